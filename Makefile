@@ -232,9 +232,16 @@ man-keys: $(B)/memtop
 FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
 	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
 
+# By clang-format 14, Debian 12's: others differ in places. Twice, for a second pass may change what the first one broke.
+FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
+	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
+
 format:
 	clang-format -i $(FORMATTED)
 	clang-format -i $(FORMATTED)
+
+formatted-list:
+	@printf '%s\n' $(FORMATTED)
 
 clean:
 	rm -rf build
@@ -243,5 +250,5 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make check T=NAME | check-long | layers | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
-.PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install man-keys format clean help
+.PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install man-keys format formatted-list clean help
 .DEFAULT_GOAL := all

@@ -19,15 +19,15 @@
 
 #include "base/self.h"
 
-/* Data of the agent's own is reached without a detour through the table of what others may define.
- */
+/* Data of the agent's own is reached without a detour through the table of what others may
+ * define. */
 #pragma GCC visibility push(hidden)
 
 /* base/prim_linux.c: the only system calls. All return >= 0 or -errno and leave errno alone. */
-void *mt_prim_map(size_t bytes,
-		  bool reserve_only); /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
-void *mt_prim_map_at(uintptr_t place,
-		     size_t bytes);      /* likewise, reserve_only; there if that range is free */
+/* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
+void *mt_prim_map(size_t bytes, bool reserve_only);
+/* likewise, reserve_only; there if that range is free */
+void *mt_prim_map_at(uintptr_t place, size_t bytes);
 void *mt_prim_map_nothing(size_t bytes); /* addresses without access; NULL on failure */
 void mt_prim_unmap(void *p, size_t bytes);
 void mt_prim_drop(void *p, size_t bytes); /* give the pages back, keep the range, zeroed */
@@ -57,8 +57,8 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (nev
 /* base/msg.c: why there is no session: one line, kept for memtop, and written to stderr at start-up
  * only; no malloc. */
 void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
-void mt_msg_keep(const char *format, ...)
-	MT_PRINTF(1, 2);           /* on no stderr: for memtop to read, as it reads what was said */
+/* on no stderr: for memtop to read, as it reads what was said */
+void mt_msg_keep(const char *format, ...) MT_PRINTF(1, 2);
 void mt_msg_quiet(void);           /* start-up is over: stderr is the program's alone */
 void mt_msg_forget(void);          /* there is a session */
 uintptr_t mt_hex(const char **at); /* a hexadecimal number; moves on behind it */
@@ -77,23 +77,18 @@ const char *mt_conf_set(const char *name, const char *value, const char *(*apply
 /* base/arena.c: private memory, bump-allocated in chunks, never freed singly. Thread-safe, no
  * locks. */
 void *mt_arena_alloc(size_t bytes); /* 16-aligned, zeroed; NULL when the cap is met */
-void *mt_arena_alloc_path(
-	size_t bytes);         /* for the call tree: leaves an eighth to count in what is there */
-uint64_t mt_arena_bytes(void); /* handed out: what the cap is on */
+/* for the call tree: leaves an eighth to count in what is there */
+void *mt_arena_alloc_path(size_t bytes);
+uint64_t mt_arena_bytes(void);                        /* handed out: what the cap is on */
 void mt_arena_tell(uint64_t resident, uint64_t peak); /* bytes, for the cap; server thread */
-enum part {
-	PART_MAP,
-	PART_STACKS,
-	PART_CACHES,
-	PART_THREADS,
-	PART_SERVER,
-	PART_COUNT
-}; /* what memory is for */
+/* what memory is for */
+enum part { PART_MAP, PART_STACKS, PART_CACHES, PART_THREADS, PART_SERVER, PART_COUNT };
+/* ranges */
 void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end),
-		   void *arg);                      /* ranges */
+		   void *arg);
 bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
-void mt_arena_range(uintptr_t start, size_t bytes,
-		    enum part part); /* register a mapping of the agent's */
+/* register a mapping of the agent's */
+void mt_arena_range(uintptr_t start, size_t bytes, enum part part);
 
 /* server/dlclose_gate.c: no dlclose while the server looks. */
 bool mt_dlclose_hold(uint64_t wait_ns); /* server; false: one does not end within that time */
@@ -122,20 +117,20 @@ extern struct real mt_real;             /* valid from the first instruction on *
 bool mt_real_find(void);                /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol); /* RTLD_NEXT, or NULL */
 bool mt_real_linked(void);              /* ... --wrap's: agent/linked/ */
-void *mt_real_before(
-	const char *symbol); /* what comes before ours; NULL = nothing, or we are attached */
-void mt_real_late(void);     /* before it finds any: the agent was attached */
+/* what comes before ours; NULL = nothing, or we are attached */
+void *mt_real_before(const char *symbol);
+void mt_real_late(void); /* before it finds any: the agent was attached */
 bool mt_real_came_late(void);
-void *mt_real_beside(uintptr_t caller,
-		     const char *symbol); /* in scope of the module at caller; allocates */
-bool mt_real_is_agent(uintptr_t pc);      /* code of the agent itself */
-const char *mt_real_front(void);          /* whose malloc comes before ours; NULL = none's */
-bool mt_real_front_part(void);  /* ... what operator new is written on comes before ours */
-unsigned mt_real_granule(void); /* smallest distance of two blocks, bytes */
-void *mt_real_boot_alloc(size_t bytes,
-			 size_t align); /* the loader's, on our behalf: never counted */
-extern struct boot_chunk
-	*_Atomic mt_real_boot; /* what those lie in; NULL = there are none, as a rule */
+/* in scope of the module at caller; allocates */
+void *mt_real_beside(uintptr_t caller, const char *symbol);
+bool mt_real_is_agent(uintptr_t pc); /* code of the agent itself */
+const char *mt_real_front(void);     /* whose malloc comes before ours; NULL = none's */
+bool mt_real_front_part(void);       /* ... what operator new is written on comes before ours */
+unsigned mt_real_granule(void);      /* smallest distance of two blocks, bytes */
+/* the loader's, on our behalf: never counted */
+void *mt_real_boot_alloc(size_t bytes, size_t align);
+/* what those lie in; NULL = there are none, as a rule */
+extern struct boot_chunk *_Atomic mt_real_boot;
 bool mt_real_boot_has(const void *p);
 MT_INLINE bool mt_real_boot_owns(const void *p)
 {
@@ -166,20 +161,20 @@ bool mt_stacks_check(void);
 /* unwind/unwind.c: the engine switch; unwind/incremental.c: captures; unwind/cfi_engine.c,
  * unwind/fp.c, ...: engines. */
 /* False: no such engine here. What is used then stands in mt_conf.unwind. */
-bool mt_unwind_init(const char *engine,
-		    bool enter_is_ours); /* ... whether __cyg_profile_func_enter is the agent's */
-void mt_unwind_forked(void);             /* in the child, before its first stack */
-const char *mt_unwind_why(void);         /* why it is not what was asked for; "" = it is */
+/* ... whether __cyg_profile_func_enter is the agent's */
+bool mt_unwind_init(const char *engine, bool enter_is_ours);
+void mt_unwind_forked(void);     /* in the child, before its first stack */
+const char *mt_unwind_why(void); /* why it is not what was asked for; "" = it is */
 node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
-int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs,
-		     int max); /* innermost first */
-/* The same by the best engine that there is; touches nothing, so that signal handlers may call it.
- */
+/* innermost first */
+int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max);
+/* The same by the best engine that there is; touches nothing, so that signal handlers may call
+ * it. */
 int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max);
 void mt_unwind_thread_end(struct thread *t);                       /* forget the cached stack */
 void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
-bool mt_unwind_by_pointer(
-	code_id code); /* no table: where it has a caller, its frame pointer led there */
+/* no table: where it has a caller, its frame pointer led there */
+bool mt_unwind_by_pointer(code_id code);
 
 /* record/live.c: address -> entry. */
 bool mt_live_init(unsigned granule_bytes);

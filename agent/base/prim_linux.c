@@ -34,9 +34,9 @@
 
 enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_MASK };
 
-static _Atomic int xprobe;      /* enum probe: what this kernel has, learnt at the first question */
-static _Atomic uintptr_t xpage; /* with PROBE_POPULATE: its pages, which may be larger, and which an
-				   advice begins with */
+static _Atomic int xprobe; /* enum probe: what this kernel has, learnt at the first question */
+/* with PROBE_POPULATE: its pages, which may be larger, and which an advice begins with */
+static _Atomic uintptr_t xpage;
 
 #if defined(__x86_64__)
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
@@ -158,8 +158,8 @@ static enum pagemap pagemap_kind(long fd)
 		return PAGEMAP_WHOLE;
 	*(volatile char *)p = 1;
 	uint64_t word = page_word(fd, p);
-	bool gone = failed(advise(p, page, MADV_DONTNEED)) ||
-		    !(page_word(fd, p) >> 62); /* it fails on locked pages */
+	/* it fails on locked pages */
+	bool gone = failed(advise(p, page, MADV_DONTNEED)) || !(page_word(fd, p) >> 62);
 	mt_prim_unmap(p, page);
 	kind = !(word >> 62) || !gone ? PAGEMAP_FALSE
 	       : word >> 56 & 1       ? PAGEMAP_WHOLE
@@ -227,8 +227,8 @@ bool mt_prim_barrier(void)
 			  0) &&
 	    !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0))
 		return true;
-	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0, 0, 0,
-			     0); /* CMD_GLOBAL of later headers */
+	/* CMD_GLOBAL of later headers */
+	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0, 0, 0, 0);
 }
 
 static void *map_at(uintptr_t place, size_t bytes, int more_flags)
@@ -307,9 +307,10 @@ uint64_t mt_prim_unix_ns(void)
  */
 void mt_prim_sleep(uint64_t ns)
 {
+	/* is written to */
 	struct {
 		long sec, nsec;
-	} rest = { (long)(ns / 1000000000u), (long)(ns % 1000000000u) }; /* is written to */
+	} rest = { (long)(ns / 1000000000u), (long)(ns % 1000000000u) };
 
 	mt_prim_call(SYS_ppoll, 0, 0, (long)&rest, 0, 0, 0);
 }
@@ -327,8 +328,8 @@ int mt_prim_gettid(void)
 static bool is_mask(uintptr_t first, uintptr_t last)
 {
 	for (uintptr_t page = first; page <= last; page += PROBE_PAGE)
-		if (mt_prim_call(SYS_rt_sigprocmask, -1, (long)(page + 8), 0, 8, 0, 0) ==
-		    -EFAULT) /* 0 would be no mask */
+		/* 0 would be no mask */
+		if (mt_prim_call(SYS_rt_sigprocmask, -1, (long)(page + 8), 0, 8, 0, 0) == -EFAULT)
 			return false;
 	return true;
 }

@@ -46,8 +46,8 @@ static struct regex_op *insert(struct parser *p, uint32_t where, uint8_t kind)
 	r->count++;
 	for (uint32_t i = 0; i < r->count; i++) {
 		struct regex_op *o = &r->op[i];
-		uint32_t moved =
-			i > where ? where : where + 1; /* what led here leads to the new one */
+		/* what led here leads to the new one */
+		uint32_t moved = i > where ? where : where + 1;
 		if (i != where && (o->kind == JUMP || o->kind == SPLIT)) {
 			o->to = (uint16_t)(o->to + (o->to >= moved));
 			o->other = (uint16_t)(o->other + (o->other >= moved));

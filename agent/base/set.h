@@ -230,8 +230,8 @@ MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32
 	}
 }
 
-/* The whole list: sorted, no key twice, sentinels where they belong. Returns false on a violation.
- */
+/* The whole list: sorted, no key twice, sentinels where they belong. Returns false on a
+ * violation. */
 MT_INLINE bool set_check(struct set *s, const struct set_kind *kind, uint32_t *items)
 {
 	uint32_t count = atomic_load(&s->xcount), steps = 0;

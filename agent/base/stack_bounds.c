@@ -4,8 +4,7 @@
  * asking.
  *
  * From a live stack pointer outwards a stack is mapped to its end. For the main thread that is
- * known
- * (__libc_stack_end, or what the kernel says). On any other stack it is felt for with
+ * known (__libc_stack_end, or what the kernel says). On any other stack it is felt for with
  * mt_prim_readable(), one page of frames after the other. Not more than a frame reaches is asked
  * about, since the question brings the pages in.
  *
@@ -27,8 +26,8 @@
 /* The kernel keeps other mappings at least 128 MiB away from the end of the main stack. */
 #define MAIN_SPAN ((uintptr_t)96 << 20)
 #define REACH ((uintptr_t)1 << 20) /* a frame larger than this is taken for a false rule */
-#define TLS_REACH                                                                                  \
-	((uintptr_t)64 << 10) /* thread-local data between the first frame and the block */
+/* thread-local data between the first frame and the block */
+#define TLS_REACH ((uintptr_t)64 << 10)
 
 extern void *__libc_stack_end __attribute__((weak));
 

@@ -11,9 +11,8 @@
 #if defined(__x86_64__)
 #define PC_EXACT ((uintptr_t)1 << 63)
 #elif defined(__aarch64__)
-#define PC_EXACT                                                                                   \
-	((uintptr_t)1) /* the upper bits may be an authentication code's; instructions are aligned \
-			*/
+/* the upper bits may be an authentication code's; instructions are aligned */
+#define PC_EXACT ((uintptr_t)1)
 #else
 #define PC_EXACT ((uintptr_t)0)
 #endif
@@ -63,19 +62,20 @@ struct known {
 	bool foreign; /* one of them is not native */
 	bool spilled; /* one was pushed out */
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
-	uintptr_t proven_sp; /* of the frame that a proven step of this walk led to just now; 0 =
-				none */
-	bool popped;         /* ... and is further out by arguments that the callee takes off */
-	struct site *sites;  /* what code without tables says, by return address; NULL until it is
-				needed, or nobody keeps it */
+	/* of the frame that a proven step of this walk led to just now; 0 = none */
+	uintptr_t proven_sp;
+	bool popped; /* ... and is further out by arguments that the callee takes off */
+	/* what code without tables says, by return address; NULL until it is needed, or nobody
+	 * keeps it */
+	struct site *sites;
 };
 
-bool mt_unwind_enter(struct known *known, uintptr_t sp,
-		     bool certain); /* its stack becomes the first */
-bool mt_unwind_reach(struct known *known,
-		     uintptr_t addr); /* the word at addr, outside of the first */
-bool mt_unwind_renew(struct known *known,
-		     uintptr_t sp); /* a capture begins; false: some are gone */
+/* its stack becomes the first */
+bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain);
+/* the word at addr, outside of the first */
+bool mt_unwind_reach(struct known *known, uintptr_t addr);
+/* a capture begins; false: some are gone */
+bool mt_unwind_renew(struct known *known, uintptr_t sp);
 
 MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
 {

@@ -16,12 +16,12 @@ extern uint64_t mt_start_ns;  /* CLOCK_MONOTONIC when the agent started */
 extern int mt_pid;            /* the process that is watched */
 extern int mt_own_pid;        /* this one: another in a forked child; as of the last fork seen */
 extern uint64_t mt_forked_ns; /* when it was forked, CLOCK_MONOTONIC_COARSE; 0 = it was executed */
-extern struct tally
-	mt_before_fork;          /* what its parents did up to then: all its sums have it; else 0 */
+/* what its parents did up to then: all its sums have it; else 0 */
+extern struct tally mt_before_fork;
 extern _Atomic bool mt_forks;    /* this process has forked once */
 extern _Atomic bool mt_attached; /* hooks came by memtop_attach(), and can be taken out */
-extern _Atomic bool
-	mt_setting_up; /* inside the first set-up: its allocations are not the program's */
+/* inside the first set-up: its allocations are not the program's */
+extern _Atomic bool mt_setting_up;
 
 MT_INLINE bool mt_state_attached(void)
 {
@@ -39,11 +39,11 @@ void mt_state_seal(enum seal to); /* the process gives up rights: never start a 
 enum seal mt_state_sealed(void);  /* the highest so far */
 bool mt_state_gave_up(void);      /* it gave up rights */
 bool mt_state_filtered(void);     /* ... system calls that it does not make itself may kill it */
-bool mt_state_is_pid(
-	int pid); /* that of the process which this memory belongs to: no child of vfork's */
+/* that of the process which this memory belongs to: no child of vfork's */
+bool mt_state_is_pid(int pid);
 bool mt_state_is_fork(void); /* it came by fork, and has executed nothing since */
-bool mt_state_shares_pages(
-	void); /* it came by fork, or has forked: pages may be a relative's, too */
+/* it came by fork, or has forked: pages may be a relative's, too */
+bool mt_state_shares_pages(void);
 
 /*
  * Changes after anything did that a remembered stack (struct hit) was concluded from: the epoch,

@@ -2,14 +2,15 @@
  *
  * types.h - every structure that more than one file of the agent touches, and what bounds it.
  *
- * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (registers ->
- * node)
+ * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (regs -> node)
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
  *                                               -> record/live.c   (address -> packed entry)
  * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c
- * (counters of the slot). Blocks that the program reports itself go by hooks/heap_api.c, and lie in
- * record/heaps.c instead of record/live.c. server/start.c reads all of it from a process of its own
- * that shares this memory.
+ *                                                                        (counters of the slot)
+ *
+ * Blocks that the program reports itself go by hooks/heap_api.c, and lie in record/heaps.c instead
+ * of record/live.c. server/start.c reads all of it from a process of its own that shares this
+ * memory.
  *
  * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a
  * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated
@@ -20,13 +21,15 @@
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs
- * (stack, epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT; MTW_LOSS_SLOTS
- * counts them. Set: one bit of rounding and 22 of the slot; slots of sampled stacks past 4,194,303
- * are booked to their rate's own slot of the root, counted so tick   65,535: 32,768 of 1 s (9 h),
- * 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s each; after the last (about 140
- * h in all at that point) ages read "at least" thread 16,383 at once or in all; then index 0,
- * "other threads": MTW_LOSS_THREADS node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a
- * TRUNCATED(NODES) node epoch  40 bits
+ *          (stack, epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
+ *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
+ *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root,
+ *          counted so
+ *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then
+ *          256 s each; after the last (about 140 h in all at that point) ages read "at least"
+ *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
+ *   node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a TRUNCATED(NODES) node
+ *   epoch  40 bits
  */
 #ifndef MT_TYPES_H
 #define MT_TYPES_H
@@ -42,8 +45,8 @@ typedef uint32_t slot_id; /* (node, epoch); 0 = none */
 typedef uint32_t code_id; /* interned code location; 0 = none */
 
 #define SLOTS_END (1u << 23) /* slot ids are below it */
-#define SLOT_WEIGHED                                                                               \
-	(1u << 23)         /* in an entry of the live map: a sampled block. No thread ever has */
+/* in an entry of the live map: a sampled block. No thread ever has */
+#define SLOT_WEIGHED (1u << 23)
 #define SLOT_UP (1u << 22) /* counters under such an id, so that its free leaves the usual path */
 #define WEIGHED_END (1u << 22) /* slots of weighed blocks are below it */
 
@@ -56,8 +59,8 @@ struct regs {
 
 /* Cumulative counters of one slot in one thread's set. Written by the owner (relaxed). */
 struct counts {
-	_Atomic uint64_t
-		xalloc_blocks; /* stored with release, behind the bytes: it publishes the slot */
+	/* stored with release, behind the bytes: it publishes the slot */
+	_Atomic uint64_t xalloc_blocks;
 	_Atomic uint64_t xalloc_bytes;
 	_Atomic uint64_t xfree_blocks, xfree_bytes; /* stored with release */
 };
@@ -103,10 +106,8 @@ struct pair {
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
 #define HIT_WAYS 8
-#define HIT_FIRST                                                                                  \
-	(sizeof(void *) == 8                                                                       \
-		 ? 2                                                                               \
-		 : 4) /* where those before lie is a table of which is where: unwind/fast.h */
+/* where those before lie is a table of which is where: unwind/fast.h */
+#define HIT_FIRST (sizeof(void *) == 8 ? 2 : 4)
 #define HITS (HIT_FIRST + HIT_SETS * HIT_WAYS)
 #define HIT_NEXT 8
 
@@ -123,8 +124,8 @@ struct hit {
 	uint32_t era;          /* mt_era when what follows was true */
 	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
 	struct counts *counts; /* those of slot */
-	struct hit *next[HIT_NEXT]; /* what came after it last time, by what had come before it;
-				       never NULL */
+	/* what came after it last time, by what had come before it; never NULL */
+	struct hit *next[HIT_NEXT];
 	uint64_t epoch;
 	struct leaf *leaf; /* where counts lie */
 	slot_id slot;
@@ -139,8 +140,8 @@ _Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
 	       "whole cache lines, and pairs that begin with one");
 
 #define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
-#define BUSY_OVER                                                                                  \
-	(UINTPTR_MAX - 1) /* its session was ended (detach): what comes late is not counted */
+/* its session was ended (detach): what comes late is not counted */
+#define BUSY_OVER (UINTPTR_MAX - 1)
 
 /*
  * A thread's own state. Outlives the thread with all its counters, and a later thread continues in
@@ -171,9 +172,9 @@ struct thread {
 	struct hit **link;           /* where expected was found, and is put right */
 	struct hit *hits;            /* HITS of them; NULL until one is needed */
 	uint32_t hit_count;          /* in use: who met few stacks has touched few pages */
-	struct hit none; /* the last one's when it cannot be remembered; its sp is 0: it holds for
-			    none */
-	uint32_t turn;   /* the way that is overwritten next */
+	/* the last one's when it cannot be remembered; its sp is 0: it holds for none */
+	struct hit none;
+	uint32_t turn;      /* the way that is overwritten next */
 	uintptr_t deleting; /* block that a foreign operator delete frees right now */
 	uintptr_t origin;   /* who called the operator new that failed last */
 	uint32_t session;   /* that its counters belong to: record/thread.c */
@@ -246,12 +247,13 @@ struct module {
 	uint32_t id;
 	_Atomic uint32_t xflags; /* MTW_MODULE_* */
 	uintptr_t bias;
-	uintptr_t start, end; /* of the first segment's first page, of the last segment: gaps in
-				 between may be another's */
+	/* of the first segment's first page, of the last segment: gaps in between may be
+	 * another's */
+	uintptr_t start, end;
 	const struct segment *segment; /* in the order of the headers: by address */
 	uint32_t segments;
-	const void *headers; /* ElfW(Phdr) *, in the file's own memory; NULL = not found, then there
-				are no tables */
+	/* ElfW(Phdr) *, in the file's own memory; NULL = not found, then there are no tables */
+	const void *headers;
 	size_t header_count;
 	uintptr_t eh_frame_hdr, eh_frame_hdr_end; /* mapped address, 0 = none */
 	const void *link;                         /* the loader's struct link_map */

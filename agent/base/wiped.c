@@ -6,11 +6,12 @@
  * which is what many devices with Android 8 to 10 run, it is cleared by hand:
  *
  *   fork()          a handler of pthread_atfork(), so that forkpty() and daemon() are covered, and
- * our hook of fork(), where there is no such handler. clone, _Fork()  run no handler. Their
- * children are recognised by a page that no child gets (MADV_DONTFORK): madvise() on it fails with
- * ENOMEM. mt_wiped_look() asks, where a gate is closed, and every thousand events or so
- * (record/slots.c). Until then such a child counts in its own copy of all memory, where nobody
- * looks. One that never allocates so much is never a session.
+ *                   our hook of fork(), where there is no such handler.
+ *   clone, _Fork()  run no handler. Their children are recognised by a page that no child gets
+ *                   (MADV_DONTFORK): madvise() on it fails with ENOMEM. mt_wiped_look() asks, where
+ *                   a gate is closed, and every thousand events or so (record/slots.c). Until then
+ *                   such a child counts in its own copy of all memory, where nobody looks. One that
+ *                   never allocates so much is never a session.
  *
  * Why not compare process numbers? A child of vfork or CLONE_VM has another number, too, and works
  * in our memory: clearing that would end our session. It has the page.
@@ -36,8 +37,8 @@ static struct area {
 	size_t bytes;
 } areas[AREAS];
 static size_t area_count;
-static void
-	*_Atomic xabsent; /* page that a forked child lacks; NULL = none, or a thread looks at it */
+/* page that a forked child lacks; NULL = none, or a thread looks at it */
+static void *_Atomic xabsent;
 
 static long advise(void *p, size_t bytes, int advice)
 {

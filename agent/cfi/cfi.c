@@ -159,9 +159,9 @@ static bool run_one(struct program *p)
 		cfi_uleb(&p->c);
 		return true;
 #if defined(__aarch64__)
-	case 0x2d: /* AARCH64_negate_ra_state: the return address is signed from here on; codes are
-		      always stripped */
-		return true;
+	/* AARCH64_negate_ra_state: the return address is signed from here on; codes are always
+	 * stripped */
+	case 0x2d: return true;
 #endif
 	}
 	return false;

@@ -17,8 +17,8 @@
 #endif
 
 #if defined(__aarch64__)
-#define CFI_REGS                                                                                   \
-	32u /* DWARF for the Arm 64-bit Architecture: x0..x30, sp; vector registers follow */
+/* DWARF for the Arm 64-bit Architecture: x0..x30, sp; vector registers follow */
+#define CFI_REGS 32u
 #define CFI_BP 29u
 #define CFI_SP 31u
 #define CFI_RA 30u /* the link register; a frame's pc stands in its place */
@@ -58,8 +58,8 @@ struct cfi_row {
 /* All registers of a frame, as far as they are known. */
 struct cfi_regs {
 	uint64_t value[CFI_REGS]; /* [CFI_RA] = pc, with PC_EXACT */
-	uint64_t link;  /* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call
-			   was made */
+	/* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call was made */
+	uint64_t link;
 	uint32_t known; /* bit per register */
 };
 

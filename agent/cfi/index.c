@@ -44,8 +44,8 @@ struct chain {
 
 static struct cfi_index none;
 static struct cfi_index no_room = { .cut = true };
-static struct cfi_index
-	*_Atomic xindex[MTW_MODULES_MAX]; /* by the module's id; NULL = nobody asked yet */
+/* by the module's id; NULL = nobody asked yet */
+static struct cfi_index *_Atomic xindex[MTW_MODULES_MAX];
 
 /* --- records */
 
@@ -177,8 +177,8 @@ static struct chain chain_at(const struct module *m, uintptr_t from, uintptr_t a
 			       .c = { (const uint8_t *)from, (const uint8_t *)end, false } };
 }
 
-/* Of the table that begins there; NULL: none does. *vain: records that were looked at for nothing.
- */
+/* Of the table that begins there; NULL: none does. *vain: records that were looked at for
+ * nothing. */
 static struct cfi_index *index_from(const struct module *m, uintptr_t from, uintptr_t asked,
 				    uintptr_t end, uint32_t *vain)
 {

@@ -4,8 +4,8 @@
  * its CIE.
  *
  * By binary search in .eh_frame_hdr, which linkers make for exceptions. Some are not told to
- * (musl's compiler wrapper,
- * --no-eh-frame-hdr), and then the agent has made such a table itself (cfi/index.c).
+ * (musl's compiler wrapper, --no-eh-frame-hdr), and then the agent has made such a table itself
+ * (cfi/index.c).
  *
  * The tables are not trusted: all reading is bounded by the loaded segment that a table lies in.
  */
@@ -96,9 +96,8 @@ bool mt_cfi_read_cie(struct cfi_cursor c, struct cie *cie)
 			}
 			case 'S': cie->signal = true; break;
 			case 'B': break;
-			default:
-				augmentation =
-					"z"; /* the rest is unknown, and skipped by its length */
+			/* the rest is unknown, and skipped by its length */
+			default: augmentation = "z";
 			}
 		}
 		if (data.bad)

@@ -29,9 +29,9 @@ struct cohorts {
 	uint32_t tick, age_s; /* of the last block */
 	slot_id limit;        /* of_slot has so many */
 	uint32_t *of_slot;    /* 1 + its newest */
-	uint32_t places,
-		*place; /* 1 + number; 0 = free: half of them, but where it is crowded one */
-	bool crowded;   /* there was no memory for more */
+	/* 1 + number; 0 = free: half of them, but where it is crowded one */
+	uint32_t places, *place;
+	bool crowded; /* there was no memory for more */
 	struct cohort cohort[COHORTS_MAX];
 };
 

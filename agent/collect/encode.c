@@ -389,8 +389,8 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 {
 	if (!s->pass || (!tick && !v->wants) || v->final)
 		return;
-	/* Between ticks not before a good piece has been taken: small frames would be mostly TICKs.
-	 */
+	/* Between ticks not before a good piece has been taken: small frames would be mostly
+	 * TICKs. */
 	size_t piece = v->window / 4 < OUT_BYTES / 4 ? v->window / 4 : OUT_BYTES / 4;
 	if (viewer_room(v) < (tick ? PUMP_LEAST : piece)) {
 		v->wants = true;

@@ -119,8 +119,8 @@ void viewer_write(struct server *s, struct viewer *v)
 		start_closing(v);
 	if (v->state != VIEWER_CLOSING)
 		return;
-	/* A Unix socket hands everything over before it closes. TCP may drop it when more comes in.
-	 */
+	/* A Unix socket hands everything over before it closes. TCP may drop it when more comes
+	 * in. */
 	if (v->tcp)
 		mt_prim_call(SYS_shutdown, v->fd, SHUT_WR, 0, 0, 0, 0);
 	else

@@ -178,8 +178,8 @@ static void sum_effort(struct server *s)
 
 struct resident {
 	uint64_t of[PART_COUNT];
-	unsigned char counts; /* PAGE_ALONE; PAGE_THERE where a fork shares pages: then some are
-				 only zeros */
+	/* PAGE_ALONE; PAGE_THERE where a fork shares pages: then some are only zeros */
+	unsigned char counts;
 };
 
 /* Adds the bytes of the pages that are there. */

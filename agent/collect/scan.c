@@ -97,8 +97,8 @@ static void put_threads(struct mtw_out *o, struct work *w)
 		}
 	}
 	n = n < THREADS_SENT ? n : THREADS_SENT;
-	mtw_put(o,
-		n + 1); /* thread 0 always: an answer without a row could not be told from none */
+	/* thread 0 always: an answer without a row could not be told from none */
+	mtw_put(o, n + 1);
 	for (uint32_t i = 0; i < MTW_THREADS_MAX; i++)
 		if (!i || w->thread[i].blocks)
 			put_count(o, i, &w->thread[i]);

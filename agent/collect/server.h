@@ -2,21 +2,28 @@
  *
  * server.h - the process beside the target: its state, and the map of its files.
  *
- *   server/start.c   target side: starts it, asks it for marks, tells it of exec and exit
+ *   server/start.c            target side: starts it, asks it for marks, tells it of exec and exit
  *   server/seccomp_probe.c    target side: would a filter of system calls kill it?
- *   server/loop.c    its main loop: poll, ticks                  server/target_exit.c     end of
- * the target, exec server/privileges.c   follows what the target gives up server/detach.c    the
- * agent is taken out of the target        server/coverage.c   which modules it is in
- *   server/linger.c   the board's record; stays for memtop
- *   server/listen.c   socket names and who may connect            collect/proc.c     figures from
- * /proc collect/sums.c     counters -> central sums with a change number; threads, modules
- *   server/handshake.c     who is no viewer yet: greeting, proof
- *   server/viewer.c   one connection: bytes, frames from it       server/commands.c what those
- * frames ask for collect/encode.c   state -> frames, first the small kinds collect/encode_slots.c
- * slots with their paths collect/marks.c    epochs with what was live then collect/history.c
- * thinned totals collect/samples.c  instants that growth is judged by collect/slot_snapshots.c live
- * by slot at marks and samples collect/scan.c     threads and ages out of the live map;
- * collect/cohorts.c  ... by slot
+ *   server/loop.c             its main loop: poll, ticks
+ *   server/target_exit.c      end of the target, exec
+ *   server/privileges.c       follows what the target gives up
+ *   server/detach.c           the agent is taken out of the target
+ *   server/coverage.c         which modules it is in
+ *   server/linger.c           the board's record; stays for memtop
+ *   server/listen.c           socket names and who may connect
+ *   collect/proc.c            figures from /proc
+ *   collect/sums.c            counters -> central sums with a change number; threads, modules
+ *   server/handshake.c        who is no viewer yet: greeting, proof
+ *   server/viewer.c           one connection: bytes, frames from it
+ *   server/commands.c         what those frames ask for
+ *   collect/encode.c          state -> frames, first the small kinds
+ *   collect/encode_slots.c    slots with their paths
+ *   collect/marks.c           epochs with what was live then
+ *   collect/history.c         thinned totals
+ *   collect/samples.c         instants that growth is judged by
+ *   collect/slot_snapshots.c  live by slot at marks and samples
+ *   collect/scan.c            threads and ages out of the live map
+ *   collect/cohorts.c         ... by slot
  *
  * All but server/start.c and server/seccomp_probe.c run in the server only, which is one thread: no
  * locks, no atomics but in `struct shared`. It has no thread of the C library's, so nothing here
@@ -73,8 +80,8 @@ struct shared {
 	_Atomic uint32_t xviewer_futex; /* 1 once a viewer completed its CLIENT frame */
 	_Atomic uint32_t xfinal_futex;  /* 1 once the last frames are written (dies_along) */
 	_Atomic bool xleave;            /* the target wants it to go: mt_server_leave() */
-	_Atomic bool
-		xgiven; /* the target may have given up rights: server/privileges.c is to look */
+	/* the target may have given up rights: server/privileges.c is to look */
+	_Atomic bool xgiven;
 	_Atomic uint32_t xexit; /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid; /* the server's */
 	/* set by the target before the server runs, then immutable */
@@ -128,8 +135,8 @@ struct sample {
 	uint32_t serial; /* from 1, never used again */
 	uint32_t sent;   /* bit by viewer: it has `kept` whole */
 	uint64_t time_ns, live_bytes, rss_bytes;
-	uint64_t low_bytes,
-		fall_bytes; /* of live, since the sample before: lowest, largest way down */
+	/* of live, since the sample before: lowest, largest way down */
+	uint64_t low_bytes, fall_bytes;
 	struct snapshot kept;
 };
 
@@ -217,9 +224,9 @@ struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
 	int target; /* its pid */
-	char names[LISTEN_NAMES]
-		  [112]; /* sun_path of each try, [0] '@' for abstract; "" = no more */
-	int port;        /* TCP port, 0 = none */
+	/* sun_path of each try, [0] '@' for abstract; "" = no more */
+	char names[LISTEN_NAMES][112];
+	int port; /* TCP port, 0 = none */
 	char token[MTW_TOKEN_MAX + 1];
 	bool thread_mode;   /* a raw thread of the target */
 	bool shares_files;  /* ... with its descriptors, until it has unshared them */
@@ -345,21 +352,21 @@ void descriptors_close(void); /* every one of the caller's table: what the serve
 /* server/target_exit.c */
 void target_begin(struct server *s);
 bool target_check(struct server *s, bool second); /* true: the target is gone, state is set */
-void target_release(
-	struct server *s); /* leave the dead target's memory: goes on as another process */
+/* leave the dead target's memory: goes on as another process */
+void target_release(struct server *s);
 
 /* server/linger.c */
 void linger_tell(struct server *s); /* the board: figures so far */
-void linger_begin(struct server *s,
-		  bool anybody); /* ... the last ones; the target is gone, state is set */
+/* ... the last ones; the target is gone, state is set */
+void linger_begin(struct server *s, bool anybody);
 void linger_check(struct server *s, uint64_t now);
 
 /* server/privileges.c */
 void privileges_begin(struct server *s);
-void privileges_follow(
-	struct server *s); /* the target's rights become the server's, or it seals itself */
-bool privileges_over_target(
-	const struct server *s); /* the kernel shows us all of its /proc, of a zombie's, too */
+/* the target's privileges become the server's, or it seals itself */
+void privileges_follow(struct server *s);
+/* the kernel shows us all of its /proc, of a zombie's, too */
+bool privileges_over_target(const struct server *s);
 
 /* server/detach.c */
 void detach_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
@@ -377,8 +384,8 @@ void proc_forget(void);     /* ... and begins without any */
 void proc_keep(int target); /* keeps open the files that a sealed server still reads */
 uint64_t proc_field(const char *stat, int field); /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
-const char *proc_status(const char *status,
-			const char *name); /* the text behind NAME: in /proc/PID/status; NULL */
+/* the text behind NAME: in /proc/PID/status; NULL */
+const char *proc_status(const char *status, const char *name);
 uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
 void proc_figures(struct server *s);
 void proc_identity(struct server *s); /* exe, args */
@@ -420,8 +427,8 @@ MT_INLINE void bit_set(uint64_t *map, uint32_t i)
 
 /* collect/marks.c */
 bool marks_init(struct server *s);
-uint32_t marks_set(struct server *s, const char *name, const char *who,
-		   uint64_t epoch); /* 0 = no more */
+/* 0 = no more */
+uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch);
 bool marks_drop(struct server *s, uint32_t id);
 bool marks_rename(struct server *s, uint32_t id, const char *name);
 void marks_requests(struct server *s); /* serve those that the program's threads ask for */
@@ -433,11 +440,12 @@ typedef void (*kept_later)(struct server *s, void *arg, slot_id id, const struct
  * no entry. False: no memory. */
 bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch,
 		   kept_later later, void *arg, size_t *total);
-bool snapshot_merge(struct snapshot *older, struct snapshot *to,
-		    size_t *total); /* `older` stays as it is; false: no memory, `to` is wrong */
+/* `older` stays as it is; false: no memory, `to` is wrong */
+bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total);
 void snapshot_forget(struct snapshot *k, size_t *total);
+/* false: no room yet */
 bool snapshot_send(struct server *s, struct viewer *v, unsigned type, uint32_t id,
-		   const struct snapshot *k, struct snapshot_at *at); /* false: no room yet */
+		   const struct snapshot *k, struct snapshot_at *at);
 
 /* collect/samples.c */
 bool samples_init(struct server *s);
@@ -457,12 +465,12 @@ bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw
 	      uint64_t n);
 void scan_run(struct server *s);         /* when one waits */
 bool scan_waits(const struct server *s); /* one was asked for, and none is under way */
-void scan_last(
-	struct server *s); /* the target is gone: who held what is alive, and in what memory */
-void scan_breathe(struct server *s, struct breath *b,
-		  uint32_t steps);                     /* on the way; a block is a step */
-bool scan_memory(struct server *s, struct mtw_out *o); /* collect/scan_memory.c: the payload behind
-							  the request; false: no memory */
-void scan_drop(struct server *s, struct viewer *v);    /* it goes */
+/* the target is gone: who held what is alive, and in what memory */
+void scan_last(struct server *s);
+/* on the way; a block is a step */
+void scan_breathe(struct server *s, struct breath *b, uint32_t steps);
+/* collect/scan_memory.c: the payload behind the request; false: no memory */
+bool scan_memory(struct server *s, struct mtw_out *o);
+void scan_drop(struct server *s, struct viewer *v); /* it goes */
 
 #endif

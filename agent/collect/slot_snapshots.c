@@ -4,7 +4,7 @@
  * changed since the one before.
  *
  *     live(instant, slot) = the entry of the newest kept instant <= it that has one for this slot,
- * else 0
+ *     else 0
  *
  * Entries are varints (+slot, blocks, bytes), ascending. An instant that is given up gives its
  * entries to the next one, where that has none of its own. Marks are one such chain

@@ -120,8 +120,8 @@ void sums_pass(struct server *s, bool all)
 {
 	s->pass++;
 	s->pass_ns = server_now();
-	/* The first of a forked child's: its parent's server has had what was counted until then.
-	 */
+	/* The first of a forked child's: its parent's server has had what was counted until
+	 * then. */
 	mt_slots_collect(all || s->pass == 1, changed, s);
 	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
 	/* Threads publish in steps; what a pass saw is exact, and may be more. */
@@ -161,8 +161,8 @@ void sums_modules(struct server *s)
 	s->modules_seen = count;
 }
 
-/* record/thread.c learns of an end when the state finds its next owner; the kernel knows at once.
- */
+/* record/thread.c learns of an end when the state finds its next owner; the kernel knows at
+ * once. */
 static bool is_gone(const struct server *s, int tid)
 {
 	return tid && mt_prim_call(SYS_tgkill, s->target, tid, 0, 0, 0, 0) == -ESRCH;

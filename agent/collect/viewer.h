@@ -72,8 +72,8 @@ struct viewer {
 	uint32_t swept;                    /* pass of the last whole round with nothing left */
 	uint32_t *list;                    /* first state: slots, heaviest first; NULL = done */
 	size_t list_bytes;
-	uint32_t list_count, list_at, list_before,
-		list_limit; /* ids from list_limit on are the sweep's */
+	/* ids from list_limit on are the sweep's */
+	uint32_t list_count, list_at, list_before, list_limit;
 	uint64_t slots_sent;
 	int64_t live_sent;
 };

@@ -44,8 +44,8 @@ struct board_figures {
 	struct tally sum;
 	uint64_t peak_bytes;
 };
-void mt_board_tell(const struct board_figures *f, const char *path,
-		   const char *socket);                /* NULL: as it is; "" = none */
+/* NULL: as it is; "" = none */
+void mt_board_tell(const struct board_figures *f, const char *path, const char *socket);
 bool mt_board_mattered(const struct board_figures *f); /* ... at its end */
 uint64_t mt_board_linger_ns(void);                     /* 0 = memtop collects no longer */
 /* The record's end. lingers: its server waits at `socket`. */

@@ -5,9 +5,9 @@
  * A loader that cannot take it in says so on the program's stderr, and some programs do not survive
  * it. So a file is looked at before an exec that would bring the agent along:
  *
- *   no ELF of this machine and class      MACHINE        no PT_INTERP STATIC setuid, setgid,
- * capabilities          SETUID         another C library than the agent's     LIBC a sanitizer's
- * malloc inside           SANITIZER      cannot be read, or found               UNREADABLE
+ *   no ELF of this machine and class  MACHINE     no PT_INTERP                       STATIC
+ *   setuid, setgid, capabilities      SETUID      another C library than the agent's LIBC
+ *   a sanitizer's malloc inside       SANITIZER   cannot be read, or found           UNREADABLE
  *
  * "#!" leads to the interpreter, as in the kernel. backend/launch/progcheck.c and progmalloc.c ask
  * the same of the first program, at leisure; this runs between vfork and exec, perhaps in a signal
@@ -227,8 +227,8 @@ static bool is_defined(const struct file *f, const struct tables *d, uint32_t sy
 
 static bool in_gnu_hash(const struct file *f, const struct tables *d, const char *name)
 {
-	uint32_t head[4], hash = 5381, at,
-			  link = 0; /* buckets, first symbol, words of the filter, shift */
+	/* buckets, first symbol, words of the filter, shift */
+	uint32_t head[4], hash = 5381, at, link = 0;
 	ElfW(Addr) word;
 	const unsigned bits = sizeof(word) * 8;
 
@@ -280,8 +280,8 @@ static bool defines(const struct file *f, const struct tables *d, const char *na
 					 : d->hash != UINT64_MAX && in_hash(f, d, name);
 }
 
-/* How many symbols are looked at: in the order of a GNU hash those that are not defined come first.
- */
+/* How many symbols are looked at: in the order of a GNU hash those that are not defined come
+ * first. */
 static uint32_t undefined_count(const struct file *f, const struct tables *d)
 {
 	uint32_t head[2] = { 0, 0 };
@@ -473,8 +473,8 @@ static void follow(struct executable *x, int folder, const char *path, bool empt
 		x->runs = next || shell;
 		if (!x->runs)
 			return;
-		path = next ? next
-			    : "/bin/sh"; /* lies in f, which is read anew only once that is open */
+		/* lies in f, which is read anew only once that is open */
+		path = next ? next : "/bin/sh";
 		folder = AT_FDCWD;
 		empty = false;
 	}

@@ -12,11 +12,11 @@
 #define EXECUTABLE_PATH 1024
 
 struct executable {
-	bool runs;       /* false: exec fails, or nobody knows what it will do */
-	unsigned why;    /* enum board_why; BOARD_FOLLOWED: the agent can go in */
-	bool other_libc; /* ... the one that is built for musl, beside one for glibc; or the other
-			    way round */
-	bool linked;     /* it has an agent inside: none is to be preloaded */
+	bool runs;    /* false: exec fails, or nobody knows what it will do */
+	unsigned why; /* enum board_why; BOARD_FOLLOWED: the agent can go in */
+	/* ... the one that is built for musl, beside one for glibc; or the other way round */
+	bool other_libc;
+	bool linked;                /* it has an agent inside: none is to be preloaded */
 	char path[EXECUTABLE_PATH]; /* as it was given or found in PATH */
 };
 

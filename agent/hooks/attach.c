@@ -18,8 +18,9 @@
  *   what a thread is inside of at that moment (a malloc that has passed its gate) counts as before;
  *   threads get their state at their first hook, as ever, and their names from the server;
  *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their
- * frees; other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not
- * reached, and said (modules/maps.c).
+ *   frees;
+ *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached,
+ *   and said (modules/maps.c).
  *
  * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is
  * inside of a hook is waited for, or finds its session over (record/thread.c); then the same walk
@@ -189,8 +190,8 @@ static int begin(const char *options)
 	if (wrong)
 		return wrong;
 	mt_real_late();
-	if (!mt_real_find()) /* of a static program the loader, the libc's that came with us, lists
-				nothing */
+	/* of a static program the loader, the libc's that came with us, lists nothing */
+	if (!mt_real_find())
 		return MEMTOP_ATTACH_ALLOCATOR;
 	if (!mt_init_late())
 		return MEMTOP_ATTACH_MEMORY;

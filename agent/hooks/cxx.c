@@ -4,14 +4,16 @@
  *
  * Which operator new lies behind us decides how (looked up once, at start):
  *   PLAIN      libstdc++'s or libc++'s, or none. They are malloc with a handler and an exception,
- * so we call the real malloc ourselves and count what was asked for: new(0) is a block of 0 bytes,
- * an aligned new counts its size before rounding. Only when malloc fails is the real operator
- * asked, for its handler and bad_alloc. ALLOCATOR  it lives beside the malloc in use (tcmalloc,
- * jemalloc): called, and counted here. OTHER      a library behind us replaces some form, or a
- * library's with another malloc, free or aligned_alloc before ours: called, and counted here unless
- * it came to the malloc hook. PROGRAM    the program itself, or what comes before us, replaces some
- * form, and its calls of that form pass us by. The other forms are called and not counted here: the
- * malloc hook counts what they ask for.
+ *              so we call the real malloc ourselves and count what was asked for: new(0) is a block
+ *              of 0 bytes, an aligned new counts its size before rounding.
+ *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
+ *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
+ *   OTHER      a library behind us replaces some form, or a library's with another malloc, free or
+ *              aligned_alloc before ours: called, and counted here unless it came to the malloc
+ *              hook.
+ *   PROGRAM    the program itself, or what comes before us, replaces some form, and its calls of
+ *              that form pass us by. The other forms are called and not counted here: the malloc
+ *              hook counts what they ask for.
  *
  * A program may replace a few forms and leave the others to the library, whose sized delete calls
  * the program's plain one. So one form that is not the library's rules out PLAIN for all of them.
@@ -30,32 +32,12 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum kind { PLAIN, ALLOCATOR, OTHER, PROGRAM };
-enum form {
-	NEW,
-	NEW_ARRAY,
-	NEW_NT,
-	NEW_ARRAY_NT,
-	NEW_AL,
-	NEW_ARRAY_AL,
-	NEW_AL_NT,
-	NEW_ARRAY_AL_NT,
-	NEWS
-};
-enum gone {
-	DEL,
-	DEL_ARRAY,
-	DEL_SIZE,
-	DEL_ARRAY_SIZE,
-	DEL_NT,
-	DEL_ARRAY_NT,
-	DEL_AL,
-	DEL_ARRAY_AL,
-	DEL_SIZE_AL,
-	DEL_ARRAY_SIZE_AL,
-	DEL_AL_NT,
-	DEL_ARRAY_AL_NT,
-	DELETES
-};
+/* clang-format off */
+enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_NT, NEW_ARRAY_AL_NT,
+	    NEWS };
+enum gone { DEL, DEL_ARRAY, DEL_SIZE, DEL_ARRAY_SIZE, DEL_NT, DEL_ARRAY_NT, DEL_AL, DEL_ARRAY_AL,
+	    DEL_SIZE_AL, DEL_ARRAY_SIZE_AL, DEL_AL_NT, DEL_ARRAY_AL_NT, DELETES };
+/* clang-format on */
 
 /* size_t as these names spell it. */
 #if __SIZEOF_SIZE_T__ == 8
@@ -117,20 +99,14 @@ static const enum form new_calls[NEWS] = {
 	[NEW_AL] = NEW_AL,    [NEW_ARRAY_AL] = NEW_AL,
 	[NEW_AL_NT] = NEW_AL, [NEW_ARRAY_AL_NT] = NEW_ARRAY_AL,
 };
+/* clang-format off */
 static const enum gone delete_calls[DELETES] = {
-	[DEL] = DEL,
-	[DEL_ARRAY] = DEL,
-	[DEL_SIZE] = DEL,
-	[DEL_ARRAY_SIZE] = DEL_ARRAY,
-	[DEL_NT] = DEL,
-	[DEL_ARRAY_NT] = DEL_ARRAY,
-	[DEL_AL] = DEL_AL,
-	[DEL_ARRAY_AL] = DEL_AL,
-	[DEL_SIZE_AL] = DEL_AL,
-	[DEL_ARRAY_SIZE_AL] = DEL_ARRAY_AL,
-	[DEL_AL_NT] = DEL_AL,
+	[DEL] = DEL, [DEL_ARRAY] = DEL, [DEL_SIZE] = DEL, [DEL_ARRAY_SIZE] = DEL_ARRAY,
+	[DEL_NT] = DEL, [DEL_ARRAY_NT] = DEL_ARRAY, [DEL_AL] = DEL_AL, [DEL_ARRAY_AL] = DEL_AL,
+	[DEL_SIZE_AL] = DEL_AL, [DEL_ARRAY_SIZE_AL] = DEL_ARRAY_AL, [DEL_AL_NT] = DEL_AL,
 	[DEL_ARRAY_AL_NT] = DEL_ARRAY_AL,
 };
+/* clang-format on */
 static new_fn front_new[NEWS]; /* the program's, where it comes before ours; NULL */
 static delete_fn front_delete[DELETES];
 
@@ -438,9 +414,8 @@ MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t 
 		mt_record_gone(t, &known);
 		t->deleting = (uintptr_t)p;
 	} else if (t && kind == ALLOCATOR && mt_state_attached()) {
-		mt_record_take(
-			t, p,
-			&known); /* from before the attach: counted as such, here or nowhere */
+		/* from before the attach: counted as such, here or nowhere */
+		mt_record_take(t, p, &known);
 		t->deleting = (uintptr_t)p;
 	}
 	if (!call_delete(g, p, a, b)) {
@@ -532,22 +507,20 @@ MT_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, uintpt
 
 #define TEXT(name) #name
 #define OURS(form, hook) static __typeof__(hook) our_##form __attribute__((alias(TEXT(hook))));
+/* clang-format off */
 #define NEW_HOOKS(X)                                                                               \
-	X(NEW, _Znwm)                                                                              \
-	X(NEW_ARRAY, _Znam)                                                                        \
-	X(NEW_NT, _ZnwmRKSt9nothrow_t) X(NEW_ARRAY_NT, _ZnamRKSt9nothrow_t)                        \
-		X(NEW_AL, _ZnwmSt11align_val_t) X(NEW_ARRAY_AL, _ZnamSt11align_val_t)              \
-			X(NEW_AL_NT, _ZnwmSt11align_val_tRKSt9nothrow_t)                           \
-				X(NEW_ARRAY_AL_NT, _ZnamSt11align_val_tRKSt9nothrow_t)
+	X(NEW, _Znwm) X(NEW_ARRAY, _Znam) X(NEW_NT, _ZnwmRKSt9nothrow_t)                           \
+	X(NEW_ARRAY_NT, _ZnamRKSt9nothrow_t) X(NEW_AL, _ZnwmSt11align_val_t)                       \
+	X(NEW_ARRAY_AL, _ZnamSt11align_val_t) X(NEW_AL_NT, _ZnwmSt11align_val_tRKSt9nothrow_t)     \
+	X(NEW_ARRAY_AL_NT, _ZnamSt11align_val_tRKSt9nothrow_t)
 #define DELETE_HOOKS(X)                                                                            \
-	X(DEL, _ZdlPv)                                                                             \
-	X(DEL_ARRAY, _ZdaPv)                                                                       \
-	X(DEL_SIZE, _ZdlPvm) X(DEL_ARRAY_SIZE, _ZdaPvm) X(DEL_NT, _ZdlPvRKSt9nothrow_t) X(         \
-		DEL_ARRAY_NT, _ZdaPvRKSt9nothrow_t) X(DEL_AL, _ZdlPvSt11align_val_t)               \
-		X(DEL_ARRAY_AL, _ZdaPvSt11align_val_t) X(DEL_SIZE_AL, _ZdlPvmSt11align_val_t)      \
-			X(DEL_ARRAY_SIZE_AL, _ZdaPvmSt11align_val_t)                               \
-				X(DEL_AL_NT, _ZdlPvSt11align_val_tRKSt9nothrow_t)                  \
-					X(DEL_ARRAY_AL_NT, _ZdaPvSt11align_val_tRKSt9nothrow_t)
+	X(DEL, _ZdlPv) X(DEL_ARRAY, _ZdaPv) X(DEL_SIZE, _ZdlPvm) X(DEL_ARRAY_SIZE, _ZdaPvm)        \
+	X(DEL_NT, _ZdlPvRKSt9nothrow_t) X(DEL_ARRAY_NT, _ZdaPvRKSt9nothrow_t)                      \
+	X(DEL_AL, _ZdlPvSt11align_val_t) X(DEL_ARRAY_AL, _ZdaPvSt11align_val_t)                    \
+	X(DEL_SIZE_AL, _ZdlPvmSt11align_val_t) X(DEL_ARRAY_SIZE_AL, _ZdaPvmSt11align_val_t)        \
+	X(DEL_AL_NT, _ZdlPvSt11align_val_tRKSt9nothrow_t)                                          \
+	X(DEL_ARRAY_AL_NT, _ZdaPvSt11align_val_tRKSt9nothrow_t)
+/* clang-format on */
 NEW_HOOKS(OURS)
 DELETE_HOOKS(OURS)
 

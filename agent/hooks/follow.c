@@ -10,9 +10,11 @@
  *
  * Whom do we follow?
  *   with a board (`memtop run`, `memtop record`), and with follow=exec: every child, whatever it
- * executes otherwise: only the watched process itself, when it becomes another program (start
- * scripts, env, sh -c 'exec ...'). That is the process that the agent was started in, and every
- * forked child that is a session of its own by now.
+ *   executes
+ *   otherwise: only the watched process itself, when it becomes another program (start scripts,
+ *   env, sh -c 'exec ...').
+ *   That is the process that the agent was started in, and every forked child that is a session of
+ *   its own by now.
  *
  * Not into a program that cannot take the agent in (follow/executable.c), nor where the agent's
  * file cannot be opened: in another root, by another user. Such a program gets the environment that
@@ -236,8 +238,8 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 
 	if (state == AGENT_OFF || state == AGENT_EARLY || !path)
 		return false;
-	bool ask = may_ask(),
-	     watches = state == AGENT_ON && !mt_state_filtered(); /* its session has always asked */
+	/* its session has always asked */
+	bool ask = may_ask(), watches = state == AGENT_ON && !mt_state_filtered();
 	int pid = ask || watches ? mt_prim_getpid() : 0;
 	f->own = pid && mt_state_is_pid(pid);
 	f->child = !f->own || mt_state_is_fork();

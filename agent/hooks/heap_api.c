@@ -70,8 +70,8 @@ static void book_exact(struct report *r, node_id node)
 	book(r, slot, slot, 0);
 }
 
-/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in record/record.c.
- */
+/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in
+ * record/record.c. */
 static void book_judged(struct report *r, node_id node, uint32_t on)
 {
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];

@@ -193,8 +193,8 @@ static void cut_preload(char *list)
 		mt_state_keep_preload(keep(at, len));
 		char *rest = at + len;
 		if (*rest)
-			rest++; /* one separator goes with it: the one behind, else the one before
-				 */
+			/* one separator goes with it: the one behind, else the one before */
+			rest++;
 		else if (at > list)
 			at--;
 		memmove(at, rest, strlen(rest) + 1);
@@ -390,9 +390,9 @@ void mt_init_forked(void)
 	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
 		return;
 	parent_pid = mt_own_pid;
-	mt_own_pid = mt_state_sealed() == SEAL_NONE
-			     ? mt_prim_getpid()
-			     : mt_thread_tid(pthread_self()); /* that of its only thread */
+	/* that of its only thread */
+	mt_own_pid =
+		mt_state_sealed() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self());
 	mt_conf.wait_ns = 0; /* a viewer comes to the first program */
 	mt_forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, mt_forked_ns, memory_order_relaxed);

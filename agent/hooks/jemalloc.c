@@ -10,7 +10,7 @@
  *   rallocx(p, n)           one free, one block of n bytes at its own stack; nothing when it fails
  *   xallocx(p, n, extra)    when the request was met (n <= result <= what n + extra is rounded up
  *                           to): one free, one block of min(result, n + extra) bytes at its own
- * stack, in the same place. Otherwise the block is what it was.
+ *                           stack, in the same place. Otherwise the block is what it was.
  *
  * Linked in, they are led here by --wrap, under names of their own as all of the hooks
  * (agent/linked/). Without jemalloc none of these functions may seem to exist, so they are not

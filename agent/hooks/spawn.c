@@ -13,10 +13,13 @@
  *
  *   several threads are inside    the first swaps, the last one puts it back
  *   setenv() and its like inside  change the program's own array: it is put back for the call, and
- * swapped again after it a program that has its own of them, or writes to `environ` has made an
- * array of its own out of the copy: our entries are taken out of that, or has written to the copy:
- * what it wrote goes to the array that is put back fork() inside                 the child has no
- * such call under way: it puts it back at once (mt_spawn_forked)
+ *                                 swapped again after it
+ *   a program that has its own of them, or writes to `environ`
+ *                                 has made an array of its own out of the copy: our entries are
+ *                                 taken out of that, or has written to the copy: what it wrote
+ *                                 goes to the array that is put back
+ *   fork() inside                 the child has no such call under way: it puts it back at once
+ *                                 (mt_spawn_forked)
  *
  * All that is one at a time, by a lock: setenv() frees the array that another thread's system()
  * would be copying. A handler that interrupts who holds it does without: system() is then not

@@ -119,8 +119,8 @@ static struct timespec span(uint64_t ns)
 	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
 }
 
-/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says so).
- */
+/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says
+ * so). */
 static uint64_t duration(const struct timespec *t)
 {
 	return t && t->tv_sec >= 0 && t->tv_sec < INT32_MAX

@@ -20,24 +20,22 @@
 #define SZ "j"
 #endif
 
+/* clang-format off */
 #define OPERATORS(X)                                                                               \
-	X("_Znw" SZ, new)                                                                          \
-	X("_Zna" SZ, new_array)                                                                    \
-	X("_Znw" SZ "RKSt9nothrow_t", new_nt) X("_Zna" SZ "RKSt9nothrow_t", new_array_nt) X(       \
-		"_Znw" SZ "St11align_val_t", new_al) X("_Zna" SZ "St11align_val_t", new_array_al)  \
-		X("_Znw" SZ "St11align_val_tRKSt9nothrow_t",                                       \
-		  new_al_nt) X("_Zna" SZ "St11align_val_tRKSt9nothrow_t", new_array_al_nt)         \
-			X("_ZdlPv", del) X("_ZdaPv", del_array) X("_ZdlPv" SZ, del_size) X(        \
-				"_ZdaPv" SZ, del_array_size) X("_ZdlPvRKSt9nothrow_t", del_nt)     \
-				X("_ZdaPvRKSt9nothrow_t",                                          \
-				  del_array_nt) X("_ZdlPvSt11align_val_t",                         \
-						  del_al) X("_ZdaPvSt11align_val_t", del_array_al) \
-					X("_ZdlPv" SZ "St11align_val_t", del_size_al) X(           \
-						"_ZdaPv" SZ "St11align_val_t", del_array_size_al)  \
-						X("_ZdlPvSt11align_val_tRKSt9nothrow_t",           \
-						  del_al_nt)                                       \
-							X("_ZdaPvSt11align_val_tRKSt9nothrow_t",   \
-							  del_array_al_nt)
+	X("_Znw" SZ, new) X("_Zna" SZ, new_array)                                                  \
+	X("_Znw" SZ "RKSt9nothrow_t", new_nt) X("_Zna" SZ "RKSt9nothrow_t", new_array_nt)          \
+	X("_Znw" SZ "St11align_val_t", new_al) X("_Zna" SZ "St11align_val_t", new_array_al)        \
+	X("_Znw" SZ "St11align_val_tRKSt9nothrow_t", new_al_nt)                                    \
+	X("_Zna" SZ "St11align_val_tRKSt9nothrow_t", new_array_al_nt)                              \
+	X("_ZdlPv", del) X("_ZdaPv", del_array) X("_ZdlPv" SZ, del_size)                           \
+	X("_ZdaPv" SZ, del_array_size)                                                             \
+	X("_ZdlPvRKSt9nothrow_t", del_nt) X("_ZdaPvRKSt9nothrow_t", del_array_nt)                  \
+	X("_ZdlPvSt11align_val_t", del_al) X("_ZdaPvSt11align_val_t", del_array_al)                \
+	X("_ZdlPv" SZ "St11align_val_t", del_size_al)                                              \
+	X("_ZdaPv" SZ "St11align_val_t", del_array_size_al)                                        \
+	X("_ZdlPvSt11align_val_tRKSt9nothrow_t", del_al_nt)                                        \
+	X("_ZdaPvSt11align_val_tRKSt9nothrow_t", del_array_al_nt)
+/* clang-format on */
 
 /* The hook's name in the other part of the archive is the Makefile's. */
 #define LEAD(symbol, name)                                                                         \

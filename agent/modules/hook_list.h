@@ -21,8 +21,8 @@ struct hook_list {
 extern struct hook_list mt_hooks;
 bool mt_hooks_have(const void *hook); /* one of them */
 struct object;
-void mt_hooks_calls(const struct object *o,
-		    bool hooked); /* allocating ones of that object: mt_rebind_calls() */
+/* allocating ones of that object: mt_rebind_calls() */
+void mt_hooks_calls(const struct object *o, bool hooked);
 
 #pragma GCC visibility pop
 

@@ -44,8 +44,8 @@ __attribute__((weak)) extern int _dl_find_object(void *, struct dl_find_object *
 
 /* What is mapped at an address now, as the loader says. */
 struct object {
-	uintptr_t start, end,
-		eh_frame_hdr; /* maybe one segment's bounds; describe() makes them the object's */
+	/* maybe one segment's bounds; describe() makes them the object's */
+	uintptr_t start, end, eh_frame_hdr;
 	const struct link_map *link;
 	/* read from *link, which only a caller that knows it to be alive may do */
 	uintptr_t bias;
@@ -512,8 +512,8 @@ static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t f
 	return at ? NULL : before;
 }
 
-/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of
- * version 2. */
+/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version
+ * 2. */
 static const struct r_debug *next_namespace(const struct r_debug *d)
 {
 	const struct {

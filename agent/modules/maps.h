@@ -30,10 +30,10 @@ bool mt_maps_whole(void); /* no load or unload is under way: what mt_maps_refres
 
 /* What of a module is mapped; its gaps are not. */
 bool mt_maps_holds(const struct module *m, uintptr_t addr);
-bool mt_maps_overlaps(const struct module *m, uintptr_t start,
-		      uintptr_t end); /* whole pages of `m` */
-bool mt_maps_has_segment(const struct module *m, uintptr_t start,
-			 uintptr_t end); /* with these bounds */
+/* whole pages of `m` */
+bool mt_maps_overlaps(const struct module *m, uintptr_t start, uintptr_t end);
+/* with these bounds */
+bool mt_maps_has_segment(const struct module *m, uintptr_t start, uintptr_t end);
 /* Does a file with these headers lie where `m` does? Without headers: between start and end. */
 struct mt_headers;
 bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start,
@@ -58,11 +58,11 @@ struct mt_headers {
  */
 struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr);
 struct mt_headers mt_maps_program_headers(void); /* of a program without a loader */
-bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start,
-			uintptr_t end); /* with these bounds */
+/* with these bounds */
+bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t end);
 void mt_maps_bounds(const struct mt_headers *h, uintptr_t *start, uintptr_t *end);
-uintptr_t mt_maps_table(const struct mt_headers *h,
-			uintptr_t *end); /* its unwind table; 0 = none */
+/* its unwind table; 0 = none */
+uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end);
 /*
  * Into a new module, whose bounds are set: segments, build-id, end of the table. Without headers it
  * is one segment, of which nothing is read. false: no memory.

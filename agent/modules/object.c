@@ -280,8 +280,8 @@ struct definition {
 	void *f;
 };
 
-/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym says.
- */
+/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym
+ * says. */
 static int define(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct definition *d = arg;
@@ -360,8 +360,8 @@ struct walk {
 	void *arg;
 };
 
-/* An address with something added is none of the function's. In a text segment none is looked for.
- */
+/* An address with something added is none of the function's. In a text segment none is looked
+ * for. */
 static bool slot_at(void *arg, uintptr_t offset, uintptr_t info, intptr_t addend)
 {
 	const struct walk *w = arg;

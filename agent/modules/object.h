@@ -29,15 +29,15 @@ struct object {
 	bool calls_rela; /* those of TABLE_CALLS carry addends */
 };
 
-bool mt_object_read(const struct dl_phdr_info *info,
-		    struct object *o); /* false: it has no symbols */
+/* false: it has no symbols */
+bool mt_object_read(const struct dl_phdr_info *info, struct object *o);
 /* The same of one whose headers are known otherwise: server thread, which takes no lock of the
  * loader's. */
 bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) * header,
 			    size_t headers);
 bool mt_object_holds(const struct object *o, const void *p); /* in one of its segments */
-int mt_object_protection(const struct object *o,
-			 const void *p); /* PROT_* of the segment, as its header has it */
+/* PROT_* of the segment, as its header has it */
+int mt_object_protection(const struct object *o, const void *p);
 
 /*
  * Every word that the loader filled with the address of a symbol, and that is writable, or was

@@ -7,7 +7,7 @@
  * there are, the offset that the first is relative to, then groups until that many were read:
  *
  *     size flags [offset delta] [info] [addend delta] size x { [offset delta] [info] [addend delta]
- * }
+ *     }
  *
  * What a flag says the group has in common stands in front, once; the rest stands in each member.
  * Offsets and addends are differences to the one before. The source is the format's description in

@@ -356,8 +356,8 @@ bool mt_real_find(void)
 unsigned mt_real_granule(void)
 {
 	Dl_info real, libc;
-	void *f = mt_real_next(
-		"gnu_get_libc_version"); /* of a program that it is linked into, nobody can tell */
+	/* of a program that it is linked into, nobody can tell */
+	void *f = mt_real_next("gnu_get_libc_version");
 
 	if (sizeof(void *) == 8 && f && dladdr(f, &libc) && dladdr((void *)mt_real.malloc, &real) &&
 	    libc.dli_fbase == real.dli_fbase)

@@ -7,16 +7,16 @@
  * (mt_rebind); one that was attached to a running process does it with all of its hooks
  * (mt_rebind_in, _out). Both have two halves:
  *   1. what is looked up from now on: lazy calls that are not bound yet, dlsym, libraries that are
- * loaded later, with their constructors. A preloaded agent is found before the real functions: its
- * own names for them (hooks/jemalloc_names.c) get values. One that was attached is not: in the
- * symbol table of the object that has the real function, its name gets the hook's address. No
- * dlopen has to be watched for that, and nothing runs between a library's being mapped and its
- * being hooked.
+ *      loaded later, with their constructors. A preloaded agent is found before the real functions:
+ *      its own names for them (hooks/jemalloc_names.c) get values. One that was attached is not: in
+ *      the symbol table of the object that has the real function, its name gets the hook's address.
+ *      No dlopen has to be watched for that, and nothing runs between a library's being mapped and
+ *      its being hooked.
  *   2. what was bound before: slots of all loaded objects, but the agent's and the loader's, whose
- * relocation names the function and which hold its address. Taking away is the same walk with the
- * two addresses exchanged. So nothing is remembered about slots, and one that somebody else has
- * changed since holds neither address, and is left. A lazy slot that was bound meanwhile stays
- * bound, to the real function.
+ *      relocation names the function and which hold its address.
+ * Taking away is the same walk with the two addresses exchanged. So nothing is remembered about
+ * slots, and one that somebody else has changed since holds neither address, and is left. A lazy
+ * slot that was bound meanwhile stays bound, to the real function.
  *
  * Slots that hold another address than the real function's are not touched: a stand-in for it (the
  * program's PLT, where that is no PIE), which is hooked by its own slot, or another allocator

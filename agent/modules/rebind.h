@@ -23,8 +23,8 @@ struct rebound {
 	uint32_t changed;      /* out: that somebody else has written since; left */
 };
 
-/* Preloaded, once, from init: list[0].real tells whose they are, and that object is left as it is.
- */
+/* Preloaded, once, from init: list[0].real tells whose they are, and that object is left as it
+ * is. */
 void mt_rebind(const struct rebind *list, size_t count);
 /*
  * Preloaded: from now on no lookup finds these names in the agent, whose symbols get the value 0

@@ -106,8 +106,8 @@ static uint64_t draw(struct filtering *f)
 /* The thread meets this period for the first time: what it counted down was another's distance. */
 MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
-	if (!f->random) /* one state, one sequence: addresses and the clock tell threads and runs
-			   apart */
+	/* one state, one sequence: addresses and the clock tell threads and runs apart */
+	if (!f->random)
 		f->random = mix((uintptr_t)f ^ mt_prim_now_ns()) | 1;
 	if (f->on == on)
 		return;

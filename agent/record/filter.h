@@ -10,21 +10,25 @@
  *
  *   min_size, max_size   by the size that was asked for
  *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a
- * block is recorded when one of its bytes is. A thread draws the distance to its next hit
- * (exponential, mean R) and counts down: one subtraction, one compare. libs, exclude        by the
- * owner of the stack: here the innermost module that is neither the agent, the C library nor the
- * C++ runtime, as in HISTORY. (Viewers know names of functions, too, and look through g_malloc and
- * its like.) merge=N              nothing is left out, but stacks are cut behind their N outermost
- * frames. (depth= cuts the outermost ones: the walk just ends earlier, which costs nothing.)
+ *                        block is recorded when one of its bytes is. A thread draws the distance to
+ *                        its next hit (exponential, mean R) and counts down: one subtraction, one
+ *                        compare.
+ *   libs, exclude        by the owner of the stack: here the innermost module that is neither the
+ *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers know
+ *                        names of functions, too, and look through g_malloc and its like.)
+ *   merge=N              nothing is left out, but stacks are cut behind their N outermost frames.
+ *                        (depth= cuts the outermost ones: the walk just ends earlier, which costs
+ *                        nothing.)
  *
  * WEIGHTS. A block of s bytes (1 for those of 0) is hit with probability p = 1 - exp(-s/R), so each
  * that is hit stands for 1/p blocks of s bytes. Counters are whole numbers: it is counted as n
  * blocks and n * s bytes, where n is floor(1/p), or one more with the probability of the fraction.
- * The mean of n is 1/p exactly, therefore E(blocks counted) = blocks allocated,  E(bytes counted) =
- * bytes allocated and the variance of one block's share is (1-p)/p, and p f (1-f) for the rounding,
- * in blocks squared (f: the fraction). 1/p is computed in whole numbers alone, a function of (s,
- * R): rounding modes and libm's versions have no say, and the free of a block finds the very n that
- * its allocation was counted with. Which way it was rounded is one bit in the entry of the live map
+ * The mean of n is 1/p exactly, therefore
+ *     E(blocks counted) = blocks allocated,  E(bytes counted) = bytes allocated
+ * and the variance of one block's share is (1-p)/p, and p f (1-f) for the rounding, in blocks
+ * squared (f: the fraction). 1/p is computed in whole numbers alone, a function of (s, R): rounding
+ * modes and libm's versions have no say, and the free of a block finds the very n that its
+ * allocation was counted with. Which way it was rounded is one bit in the entry of the live map
  * (SLOT_UP).
  *
  * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so that every slot
@@ -77,8 +81,8 @@ extern struct period mt_filter_period[];
 
 void mt_filter_renew(struct filtering *f, uint32_t on); /* f->on is `on`; draws if it was another */
 void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
-int64_t mt_filter_gap(struct filtering *f,
-		      uint64_t rate); /* bytes to the next sample, at least 1 */
+/* bytes to the next sample, at least 1 */
+int64_t mt_filter_gap(struct filtering *f, uint64_t rate);
 /* 1/p of a block of `size` bytes: whole blocks, and the rest in 2^-32. */
 uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
 /* False: this stack is not wanted. It may be cut: *node is what is to be booked. */
@@ -89,8 +93,8 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 /* record/filter_owner.c */
 struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong);
 bool mt_filter_owner_wanted(struct owners *o, node_id node);
-bool mt_filter_module_wanted(
-	const struct module *m); /* false: what it allocates by its own calls is left out now */
+/* false: what it allocates by its own calls is left out now */
+bool mt_filter_module_wanted(const struct module *m);
 #pragma GCC visibility pop
 
 /* What every allocation asks. */

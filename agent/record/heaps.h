@@ -32,15 +32,15 @@ struct block mt_heaps_take_other(unsigned heap, uintptr_t key);
 /* Each of the heap's that begins in [start, start + size). */
 void mt_heaps_take_range(unsigned heap, uintptr_t start, size_t size,
 			 void (*taken)(void *arg, const struct block *b), void *arg);
-void mt_heaps_scan(void (*visit)(void *arg, uintptr_t key, const struct block *b),
-		   void *arg); /* server thread */
-void mt_heaps_restart(void);   /* nothing is alive; nobody reports */
+/* server thread */
+void mt_heaps_scan(void (*visit)(void *arg, uintptr_t key, const struct block *b), void *arg);
+void mt_heaps_restart(void); /* nothing is alive; nobody reports */
 
 extern _Atomic bool mt_heaps_backed; /* some block was declared to back a heap */
 #pragma GCC visibility pop
 
-/* A free of what nobody knows: a heap's memory, which does not count itself? Then it is forgotten.
- */
+/* A free of what nobody knows: a heap's memory, which does not count itself? Then it is
+ * forgotten. */
 MT_INLINE bool heaps_forget_backing(const void *p)
 {
 	return unlikely(atomic_load_explicit(&mt_heaps_backed, memory_order_relaxed)) &&

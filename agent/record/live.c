@@ -293,8 +293,8 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 
 	if (unlikely(stale))
-		stale = atomic_exchange(&l->xmeta,
-					0); /* never old meta, new size; see take_covering() */
+		/* never old meta, new size; see take_covering() */
+		stale = atomic_exchange(&l->xmeta, 0);
 	atomic_store_explicit(&l->xsize, size, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, meta, memory_order_release);
 	if (unlikely(stale)) {
@@ -505,8 +505,8 @@ static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_v
 		       void *arg)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t v = atomic_load_explicit(
-			&from[i], memory_order_acquire); /* live_put(): what its slot is */
+		/* live_put(): what its slot is */
+		uint64_t v = atomic_load_explicit(&from[i], memory_order_acquire);
 		if (!v)
 			continue;
 		struct block b = unpack_small(v);
@@ -514,8 +514,8 @@ static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_v
 	}
 }
 
-/* Only pages that were written to: reading the others would give the program's process pages, too.
- */
+/* Only pages that were written to: reading the others would give the program's process pages,
+ * too. */
 static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 {
 	static unsigned char touched[LEAF_PAGES_MAX];

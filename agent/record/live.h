@@ -8,16 +8,16 @@
 
 #include "record/live_fast.h"
 
-#define LEAF_PAGES_MAX                                                                             \
-	((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
+/* of the smallest there are */
+#define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096)
 
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of them.
- */
+/* One map: for even addresses, there from the start, or for odd ones, made for the first of
+ * them. */
 struct shadow {
 	region_leaf *_Atomic xsmall;
 	region_leaf *_Atomic xlarge;
-	region_leaf *_Atomic xtwin; /* small leaves for what came while its region was closed:
-				       record/live_trim.c */
+	/* small leaves for what came while its region was closed: record/live_trim.c */
+	region_leaf *_Atomic xtwin;
 };
 
 enum leaf_kind { LEAF_EVEN, LEAF_ODD, LEAF_LARGE, LEAF_TWIN };

@@ -25,8 +25,8 @@ struct large {
 	_Atomic uint64_t xsize;
 };
 
-/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 = none.
- */
+/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 =
+ * none. */
 typedef _Atomic uintptr_t region_leaf;
 
 #pragma GCC visibility push(hidden)

@@ -14,8 +14,8 @@
  *      mt_live_open, and begins another era;
  *   2. has each thread of the process pass a memory barrier (membarrier);
  *   3. waits until it has seen each thread outside of the guard of record/record.c (busy_sp), and
- * nobody write unguarded; not for long: then it opens the region again, and comes back at another
- * tick;
+ *      nobody write unguarded; not for long: then it opens the region again, and comes back at
+ *      another tick;
  *   4. looks at the page again: it is returned if it is empty still;
  *   5. opens the region.
  *
@@ -24,13 +24,13 @@
  * was entering at its point is done when it was seen outside of its guard, and the rest goes
  * elsewhere:
  *   - A slow writer (enter() in record/live.c) reads mt_live_closed with its guard set. If it does
- * so after its point, it takes the twin. If before, the guard was set before, too.
+ *     so after its point, it takes the twin. If before, the guard was set before, too.
  *   - The fast path (record_alloc) asks for the leaf first and sets its guard then, so it may hold
- * a leaf that was open. But it books there only after it has read mt_era and found it to be that of
- * the stack which it expects; else it asks again (book_any). If it reads mt_era before its point,
- * its guard is seen. If after, it reads the new era; then the stack was renewed in the new era by
- * an earlier event of this thread with the same stack pointer, so not by one of a signal handler
- * within this event; so it asked for the leaf after that, and found none.
+ *     a leaf that was open. But it books there only after it has read mt_era and found it to be
+ *     that of the stack which it expects; else it asks again (book_any). If it reads mt_era before
+ *     its point, its guard is seen. If after, it reads the new era; then the stack was renewed in
+ *     the new era by an earlier event of this thread with the same stack pointer, so not by one of
+ *     a signal handler within this event; so it asked for the leaf after that, and found none.
  *   - A signal handler that allocates inside of an event finds the guard set, and leaves it so.
  *   - free() writes 0 only where it found its own block: to a page that is not empty until then.
  * A page that is dropped reads as 0, which is what it held. Nothing is ever unmapped, so that a
@@ -156,8 +156,8 @@ static void note(const struct used *u, size_t page, bool empty)
 	u->empty[page / 64] = empty ? u->empty[page / 64] | bit : u->empty[page / 64] & ~bit;
 }
 
-/* Notes which pages are there and empty; in the second look, those that were so in the first, too.
- */
+/* Notes which pages are there and empty; in the second look, those that were so in the first,
+ * too. */
 static size_t look_at(const struct used *u, size_t pages, size_t *found)
 {
 	size_t there = 0;
@@ -202,8 +202,8 @@ static uint64_t live_bytes(uint64_t *freed)
 	return allocated > *freed ? allocated - *freed : 0;
 }
 
-/* In a forked child the clock begins anew: what lies further off than was ever said is over, too.
- */
+/* In a forked child the clock begins anew: what lies further off than was ever said is over,
+ * too. */
 static bool reached(uint64_t now_ns, uint64_t when_ns, uint64_t most_ns)
 {
 	return now_ns >= when_ns || when_ns - now_ns > most_ns;

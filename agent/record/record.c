@@ -350,8 +350,8 @@ static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_
 		heal(t, &old);
 }
 
-/* The stack decides, or the block is a sample: of the period that filter_skips() was asked about.
- */
+/* The stack decides, or the block is a sample: of the period that filter_skips() was asked
+ * about. */
 static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct regs *r)
 {
 	uint32_t on = t->filter.on;

@@ -46,8 +46,8 @@ static MT_TLS char early_name[16]; /* set before its first hook, for the row tha
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
 
-static _Atomic uint64_t *_Atomic
-	xbirth; /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
+/* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
+static _Atomic uint64_t *_Atomic xbirth;
 static struct hot *hots; /* the rest of it */
 static _Atomic uint32_t xhot_count;
 

@@ -57,10 +57,9 @@ bool detach_check(struct server *s)
 	if (!take_hooks_out(&done) && !nothing) {
 		if (server_now() > s->leave_until_ns) {
 			s->leaving = false;
-			viewers_notice(
-				s, -1, -1,
-				"the agent was not taken out: a library is just being loaded or "
-				"unloaded; try again");
+			viewers_notice(s, -1, -1,
+				       "the agent was not taken out: a library is just being "
+				       "loaded or unloaded; try again");
 		}
 		return false;
 	}

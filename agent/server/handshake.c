@@ -54,8 +54,7 @@ bool handshake_seed(struct server *s)
 	    read_random(s->door->seed, len) == len)
 		return true;
 	mt_msg("listen=%s: TCP needs random numbers, and neither getrandom nor /dev/urandom gives "
-	       "any; "
-	       "listen on a Unix socket",
+	       "any; listen on a Unix socket",
 	       mt_conf.listen);
 	return false;
 }

@@ -12,18 +12,14 @@
 #include "memtop/wire.h"
 
 #define DOOR_PLACES 64
-#define DOOR_IN_BYTES                                                                              \
-	(20u + MTW_ENTRY_FRAME_MAX) /* a head, and the largest payload before there is a place */
+/* a head, and the largest payload before there is a place */
+#define DOOR_IN_BYTES (20u + MTW_ENTRY_FRAME_MAX)
 
 struct server;
 struct pollfd;
 
-enum door_stage {
-	DOOR_FREE,
-	DOOR_GREETING,
-	DOOR_RESPONSE,
-	DOOR_CLIENT
-}; /* what the stranger has to send next */
+/* what the stranger has to send next */
+enum door_stage { DOOR_FREE, DOOR_GREETING, DOOR_RESPONSE, DOOR_CLIENT };
 
 struct stranger {
 	enum door_stage stage;

@@ -27,8 +27,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define DOOR_PATIENCE_NS                                                                           \
-	(5 * SECOND) /* from accept to RESPONSE, and from that to CLIENT; slow links have room */
+/* from accept to RESPONSE, and from that to CLIENT; slow links have room */
+#define DOOR_PATIENCE_NS (5 * SECOND)
 #define ARRIVAL_PATIENCE_NS (300 * MILLI) /* ... when the target is gone already */
 #define FINAL_PATIENCE_NS (60 * SECOND)   /* without progress, when the target is gone */
 #define LEAVING_PATIENCE_NS (5 * SECOND)  /* ... when the target runs on */
@@ -169,8 +169,8 @@ static void look_at_modules(void)
 		mt_maps_settle();
 		return;
 	}
-	mt_maps_refresh(); /* also when an unload never ends: its destructor waits, or was left by a
-			      longjmp */
+	/* also when an unload never ends: its destructor waits, or was left by a longjmp */
+	mt_maps_refresh();
 	if (!held)
 		return;
 	coverage_look();
@@ -236,8 +236,8 @@ static void the_end(struct server *s)
 		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
 	if (s->state == MTW_DETACHED)
-		listen_close(s, true); /* before anybody is told: the next attach looks whether
-					  somebody listens */
+		/* before anybody is told: the next attach looks whether somebody listens */
+		listen_close(s, true);
 	if (here)
 		last_tick(s);
 	else

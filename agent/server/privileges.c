@@ -7,7 +7,8 @@
  * It sets no_new_privs at the start: it executes no file.
  *
  *   user, groups, capabilities   become the target's, also back again as far as the target itself
- * could anything else                the server seals itself
+ *                                could
+ *   anything else                the server seals itself
  *
  * No process can copy another's seccomp filter, and another root directory would take /proc away.
  * So the server seals itself when its target has one more filter, another root or user namespace, a
@@ -183,8 +184,8 @@ static void follow_capabilities(const struct privileges *to)
 	mt_prim_call(SYS_capset, (long)&header, (long)data, 0, 0, 0, 0);
 }
 
-/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back.
- */
+/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it
+ * back. */
 static void follow_ids(const struct privileges *to)
 {
 	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
@@ -222,8 +223,8 @@ static void allow(struct rules *r, long call)
 	put(r, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
-/* Only if the argument, masked, has that value. No such argument has a meaning in its upper half.
- */
+/* Only if the argument, masked, has that value. No such argument has a meaning in its upper
+ * half. */
 static void allow_with(struct rules *r, long call, unsigned argument, uint32_t matters,
 		       uint32_t value)
 {

@@ -161,8 +161,8 @@ static void give_dtv(void **tp, uint8_t *room)
 #endif
 	uintptr_t *callers = ((uintptr_t **)__builtin_thread_pointer())[at],
 		  *dtv = (uintptr_t *)(void *)room;
-	static size_t
-		own; /* asked for once: in a forked child the loader's lock may be held for good */
+	/* asked for once: in a forked child the loader's lock may be held for good */
+	static size_t own;
 
 	if (!own)
 		dl_iterate_phdr(find_own_tls, &own);
@@ -362,8 +362,8 @@ bool mt_server_start(void)
 	struct server *s = memory_map(sizeof(*s));
 	struct start st = { s, memory_map(STACK_BYTES), make_tls(), false, 0, 0, false };
 
-	bool known = shared; /* of the last session, or a copy of the page of the process that
-				forked us */
+	/* of the last session, or a copy of the page of the process that forked us */
+	bool known = shared;
 	if (known)
 		memset(shared, 0, sizeof(*shared));
 	else
@@ -382,8 +382,8 @@ bool mt_server_start(void)
 		goto out;
 	if (!look_at_namespaces(s)) {
 		mt_msg("the next child of this process enters another pid namespace, and must not "
-		       "be the agent's server; "
-		       "nobody can watch this process (with unshare: use --fork)");
+		       "be the agent's server; nobody can watch this process (with unshare: use "
+		       "--fork)");
 		goto out;
 	}
 	shared->dies_along = s->dies_along;

@@ -248,8 +248,8 @@ static bool thread_mode_over(struct server *s)
 static bool process_mode_over(struct server *s, bool second)
 {
 	if (is_gone(s)) {
-		/* An exec under way and not taken back has come off: that is another program's end.
-		 */
+		/* An exec under way and not taken back has come off: that is another program's
+		 * end. */
 		if (atomic_load(&s->shared->xexec_futex) != EXEC_NONE)
 			set_state(s, MTW_EXECED, 0, true);
 		else
@@ -357,17 +357,16 @@ void target_release(struct server *s)
 		return; /* not all that we need would be in the copy */
 	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
 	if (pid < 0)
-		viewers_notice(
-			s, -1, -1,
-			"the system refuses the agent's server a copy of itself: the memory of the "
-			"program that has ended stays until the last viewer is gone");
+		viewers_notice(s, -1, -1,
+			       "the system refuses the agent's server a copy of itself: the memory "
+			       "of the program that has ended stays until the last viewer is gone");
 	if (pid > 0) {
 		atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
 		mt_prim_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 	}
 	if (pid == 0) {
-		s->shared = own; /* the old one is wiped in a copy; its words are for the target's
-				    threads */
+		/* the old one is wiped in a copy; its words are for the target's threads */
+		s->shared = own;
 		unmap_the_dead(list);
 		memory_unmap(list, 0);
 	}

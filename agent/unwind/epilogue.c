@@ -4,11 +4,12 @@
  * released?
  *
  *     leave; ret                        mov %rbp, %rsp; pop %rbp; ret     lea -N(%rbp), %rsp; pop
- * ...; pop %rbp; ret rsp is made of rbp: rbp is the frame's base, and the record is at rbp (BASE)
+ *         ...; pop %rbp; ret rsp is made of rbp: rbp is the frame's base, and the record is at rbp
+ *         (BASE)
  *     add $N, %rsp; pop %rbp; ret       mov N(%rsp), %rbp; add $M, %rsp; ret (Go)
  *         a counted distance D away from the present sp lies the saved rbp, the return address
- * above it: rbp is the frame pointer if, and only if, it equals sp + D (AT) ret without any of
- * these          the function keeps none
+ *         above it: rbp is the frame pointer if, and only if, it equals sp + D (AT)
+ *     ret without any of these          the function keeps none
  *
  * A path ends without an answer at an indirect jump, at another function's start, at a write to
  * rbp, and at bytes that are no instruction. Then the other sides of the branches on the way are
@@ -36,9 +37,8 @@
 #define PATHS 64u                 /* pending branches */
 #define MET 192u                  /* targets visited or pending */
 #define STEPS 3000u               /* instructions in all: 40 us */
-#define SPAN                                                                                       \
-	(INT64_C(0x7ff00000)) /* the reach of direct jumps: all V8 code jumps to one far epilogue  \
-			       */
+/* the reach of direct jumps: all V8 code jumps to one far epilogue */
+#define SPAN (INT64_C(0x7ff00000))
 #define DEPTH_MOST (INT64_C(1) << 20)
 #define UNKNOWN INT32_MAX
 
@@ -46,14 +46,14 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP };
 
 /* A path's state at its current instruction. */
 struct path {
-	int32_t at;    /* from the return address on */
-	int32_t depth; /* of rsp: bytes out of where it was, or of rbp once it was made of that; or
-			  UNKNOWN */
-	int32_t saved; /* depth of the word that rbp was taken from, once `popped`; UNKNOWN: the one
-			  at rbp */
-	uint8_t back;  /* 1 + the register that the return address was taken to; 0 = none */
-	bool based;    /* rsp was made of rbp */
-	bool popped;   /* rbp is the caller's again */
+	int32_t at; /* from the return address on */
+	/* of rsp: bytes out of where it was, or of rbp once it was made of that; or UNKNOWN */
+	int32_t depth;
+	/* depth of the word that rbp was taken from, once `popped`; UNKNOWN: the one at rbp */
+	int32_t saved;
+	uint8_t back; /* 1 + the register that the return address was taken to; 0 = none */
+	bool based;   /* rsp was made of rbp */
+	bool popped;  /* rbp is the caller's again */
 };
 
 struct reading {
@@ -114,8 +114,8 @@ static size_t readable(struct reading *r, uintptr_t at)
 /* Is rsp at the return address, the caller's rbp back in place? */
 static bool is_home(const struct path *p)
 {
-	if (p->saved == UNKNOWN) /* where that is has to be proven yet: a list's next element is
-				    fetched just so */
+	/* where that is has to be proven yet: a list's next element is fetched just so */
+	if (p->saved == UNKNOWN)
 		return p->popped && p->depth != UNKNOWN && p->depth >= (int32_t)WORD &&
 		       (!p->based || p->depth == WORD);
 	return p->popped && p->depth == p->saved + (int32_t)WORD;
@@ -250,8 +250,8 @@ static enum verdict plain(struct reading *r, const struct insn *i)
 		return load_pointer(r, i, op == 0x8d);
 	if (op == 0x8b && i->rm == RBP && i->mod && i->mod != 3 && i->disp == WORD &&
 	    !r->path.popped)
-		r->path.back =
-			(uint8_t)(i->reg + 1); /* the return address, if rbp is the frame's base */
+		/* the return address, if rbp is the frame's base */
+		r->path.back = (uint8_t)(i->reg + 1);
 	if (op == 0x87 && i->mod == 3 && (i->reg == RBP || i->rm == RBP))
 		return NO_ANSWER;
 	if (op == 0x8b && i->mod == 3 && is_pointer(i->reg))
@@ -276,8 +276,8 @@ static enum verdict two_bytes(const struct insn *i)
 	bool moves = (i->op >= 0x40 && i->op <= 0x4f) || i->op == 0xaf || i->op == 0xb6 ||
 		     i->op == 0xb7 || i->op == 0xbe || i->op == 0xbf;
 
-	if (i->op == 0x0b ||
-	    (i->op == 0x1e && i->mod == 3 && i->rm == 2)) /* ud2; endbr64: a function's start */
+	/* ud2; endbr64: a function's start */
+	if (i->op == 0x0b || (i->op == 0x1e && i->mod == 3 && i->rm == 2))
 		return NO_ANSWER;
 	return moves && is_pointer(i->reg) ? NO_ANSWER : GOES_ON;
 }
@@ -320,8 +320,8 @@ static enum verdict jump(struct reading *r, int64_t to)
 {
 	if (is_home(&r->path))
 		return answer(r, 0); /* a call in the place of a return */
-	if (!is_fresh(r, to) ||
-	    (!note_met(r, (int32_t)to) && to < r->path.at)) /* backwards it could go round */
+	/* backwards it could go round */
+	if (!is_fresh(r, to) || (!note_met(r, (int32_t)to) && to < r->path.at))
 		return NO_ANSWER;
 	r->path.at = (int32_t)to;
 	r->arrived = true;
@@ -351,9 +351,8 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 	case 0xc3:
 		if (is_home(p))
 			return answer(r, i->op == 0xc2 && i->imm ? EPILOGUE_POPS : 0);
-		r->count = p->popped || p->depth == UNKNOWN
-				   ? r->count
-				   : 0; /* returns with rbp untouched: keeps none */
+		/* returns with rbp untouched: keeps none */
+		r->count = p->popped || p->depth == UNKNOWN ? r->count : 0;
 		return NO_ANSWER;
 	case 0x70 ... 0x7f:
 	case 0xe0 ... 0xe3: branch(r, p->at + i->imm); return GOES_ON;

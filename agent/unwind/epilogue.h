@@ -11,9 +11,9 @@ struct module;
 
 #define EPILOGUE_BASE 1u /* yes: rbp points at the frame's record */
 #define EPILOGUE_AT 2u   /* yes, if rbp is sp + *saved */
-#define EPILOGUE_POPS                                                                              \
-	4u /* beside one of these: the caller's sp is further out than the record's end, as        \
-	      arguments go with the return */
+/* beside one of these: the caller's sp is further out than the record's end, as arguments go with
+ * the return */
+#define EPILOGUE_POPS 4u
 #define EPILOGUE_OWN 8u /* beside AT: rbp was taken from where it points */
 
 /* Of the function that a call returns to at pc; 0: it keeps none, or nobody knows. m: its module;

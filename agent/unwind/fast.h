@@ -29,24 +29,23 @@ MT_INLINE bool pair_holds(const struct pair *p)
  * is counted.
  */
 bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
-#define HOLDS(i)                                                                                   \
-	case (i) + 1:                                                                              \
-		if (!pair_holds(&p[i]))                                                            \
-			return false;                                                              \
-		__attribute__((fallthrough));
+/* clang-format off */
+#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
 #define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
 MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
 {
 	_Static_assert(HIT_PAIRS == 30, "one comparison for each");
 	switch (n) {
-		HOLDS(29)
-		HOLDS(28)
-		HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0) case 0
-			: return true;
-	case HIT_DEEP: return false;
+	HOLDS(29) HOLDS(28)
+	HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0)
+	case 0:
+		return true;
+	case HIT_DEEP:
+		return false;
 	}
 	__builtin_unreachable();
 }
+/* clang-format on */
 
 MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
@@ -90,8 +89,9 @@ MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t
 
 	while (i < HIT_WAYS && way[i])
 		i++;
-	if (i < HIT_WAYS) { /* a handler that leaves in between for good makes two ways to one hit,
-			       never too many hits */
+	/* a handler that leaves in between for good makes two ways to one hit, never too many
+	 * hits */
+	if (i < HIT_WAYS) {
 		way[i] = (uint32_t)((HIT_FIRST + t->hit_count) * sizeof(struct hit));
 		atomic_signal_fence(memory_order_release);
 		t->hit_count++;
@@ -135,8 +135,8 @@ MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 {
 	uint32_t pairs = u->frames[u->count - 1].pairs;
 
-	if (pairs <= HIT_PAIRS ||
-	    unlikely(u->count <= HIT_FRAMES)) /* few frames of three pairs each */
+	/* few frames of three pairs each */
+	if (pairs <= HIT_PAIRS || unlikely(u->count <= HIT_FRAMES))
 		return pairs;
 	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }

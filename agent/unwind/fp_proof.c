@@ -54,9 +54,9 @@ enum {
 };
 
 struct site {
-	uintptr_t pc;   /* 0 = empty */
-	uint32_t age;   /* mt_unwind_proof_age at the look; 0 = in a module: valid until the maps
-			   change */
+	uintptr_t pc; /* 0 = empty */
+	/* mt_unwind_proof_age at the look; 0 = in a module: valid until the maps change */
+	uint32_t age;
 	uint32_t facts; /* SITE_* */
 	int32_t saved;
 	uint8_t code[SAME_BYTES]; /* what stood at pc, outside modules, up to the page's end */
@@ -93,8 +93,8 @@ void mt_unwind_proof_forget(struct known *known)
 
 void mt_unwind_proof_expire(uint64_t now_ns)
 {
-	bool soon = expired_ns &&
-		    now_ns - expired_ns < PERIOD_NS; /* the first look is not waited for */
+	/* the first look is not waited for */
+	bool soon = expired_ns && now_ns - expired_ns < PERIOD_NS;
 
 	if (soon || !atomic_load_explicit(&xread, memory_order_relaxed))
 		return;

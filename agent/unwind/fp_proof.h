@@ -29,8 +29,8 @@ struct caller {
  */
 bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
 			   struct caller *to);
-void mt_unwind_proof_allow(
-	bool on); /* on: cfi takes the stacks; other engines' frames get no mark */
+/* on: cfi takes the stacks; other engines' frames get no mark */
+void mt_unwind_proof_allow(bool on);
 bool mt_unwind_proof_allowed(void);
 void mt_unwind_proof_remember(struct known *known); /* from now on: known->sites is made */
 void mt_unwind_proof_forget(struct known *known);   /* the maps have changed */

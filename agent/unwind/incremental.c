@@ -46,8 +46,8 @@ static const uintptr_t never = 0;
 struct walk {
 	struct unwind_cache *u;
 	const struct regs *r;
-	struct step
-		*next; /* the last new frame: they are put down from the end, so outermost first */
+	/* the last new frame: they are put down from the end, so outermost first */
+	struct step *next;
 	struct step *full; /* ... where the limit is met */
 	uint32_t depth;    /* the limit as a number */
 	unsigned base;     /* why it ended: enum mtw_truncation */
@@ -282,10 +282,8 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
 		uintptr_t slot = cfa + (uintptr_t)rule_bp(rule);
-		if (unlikely(
-			    slot < f->sp ||
-			    !is_word(u,
-				     slot))) /* the CFA may lie on another stack, at its very end */
+		/* the CFA may lie on another stack, at its very end */
+		if (unlikely(slot < f->sp || !is_word(u, slot)))
 			return false;
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
@@ -523,8 +521,8 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 		u->count = 0;
 		return mt_unwind_list_capture(u, r);
 	}
-	u->count = settle_base(&w, (uint32_t)(met + 1),
-			       end); /* till all are there: record/record.c's hits look here */
+	/* till all are there: record/record.c's hits look here */
+	u->count = settle_base(&w, (uint32_t)(met + 1), end);
 	atomic_signal_fence(memory_order_release);
 	if (unlikely(!number(u, u->count, w.next, end, &node)))
 		return give_up(u);

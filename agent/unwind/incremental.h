@@ -14,8 +14,8 @@
 #define FRAME_OWN 8u     /* the agent's text: has no node of its own */
 #define FRAME_SIGNAL 16u /* pc and sp of its caller lie in a ucontext at its sp */
 #define FRAME_SLOW 32u   /* by other registers, or broken: never taken for granted */
-#define FRAME_BP_USED                                                                              \
-	64u /* its bp has an influence on a frame further out, or on its own leaving */
+/* its bp has an influence on a frame further out, or on its own leaving */
+#define FRAME_BP_USED 64u
 
 /* A frame as a walk found it. */
 struct step {
@@ -32,8 +32,8 @@ struct frame {
 	struct step at;
 	node_id node;   /* of the stack from the outermost frame to here */
 	uint32_t pairs; /* comparisons that hold for this frame and all further out */
-	uint64_t made;  /* the capture that put it here: equal means that all further out are the
-			   same, too */
+	/* the capture that put it here: equal means that all further out are the same, too */
+	uint64_t made;
 };
 
 #endif

@@ -17,9 +17,9 @@ struct insn {
 	uint8_t op;
 	bool wide; /* REX.W */
 	bool has_modrm;
-	uint8_t mod, reg, rm; /* reg and rm with REX's fourth bit; reg also of opcodes that have a
-				 register in them */
-	bool sib_rsp;         /* memory at rsp + disp, no index */
+	/* reg and rm with REX's fourth bit; reg also of opcodes that have a register in them */
+	uint8_t mod, reg, rm;
+	bool sib_rsp; /* memory at rsp + disp, no index */
 	int32_t disp;
 	int64_t imm; /* or a jump's distance */
 };

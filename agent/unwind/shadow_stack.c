@@ -5,9 +5,9 @@
  *
  * A capture walks from malloc's caller outwards until it comes into the frame of an entry: the
  * frame that has the entry's sp inside, ends where the entry's own frame does, and has its call
- * site for its return address. From there on the path is the entry's: its node of the trie, found
- * the same way once and kept with it. So a capture costs what is new since the last one, whatever
- * the depth, and nothing of the stack is compared.
+ * site for its return address. From there on the
+ * path is the entry's: its node of the trie, found the same way once and kept with it. So a capture
+ * costs what is new since the last one, whatever the depth, and nothing of the stack is compared.
  *
  * What a frame is called is its pc, as with the other engines: the innermost is the call in
  * malloc's caller, each outer one the call site of the function further in, which is file:line of
@@ -206,8 +206,9 @@ static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr
  */
 static MT_COLD bool on_its_stack(const struct walk *w, uintptr_t sp, const struct entry *e)
 {
-	if (PLACE != CFI_SP) /* by frame pointers nobody comes through a signal's frame to another
-				stack: entries lead there */
+	/* by frame pointers nobody comes through a signal's frame to another stack: entries lead
+	 * there */
+	if (PLACE != CFI_SP)
 		return true;
 	for (int i = 0; i < KNOWN; i++) /* the one that the frame is on comes first */
 		if (unwind_in(&w->known->at[i], e->sp - WORD))

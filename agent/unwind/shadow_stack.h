@@ -18,8 +18,8 @@ struct entry {
 	uintptr_t fp;   /* frame pointer register in the body */
 	union {
 		struct {
-			node_id node;    /* the path from the outermost frame to `site`; 0 = not yet
-					    known */
+			/* the path from the outermost frame to `site`; 0 = not yet known */
+			node_id node;
 			uint16_t frames; /* of that path */
 			uint8_t reason;  /* that it hangs under, enum mtw_truncation */
 			uint8_t link;    /* enum link: how it hangs on the entry before */

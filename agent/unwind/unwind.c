@@ -145,8 +145,7 @@ static const char *settle(const char *name, bool enter_is_ours)
 		      "not called";
 	else if (!instrumented && !linked_in())
 		why = "the program is not built with -finstrument-functions; what calls the hooks "
-		      "are libraries "
-		      "at most";
+		      "are libraries at most";
 	else
 		return name;
 	mt_msg("unwind=instrument: %s; stacks are taken by unwind=" BEST, why);
@@ -276,8 +275,8 @@ static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const
 {
 	for (int i = 0; i < KNOWN; i++) {
 		const struct bounds *b = &u->known.at[i];
-		uintptr_t below =
-			b->native ? NATIVE_BELOW : 0; /* not yet met, but of the same stack */
+		/* not yet met, but of the same stack */
+		uintptr_t below = b->native ? NATIVE_BELOW : 0;
 		if (unwind_in(b, r->sp) && walking < b->hi && walking >= b->lo - below)
 			return walking <= r->sp;
 	}

@@ -38,8 +38,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAVING_TRIES                                                                              \
-	50 /* the last session's server needs a moment to be gone, on a busy machine seconds */
+/* the last session's server needs a moment to be gone, on a busy machine seconds */
+#define LEAVING_TRIES 50
 #define LEAVING_PAUSE_NS 200000000
 #define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
 
@@ -151,8 +151,7 @@ static int check_modules(struct plan *p, struct err *err)
 		   (libc->program && m.count <= 2)) {
 		rc = err_set(err, 3,
 			     "%s: statically linked: it has no loader that could take an agent in; "
-			     "link it dynamically, or link "
-			     "libmemtop-wrap.a into it",
+			     "link it dynamically, or link libmemtop-wrap.a into it",
 			     p->name);
 	} else if (loaded_sanitizer(&m)) {
 		rc = progmalloc_refuse(p->name, loaded_sanitizer(&m), err);
@@ -222,8 +221,7 @@ static int place(struct plan *p, struct err *err)
 		return 0;
 	return err_set(err, 3,
 		       "%s: does not see the agent's file %s, nor a /proc of its own to be handed "
-		       "a copy; put a copy under its root and name "
-		       "it with --agent",
+		       "a copy; put a copy under its root and name it with --agent",
 		       p->name, p->agent);
 }
 
@@ -275,8 +273,7 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 	} else {
 		rc = err_set(err, 3,
 			     "%s: in another network namespace, and none of its folders takes a "
-			     "socket (/tmp, /var/tmp, /dev/shm, /run); "
-			     "run memtop inside of it",
+			     "socket (/tmp, /var/tmp, /dev/shm, /run); run memtop inside of it",
 			     p->name);
 	}
 	free(given);
@@ -369,9 +366,8 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 			       "%s: what was to load the agent ended half way; see whether the "
 			       "process runs",
 			       job->name);
-	waitpid(pid, NULL,
-		r->rc || r->lingers ? WNOHANG
-				    : 0); /* it may still wait for threads that do not get to run */
+	/* it may still wait for threads that do not get to run */
+	waitpid(pid, NULL, r->rc || r->lingers ? WNOHANG : 0);
 	return 0;
 }
 
@@ -445,17 +441,16 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 	snprintf(a->name, sizeof a->name, "%s", p->facts.name);
 	int rc = prepare(p, o, &a->target, err);
 	if (rc == 0) {
-		struct inject_job job = {
-			.pid = pid,
-			.name = p->name,
-			.path = p->loaded ? NULL : p->agent,
-			.copy = p->copy,
-			.proc = p->proc,
-			.options = p->options,
-			/* as many as we have: the same container's, under which we live, too */
-			.filtered =
-				p->facts.seccomp == 2 && p->facts.filters != p->facts.own_filters
-		};
+		struct inject_job job = { .pid = pid,
+					  .name = p->name,
+					  .path = p->loaded ? NULL : p->agent,
+					  .copy = p->copy,
+					  .proc = p->proc,
+					  .options = p->options,
+					  /* as many as we have: the same container's, under which
+					   * we live, too */
+					  .filtered = p->facts.seccomp == 2 &&
+						      p->facts.filters != p->facts.own_filters };
 		for (int tries = 0; tries < LEAVING_TRIES; tries++) {
 			rc = run_tracer(&job, &r, err);
 			if (rc || r.code != MEMTOP_ATTACH_LEAVING)
@@ -483,8 +478,8 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 		if (p->facts.seccomp)
 			snprintf(a->note, sizeof a->note,
 				 "%s: runs under a seccomp filter, which let the agent be loaded: "
-				 "what it forbids the "
-				 "agent goes without; see the view of the agent (A)",
+				 "what it forbids the agent goes without; see the view of the "
+				 "agent (A)",
 				 p->name);
 	}
 	free(p->options);

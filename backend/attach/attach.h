@@ -56,16 +56,16 @@ int attach_refuse_second(pid_t pid, const char *name, struct err *err);
  * of what was given. */
 int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size,
 			struct err *err);
-bool attach_sees(const struct attach_facts *f,
-		 const char *agent); /* the same file by the same path, and may load it */
+/* the same file by the same path, and may load it */
+bool attach_sees(const struct attach_facts *f, const char *agent);
 
 /* --- attach/check.c: what can be told before anything is stopped */
 
 struct attach_facts {
-	pid_t pid, self, group, parent, tracer,
-		inner; /* inner: in its own pid namespace; 0 = none, each of them */
-	pid_t program; /* it is an agent's server: of that one, as launch/agent_server.h has it; 0 =
-			  it is none */
+	/* inner: in its own pid namespace; 0 = none, each of them */
+	pid_t pid, self, group, parent, tracer, inner;
+	/* it is an agent's server: of that one, as launch/agent_server.h has it; 0 = it is none */
+	pid_t program;
 	char name[64], parent_name[64], tracer_name[64], program_name[64], state;
 	bool gone, kernel, other_user, dumpable, capable; /* capable: we have CAP_SYS_PTRACE */
 	bool more_capable;                                /* it has capabilities that we have not */
@@ -73,8 +73,8 @@ struct attach_facts {
 	int ptrace_scope;         /* kernel.yama.ptrace_scope, 0 where there is none */
 	int seccomp;              /* 0, 1 = strict, 2 = filters */
 	int filters, own_filters; /* of seccomp */
-	bool shadow_stack;  /* x86: a return address that the thread itself did not push is a fault
-			     */
+	/* x86: a return address that the thread itself did not push is a fault */
+	bool shadow_stack;
 	bool uid_unmapped;  /* our user does not exist in its user namespace */
 	bool other_network; /* its abstract sockets are not ours */
 };

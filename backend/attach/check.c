@@ -129,8 +129,8 @@ static void read_users(const struct status_text *its, const struct status_text *
 	sscanf(value(its, "Uid"), "%u %u %u", &real, &f->uid, &saved);
 	f->other_user = real != f->own_uid || f->uid != f->own_uid || saved != f->own_uid;
 	snprintf(path, sizeof path, "/proc/%d/mem", (int)f->pid);
-	f->dumpable = stat(path, &st) == 0 &&
-		      st.st_uid == f->uid; /* else the kernel gives its files to root */
+	/* else the kernel gives its files to root */
+	f->dumpable = stat(path, &st) == 0 && st.st_uid == f->uid;
 	unsigned long long has = strtoull(value(own, "CapEff"), NULL, 16),
 			   may = strtoull(value(own, "CapPrm"), NULL, 16);
 	f->capable = has >> CAP_SYS_PTRACE & 1;
@@ -181,17 +181,17 @@ const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
 static int judge_rights(const struct attach_facts *f, const char *name, struct err *err)
 {
 	if (f->capable)
-		return f->ptrace_scope == 3 ? err_set(err, 3,
-						      "%s: kernel.yama.ptrace_scope is 3: nobody "
-						      "may trace until the next boot; start it "
-						      "with memtop run",
-						      name)
-					    : 0;
+		return f->ptrace_scope == 3
+			       ? err_set(err, 3,
+					 "%s: kernel.yama.ptrace_scope is 3: nobody may trace "
+					 "until the next boot; start it with memtop run",
+					 name)
+			       : 0;
 	if (f->other_user && f->own_uid == 0)
 		return err_set(err, 3,
 			       "%s: belongs to user %u, and this root has no CAP_SYS_PTRACE, as in "
-			       "most containers; give it that "
-			       "(docker run --cap-add=SYS_PTRACE), or run memtop as that user",
+			       "most containers; give it that (docker run --cap-add=SYS_PTRACE), "
+			       "or run memtop as that user",
 			       name, f->uid);
 	if (f->other_user)
 		return err_set(err, 3,
@@ -201,8 +201,8 @@ static int judge_rights(const struct attach_facts *f, const char *name, struct e
 	if (!f->dumpable)
 		return err_set(err, 3,
 			       "%s: closed to its own user: it was started setuid or with file "
-			       "capabilities, or made itself "
-			       "undumpable; run memtop as root: sudo memtop attach %d",
+			       "capabilities, or made itself undumpable; run memtop as root: sudo "
+			       "memtop attach %d",
 			       name, (int)f->pid);
 	if (f->more_capable)
 		return err_set(err, 3,
@@ -256,26 +256,24 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 	if (f->state == 'T')
 		return err_set(err, 3,
 			       "%s: stopped (SIGSTOP or job control): a thread of it may hold a "
-			       "lock; let it go on first: "
-			       "kill -CONT %d",
+			       "lock; let it go on first: kill -CONT %d",
 			       name, (int)f->pid);
 	if (f->seccomp == 1)
 		return err_set(err, 3,
 			       "%s: in seccomp's strict mode: it may only read, write and exit, "
-			       "loading would kill it; start it with "
-			       "memtop run",
+			       "loading would kill it; start it with memtop run",
 			       name);
 	if (f->shadow_stack)
 		return err_set(err, 3,
 			       "%s: runs with a shadow stack, under which nobody else can make it "
-			       "call anything; start it with memtop run, "
-			       "or without that (GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK)",
+			       "call anything; start it with memtop run, or without that "
+			       "(GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK)",
 			       name);
 	if (f->uid_unmapped)
 		return err_set(err, 3,
 			       "%s: its user namespace does not know your user %u, so that its "
-			       "agent would let you in for nothing; run "
-			       "memtop as a user that it knows: its own is %u",
+			       "agent would let you in for nothing; run memtop as a user that it "
+			       "knows: its own is %u",
 			       name, f->own_uid, f->uid);
 	return 0;
 }

@@ -10,8 +10,8 @@
 
 struct replacement {
 	char path[PATH_MAX]; /* the file to replace; of a link, the file that it leads to */
-	char part[PATH_MAX +
-		  8]; /* beside it, new and empty: write it, or unlink and create it again */
+	/* beside it, new and empty: write it, or unlink and create it again */
+	char part[PATH_MAX + 8];
 };
 
 /* 0, or -1 and *err: anything but a regular file is refused. */

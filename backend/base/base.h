@@ -21,13 +21,13 @@ struct err {
 
 #define PRINTF(a, b) __attribute__((format(printf, a, b)))
 
-int err_set(struct err *err, int status, const char *format, ...)
-	PRINTF(3, 4); /* returns -1; err may be NULL */
+/* returns -1; err may be NULL */
+int err_set(struct err *err, int status, const char *format, ...) PRINTF(3, 4);
 
-void die(int status, const char *format, ...) PRINTF(2, 3)
-	__attribute__((noreturn)); /* main only */
-void warn(const char *format, ...)
-	PRINTF(1, 2); /* "memtop: ..." on stderr; never while curses is up */
+/* main only */
+void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn));
+/* "memtop: ..." on stderr; never while curses is up */
+void warn(const char *format, ...) PRINTF(1, 2);
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4)
 	__attribute__((noreturn));
@@ -50,8 +50,8 @@ void debug_log(const char *domain, int level, const char *format, ...) PRINTF(3,
 uint64_t now_ns(void);      /* CLOCK_MONOTONIC */
 uint64_t unix_now_ns(void); /* CLOCK_REALTIME */
 
-/* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones zeroed.
- */
+/* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones
+ * zeroed. */
 #define GROW(ptr, have, need) grow_array((void **)&(ptr), &(have), (need), sizeof *(ptr))
 void grow_array(void **ptr, size_t *have, size_t need, size_t size);
 

@@ -25,8 +25,8 @@ struct idmap {
 };
 
 void idmap_release(struct idmap *m);
-void idmap_set(struct idmap *m, uint32_t id,
-	       uint32_t index); /* id < IDMAP_LIMIT, which was not set */
+/* id < IDMAP_LIMIT, which was not set */
+void idmap_set(struct idmap *m, uint32_t id, uint32_t index);
 
 static inline bool idmap_is_run(uint64_t leaf)
 {

@@ -16,8 +16,8 @@ static uint64_t monotonic_of(unsigned long long ticks)
 {
 	struct timespec boot, mono;
 
-	clock_gettime(CLOCK_MONOTONIC,
-		      &mono); /* first: read last, it is ahead where the machine never slept */
+	/* first: read last, it is ahead where the machine never slept */
+	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	int64_t slept = (boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec;
 	int64_t since_boot = (int64_t)(ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK)));

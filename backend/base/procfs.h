@@ -15,8 +15,8 @@ struct proc_stat {
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as near as the kernel's ticks (10 ms) tell it */
 };
 
-bool procfs_stat(pid_t pid,
-		 struct proc_stat *s); /* false: no such process, or not a word of it is allowed */
+/* false: no such process, or not a word of it is allowed */
+bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */
 /* The executable; false: nobody may know. */
 bool procfs_exe(pid_t pid, char *path, size_t size);

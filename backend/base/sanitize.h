@@ -22,8 +22,8 @@ size_t sanitize_char(const char *s, int32_t *cp);
 /* s as it may be shown, in one line, cut between characters to what fits. buf may be s. Returns
  * buf. */
 char *sanitize_clean(char *buf, size_t size, const char *s);
-/* The same into a stream, of `size` bytes of a string; a character that they halve is taken whole.
- */
+/* The same into a stream, of `size` bytes of a string; a character that they halve is taken
+ * whole. */
 void sanitize_put(FILE *out, const char *s, size_t size);
 
 #endif

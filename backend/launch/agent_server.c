@@ -53,9 +53,8 @@ static unsigned long long start_of(pid_t pid)
 	unsigned long long start = 0;
 
 	look(pid, "stat", &stat);
-	const char *rest = strrchr(
-		stat.text,
-		')'); /* the name may hold anything; field 22, counted from the state, which is 3 */
+	/* the name may hold anything; field 22, counted from the state, which is 3 */
+	const char *rest = strrchr(stat.text, ')');
 	for (int field = 3; rest && field <= 22; field++)
 		rest = strchr(rest + 1, ' ');
 	if (rest)

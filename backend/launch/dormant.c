@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #define PATIENCE 30 /* looks, 10 ms apart */
-#define YOUNG_SECONDS                                                                              \
-	3.0 /* a server that has just been started may wait that long for a busy machine */
+/* a server that has just been started may wait that long for a busy machine */
+#define YOUNG_SECONDS 3.0
 
 static bool has_agent(int pid)
 {
@@ -163,10 +163,8 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
 		return err_set(err, 3,
 			       "%s: %s is a forked child: the agent is in it and counts, but it is "
-			       "no session of its own "
-			       "before it has lived two seconds and then allocates or waits; try "
-			       "again then, or watch its "
-			       "parent: -p %d",
+			       "no session of its own before it has lived two seconds and then "
+			       "allocates or waits; try again then, or watch its parent: -p %d",
 			       t->text, name, parent);
 	if (attachable)
 		*attachable = true;
@@ -178,11 +176,10 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (*said)
 		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name,
 			       said);
-	return err_set(err, 3,
-		       "%s: %s has the agent, but no session under this number: it was detached "
-		       "(memtop attach %d brings it "
-		       "back), or forked and neither allocated nor waited since, or listen= names "
-		       "another socket, "
-		       "or an address that is taken; see memtop list",
-		       t->text, name, pid);
+	return err_set(
+		err, 3,
+		"%s: %s has the agent, but no session under this number: it was detached (memtop "
+		"attach %d brings it back), or forked and neither allocated nor waited since, or "
+		"listen= names another socket, or an address that is taken; see memtop list",
+		t->text, name, pid);
 }

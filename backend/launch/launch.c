@@ -28,9 +28,8 @@
 #include <unistd.h>
 
 #define AGENT_NAME "libmemtop-agent.so"
-#define WAIT_MS                                                                                    \
-	5000 /* the agent waits so long at most for our connection: short programs are seen whole  \
-	      */
+/* the agent waits so long at most for our connection: short programs are seen whole */
+#define WAIT_MS 5000
 
 extern char **environ;
 
@@ -62,11 +61,10 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 		rc = err_set(err, 125, "%s: not an agent: no shared object; give the path of %s",
 			     found, AGENT_NAME);
 	else if (strpbrk(real, ": \t\n\"\\"))
-		rc = err_set(
-			err, 125,
-			"%s: LD_PRELOAD cannot express this path (a space, colon or quote in it); "
-			"move the agent, or name it with --agent",
-			real);
+		rc = err_set(err, 125,
+			     "%s: LD_PRELOAD cannot express this path (a space, colon or quote in "
+			     "it); move the agent, or name it with --agent",
+			     real);
 	else if ((size_t)snprintf(path, size, "%s", real) >= size)
 		rc = err_set(err, 125, "%s: its path is too long; move the agent", found);
 	free(real);
@@ -133,11 +131,10 @@ static int choose_socket(const char *options, char *name, size_t size, struct er
 	if (!*listen)
 		snprintf(listen, sizeof listen, "@memtop.%%p");
 	if (listen[0] != '@' || strchr(listen, '"') || strchr(listen, '\\'))
-		return err_set(
-			err, 125,
-			"listen=%s: memtop itself connects by an abstract name; use listen=@NAME, "
-			"or start the program with LD_PRELOAD yourself",
-			listen);
+		return err_set(err, 125,
+			       "listen=%s: memtop itself connects by an abstract name; use "
+			       "listen=@NAME, or start the program with LD_PRELOAD yourself",
+			       listen);
 	snprintf(name, size, "%.107s", listen + 1);
 	return 0;
 }
@@ -236,8 +233,8 @@ static int become(const struct start *s)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL };
 
-	for (int n = 1; n < NSIG;
-	     n++) /* a handler is reset by exec; until then it would run in the child */
+	/* a handler is reset by exec; until then it would run in the child */
+	for (int n = 1; n < NSIG; n++)
 		if (s->handlers[n].sa_handler != SIG_DFL && s->handlers[n].sa_handler != SIG_IGN)
 			sigaction(n, &plain, NULL);
 	if (s->own_session)

@@ -9,11 +9,12 @@
 #include <sys/types.h>
 
 struct launch_options {
-	const char
-		*agent; /* --agent, or NULL: MEMTOP_AGENT, beside the binary, PREFIX/lib/memtop */
+	/* --agent, or NULL: MEMTOP_AGENT, beside the binary, PREFIX/lib/memtop */
+	const char *agent;
 	const char *options; /* extra MEMTOP_OPTIONS, NULL = none */
-	const char *board;   /* processes_board(): its forks and the programs that it executes are
-				followed; NULL = they are not */
+	/* processes_board(): its forks and the programs that it executes are followed; NULL = they
+	 * are not */
+	const char *board;
 	const char *stdin_path; /* NULL = /dev/null (run); "-" = inherit (record) */
 	bool own_session; /* run: setsid, output into the spool; record: inherits everything */
 	int output_fd;    /* where stdout and stderr go when own_session */
@@ -25,8 +26,8 @@ struct launched {
 	char note[512]; /* what will not be seen of it, a sentence for watch_note(); "" = nothing */
 };
 
-/* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or 127.
- */
+/* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or
+ * 127. */
 int launch(char *const argv[], const struct launch_options *o, struct launched *l, struct err *err);
 /* Path of the agent that would be used; musl: for a program of that libc (musl/ beside the other).
  * A named one is taken as it is. */
@@ -51,8 +52,8 @@ struct unheard_process {
 	char name[64];
 	char why[512];
 };
-size_t launch_unheard(struct unheard_process *
-			      *list); /* of those whose memory we may read; the caller's to free */
+/* of those whose memory we may read; the caller's to free */
+size_t launch_unheard(struct unheard_process **list);
 /* Whether the process is one of the first kind. */
 bool launch_listed(pid_t pid, struct agent_process *a);
 

@@ -204,21 +204,18 @@ static int check_privileges(const char *name, const char *path, struct err *err)
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
 		return err_set(err, 126,
 			       "%s: setuid: the loader takes no agent into a program that changes "
-			       "its user; "
-			       "run a copy of it without the bit",
+			       "its user; run a copy of it without the bit",
 			       name);
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
 		return err_set(err, 126,
 			       "%s: setgid: the loader takes no agent into a program that changes "
-			       "its group; "
-			       "run a copy of it without the bit",
+			       "its group; run a copy of it without the bit",
 			       name);
 	if (getuid() != 0 && getxattr(path, "security.capability", cap, sizeof cap) > 0)
-		return err_set(
-			err, 126,
-			"%s: has file capabilities: the loader takes no agent into such a program; "
-			"run a copy of it without them",
-			name);
+		return err_set(err, 126,
+			       "%s: has file capabilities: the loader takes no agent into such a "
+			       "program; run a copy of it without them",
+			       name);
 	return 0;
 }
 
@@ -272,8 +269,7 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	if (!*k->interp)
 		return err_set(err, 126,
 			       "%s: statically linked%s: no agent can be preloaded into it; link "
-			       "it dynamically, "
-			       "or link libmemtop-wrap.a into it",
+			       "it dynamically, or link libmemtop-wrap.a into it",
 			       name, k->type == ET_DYN ? ", or a shared library" : "");
 	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
 		return err_set(err, 126,
@@ -295,8 +291,7 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 	if (m.sanitizer)
 		return err_set(err, 126,
 			       "%s: built with -fsanitize=%s: that brings a malloc of its own, "
-			       "which no agent can stand "
-			       "before; build it without, or %s",
+			       "which no agent can stand before; build it without, or %s",
 			       name, m.sanitizer,
 			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
 				       ? "run it without memtop: it has a leak check itself"
@@ -305,15 +300,15 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 		return 0;
 	if (m.own || m.own_hidden)
 		snprintf(note, note_size,
-			 "%s: has a malloc of its own: what %s is not seen unless "
-			 "it passes the calls on; build it with the system's malloc, or link "
-			 "libmemtop-wrap.a into it, to see all",
+			 "%s: has a malloc of its own: what %s is not seen unless it passes the "
+			 "calls on; build it with the system's malloc, or link libmemtop-wrap.a "
+			 "into it, to see all",
 			 name,
 			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
 	else if (m.other)
 		snprintf(note, note_size,
-			 "%s: calls %s itself: what it asks of that allocator so is not seen; "
-			 "let it call malloc to see all",
+			 "%s: calls %s itself: what it asks of that allocator so is not seen; let "
+			 "it call malloc to see all",
 			 name, m.other);
 	return 0;
 }

@@ -9,12 +9,13 @@
 #include "base/base.h"
 
 struct progmalloc {
-	const char *sanitizer; /* "address", ...: of -fsanitize=, one whose malloc no agent can
-				  stand before; NULL = none */
-	bool own;              /* the program defines malloc, for itself and for its libraries */
-	bool own_hidden;       /* ... for itself alone */
-	const char *other; /* "mi_malloc", ...: it calls such a function of another allocator; NULL
-			      = none known */
+	/* "address", ...: of -fsanitize=, one whose malloc no agent can stand before; NULL =
+	 * none */
+	const char *sanitizer;
+	bool own;        /* the program defines malloc, for itself and for its libraries */
+	bool own_hidden; /* ... for itself alone */
+	/* "mi_malloc", ...: it calls such a function of another allocator; NULL = none known */
+	const char *other;
 };
 
 /* Of an executable for this machine's word size; nothing is told of what cannot be read. */

@@ -116,11 +116,10 @@ static int refuse(const char *word, struct err *err)
 		return err_set(err, 2,
 			       "%s: a file, but not a session; use one that memtop record wrote",
 			       word);
-	return err_set(
-		err, 2,
-		"%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
-		"(memtop --help lists the verbs)",
-		word);
+	return err_set(err, 2,
+		       "%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or "
+		       "FILE.mtop (memtop --help lists the verbs)",
+		       word);
 }
 
 int target_parse(const char *word, struct target *t, struct err *err)
@@ -143,8 +142,8 @@ int target_parse(const char *word, struct target *t, struct err *err)
 				       word, UNIX_MAX);
 		t->kind = TARGET_ABSTRACT;
 		snprintf(t->name, sizeof t->name, "%s", word + 1);
-		if (!strncmp(t->name, "memtop.",
-			     7)) /* the agent's own naming: whose it must be is known */
+		/* the agent's own naming: whose it must be is known */
+		if (!strncmp(t->name, "memtop.", 7))
 			t->pid = number(t->name + 7, INT_MAX) > 0 ? atoi(t->name + 7) : 0;
 		return 0;
 	}

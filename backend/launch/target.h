@@ -14,12 +14,12 @@ struct target {
 	char host[256];
 	char name[512]; /* abstract name, socket path or file */
 	int port, pid;
-	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there
-			  */
-	uint32_t stream; /* TARGET_FILE: which process of the tree; 0 = the first program
-			    (session/session.h) */
-	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
-	char text[600];  /* as typed: for messages and the header */
+	/* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
+	bool forwarded;
+	/* TARGET_FILE: which process of the tree; 0 = the first program (session/session.h) */
+	uint32_t stream;
+	bool unheard;   /* of a program that memtop started: its agent did not greet yet */
+	char text[600]; /* as typed: for messages and the header */
 };
 /* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */
 int target_parse(const char *word, struct target *t, struct err *err);

@@ -2,12 +2,11 @@
  *
  * conn.c - the link to one agent.
  *
- *   PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> PROVING --PROOF-->
- * UP ^ \                ^  |                              |  \                   |              ^ |
- *     |  name--> LOOKING |  |                              |   \--no proof needed-|-------------/ |
- *     |            |  \--/  |                              |                      | |
- *     +------------+--------+--------- lost()
- * -------------+----------------------+----------------+
+ * PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> PROVING --PROOF--> UP
+ *   ^ \                ^  |                              |  \                   |              ^ |
+ *   |  name--> LOOKING |  |                              |   \--no proof needed-|-------------/  |
+ *   |            |  \--/  |                              |                      |                |
+ *   +------------+--------+--------- lost() -------------+----------------------+----------------+
  *
  * A name is looked up until it was found once; from then on its addresses are tried in turn.
  *
@@ -58,11 +57,11 @@ struct conn {
 	struct resolver *lookup; /* LOOKING; NULL else */
 	int fd;                  /* -1 in PAUSE, LOOKING and OVER */
 	struct loop_source *io;  /* fd */
-	struct loop_source
-		*timer; /* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
+	/* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
+	struct loop_source *timer;
 	bool silence_said;
-	unsigned attempts, failures, pause_ms,
-		busy; /* busy: full queues met since something else happened */
+	/* busy: full queues met since something else happened */
+	unsigned attempts, failures, pause_ms, busy;
 	uint64_t up_ns, last_ns;
 	uint8_t *in; /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
@@ -272,8 +271,7 @@ static int take_frames(struct conn *c, struct err *err)
 		if (head < 0)
 			return err_set(err, 3,
 				       "%s: the agent's stream is broken: a frame of impossible "
-				       "length after %llu bytes; "
-				       "check what is there",
+				       "length after %llu bytes; check what is there",
 				       c->target.text,
 				       (unsigned long long)(c->received - (c->in_end - c->in_at)));
 		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)

@@ -32,8 +32,8 @@ struct conn *conn_new(struct loop *loop, const struct target *t, const char *who
 void conn_free(struct conn *c);
 bool conn_up(const struct conn *c);    /* greeted and not lost */
 bool conn_tried(const struct conn *c); /* every address failed since the last frame */
-unsigned conn_peer(
-	const struct conn *c); /* process at the other end of a Unix socket; 0 = unknown */
+/* process at the other end of a Unix socket; 0 = unknown */
+unsigned conn_peer(const struct conn *c);
 uint64_t conn_last_ns(const struct conn *c); /* now_ns() of the last byte that came, 0 = none */
 /* -1 when there is no link, or its agent takes nothing any more. */
 int conn_send(struct conn *c, uint64_t type, const uint8_t *payload, size_t len);

@@ -113,8 +113,8 @@ static void take_expected(struct ingest *in, const struct event *e)
 {
 	char *rule = xstrndup(e->u.s_expected.key.s, e->u.s_expected.key.len);
 
-	expected_set(in->expected, rule,
-		     e->u.s_expected.on); /* of more than there may be, the first */
+	/* of more than there may be, the first */
+	expected_set(in->expected, rule, e->u.s_expected.on);
 	free(rule);
 }
 

@@ -16,10 +16,10 @@ struct ingest {
 	struct symbols *symbols;   /* owned */
 	struct expected *expected; /* owned; rules of all programs of the session */
 	const char *target;        /* as typed, for messages; borrowed */
-	void (*note)(void *arg,
-		     const char *text); /* a session's warning; set before the first frame */
-	void (*forgets)(void *arg);     /* another program takes over: names go now, then the model;
-					   NULL = nobody minds */
+	/* a session's warning; set before the first frame */
+	void (*note)(void *arg, const char *text);
+	/* another program takes over: names go now, then the model; NULL = nobody minds */
+	void (*forgets)(void *arg);
 	void *arg;
 	uint64_t hello_ns; /* the agent's clock when it last said HELLO */
 	uint64_t file_ns;  /* ingest_file(): time of the last frame; */

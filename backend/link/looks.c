@@ -22,9 +22,8 @@
 #define FIRST_NS (2 * SECOND)
 #define WANTED_NS (3 * SECOND) /* so long after the screen was drawn somebody looks at it */
 #define WANTED_EVERY_NS (2 * SECOND)
-#define AGES_SELDOM_NS                                                                             \
-	(30 * SECOND) /* wanted ages, which stand beside all else, come by PART unless that is too \
-			 seldom */
+/* wanted ages, which stand beside all else, come by PART unless that is too seldom */
+#define AGES_SELDOM_NS (30 * SECOND)
 #define AGES_BYTES_S (16u << 10)          /* of a session's ages, before they are compressed */
 #define PATIENCE_NS (10 * SECOND)         /* the agent may be busy with another one's */
 #define COHORTS_PATIENCE_NS (90 * SECOND) /* ... and these are many on a slow link */
@@ -68,8 +67,8 @@ static uint64_t between(uint64_t v, uint64_t least, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* Between two questions of the session: by its age, by what an answer takes, by how large one is.
- */
+/* Between two questions of the session: by its age, by what an answer takes, by how large one
+ * is. */
 static uint64_t gap(const struct looks *l, enum mtw_kind kind, uint64_t age)
 {
 	bool ages = kind == MTW_KIND_COHORTS;

@@ -14,8 +14,8 @@
 #include "model/model.h"
 
 struct look {
-	uint64_t asked_ns, answer_ns,
-		took_ns;      /* now_ns() of the last question and answer; 0 = none */
+	/* now_ns() of the last question and answer; 0 = none */
+	uint64_t asked_ns, answer_ns, took_ns;
 	uint64_t wanted_ns;   /* now_ns() when somebody looked at it last; 0 = never */
 	uint64_t answers;     /* model_answers() at the last answer */
 	uint64_t blocks, rss; /* allocated and freed so far, and resident, when it was asked */
@@ -27,10 +27,10 @@ struct looks {
 	bool kept;                      /* for a session: asks by itself */
 	struct look of[MTW_KIND_COUNT]; /* that of AGES is not used: it is of some slots only */
 	uint64_t request;               /* number of the last question */
-	uint64_t cohorts_kept; /* that of the last one about COHORTS that the session asked; 0 =
-				  none */
-	size_t cohorts_bytes;  /* length of its answer so far */
-	uint32_t mark;         /* the newest, when it was looked last */
+	/* that of the last one about COHORTS that the session asked; 0 = none */
+	uint64_t cohorts_kept;
+	size_t cohorts_bytes; /* length of its answer so far */
+	uint32_t mark;        /* the newest, when it was looked last */
 };
 
 /* Another link, or another program. */
@@ -45,8 +45,8 @@ bool looks_waiting(const struct looks *l);
 /* Is this answer, the payload of a MTW_SCAN_COHORTS, the session's? Others come every few seconds,
  * and are many. */
 bool looks_keep(struct looks *l, const uint8_t *payload, size_t len);
-/* One question; -1: this agent does not know it, or it cannot be sent. `slots` sorted; none = all.
- */
+/* One question; -1: this agent does not know it, or it cannot be sent. `slots` sorted; none =
+ * all. */
 int looks_ask(struct looks *l, struct conn *c, const struct model *m, enum mtw_kind kind,
 	      const uint32_t *slots, size_t count);
 /* Why it is not known what an answer of this kind says, in a sentence: the same on every screen and

@@ -91,8 +91,8 @@ int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 	case TARGET_TCP: return resolve_tcp(t, p, err);
 	case TARGET_ABSTRACT: snprintf(name, sizeof name, "%s", t->name); break;
 	case TARGET_PID:
-		if (launch_listed(t->pid,
-				  &found)) /* listen= may have said another name, or a path */
+		/* listen= may have said another name, or a path */
+		if (launch_listed(t->pid, &found))
 			add_unix(p, found.socket, !found.path);
 		snprintf(name, sizeof name, "memtop.%d", t->pid);
 		break;
@@ -122,8 +122,7 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 	case TARGET_TCP:
 		return err_set(err, 3,
 			       "%s: nobody listens there: %s; forward the port first: ssh -L "
-			       "%d:/PATH.sock HOST, or "
-			       "adb forward tcp:%d localabstract:memtop.PID",
+			       "%d:/PATH.sock HOST, or adb forward tcp:%d localabstract:memtop.PID",
 			       t->text, strerror(why), t->port, t->port);
 	case TARGET_PID:
 		return err_set(err, 3,
@@ -131,18 +130,16 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 			       "%d to load one",
 			       t->text, strerror(why), t->pid);
 	case TARGET_PATH:
-		return err_set(
-			err, 3,
-			"%s: nobody listens there: %s; start the program with memtop run --options "
-			"listen=..., or see memtop list",
-			t->text, strerror(why));
+		return err_set(err, 3,
+			       "%s: nobody listens there: %s; start the program with memtop run "
+			       "--options listen=..., or see memtop list",
+			       t->text, strerror(why));
 	default:
 		if (t->unheard)
 			return err_set(err, 3,
 				       "%s: its agent never spoke: the program ended at once, "
-				       "drops LD_PRELOAD, or "
-				       "MEMTOP_OPTIONS or --options is wrong; run it without "
-				       "memtop to compare",
+				       "drops LD_PRELOAD, or MEMTOP_OPTIONS or --options is wrong; "
+				       "run it without memtop to compare",
 				       t->text);
 		return err_set(err, 3,
 			       "%s: nobody listens there: %s; see memtop list for the processes "
@@ -212,11 +209,10 @@ int conn_verify(int fd, const struct target *t, struct err *err)
 		return 0;
 	if (t->pid > 0 && uid_of(t->pid) == (long)peer.uid)
 		return 0;
-	return err_set(
-		err, 3,
-		"%s: not to be trusted: user %u (process %d) took this name, not you and not root; "
-		"if that is the program you mean, run memtop as that user",
-		t->text, (unsigned)peer.uid, (int)peer.pid);
+	return err_set(err, 3,
+		       "%s: not to be trusted: user %u (process %d) took this name, not you and "
+		       "not root; if that is the program you mean, run memtop as that user",
+		       t->text, (unsigned)peer.uid, (int)peer.pid);
 }
 
 int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, struct err *err)
@@ -229,14 +225,12 @@ int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, str
 			"%s: the stream ended within the greeting: %zu of %d bytes came; try again",
 			t->text, len, MTW_GREETING_LEN);
 	if (t->kind == TARGET_TCP)
-		return err_set(
-			err, 3,
-			"%s: forwarded to nobody: the stream ended before an agent's greeting (a "
-			"wrong pid, or a "
-			"program started without the agent); start it with memtop run, then "
-			"forward again: "
-			"adb forward tcp:%d localabstract:memtop.PID, or ssh -L %d:/PATH.sock HOST",
-			t->text, t->port, t->port);
+		return err_set(err, 3,
+			       "%s: forwarded to nobody: the stream ended before an agent's "
+			       "greeting (a wrong pid, or a program started without the agent); "
+			       "start it with memtop run, then forward again: adb forward tcp:%d "
+			       "localabstract:memtop.PID, or ssh -L %d:/PATH.sock HOST",
+			       t->text, t->port, t->port);
 	return err_set(err, 3,
 		       "%s: the stream ended before an agent's greeting: it is ending, or no "
 		       "agent; see memtop list",
@@ -260,8 +254,7 @@ int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len
 	if (len && zeros == len)
 		return err_set(err, 3,
 			       "%s: something else listens there: it sends zeros, not an agent's "
-			       "greeting; check the "
-			       "%s",
+			       "greeting; check the %s",
 			       t->text, t->kind == TARGET_TCP ? "port" : "name");
 	if (len >= 4 && !memcmp(got, "HTTP", 4))
 		return err_set(
@@ -278,26 +271,24 @@ int conn_explain_lookup(const struct target *t, struct err *err)
 {
 	return err_set(err, 3,
 		       "%s: its name is still being looked up: no name server has answered yet; "
-		       "check the name and the "
-		       "network, or give its address",
+		       "check the name and the network, or give its address",
 		       t->text);
 }
 
 int conn_explain_silence(const struct target *t, struct err *err)
 {
-	return err_set(err, 3,
-		       "%s: connected, but no greeting comes: something else listens there (an "
-		       "agent speaks first, an HTTP "
-		       "server waits), or the link is very slow; check the %s",
-		       t->text, t->kind == TARGET_TCP ? "port" : "name");
+	return err_set(
+		err, 3,
+		"%s: connected, but no greeting comes: something else listens there (an agent "
+		"speaks first, an HTTP server waits), or the link is very slow; check the %s",
+		t->text, t->kind == TARGET_TCP ? "port" : "name");
 }
 
 int conn_explain_version(const struct target *t, unsigned version, unsigned lowest, struct err *err)
 {
 	return err_set(err, 3,
 		       "%s: another protocol: its agent speaks version %u (lowest %u), this memtop "
-		       "%d (lowest %d); "
-		       "install the same memtop on both sides",
+		       "%d (lowest %d); install the same memtop on both sides",
 		       t->text, version, lowest, MTW_VERSION, MTW_VERSION_MIN);
 }
 
@@ -316,8 +307,8 @@ int conn_explain_error(const struct target *t, uint64_t code, const char *text, 
 		return err_set(err, 3,
 			       t->kind == TARGET_TCP
 				       ? "%s: refused by the agent: %.*s; forward the port as the "
-					 "user that owns the process, or set "
-					 "MEMTOP_TOKEN where it asks for a token"
+					 "user that owns the process, or set MEMTOP_TOKEN where it "
+					 "asks for a token"
 				       : "%s: refused by the agent: %.*s; run memtop as the user "
 					 "that owns the process",
 			       t->text, n, text);

@@ -33,18 +33,17 @@ int conn_explain_unproved(const struct target *t, struct err *err)
 {
 	return err_set(err, 3,
 		       "%s: the other end does not prove that it knows the token: another process "
-		       "may hold the port; see who "
-		       "listens there (ss -ltp), and check MEMTOP_TOKEN",
+		       "may hold the port; see who listens there (ss -ltp), and check MEMTOP_TOKEN",
 		       t->text);
 }
 
 int conn_explain_unproved_eof(const struct target *t, struct err *err)
 {
-	return err_set(err, 3,
-		       "%s: the other end closed the stream before it proved that it knows the "
-		       "token: too many others "
-		       "connect to that port now, or another process holds it; try again",
-		       t->text);
+	return err_set(
+		err, 3,
+		"%s: the other end closed the stream before it proved that it knows the token: too "
+		"many others connect to that port now, or another process holds it; try again",
+		t->text);
 }
 
 int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *token,
@@ -58,9 +57,8 @@ int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *t
 			return 0;
 		return err_set(err, 3,
 			       "%s: the other end does not prove that it knows the token: another "
-			       "process may hold the port, or an "
-			       "agent of an older release asks for the token itself; use one "
-			       "release on both sides, or unset "
+			       "process may hold the port, or an agent of an older release asks "
+			       "for the token itself; use one release on both sides, or unset "
 			       "MEMTOP_TOKEN where the port is forwarded to a Unix socket",
 			       t->text);
 	}
@@ -103,14 +101,12 @@ static int take_refusal(const struct target *t, struct mtw_in *in, struct err *e
 	case MTW_E_ACCESS:
 		return err_set(err, 3,
 			       "%s: refused: the token is wrong, or another process holds the "
-			       "port; set MEMTOP_TOKEN to the "
-			       "token the agent was started with",
+			       "port; set MEMTOP_TOKEN to the token the agent was started with",
 			       t->text);
 	case MTW_E_VERSION:
 		return err_set(err, 3,
 			       "%s: refused: another protocol, or another process holds the port; "
-			       "install the same memtop on "
-			       "both sides",
+			       "install the same memtop on both sides",
 			       t->text);
 	default: return conn_explain_unproved(t, err);
 	}

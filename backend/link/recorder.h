@@ -26,15 +26,15 @@ struct recorder {
 };
 
 void recorder_join(struct recorder *k, struct recorder *of, uint32_t stream, const char *target);
-const char *recorder_path(
-	const struct recorder *k); /* of the file that it writes into; NULL = there is none */
+/* of the file that it writes into; NULL = there is none */
+const char *recorder_path(const struct recorder *k);
 /* Lines of the tree's table. */
 void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		    size_t len);
 
 int recorder_record(struct recorder *k, const char *path, const char *target, struct err *err);
-void recorder_spool(struct recorder *k, const char *program, unsigned pid,
-		    const char *target);      /* tells by k->failed */
+/* tells by k->failed */
+void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target);
 bool recorder_open(const struct recorder *k); /* frames go into a file */
 void recorder_clock(struct recorder *k,
 		    uint64_t agent_ns); /* the agent's clock, at its first HELLO */
@@ -53,8 +53,8 @@ int recorder_copy(struct recorder *k, const char *path, struct err *err);
  * recorder_copy(): 1 and *err when it is there without the rules, for it is cut or damaged. */
 int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream,
 		       struct err *err);
-int recorder_end(struct recorder *k,
-		 struct err *err); /* -1 and *err when anything was not written, now or before */
+/* -1 and *err when anything was not written, now or before */
+int recorder_end(struct recorder *k, struct err *err);
 void recorder_release(struct recorder *k);
 
 #endif

@@ -23,8 +23,8 @@
 struct replay {
 	struct loop *loop;
 	struct model *shown, *now; /* the same, or `now` is ours */
-	struct model
-		*making; /* ours: what is not whole yet; NULL = later instants go into `shown` */
+	/* ours: what is not whole yet; NULL = later instants go into `shown` */
+	struct model *making;
 	struct session_reader *file; /* NULL = nothing was played */
 	struct loop_source *slice;   /* NULL = nothing is under way */
 	void (*moved)(void *arg);

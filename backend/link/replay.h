@@ -33,7 +33,7 @@ void replay_return(struct replay *p);
 struct model *replay_now(const struct replay *p); /* what the stream goes into */
 bool replay_away(const struct replay *p);         /* that is not the one that is shown */
 int replay_percent(const struct replay *p);       /* of the way; 100 = arrived */
-const char *replay_problem(
-	const struct replay *p); /* why the file ended before the instant; "" = it did not */
+/* why the file ended before the instant; "" = it did not */
+const char *replay_problem(const struct replay *p);
 
 #endif

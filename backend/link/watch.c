@@ -33,8 +33,8 @@
 #define EXEC_NS 10000000000ull   /* a new program's agent answers within this, or has none */
 #define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
 #define KEEP_MS 1000
-#define LAST_LOOK_MS                                                                               \
-	2000u /* a recording that ends before its program waits so long for the answers */
+/* a recording that ends before its program waits so long for the answers */
+#define LAST_LOOK_MS 2000u
 #define WORK_NS 8000000u
 #define NAMES_MS 20 /* answers of the symbolizer come in crowds */
 
@@ -43,8 +43,8 @@ struct watch {
 	struct target target;
 	struct watch_options options;
 	struct ingest in; /* model and symbols; model: what is now */
-	struct model
-		*shown; /* what watch_model() says: in.model, or it holds an instant of the past */
+	/* what watch_model() says: in.model, or it holds an instant of the past */
+	struct model *shown;
 	struct replay *past;
 	struct conn *conn;              /* NULL: a file */
 	struct loop_source *timer;      /* each second */
@@ -67,8 +67,8 @@ struct watch {
 	uint64_t opened_ns;
 	bool greeted; /* HELLO came over this link */
 	bool told_final;
-	uint64_t stale_since; /* last byte of the link that brought what is shown; 0 = this link did
-			       */
+	/* last byte of the link that brought what is shown; 0 = this link did */
+	uint64_t stale_since;
 	uint64_t final_ns;    /* now_ns() of the final tick, 0 = none yet */
 	uint32_t names_asked; /* those of locations below were asked for, in the model of ... */
 	uint64_t resets_seen; /* ... model_resets() */
@@ -163,8 +163,8 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 {
 	struct watch *w = arg;
 
-	if (type >=
-	    MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
+	/* an agent sends no such frames; later versions' are none of ours */
+	if (type >= MTW_CLIENT)
 		return 0;
 	uint64_t ticks = model_ticks(w->in.model);
 	if (ingest_frame(&w->in, type, payload, len, err))

@@ -20,13 +20,14 @@ struct watch;
 struct watch_options {
 	const char *who;         /* shown to other viewers; NULL = user@host */
 	const char *record_path; /* write the session to this file (record); NULL = no */
-	struct watch *share; /* keep the session in the file of this one, as `stream`; NULL = no.
-				Closed after this one */
+	/* keep the session in the file of this one, as `stream`; NULL = no. Closed after this
+	 * one */
+	struct watch *share;
 	uint32_t stream;
-	const struct expected *expected; /* more rules than the session has (query/expected.h); NULL
-					    = none. Copied */
-	bool spool;                      /* keep $XDG_STATE_HOME/memtop/ (live views) */
-	bool wait;                       /* keep trying when nobody answers yet (live view) */
+	/* more rules than the session has (query/expected.h); NULL = none. Copied */
+	const struct expected *expected;
+	bool spool;       /* keep $XDG_STATE_HOME/memtop/ (live views) */
+	bool wait;        /* keep trying when nobody answers yet (live view) */
 	bool sliced;      /* large ticks are taken in by and by: somebody is at the keyboard */
 	uint64_t tick_ns; /* 0 = agent's default */
 	struct symbol_options symbols;
@@ -56,20 +57,20 @@ const struct expected *watch_expected(const struct watch *w); /* rules of the se
 /* One more, of a live session for its file, too; -1: it is none, or there are too many. */
 int watch_expect(struct watch *w, const char *rule, bool on);
 const struct target *watch_target(const struct watch *w);
-unsigned watch_peer(
-	const struct watch *w);         /* process at the other end of a Unix socket; 0 = unknown */
-bool watch_live(const struct watch *w); /* link is up */
-bool watch_growing(const struct watch *w);      /* a session file whose writer is still at it */
-uint64_t watch_stale_ns(const struct watch *w); /* how old what is shown is, when the link is not
-						   keeping it fresh; 0 = fresh */
-uint64_t watch_silent_ns(
-	const struct watch *w); /* since when nothing came; 0 = the link is alive */
+/* process at the other end of a Unix socket; 0 = unknown */
+unsigned watch_peer(const struct watch *w);
+bool watch_live(const struct watch *w);    /* link is up */
+bool watch_growing(const struct watch *w); /* a session file whose writer is still at it */
+/* how old what is shown is, when the link is not keeping it fresh; 0 = fresh */
+uint64_t watch_stale_ns(const struct watch *w);
+/* since when nothing came; 0 = the link is alive */
+uint64_t watch_silent_ns(const struct watch *w);
 const char *watch_problem(const struct watch *w); /* one sentence, NULL = none */
 const char *watch_notice(const struct watch *w);
-int watch_loading(
-	const struct watch *w); /* percent, 100 = complete; after a reconnect, of model_coming() */
-void watch_note(struct watch *w,
-		const char *text); /* one more warning, for this session's reports too; "" = none */
+/* percent, 100 = complete; after a reconnect, of model_coming() */
+int watch_loading(const struct watch *w);
+/* one more warning, for this session's reports too; "" = none */
+void watch_note(struct watch *w, const char *text);
 size_t watch_warnings(const struct watch *w, const char *const **sentences);
 
 /*
@@ -77,8 +78,8 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences);
  * and watch_now(), goes on. Going there takes a while; WATCH_INSTANT tells of the arrival, and of
  * being back. What comes of another program ends it.
  */
-int watch_travel(struct watch *w, uint64_t time_ns,
-		 struct err *err); /* -1: there is no way, *err says why */
+/* -1: there is no way, *err says why */
+int watch_travel(struct watch *w, uint64_t time_ns, struct err *err);
 void watch_return(struct watch *w);
 uint64_t watch_instant(const struct watch *w);           /* 0 = now */
 int watch_travelled(const struct watch *w);              /* percent of the way; 100 = there */
@@ -90,10 +91,10 @@ int watch_mark(struct watch *w, const char *name);
 int watch_drop_mark(struct watch *w, uint32_t id);
 int watch_rename_mark(struct watch *w, uint32_t id, const char *name);
 int watch_set_option(struct watch *w, const char *name, const char *value);
-int watch_detach(struct watch *w); /* the agent out of the process: MTW_DETACHED, or a problem that
-				      says why not */
-int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots,
-	       size_t count); /* sorted slots */
+/* the agent out of the process: MTW_DETACHED, or a problem that says why not */
+int watch_detach(struct watch *w);
+/* sorted slots */
+int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count);
 /* Threads, memory, cohorts: shown now, so asked again and again (link/looks.h). A session that is
  * kept asks by itself. */
 void watch_want(struct watch *w, enum mtw_kind kind);

@@ -65,8 +65,8 @@ int cells_add(struct model *m, struct mark_cells *k, struct mark_cell cell, stru
 		if (model_take(m, (before / 2 + 16) * sizeof *k->list, err))
 			return -1;
 		GROW(k->list, k->room, k->count + 1);
-		m->bytes -= (before + before / 2 + 16 - k->room) *
-			    sizeof *k->list; /* it may grow by less */
+		/* it may grow by less */
+		m->bytes -= (before + before / 2 + 16 - k->room) * sizeof *k->list;
 	}
 	k->list[k->count++] = cell;
 	return 0;

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#define INSTANTS_MAX                                                                               \
-	(1u << 16) /* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
+/* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
+#define INSTANTS_MAX (1u << 16)
 
 void instants_clear(struct model *m)
 {
@@ -56,8 +56,8 @@ size_t model_instants(const struct model *m, const struct instant **list)
 
 size_t model_instant_at(const struct model *m, uint64_t time_ns)
 {
-	return count_up_to(m->instants, m->instant_count, sizeof *m->instants, time_ns) -
-	       1; /* 0 - 1 = SIZE_MAX */
+	/* 0 - 1 = SIZE_MAX */
+	return count_up_to(m->instants, m->instant_count, sizeof *m->instants, time_ns) - 1;
 }
 
 uint64_t model_ticks_read(const struct model *m)

@@ -79,8 +79,9 @@ struct tick_job {
 	uint32_t entry;
 	size_t next;
 	bool estimates; /* a stack has its first share that was sampled */
-	bool folding;   /* it took effect: what the deltas before `folded` say is in their sums, and
-			   the rates of the */
+	/* it took effect: what the deltas before `folded` say is in their sums, and the rates of
+	 * the */
+	bool folding;
 	size_t folded, rated; /* changes before `rated` in their slots */
 	bool no_interval;     /* changes count from the start to now since it began */
 	bool waits;           /* a tick came meanwhile, */
@@ -94,18 +95,19 @@ struct tick_job {
  * slot, and nothing of a node, moves from its begin to its end; those that come meanwhile hold
  * nothing yet.
  */
+/* at: of the marks up to it */
 struct live_job {
 	struct live *live;
 	uint32_t mark;
 	size_t at, cell;
-}; /* at: of the marks up to it */
+};
 struct interval_job {
 	bool busy, begun;
 	struct live_job from, to;
 	struct change *moves; /* by number of the sum */
 	uint32_t slot_count, node_count, sum_count;
-	uint32_t slot, left; /* slots before are in their sums, those of nodes from left on in the
-				next above */
+	/* slots before are in their sums, those of nodes from left on in the next above */
+	uint32_t slot, left;
 };
 
 struct sum {
@@ -113,8 +115,9 @@ struct sum {
 	struct rate rate; /* of the last second */
 	uint32_t sampled; /* as model_sampled() */
 	uint32_t up;      /* number of the next sum above; NO_ID = none */
-	uint32_t delta;   /* model/walk.c: index + 1 while a tick is applied; late: the one child so
-			     far, NO_ID = slots */
+	/* model/walk.c: index + 1 while a tick is applied; late: the one child so far, NO_ID =
+	 * slots */
+	uint32_t delta;
 	uint32_t depth : 24; /* of its node */
 	uint32_t late : 1;   /* holds nothing yet */
 };
@@ -172,9 +175,9 @@ struct model {
 	size_t sample_count;
 	bool samples_told, samples_totals_only;
 	uint64_t samples_generation;
-	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
-	struct live *at_base, *at_until; /* of the slots that there were when the interval was set;
-					    NULL = start, now */
+	uint32_t base, until; /* what changes are counted from and to; until 0 = now */
+	/* of the slots that there were when the interval was set; NULL = start, now */
+	struct live *at_base, *at_until;
 	size_t at_count;
 	struct change *moves; /* by number of the sum; NULL = from the start to now */
 	size_t moves_room;
@@ -196,9 +199,9 @@ struct model {
 	struct scan_ages ages;
 	bool have_ages;
 	uint64_t scan_request;
-	uint64_t looked_ns[MTW_KIND_COUNT]; /* session time of the newest answer of a kind; 0 = none
-					       came */
-	uint64_t answers[MTW_KIND_COUNT];   /* so many, those that say nothing among them */
+	/* session time of the newest answer of a kind; 0 = none came */
+	uint64_t looked_ns[MTW_KIND_COUNT];
+	uint64_t answers[MTW_KIND_COUNT]; /* so many, those that say nothing among them */
 	struct rss *rss_list;
 	struct rss_named *rss_named;
 	size_t rss_count, rss_room, rss_named_count;
@@ -211,10 +214,11 @@ struct model {
 
 	struct staged *staged;
 	size_t staged_count, staged_room;
+	/* dense; since the tick began that is being taken in */
 	struct weighed {
 		uint32_t slot;
 		bool sampled;
-	} * weighed; /* dense; since the tick began that is being taken in */
+	} * weighed;
 	size_t weighed_count, weighed_room;
 	struct tick_job job;
 	bool sliced; /* large ticks are taken in by model_go_on() */
@@ -223,9 +227,9 @@ struct model {
 	size_t delta_count, delta_room, delta_moves_room;
 	struct level *levels;           /* per depth */
 	size_t level_count, level_room; /* count: depths with deltas lie below */
-	struct model_changes
-		*changes; /* what observers see; NULL = none, or anything may have changed */
-	bool told;        /* ... in this tick; else that anything may have changed */
+	/* what observers see; NULL = none, or anything may have changed */
+	struct model_changes *changes;
+	bool told; /* ... in this tick; else that anything may have changed */
 
 	struct rate_batch batches[RATE_TICKS];
 	size_t batch_first, batch_count;
@@ -237,8 +241,8 @@ struct model {
 	} ring[256]; /* totals of the last ticks */
 	size_t ring_first, ring_count;
 
-	struct series series,
-		series_coming; /* coming: sent anew while resuming; no points = not sent */
+	/* coming: sent anew while resuming; no points = not sent */
+	struct series series, series_coming;
 
 	struct {
 		void (*fn)(void *, const struct model_delta *, size_t);
@@ -331,24 +335,25 @@ static inline struct change slot_change(const struct model *m, uint32_t index,
 /* model/model.c */
 int model_take(struct model *m, uint64_t bytes, struct err *err); /* account; -1 past the limit */
 void model_notify(struct model *m, const struct model_delta *d, size_t count);
-void chunk_for(void ***chunks, size_t *count, uint32_t index,
-	       size_t size); /* room for the element */
+/* room for the element */
+void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size);
 /* model/sums.c */
 void sums_before(struct model *m, struct node *n, bool child); /* the node gets one, else a slot */
-uint32_t sum_above(const struct model *m,
-		   const struct node *n); /* number of the next one, from the node itself up */
-bool sums_settle(struct model *m,
-		 uint64_t end_ns); /* nothing is being worked out. True: none is late any more */
-void sums_make(struct model *m);   /* all anew */
+/* number of the next one, from the node itself up */
+uint32_t sum_above(const struct model *m, const struct node *n);
+/* nothing is being worked out. True: none is late any more */
+bool sums_settle(struct model *m, uint64_t end_ns);
+void sums_make(struct model *m); /* all anew */
 bool sums_check(const struct model *m, struct err *err);
 /* model/locations.c */
+/* NO_ID = *err */
 uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind,
-			 struct err *err); /* NO_ID = *err */
+			 struct err *err);
 void locations_clear(struct model *m);
 /* model/instants.c */
 void instants_tick(struct model *m, uint64_t time_ns, uint32_t flags);
-void instants_looked(struct model *m, enum mtw_kind kind,
-		     uint64_t time_ns); /* 0: at the last tick */
+/* 0: at the last tick */
+void instants_looked(struct model *m, enum mtw_kind kind, uint64_t time_ns);
 void instants_clear(struct model *m);
 /* model/rss.c */
 void rss_apply(struct model *m, const struct event *e);
@@ -358,8 +363,8 @@ int cohorts_apply(struct model *m, const struct event *e, struct err *err);
 void cohorts_clear(struct model *m);
 /* model/tick.c */
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
-void tick_weigh(struct model *m, uint32_t index,
-		bool sampled); /* the slot, dense: what is booked to it from now on */
+/* the slot, dense: what is booked to it from now on */
+void tick_weigh(struct model *m, uint32_t index, bool sampled);
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 void tick_clear(struct model *m);
 void tick_settle(struct model *m); /* what is being taken in or worked out is, at once */
@@ -369,10 +374,10 @@ static inline bool time_is_up(size_t seen, uint64_t end_ns)
 	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
 }
 /* model/walk.c */
-bool tick_work_out(struct model *m,
-		   uint64_t end_ns); /* in slices. True: it is whole, and can take effect */
-bool tick_fold(struct model *m,
-	       uint64_t end_ns); /* it took effect: sums and slots get what is beside them */
+/* in slices. True: it is whole, and can take effect */
+bool tick_work_out(struct model *m, uint64_t end_ns);
+/* it took effect: sums and slots get what is beside them */
+bool tick_fold(struct model *m, uint64_t end_ns);
 void tick_undo(struct model *m); /* what was worked out is not needed: all is made anew */
 void levels_forget(struct model *m);
 void levels_free(struct model *m);
@@ -382,11 +387,11 @@ bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate
 /* Of a slot (dense) in this batch; false: more than can be. */
 bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks,
 		 struct rate *rate);
-size_t rates_due(const struct model *m, uint64_t now,
-		 size_t *entries); /* batches older than a second, and entries in them */
+/* batches older than a second, and entries in them */
+size_t rates_due(const struct model *m, uint64_t now, size_t *entries);
 const struct rate_batch *rates_batch(const struct model *m, size_t i); /* the oldest is 0 */
-void rates_push(struct model *m,
-		struct rate_batch *b); /* the newest: takes its entries; the ring is not full */
+/* the newest: takes its entries; the ring is not full */
+void rates_push(struct model *m, struct rate_batch *b);
 void rates_forget(struct rate_batch *b);
 void rates_drop(struct model *m); /* the oldest batch */
 struct rate *rate_at(struct model *m, uint32_t slot);
@@ -411,8 +416,8 @@ int samples_apply(struct model *m, const struct event *e, struct err *err);
 int samples_cell(struct model *m, const struct event *e, struct err *err);
 void samples_clear(struct model *m);
 /* model/interval.c */
-bool interval_go_on(struct model *m,
-		    uint64_t end_ns); /* while it is busy, between ticks; true: it is in force */
+/* while it is busy, between ticks; true: it is in force */
+bool interval_go_on(struct model *m, uint64_t end_ns);
 void interval_sum_moves(struct model *m); /* inclusive changes anew */
 void interval_resume(struct model *m);
 void interval_unsettle(struct model *m, uint32_t mark);

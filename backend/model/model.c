@@ -354,8 +354,8 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id,
 			       parent->depth);
 	uint32_t location = locations_enter(m, module, e->u.node.offset, kind, err);
-	if (location == NO_ID ||
-	    model_take(m, sizeof *n + sizeof(struct sum), err)) /* one more at most */
+	/* one more at most */
+	if (location == NO_ID || model_take(m, sizeof *n + sizeof(struct sum), err))
 		return -1;
 	sums_before(m, parent, true);
 	n = new_node(m, id);

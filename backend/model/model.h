@@ -100,20 +100,21 @@ struct location {        /* a place in the code: many nodes share one */
 };
 
 struct node {
-	uint32_t parent, first_child,
-		next_sibling; /* dense indices, as all links here; NO_ID ends */
-	uint32_t first_slot;  /* chain of slots through slot.next_of_node; NO_ID ends */
-	uint32_t location;    /* number; NO_ID = of the root */
-	uint32_t id;          /* the wire's */
-	uint32_t index;       /* dense: 0 is the root, parents before children */
-	uint32_t sum;         /* model/sums.c: number of its inclusive sum; NO_ID = that is the only
-				 child's, or its slots' */
-	uint32_t depth : 24;  /* frames from the root */
+	/* dense indices, as all links here; NO_ID ends */
+	uint32_t parent, first_child, next_sibling;
+	uint32_t first_slot; /* chain of slots through slot.next_of_node; NO_ID ends */
+	uint32_t location;   /* number; NO_ID = of the root */
+	uint32_t id;         /* the wire's */
+	uint32_t index;      /* dense: 0 is the root, parents before children */
+	/* model/sums.c: number of its inclusive sum; NO_ID = that is the only child's, or its
+	 * slots' */
+	uint32_t sum;
+	uint32_t depth : 24; /* frames from the root */
 	uint32_t known : 1;
 	uint32_t self_estimate : 1;  /* of its own it has a share that was sampled */
 	uint32_t estimate_comes : 1; /* model/walk.c: ... when the tick takes effect */
-	uint32_t by_pointer : 1;     /* its parent was found by a frame pointer, as no unwind table
-					covers its code */
+	/* its parent was found by a frame pointer, as no unwind table covers its code */
+	uint32_t by_pointer : 1;
 };
 #define NODE_DEPTH_MAX ((1u << 24) - 2)
 
@@ -141,8 +142,8 @@ struct mark_cells { /* live per slot where it differs from the instant before; s
 struct sample_figures {
 	uint32_t serial;
 	uint64_t time_ns, live_bytes, rss_bytes;
-	uint64_t low_bytes,
-		fall_bytes; /* of live since the sample before: the lowest, the largest way down */
+	/* of live since the sample before: the lowest, the largest way down */
+	uint64_t low_bytes, fall_bytes;
 };
 struct sample { /* one of the agent's: growth is judged by them */
 	struct sample_figures f;
@@ -218,9 +219,10 @@ struct rss_named { /* one file, one shared memory: a share of its part */
 
 struct scan_ages {
 	uint64_t request, blocks, bytes;
+	/* birth_ns; log2; thread index */
 	struct age_cell {
 		uint64_t key, blocks, bytes;
-	} * births, *sizes, *threads; /* birth_ns; log2; thread index */
+	} * births, *sizes, *threads;
 	size_t birth_count, size_count, thread_count;
 };
 
@@ -277,8 +279,8 @@ bool model_busy(const struct model *m);
 const struct program *model_program(const struct model *m); /* NULL = none has answered yet */
 const struct totals *model_totals(const struct model *m);
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
-void model_set_state(struct model *m, uint32_t state, int status,
-		     bool known);           /* link lost, cut, our own waitpid */
+/* link lost, cut, our own waitpid */
+void model_set_state(struct model *m, uint32_t state, int status, bool known);
 bool model_complete(const struct model *m); /* a tick with MTW_TICK_COMPLETE was applied */
 bool model_final(const struct model *m);
 /* The same process was greeted again and its new state is not whole yet: its totals so far (time_ns
@@ -293,8 +295,8 @@ const struct node *model_node(const struct model *m, uint32_t id);
  * module. */
 uint32_t model_location_count(const struct model *m);
 const struct location *model_location(const struct model *m, uint32_t number);
-uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset,
-			     uint8_t kind); /* NO_ID: no node is there */
+/* NO_ID: no node is there */
+uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind);
 static inline const struct location *model_place(const struct model *m, const struct node *n)
 {
 	return model_location(m, n->location);
@@ -305,30 +307,30 @@ uint32_t model_module_count(const struct model *m);
 const struct module *model_module(const struct model *m, uint32_t id);
 uint32_t model_thread_count(const struct model *m);
 const struct thread *model_thread(const struct model *m, uint32_t index);
-uint32_t model_mark_limit(
-	const struct model *m); /* ids are 1..limit-1; dropped ones have the flag */
+/* ids are 1..limit-1; dropped ones have the flag */
+uint32_t model_mark_limit(const struct model *m);
 const struct mark *model_mark(const struct model *m, uint32_t id);
-int model_mark_find(const struct model *m,
-		    const char *name_or_id);       /* "m2", "2", a name; -1 = none */
+/* "m2", "2", a name; -1 = none */
+int model_mark_find(const struct model *m, const char *name_or_id);
 uint32_t model_newest_mark(const struct model *m); /* 0 = none */
 void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes);
 const struct effort *model_effort(const struct model *m); /* all 0 = not reported */
 size_t model_memory(const struct model *m, const struct memory_part **parts); /* 0 = not reported */
-uint64_t model_truncated(const struct model *m,
-			 unsigned reason);        /* live+freed blocks booked to such stacks */
-uint64_t model_by_pointer(const struct model *m); /* likewise, to stacks of which some frames were
-						     found by frame pointers */
+/* live+freed blocks booked to such stacks */
+uint64_t model_truncated(const struct model *m, unsigned reason);
+/* likewise, to stacks of which some frames were found by frame pointers */
+uint64_t model_by_pointer(const struct model *m);
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads,
 		     uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
-size_t model_filters(const struct model *m,
-		     const struct recorded **list);         /* by time; none: every block, always */
+/* by time; none: every block, always */
+size_t model_filters(const struct model *m, const struct recorded **list);
 const struct recorded *model_filter(const struct model *m); /* in force now; NULL = every block */
 bool model_estimate(const struct model *m); /* totals have a share that was sampled */
 bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's totals have one */
 const struct scan_ages *model_ages(const struct model *m);
-/* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they came.
- */
+/* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they
+ * came. */
 size_t model_rss(const struct model *m, const struct rss **list);
 const struct rss *model_rss_newest(const struct model *m); /* NULL = none */
 size_t model_rss_named(const struct model *m, const struct rss_named **list);
@@ -338,21 +340,21 @@ const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
 uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 /* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
-uint64_t model_answers(
-	const struct model *m,
-	enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */
+/* moves with each, of an agent that could not find out, too */
+uint64_t model_answers(const struct model *m, enum mtw_kind kind);
 /* Instants at which the session is known whole, by time, each once; of very many, every second one,
  * fourth ... */
+/* time_ns first, for count_up_to(); ticks: of model_ticks_read() then */
 struct instant {
 	uint64_t time_ns, ticks;
-}; /* time_ns first, for count_up_to(); ticks: of model_ticks_read() then */
+};
 size_t model_instants(const struct model *m, const struct instant **list);
-size_t model_instant_at(const struct model *m,
-			uint64_t time_ns); /* the last one up to a time; SIZE_MAX = none */
+/* the last one up to a time; SIZE_MAX = none */
+size_t model_instant_at(const struct model *m, uint64_t time_ns);
 uint64_t model_ticks_read(const struct model *m);
-const struct cohorts *model_cohorts(const struct model *m); /* of the newest scan; NULL = none was
-							       asked for, or it is not here yet */
-uint64_t model_cohort_scans(const struct model *m);         /* moves with each answer */
+/* of the newest scan; NULL = none was asked for, or it is not here yet */
+const struct cohorts *model_cohorts(const struct model *m);
+uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
 /* allocation and free rates, per second: over the last second, and over ten */
 struct rates {
 	double alloc_bytes, alloc_blocks, free_bytes, free_blocks;
@@ -361,9 +363,8 @@ void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 
 /* Here and below. */
 struct tally model_incl(const struct model *m, const struct node *n);
-uint32_t model_sampled(
-	const struct model *m,
-	const struct node *n); /* nodes with self_estimate; 0 = model_incl() is exact */
+/* nodes with self_estimate; 0 = model_incl() is exact */
+uint32_t model_sampled(const struct model *m, const struct node *n);
 /* What a node has of its own: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
 /* Allocation rate (mean of the last second): here and below; the node's own. */
@@ -372,8 +373,8 @@ struct rate model_self_rate(const struct model *m, const struct node *n);
 /* From model_base() to model_until(): here and below; the node's own. */
 struct change model_change(const struct model *m, const struct node *n);
 struct change model_self_change(const struct model *m, const struct node *n);
-bool model_held_at_base(const struct model *m,
-			const struct node *n); /* blocks of its own were alive then */
+/* blocks of its own were alive then */
+bool model_held_at_base(const struct model *m, const struct node *n);
 
 /*
  * The interval that changes count in: from a mark's id, or 0 = start (everything was
@@ -397,8 +398,8 @@ static inline bool model_diffing(const struct model *m)
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
 
-bool model_mark_says(const struct model *m,
-		     uint32_t id); /* live is known by slot at it; 0 = start */
+/* live is known by slot at it; 0 = start */
+bool model_mark_says(const struct model *m, uint32_t id);
 /*
  * What was alive at marks, from the oldest on: fn is called for each slot that held something else
  * at a mark than at the one before, until it says that it is enough for now (false); then it goes
@@ -422,10 +423,10 @@ void mark_walk_end(struct mark_walk *w);
 /* The agent's samples, oldest first: what growth is judged by, the same for everybody
  * (model/samples.c). */
 size_t model_samples(const struct model *m, const struct sample **list);
-bool model_samples_told(
-	const struct model *m); /* false: an agent that takes none, or it has not said yet */
-bool model_samples_by_slot(
-	const struct model *m); /* it is known by slot what was alive at each of them */
+/* false: an agent that takes none, or it has not said yet */
+bool model_samples_told(const struct model *m);
+/* it is known by slot what was alive at each of them */
+bool model_samples_by_slot(const struct model *m);
 uint64_t model_samples_generation(const struct model *m); /* moves when any of that changes */
 /* As mark_walk(), over all of them while the generation is the same; fn gets the serial. */
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
@@ -465,8 +466,8 @@ struct model_changes {
 };
 struct model_changes *model_keep_changes(struct model *m);
 void model_drop_changes(struct model_changes *c);
-/* What is about to be looked at is on its way from memory: the node and the slot that it changed.
- */
+/* What is about to be looked at is on its way from memory: the node and the slot that it
+ * changed. */
 void model_expect(const struct model *m, const struct model_delta *d);
 /* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside
  * the model's own. */

@@ -23,8 +23,8 @@ static int seed_module(struct model *m, const struct module *x, uint32_t id, str
 	struct event e = { .type = MTW_MODULE };
 
 	e.u.module.id = id;
-	e.u.module.flags =
-		x->flags & ~(uint32_t)MTW_MODULE_GONE; /* when it goes, the session says */
+	/* when it goes, the session says */
+	e.u.module.flags = x->flags & ~(uint32_t)MTW_MODULE_GONE;
 	e.u.module.bias = x->bias;
 	e.u.module.start = x->start;
 	e.u.module.end = x->end;

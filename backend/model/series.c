@@ -71,8 +71,8 @@ static void thin(struct series *s)
 		s->spacing_ns = FIRST_SPACING_NS;
 	for (pass(s); s->count > SERIES_MAX - ROOM_FOR_NEW; pass(s)) {
 		if (s->spacing_ns > UINT64_MAX / 4)
-			s->count =
-				SERIES_MAX - ROOM_FOR_NEW; /* of a peer whose clock is no clock */
+			/* of a peer whose clock is no clock */
+			s->count = SERIES_MAX - ROOM_FOR_NEW;
 		else
 			s->spacing_ns *= 2;
 	}

@@ -4,9 +4,10 @@
  *
  * Most call paths end in a chain of nodes that nothing else runs through. A node without children
  * has what its slots say, and one with a single child and no slots has what the child has: neither
- * keeps a sum. So a sum is kept = the node has a child, and another one or a slot, or a depth that
- * SUM_EVERY divides which bounds the way down to one. A node gets its sum when the second part
- * comes, and keeps it.
+ * keeps a sum. So
+ *     a sum is kept = the node has a child, and another one or a slot, or a depth that SUM_EVERY
+ *     divides
+ * which bounds the way down to one. A node gets its sum when the second part comes, and keeps it.
  *
  * Sums and slots know the next sum above them, so that a tick goes from sum to sum and never looks
  * at the nodes between. Nothing of that moves while a tick or an interval is worked out: a sum that

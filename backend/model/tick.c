@@ -73,8 +73,8 @@ void tick_weigh(struct model *m, uint32_t index, bool sampled)
 		weigh(m, &w);
 		return;
 	}
-	GROW(m->weighed, m->weighed_room,
-	     m->weighed_count + 1); /* it is staged as it will be then, not as it is */
+	/* it is staged as it will be then, not as it is */
+	GROW(m->weighed, m->weighed_room, m->weighed_count + 1);
 	m->weighed[m->weighed_count++] = w;
 	m->job.partial = m->job.waits;
 }
@@ -198,8 +198,8 @@ static void remember(struct model *m)
 	series_tick(&m->series, &p);
 }
 
-/* What came since the second greeting is what there is now; not whole: the program ended meanwhile.
- */
+/* What came since the second greeting is what there is now; not whole: the program ended
+ * meanwhile. */
 static void be_resumed(struct model *m, bool whole)
 {
 	m->resuming = false;

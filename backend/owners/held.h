@@ -34,11 +34,11 @@ struct owners {
 	size_t node_room;
 	uint32_t *fresh;
 	size_t fresh_count, fresh_room;
-	bool stale;        /* sums are being made anew: */
-	uint32_t made;     /* those of nodes before this are in held.next */
-	uint32_t assigned; /* nodes from here on may have an owner by another rule; NO_ID: none has
-			    */
-	bool sliced;       /* somebody goes on with what is not whole */
+	bool stale;    /* sums are being made anew: */
+	uint32_t made; /* those of nodes before this are in held.next */
+	/* nodes from here on may have an owner by another rule; NO_ID: none has */
+	uint32_t assigned;
+	bool sliced; /* somebody goes on with what is not whole */
 	bool direct;
 	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
 	void *move_arg;

@@ -219,8 +219,8 @@ size_t owners_update(struct owners *o, const struct owner **list)
 			w->letter = letter(o->letters++);
 	}
 	if (model_complete(o->m) && !o->complete)
-		o->columns.count = o->other.count =
-			0; /* made while a first state came: of a part of the stacks */
+		/* made while a first state came: of a part of the stacks */
+		o->columns.count = o->other.count = 0;
 	o->complete = model_complete(o->m);
 	if (owners_whole(o)) /* else they are not what history should keep */
 		update_series(o);

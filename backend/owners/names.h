@@ -55,19 +55,19 @@ bool names_update(struct names *n);
 /* Takes in new answers; *changed = locations whose frames changed, valid until the next call. */
 size_t names_refresh(struct names *n, const uint32_t **changed);
 uint64_t names_version(const struct names *n); /* moves when a location's frames changed */
-int names_add_wrapper(struct names *n,
-		      const char *pattern); /* then all locations are judged anew */
+/* then all locations are judged anew */
+int names_add_wrapper(struct names *n, const char *pattern);
 const struct wrappers *names_wrappers(const struct names *n);
 /* False: its name tells nothing, it allocates for its caller (operator new, std:: templates,
    xmalloc). A function of the C library does tell (fopen, qsort), and so does a place without a
    name. */
 bool names_tells(const struct names *n, uint32_t fn);
 
-uint32_t names_loc_of(const struct names *n,
-		      uint32_t index); /* node's dense index -> location; NO_ID for the root */
+/* node's dense index -> location; NO_ID for the root */
+uint32_t names_loc_of(const struct names *n, uint32_t index);
 uint32_t names_loc_count(const struct names *n);
-const struct name_loc *names_loc(struct names *n,
-				 uint32_t loc); /* asks for it when it was never asked */
+/* asks for it when it was never asked */
+const struct name_loc *names_loc(struct names *n, uint32_t loc);
 uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends */
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);
 uint32_t names_lib_of(struct names *n, uint32_t module); /* NO_ID for NO_ID */

@@ -238,16 +238,16 @@ static void reassign(struct owners *o, uint32_t loc)
 		uint32_t index = stack[--count];
 		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
 			assign(o, index);
-		if (model_dense(o->m, index, NULL)->first_slot !=
-		    NO_ID) { /* one that waits for its owner may have a site */
+		/* one that waits for its owner may have a site */
+		if (model_dense(o->m, index, NULL)->first_slot != NO_ID) {
 			GROW(moved, moved_room, moved_count + 1);
 			moved[moved_count++] = index;
 		}
 		uint32_t c = model_dense(o->m, index, NULL)->first_child;
 		for (; c != NO_ID; c = model_dense(o->m, c, NULL)->next_sibling) {
 			const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, c));
-			if (!passes(o, l) &&
-			    !l->wrapper) /* sites go by wrappers, whatever owners go by */
+			/* sites go by wrappers, whatever owners go by */
+			if (!passes(o, l) && !l->wrapper)
 				continue;
 			GROW(stack, room, count + 1);
 			stack[count++] = c;

@@ -6,8 +6,8 @@
  * the agent, libc with its loader, the C++ runtime, std:: allocators and containers (inlined ones
  * too), and a list that users extend. See owners/wrappers.c for the table. A stack of nothing but
  * wrappers, or a truncated one that shows none, belongs to OWNER_UNKNOWN; where that frame is
- * generated code, which has no module, to OWNER_GENERATED. Answers are cached per node and
- * recomputed when symbols arrive; sums over owners equal totals.
+ * generated code, which has no module, to OWNER_GENERATED.
+ * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
  */
 #ifndef OWNER_H
 #define OWNER_H
@@ -26,8 +26,8 @@ struct owner {
 	struct change change; /* in the model's interval */
 	uint64_t rate_bytes;
 	uint64_t sampled; /* stacks with a share that was sampled; 0 = sum is exact */
-	const uint64_t
-		*series; /* live bytes at each of model_history()'s points, where owners_known() */
+	/* live bytes at each of model_history()'s points, where owners_known() */
+	const uint64_t *series;
 };
 
 struct owners *owners_new(const struct model *m, struct symbols *s);
@@ -42,8 +42,8 @@ size_t owners_update(struct owners *o, const struct owner **list);
 /* False: what it says is not of all stacks yet, or not by the rule that is in force; a query on
  * these owners goes on with it. */
 bool owners_whole(const struct owners *o);
-const struct owner *owners_of_node(struct owners *o,
-				   uint32_t node); /* leaf of a stack; never NULL */
+/* leaf of a stack; never NULL */
+const struct owner *owners_of_node(struct owners *o, uint32_t node);
 /* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
 uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
 /*
@@ -52,8 +52,8 @@ uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
  * but not made: the agent's own is by owner.
  */
 bool owners_direct(struct owners *o, int on);
-/* Of each of model_history()'s points, as of the last owners_update(): is it known who held what?
- */
+/* Of each of model_history()'s points, as of the last owners_update(): is it known who held
+ * what? */
 const bool *owners_known(const struct owners *o);
 
 #endif

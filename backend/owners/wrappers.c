@@ -6,12 +6,15 @@
  *   1. whole modules: the agent, the C library with its loader, and the C++ runtime want no memory
  *      for themselves that a person could act on; what they allocate is their caller's (strdup's
  *      text, stdout's buffer, what dlopen() keeps, a std::string's bytes). Judged by module, so
- * that a stripped libc and one with its internal names (__GI___strdup) have the same owners, and so
- * does the agent's own history. What nobody called for (libstdc++'s pool for exceptions, made by
- * its static initialiser) is [unknown]'s;
+ *      that a
+ *      stripped libc and one with its internal names (__GI___strdup) have the same owners, and so
+ *      does
+ *      the agent's own history. What nobody called for (libstdc++'s pool for exceptions, made by
+ *      its
+ *      static initialiser) is [unknown]'s;
  *   2. names that allocate wherever they are (malloc in any allocator, operator new, everything of
  *      std:: that a template put into the program's own module, the well-known x/g_/Py/sqlite
- * families);
+ *      families);
  *   3. the user's patterns.
  * A demangled template instance begins with its return type, which may well begin with std::; so
  * C++ names are compared from the qualified name on.
@@ -24,122 +27,36 @@
 #include <string.h>
 
 /* Prefixes end with '*'. Sorted by family, looked through once per function (answers are kept). */
+/* clang-format off */
 static const char *const anywhere[] = {
-	"malloc",
-	"calloc",
-	"realloc",
-	"reallocarray",
-	"memalign",
-	"posix_memalign",
-	"aligned_alloc",
-	"valloc",
-	"pvalloc",
-	"free",
-	"cfree",
-	"mallocx",
-	"rallocx",
-	"xallocx",
-	"__libc_malloc",
-	"__libc_calloc",
-	"__libc_realloc",
-	"__libc_memalign",
-	"__wrap_malloc",
-	"__wrap_calloc",
-	"__wrap_realloc",
+	"malloc", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign",
+	"aligned_alloc", "valloc", "pvalloc", "free", "cfree", "mallocx", "rallocx", "xallocx",
+	"__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "__wrap_malloc",
+	"__wrap_calloc", "__wrap_realloc",
 	/* C programs' own families */
-	"xmalloc*",
-	"xcalloc*",
-	"xrealloc*",
-	"xzalloc*",
-	"xstrdup*",
-	"xstrndup*",
-	"xmemdup*",
-	"xasprintf*",
-	"xvasprintf*",
-	"xnmalloc*",
-	"x2nrealloc*",
-	"x2realloc*",
-	"xpalloc*",
-	"xreallocarray*",
-	"ximalloc*",
-	"xirealloc*",
-	"xicalloc*",
-	"ixmalloc*",
-	"g_malloc*",
-	"g_realloc*",
-	"g_try_malloc*",
-	"g_try_realloc*",
-	"g_slice_alloc*",
-	"g_slice_copy*",
-	"g_strdup*",
-	"g_strndup*",
-	"g_memdup*",
-	"g_aligned_alloc*",
-	"g_strconcat",
-	"g_strjoin*",
-	"zmalloc*",
-	"zcalloc*",
-	"zrealloc*",
-	"ztrymalloc*",
-	"ztrycalloc*",
-	"ztryrealloc*",
-	"zstrdup*",
-	"extend_to_usable",
+	"xmalloc*", "xcalloc*", "xrealloc*", "xzalloc*", "xstrdup*", "xstrndup*", "xmemdup*",
+	"xasprintf*", "xvasprintf*", "xnmalloc*", "x2nrealloc*", "x2realloc*", "xpalloc*",
+	"xreallocarray*", "ximalloc*", "xirealloc*", "xicalloc*", "ixmalloc*", "g_malloc*",
+	"g_realloc*", "g_try_malloc*", "g_try_realloc*", "g_slice_alloc*", "g_slice_copy*",
+	"g_strdup*", "g_strndup*", "g_memdup*", "g_aligned_alloc*", "g_strconcat", "g_strjoin*",
+	"zmalloc*", "zcalloc*", "zrealloc*", "ztrymalloc*", "ztrycalloc*", "ztryrealloc*",
+	"zstrdup*", "extend_to_usable",
 	/* interpreters and libraries */
-	"PyMem_*",
-	"_PyMem_*",
-	"PyObject_*",
-	"_PyObject_*",
-	"Perl_safesys*",
-	"luaM_*",
-	"l_alloc",
-	"sqlite3Mem*",
-	"sqlite3Malloc*",
-	"sqlite3Realloc*",
-	"sqlite3_malloc*",
-	"sqlite3_realloc*",
-	"sqlite3DbMalloc*",
-	"sqlite3DbRealloc*",
-	"sqlite3DbStr*",
-	"dbMallocRawFinish",
-	"dbReallocFinish",
-	"mallocWithAlarm",
-	"xmlMalloc*",
-	"xmlMemMalloc*",
-	"jv_mem_*",
+	"PyMem_*", "_PyMem_*", "PyObject_*", "_PyObject_*", "Perl_safesys*", "luaM_*", "l_alloc",
+	"sqlite3Mem*", "sqlite3Malloc*", "sqlite3Realloc*", "sqlite3_malloc*", "sqlite3_realloc*",
+	"sqlite3DbMalloc*", "sqlite3DbRealloc*", "sqlite3DbStr*", "dbMallocRawFinish",
+	"dbReallocFinish", "mallocWithAlarm", "xmlMalloc*", "xmlMemMalloc*", "jv_mem_*",
 	/* Rust */
-	"__rust_alloc*",
-	"__rust_realloc*",
-	"__rdl_*",
-	"__rg_*",
-	"alloc::alloc::*",
-	"alloc::raw_vec::*",
-	"alloc::vec::*",
-	"alloc::string::*",
-	"alloc::boxed::*",
-	"alloc::rc::*",
-	"alloc::sync::*",
-	"alloc::slice::*",
-	"alloc::str::*",
-	"alloc::fmt::*",
-	"alloc::borrow::*",
-	"alloc::collections::*",
-	"<alloc::*",
-	"core::iter::*",
-	"core::ptr::*",
-	"<core::iter::*",
-	"hashbrown::*",
-	"<hashbrown::*",
+	"__rust_alloc*", "__rust_realloc*", "__rdl_*", "__rg_*", "alloc::alloc::*",
+	"alloc::raw_vec::*", "alloc::vec::*", "alloc::string::*", "alloc::boxed::*", "alloc::rc::*",
+	"alloc::sync::*", "alloc::slice::*", "alloc::str::*", "alloc::fmt::*", "alloc::borrow::*",
+	"alloc::collections::*", "<alloc::*", "core::iter::*", "core::ptr::*", "<core::iter::*",
+	"hashbrown::*", "<hashbrown::*",
 	/* C++ */
-	"operator new*",
-	"operator delete*",
-	"std::*",
-	"__gnu_cxx::*",
-	"__cxxabiv1::*",
-	"<std::*",
-	"__cxa_*",
-	NULL,
+	"operator new*", "operator delete*", "std::*", "__gnu_cxx::*", "__cxxabiv1::*", "<std::*",
+	"__cxa_*", NULL,
 };
+/* clang-format on */
 
 void wrappers_release(struct wrappers *w)
 {
@@ -170,8 +87,8 @@ const char *wrappers_qualified(const char *function)
 			nested--;
 		if (nested > 0)
 			continue;
-		/* What follows may hold '<', '(' or spaces of its own: the name has begun before.
-		 */
+		/* What follows may hold '<', '(' or spaces of its own: the name has begun
+		 * before. */
 		if (!strncmp(c, "operator", 8) &&
 		    (c == function || c[-1] == ':' || c[-1] == ' ' || c[-1] == '*' || c[-1] == '&'))
 			break;
@@ -208,8 +125,8 @@ bool wrappers_match(const struct wrappers *w, uint32_t module_flags, const char 
 	if (!function || !*function)
 		return false;
 	const char *qualified = wrappers_qualified(function);
-	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's C++.
-	 */
+	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's
+	 * C++. */
 	if (listed(anywhere, qualified))
 		return true;
 	for (size_t i = 0; i < w->count; i++)

@@ -20,12 +20,12 @@ struct board_rule {
 	uint64_t bytes, ns, alloc_bytes;
 }; /* as the head has them: who matters */
 
-struct shared_board *shared_board_new(const struct board_rule *rule,
-				      struct err *err);      /* NULL and *err: no memfd */
+/* NULL and *err: no memfd */
+struct shared_board *shared_board_new(const struct board_rule *rule, struct err *err);
 void shared_board_free(struct shared_board *b);              /* nobody lingers from now on */
 const char *shared_board_path(const struct shared_board *b); /* "/proc/PID/fd/N" */
-const char *shared_board_name(const struct shared_board *b); /* a part of the mapping's name, in
-								/proc/PID/maps; no other board's */
+/* a part of the mapping's name, in /proc/PID/maps; no other board's */
+const char *shared_board_name(const struct shared_board *b);
 bool shared_board_moved(struct shared_board *b); /* a state changed since the last call */
 uint64_t shared_board_missed(const struct shared_board *b);
 /* Record `index` as it is now: 1. 0: it is free; -1: it is being written, look again later. */

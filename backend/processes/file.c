@@ -36,26 +36,14 @@ static size_t put_line(const struct line *l, uint8_t *payload, size_t size)
 {
 	const struct process *p = &l->p;
 	struct mtw_out o = { payload, payload + size, false };
+	/* clang-format off */
 	const uint64_t figures[] = {
-		p->id,
-		p->parent,
-		(uint64_t)p->pid,
-		p->state,
-		(uint64_t)p->status,
-		flags_of(l),
-		stream_of(l),
-		p->begin_ns,
-		p->end_ns,
-		p->sum.alloc_blocks,
-		p->sum.alloc_bytes,
-		p->sum.free_blocks,
-		p->sum.free_bytes,
-		p->peak_bytes,
-		l->inherited_blocks,
-		p->inherited_bytes,
-		p->before_blocks,
-		p->before_bytes,
+		p->id, p->parent, (uint64_t)p->pid, p->state, (uint64_t)p->status, flags_of(l),
+		stream_of(l), p->begin_ns, p->end_ns, p->sum.alloc_blocks, p->sum.alloc_bytes,
+		p->sum.free_blocks, p->sum.free_bytes, p->peak_bytes, l->inherited_blocks,
+		p->inherited_bytes, p->before_blocks, p->before_bytes,
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		mtw_put(&o, figures[i]);
@@ -130,8 +118,8 @@ int processes_end(struct processes *p, struct err *err)
 		if (w && w != p->first && watch_end_record(w, err))
 			rc = -1;
 		if (p->lines[i] && !w)
-			processes_explain(
-				p, p->lines[i]); /* one that runs on, too: nothing more comes */
+			/* one that runs on, too: nothing more comes */
+			processes_explain(p, p->lines[i]);
 	}
 	processes_write(p);
 	return rc;

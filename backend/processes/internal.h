@@ -7,7 +7,7 @@
  *   processes/watches.c  who matters gets a watch; figures come from it
  *   processes/file.c   lines into a session file's table, and out of it
  *   processes/relatives.c   lines from /proc, for a target that memtop did not start; who is still
- * there
+ *                           there
  */
 #ifndef PROCESSES_PRIV_H
 #define PROCESSES_PRIV_H
@@ -71,9 +71,9 @@ struct processes {
 	pid_t first_pid;
 	struct watch *first; /* borrowed */
 	bool first_ended;
-	uint32_t first_now; /* line that the first's watch shows: it may have executed another
-			       program */
-	char *file;         /* the session file that all of this comes from; NULL: it is live */
+	/* line that the first's watch shows: it may have executed another program */
+	uint32_t first_now;
+	char *file; /* the session file that all of this comes from; NULL: it is live */
 	uint64_t file_ns, file_missed; /* where that ends; what it says of processes_missed() */
 	bool tree;                     /* there was another process than the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */
@@ -85,15 +85,15 @@ struct processes {
 
 /* processes/processes.c */
 struct line *processes_line(const struct processes *p, uint32_t id);
-struct line *processes_add(struct processes *p, uint32_t parent,
-			   uint64_t begin_ns); /* begin: CLOCK_MONOTONIC */
+/* begin: CLOCK_MONOTONIC */
+struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_ns);
 void processes_state(struct processes *p, struct line *l, enum process_state state);
 bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
-bool processes_is_large(const struct processes *p,
-			const struct line *l); /* by itself: what it inherited is its parent's */
+/* by itself: what it inherited is its parent's */
+bool processes_is_large(const struct processes *p, const struct line *l);
 
 /* processes/records.c */
 void processes_read_board(struct processes *p, bool all); /* all: running ones' figures, too */
@@ -103,15 +103,15 @@ enum process_state processes_end_state(uint32_t end); /* enum board_end */
 /* processes/watches.c */
 struct line *processes_one(struct processes *p, struct watch *w); /* of a file without a table */
 void processes_care(struct processes *p); /* opens and closes watches, takes their figures */
-void processes_explain(struct processes *p,
-		       struct line *l); /* of a fork that mattered: why there is no session of it */
+/* of a fork that mattered: why there is no session of it */
+void processes_explain(struct processes *p, struct line *l);
 
 /* processes/file.c */
 void processes_write(struct processes *p); /* each second: what changed, into the first's file */
 
 /* processes/relatives.c */
 void processes_look_near(struct processes *p); /* each second: relatives */
-void processes_look_alive(
-	struct processes *p); /* each second: who ended without a word, who never spoke */
+/* each second: who ended without a word, who never spoke */
+void processes_look_alive(struct processes *p);
 
 #endif

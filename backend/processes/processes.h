@@ -44,41 +44,41 @@ struct process {
 	enum process_state state;
 	int status;
 	bool status_known;
-	const char
-		*why; /* one sentence: why there are no figures, or no tree; NULL = all is there */
+	/* one sentence: why there are no figures, or no tree; NULL = all is there */
+	const char *why;
 	uint64_t begin_ns, end_ns; /* since the first began; end 0 = it runs */
 	struct tally sum;          /* as MTW_TOTALS; of a RUNNING one as old as a second */
 	uint64_t live_bytes, live_blocks, peak_bytes;
-	uint64_t inherited_bytes; /* part of live at its fork, and in its parent, too: sums over the
-				     tree leave it out */
-	uint64_t before_blocks,
-		before_bytes; /* part of sum.alloc_*, likewise: allocated before its fork */
-	double rate;          /* allocated bytes a second, mean of the last second */
-	double growth;        /* live bytes a minute, mean of the last minute or of its life */
-	bool exact;           /* sum is that at the end, or comes from a watch */
+	/* part of live at its fork, and in its parent, too: sums over the tree leave it out */
+	uint64_t inherited_bytes;
+	/* part of sum.alloc_*, likewise: allocated before its fork */
+	uint64_t before_blocks, before_bytes;
+	double rate;   /* allocated bytes a second, mean of the last second */
+	double growth; /* live bytes a minute, mean of the last minute or of its life */
+	bool exact;    /* sum is that at the end, or comes from a watch */
 	bool matters;
 	bool recorded;       /* all its figures are in the session's file */
 	struct watch *watch; /* owned by processes; NULL = a line only */
 };
 
-uint64_t process_allocated(
-	const struct process *p); /* bytes, since it began: of a fork, since that */
+/* bytes, since it began: of a fork, since that */
+uint64_t process_allocated(const struct process *p);
 uint64_t process_allocated_blocks(const struct process *p);
 
 #define PROCESSES_MATTER_BYTES (16ull << 20)
 #define PROCESSES_MATTER_NS 1000000000ull
-#define PROCESSES_MATTER_ALLOC_BYTES                                                               \
-	(64ull << 20) /* a compiler takes a third of that for a small file */
+/* a compiler takes a third of that for a small file */
+#define PROCESSES_MATTER_ALLOC_BYTES (64ull << 20)
 
 struct processes_options {
 	uint64_t matter_bytes, matter_ns, matter_alloc_bytes; /* 0 = 16 MiB, 1 s, 64 MiB */
 	bool follow; /* memtop starts the program: by the board. false: by relatives of its pid */
-	const char
-		*agent; /* as launch() was given it; for reasons why a program has none. Borrowed */
-	bool keep_ended; /* somebody may look at one that has ended: its watch stays, while there is
-			    room */
-	struct watch_options
-		watch; /* for each but the first: what it keeps goes into the first one's file */
+	/* as launch() was given it; for reasons why a program has none. Borrowed */
+	const char *agent;
+	/* somebody may look at one that has ended: its watch stays, while there is room */
+	bool keep_ended;
+	/* for each but the first: what it keeps goes into the first one's file */
+	struct watch_options watch;
 };
 
 /*
@@ -88,20 +88,20 @@ struct processes_options {
  */
 struct processes *processes_new(struct loop *loop, const struct processes_options *o,
 				struct err *err);
-const char *processes_board(
-	const struct processes *p); /* value of MEMTOP_BOARD; "" = there is none */
+/* value of MEMTOP_BOARD; "" = there is none */
+const char *processes_board(const struct processes *p);
 /* The one that memtop started, or was told to watch; pid 0 = not known, or not of this machine: its
    line is all there is. The watch of a file: lines and watches are those of the tree that the file
    has. */
 void processes_first(struct processes *p, pid_t pid, struct watch *w);
 void processes_first_ended(struct processes *p, int wait_status); /* as waitpid() has it */
 void processes_free(struct processes *p); /* closes every watch but the first's */
-void processes_on_change(struct processes *p, void (*fn)(void *arg),
-			 void *arg); /* lines, figures or watches changed */
+/* lines, figures or watches changed */
+void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg);
 
-size_t processes_list(const struct processes *p,
-		      const struct process **list); /* parents before children, siblings by id */
-size_t processes_count(const struct processes *p);  /* of lines */
+/* parents before children, siblings by id */
+size_t processes_list(const struct processes *p, const struct process **list);
+size_t processes_count(const struct processes *p); /* of lines */
 const struct process *processes_find(const struct processes *p, uint32_t id);
 /*
  * The watch of one, opened if it is only a line; NULL and *err says why there is none. One that was
@@ -124,13 +124,13 @@ struct processes_sum {
 	struct tally sum;
 };
 void processes_total(const struct processes *p, struct processes_sum *sum);
-uint64_t processes_time_ns(
-	const struct processes *p); /* now, as begin_ns counts; of a file: its end */
+/* now, as begin_ns counts; of a file: its end */
+uint64_t processes_time_ns(const struct processes *p);
 uint64_t processes_missed(const struct processes *p); /* processes that the board had no room for */
 /* Another that grows by more than this one does, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
-uint64_t processes_time_ns(
-	const struct processes *p); /* now, as begin_ns counts; of a file: where it ends */
+/* now, as begin_ns counts; of a file: where it ends */
+uint64_t processes_time_ns(const struct processes *p);
 /*
  * For a session file, before its watch is opened: the lines of its table. false: it has none, for
  * it has one process. Then one by name or pid (of several the one that has figures, and allocated

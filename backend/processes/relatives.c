@@ -18,21 +18,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXEC_NS                                                                                    \
-	1500000000ull /* so long a program may take from exec to its agent's first word, on a busy \
-			 machine */
+/* so long a program may take from exec to its agent's first word, on a busy machine */
+#define EXEC_NS 1500000000ull
 #define SLOW_NS 10000000000ull /* ... and this when nothing is known against it */
 #define SILENCE_NS 3000000000ull
 #define PATIENCE 2 /* looks: the board may know more the next time */
-#define START_NS                                                                                   \
-	2000000000ull /* by which a pid's start may lie behind that of its record: another process \
-			 has it now */
-#define SERVER_NAME                                                                                \
-	"memtop-agent" /* the agent's own process, which shares the memory of the one it serves */
-#define CHAIN_MAX 64   /* parents of parents */
+/* by which a pid's start may lie behind that of its record: another process has it now */
+#define START_NS 2000000000ull
+/* the agent's own process, which shares the memory of the one it serves */
+#define SERVER_NAME "memtop-agent"
+#define CHAIN_MAX 64 /* parents of parents */
 
-/* Also when nobody may know: a process that gave up its rights closes its mappings to its own user.
- */
+/* Also when nobody may know: a process that gave up its rights closes its mappings to its own
+ * user. */
 static bool may_have_board(const struct processes *p, pid_t pid)
 {
 	return procfs_maps(pid, shared_board_name(p->board)) != 0;

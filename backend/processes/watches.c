@@ -14,8 +14,8 @@
 
 #define WATCHES 64
 #define OPENED_A_LOOK 8
-#define GREETING_NS                                                                                \
-	3000000000ull /* an ended process whose agent has not greeted by then never will */
+/* an ended process whose agent has not greeted by then never will */
+#define GREETING_NS 3000000000ull
 
 static bool is_first_watch(const struct processes *p, const struct line *l)
 {
@@ -71,14 +71,14 @@ static void take_figures(struct processes *p, struct line *l)
 
 	if (model_program(m) && watch_keeps(l->p.watch))
 		line_stream(l, is_first_watch(p, l) ? 0 : l->p.id);
-	if (!model_ticks(m) ||
-	    (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
+	/* of the program before, in this process */
+	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l)))
 		return;
 	line_figures(l, &t->sum, t->peak_bytes);
 	if (!p->board && model_program(m))
 		take_program(l, model_program(m));
-	if (l->p.id == p->first_now && !l->serial &&
-	    model_program(m)) /* the board names each image; here it may be the next one */
+	/* the board names each image; here it may be the next one */
+	if (l->p.id == p->first_now && !l->serial && model_program(m))
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", model_program(m)->name);
 	l->p.exact = model_complete(m) || model_final(m);
 	model_rates(m, &one, &ten);
@@ -205,8 +205,7 @@ void processes_explain(struct processes *p, struct line *l)
 	    !matters(p, l))
 		return;
 	line_say(&l->why, "a fork that stayed inside one call or loop (a lock, a read, a "
-			  "computation): its session could not begin, "
-			  "there are totals only");
+			  "computation): its session could not begin, there are totals only");
 	l->p.why = l->why;
 	p->changed = true;
 }
@@ -222,8 +221,8 @@ static void open_due(struct processes *p)
 		l->p.matters = true;
 		if (!make_room(p)) {
 			say_crowded(l);
-			l->gave_up = !line_runs(l); /* it may end before there is room; one that
-						       runs is asked again */
+			/* it may end before there is room; one that runs is asked again */
+			l->gave_up = !line_runs(l);
 			return;
 		}
 		if (!open_watch(p, l, &err)) {

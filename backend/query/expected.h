@@ -7,9 +7,8 @@
  * `*` stands for any text, `\` before a byte for that byte. Of the rules that match a call site's
  * key the newest says whether it is expected. A key names the module by its file's name and the
  * function in full, so that it holds in another run and of another build; what the compiler added
- * to the name of a copy
- * (.constprop.0, [clone .part.0]) is left out. A place without a name is MODULE!+0xOFFSET@BUILD-ID:
- * the same offset of another build is another place.
+ * to the name of a copy (.constprop.0, [clone .part.0]) is left out. A place without a name is
+ * MODULE!+0xOFFSET@BUILD-ID: the same offset of another build is another place.
  *
  * A file of rules (.supp): one a line; `not RULE` takes back what an earlier one says; empty lines
  * and those that begin with # say nothing.
@@ -32,8 +31,8 @@ struct expected *expected_new(void);
 void expected_free(struct expected *e);
 /* 0, also when it says nothing new; -1: no rule, or there are EXPECTED_MAX. */
 int expected_set(struct expected *e, const char *rule, bool on);
-void expected_take(struct expected *e,
-		   const struct expected *from); /* all of its rules, as newer ones */
+/* all of its rules, as newer ones */
+void expected_take(struct expected *e, const struct expected *from);
 bool expected_has(const struct expected *e, const char *key);
 uint64_t expected_version(const struct expected *e); /* moves when a rule came */
 /* Oldest first; borrowed until the next one comes. */

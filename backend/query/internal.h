@@ -73,9 +73,10 @@ struct trow {
 	uint32_t rest_count; /* of a rest row: rows that it stands for */
 };
 
+/* what passes the filter: of a node's own; here and below */
 struct passed {
 	struct value self, incl;
-}; /* what passes the filter: of a node's own; here and below */
+};
 
 struct filter {
 	char *words_wanted[16], *lib;
@@ -108,8 +109,8 @@ struct group {
 	size_t count, room;
 	uint64_t print; /* as trow.print */
 	bool inlined;   /* some are frames inlined into others */
-	bool renamed;   /* some were another function's when the row was grouped last, or may have
-			   been */
+	/* some were another function's when the row was grouped last, or may have been */
+	bool renamed;
 };
 struct grouping {         /* of a row's members to its children, under way */
 	uint32_t row;     /* 0 = none */
@@ -150,13 +151,13 @@ struct search {
 	size_t hit_room;
 };
 
-struct renaming { /* of locations whose words a filter may match otherwise than before
-		     (query/rename.c) */
+/* of locations whose words a filter may match otherwise than before (query/rename.c) */
+struct renaming {
 	uint32_t *locs;
 	size_t count, room;
-	size_t at;     /* those before it are taken in */
-	uint32_t top;  /* of that one, this node and what is below it come next, NO_ID = none was
-			  looked at, */
+	size_t at; /* those before it are taken in */
+	/* of that one, this node and what is below it come next, NO_ID = none was looked at, */
+	uint32_t top;
 	uint32_t node; /* of these, this one; NO_ID = none left */
 };
 
@@ -192,8 +193,8 @@ struct query {
 	uint32_t zoom[16];
 	struct member zoomed[16]; /* of rows that were put aside: where they are looked for */
 	size_t zoom_depth;
-	struct map
-		aside; /* function and node of rows that were put aside -> row, which may be back */
+	/* function and node of rows that were put aside -> row, which may be back */
+	struct map aside;
 	uint32_t zoom_owner; /* module, or NO_ID */
 	bool zoom_owner_on;
 	uint64_t stamp;       /* moves when the values of all rows must be made anew */
@@ -210,8 +211,9 @@ struct query {
 	bool unfinished;         /* one was refused */
 	uint64_t steps;          /* taken since the building began */
 	struct arrivals arrived; /* and not taken in; none when stale */
-	bool bulk; /* what arrived goes to call sites and lines alone: rows are summed up again, and
-		      need not wait */
+	/* what arrived goes to call sites and lines alone: rows are summed up again, and need not
+	 * wait */
+	bool bulk;
 	uint32_t *moved; /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
 	bool moved_all;
@@ -238,20 +240,20 @@ struct query {
 };
 
 /* query/arrived.c */
-void arrivals_push(struct arrivals *a,
-		   struct model_changes *changes); /* takes over what is kept; not of 0 */
+/* takes over what is kept; not of 0 */
+void arrivals_push(struct arrivals *a, struct model_changes *changes);
 const struct model_delta *arrivals_first(struct arrivals *a); /* NULL = none */
-const struct model_delta *arrivals_ahead(const struct arrivals *a,
-					 size_t by); /* of the first; NULL = of another tick */
-void arrivals_taken(struct arrivals *a);             /* the first is */
+/* of the first; NULL = of another tick */
+const struct model_delta *arrivals_ahead(const struct arrivals *a, size_t by);
+void arrivals_taken(struct arrivals *a); /* the first is */
 void arrivals_forget(struct arrivals *a);
 
 /* query/tree/steps.c */
 const struct name_loc *node_frames(struct query *q, uint32_t index); /* of a node's location */
-uint32_t member_fn(struct query *q,
-		   const struct member *m); /* number of the function that it is at */
-bool member_up(struct query *q, const struct member *m,
-	       struct member *to); /* inverted: outwards; false at the end */
+/* number of the function that it is at */
+uint32_t member_fn(struct query *q, const struct member *m);
+/* inverted: outwards; false at the end */
+bool member_up(struct query *q, const struct member *m, struct member *to);
 typedef bool (*step_fn)(struct query *q, void *arg, const struct member *m); /* false: enough */
 bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg);
 /* Nothing that was inlined is between it and what its node calls. */
@@ -262,10 +264,10 @@ static inline bool member_innermost(const struct query *q, const struct member *
 
 /* query/tree/inlined.c */
 #define KNOWN_BY 8u /* members of a row that it is recognised by */
-uint32_t aside_take(struct query *q, uint32_t parent,
-		    const struct group *p); /* the row that the group was; 0 = none */
-bool aside_find(struct query *q,
-		size_t level); /* a row that is zoomed into; false: no step was left */
+/* the row that the group was; 0 = none */
+uint32_t aside_take(struct query *q, uint32_t parent, const struct group *p);
+/* a row that is zoomed into; false: no step was left */
+bool aside_find(struct query *q, size_t level);
 
 /* query/tree/group.c. False: no step was left. */
 bool tree_build(struct query *q, uint32_t row); /* children up to date */
@@ -284,26 +286,26 @@ static inline uint64_t child_key(uint32_t row, uint32_t fn)
 /* query/tree/tree.c */
 uint32_t row_new(struct query *q, uint32_t parent, uint32_t fn);
 void row_drop(struct query *q, uint32_t number);
-bool tree_current(const struct query *q,
-		  const struct trow *r); /* children are grouped by the names known now */
-uint32_t tree_renamed_at(const struct query *q, uint32_t row,
-			 const struct member *m); /* the row's step to m */
-uint64_t tree_version(const struct query *q);     /* moves when rows may have to be grouped anew */
+/* children are grouped by the names known now */
+bool tree_current(const struct query *q, const struct trow *r);
+/* the row's step to m */
+uint32_t tree_renamed_at(const struct query *q, uint32_t row, const struct member *m);
+uint64_t tree_version(const struct query *q); /* moves when rows may have to be grouped anew */
 void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 /* False: no step was left. */
 bool tree_value(struct query *q, uint32_t row); /* incl and self up to date */
-/* Its children may be shown: grouped by the names known now, or as they were when no step is left.
- */
+/* Its children may be shown: grouped by the names known now, or as they were when no step is
+ * left. */
 bool tree_shown(struct query *q, uint32_t row);
 /* The end of the folded chain; built when it is not the row itself. */
 bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
 bool tree_has_children(struct query *q, uint32_t row);
-int64_t tree_key(const struct query *q,
-		 uint32_t row);       /* what rows are sorted by (query/tree/rows.c) */
+/* what rows are sorted by (query/tree/rows.c) */
+int64_t tree_key(const struct query *q, uint32_t row);
 void tree_add_nodes(struct query *q); /* that are new */
-void tree_add_late(struct query *q, uint32_t row,
-		   uint32_t index);    /* one that came below the row while that was grouped */
+/* one that came below the row while that was grouped */
+void tree_add_late(struct query *q, uint32_t row, uint32_t index);
 bool tree_add_stacks(struct query *q); /* that the inverted tree has not met */
 /* To the rows of a stack. */
 void tree_add_value(struct query *q, uint32_t index, const struct value *v);
@@ -313,8 +315,8 @@ void tree_add_stack(struct query *q, uint32_t index);
 size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max);
 
 /* query/rename.c */
-void filter_renamed(struct query *q, const uint32_t *locs,
-		    size_t count);   /* locations; NULL: any may be */
+/* locations; NULL: any may be */
+void filter_renamed(struct query *q, const uint32_t *locs, size_t count);
 bool filter_rename(struct query *q); /* takes these in; false: no step was left */
 void filter_forget_renamed(struct query *q);
 
@@ -357,13 +359,13 @@ void filter_tidy(struct query *q);  /* gives back what is not needed any more */
 /* A stack's sums up to date: *v becomes the difference. False: none. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v);
 void filter_add_nodes(struct query *q);
-bool filter_loc_again(struct query *q,
-		      uint32_t loc); /* it was renamed; true: it matches other words now */
+/* it was renamed; true: it matches other words now */
+bool filter_loc_again(struct query *q, uint32_t loc);
 bool filter_words_again(struct query *q, uint32_t index); /* the same of a node, after its parent */
 const struct value *filter_self(const struct query *q, uint32_t index);
 const struct value *filter_incl(const struct query *q, uint32_t index);
-bool filter_passed(const struct query *q,
-		   uint32_t index); /* something of the stack is in the sums */
+/* something of the stack is in the sums */
+bool filter_passed(const struct query *q, uint32_t index);
 bool filter_takes(const struct query *q, const struct cohort *c);
 void filter_release(struct filter *f);
 bool text_has(const char *text, const char *part); /* without case; NULL text has nothing */
@@ -387,9 +389,8 @@ int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_colu
 		 bool reverse);
 size_t ages_left(const struct query *q); /* cohorts that are not counted yet */
 /* query/sites/shape.c */
-#define NET_MAX                                                                                    \
-	(1ll << 50) /* beyond any heap: only a peer that lies says so, and sums of it must not     \
-		       overflow */
+/* beyond any heap: only a peer that lies says so, and sums of it must not overflow */
+#define NET_MAX (1ll << 50)
 static inline int64_t net_clamped(int64_t net)
 {
 	return net > NET_MAX ? NET_MAX : net < -NET_MAX ? -NET_MAX : net;

@@ -12,34 +12,33 @@
 #include "model/model.h"
 #include "symbols/symbols.h"
 
-#define QUALITY_COST_NS                                                                            \
-	100000000ull /* a program that ended before costs what its start does: no share says       \
-			anything */
+/* a program that ended before costs what its start does: no share says anything */
+#define QUALITY_COST_NS 100000000ull
 #define QUALITY_BUSY                                                                               \
 	0.1 /* cpu time, as a part of the time, below which a program counts as idle               \
 	     */
 #define CUT_GENERATED (NO_ID - 1)
 
 struct quality {
-	uint64_t cut_blocks;     /* whose stack ends early */
-	uint64_t pointer_blocks; /* of whose stack frame pointers found a part: no table covers the
-				    code there */
-	double whole;            /* of all blocks: their stack is whole */
-	double by_pointer;       /* ... of all blocks: frame pointers found a part of it */
-	double remembered;       /* of all allocations: the thread's remembered stack was right */
-	double frames;           /* walked, for each that was not; a number, no share */
+	uint64_t cut_blocks; /* whose stack ends early */
+	/* of whose stack frame pointers found a part: no table covers the code there */
+	uint64_t pointer_blocks;
+	double whole;      /* of all blocks: their stack is whole */
+	double by_pointer; /* ... of all blocks: frame pointers found a part of it */
+	double remembered; /* of all allocations: the thread's remembered stack was right */
+	double frames;     /* walked, for each that was not; a number, no share */
 	double pc_hits,
 		edge_hits; /* of frames walked: unwind rule, step in the call tree at hand */
-	double hooks,
-		server;    /* of one core since the start; hooks: estimated. NAN: it is too short */
-	double of_program; /* both, of the cpu time that the program would have taken. NAN: it is
-			      idle, too */
+	/* of one core since the start; hooks: estimated. NAN: it is too short */
+	double hooks, server;
+	/* both, of the cpu time that the program would have taken. NAN: it is idle, too */
+	double of_program;
 };
 
 void quality_of(const struct model *m, struct quality *q);
 
-bool quality_busy(uint64_t cpu_ns,
-		  uint64_t time_ns); /* cost may be compared with what the program itself takes */
+/* cost may be compared with what the program itself takes */
+bool quality_busy(uint64_t cpu_ns, uint64_t time_ns);
 
 /* Stacks that end early for one reason, their last known frame in one module. */
 struct cut {
@@ -49,8 +48,8 @@ struct cut {
 };
 
 uint32_t quality_module(const struct model *m, const struct node *n); /* as in struct cut */
-const char *quality_module_name(const struct model *m,
-				uint32_t module); /* of a struct cut; NULL: no frame */
+/* of a struct cut; NULL: no frame */
+const char *quality_module_name(const struct model *m, uint32_t module);
 
 /* Most blocks first. The list is the caller's to free. */
 size_t quality_cuts(const struct model *m, struct cut **list);

@@ -15,23 +15,14 @@
 
 typedef uint32_t row_id; /* stable within one query; 0 = none */
 
-enum query_column { /* what rows are sorted by, largest first */
-		    BY_LIVE,
-		    BY_BLOCKS,
-		    BY_NET,
-		    BY_BORN,
-		    BY_GONE,
-		    BY_SELF,
-		    BY_RATE,
-		    BY_ALLOC,
-		    BY_NAME,
-		    BY_GROWTH, /* of call sites: what looks most like a leak first */
-		    BY_AGE,
-		    BY_OLDEST, /* as far as query_ages() was asked and knows; the others come last
-				*/
-		    BY_CHURN,
-		    BY_LIFE, /* ... the shortest life first */
+/* clang-format off */
+enum query_column {          /* what rows are sorted by, largest first */
+	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
+	BY_GROWTH,           /* of call sites: what looks most like a leak first */
+	BY_AGE, BY_OLDEST,   /* as far as query_ages() was asked and knows; the others come last */
+	BY_CHURN, BY_LIFE,   /* ... the shortest life first */
 };
+/* clang-format on */
 
 enum {
 	ROW_OPEN = 1u << 0,
@@ -90,15 +81,15 @@ struct site {
 	bool churn_known;
 	uint64_t churn_bytes; /* allocated and freed again, per second, of the last ten seconds */
 	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;
-	uint64_t life_ns; /* its blocks live so long on the mean; ABOVE: nothing was freed for so
-			     long */
+	/* its blocks live so long on the mean; ABOVE: nothing was freed for so long */
+	uint64_t life_ns;
 	uint32_t stacks;
 	bool estimate;  /* sum has a share that was sampled */
 	uint32_t flags; /* ROW_* */
 	enum shape shape;
 	uint32_t grew, intervals; /* "3 of 3" */
-	int64_t net_window,
-		net_per_min;   /* by how many bytes its lowest rose over the shape's window */
+	/* by how many bytes its lowest rose over the shape's window */
+	int64_t net_window, net_per_min;
 	const uint64_t *trend; /* live bytes, oldest first */
 	uint32_t trend_count;
 };
@@ -116,8 +107,8 @@ void query_allow(struct query *q, size_t steps);
 void query_allow_until(struct query *q, uint64_t end_ns);
 /* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all was whole. */
 int query_building(const struct query *q);
-/* Goes on with the owners of all stacks, as far as steps are allowed: else what is asked next does.
- */
+/* Goes on with the owners of all stacks, as far as steps are allowed: else what is asked next
+ * does. */
 void query_owners(struct query *q);
 
 /* --- the call tree */
@@ -139,8 +130,8 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse);
 int query_set_filter(struct query *q, const char *text, struct err *err);
 bool query_by_cohort(const struct query *q); /* the filter needs such scans */
 int query_zoom(struct query *q, row_id id);  /* its subtree becomes the whole; 0 = out one level */
-size_t query_zoom_depth(
-	const struct query *q); /* rows zoomed into; fewer when one of them has gone */
+/* rows zoomed into; fewer when one of them has gone */
+size_t query_zoom_depth(const struct query *q);
 int query_zoom_owner(struct query *q, uint32_t module);
 /*
  * Rows that would be on screen when everything open were shown, in order. Sorting happens only
@@ -165,8 +156,8 @@ row_id query_search_next(struct query *q, row_id from, bool backwards);
 /* --- call sites, flat */
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
-uint64_t query_window(
-	const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
+/* what shapes and net_window are over, in ns; 0 = nothing yet */
+uint64_t query_window(const struct query *q);
 /*
  * Rules for what is expected (query/expected.h): its rows have ROW_EXPECTED, and are no findings.
  * Borrowed; NULL, as at first: none.
@@ -207,8 +198,8 @@ struct verdict {
 	uint32_t site;      /* of the site that it names, 0 = none */
 	bool rated;         /* the three below are known */
 	int64_t per_minute; /* bytes; of RSS for V_RSS_GROWING */
-	uint64_t over_ns,
-		at_ns;      /* of how long a time; its end, when the agent took the newest sample */
+	/* of how long a time; its end, when the agent took the newest sample */
+	uint64_t over_ns, at_ns;
 	uint64_t needed_ns; /* WATCHING: until there is one; else 0 */
 	int share_percent;  /* of the site, or of what is expected; -1 = none is named */
 };
@@ -230,9 +221,9 @@ struct frame_out {
 	uint32_t line, module_id;
 	uint64_t offset, address;
 	bool inlined, has_offset;
-	bool site;       /* the call site: the innermost that is no allocation wrapper */
-	bool by_pointer; /* found by the frame pointer of the frame before, whose code has no unwind
-			    table */
+	bool site; /* the call site: the innermost that is no allocation wrapper */
+	/* found by the frame pointer of the frame before, whose code has no unwind table */
+	bool by_pointer;
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
 

@@ -15,16 +15,16 @@ struct model;
  * of it. */
 bool hooked_late(const struct model *m);
 
-/* Frees and reallocs of blocks that were allocated before it came, so far, and their usable bytes.
- */
+/* Frees and reallocs of blocks that were allocated before it came, so far, and their usable
+ * bytes. */
 void hooked_before(const struct model *m, uint64_t *frees, uint64_t *bytes);
 
 /* A module's, by its MTW_MODULE_* flags, in two or three words; NULL: not said, or there is nothing
  * to say. */
 const char *hooked_word(uint32_t flags);
 
-/* Its calls of allocation functions are not seen, though it makes some, and nobody asked for that.
- */
+/* Its calls of allocation functions are not seen, though it makes some, and nobody asked for
+ * that. */
 bool hooked_not(uint32_t flags);
 
 /* Loaded modules: hooked, left out by libs= or exclude=, and those that hooked_not() is true of. */

@@ -26,11 +26,11 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 /* The table of the tree: text, before the report of one of them; JSON, elements of processes[] and
  * what is known of all. */
 void export_tree_text(const struct processes *p, uint32_t shown, FILE *out);
-struct json_t *export_tree_json(
-	const struct processes *p); /* NULL = not known; owned by the caller */
+/* NULL = not known; owned by the caller */
+struct json_t *export_tree_json(const struct processes *p);
 struct json_t *export_process_json(const struct process *p);
-size_t export_tree_sorted(const struct processes *p,
-			  const struct process ***list); /* by peak; free() */
+/* by peak; free() */
+size_t export_tree_sorted(const struct processes *p, const struct process ***list);
 
 struct export_format {
 	const char *name, *ending;

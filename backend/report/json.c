@@ -364,8 +364,8 @@ static void threads(struct printer *p)
 		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
-		set(o, "estimate",
-		    json_boolean(model_estimate(m))); /* whose the samples are is not known */
+		/* whose the samples are is not known */
+		set(o, "estimate", json_boolean(model_estimate(m)));
 		element(p, o);
 	}
 	list_end(p);
@@ -537,8 +537,8 @@ static void warnings(struct printer *p)
 	list_end(p);
 }
 
-/* Where the frames' modules lie: more than the contract asks for, needed to resolve them elsewhere.
- */
+/* Where the frames' modules lie: more than the contract asks for, needed to resolve them
+ * elsewhere. */
 static void modules(struct printer *p)
 {
 	const struct model *m = p->report->model;

@@ -15,7 +15,7 @@
 json_t *export_json_resident(const struct model *m);
 json_t *export_json_ages(const struct model *m);
 json_t *export_json_not_known(const struct watch *w); /* sentences */
-json_t *export_json_text(
-	const char *s); /* any bytes: what is not UTF-8 becomes \xNN; NULL becomes null */
+/* any bytes: what is not UTF-8 becomes \xNN; NULL becomes null */
+json_t *export_json_text(const char *s);
 
 #endif

@@ -236,16 +236,14 @@ static void warn_state(struct report *r, struct watch *w)
 	if (problem)
 		add_warning(r, xstrdup(problem));
 	if (state == MTW_EXECED)
-		add_warning(r,
-			    xstrdup("The program was replaced by another one (exec); what is shown "
-				    "ends there."));
+		add_warning(r, xstrdup("The program was replaced by another one (exec); what is "
+				       "shown ends there."));
 	if (state == MTW_DETACHED)
 		add_warning(r, xstrdup("The agent was taken out of the program, which ran on; what "
 				       "is shown ends there."));
 	if (!model_complete(r->model))
-		add_warning(r,
-			    xstrdup("The state did not arrive whole: sums by library and stack are "
-				    "smaller than the totals."));
+		add_warning(r, xstrdup("The state did not arrive whole: sums by library and stack "
+				       "are smaller than the totals."));
 }
 
 static void warn_counts(struct report *r)
@@ -327,12 +325,12 @@ static void warn_front(struct report *r)
 		if (strstr(r->warnings[i], "has a malloc of its own"))
 			return;
 	if (who)
-		add_warning(r, xasprintf("%s: has a malloc of its own, which comes before the "
-					 "agent's: what is asked of it is not "
-					 "seen unless it passes the calls on; if it is a library, "
-					 "name the agent before it in "
-					 "LD_PRELOAD",
-					 who));
+		add_warning(
+			r,
+			xasprintf("%s: has a malloc of its own, which comes before the agent's: "
+				  "what is asked of it is not seen unless it passes the calls on; "
+				  "if it is a library, name the agent before it in LD_PRELOAD",
+				  who));
 }
 
 static void warn_late(struct report *r)
@@ -343,10 +341,11 @@ static void warn_late(struct report *r)
 	if (!hooked_late(r->model))
 		return;
 	hooked_before(r->model, &frees, &bytes);
-	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated "
-				 "before is not shown; "
-				 "%s blocks of it were freed since (%s, usable size).",
-				 format_count(n, frees), format_bytes(b, bytes)));
+	add_warning(
+		r,
+		xasprintf("The agent was attached while the program ran: what was allocated before "
+			  "is not shown; %s blocks of it were freed since (%s, usable size).",
+			  format_count(n, frees), format_bytes(b, bytes)));
 }
 
 static void warn_unseen(struct report *r)
@@ -365,8 +364,7 @@ static void warn_folded(struct report *r)
 
 	if (fold && !strcmp(fold, "on"))
 		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a call site "
-				       "stands on a stack once; the "
-				       "totals are not touched by it"));
+				       "stands on a stack once; the totals are not touched by it"));
 }
 
 static void gather_warnings(struct report *r, struct watch *w)

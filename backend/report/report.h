@@ -43,15 +43,14 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
 
-const char *report_state(
-	uint32_t state,
-	bool known); /* model_state() as in the contract: "running", "exited", ... */
+/* model_state() as in the contract: "running", "exited", ... */
+const char *report_state(uint32_t state, bool known);
 const char *report_truncation(uint32_t reason); /* NULL for none */
-const char *report_memory(
-	unsigned what); /* enum mtw_memory; what a part of the resident memory is for */
+/* enum mtw_memory; what a part of the resident memory is for */
+const char *report_memory(unsigned what);
 const char *report_loss(unsigned reason);
-uint64_t report_lost(const struct model *m,
-		     uint64_t *bytes); /* events, of blocks whose place is not known */
+/* events, of blocks whose place is not known */
+uint64_t report_lost(const struct model *m, uint64_t *bytes);
 
 /*
  * "samples every 64.0K (estimates), blocks of 64 B and more": what a filter records, "every block"
@@ -60,7 +59,7 @@ uint64_t report_lost(const struct model *m,
 const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size);
 
 #define REPORT_RANGE (2 * FORMAT_NUMBER + 4)
-const char *report_range(char buf[REPORT_RANGE],
-			 const struct live_range *bytes); /* "14.0M", "0 to 14.0M" */
+/* "14.0M", "0 to 14.0M" */
+const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes);
 
 #endif

@@ -375,8 +375,8 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	size_t shown = n < FRAMES_SHOWN ? n : FRAMES_SHOWN;
 
 	for (size_t i = 0; i < shown; i++)
-		if (frames[i].has_offset || frames[i].address ||
-		    frames[i].module) /* not what stands for the rest */
+		/* not what stands for the rest */
+		if (frames[i].has_offset || frames[i].address || frames[i].module)
 			frame(p, &frames[i]);
 	if (n > shown)
 		fprintf(p->out, "             ... %zu frames more\n", n - shown);

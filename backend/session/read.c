@@ -20,9 +20,9 @@
 #include <zstd.h>
 
 struct session_reader {
-	uint32_t
-		stream; /* the one that is read, or SESSION_ALL; blocks of others are passed over */
-	uint32_t now;   /* stream of the open block */
+	/* the one that is read, or SESSION_ALL; blocks of others are passed over */
+	uint32_t stream;
+	uint32_t now; /* stream of the open block */
 	int fd;
 	char *path;        /* owned */
 	uint64_t size, at; /* bytes in the file; of the next block */
@@ -127,8 +127,8 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	r->path = xstrdup(path);
 	r->at = SESSION_HEAD;
 	r->cut = true;
-	r->growing = is_locked(
-		fd); /* asked before the size is: a writer that ends now leaves a whole file */
+	/* asked before the size is: a writer that ends now leaves a whole file */
+	r->growing = is_locked(fd);
 	const char *why = NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		why = "it is no plain file";
@@ -345,8 +345,8 @@ int session_seek(struct session_reader *r, uint64_t time_ns)
 
 	if (!r->indexed)
 		scan_index(r);
-	for (size_t i = 0; i < r->index_len;
-	     i++) /* the last block that begins at or before time_ns, or the first */
+	/* the last block that begins at or before time_ns, or the first */
+	for (size_t i = 0; i < r->index_len; i++)
 		if (r->index[i].stream == r->stream && (!found || r->index[i].first_ns <= time_ns))
 			found = &r->index[i];
 	if (!found || found->offset < SESSION_HEAD || found->offset >= r->size)

@@ -2,13 +2,16 @@
  *
  * session.h - the session file (.mtop): frames of the wire in time-stamped, compressed blocks.
  *
- *   file   = "MEMTOPS\n" | u16 LE format version (1; 2 with more than one stream) | u16 LE 0 | u32
- * LE 0 | block ... | index | trailer block  = "BLK1" | u32 LE compressed bytes | u32 LE raw bytes |
- * u64 LE first ns | u64 LE last ns | u32 LE flags (0) | zstd frame with content checksum | "BLK2" |
- * the same, with u32 LE stream for the flags | u32 LE crc32c of the 32 bytes before | zstd frame
+ *   file   = "MEMTOPS\n" | u16 LE format version (1; 2 with more than one stream) | u16 LE 0
+ *            | u32 LE 0 | block ... | index | trailer
+ *   block  = "BLK1" | u32 LE compressed bytes | u32 LE raw bytes | u64 LE first ns | u64 LE last ns
+ *            | u32 LE flags (0) | zstd frame with content checksum
+ *          | "BLK2" | the same, with u32 LE stream for the flags
+ *            | u32 LE crc32c of the 32 bytes before | zstd frame
  *   raw    = frames of wire.h in the order they came, MTW_S_* among them
- *   index  = "IDX1" | u32 LE bytes | n x { u64 LE offset, u64 LE first ns, u64 LE last ns } | u32
- * LE crc32c of those | "IDX2" | the same, with n x { offset, first ns, last ns, u64 LE stream }
+ *   index  = "IDX1" | u32 LE bytes | n x { u64 LE offset, u64 LE first ns, u64 LE last ns }
+ *            | u32 LE crc32c of those
+ *          | "IDX2" | the same, with n x { offset, first ns, last ns, u64 LE stream }
  *   trailer= u64 LE offset of index | "MEMTOPE\n"
  *
  * A stream is what one process sent, on its own clock; stream 0 that of the first program,
@@ -34,34 +37,34 @@ struct session_reader;
 #define SESSION_ALL (UINT32_MAX - 1) /* for a reader: every stream, block by block */
 #define SESSION_TABLE UINT32_MAX     /* the stream of MTW_S_TREE and MTW_S_PROCESS */
 
-struct session_writer *session_create(const char *path, uint64_t max_bytes,
-				      struct err *err); /* mode 0600; max 0 = unbounded */
+/* mode 0600; max 0 = unbounded */
+struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err);
 /* time_ns: never before that of the frame before, of this stream. */
 int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type,
 		  const uint8_t *payload, size_t len, struct err *err);
 int session_flush(struct session_writer *w, struct err *err); /* close the block of each stream */
-int session_end(struct session_writer *w, uint32_t stream,
-		struct err *err); /* nothing more of it is to come soon: its memory goes */
+/* nothing more of it is to come soon: its memory goes */
+int session_end(struct session_writer *w, uint32_t stream, struct err *err);
 int session_close(struct session_writer *w, struct err *err); /* index and trailer; frees */
 uint64_t session_written(const struct session_writer *w);     /* bytes safely in the file */
 /* The session so far as a whole file of its own (index, trailer) at `path`; the writer goes on. */
 int session_copy(struct session_writer *w, const char *path, struct err *err);
 
 bool session_file(const char *path); /* a file that begins like one; the rest is not looked at */
-struct session_reader *session_open(const char *path, uint32_t stream,
-				    struct err *err); /* one of its streams */
+/* one of its streams */
+struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
 /* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 		 const uint8_t **payload, size_t *len, struct err *err);
 bool session_cut(const struct session_reader *r); /* no trailer: it was cut or is being written: */
-bool session_growing(
-	const struct session_reader *r); /* a writer had it open when it was opened here */
+/* a writer had it open when it was opened here */
+bool session_growing(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */
-bool session_more(
-	struct session_reader *r); /* the file grew past what was its end: session_next() goes on */
-int session_seek(struct session_reader *r,
-		 uint64_t time_ns); /* block that holds it (needs the index) */
+/* the file grew past what was its end: session_next() goes on */
+bool session_more(struct session_reader *r);
+/* block that holds it (needs the index) */
+int session_seek(struct session_reader *r, uint64_t time_ns);
 void session_reader_free(struct session_reader *r);
 
 #endif

@@ -21,8 +21,8 @@
 #include <zstd.h>
 
 #define BLOCK_NS 1000000000ull
-#define LEVEL                                                                                      \
-	3 /* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
+/* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
+#define LEVEL 3
 
 struct stream {
 	uint32_t number;
@@ -107,8 +107,7 @@ static int be_full(struct session_writer *w, struct err *err)
 
 	err_set(&w->failed, 125,
 		"%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at "
-		"%.1f s; "
-		"for more use memtop record",
+		"%.1f s; for more use memtop record",
 		w->path, (double)w->written / 1048576, s);
 	return is_failed(w, err);
 }
@@ -165,8 +164,8 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	int fd = create_file(path, err);
 
 	if (fd >= 0)
-		flock(fd, LOCK_EX | LOCK_NB); /* while we live: session_growing(). Not every file
-						 system has it */
+		/* while we live: session_growing(). Not every file system has it */
+		flock(fd, LOCK_EX | LOCK_NB);
 	if (fd < 0)
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);

@@ -43,8 +43,8 @@ static int try(const char *path, const unsigned char *id, int len, char **found)
 	return -1;
 }
 
-/* In the module's own folder, and in those of debug files, where they may lie as the module does.
- */
+/* In the module's own folder, and in those of debug files, where they may lie as the module
+ * does. */
 static int by_link(const struct symdw_debug *d, const char *file, const char *link,
 		   const unsigned char *id, int len, char **found)
 {

@@ -43,7 +43,7 @@ void debuginfod_ask(struct debuginfod *d, const char *name, const uint8_t *id, s
 /* Blocks until all have ended. Those that bring nothing for ten seconds are given up. */
 void debuginfod_wait(struct debuginfod *d);
 size_t debuginfod_count(const struct debuginfod *d);
-const struct debuginfod_file *debuginfod_at(const struct debuginfod *d,
-					    size_t i); /* valid until the next ask */
+/* valid until the next ask */
+const struct debuginfod_file *debuginfod_at(const struct debuginfod *d, size_t i);
 
 #endif

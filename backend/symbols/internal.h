@@ -11,8 +11,8 @@
 #include "symbols/symbolizer.h"
 #include "base/string_pool.h"
 
-#define ANSWERED_MAX                                                                               \
-	8192u /* that are remembered: more than come between two looks at a busy screen */
+/* that are remembered: more than come between two looks at a busy screen */
+#define ANSWERED_MAX 8192u
 
 struct entry {
 	uint32_t module;
@@ -44,11 +44,12 @@ struct symbols {
 	struct mail *mail;
 	struct entry **table; /* open addressing, a power of two */
 	size_t room, used;
+	/* by module id */
 	struct {
 		struct sym_file *file;
 		const char *path;
 		size_t build_id_len;
-	} * files; /* by module id */
+	} * files;
 	size_t files_room;
 	struct string_pool texts;
 	struct entry special[MTW_TRUNC_COUNT];
@@ -75,8 +76,8 @@ struct symbols {
 
 /* symbols/symbols.c */
 void symbols_send(struct symbols *s, struct entry *e, struct sym_job job);
-struct entry *symbols_entry(struct symbols *s,
-			    uint32_t number); /* of a location; NULL: none has code in a file */
+/* of a location; NULL: none has code in a file */
+struct entry *symbols_entry(struct symbols *s, uint32_t number);
 void symbols_warn(struct symbols *s, const char *text); /* once */
 
 /* symbols/symbols_debuginfod.c: lines of modules that have no debug file here */

@@ -206,8 +206,8 @@ static int open_within(const char *root, const char *name)
 		return -1;
 	snprintf(path, sizeof path, "tmp/%s", name);
 	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-	if (fd < 0 && (errno == ENOSYS ||
-		       errno == EPERM)) { /* before Linux 5.6, or a filter: without links at all */
+	/* before Linux 5.6, or a filter: without links at all */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
 		int tmp = openat(dir, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		fd = tmp < 0 ? -1 : openat(tmp, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (tmp >= 0)
@@ -247,9 +247,8 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 	for (size_t i = 0; p->where.mapped && i <= HERE; i++) {
 		unsigned pid = i < HERE ? p->where.here[i] : p->where.server;
 		int is = pid ? is_program(pid, p->where.mapped) : -1;
-		others |=
-			is == 0 &&
-			i < HERE; /* the server gives the memory back when the program has ended */
+		/* the server gives the memory back when the program has ended */
+		others |= is == 0 && i < HERE;
 		if (is <= 0)
 			continue;
 		meet(p, pid);
@@ -387,8 +386,8 @@ int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *
 		return -1;
 	if (codemap_full(p->map) && !p->told)
 		complain(p, xasprintf("perf-%u.map: some names of generated code are unknown: the "
-				      "file is too large, only its first "
-				      "%u lines and %u MiB are read; let the program write less",
+				      "file is too large, only its first %u lines and %u MiB are "
+				      "read; let the program write less",
 				      p->where.pid, CODEMAP_LINES_MAX, CODEMAP_READ_MAX >> 20));
 	uint64_t version = codemap_version(p->map);
 	/* A return address points behind its call; an interrupted pc may be the first of its

@@ -6,9 +6,8 @@
  * PID is the program's own idea of its process id, /tmp its own folder. So a process of this
  * machine is looked at through /proc/PID/root, and only when the addresses of its mappings prove
  * that it is the program: a remote program's pid may be another process here. Otherwise the map
- * comes from --symbols DIR and
- * --sysroot DIR. What belongs to neither the program's user nor root, is no regular file, or is
- * older than the process, is not read.
+ * comes from --symbols DIR and --sysroot DIR. What belongs to neither the program's user nor root,
+ * is no regular file, or is older than the process, is not read.
  */
 #ifndef PERFMAP_H
 #define PERFMAP_H
@@ -19,9 +18,9 @@ struct perfmap_where {
 	unsigned pid;     /* as the program sees itself; 0 = unknown, there is no map */
 	unsigned here[2]; /* processes of this machine that may be the program; 0 = none */
 	unsigned server;  /* the agent's server, which shares its memory; 0 = none */
-	bool child;   /* memtop started it: if it ended before the first look, it had memtop's own
-			 folders */
-	uint32_t uid; /* of the program, as it sees itself */
+	/* memtop started it: if it ended before the first look, it had memtop's own folders */
+	bool child;
+	uint32_t uid;    /* of the program, as it sees itself */
 	uint64_t mapped; /* where one of its files is mapped; 0 = unknown */
 	uint64_t start_unix_ns;
 };
@@ -36,10 +35,10 @@ void perfmap_free(struct perfmap *p);
  * search was a moment ago.
  */
 int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *frame);
-uint64_t perfmap_version(
-	const struct perfmap *p); /* while it stays the same, unknown code stays unknown */
-char *perfmap_problem(
-	struct perfmap *p); /* each problem once, a sentence, the caller's to free; NULL = none */
+/* while it stays the same, unknown code stays unknown */
+uint64_t perfmap_version(const struct perfmap *p);
+/* each problem once, a sentence, the caller's to free; NULL = none */
+char *perfmap_problem(struct perfmap *p);
 
 /* Splits V8's name of a script's function into function, file and line; any other name is the
  * function. */

@@ -31,8 +31,8 @@
 #define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
-unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds:
-				 not every few of them */
+/* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
+unsigned sym_rest_ms = 60000;
 
 struct sym_worker {
 	struct symdw_places places; /* owned, immutable */

@@ -11,8 +11,9 @@
 
 #include "symbols/perfmap.h"
 
-struct sym_file { /* a module's file, or a program's generated code; jobs refer to it, so it lives
-		     as long as the worker */
+/* a module's file, or a program's generated code; jobs refer to it, so it lives as long as the
+ * worker */
+struct sym_file {
 	struct sym_file *next;
 	char *path; /* owned */
 	uint8_t build_id[64];
@@ -22,10 +23,11 @@ struct sym_file { /* a module's file, or a program's generated code; jobs refer 
 	struct symdw_file *opened;    /* worker only */
 	struct sym_file *next_opened; /* worker only */
 	bool tried;                   /* worker only */
-	bool no_dwarf, wanted; /* the caller's: as the last answer said; a server was asked for its
-				  debug file */
-	char *given; /* a debug file that was loaded for it; set before a job that has `given`, then
-			the worker's */
+	/* the caller's: as the last answer said; a server was asked for its debug file */
+	bool no_dwarf, wanted;
+	/* a debug file that was loaded for it; set before a job that has `given`, then the
+	 * worker's */
+	char *given;
 	bool has_given; /* worker only: it was looked into */
 	bool generated; /* its names come from where: */
 	struct perfmap_where where;
@@ -33,8 +35,8 @@ struct sym_file { /* a module's file, or a program's generated code; jobs refer 
 
 struct sym_job {
 	struct sym_file *file; /* borrowed */
-	uint64_t pc; /* ELF address of the instruction; of generated code, a return address as it is
-		      */
+	/* ELF address of the instruction; of generated code, a return address as it is */
+	uint64_t pc;
 	bool look;   /* generated code: search for its map now */
 	bool again;  /* the caller's: was asked for before */
 	bool given;  /* file->given is there */
@@ -60,8 +62,8 @@ struct sym_answer {
 };
 
 struct sym_worker;
-extern unsigned sym_rest_ms; /* without work for so long, what was read of the files is let go; set
-				before there is a worker */
+/* without work for so long, what was read of the files is let go; set before there is a worker */
+extern unsigned sym_rest_ms;
 /* wake: called by the worker, when answers wait where none did; it may post, not take. places is
  * copied. gate: for tests, nothing is looked up before this file exists; NULL = none; borrowed for
  * good. */
@@ -74,14 +76,13 @@ void sym_worker_free(struct sym_worker *w);
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
 /* A debug file for it; takes path. Once per file, before jobs with `given`. */
 void sym_file_give(struct sym_file *f, char *path);
-/* Another program's: the map of the one before is let go. Its jobs have one answer, the final one.
- */
+/* Another program's: the map of the one before is let go. Its jobs have one answer, the final
+ * one. */
 struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where);
-void sym_ask(struct sym_worker *w,
-	     struct sym_job *job); /* takes a malloc'ed job, as the next to do */
-void sym_hurry(
-	struct sym_worker *w,
-	struct sym_job *job); /* it is looked at: before all that are not, and its answers, too */
+/* takes a malloc'ed job, as the next to do */
+void sym_ask(struct sym_worker *w, struct sym_job *job);
+/* it is looked at: before all that are not, and its answers, too */
+void sym_hurry(struct sym_worker *w, struct sym_job *job);
 /* The oldest answer, of those that are hurried if there are any, the caller's to sym_answer_free(),
  * or NULL; wait: blocks while a job is open. */
 struct sym_answer *sym_take(struct sym_worker *w, bool wait);

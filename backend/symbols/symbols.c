@@ -3,8 +3,9 @@
  * symbols.c - the main thread's book of names: what is known, what was asked for.
  *
  *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until
- * symbols_clear(); generated code: (NO_ID, pc) an entry with a job waits for a better answer; asked
- * = entries that had a job, done = final answers
+ *           symbols_clear(); generated code: (NO_ID, pc)
+ *   an entry with a job waits for a better answer; asked = entries that had a job, done = final
+ *   answers
  *
  * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others.
  * Answers are taken in slices of ANSWERS_MAX, between the loop's other work.

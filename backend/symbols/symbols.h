@@ -29,14 +29,14 @@ struct symbol_frame {         /* strings live as long as the symbols object */
 };
 
 struct symbol {
-	int source;     /* enum symbol_source */
-	uint32_t count; /* >= 1 once not pending; innermost (most inlined) first, the real function
-			   last */
+	int source; /* enum symbol_source */
+	/* >= 1 once not pending; innermost (most inlined) first, the real function last */
+	uint32_t count;
 	const struct symbol_frame *frames;
 };
 
-#define GENERATED_NAME                                                                             \
-	"[generated code]" /* what has no module; its row, while its function is unknown */
+/* what has no module; its row, while its function is unknown */
+#define GENERATED_NAME "[generated code]"
 
 struct symbols;
 struct loop;
@@ -58,9 +58,8 @@ struct symbol_process {
 	bool child;
 };
 void symbols_local(struct symbols *s, const struct symbol_process *p);
-void symbols_look_at(
-	struct symbols *s,
-	const struct model *m); /* another model of the same program: ids mean the same */
+/* another model of the same program: ids mean the same */
+void symbols_look_at(struct symbols *s, const struct model *m);
 /* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. Of NOWHERE,
  * module is NO_ID and offset the pc. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
@@ -79,12 +78,13 @@ struct symbol_place {
 };
 bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p);
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
+/* from a file; copies */
 void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind,
-		 const struct symbol *sym); /* from a file; copies */
+		 const struct symbol *sym);
 /* Block until all that was asked for is answered (reports). */
 void symbols_wait(struct symbols *s);
-/* In a forked child, which has no worker: what is known is all; nothing is asked for or waited for.
- */
+/* In a forked child, which has no worker: what is known is all; nothing is asked for or waited
+ * for. */
 void symbols_freeze(struct symbols *s);
 /* Called for each new answer (the session file stores it). */
 void symbols_on_answer(struct symbols *s,

@@ -18,7 +18,8 @@
  *        -> ENDED   (by exit, a signal, or another exec: `end`)
  *   RUNNING -> EXECING -> ENDED (as BOARD_EXEC), or back to RUNNING when exec failed
  *   EXECING -> UNFOLLOWED: whoever calls exec has looked at the file, and it takes no agent: `why`;
- * BOARD_FOLLOWED = the program starts it under an agent of its own (a memtop inside of this one)
+ *              BOARD_FOLLOWED = the program starts it under an agent of its own (a memtop inside of
+ *              this one)
  *   ENDED or UNFOLLOWED -> FREE: by memtop, once it has copied the record
  *
  * An EXECING record whose image never spoke stays so: memtop finds out what it can. One whose pid
@@ -39,9 +40,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define BOARD_VARIABLE                                                                             \
-	"MEMTOP_BOARD" /* "/proc/PID/fd/N", behind exec "/proc/PID/fd/N:RECORD": the record to     \
-			  begin in */
+/* "/proc/PID/fd/N", behind exec "/proc/PID/fd/N:RECORD": the record to begin in */
+#define BOARD_VARIABLE "MEMTOP_BOARD"
 #define BOARD_MAGIC "MTBOARD\n"
 #define BOARD_VERSION 1
 #define BOARD_RECORDS 8192u /* room for so many; memtop frees those that have ended */
@@ -74,27 +74,27 @@ struct board_head {
 	uint32_t collector;    /* memtop's pid */
 	uint64_t matter_bytes; /* a process whose peak reaches this, */
 	uint64_t matter_ns;    /* or that lives so long, */
-	uint64_t linger_ns; /* of one that matters the server waits for memtop when it ends, so long
-			       at most */
-	_Atomic uint32_t
-		xserial; /* raised with every change of a state: memtop looks when it moved */
+	/* of one that matters the server waits for memtop when it ends, so long at most */
+	uint64_t linger_ns;
+	/* raised with every change of a state: memtop looks when it moved */
+	_Atomic uint32_t xserial;
 	_Atomic uint32_t xnext;   /* where to look for a free record */
 	_Atomic uint32_t xmissed; /* processes for which there was none */
 	_Atomic uint32_t xclosed; /* memtop collects no longer: nobody lingers */
-	uint64_t
-		matter_alloc_bytes; /* or that allocates so much in all (0: says nothing) matters */
+	/* or that allocates so much in all (0: says nothing) matters */
+	uint64_t matter_alloc_bytes;
 	uint8_t reserved[56];
 };
 
 /* Cumulative, as in MTW_TOTALS. Stores are relaxed, but for xstate (release): what is read of a
  * RUNNING record may be torn. */
 struct board_record {
-	_Atomic uint32_t xstate;  /* enum board_state */
-	_Atomic uint32_t xserial; /* of this record: raised when it is claimed, so that two lives
-				     are told apart */
-	uint32_t pid;             /* in its own pid namespace; 0 = not known yet (posix_spawn) */
-	uint32_t parent; /* index of the record of who forked or executed it; BOARD_NONE = the first
-			  */
+	_Atomic uint32_t xstate; /* enum board_state */
+	/* of this record: raised when it is claimed, so that two lives are told apart */
+	_Atomic uint32_t xserial;
+	uint32_t pid; /* in its own pid namespace; 0 = not known yet (posix_spawn) */
+	/* index of the record of who forked or executed it; BOARD_NONE = the first */
+	uint32_t parent;
 	uint32_t parent_serial;
 	uint32_t forked; /* 1: a fork that has executed nothing yet: its name is its parent's */
 	uint32_t end, status;       /* enum board_end; exit status or signal */
@@ -108,8 +108,8 @@ struct board_record {
 	char socket[108];        /* abstract name its server listens on, "" = none (yet) */
 	char name[64];           /* base name of the program, as argv[0] or the executable has it */
 	char path[256];          /* the executable; cut at its front */
-	uint64_t before_blocks, before_bytes; /* part of xalloc_*: allocated before the fork, and
-						 counted in the parent, too */
+	/* part of xalloc_*: allocated before the fork, and counted in the parent, too */
+	uint64_t before_blocks, before_bytes;
 	uint8_t reserved[72];
 };
 

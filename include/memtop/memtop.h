@@ -149,15 +149,15 @@ MEMTOP_INLINE void memtop_report_backing(struct memtop_heap *heap, const void *p
  */
 enum memtop_attach_error {
 	MEMTOP_ATTACH_ALREADY = -1, /* a session runs */
-	MEMTOP_ATTACH_PRELOADED =
-		-2,                 /* the agent was there from the start (LD_PRELOAD, or linked) */
+	/* the agent was there from the start (LD_PRELOAD, or linked) */
+	MEMTOP_ATTACH_PRELOADED = -2,
 	MEMTOP_ATTACH_OPTIONS = -3, /* an unknown or malformed option */
-	MEMTOP_ATTACH_ALLOCATOR =
-		-4, /* the program has a malloc of its own linked in, or is static */
-	MEMTOP_ATTACH_MEMORY =
-		-5, /* no address space for the live map, or no page can be made writable */
-	MEMTOP_ATTACH_SERVER =
-		-6, /* the server could not start, or nobody can reach it (listen=) */
+	/* the program has a malloc of its own linked in, or is static */
+	MEMTOP_ATTACH_ALLOCATOR = -4,
+	/* no address space for the live map, or no page can be made writable */
+	MEMTOP_ATTACH_MEMORY = -5,
+	/* the server could not start, or nobody can reach it (listen=) */
+	MEMTOP_ATTACH_SERVER = -6,
 	MEMTOP_ATTACH_LEAVING = -7, /* the last session is just being ended: try again */
 	MEMTOP_ATTACH_SETUID = -8,  /* the program runs with more rights than its user has */
 };

@@ -10,25 +10,33 @@
  *        u16 LE   protocol version of the agent on this socket
  *        u16 LE   lowest protocol version that it serves there
  *    The client answers with the same 12 bytes (its version, the lowest that it can read). The
- * session runs with min(both versions). Abstract and path sockets are served with version 1: the
- * agent checks the peer's credentials and sends one that it refuses an ERROR behind the greeting.
- * TCP is served with version 2, which is version 1 behind the proof of section 2: a lowest version
- * of 2 asks for it. Then the client sends a CLIENT frame, and the agent HELLO. Until it has a valid
- * CLIENT frame, a connection has no place among the viewers: it waits in a room where the oldest
- * leaves when a newcomer needs room. An agent that refuses sends ERROR and closes.
+ *    session
+ *    runs with min(both versions). Abstract and path sockets are served with version 1: the agent
+ *    checks the peer's credentials and sends one that it refuses an ERROR behind the greeting. TCP
+ *    is served
+ *    with version 2, which is version 1 behind the proof of section 2: a lowest version of 2 asks
+ *    for it.
+ *    Then the client sends a CLIENT frame, and the agent HELLO. Until it has a valid CLIENT
+ *    frame, a connection has no place among the viewers: it waits in a room where the oldest leaves
+ *    when a newcomer needs room. An agent that refuses sends ERROR and closes.
  *
  * 2. PROOF (version 2). Both sides prove that they know the token, and the token itself is never
- * sent. agent    greeting, CHALLENGE (its nonce) client   greeting, RESPONSE (its nonce, its proof)
+ * sent.
+ *        agent    greeting, CHALLENGE (its nonce)
+ *        client   greeting, RESPONSE (its nonce, its proof)
  *        agent    PROOF (its proof)                           or ERROR, and it closes
  *        client   CLIENT                                      or it closes
  *    A proof is HMAC-SHA256, with the token as the key, over
  *        16 bytes label (MTW_LABEL_...) | agent's greeting | its nonce | client's greeting | its
- * nonce Fresh nonces of both sides make a recorded proof worthless, labels that differ make one
- * side's proof worthless as the other's, and the greetings in it fix the versions. The client
- * proves first, so that the agent gives a stranger nothing to try tokens on. A client that is given
- * a token for a TCP address takes no answer without proof: nothing that comes before a valid PROOF
- * is believed, and nothing but the greeting and RESPONSE is sent before it. proof.h has all of it
- * as code. Out of scope: a relay between the two, which reads and changes what follows the proof.
+ *        nonce
+ *    Fresh nonces of both sides make a recorded proof worthless, labels that differ make one side's
+ *    proof worthless as the other's, and the greetings in it fix the versions. The client proves
+ *    first, so that
+ *    the agent gives a stranger nothing to try tokens on. A client that is given a token for a TCP
+ *    address takes no answer without proof: nothing that comes before a valid PROOF is believed,
+ *    and
+ *    nothing but the greeting and RESPONSE is sent before it. proof.h has all of it as code.
+ *    Out of scope: a relay between the two, which reads and changes what follows the proof.
  *
  * 3. FRAMES. Everything after the greeting, in both directions, is
  *        varint type | varint length of payload | payload
@@ -41,24 +49,31 @@
  * 4. STATE. Counters are cumulative; a tick sends what changed since this client last took
  *    something, so a slow link gets the same final numbers, later. Frames between two TICK
  *    frames belong together: a reader applies them as one step (TOTALS may come twice in it: the
- * last counts), and nothing follows a TICK that says FINAL. Ids are never reused within a session;
- * a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
+ *    last
+ *    counts), and nothing follows a TICK that says FINAL. Ids are never reused within a
+ *    session; a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
  *
  *        stack  = path in a trie of nodes; node 0 is the root (outermost, never sent)
  *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch;
- * with sampling one more for each rate: WEIGHED names those, their counters are estimates epoch  =
- * starts at 0, advanced by every mark live(slot) = allocated - freed, never negative, in blocks and
- * requested bytes BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
+ *                 with sampling one more for each rate: WEIGHED names those, their counters are
+ *                 estimates
+ *        epoch  = starts at 0, advanced by every mark
+ *        live(slot) = allocated - freed, never negative, in blocks and requested bytes
+ *        BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
  *        GONE = sum of (live at m - live now) over slots with epoch <= m.epoch
  *        sum over slots = TOTALS, when TICK says COMPLETE
  *
  * 5. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting, in
- * version 2 since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of
- * unacknowledged bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are
- * never queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER,
- * LOSS, THREAD, PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes, heaviest first,
- * each after its MODULE and NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur meanwhile; the
- * first TICK with MTW_TICK_COMPLETE ends it.
+ * version 2
+ *    since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of
+ *    unacknowledged
+ *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
+ *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER,
+ *    LOSS, THREAD,
+ *    PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes, heaviest first, each after
+ *    its MODULE and
+ *    NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur meanwhile; the first TICK with
+ *    MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
  * unless a name says otherwise. This header needs neither side and no library.
@@ -146,8 +161,8 @@ enum mtw_type {
 	 *   CODE: v module, v offset (pc - load bias; a return address unless SIGNAL follows)
 	 *   SIGNAL: the same, offset is exact (an interrupted pc), not a return address
 	 *   NOWHERE: v absolute pc outside every module (generated code)
-	 *   TRUNCATED: v reason (enum mtw_truncation); parent is 0, stands for the missing rest }
-	 */
+	 *   TRUNCATED: v reason (enum mtw_truncation); parent is 0, stands for the missing rest
+	 *   } */
 	MTW_SLOTS = 8,
 	/* n x { +id, v node, v epoch } */
 	MTW_COUNTS = 9,
@@ -187,8 +202,8 @@ enum mtw_type {
 	 * v live_blocks, v live_bytes }: by allocating thread */
 	MTW_SCAN_AGES = 19,
 	/* v request id, v blocks, v bytes, n x { v birth_ns (start of its tick), v blocks, v bytes
-	 * } by birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size, n x { v thread
-	 * index, v blocks, v bytes } by thread */
+	 * } by birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size,
+	 * n x { v thread index, v blocks, v bytes } by thread */
 	MTW_STACKS = 20,
 	/* v allocations, v captures (those whose stack had to be taken: the others' were
 	 * remembered), v whole (captures that shared nothing with the thread's last one), v frames
@@ -280,9 +295,9 @@ enum mtw_type {
 	/* s sentence: a warning for reports */
 	MTW_S_GENERATED = 134,
 	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the
-	   program's perf map names */
+	 * program's perf map names */
 	/* the two below are in the table of a process tree (session.h) alone; the last one of each,
-	   and of each id, counts */
+	 * and of each id, counts */
 	MTW_S_TREE = 135,
 	/* v matter_bytes, v matter_ns (a process that held or lived so much has a stream), v missed
 	 * (processes of which nothing is known), v time_ns (since the first began), v
@@ -321,13 +336,12 @@ enum mtw_type {
 #define MTW_MODULE_HOOKED (1u << 7)     /* they do */
 #define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
-#define MTW_MODULE_ELSEWHERE                                                                       \
-	(1u << 10) /* no: it is bound to another allocator, or another namespace's */
+/* no: it is bound to another allocator, or another namespace's */
+#define MTW_MODULE_ELSEWHERE (1u << 10)
 #define MTW_MODULE_SPARED (1u << 11)    /* the loader, the agent, the vdso: left as they are */
 #define MTW_MODULE_UNMATCHED (1u << 12) /* no: libs= or exclude= leaves out what it allocates */
-#define MTW_MODULE_APART                                                                           \
-	(1u << 13) /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any      \
-		      agent */
+/* no: in a namespace of its own (dlmopen), with a libc of its own. Of any agent */
+#define MTW_MODULE_APART (1u << 13)
 #define MTW_MODULE_HOOKS (127u << 7) /* all of these */
 /* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no
  * file and no addresses, and is the innermost frame (offset 1) of the stacks of its blocks. */
@@ -338,8 +352,8 @@ enum mtw_type {
 #define MTW_PART_LAST (1u << 1)
 
 #define MTW_MARK_DROPPED (1u << 0)
-#define MTW_SAMPLES_TOTALS_ONLY                                                                    \
-	(1u << 0)                      /* no memory for what slots had: there is no SAMPLE_LIVE */
+/* no memory for what slots had: there is no SAMPLE_LIVE */
+#define MTW_SAMPLES_TOTALS_ONLY (1u << 0)
 #define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
 
 enum mtw_error {
@@ -353,8 +367,8 @@ enum mtw_error {
 
 enum mtw_state {
 	MTW_RUNNING = 0,
-	MTW_EXITED = 1, /* status = exit code; when that is not known, it may have been a signal as
-			   well */
+	/* status = exit code; when that is not known, it may have been a signal as well */
+	MTW_EXITED = 1,
 	MTW_SIGNALLED = 2, /* status = signal number */
 	MTW_EXECED = 3, /* replaced by another program; its own agent answers next, if it has one */
 	/* the two below are states of a viewer's model, never sent by an agent */
@@ -397,11 +411,11 @@ enum mtw_kind { /* of a scan; MEMORY, COHORTS: of agents with that MTW_FEATURE_.
 enum mtw_memory {
 	MTW_MEMORY_LIVE = 0,     /* requested bytes of live blocks */
 	MTW_MEMORY_ROUNDING = 1, /* what the allocator adds to each of them, where that is known */
-	MTW_MEMORY_FREE = 2,     /* the rest of the mappings that blocks lie in: free lists, the
-				    allocator's own */
-	MTW_MEMORY_FILE = 3,     /* code and data of files */
-	MTW_MEMORY_SHARED = 4,   /* shared memory */
-	MTW_MEMORY_STACK = 5,    /* of threads */
+	/* the rest of the mappings that blocks lie in: free lists, the allocator's own */
+	MTW_MEMORY_FREE = 2,
+	MTW_MEMORY_FILE = 3,   /* code and data of files */
+	MTW_MEMORY_SHARED = 4, /* shared memory */
+	MTW_MEMORY_STACK = 5,  /* of threads */
 	MTW_MEMORY_AGENT = 6,
 	MTW_MEMORY_OTHER = 7, /* mapped by the program itself, and no blocks in it */
 	MTW_MEMORY_COUNT = 8,
@@ -410,9 +424,9 @@ enum mtw_memory {
 enum mtw_loss {
 	MTW_LOSS_SHADOW = 0, /* block could not be entered in the live map: memory cap, rlimit */
 	MTW_LOSS_SLOTS = 1,  /* out of slot ids: booked to its stack's oldest slot */
-	MTW_LOSS_UNKNOWN_FREE =
-		2, /* free of a block never seen allocated (from before the agent); bytes are its
-		    * usable size where the agent was attached (OPTION "attached"), else 0 */
+	/* free of a block never seen allocated (from before the agent); bytes are its usable size
+	 * where the agent was attached (OPTION "attached"), else 0 */
+	MTW_LOSS_UNKNOWN_FREE = 2,
 	MTW_LOSS_UNSEEN_FREE = 3, /* block found occupied: freed past the agent, healed */
 	MTW_LOSS_THREADS = 4,     /* thread indices exhausted: booked to index 0 */
 	MTW_LOSS_MARKS = 5,       /* marks reduced to their totals */

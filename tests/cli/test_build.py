@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_build.py - what the build promises: the agent exports agent.map and needs libc only, its sources compile for
-arm64, the backend links without curses, every header stands alone, and `make install` puts all in place.
+arm64, the backend links without curses, every header stands alone, sources are as `make format`
+leaves them, and `make install` puts all in place.
 """
 import glob
 import os
@@ -101,6 +102,20 @@ def t_headers_stand_alone():
         if done.returncode:
             bad.append(f"{header}: {done.stderr.splitlines()[0]}")
     assert not bad, "\n".join([f"{len(bad)} headers need others before them", *bad])
+
+
+@test
+def t_sources_are_formatted():
+    need("clang-format")
+    sources = make("formatted-list").split()
+    done = run(["clang-format", "--dry-run", "--Werror", *sources], 280)
+    bad = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.M)))
+    assert done.returncode == 0, f"{len(bad)} files differ from what make format makes of them: {', '.join(bad[:10])}"
+    long = []
+    for path in sources:
+        with open(path, encoding="utf-8") as f:
+            long += [f"{path}:{n}" for n, line in enumerate(f, 1) if len(line.rstrip("\n").expandtabs(8)) > 100]
+    assert not long, f"{len(long)} lines are longer than 100 columns: {', '.join(long[:10])}"
 
 
 @test

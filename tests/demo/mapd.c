@@ -107,8 +107,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A signal of the set, or -1 when the time is over: a debugger that attaches interrupts the wait.
- */
+/* A signal of the set, or -1 when the time is over: a debugger that attaches interrupts the
+ * wait. */
 static int wait_until(const sigset_t *set, time_t seconds)
 {
 	struct timespec now, left = { .tv_sec = seconds };

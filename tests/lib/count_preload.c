@@ -30,9 +30,9 @@ struct counts {
 
 static struct counts early; /* before the file is mapped */
 static struct counts *_Atomic xcounts = &early;
-static bool *active;             /* on a page that fork wipes; NULL = not set up yet */
-static _Thread_local int inside; /* in a function that counts: what it calls (musl's calloc asks our
-				    malloc) does not */
+static bool *active; /* on a page that fork wipes; NULL = not set up yet */
+/* in a function that counts: what it calls (musl's calloc asks our malloc) does not */
+static _Thread_local int inside;
 
 static void *(*real_malloc)(size_t);
 static void *(*real_calloc)(size_t, size_t);

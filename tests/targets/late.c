@@ -4,15 +4,22 @@
  * counts what it allocates from then on. Driven by tests/attach/test_late.py.
  *
  * Reads commands from stdin, a letter and its argument a line, and answers each with one line, by
- * write() alone: a OPTIONS   memtop_attach; answers its result l PATH      loads a library of
- * latelibs/; u: unloads the last one; L PATH: with RTLD_DEEPBIND M PATH      loads one into a
- * namespace of its own, and works in it r N         THREADS threads make N events each, in every
- * module in turn, then stand still; answers the sums o PATH      from now on one thread more loads
- * that library, works in it and unloads it again, as long as r, h last h / s       threads make
- * events until `s`; answers "sums", as r d           all blocks are freed; answers the sums f
- * forks; the child makes events, frees all of its blocks and exits; answers whether it did so
- * unharmed x           becomes env, which prints its environment z           what is alive now is
- * from before an attach to come; sums are 0 q           ends Usage: late AGENT
+ * write() alone:
+ *     a OPTIONS   memtop_attach; answers its result
+ *     l PATH      loads a library of latelibs/; u: unloads the last one; L PATH: with RTLD_DEEPBIND
+ *     M PATH      loads one into a namespace of its own, and works in it
+ *     r N         THREADS threads make N events each, in every module in turn, then stand still;
+ *                 answers the sums
+ *     o PATH      from now on one thread more loads that library, works in it and unloads it again,
+ *                 as long as r, h last
+ *     h / s       threads make events until `s`; answers "sums", as r
+ *     d           all blocks are freed; answers the sums
+ *     f           forks; the child makes events, frees all of its blocks and exits; answers whether
+ *                 it did so unharmed
+ *     x           becomes env, which prints its environment
+ *     z           what is alive now is from before an attach to come; sums are 0
+ *     q           ends
+ * Usage: late AGENT
  */
 #include "latelibs/work.h"
 

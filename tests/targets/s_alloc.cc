@@ -3,8 +3,9 @@
  * s_alloc.cc - every function of the malloc family and every operator new, from four threads, with
  * counts of its own. tests/recording/test_allocators.py links it to other allocators, or puts them
  * in front. Usage: s_alloc use|wait. Prints what all its threads did, in calls from work() and
- * below: blocks allocated, bytes allocated, blocks alive, bytes alive "wait" then reads stdin to
- * its end, so that it can be looked at alive.
+ * below:
+ *   blocks allocated, bytes allocated, blocks alive, bytes alive
+ * "wait" then reads stdin to its end, so that it can be looked at alive.
  */
 #include "target.h"
 
@@ -30,24 +31,11 @@ struct held {
 static held shelf[512];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum {
-	MALLOC,
-	CALLOC,
-	REALLOC,
-	MEMALIGN,
-	POSIX,
-	ALIGNED,
-	VALLOC,
-	ARRAY,
-	DUPLICATE, /* freed by free() */
-	NEW,
-	NEW_ARRAY,
-	NEW_NOTHROW,
-	NEW_ALIGNED,
-	NEW_ARRAY_ALIGNED,
-	NEW_SIZED,
-	WAYS
-};
+/* clang-format off */
+enum { MALLOC, CALLOC, REALLOC, MEMALIGN, POSIX, ALIGNED, VALLOC, ARRAY, DUPLICATE,
+       /* those above are freed by free() */
+       NEW, NEW_ARRAY, NEW_NOTHROW, NEW_ALIGNED, NEW_ARRAY_ALIGNED, NEW_SIZED, WAYS };
+/* clang-format on */
 
 static void *volatile sink;
 

@@ -2,10 +2,11 @@
  *
  * s_art.c - calls as an app of ART makes them, on AArch64: native > compiled code > compiled code >
  * native > malloc. That code keeps no frame record and leaves x29 to main's caller's frames, as
- * ART's does, and has no unwind table. 100 blocks of 1001 bytes  through code in a memfd named
- * jit-cache 100 blocks of 1002 bytes  through code in anonymous memory 100 blocks of 1003 bytes
- * through code of a file that the loader lists: usage: s_art FILE.oat 100 blocks of 1004 bytes
- * native code alone
+ * ART's does, and has no unwind table.
+ *   100 blocks of 1001 bytes  through code in a memfd named jit-cache
+ *   100 blocks of 1002 bytes  through code in anonymous memory
+ *   100 blocks of 1003 bytes  through code of a file that the loader lists: usage: s_art FILE.oat
+ *   100 blocks of 1004 bytes  native code alone
  */
 #include "target.h"
 

@@ -30,12 +30,14 @@ static NOINLINE void bottom(void)
 }
 
 LEVEL(59, bottom)
+/* clang-format off */
 #define TEN(t, first)                                                                              \
-	LEVEL(t##8, level_##t##9)                                                                  \
-	LEVEL(t##7, level_##t##8)                                                                  \
-	LEVEL(t##6, level_##t##7)                                                                  \
-	LEVEL(t##5, level_##t##6) LEVEL(t##4, level_##t##5) LEVEL(t##3, level_##t##4)              \
-		LEVEL(t##2, level_##t##3) LEVEL(t##1, level_##t##2) LEVEL(first, level_##t##1)
+	LEVEL(t##8, level_##t##9) LEVEL(t##7, level_##t##8)                                        \
+	LEVEL(t##6, level_##t##7) LEVEL(t##5, level_##t##6)                                        \
+	LEVEL(t##4, level_##t##5) LEVEL(t##3, level_##t##4)                                        \
+	LEVEL(t##2, level_##t##3) LEVEL(t##1, level_##t##2)                                        \
+	LEVEL(first, level_##t##1)
+/* clang-format on */
 TEN(5, 50)
 LEVEL(49, level_50)
 TEN(4, 40)

@@ -3,10 +3,11 @@
  * s_forked.c - what a hook may still do in a forked child.
  *
  *   held HOW CALL   forks as HOW says (fork, _Fork, clone, vfork) while another thread is inside
- * the loader, whose locks the child then holds for good, and makes that call in the child. Prints
- * "CALL STATUS". calls           tells tests/lib/count_lookups.c that the start is over, and then
- * makes every call that has a hook: here, in a thread, in a signal handler, in a child of each
- * kind. Prints "called".
+ *                   the loader, whose locks the child then holds for good, and makes that call in
+ *                   the child. Prints "CALL STATUS".
+ *   calls           tells tests/lib/count_lookups.c that the start is over, and then makes every
+ *                   call that has a hook: here, in a thread, in a signal handler, in a child of
+ *                   each kind. Prints "called".
  */
 #include "target.h"
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_generated.c - code that was made while the program runs, and its map for perf. Does what stdin
- * says: a K SIZE COUNT   piece K (0..15) of the code calls malloc(SIZE) COUNT times; the blocks
- * stay n K NAME         a line for piece K into /tmp/perf-PID.map r TEXT           TEXT as a line
- * into the map p TEXT           the same, without a newline t                the map is empty again
+ * says:
+ *   a K SIZE COUNT   piece K (0..15) of the code calls malloc(SIZE) COUNT times; the blocks stay
+ *   n K NAME         a line for piece K into /tmp/perf-PID.map
+ *   r TEXT           TEXT as a line into the map
+ *   p TEXT           the same, without a newline
+ *   t                the map is empty again
  * and answers "ok"; ends at the end of stdin. The map stays, as node's does.
  */
 #include "target.h"
@@ -22,20 +25,24 @@ static void make_code(unsigned char *to)
 {
 	void *(*function)(size_t) = malloc;
 #if defined(__x86_64__)
+	/* clang-format off */
 	static const unsigned char made[] = {
-		0x55, 0x48, 0x89, 0xe5, /* push %rbp; mov %rsp,%rbp */
-		0x48, 0xb8, 0,    0,    0,    0,
-		0,    0,    0,    0,    0xff, 0xd0, /* mov $malloc,%rax; call *%rax */
-		0x5d, 0xc3
-	}; /* pop %rbp; ret */
+		0x55, 0x48, 0x89, 0xe5,             /* push %rbp; mov %rsp,%rbp */
+		0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, /* mov $malloc,%rax */
+		0xff, 0xd0,                         /* call *%rax */
+		0x5d, 0xc3,                         /* pop %rbp; ret */
+	};
+	/* clang-format on */
 	memcpy(to, made, sizeof(made));
 	memcpy(to + 6, &function, sizeof(function));
 #elif defined(__aarch64__)
+	/* clang-format off */
 	static const unsigned made[] = {
 		0xa9bf7bfd, 0x910003fd, /* stp x29,x30,[sp,#-16]!; mov x29,sp */
 		0x58000090, 0xd63f0200, /* ldr x16,.+16; blr x16 */
-		0xa8c17bfd, 0xd65f03c0
-	}; /* ldp x29,x30,[sp],#16; ret */
+		0xa8c17bfd, 0xd65f03c0, /* ldp x29,x30,[sp],#16; ret */
+	};
+	/* clang-format on */
 	memcpy(to, made, sizeof(made));
 	memcpy(to + sizeof(made), &function, sizeof(function));
 #else

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_heaps.c - allocators of the program's own that report their blocks: memtop/memtop.h, "named
- * heaps". Usage: s_heaps all|WHAT..., in this order; all = all but the last two. What is alive of
- * each heap in the end:
+ * heaps". Usage: s_heaps all|WHAT..., in this order; all = all but the last two. Alive of each heap
+ * in the end, blocks and bytes:
  *
- *   arena    cuts from one malloc that it declares; reset once            "arena"    10 blocks,
- * 1,000 bytes stack    the same memory by marks: the upper half is given back       "stack"     5
- * blocks,     500 bytes slab     24 bytes each at odd addresses, every second one freed "slab" 50
- * blocks,   1,200 bytes handles  numbers, no memory "handles"   3 blocks,   3 << 32 bytes realloc
- * grows ten times, in place and not; a failure                 "realloc"   1 block,      110 bytes
- *   nested   a heap that cuts from another heap                           "outer" 0, "inner"  4
- * blocks, 64 bytes wrong    free of unknown, twice the same address                      "wrong" 1
- * block,       20 bytes threads  eight, each 1,000 blocks, half of them freed by others, 100
- * "threads" 100 blocks,   3,200 bytes forks    a child frees them all, in its own memory "forks" 20
- * blocks,     200 bytes marks    5, a mark "between", 2 of them freed, 3 more "marks"     6 blocks,
- * 48 bytes many     20,000 of 64 bytes, the lower half reset                     "many" 10,000
- * blocks, 640,000 bytes signals  a handler that reports interrupts who reports "signals"  10
- * blocks,     320 bytes wait     one block; for each byte on stdin its free, 7 of 70 bytes "late"
- * 7 blocks,     490 bytes
+ *   arena    cuts from one malloc that it declares; reset once           "arena"      10   1,000
+ *   stack    the same memory by marks: the upper half is given back      "stack"       5     500
+ *   slab     24 bytes each at odd addresses, every second one freed      "slab"       50   1,200
+ *   handles  numbers, no memory                                          "handles"     3 3 << 32
+ *   realloc  grows ten times, in place and not; a failure                "realloc"     1     110
+ *   nested   a heap that cuts from another heap                          "outer"        0       0
+ *                                                                        "inner"        4      64
+ *   wrong    free of unknown, twice the same address                     "wrong"       1      20
+ *   threads  eight, each 1,000 blocks, half of them freed by others, 100 "threads"   100   3,200
+ *   forks    a child frees them all, in its own memory                   "forks"      20     200
+ *   marks    5, a mark "between", 2 of them freed, 3 more                "marks"       6      48
+ *   many     20,000 of 64 bytes, the lower half reset                    "many"   10,000 640,000
+ *   signals  a handler that reports interrupts who reports               "signals"    10     320
+ *   wait     one block; for each byte on stdin its free, 7 of 70 bytes   "late"        7     490
  */
 #include "target.h"
 

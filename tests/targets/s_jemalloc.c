@@ -3,8 +3,9 @@
  * s_jemalloc.c - the functions that jemalloc has beside malloc, named weakly, so that it links and
  * runs without. Usage: s_jemalloc probe|use. "probe" tells by which ways they seem to exist. "use"
  * calls each of them, directly and as dlsym found it, checks what they return, and ends with these
- * blocks alive: by_name    1000 + 5000 + 77    by_lookup    1000 + 5000 + 77    in_place    the
- * sizes that it prints
+ * blocks alive:
+ *   by_name    1000 + 5000 + 77    by_lookup    1000 + 5000 + 77    in_place    the sizes that it
+ *              prints
  */
 #include "target.h"
 
@@ -104,8 +105,8 @@ static __attribute__((noinline)) size_t in_place(void)
 	EXPECT((p[1] = mallocx(100, 0)) && xallocx(p[1], 10000, 0, 0) == n &&
 	       sallocx(p[1], 0) == n);
 	sum += 100;
-	EXPECT((p[2] = mallocx(100, 0)) &&
-	       xallocx(p[2], 20, 0, 0) == n); /* cannot shrink in place */
+	/* cannot shrink in place */
+	EXPECT((p[2] = mallocx(100, 0)) && xallocx(p[2], 20, 0, 0) == n);
 	sum += 100;
 	EXPECT((p[3] = mallocx(4 << 20, 0)));
 	n = xallocx(p[3], 1 << 20, 100, 0);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_no_tables.c - writes machine code at run time and allocates through it, as a JIT's program
- * does: 100 blocks of 1001 bytes  main > outer() > generated > middle() > generated > get(): each
- * keeps a frame pointer 100 blocks of 1002 bytes  the same, the inner generated function leaves rbp
- * alone 100 blocks of 1003 bytes  the same, the inner one has a heap pointer in rbp 100 blocks of
- * 1004 bytes  asm_keeps() > get(): assembly without a table in the program itself 100 blocks of
- * 1005 bytes  asm_none() > get(): the same without a frame pointer
+ * does:
+ *   100 blocks of 1001 bytes  main > outer() > generated > middle() > generated > get(): each keeps
+ *                             a frame pointer
+ *   100 blocks of 1002 bytes  the same, the inner generated function leaves rbp alone
+ *   100 blocks of 1003 bytes  the same, the inner one has a heap pointer in rbp
+ *   100 blocks of 1004 bytes  asm_keeps() > get(): assembly without a table in the program itself
+ *   100 blocks of 1005 bytes  asm_none() > get(): the same without a frame pointer
  */
 #include "target.h"
 

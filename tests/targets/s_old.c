@@ -5,9 +5,9 @@
  *
  * A filter of system calls answers as that kernel would: ENOSYS to calls that came later (their
  * numbers are given out in order of time), EINVAL to later advices of madvise and commands of
- * membarrier, ENOTTY to a pidfd's ioctl.
- * "+eperm": later calls get EPERM, which containers of that time say to what they do not know.
- * What cannot be imitated: flags that old kernels ignore, and what stands in /proc.
+ * membarrier, ENOTTY to a pidfd's ioctl. "+eperm": later calls get EPERM, which containers of that
+ * time say to what they do not know. What cannot be imitated: flags that old kernels ignore, and
+ * what stands in /proc.
  */
 #include "target.h"
 
@@ -44,8 +44,8 @@ static const struct kernel kernels[] = {
 
 static void seem(const struct kernel *k, unsigned error)
 {
-	unsigned free_advice =
-		k->last >= SYS_pkey_free ? UINT32_MAX : 8; /* MADV_FREE came in between */
+	/* MADV_FREE came in between */
+	unsigned free_advice = k->last >= SYS_pkey_free ? UINT32_MAX : 8;
 	struct sock_filter rules[] = {
 		LOAD(nr),
 		IF_NOT(BPF_JGT, k->last, 1),

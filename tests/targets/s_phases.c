@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_phases.c - does these, with "wait" one after the other, at SIGUSR1, and stands still between
- * them: 0  early_phase() has 100 blocks of 64 KiB      6,553,600 bytes in them 1  later_phase() has
- * 300 more                 26,214,400 2  half of the early ones are freed           22,937,600 3 it
- * ends
+ * them:
+ *   0  early_phase() has 100 blocks of 64 KiB      6,553,600 bytes in them
+ *   1  later_phase() has 300 more                 26,214,400
+ *   2  half of the early ones are freed           22,937,600
+ *   3  it ends
  */
 #include "target.h"
 

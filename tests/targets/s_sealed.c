@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_sealed.c - a program that cannot be attached to as others can, one way each, and waits for
- * ever, with a line "ready" before that: kill    a seccomp filter that kills for all but waiting,
- * allocating and ending errno   a filter that lets all pass but unshare strict  seccomp's strict
- * mode undumpable  prctl(PR_SET_DUMPABLE, 0) zombie  its child has ended, and is not waited for;
- * prints the child's pid instead slow    a filter that holds each signalfd4 for three seconds: of
- * all here, only the agent's server makes that call ignore  SIGSEGV is ignored, and SIGTRAP
- * blocked; SIGTERM ends it, with 0 when SIGSEGV still is
+ * ever, with a line "ready" before that:
+ *   kill    a seccomp filter that kills for all but waiting, allocating and ending
+ *   errno   a filter that lets all pass but unshare
+ *   strict  seccomp's strict mode
+ *   undumpable  prctl(PR_SET_DUMPABLE, 0)
+ *   zombie  its child has ended, and is not waited for; prints the child's pid instead
+ *   slow    a filter that holds each signalfd4 for three seconds: of all here, only the agent's
+ *           server makes that call
+ *   ignore  SIGSEGV is ignored, and SIGTRAP blocked; SIGTERM ends it, with 0 when SIGSEGV still is
  */
 #include "target.h"
 

@@ -10,22 +10,29 @@
  *   f N SIZE    as b, and filled
  *   A / B       free all of the first / second site's
  *   h SIZE      a mapping of that size, filled, in the lower of two places, of which the other one
- * is unmapped H           move it to that place: "ok", or "broken" when it is not as it was d DEPTH
- * N   N blocks below DEPTH frames, kept s N         one block of 64 bytes on each of N different
- * stacks, kept m NAME      memtop_mark(NAME)             w          what wait() says: "ECHILD" or a
- * pid W           ... a plain one, without __WALL x N  _ N  q N  exit, _exit, quick_exit    k N
- * raise(N), default action X N         exit_group past the C library p           pthread_exit from
- * main while a thread ends with exit(7) u           unshare(CLONE_NEWUSER): "ok" or errno o N
- * seteuid(N) i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W c
- * close descriptors 3..4095, open /dev/null: its number t NAME      rename this thread            e
- * PROG     exec E PROG      exec past the C library       n          prctl(PR_SET_DUMPABLE, 0) j
- * FOLDER    chroot there: "0" or errno    l          give up all capabilities K N setresuid(N, N,
- * N), but keep CAP_NET_RAW y           a filter for all threads that kills for what only a server
- * calls: "0" or errno z           as libseccomp does it: a filter that kills for all but reading,
- * writing and ending v / V       a child of vfork / of clone(CLONE_VM) waits for our end, says
- * "survived", and takes the commands from then on F N         fork N children that wait for the end
- * of their parent D           dumpable?                     T N        N threads that allocate and
- * end
+ *               is unmapped
+ *   H           move it to that place: "ok", or "broken" when it is not as it was
+ *   d DEPTH N   N blocks below DEPTH frames, kept
+ *   s N         one block of 64 bytes on each of N different stacks, kept
+ *   m NAME      memtop_mark(NAME)             w          what wait() says: "ECHILD" or a pid
+ *   W           ... a plain one, without __WALL
+ *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
+ *   X N         exit_group past the C library
+ *   p           pthread_exit from main while a thread ends with exit(7)
+ *   u           unshare(CLONE_NEWUSER): "ok" or errno
+ *   o N         seteuid(N)
+ *   i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W
+ *   c           close descriptors 3..4095, open /dev/null: its number
+ *   t NAME      rename this thread            e PROG     exec
+ *   E PROG      exec past the C library       n          prctl(PR_SET_DUMPABLE, 0)
+ *   j FOLDER    chroot there: "0" or errno    l          give up all capabilities
+ *   K N         setresuid(N, N, N), but keep CAP_NET_RAW
+ *   y           a filter for all threads that kills for what only a server calls: "0" or errno
+ *   z           as libseccomp does it: a filter that kills for all but reading, writing and ending
+ *   v / V       a child of vfork / of clone(CLONE_VM) waits for our end, says "survived", and takes
+ *               the commands from then on
+ *   F N         fork N children that wait for the end of their parent
+ *   D           dumpable?                     T N        N threads that allocate and end
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -24,17 +24,16 @@ static size_t used;
 		KEEP(size);                                                                        \
 	}
 
-SITE(light_a, 16)
-SITE(light_b, 16)
-SITE(light_c, 16) SITE(light_d, 16) SITE(heavy_a, 200000) SITE(heavy_b, 180000)
-	SITE(heavy_c, 160000) SITE(heavy_d, 150000) SITE(heavy_e, 140000) SITE(heavy_f, 130000)
-		SITE(heavy_g, 120000) SITE(heavy_h, 110000) SITE(heavy_i, 100000)
-			SITE(heavy_j, 95000) SITE(heavy_k, 90000) SITE(heavy_l, 85000)
+/* clang-format off */
+SITE(light_a, 16) SITE(light_b, 16) SITE(light_c, 16) SITE(light_d, 16)
+SITE(heavy_a, 200000) SITE(heavy_b, 180000) SITE(heavy_c, 160000) SITE(heavy_d, 150000)
+SITE(heavy_e, 140000) SITE(heavy_f, 130000) SITE(heavy_g, 120000) SITE(heavy_h, 110000)
+SITE(heavy_i, 100000) SITE(heavy_j, 95000) SITE(heavy_k, 90000) SITE(heavy_l, 85000)
 
-				static void (*const light[])(void) = { light_a, light_b, light_c,
-								       light_d };
+static void (*const light[])(void) = { light_a, light_b, light_c, light_d };
 static void (*const heavy[])(void) = { heavy_l, heavy_k, heavy_j, heavy_i, heavy_h, heavy_g,
 				       heavy_f, heavy_e, heavy_d, heavy_c, heavy_b, heavy_a };
+/* clang-format on */
 
 static void branch(unsigned depth, void (*site)(void));
 

@@ -15,8 +15,8 @@ static void *mailbox[THREADS][BLOCKS];
 static pthread_barrier_t barrier;
 static pthread_key_t key;
 
-/* Re-arms itself twice: runs after other destructors, when an agent may think the thread is over.
- */
+/* Re-arms itself twice: runs after other destructors, when an agent may think the thread is
+ * over. */
 static void destroy(void *value)
 {
 	int round = *(int *)value;

@@ -430,8 +430,8 @@ static void stripped(void)
 		signal(sig, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	EXPECT(!unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS));
-	EXPECT(!chdir("/proc/self/fdinfo") &&
-	       !chroot(".")); /* nothing of ours can be opened there */
+	/* nothing of ours can be opened there */
+	EXPECT(!chdir("/proc/self/fdinfo") && !chroot("."));
 	EXPECT(!syscall(SYS_close_range, 0, ~0u, 0));
 	EXPECT(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) &&
 	       !setresuid(65534, 65534, 65534));
@@ -507,8 +507,8 @@ static void idle_daemon(const char *path)
 	int at = sizeof(text);
 	for (int n = getpid(); n; n /= 10)
 		text[--at] = (char)('0' + n % 10);
-	if (write(fd, text + at, sizeof(text) - (size_t)at) <
-	    1) /* at once: a reader sees all or nothing */
+	/* at once: a reader sees all or nothing */
+	if (write(fd, text + at, sizeof(text) - (size_t)at) < 1)
 		_exit(1);
 	close(fd);
 	fd = epoll_create1(0);

@@ -2,9 +2,11 @@
  *
  * s_torture_cxx.cc - what C++ programs do to an agent that lives in them. Usage: s_torture_cxx MODE
  *   exceptions  2,000 throws through frames that allocate and whose destructors allocate, rethrown,
- * and out of a callback of libc's coroutines  500 of the language's, each resumed from elsewhere
- * than where it began, half of them ended in mid-life threads     200 threads with thread_local
- * objects whose destructors allocate All that is allocated is freed.
+ *               and out of a callback of libc's
+ *   coroutines  500 of the language's, each resumed from elsewhere than where it began, half of
+ *               them ended in mid-life
+ *   threads     200 threads with thread_local objects whose destructors allocate
+ * All that is allocated is freed.
  */
 #include "target.h"
 

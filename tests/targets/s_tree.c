@@ -4,17 +4,22 @@
  *
  *   end HOW              allocates OWN blocks and ends so (see ends())
  *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates
- * MORE and ends so starts HOW PATH ARG.. starts a program so (exec, fork, vfork, spawn, spawnp,
- * system, popen, wordexp); waits for it failed               an exec that fails, then MORE blocks
+ *                        MORE and ends so
+ *   starts HOW PATH ARG.. starts a program so (exec, fork, vfork, spawn, spawnp, system, popen,
+ *   wordexp); waits for it
+ *   failed               an exec that fails, then MORE blocks
  *   lingers              becomes a cat
  *   grows BYTES          forks; the child allocates so much and waits for input
  *   variables NAME..     getenv() of each before, after and inside of system(), where a thread
- * changes the environment changes N            N times setenv() and unsetenv(), while threads call
- * system(); says what is not as it has to be spoilt               environments that nobody can
- * read, for execve and posix_spawn: what each of them says races N              N times
- * posix_spawn() with `environ`, to which a thread adds variables all the time filtered BY HOW PATH
- * ..  as starts, under a filter (set by prctl, or seccomp itself) that kills for what no static
- *                        program of ours does on its way to write()
+ *                        changes the environment
+ *   changes N            N times setenv() and unsetenv(), while threads call system(); says what is
+ *                        not as it has to be
+ *   spoilt               environments that nobody can read, for execve and posix_spawn: what each
+ *                        of them says
+ *   races N              N times posix_spawn() with `environ`, to which a thread adds variables all
+ *                        the time
+ *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills
+ *                        for what no static program of ours does on its way to write()
  *   daemon               a child that forks twice, closes all it has and allocates MORE
  */
 #include "target.h"
@@ -295,8 +300,8 @@ static void *calls_system(void *unused)
 	return unused;
 }
 
-/* Variables come and go, so that libc makes the array anew; one thread alone reads what it has set.
- */
+/* Variables come and go, so that libc makes the array anew; one thread alone reads what it has
+ * set. */
 static int set_and_unset(int n)
 {
 	enum { CALLERS = 8, NAMES = 200 };

@@ -2,11 +2,15 @@
  *
  * s_waits.c - forked children that do nothing but wait, each in one call, made once.
  * Usage: s_waits signal|data|time|busy|read. A line "NAME PID" for each child, then "NAME result"
- * as it ends: signal   for SIGUSR1, for ever or ten minutes: how the call came back, and what was
- * left of its time data     for standard input to end time     2.3 s long: whether it took that
- * long busy     one child that makes no call until its parent ends; read: one that reads standard
- * input exec     one that waits as daemons do, then becomes s_exec (beside this program), which
- * says whether it is watched
+ * as it ends:
+ *   signal   for SIGUSR1, for ever or ten minutes: how the call came back, and what was left of its
+ *            time
+ *   data     for standard input to end
+ *   time     2.3 s long: whether it took that long
+ *   busy     one child that makes no call until its parent ends; read: one that reads standard
+ *            input
+ *   exec     one that waits as daemons do, then becomes s_exec (beside this program), which says
+ *            whether it is watched
  */
 #include "target.h"
 

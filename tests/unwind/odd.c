@@ -139,8 +139,8 @@ TEST(false_tables)
 	}
 }
 
-/* A frame record may not overlap the frame: bp lies a word inside, where a return address follows.
- */
+/* A frame record may not overlap the frame: bp lies a word inside, where a return address
+ * follows. */
 __asm__(".text\n.type inner_record, @function\ninner_record:\npush %rbp\nmov 8(%rsp), %rax\nsub "
 	"$16, %rsp\n"
 	"mov %rax, (%rsp)\nlea -8(%rsp), %rbp\ncall take\nadd $16, %rsp\npop %rbp\nret\n"
@@ -372,8 +372,8 @@ __attribute__((noinline)) static void wide(unsigned n)
 {
 	__attribute__((aligned(256))) char m[256];
 
-	touch(alloca(16 +
-		     n % 2)); /* makes the compiler keep the caller's sp in a word of the frame */
+	/* makes the compiler keep the caller's sp in a word of the frame */
+	touch(alloca(16 + n % 2));
 	touch(m);
 	take();
 	touch(m);
@@ -429,12 +429,12 @@ __attribute__((noinline)) static void sliding_caller(unsigned n)
 		/* No call here: it would write over the return address that was left behind. */   \
 		__asm__ volatile("" : : "r"(m) : "memory");                                        \
 	}
-ROOM(0)
-ROOM(1)
-ROOM(2) ROOM(3) ROOM(4) ROOM(5) ROOM(6) ROOM(7) ROOM(8) ROOM(9) ROOM(10) ROOM(11)
+/* clang-format off */
+ROOM(0) ROOM(1) ROOM(2) ROOM(3) ROOM(4) ROOM(5) ROOM(6) ROOM(7) ROOM(8) ROOM(9) ROOM(10) ROOM(11)
 
-	static void (*const rooms[])(unsigned) = { room0, room1, room2, room3, room4,  room5,
-						   room6, room7, room8, room9, room10, room11 };
+static void (*const rooms[])(unsigned) = { room0, room1, room2, room3, room4, room5,
+					   room6, room7, room8, room9, room10, room11 };
+/* clang-format on */
 
 static void slide(void (*what)(unsigned))
 {

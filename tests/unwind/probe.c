@@ -275,8 +275,7 @@ int probe_report(const char *name)
 		bad++;
 	}
 	printf("%s %s: %ld captures, %ld remembered, %ld frames, %ld interrupted, %ld reentries, "
-	       "%u nodes, "
-	       "%ld differences\n",
+	       "%u nodes, %ld differences\n",
 	       bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&hits),
 	       atomic_load(&frames), atomic_load(&exacts), atomic_load(&reentries),
 	       mt_stacks_count(), bad);

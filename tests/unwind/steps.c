@@ -42,8 +42,8 @@ static struct {
 	uintptr_t pc, sp; /* before this instruction; sp 0: it is the first */
 	volatile bool stop;
 	uintptr_t aside, aside_end; /* a coroutine's stack; 0 = all is on one */
-	volatile bool left; /* the coroutine has ended: from here on libc's code leads to where it
-			       began */
+	/* the coroutine has ended: from here on libc's code leads to where it began */
+	volatile bool left;
 } truth;
 
 /* The instruction at truth.pc led to pc, sp. */

@@ -16,8 +16,8 @@ static bool lacking; /* a row was drawn whose age nobody asked for */
 
 void ages_ask(struct app *a)
 {
-	if (a->figures.complete ||
-	    figures_over(&a->figures)) /* a first state on a slow link goes before */
+	/* a first state on a slow link goes before */
+	if (a->figures.complete || figures_over(&a->figures))
 		looked_want(a, MTW_KIND_COHORTS);
 }
 

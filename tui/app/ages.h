@@ -28,8 +28,8 @@ enum ages_of ages_wanted(bool shown, int sort);
  */
 bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const struct list *l,
 	       list_id_fn *id, void *arg);
-const struct age *ages_at(const struct ages *g, size_t row,
-			  uint64_t id); /* not known: known is false */
+/* not known: known is false */
+const struct age *ages_at(const struct ages *g, size_t row, uint64_t id);
 /* After drawing: rows on the screen were not among those of the last refresh; there should be
  * another one. */
 bool ages_lack(void);

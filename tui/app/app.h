@@ -90,9 +90,9 @@ struct app {
 
 	/* what the user chose */
 	struct every every;
-	bool percent;       /* live sizes as shares of all that is live */
-	uint64_t most_held; /* at one time, that was seen: columns of sizes do not become narrower
-			       again */
+	bool percent; /* live sizes as shares of all that is live */
+	/* at one time, that was seen: columns of sizes do not become narrower again */
+	uint64_t most_held;
 	bool paused;
 	bool mouse; /* clicks are ours, not the terminal's */
 
@@ -114,8 +114,8 @@ struct app {
 	struct loop_source *sources[12];
 	size_t source_count;
 	FILE *key_log;
-	uint64_t leave_ns; /* the child was asked to end: leave then, or with its last state; 0 = no
-			    */
+	/* the child was asked to end: leave then, or with its last state; 0 = no */
+	uint64_t leave_ns;
 	bool quit;
 	int status; /* what tui_run() returns */
 };
@@ -130,8 +130,8 @@ void app_close_page(struct app *a);
 void app_watch(struct app *a, struct watch *w); /* show this process, as it was left */
 void app_quit(struct app *a, int status);
 
-/* --- app/shown.c: w's process takes the place of the one that is shown; true: it was shown before
- */
+/* --- app/shown.c: w's process takes the place of the one that is shown; true: it was shown
+ * before */
 bool shown_change(struct app *a, struct watch *w);
 void shown_go_on(struct app *a); /* the processes changed: the one that is wanted may be there */
 void shown_release(struct app *a);
@@ -163,8 +163,8 @@ unsigned action_expect(struct app *a, const struct site *s);
 bool filter_of_threads(const struct app *a);
 
 /* --- app/auto_mark.c */
-void auto_mark_words(const struct app *a, char *out,
-		     size_t size); /* "every 60 s, next in 12 s"; "" = none */
+/* "every 60 s, next in 12 s"; "" = none */
+void auto_mark_words(const struct app *a, char *out, size_t size);
 
 /* --- app/chrome.c */
 void frame_draw(struct app *a);

@@ -186,8 +186,8 @@ static const struct {
 };
 #define ARGUMENTS (sizeof arguments / sizeof arguments[0])
 
-/* Those that begin with `word` are counted; true: this is the n-th, which is in out[PROMPT_WORD].
- */
+/* Those that begin with `word` are counted; true: this is the n-th, which is in
+ * out[PROMPT_WORD]. */
 static bool offer(const char *name, size_t len, const char *word, size_t n, size_t *count,
 		  char *out)
 {

@@ -127,8 +127,8 @@ static void read_file(const char *path, FILE *f)
 		snprintf(why, sizeof why, cut ? "too long a line" : "not of the form name = value");
 		if (equals && !cut) {
 			char *value = equals + 1 + strspn(equals + 1, " \t");
-			char *comment =
-				*value ? strstr(value + 1, " #") : NULL; /* a key may be '#' */
+			/* a key may be '#' */
+			char *comment = *value ? strstr(value + 1, " #") : NULL;
 			if (comment)
 				*comment = 0;
 			*equals = 0;

@@ -37,8 +37,8 @@ static unsigned select_row(struct app *a, const struct mouse_spot *s, int line)
 	size_t row = s->list->top + (size_t)line;
 	unsigned bits = VIEW_DRAW;
 
-	app_view(a)->ops->request(app_view(a),
-				  REQ_NONE); /* the user has the selection from now on */
+	/* the user has the selection from now on */
+	app_view(a)->ops->request(app_view(a), REQ_NONE);
 	if (!s->focus)
 		bits |= action_view_request(a, REQ_FOCUS_NEXT);
 	if (row >= s->list->count)

@@ -240,8 +240,8 @@ const char *frame_empty_reason(const struct app *a)
 	return "nothing is live";
 }
 
-#define VERDICT_LEAST                                                                              \
-	30 /* columns: in less, another process that matters more has all of the line */
+/* columns: in less, another process that matters more has all of the line */
+#define VERDICT_LEAST 30
 
 /* At the right: another process that is worth a look. What is left of the line. */
 static struct area draw_hint(const struct app *a, const struct area *s, int y)
@@ -294,9 +294,8 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 }
 
 #define PEAK_NEAR 50 /* what was just higher by less than such a part is a peak of now */
-#define TOTALS_WIDE                                                                                \
-	100 /* columns; in less, what is born and what goes is worth more than how many bytes that \
-	       is */
+/* columns; in less, what is born and what goes is worth more than how many bytes that is */
+#define TOTALS_WIDE 100
 #define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
 
 void frame_totals(const struct app *a, const struct area *s, int y)
@@ -310,8 +309,8 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[32], span[32];
 
-	bool late =
-		hooked_late(a->model); /* blocks from before are not in it: no share of RSS, then */
+	/* blocks from before are not in it: no share of RSS, then */
+	bool late = hooked_late(a->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");

@@ -117,8 +117,8 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 	o->shown_runs = process_runs(shown);
 	for (size_t i = 0; i < count; i++) {
 		const struct process *other = &list[i];
-		if (other == shown ||
-		    other->state == PROCESS_EXECED) /* which goes on as another line */
+		/* which goes on as another line */
+		if (other == shown || other->state == PROCESS_EXECED)
 			continue;
 		o->running += process_runs(other);
 		o->over += !process_runs(other);

@@ -19,8 +19,8 @@ struct others {
 /* The shown one is the process that `w` watches. */
 void others_take(struct others *o, const struct processes *p, const struct watch *w);
 size_t others_watches(const struct processes *p); /* processes with a live link */
-size_t others_marked(const struct processes *p,
-		     const char *name); /* that have a mark of this name */
+/* that have a mark of this name */
+size_t others_marked(const struct processes *p, const char *name);
 /* The line of the process that w watches; NULL = none. */
 const struct process *others_watched(const struct process *list, size_t count,
 				     const struct watch *w);

@@ -97,8 +97,8 @@ static int by_name(const void *a, const void *b)
 		      sorting->list[*(const size_t *)b].name);
 }
 
-/* Of those that are large or crashed, in order of their names, the ones of a name that many have.
- */
+/* Of those that are large or crashed, in order of their names, the ones of a name that many
+ * have. */
 static void fold_many(struct making *m, size_t *large, size_t n)
 {
 	sorting = m;
@@ -218,8 +218,9 @@ static int by_fold(const void *a, const void *b)
 static uint64_t fold_id(const struct making *m, size_t i)
 {
 	const struct process *p = &m->list[i];
-	uint64_t hash = 14695981039346656037ull ^
-			(m->below[i] == NOWHERE ? 0 : m->list[m->below[i]].id); /* FNV-1a */
+	/* FNV-1a */
+	uint64_t hash =
+		14695981039346656037ull ^ (m->below[i] == NOWHERE ? 0 : m->list[m->below[i]].id);
 
 	for (const char *c = p->name; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 1099511628211ull;

@@ -31,8 +31,8 @@ enum process_sort {
 };
 
 struct process_row {
-	uint64_t id; /* of the process; of a fold PROCESS_FOLD and what stays while processes join
-			it */
+	/* of the process; of a fold PROCESS_FOLD and what stays while processes join it */
+	uint64_t id;
 	unsigned depth; /* 0 when sorted by a figure, but for members of a fold */
 	size_t folded;  /* the row stands for so many; 0 = for one process */
 	bool open;      /* a fold: its members follow */
@@ -52,8 +52,8 @@ struct process_rows {
 /* `list` as of processes_list(). !resort: rows stay where they were, new ones come last. */
 void process_rows_make(struct process_rows *r, const struct process *list, size_t count,
 		       uint32_t shown, enum process_sort sort, bool reverse, bool resort);
-void process_rows_open(struct process_rows *r, uint64_t fold,
-		       bool open); /* as of the next process_rows_make() */
+/* as of the next process_rows_make() */
+void process_rows_open(struct process_rows *r, uint64_t fold, bool open);
 void process_rows_release(struct process_rows *r);
 
 bool process_runs(const struct process *p); /* or is about to */

@@ -75,8 +75,8 @@ static void set_out(struct app *a, uint64_t to)
 	next_stop(a);
 }
 
-/* The instant that was recorded last by then; before the first there are points of the graph only.
- */
+/* The instant that was recorded last by then; before the first there are points of the graph
+ * only. */
 static uint64_t recorded(const struct app *a, uint64_t time_ns)
 {
 	const struct instant *list;

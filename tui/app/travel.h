@@ -23,8 +23,8 @@ struct travel {
 	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
 	bool looking;              /* at a stop: what looks are for is not whole yet */
 	bool home;                 /* then back: only the looks are wanted */
-	struct owners
-		*graphed; /* of what is now, while the past is shown; NULL = app->owners are */
+	/* of what is now, while the past is shown; NULL = app->owners are */
+	struct owners *graphed;
 };
 
 void travel_follow(struct app *a);  /* the cursor may have moved */

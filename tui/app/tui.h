@@ -14,8 +14,8 @@ struct tui_options {
 	const char *theme;   /* name in themes/ or a path; NULL = dark */
 	double max_overhead; /* percent: above it sampling is offered; 0 = never */
 	bool ascii;          /* --ascii; else as the locale says */
-	bool can_switch;   /* P: the caller lets a process outside the tree be chosen, on TUI_SWITCH
-			    */
+	/* P: the caller lets a process outside the tree be chosen, on TUI_SWITCH */
+	bool can_switch;
 	bool child;        /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;   /* leader of its own session, when child */
 	bool *stopped;     /* set when the user had the child stopped (SIGTERM); or NULL */

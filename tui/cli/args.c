@@ -261,8 +261,8 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 
 			if (rc > 0)
 				args_help(v, stdout);
-			if (rc < 0 && n &&
-			    v->takes == TAKES_TARGET) /* a program's options after its name */
+			/* a program's options after its name */
+			if (rc < 0 && n && v->takes == TAKES_TARGET)
 				target_parse(a->operands[0], &t, err);
 			if (rc)
 				return rc;
@@ -274,8 +274,8 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 		}
 	}
 	a->operand_count = n;
-	if (n && !*a->operands[0] &&
-	    !a->pid) /* behind -p it is a mark's name, which may be empty */
+	/* behind -p it is a mark's name, which may be empty */
+	if (n && !*a->operands[0] && !a->pid)
 		return usage_error(v, err, "\"\"", "an empty word names nothing");
 	return check_folders(v, a, err) ? -1 : read_rules(a, err);
 }

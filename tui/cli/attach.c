@@ -50,10 +50,10 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 		return err_set(err, STATUS_USAGE, "--jdwp %s: not a port; write --jdwp 5005",
 			       a->jdwp);
 	if (a->options)
-		return err_set(err, STATUS_USAGE,
-			       "--options: System.load() of --jdwp hands no options over; start "
-			       "the program with MEMTOP_OPTIONS in its "
-			       "environment, or use memtop attach PID");
+		return err_set(
+			err, STATUS_USAGE,
+			"--options: System.load() of --jdwp hands no options over; start the "
+			"program with MEMTOP_OPTIONS in its environment, or use memtop attach PID");
 	return args_timeout(a, timeout_ms, err);
 }
 

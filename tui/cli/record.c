@@ -318,8 +318,8 @@ static void say_nothing(const struct recording *r, const char *what)
 	warn("%s: nothing was recorded: %s", what, why);
 }
 
-/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none came.
- */
+/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none
+ * came. */
 static int finish(struct recording *r, const char *what)
 {
 	struct err err = { 0 };

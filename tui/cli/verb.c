@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMPLETE_MS                                                                                \
-	60000 /* a first full state over a slow link may take long; it moves, or fails sooner */
+/* a first full state over a slow link may take long; it moves, or fails sooner */
+#define COMPLETE_MS 60000
 #define SCAN_MS 3000
 
 int cmd_file(const char *path, struct target *t, struct err *err)

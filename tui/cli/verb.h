@@ -10,8 +10,8 @@
 
 #include "app/tui.h"
 
-/* Whether a screen can be shown; else *err says why and names `instead`, the verb that needs none.
- */
+/* Whether a screen can be shown; else *err says why and names `instead`, the verb that needs
+ * none. */
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead);
 
 /*

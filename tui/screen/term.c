@@ -23,8 +23,8 @@
 #include <ncursesw/curses.h>
 #include <ncursesw/term.h>
 
-#define CLIPBOARD_BYTES                                                                            \
-	55500u /* 74,000 in base64: what the smallest limit of common terminals lets through */
+/* 74,000 in base64: what the smallest limit of common terminals lets through */
+#define CLIPBOARD_BYTES 55500u
 
 static SCREEN *screen;
 static bool on;

@@ -65,8 +65,8 @@ bool text_units_named(const char *word, enum units *u);
 /* Figures. Each writes into out[32] and returns it. M is MiB. */
 char *text_bytes(char *out, uint64_t bytes); /* in the units that are set */
 char *text_bytes_signed(char *out, int64_t bytes);
-char *text_bytes_in(char *out, uint64_t bytes,
-		    enum units u); /* 0 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456 */
+/* 0 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456 */
+char *text_bytes_in(char *out, uint64_t bytes, enum units u);
 char *text_bytes_signed_in(char *out, int64_t bytes, enum units u); /* +14.4M -0.2K 0 */
 char *text_count(char *out, uint64_t n);                            /* 812,004 */
 char *text_short(char *out, double n);                              /* 812 88.2k 2900k */

@@ -10,24 +10,20 @@
 
 #include "base/base.h"
 
+/* clang-format off */
 #define ROLES(X)                                                                                   \
-	X(NORMAL, "normal")                                                                        \
-	X(DIM, "dim")                                                                              \
-	X(HEADER, "header") X(HEADER_STRONG, "header-strong") X(                                   \
-		HEADER_WARNING, "header-warning") X(HEADER_BAD, "header-bad") X(GOOD, "good")      \
-		X(BAD, "bad") X(WARNING, "warning") X(TAB, "tab") X(TAB_ACTIVE, "tab-active") X(   \
-			HEAD, "column-head") X(HEAD_SORTED, "column-sorted") X(SELECTED,           \
-									       "selected")         \
-			X(SELECTED_IDLE, "selected-idle") X(NUMBER, "number") X(PLUS, "plus") X(   \
-				MINUS, "minus") X(NAME, "name") X(PLACE, "place") X(HIT, "hit")    \
-				X(BORDER, "border") X(BORDER_FOCUS, "border-focus") X(             \
-					TITLE, "title") X(ALLOC, "alloc") X(FREE, "free")          \
-					X(MARK, "mark") X(KEY, "key") X(HINT, "hint") X(           \
-						PROMPT, "prompt") X(OWNER0, "owner-1")             \
-						X(OWNER1, "owner-2") X(OWNER2, "owner-3") X(       \
-							OWNER3, "owner-4") X(OWNER4, "owner-5")    \
-							X(OWNER5, "owner-6") X(OWNER6, "owner-7")  \
-								X(OWNER7, "owner-8")
+	X(NORMAL, "normal") X(DIM, "dim") X(HEADER, "header") X(HEADER_STRONG, "header-strong")    \
+	X(HEADER_WARNING, "header-warning") X(HEADER_BAD, "header-bad")                            \
+	X(GOOD, "good") X(BAD, "bad") X(WARNING, "warning") X(TAB, "tab")                          \
+	X(TAB_ACTIVE, "tab-active")                                                                \
+	X(HEAD, "column-head") X(HEAD_SORTED, "column-sorted") X(SELECTED, "selected")             \
+	X(SELECTED_IDLE, "selected-idle") X(NUMBER, "number") X(PLUS, "plus") X(MINUS, "minus")    \
+	X(NAME, "name") X(PLACE, "place") X(HIT, "hit") X(BORDER, "border")                        \
+	X(BORDER_FOCUS, "border-focus") X(TITLE, "title") X(ALLOC, "alloc") X(FREE, "free")        \
+	X(MARK, "mark") X(KEY, "key") X(HINT, "hint") X(PROMPT, "prompt")                          \
+	X(OWNER0, "owner-1") X(OWNER1, "owner-2") X(OWNER2, "owner-3") X(OWNER3, "owner-4")        \
+	X(OWNER4, "owner-5") X(OWNER5, "owner-6") X(OWNER6, "owner-7") X(OWNER7, "owner-8")
+/* clang-format on */
 
 enum role {
 #define X(id, name) ROLE_##id,

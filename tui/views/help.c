@@ -27,8 +27,8 @@ static int left_width(void)
 	return term_columns() < NARROW ? 10 : 23;
 }
 
-/* A text with requests as <name>: their first key, as the user has it, is put there. Returns out.
- */
+/* A text with requests as <name>: their first key, as the user has it, is put there. Returns
+ * out. */
 static const char *with_keys(const char *text, char *out, size_t size)
 {
 	char name[32], key[16];
@@ -193,21 +193,20 @@ static void add_terms(struct page *p)
 		{ "AGE, OLDEST", "half of the live blocks are older; the oldest one" },
 		{ "LIFE", "mean time from an allocation to its free" },
 		{ "SHAPE", "of a site's growth: steady as of a leak, slowing as of a cache that "
-			   "fills, step once, "
-			   "saw-tooth up and down; NET and /MIN: by what its lowest rose in that "
-			   "time, GREW IN its intervals" },
+			   "fills, step once, saw-tooth up and down; NET and /MIN: by what its "
+			   "lowest rose in that time, GREW IN its intervals" },
 		{ "size> in a filter", "call paths that hold more than so much; age> and thread: "
 				       "leave such blocks of each" },
 		{ "owner", "the library that had libc, libstdc++ or other wrappers allocate for "
-			   "it; <direct> counts by whose code "
-			   "called the allocator. Its letter is the same in graphs and rows." },
+			   "it; <direct> counts by whose code called the allocator. Its letter is "
+			   "the same in graphs and rows." },
 		{ "M", "MiB. Rates in rows: of the last second; in the header: of the last ten." },
 		{ "~",
 		  "a figure estimated from a sample, or the agent's own estimate of its cost" },
-		{ "in the header", "cached: allocations whose stack was the remembered one; "
-				   "stacks: blocks whose stack is whole; "
-				   "agent: its memory and its part of a core; lost: events that "
-				   "were not counted. <agent> tells more." },
+		{ "in the header",
+		  "cached: allocations whose stack was the remembered one; stacks: blocks whose "
+		  "stack is whole; agent: its memory and its part of a core; lost: events that "
+		  "were not counted. <agent> tells more." },
 	};
 
 	add_words(p, "Words", list, sizeof list / sizeof *list);

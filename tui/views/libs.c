@@ -44,31 +44,23 @@ static const struct column columns[] = {
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 
-#define DIFF_COLUMNS(live)                                                                         \
-	{                                                                                          \
-		[D_BORN] = { .title = "BORN",                                                      \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 2,                                                            \
-			     .sort = BY_BORN },                                                    \
-		[D_GONE] = { .title = "GONE",                                                      \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 2,                                                            \
-			     .sort = BY_GONE },                                                    \
-		[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },      \
-		[D_LIVE] = { .title = (live),                                                      \
-			     .width = 9,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 4,                                                            \
-			     .sort = BY_LIVE },                                                    \
-		[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },            \
-		[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },            \
-	}
+/* clang-format off */
+#define DIFF_COLUMNS(live) {                                                                       \
+	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2,                   \
+	  .sort = BY_BORN },                                                                       \
+	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2,                   \
+	  .sort = BY_GONE },                                                                       \
+	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },              \
+	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4,                   \
+	  .sort = BY_LIVE },                                                                       \
+	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
+	[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },                    \
+}
+/* clang-format on */
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-static const struct column between_columns[] =
-	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+/* which is not the interval's */
+static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
 
 static bool diffing(const struct libs *l)
 {

@@ -119,8 +119,8 @@ static void add_named(struct memory *m, uint32_t what)
 	const struct program *p = model_program(m->v.app->model);
 
 	for (size_t i = 0; i < n; i++) {
-		bool main = p && p->exe &&
-			    !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
+		/* called as it was called elsewhere */
+		bool main = p && p->exe && !strcmp(list[i].name, p->exe);
 		if (list[i].what == what && list[i].bytes > rss_all(&m->now) / NAMED_PART)
 			add_row(m, what, main ? p->name : list[i].name, list[i].bytes,
 				list[i].mappings);
@@ -287,8 +287,8 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 		snprintf(text, sizeof text, "%s (%s)", label(r->what),
 			 text_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
-		snprintf(text, sizeof text,
-			 "allocator: rounding, free lists, its own"); /* not glibc's */
+		/* not glibc's */
+		snprintf(text, sizeof text, "allocator: rounding, free lists, its own");
 	else
 		snprintf(text, sizeof text, "%s", label(r->what));
 	cell_text(c, *r->name ? ROLE_PLACE : ROLE_NAME, text);

@@ -22,38 +22,25 @@ struct processes_page {
 
 enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
 
+/* clang-format off */
 static const struct column columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = PROCESSES_BY_LIVE },
-	[C_GROWTH] = { .title = "/MIN",
-		       .width = 9,
-		       .bytes = SIZE_HELD,
-		       .rank = 1,
-		       .sort = PROCESSES_BY_GROWTH },
-	[C_RATE] = { .title = "BYTES/s",
-		     .width = 8,
-		     .bytes = SIZE_HELD,
-		     .rank = 6,
-		     .sort = PROCESSES_BY_RATE },
-	[C_PEAK] = { .title = "PEAK",
-		     .width = 8,
-		     .bytes = SIZE_HELD,
-		     .rank = 5,
-		     .sort = PROCESSES_BY_PEAK },
-	[C_ALLOCATED] = { .title = "IN ALL",
-			  .width = 8,
-			  .bytes = SIZE_IN_ALL,
-			  .rank = 4,
-			  .sort = PROCESSES_BY_ALLOCATED },
-	[C_BLOCKS] = { .title = "BLOCKS",
-		       .width = 8,
-		       .wide = 10,
-		       .rank = 8,
-		       .sort = PROCESSES_BY_BLOCKS },
+	[C_GROWTH] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 1,
+	  .sort = PROCESSES_BY_GROWTH },
+	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 6,
+	  .sort = PROCESSES_BY_RATE },
+	[C_PEAK] = { .title = "PEAK", .width = 8, .bytes = SIZE_HELD, .rank = 5,
+	  .sort = PROCESSES_BY_PEAK },
+	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4,
+	  .sort = PROCESSES_BY_ALLOCATED },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 8,
+	  .sort = PROCESSES_BY_BLOCKS },
 	[C_PID] = { .title = "PID", .width = 7, .rank = 3, .sort = PROCESSES_BY_PID },
 	[C_STATE] = { .title = "STATE", .width = 12, .rank = 2, .sort = -1, .left = true },
 	[C_TIME] = { .title = "RAN", .width = 7, .rank = 7, .sort = PROCESSES_BY_TIME },
 	[C_NAME] = { .title = "PROCESS", .wide = 33, .sort = PROCESSES_BY_TREE, .left = true },
 };
+/* clang-format on */
 
 static uint64_t id_of(void *arg, size_t i)
 {
@@ -328,8 +315,8 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name,
 		 process_state_words(&r->p, state), now->path ? now->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
-	int y = 1 +
-		draw_figures(a, &r->p, s, 1); /* the row's: a newer figure would contradict it */
+	/* the row's: a newer figure would contradict it */
+	int y = 1 + draw_figures(a, &r->p, s, 1);
 	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END,
 		  about(a, now));
 }

@@ -17,44 +17,29 @@ enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SI
 #define WRITTEN_NODES 6u /* of a stack: some wrappers, the call site, its caller */
 
 /* What all have; the higher a rank, the sooner its column goes. */
+/* clang-format off */
 #define SITE_COLUMNS(life_rank, age_rank, oldest_rank, at_rank)                                    \
-	[C_CHURN] = { .title = "CHURN/s",                                                          \
-		      .width = 8,                                                                  \
-		      .bytes = SIZE_HELD,                                                          \
-		      .rank = 8,                                                                   \
-		      .sort = BY_CHURN },                                                          \
+	[C_CHURN] = { .title = "CHURN/s", .width = 8, .bytes = SIZE_HELD, .rank = 8,               \
+	  .sort = BY_CHURN },                                                                      \
 	[C_LIFE] = { .title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE },          \
 	[C_AGE] = { .title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE },              \
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = (oldest_rank), .sort = BY_OLDEST },  \
 	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
-	[C_AT] = { .title = "AT",                                                                  \
-		   .width = 15,                                                                    \
-		   .wide = 22,                                                                     \
-		   .rank = (at_rank),                                                              \
-		   .sort = -1,                                                                     \
-		   .left = true },                                                                 \
-	[C_OWNER] = {                                                                              \
-		.title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true     \
-	}
+	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = (at_rank), .sort = -1,          \
+	  .left = true },                                                                          \
+	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1,            \
+	  .left = true }
 
 /* What is called most often is looked at for how long it lives, the rest for how old it is. */
 #define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
 	{                                                                                          \
 		[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },   \
-		[C_BLOCKS] = { .title = "BLOCKS",                                                  \
-			       .width = 8,                                                         \
-			       .wide = 10,                                                         \
-			       .rank = (blocks_rank),                                              \
-			       .sort = BY_BLOCKS },                                                \
-		[C_RATE] = { .title = "CALLS/s",                                                   \
-			     .width = 8,                                                           \
-			     .rank = (rate_rank),                                                  \
-			     .sort = BY_RATE },                                                    \
-		[C_ALLOC] = { .title = "IN ALL",                                                   \
-			      .width = 8,                                                          \
-			      .bytes = SIZE_IN_ALL,                                                \
-			      .rank = 5,                                                           \
-			      .sort = BY_ALLOC },                                                  \
+		[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = (blocks_rank),   \
+		  .sort = BY_BLOCKS },                                                             \
+		[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = (rate_rank),                  \
+		  .sort = BY_RATE },                                                               \
+		[C_ALLOC] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5,      \
+		  .sort = BY_ALLOC },                                                              \
 		SITE_COLUMNS(life_rank, age_rank, 7, 6)                                            \
 	}
 
@@ -65,24 +50,16 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 
 #define DIFF_COLUMNS(live)                                                                         \
 	{                                                                                          \
-		[D_BORN] = { .title = "BORN",                                                      \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 2,                                                            \
-			     .sort = BY_BORN },                                                    \
-		[D_GONE] = { .title = "GONE",                                                      \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 2,                                                            \
-			     .sort = BY_GONE },                                                    \
+		[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2,           \
+		  .sort = BY_BORN },                                                               \
+		[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2,           \
+		  .sort = BY_GONE },                                                               \
 		[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },      \
-		[D_LIVE] = { .title = (live),                                                      \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 3,                                                            \
-			     .sort = BY_LIVE },                                                    \
+		[D_LIVE] = { .title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3,           \
+		  .sort = BY_LIVE },                                                               \
 		SITE_COLUMNS(7, 4, 6, 5)                                                           \
 	}
+/* clang-format on */
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 static const struct column between_columns[] =
@@ -210,8 +187,8 @@ static void draw(struct view *v, const struct area *a)
 	struct sites *s = (struct sites *)v;
 
 	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], s->reverse, true);
-	for (size_t i = s->list.top + (size_t)s->list.height;
-	     i-- > s->list.top;) /* the uppermost come first */
+	/* the uppermost come first */
+	for (size_t i = s->list.top + (size_t)s->list.height; i-- > s->list.top;)
 		if (i < s->count)
 			query_hurry(v->app->query, sites_at(s, i)->leaf, WRITTEN_NODES);
 	if (!s->count)

@@ -4,8 +4,8 @@
  *
  * What a thread allocated and freed is always known. What it holds (allocated by it, freed by
  * nobody yet) takes the agent a walk over all live blocks, and is asked for while this view is
- * shown: the caption says how old the answer is, for the columns beside it are of now. Threads that
- * ended and hold nothing are counted, not listed.
+ * shown: the caption says how old the answer is, for the columns beside it are of now.
+ * Threads that ended and hold nothing are counted, not listed.
  */
 #include "app/actions.h"
 #include "widgets/cells.h"
@@ -48,29 +48,22 @@ struct threads {
 
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
 
+/* clang-format off */
 static const struct column columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = C_LIVE },
 	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
 	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = C_BLOCKS },
-	[C_RATE] = { .title = "BYTES/s",
-		     .width = 8,
-		     .bytes = SIZE_HELD,
-		     .rank = 1,
-		     .sort = C_RATE },
+	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 1,
+	  .sort = C_RATE },
 	[C_CALLS] = { .title = "CALLS/s", .width = 8, .rank = 6, .sort = C_CALLS },
-	[C_ALLOC] = { .title = "ALLOC",
-		      .width = 8,
-		      .bytes = SIZE_IN_ALL,
-		      .rank = 5,
-		      .sort = C_ALLOC },
-	[C_FREED] = { .title = "FREED",
-		      .width = 8,
-		      .bytes = SIZE_IN_ALL,
-		      .rank = 7,
-		      .sort = C_FREED },
+	[C_ALLOC] = { .title = "ALLOC", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5,
+	  .sort = C_ALLOC },
+	[C_FREED] = { .title = "FREED", .width = 8, .bytes = SIZE_IN_ALL, .rank = 7,
+	  .sort = C_FREED },
 	[C_TID] = { .title = "TID", .width = 8, .rank = 2, .sort = C_TID },
 	[C_NAME] = { .title = "THREAD", .left = true, .sort = C_NAME },
 };
+/* clang-format on */
 
 static uint64_t id_of(void *arg, size_t i)
 {
@@ -109,8 +102,8 @@ static int compare(const void *a, const void *b)
 	return sorting->reverse ? -c : c;
 }
 
-/* Per second, over the last second. Nobody knows one at the first look, nor after a time elsewhere.
- */
+/* Per second, over the last second. Nobody knows one at the first look, nor after a time
+ * elsewhere. */
 static void take_rates(struct threads *l)
 {
 	const struct app *a = l->v.app;
@@ -272,9 +265,8 @@ static void draw(struct view *v, const struct area *a)
 	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
 
 	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
-	if (why && l->count &&
-	    (int)l->count + 4 <
-		    a->h) /* below the rows; where they fill the screen, the caption says that */
+	/* below the rows; where they fill the screen, the caption says that */
+	if (why && l->count && (int)l->count + 4 < a->h)
 		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING,

@@ -23,8 +23,8 @@ const char *cells_prefix(const char *prefix);
 /* Live sizes are shown in percent of `all` until this is set again; 0 = in bytes, as at first. */
 void cells_percent_of(uint64_t all);
 
-/* What a column of sizes shows: its width follows the largest such size, in the units that are set.
- */
+/* What a column of sizes shows: its width follows the largest such size, in the units that are
+ * set. */
 enum size_kind {
 	SIZE_NONE,
 	SIZE_HELD /* at one time */,
@@ -37,17 +37,17 @@ int cells_wider(enum size_kind k);                  /* columns more than K, M, G
 void cell_text(struct cell c, enum role r, const char *s); /* left, cut at its end */
 void cell_bytes(struct cell c, uint64_t bytes); /* in K, M, G where its units have no room */
 void cell_live(struct cell c, uint64_t bytes);  /* live bytes, or their share */
-void cell_part(struct cell c, uint64_t part,
-	       uint64_t all);                /* whole percent; 0 and 100 are none and all of it */
+/* whole percent; 0 and 100 are none and all of it */
+void cell_part(struct cell c, uint64_t part, uint64_t all);
 void cell_net(struct cell c, int64_t bytes); /* signed, red or green */
 void cell_count(struct cell c, uint64_t n);  /* 812,004 or 812.0k as it fits */
 void cell_count_net(struct cell c, int64_t n);
 void cell_rate(struct cell c, uint64_t per_second);
-void cell_age(struct cell c, const struct age *a,
-	      bool oldest); /* the oldest one's, or the median; or nothing */
+/* the oldest one's, or the median; or nothing */
+void cell_age(struct cell c, const struct age *a, bool oldest);
 void cell_life(struct cell c, const struct site *s); /* or nothing */
-/* Of an owner: ' ' where it has none yet, having held nothing; '?' is who is not known. NULL: ' '.
- */
+/* Of an owner: ' ' where it has none yet, having held nothing; '?' is who is not known. NULL: '
+ * '. */
 char cells_letter(const struct owner *o);
 void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
 void cell_file(struct cell c, const char *file, uint32_t line); /* nothing when it is unknown */

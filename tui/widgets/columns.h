@@ -12,8 +12,8 @@
 
 #define COLUMNS_HIDDEN_MAX 96
 
-const char *columns_what(
-	const char *title); /* what it says; NULL = no view has such a one that can be hidden */
+/* what it says; NULL = no view has such a one that can be hidden */
+const char *columns_what(const char *title);
 bool columns_hidden(const char *view, const char *title);
 /* False: so many cannot be hidden. */
 bool columns_hide(const char *view, const char *title, bool hide);

@@ -34,10 +34,10 @@ struct figure_mark {
 struct figures {
 	uint64_t taken_ns; /* now_ns() of the refresh */
 	uint64_t time_ns;  /* the session's time: of the last tick, now */
-	uint64_t at_ns; /* of the instant that all but graphs and marks are of: time_ns, or of the
-			   past */
-	bool past;      /* it is of the past */
-	bool still;     /* the session grows no more: its program ended, or it is a file */
+	/* of the instant that all but graphs and marks are of: time_ns, or of the past */
+	uint64_t at_ns;
+	bool past;  /* it is of the past */
+	bool still; /* the session grows no more: its program ended, or it is a file */
 	struct totals totals;
 	uint64_t rss_bytes;
 	uint32_t children;
@@ -62,8 +62,8 @@ struct figures {
 	size_t mark_count, mark_room;
 };
 
-/* `graphed`: the owners of watch_now(), whose history the graphs show; o, unless the past is shown.
- */
+/* `graphed`: the owners of watch_now(), whose history the graphs show; o, unless the past is
+ * shown. */
 void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed,
 		  struct query *q);
 /* The program ended, or its record does: nothing is per second any more. */

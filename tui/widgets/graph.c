@@ -69,8 +69,8 @@ char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, 
 	return in_ms(f, t) ? text_ago(out, ns) : text_span(out, ns);
 }
 
-/* Where the cursor cannot go back any more: the window's begin, and what is known of the session.
- */
+/* Where the cursor cannot go back any more: the window's begin, and what is known of the
+ * session. */
 static uint64_t earliest(const struct figures *f, uint64_t window, uint64_t step,
 			 const struct instant *list, size_t n)
 {

@@ -78,8 +78,8 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		}
 		char mark[2] = { letter, 0 };
 		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
-		int room = a->w - 2 - 1,
-		    wider = cells_wider(SIZE_HELD); /* letter and space; arrow */
+		/* letter and space; arrow */
+		int room = a->w - 2 - 1, wider = cells_wider(SIZE_HELD);
 		if (a->w >= LEGEND_DELTA + 2 * wider) {
 			int64_t d = (int64_t)now - b->start[i];
 			room -= 9 + wider;

@@ -83,8 +83,8 @@ double graph_rate_column(const struct figures *f, uint64_t window, int x, int n,
 
 	if (right <= 0)
 		return 0;
-	left = left < 0 ? 0 : left; /* of the part that the program lived: its rate is the one that
-				       is written beside it */
+	/* of the part that the program lived: its rate is the one that is written beside it */
+	left = left < 0 ? 0 : left;
 	return (counter_at(f, (uint64_t)right, which) - counter_at(f, (uint64_t)left, which)) *
 	       1e9 / (right - left);
 }

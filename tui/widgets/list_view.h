@@ -29,8 +29,8 @@ enum {
 /* What y and e are about. */
 struct view_row {
 	uint32_t leaf; /* call path: a node, the heaviest of those that the row stands for */
-	const char
-		*file; /* the row's own place, borrowed as the row is; NULL = as the call path's */
+	/* the row's own place, borrowed as the row is; NULL = as the call path's */
+	const char *file;
 	uint32_t line;
 };
 
@@ -104,8 +104,9 @@ void list_fit(struct list *l, int height);
 struct column {
 	const char *title;
 	short width; /* 0 = takes what is left (one per table) */
-	short wide;  /* in 110 columns and more; 0 = width. Of one that takes what is left: so much
-			it would like */
+	/* in 110 columns and more; 0 = width. Of one that takes what is left: so much it would
+	 * like */
+	short wide;
 	short rank;  /* dropped first when it is tight: highest; 0 = never */
 	short sort;  /* what < > call it; -1 = not sortable */
 	bool left;   /* title at the left */

@@ -53,8 +53,7 @@ int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err)
 			return 0;
 	return err_set(err, 3,
 		       "adb: not found in ANDROID_HOME/platform-tools, nor in PATH; install it "
-		       "(apt install adb, or Android's "
-		       "platform-tools), or name it with --adb");
+		       "(apt install adb, or Android's platform-tools), or name it with --adb");
 }
 
 /* "SERIAL  STATE product:x model:y ...", or "SERIAL  no permissions (...); see [...]". */

@@ -16,8 +16,8 @@
 struct adb {
 	char program[PATH_MAX];
 	char serial[128]; /* of the device that commands go to; "" = not chosen yet */
-	int stop_fd; /* readable: the user wants to go, and every call fails with ADB_STOPPED; -1 =
-			never */
+	/* readable: the user wants to go, and every call fails with ADB_STOPPED; -1 = never */
+	int stop_fd;
 };
 
 #define ADB_STOPPED 130   /* err.status of a call that stop_fd ended */
@@ -32,10 +32,10 @@ struct adb_device {
 
 /* What one command said; adb_answer_release() frees it, also after a failure. */
 struct adb_answer {
-	int status;       /* exit status; of the script for adb_shell() */
-	char *out, *said; /* stdout and stderr, NUL-terminated, without adb's own chatter about its
-			     server */
-	size_t length;    /* of out, which may hold more NULs */
+	int status; /* exit status; of the script for adb_shell() */
+	/* stdout and stderr, NUL-terminated, without adb's own chatter about its server */
+	char *out, *said;
+	size_t length; /* of out, which may hold more NULs */
 };
 void adb_answer_release(struct adb_answer *r);
 

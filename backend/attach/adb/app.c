@@ -129,11 +129,11 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 			       "ones; install a build of the app for arm64-v8a or x86_64",
 			       app->name, app->abi);
 	else if (!launch_installed(name, path, size))
-		return err_set(err, 125,
-			       "%s: no agent for this app's machine beside memtop or in "
-			       "%s/lib/memtop; build it with make android (arm64-v8a, "
-			       "x86_64), or name one with --agent",
-			       name, MEMTOP_PREFIX);
+		return err_set(
+			err, 125,
+			"%s: no agent for this app's machine beside memtop or in %s/lib/memtop; "
+			"build it with make android (arm64-v8a, x86_64), or name one with --agent",
+			name, MEMTOP_PREFIX);
 	int rc = progcheck_read(path, &k);
 	if (rc)
 		return err_set(err, 125, "%s: no agent there: %s; check --agent", path,
@@ -190,8 +190,8 @@ static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct a
 			 struct err *err)
 {
 	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " ADB_WHOLE
-				 "; chmod 500 $f && chown $(stat -c %%u:%%g $c) $f && "
-				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
+				 "; chmod 500 $f && chown $(stat -c %%u:%%g $c) $f && { chcon "
+				 "$(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
 				 app->package, app->file, c->ending, c->from, c->bytes);
 
 	app->as_root = true;
@@ -327,8 +327,7 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 	if (rc == JDWP_CLOSED || rc == JDWP_SILENT) {
 		err_set(err, 3,
 			"%s: its debug port does not answer: another debugger has it (Android "
-			"Studio?), or the app ended; close "
-			"that, and try again",
+			"Studio?), or the app ended; close that, and try again",
 			app->name);
 		return 1;
 	}
@@ -362,8 +361,7 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 	if (rc == 0)
 		rc = err_set(err, 3,
 			     "%s: took the agent in, but nothing listens there after %d s; see "
-			     "whether it still runs, and what adb logcat "
-			     "says of memtop",
+			     "whether it still runs, and what adb logcat says of memtop",
 			     app->name, LISTEN_MS / 1000);
 	return rc < 0 ? -1 : 0;
 }
@@ -419,8 +417,8 @@ void adb_app_tidy(struct adb_app *app)
 	if (!app->pushed && !app->copied && !app->wrapped)
 		return;
 	char property[160] = ":", copies[512] = ":";
-	if (app->wrapped) /* first: an app that starts with it and does not find the file would not
-			     start at all */
+	/* first: an app that starts with it and does not find the file would not start at all */
+	if (app->wrapped)
 		snprintf(property, sizeof property, "setprop wrap.%s ''", app->package);
 	if (app->copied)
 		snprintf(copies, sizeof copies, "%s%s%s rm -f code_cache/%s%s code_cache/%s%s",

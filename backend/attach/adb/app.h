@@ -4,7 +4,7 @@
  *
  *   struct adb_app app = { .adb = &adb };
  *   adb_phone() -> adb_app_find() or a process of adb_processes() -> adb_app_attach() or
- * adb_app_start()
+ *   adb_app_start()
  *   ... the view on 127.0.0.1:app.port ...
  *   adb_app_clean()
  *
@@ -30,10 +30,10 @@ struct adb_process {
 };
 
 struct adb_request {
-	const char *agent;    /* --agent; NULL: the installed one for the app's ABI */
-	const char *options;  /* of the agent, where the property wrap can be set, or root traces;
-				 NULL = none */
-	const char *activity; /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
+	const char *agent; /* --agent; NULL: the installed one for the app's ABI */
+	/* of the agent, where the property wrap can be set, or root traces; NULL = none */
+	const char *options;
+	const char *activity;      /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
 	const char *const *breaks; /* of attach/jdwp/jdwp.h; NULL = its own choice */
 	int timeout_ms;            /* until one of the app's threads was stopped */
 	void (*waiting)(void *arg, const char *what); /* of attach/jdwp/jdwp.h; not NULL */
@@ -63,19 +63,20 @@ struct adb_app {
 	const struct adb *adb;
 	struct adb_phone phone;
 	int pid;
-	char package[128]; /* "com.example.app": letters, digits, dots and underscores; "" = no
-			      app's name */
-	char name[128];    /* of the process, clean */
+	/* "com.example.app": letters, digits, dots and underscores; "" = no app's name */
+	char package[128];
+	char name[128]; /* of the process, clean */
 	enum adb_way way;
-	bool loaded;   /* it was told to load the agent: what fails now may be SELinux */
-	bool closed;   /* it takes no debugger, and root is to be had */
-	char root[16]; /* what runs a script as root: "su -c"; "" = not asked for, or not to be had
-			*/
-	int port;      /* of this machine, forwarded to its agent; 0 = not yet */
+	bool loaded; /* it was told to load the agent: what fails now may be SELinux */
+	bool closed; /* it takes no debugger, and root is to be had */
+	/* what runs a script as root: "su -c"; "" = not asked for, or not to be had */
+	char root[16];
+	int port; /* of this machine, forwarded to its agent; 0 = not yet */
 	char abi[32];
 	/* What is to be taken back. */
-	char file[64]; /* "memtop-1f3a5c7d", with ADB_AGENT and ADB_TRACER in /data/local/tmp, with
-			  ADB_AGENT and ADB_SCRIPT in the app's code_cache */
+	/* "memtop-1f3a5c7d", with ADB_AGENT and ADB_TRACER in /data/local/tmp, with ADB_AGENT and
+	 * ADB_SCRIPT in the app's code_cache */
+	char file[64];
 	bool pushed, copied, as_root, wrapped;
 	int debug_port; /* forwarded to jdwp:PID */
 };
@@ -144,8 +145,8 @@ int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err);
 
 /* --- attach/adb/root.c: the agent into a process that runs, by ptrace as root */
 
-/* 1: root is to be had, app->root says how; 0: it is not; -1 and *err: the device does not answer.
- */
+/* 1: root is to be had, app->root says how; 0: it is not; -1 and *err: the device does not
+ * answer. */
 int adb_root(struct adb_app *app, struct err *err);
 /* As adb_app_attach(), which calls it; of a native program, too. */
 int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);

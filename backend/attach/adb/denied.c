@@ -34,10 +34,10 @@ int adb_refuse_sanitizer(const struct adb_app *app, struct err *err)
 void adb_explain_denied(const struct adb_app *app, struct err *err)
 {
 	const char *root = strncmp(app->root, "su", 2) ? "" : app->root;
-	char *script = xasprintf("getenforce 2>/dev/null; { %s dmesg; logcat -d -t 1000; } "
-				 "2>/dev/null | grep 'avc: *denied' | "
-				 "grep -e memtop -e pid=%d -e '%s' | tail -n 1; true",
-				 root, app->pid, *app->package ? app->package : "memtop");
+	char *script = xasprintf(
+		"getenforce 2>/dev/null; { %s dmesg; logcat -d -t 1000; } 2>/dev/null | grep 'avc: "
+		"*denied' | grep -e memtop -e pid=%d -e '%s' | tail -n 1; true",
+		root, app->pid, *app->package ? app->package : "memtop");
 	struct adb_answer r;
 	char mode[32], line[400] = "", why[sizeof err->text];
 

@@ -65,8 +65,7 @@ int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err)
 	*p = (struct adb_phone){ .sdk = 0 };
 	int rc = adb_shell(a,
 			   "for p in product.cpu.abi build.version.release build.version.sdk; do "
-			   "echo \"=$(getprop ro.$p)\"; "
-			   "done; id",
+			   "echo \"=$(getprop ro.$p)\"; done; id",
 			   ADB_SLOW_MS, &r, err);
 	at = rc ? NULL : r.out;
 	for (int i = 0; at && (line = strtok_r(at, "\n", &at)); i++) {
@@ -212,9 +211,8 @@ static int explain_absent(const struct adb_app *app, const char *word, int pid, 
 	if (rc == 0 && strstr(r.out, "runs"))
 		err_set(err, 3,
 			"%s: runs, but takes no debugger: it is not a debuggable app (a "
-			"profileable release build cannot be entered either); "
-			"install a debug build (android:debuggable), or use a rooted device (adb "
-			"root, su)",
+			"profileable release build cannot be entered either); install a debug "
+			"build (android:debuggable), or use a rooted device (adb root, su)",
 			word);
 	else if (rc == 0 && strspn(word, "0123456789") == strlen(word))
 		err_set(err, 3,

@@ -52,11 +52,11 @@ static int find_tracer(const struct adb_app *app, char *path, size_t size, struc
 	snprintf(name, sizeof name, "android/%s/memtop-attach", app->abi);
 	if (launch_installed(name, path, size))
 		return 0;
-	return err_set(err, 125,
-		       "%s: not beside memtop or in %s/lib/memtop: it loads the agent into a "
-		       "process that takes no debugger; build it "
-		       "with make android (arm64-v8a, x86_64)",
-		       name, MEMTOP_PREFIX);
+	return err_set(
+		err, 125,
+		"%s: not beside memtop or in %s/lib/memtop: it loads the agent into a process that "
+		"takes no debugger; build it with make android (arm64-v8a, x86_64)",
+		name, MEMTOP_PREFIX);
 }
 
 /* file to /data/local/tmp; to->check: a piece of a script that ends with status 1 when it is not
@@ -123,8 +123,8 @@ int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err
 	if (rc == 0)
 		rc = err_set(err, 3,
 			     "%s: took the agent in, but nothing answers there after %d s; see "
-			     "whether it still runs, and whether "
-			     "SELinux keeps adb from its socket (adb shell getenforce)",
+			     "whether it still runs, and whether SELinux keeps adb from its socket "
+			     "(adb shell getenforce)",
 			     app->name, LISTEN_MS / 1000);
 	return rc < 0 ? -1 : 0;
 }

@@ -52,12 +52,10 @@ int adb_refuse_server(const struct adb *a, int pid, struct err *err)
 	/* thrice: a program that maps memory is another one between two looks */
 	char *script = xasprintf(
 		"s=/proc/%d; read -r n 2>/dev/null <$s/comm; [ \"$n\" = " AGENT_SERVER_NAME
-		" ] || exit 0; "
-		"for i in 1 2 3; do m=$(grep ^VmPeak: $s/status) || exit 0; for f in $(grep -lF "
-		"\"$m\" /proc/[0-9]*/status 2>/dev/null); do "
-		"d=${f%%/*}; [ $d = $s ] || { cmp -s $s/cmdline $d/cmdline && read -r n <$d/comm "
-		"&& echo \"${d#/proc/} $n\"; }; "
-		"done; done; true",
+		" ] || exit 0; for i in 1 2 3; do m=$(grep ^VmPeak: $s/status) || exit 0; for f in "
+		"$(grep -lF \"$m\" /proc/[0-9]*/status 2>/dev/null); do d=${f%%/*}; [ $d = $s ] || "
+		"{ cmp -s $s/cmdline $d/cmdline && read -r n <$d/comm && echo \"${d#/proc/} $n\"; "
+		"}; done; done; true",
 		pid);
 	struct adb_answer r;
 	char what[32], name[64];

@@ -4,11 +4,13 @@
  * the first that is to be had:
  *
  *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or
- * nobody does wrap.PACKAGE    a property that names what goes before the app's command line: a
- * script beside the agent, for its value is short. Only root and the shell of userdebug builds may
- * set it; read back to see am start -D     the app waits for a debugger before its first own code;
- * System.load then, by the first message that it handles. What the runtime allocated before is not
- * known
+ *                   nobody does
+ *   wrap.PACKAGE    a property that names what goes before the app's command line: a script beside
+ *                   the agent, for its value is short. Only root and the shell of userdebug builds
+ *                   may set it; read back to see
+ *   am start -D     the app waits for a debugger before its first own code; System.load then, by
+ *                   the first message that it handles. What the runtime allocated before is not
+ *                   known
  */
 #include "attach/adb/app.h"
 
@@ -45,10 +47,10 @@ static int find_activity(const struct adb_app *app, const char *given, char *com
 							 "--activity .MainActivity",
 							 given);
 	}
-	char *script = xasprintf("pm path %s >/dev/null 2>&1 || { echo absent; exit; }; "
-				 "cmd package resolve-activity --brief -c "
-				 "android.intent.category.LAUNCHER %s | tail -n 1",
-				 app->package, app->package);
+	char *script = xasprintf(
+		"pm path %s >/dev/null 2>&1 || { echo absent; exit; }; cmd package "
+		"resolve-activity --brief -c android.intent.category.LAUNCHER %s | tail -n 1",
+		app->package, app->package);
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
 	free(script);
 	r.out[strcspn(r.out, "\n")] = '\0';
@@ -218,8 +220,7 @@ static int start(struct adb_app *app, const struct adb_request *q, struct err *e
 	if (q->options && app->way != ADB_WRAP_PROPERTY)
 		return err_set(err, 3,
 			       "--options: the property wrap.%s cannot be set on this device, and "
-			       "no other way takes options; set them in "
-			       "the view: :set sample=64k",
+			       "no other way takes options; set them in the view: :set sample=64k",
 			       app->package);
 	if (start_activity(app, component, err) || wait_process(app, err))
 		return -1;

@@ -152,8 +152,8 @@ static int find_process(struct visit *v, int64_t own)
 			       v->name, text, (long long)own);
 	return err_set(&v->err, 3,
 		       "%s: its program is process %lld of another pid namespace, or of another "
-		       "machine (a phone: memtop adb); of a "
-		       "container, name its number here: memtop attach --jdwp %d PID",
+		       "machine (a phone: memtop adb); of a container, name its number here: "
+		       "memtop attach --jdwp %d PID",
 		       text, (long long)own, o->port->port);
 }
 
@@ -182,13 +182,12 @@ static int find_agent(struct visit *v)
 		return -1;
 	if (attach_sees(&v->facts, v->agent))
 		return 0;
-	return err_set(&v->err, 3,
-		       "%s: does not see the agent's file %s, or may not load it (another mount "
-		       "namespace, a folder closed to its "
-		       "user, noexec); use memtop attach %d, which hands it over, or put a copy "
-		       "where it sees one and name that path with "
-		       "--agent",
-		       v->name, v->agent, (int)v->facts.pid);
+	return err_set(
+		&v->err, 3,
+		"%s: does not see the agent's file %s, or may not load it (another mount "
+		"namespace, a folder closed to its user, noexec); use memtop attach %d, which "
+		"hands it over, or put a copy where it sees one and name that path with --agent",
+		v->name, v->agent, (int)v->facts.pid);
 }
 
 static const char *choose(void *arg, int64_t own, char *why, size_t n)
@@ -241,8 +240,7 @@ static int finish(struct visit *v, struct attached *a, struct err *err)
 		return 0;
 	return err_set(err, 3,
 		       "%s: loaded the agent, which does not listen: its MEMTOP_OPTIONS are wrong, "
-		       "or it cannot count there; memtop attach %d "
-		       "tells why",
+		       "or it cannot count there; memtop attach %d tells why",
 		       v->name, (int)v->facts.pid);
 }
 

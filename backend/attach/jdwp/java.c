@@ -133,8 +133,7 @@ static int get_result(struct jdwp_machine *m, struct jdwp_in *in, struct value *
 	if (in->bad)
 		return jdwp_fail(m, JDWP_NOT_JDWP,
 				 "it breaks the debug protocol: a call without a result; is it the "
-				 "port of a Java program's "
-				 "-agentlib:jdwp?");
+				 "port of a Java program's -agentlib:jdwp?");
 	if (v->value && strchr("Lstglc[", v->tag))
 		keep(m, v->value);
 	return m->link.broken ? -1 : 0;
@@ -232,8 +231,8 @@ static int explain_thrown(struct jdwp_machine *m, uint64_t thrown)
 	for (int tries = 0;
 	     tries < TRIES && !*text && !call(m, &get_message, &v) && !v.thrown && v.value; tries++)
 		get_string(m, v.value, text, sizeof text);
-	jdwp_forgive(
-		m); /* whatever it was that kept the text from us, what was thrown is to be said */
+	/* whatever it was that kept the text from us, what was thrown is to be said */
+	jdwp_forgive(m);
 	return jdwp_fail(m, JDWP_THREW,
 			 "System.load threw %s%s%s; give an agent that its libc can load and its "
 			 "user may read with --agent",
@@ -249,8 +248,8 @@ int jdwp_java_load(struct jdwp_machine *m, const char *path)
 	struct value v;
 	int rc = JDWP_E_INVALID_OBJECT;
 
-	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT;
-	     tries++) { /* what was thrown was collected: once more */
+	/* what was thrown was collected: once more */
+	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT; tries++) {
 		if (call(m, &load, &v))
 			return -1;
 		rc = v.thrown ? keep(m, v.thrown) : 0;
@@ -270,8 +269,8 @@ int64_t jdwp_java_pid(struct jdwp_machine *m)
 	char path[64] = "", *end;
 	long pid = 0;
 
-	for (int tries = 0; tries < TRIES && !pid;
-	     tries++) { /* each but the first: a collection was faster than keep() */
+	/* each but the first: a collection was faster than keep() */
+	for (int tries = 0; tries < TRIES && !pid; tries++) {
 		struct value v;
 		jdwp_forgive(m);
 		if (call(m, &file, &v) || v.thrown)

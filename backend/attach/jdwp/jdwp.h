@@ -20,8 +20,8 @@ struct jdwp_request {
 	 * that runs Java code, whatever code.
 	 */
 	const char *const *breaks;
-	int timeout_ms; /* how long a thread is waited for; what comes before and after has
-			   JDWP_WORK_MS each */
+	/* how long a thread is waited for; what comes before and after has JDWP_WORK_MS each */
+	int timeout_ms;
 	/* Optional. Called once when nothing was stopped at once; what: "a call of
 	 * pkg.Class.method", "a thread that runs Java code". */
 	void (*waiting)(void *arg, const char *what);

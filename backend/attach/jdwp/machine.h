@@ -20,13 +20,13 @@ struct jdwp_machine {
 	bool android;
 	struct jdwp_wish *wishes; /* owned */
 	size_t wish_count, wish_room;
-	bool stopped, suspended;     /* a thread is, by a wish of ours; all are, by something else
-					(suspend=y) */
+	/* a thread is, by a wish of ours; all are, by something else (suspend=y) */
+	bool stopped, suspended;
 	bool woken;                  /* one of both: what is listened for */
 	bool unseen;                 /* a breakpoint has a native overload beside it */
 	uint64_t thread, stopped_ns; /* stopped: it; since now_ns() */
-	uint64_t
-		others[64]; /* threads that were stopped beside it; more of them go on at the end */
+	/* threads that were stopped beside it; more of them go on at the end */
+	uint64_t others[64];
 	size_t other_count;
 	enum jdwp_result result; /* of the first failure; the link's own are in link.broken */
 	struct err err;

@@ -60,9 +60,8 @@ static int break_closed(struct jdwp_link *l, int error)
 	if (!l->id)
 		return jdwp_break(l, JDWP_CLOSED,
 				  "it took the connection and closed it: no debug port, or one "
-				  "whose debugger is there already; "
-				  "close that debugger, or name the port that the program's "
-				  "-agentlib:jdwp has");
+				  "whose debugger is there already; close that debugger, or name "
+				  "the port that the program's -agentlib:jdwp has");
 	return jdwp_break(l, JDWP_CLOSED,
 			  "the connection was lost%s%s: the program ended, or what forwards the "
 			  "port did; see whether it runs",
@@ -90,14 +89,14 @@ static int await(struct jdwp_link *l, short events)
 static int break_silent(struct jdwp_link *l)
 {
 	if (l->id > 1)
-		return jdwp_break(l, JDWP_SILENT,
-				  "its Java machine does not answer any more: it is stopped, or "
-				  "what was called in it waits for something; see "
-				  "whether it runs, and try again");
-	return jdwp_break(l, JDWP_SILENT,
-			  "it takes connections and does not answer: another debugger has it, the "
-			  "program is stopped, or it is no "
-			  "debug port; close that debugger and try again");
+		return jdwp_break(
+			l, JDWP_SILENT,
+			"its Java machine does not answer any more: it is stopped, or what was "
+			"called in it waits for something; see whether it runs, and try again");
+	return jdwp_break(
+		l, JDWP_SILENT,
+		"it takes connections and does not answer: another debugger has it, the program is "
+		"stopped, or it is no debug port; close that debugger and try again");
 }
 
 static int send_all(struct jdwp_link *l, const uint8_t *p, size_t len)
@@ -154,8 +153,8 @@ static int next_packet(struct jdwp_link *l)
 {
 	if (l->taken)
 		l->have = l->taken = 0;
-	int rc = now_ns() < l->deadline_ns ? fill(l, HEADER_BYTES)
-					   : 0; /* however much there is to read */
+	/* however much there is to read */
+	int rc = now_ns() < l->deadline_ns ? fill(l, HEADER_BYTES) : 0;
 	if (rc <= 0)
 		return rc;
 	uint64_t length = number(l->packet, 4);
@@ -195,9 +194,8 @@ int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_
 	      struct jdwp_in *in)
 {
 	static const struct jdwp_out nothing;
-	struct jdwp_out packet = {
-		.len = 0
-	}; /* in one piece: of two, the second waits for the first one's ACK, 40 ms */
+	/* in one piece: of two, the second waits for the first one's ACK, 40 ms */
+	struct jdwp_out packet = { .len = 0 };
 	struct jdwp_in reply;
 
 	if (l->broken)
@@ -344,55 +342,27 @@ const char *jdwp_get_text(struct jdwp_in *in, size_t *len)
 
 const char *jdwp_error_name(int code)
 {
-	static const struct {
-		int code;
-		const char *name;
-	} names[] = {
-		{ 10, "INVALID_THREAD" },
-		{ 11, "INVALID_THREAD_GROUP" },
-		{ 12, "INVALID_PRIORITY" },
-		{ 13, "THREAD_NOT_SUSPENDED" },
-		{ 14, "THREAD_SUSPENDED" },
-		{ 15, "THREAD_NOT_ALIVE" },
-		{ 20, "INVALID_OBJECT" },
-		{ 21, "INVALID_CLASS" },
-		{ 22, "CLASS_NOT_PREPARED" },
-		{ 23, "INVALID_METHODID" },
-		{ 24, "INVALID_LOCATION" },
-		{ 25, "INVALID_FIELDID" },
-		{ 30, "INVALID_FRAMEID" },
-		{ 31, "NO_MORE_FRAMES" },
-		{ 32, "OPAQUE_FRAME" },
-		{ 33, "NOT_CURRENT_FRAME" },
-		{ 34, "TYPE_MISMATCH" },
-		{ 35, "INVALID_SLOT" },
-		{ 40, "DUPLICATE" },
-		{ 41, "NOT_FOUND" },
-		{ 50, "INVALID_MONITOR" },
-		{ 51, "NOT_MONITOR_OWNER" },
-		{ 52, "INTERRUPT" },
-		{ 99, "NOT_IMPLEMENTED" },
-		{ 100, "NULL_POINTER" },
-		{ 101, "ABSENT_INFORMATION" },
-		{ 102, "INVALID_EVENT_TYPE" },
-		{ 103, "ILLEGAL_ARGUMENT" },
-		{ 110, "OUT_OF_MEMORY" },
-		{ 111, "ACCESS_DENIED" },
-		{ 112, "VM_DEAD" },
-		{ 113, "INTERNAL" },
-		{ 115, "UNATTACHED_THREAD" },
-		{ 500, "INVALID_TAG" },
-		{ 502, "ALREADY_INVOKING" },
-		{ 503, "INVALID_INDEX" },
-		{ 504, "INVALID_LENGTH" },
-		{ 506, "INVALID_STRING" },
-		{ 507, "INVALID_CLASS_LOADER" },
-		{ 508, "INVALID_ARRAY" },
-		{ 509, "TRANSPORT_LOAD" },
-		{ 510, "TRANSPORT_INIT" },
-		{ 511, "NATIVE_METHOD" },
+	/* clang-format off */
+	static const struct { int code; const char *name; } names[] = {
+		{ 10, "INVALID_THREAD" }, { 11, "INVALID_THREAD_GROUP" },
+		{ 12, "INVALID_PRIORITY" }, { 13, "THREAD_NOT_SUSPENDED" },
+		{ 14, "THREAD_SUSPENDED" }, { 15, "THREAD_NOT_ALIVE" }, { 20, "INVALID_OBJECT" },
+		{ 21, "INVALID_CLASS" }, { 22, "CLASS_NOT_PREPARED" }, { 23, "INVALID_METHODID" },
+		{ 24, "INVALID_LOCATION" }, { 25, "INVALID_FIELDID" }, { 30, "INVALID_FRAMEID" },
+		{ 31, "NO_MORE_FRAMES" }, { 32, "OPAQUE_FRAME" }, { 33, "NOT_CURRENT_FRAME" },
+		{ 34, "TYPE_MISMATCH" }, { 35, "INVALID_SLOT" }, { 40, "DUPLICATE" },
+		{ 41, "NOT_FOUND" }, { 50, "INVALID_MONITOR" }, { 51, "NOT_MONITOR_OWNER" },
+		{ 52, "INTERRUPT" }, { 99, "NOT_IMPLEMENTED" }, { 100, "NULL_POINTER" },
+		{ 101, "ABSENT_INFORMATION" }, { 102, "INVALID_EVENT_TYPE" },
+		{ 103, "ILLEGAL_ARGUMENT" }, { 110, "OUT_OF_MEMORY" }, { 111, "ACCESS_DENIED" },
+		{ 112, "VM_DEAD" }, { 113, "INTERNAL" }, { 115, "UNATTACHED_THREAD" },
+		{ 500, "INVALID_TAG" }, { 502, "ALREADY_INVOKING" }, { 503, "INVALID_INDEX" },
+		{ 504, "INVALID_LENGTH" }, { 506, "INVALID_STRING" },
+		{ 507, "INVALID_CLASS_LOADER" }, { 508, "INVALID_ARRAY" },
+		{ 509, "TRANSPORT_LOAD" }, { 510, "TRANSPORT_INIT" }, { 511, "NATIVE_METHOD" },
 		{ 512, "INVALID_COUNT" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].code == code)

@@ -33,12 +33,12 @@ struct jdwp_out {
 struct jdwp_link {
 	int fd;               /* borrowed */
 	uint64_t deadline_ns; /* now_ns() until which what is asked may take; the caller sets it */
-	uint8_t method_bytes, object_bytes,
-		type_bytes; /* widths of ids, 1..8; 8 until jdwp_greet() asked */
-	uint32_t id;        /* of the last command */
-	uint8_t *packet;    /* owned; the one that is read */
-	size_t room, have;  /* bytes; have < a packet: the rest did not come yet */
-	size_t taken;       /* of them, the packet that was handed out last */
+	/* widths of ids, 1..8; 8 until jdwp_greet() asked */
+	uint8_t method_bytes, object_bytes, type_bytes;
+	uint32_t id;       /* of the last command */
+	uint8_t *packet;   /* owned; the one that is read */
+	size_t room, have; /* bytes; have < a packet: the rest did not come yet */
+	size_t taken;      /* of them, the packet that was handed out last */
 	/* An Event.Composite; its fields. Called between a command and its reply, too. */
 	void (*event)(void *arg, struct jdwp_in *in);
 	void *arg;
@@ -88,8 +88,8 @@ void jdwp_release(struct jdwp_link *l);
 void jdwp_say(struct err *err, const char *format, va_list args);
 /* Breaks the link: nothing more goes over it. Returns -1. */
 int jdwp_break(struct jdwp_link *l, enum jdwp_result result, const char *format, ...) PRINTF(3, 4);
-const char *jdwp_error_name(
-	int code); /* as the specification has it; "?" for one that it has not */
+/* as the specification has it; "?" for one that it has not */
+const char *jdwp_error_name(int code);
 
 void jdwp_put(struct jdwp_out *o, uint64_t value, unsigned bytes);
 void jdwp_put_text(struct jdwp_out *o, const char *text);

@@ -5,10 +5,11 @@
  * Methods can be invoked only on a thread that an event has stopped. Which event:
  *   a breakpoint at the start of a method that was named: whoever calls it;
  *   else, but on Android, a single step of each thread there is, by the smallest size: one that
- * runs is there at once, one that sleeps or waits for a connection when it comes back from that. So
- * no method need be known, and an idle server is reached by its next request. OpenJDK's own cleaner
- * thread comes by once a minute; on Android methods that the main thread calls for every touch and
- * frame, and when the app comes to the front.
+ *     runs is there at once, one that sleeps or waits for a connection when it comes back from
+ *     that. So no method need be known, and an idle server is reached by its next request.
+ *     OpenJDK's own cleaner thread comes by once a minute;
+ *   on Android methods that the main thread calls for every touch and frame, and when the app comes
+ *     to the front.
  *
  * Only the thread of the event is stopped (EVENT_THREAD), once (Count 1). Others may come by before
  * the wishes are taken back: they go on at once. Reference Handler is left alone: every garbage
@@ -155,8 +156,8 @@ static int step_all(struct jdwp_machine *m)
 		threads[i] = jdwp_get(&in, m->link.object_bytes);
 	for (size_t i = 0; i < count && !m->stopped && !in.bad; i++)
 		if (!is_left_alone(m, threads[i]))
-			step(m,
-			     threads[i]); /* one that has just ended cannot be stepped: no matter */
+			/* one that has just ended cannot be stepped: no matter */
+			step(m, threads[i]);
 	free(threads);
 	if (m->link.broken)
 		return -1;
@@ -226,8 +227,7 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 	if (n == 0)
 		return jdwp_fail(m, JDWP_NO_CLASS,
 				 "it has no class %.*s loaded: a wrong name, or one that was not "
-				 "used so far; give its full name, "
-				 "an inner one as pkg.Outer$Inner",
+				 "used so far; give its full name, an inner one as pkg.Outer$Inner",
 				 (int)(method - 1 - name), name);
 	if (bits & JDWP_METHOD_NATIVE)
 		return jdwp_fail(m, JDWP_NATIVE,

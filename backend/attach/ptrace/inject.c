@@ -3,8 +3,9 @@
  * inject.c - find a thread at a safe point, have it load the agent, put it right.
  *
  *   candidates: waiting threads first, then running ones, then those in a futex, round and round
- * for 2 s stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack ->
- * __errno_location, dlopen, memtop_attach -> munmap -> give back -> let go
+ *   for 2 s
+ *   stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack ->
+ *   __errno_location, dlopen, memtop_attach -> munmap -> give back -> let go
  *
  * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its
  * errno is kept.
@@ -252,19 +253,18 @@ static int no_safe_point(struct work *w, size_t count)
 	if (w->refused && !w->stopped)
 		return FAIL(w,
 			    "%s: the kernel does not let it be traced: %s (a security module, or a "
-			    "container's rules); "
-			    "run memtop as root outside of it, or start it with memtop run",
+			    "container's rules); run memtop as root outside of it, or start it "
+			    "with memtop run",
 			    name, strerror(EPERM));
 	if (w->r->looks < LOOKS_LEAST)
 		return FAIL(w,
 			    "%s: found no safe point within 10 s: its %zu threads hardly get to "
-			    "run (a quota of cpu time, a frozen container, "
-			    "a slow disk); try again when they do",
+			    "run (a quota of cpu time, a frozen container, a slow disk); try again "
+			    "when they do",
 			    name, count);
 	return FAIL(w,
 		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
-		    "allocator or waits for a lock; "
-		    "try again, or start it with memtop run",
+		    "allocator or waits for a lock; try again, or start it with memtop run",
 		    name, count);
 }
 
@@ -350,8 +350,8 @@ static void tell(struct work *w, const char *what)
 	w->r->rc = -1;
 	FAIL(w,
 	     "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a "
-	     "frozen container, "
-	     "a slow disk); the call goes on until it returns: see memtop list then, or try again",
+	     "frozen container, a slow disk); the call goes on until it returns: see memtop list "
+	     "then, or try again",
 	     w->job->name, what);
 	w->said(w->arg, w->r);
 }
@@ -577,8 +577,7 @@ static int check_filters(struct work *w)
 	case VERDICT_UNKNOWN:
 		return FAIL(w,
 			    "%s: has a seccomp filter that only root can read, and that may kill "
-			    "it for loading the agent; run memtop as root: "
-			    "sudo memtop attach %d",
+			    "it for loading the agent; run memtop as root: sudo memtop attach %d",
 			    w->job->name, (int)w->job->pid);
 	default: return 0;
 	}

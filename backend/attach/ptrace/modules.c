@@ -198,8 +198,8 @@ int inject_modules_read(pid_t pid, struct inject_modules *m)
 		m->list[m->count++] = o;
 	}
 	fclose(f);
-	for (size_t i = 0;
-	     i < m->count;) /* one that was only mapped to be read, by a debugger say */
+	/* one that was only mapped to be read, by a debugger say */
+	for (size_t i = 0; i < m->count;)
 		if (m->list[i].runs)
 			i++;
 		else

@@ -14,16 +14,17 @@
 #define INJECT_SEGMENTS 12
 
 struct inject_module {
-	uint64_t start, end; /* of its first and last segment, zeroed data included; between two may
-				be a gap, which is not its */
+	/* of its first and last segment, zeroed data included; between two may be a gap, which is
+	 * not its */
+	uint64_t start, end;
 	struct {
 		uint64_t start, end; /* whole pages */
 	} segment[INJECT_SEGMENTS];  /* more than fit are one with the last */
 	size_t segments;
 	uint64_t text, text_end; /* its executable segments */
 	uint64_t bias;
-	uint64_t symbols, strings,
-		strings_bytes;   /* addresses of its dynamic symbols; 0 = it has none */
+	/* addresses of its dynamic symbols; 0 = it has none */
+	uint64_t symbols, strings, strings_bytes;
 	uint64_t hash, gnu_hash; /* of DT_HASH, DT_GNU_HASH; 0 = none */
 	char path[256];          /* as the process' maps show it, cut; "[vdso]" */
 	bool program;            /* the executable */

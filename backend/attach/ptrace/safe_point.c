@@ -7,12 +7,14 @@
  * deadlocks there. So:
  *
  *   running  its pc lies outside of the C library, the loader, the vdso, the unwinder and whatever
- * defines malloc, and so does the pc that a signal handler on its stack interrupted. Code outside
- * of them holds none of their locks but the loader's own, in a constructor, and that one is
- * recursive. waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no
- * allocator makes under its lock; never in the loader's code. A futex is one only when its word
- * lies outside of the libc, the loader and the head of an arena, and malloc is the libc's: then it
- * is the program's own. On Android none is: its allocators keep their locks anywhere.
+ *            defines malloc, and so does the pc that a signal handler on its stack interrupted.
+ *            Code outside of them holds none of their locks but the loader's own, in a constructor,
+ *            and that one is recursive.
+ *   waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no allocator
+ *            makes under its lock; never in the loader's code. A futex is one only when its word
+ *            lies outside of the libc, the loader and the head of an arena, and malloc is the
+ *            libc's: then it is the program's own. On Android none is: its allocators keep their
+ *            locks anywhere.
  *
  * Where the allocator is another library's, a waiting thread may be one of its own (jemalloc's
  * background threads): then no return address on the stack may lie in it.
@@ -130,8 +132,9 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 	}
 	if (!g->libc)
 		return -1;
+	/* its libdl.so */
 	g->dlopen = g->bionic ? inject_symbol(m, "dlopen", NULL)
-			      : inject_module_symbol(m, g->libc, "dlopen"); /* its libdl.so */
+			      : inject_module_symbol(m, g->libc, "dlopen");
 	g->dlerror = g->bionic ? inject_symbol(m, "dlerror", NULL)
 			       : inject_module_symbol(m, g->libc, "dlerror");
 	g->dlopen_flags = 2;            /* RTLD_NOW */

@@ -9,8 +9,8 @@
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/thread.h"
 
-#define INJECT_BIONIC                                                                              \
-	"__libc_init" /* Android's C library defines it, and others __libc_start_main */
+/* Android's C library defines it, and others __libc_start_main */
+#define INJECT_BIONIC "__libc_init"
 
 /* What of the process decides: filled once, before anything is stopped. */
 struct inject_ground {
@@ -30,11 +30,11 @@ struct inject_ground {
 int inject_ground(struct inject_ground *g, const struct inject_modules *m);
 
 enum inject_where {
-	WHERE_SAFE,   /* it runs, outside of all that may hold a lock */
-	WHERE_IDLE,   /* it waits in the kernel, for no lock of the process */
-	WHERE_INSIDE, /* it runs where such a lock may be held; a moment later it may be elsewhere
-		       */
-	WHERE_WAITS,  /* in a system call that is not known to be free of locks */
+	WHERE_SAFE, /* it runs, outside of all that may hold a lock */
+	WHERE_IDLE, /* it waits in the kernel, for no lock of the process */
+	/* it runs where such a lock may be held; a moment later it may be elsewhere */
+	WHERE_INSIDE,
+	WHERE_WAITS, /* in a system call that is not known to be free of locks */
 };
 
 /* What a thread waits for, before it is stopped: best ones first. */

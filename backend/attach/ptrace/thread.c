@@ -86,9 +86,8 @@ static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_n
 
 enum inject_stop inject_thread_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
-	ptrace(PTRACE_INTERRUPT, t->tid, NULL,
-	       NULL); /* ESRCH: it ends, and the wait tells; the first thread's end is told after
-			 all others' */
+	/* ESRCH: it ends, and the wait tells; the first thread's end is told after all others' */
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	return wait_interrupt(t, until_ns);
 }
 

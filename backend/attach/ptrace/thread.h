@@ -29,9 +29,9 @@ struct inject_thread {
 	int pass;              /* a signal to deliver when it is let go, 0 = none */
 	bool stopped, changed; /* changed: its registers are ours, saved has its own */
 	bool group;            /* it stopped with its whole process: SIGSTOP, job control */
-	int call_stops; /* of a system call of ours: its begin and end, those that are still to come
-			 */
-	uint64_t mask;  /* its blocked signals, when masked */
+	/* of a system call of ours: its begin and end, those that are still to come */
+	int call_stops;
+	uint64_t mask; /* its blocked signals, when masked */
 	bool masked;
 	struct inject_regs regs;  /* as last read */
 	struct inject_regs saved; /* what it goes on with */

@@ -116,14 +116,14 @@ long inject_find_gadget(const uint8_t *code, size_t bytes)
 
 bool inject_is_sigreturn(const uint8_t *code)
 {
-	return !memcmp(code, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05",
-		       9); /* mov $15, %rax; syscall */
+	/* mov $15, %rax; syscall */
+	return !memcmp(code, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9);
 }
 
 uint64_t inject_frame_pc(uint64_t at)
 {
-	return at + 8 + 40 +
-	       16 * 8; /* struct rt_sigframe: uc_flags, uc_link, uc_stack, then gregs[REG_RIP] */
+	/* struct rt_sigframe: uc_flags, uc_link, uc_stack, then gregs[REG_RIP] */
+	return at + 8 + 40 + 16 * 8;
 }
 #else
 typedef int inject_other_machine; /* a file is not empty in C */

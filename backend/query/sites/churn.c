@@ -13,12 +13,13 @@
  * not matter, and so it is told only when
  *   - as many blocks came as went, within a tenth, and some twenty at least;
  *   - all that were alive could have been replaced in it: freed >= alive on the mean (else ten
- * minutes are tried in place of ten seconds);
+ *     minutes are tried in place of ten seconds);
  *   - they went all along, not in one burst that lies between two looks (in ten minutes: they live
- * far longer than from one look to the next);
+ *     far longer than from one look to the next);
  *   - we looked often enough, and no stack of the site came from another site, or went to one, by
- * its name. Blocks that stay are alive, too: of a site that has both, it is an upper bound for
- * those that go. Where nothing was freed for a minute and more, that is what is told.
+ *   its name.
+ * Blocks that stay are alive, too: of a site that has both, it is an upper bound for those that go.
+ * Where nothing was freed for a minute and more, that is what is told.
  *
  * Of all stacks of the site, whatever the filter shows, as shapes are.
  */
@@ -90,8 +91,8 @@ void churn_forget(struct site_table *t)
 static void look(struct query_site *s, uint64_t now)
 {
 	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
-	bool anew =
-		s->moved || s->looked_ns > now; /* an earlier instant, or another program's clock */
+	/* an earlier instant, or another program's clock */
+	bool anew = s->moved || s->looked_ns > now;
 
 	if (anew) {
 		s->since_ns = now;

@@ -8,10 +8,13 @@
  * samples say the same.
  *
  *     spans      samples of the last ten minutes joined to at most seven, each from its first
- * sample to the next one's low        the lowest of a span: of a site at its samples, of the whole
- * heap at every tick of the agent interval   from the low of one span to the low of the next: what
- * stays of all the ups and downs noise      a span in which a saw-tooth was seen m times hides some
- * 1/(m+1) of it: growth below four times that is chance
+ *                sample to the next one's
+ *     low        the lowest of a span: of a site at its samples, of the whole heap at every tick of
+ *                the agent
+ *     interval   from the low of one span to the low of the next: what stays of all the ups and
+ *                downs
+ *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth
+ *                below four times that is chance
  *
  * So a saw-tooth has level lows, whatever its period is to the samples', and a leak beneath it
  * shows. A program's first five seconds do not count: a program that starts up grows. Samples are

@@ -155,8 +155,8 @@ bool query_lines(struct query *q, const char *file, const struct source_line **l
 	/* Names that keep coming let it come to its end first. */
 	if (l->stale || l->resets != q->resets || (l->whole && l->names != names_version(q->n)))
 		start(q, l);
-	bool now = ready && sum_up(q, l) &&
-		   l->names == names_version(q->n); /* else of lines that were called otherwise */
+	/* else of lines that were called otherwise */
+	bool now = ready && sum_up(q, l) && l->names == names_version(q->n);
 	if (now)
 		publish(l);
 	*list = l->out;

@@ -4,7 +4,8 @@
  * how far it goes up and down within one.
  *
  *   steady     grew in all, the newer half at least 3/4 as fast as the older: a leak looks like
- * this slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
+ *              this
+ *   slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
  *   step       one interval, no longer than the others together, holds at least 9/10 of all growth
  *   saw-tooth  grew and shrank; or the growth is no more than its swing makes by chance
  *   shrinking  became smaller on the whole

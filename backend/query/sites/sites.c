@@ -382,9 +382,8 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 {
 	if (s->look)
 		find_heavy(q, t, s, looks);
-	q->unfinished |=
-		s->look && (model_final(q->m) ||
-			    model_state(q->m, NULL, NULL) == MTW_CUT); /* else: at the next tick */
+	/* else: at the next tick */
+	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT);
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
 	s->pub.rate_bytes = s->sum.rate_bytes;
@@ -499,9 +498,9 @@ static int64_t key_of(const struct site *s)
 	case BY_GONE: return (int64_t)s->change.gone_bytes;
 	case BY_RATE: return (int64_t)s->rate_blocks;
 	case BY_CHURN: return (int64_t)s->churn_bytes;
+	/* the shortest first */
 	case BY_LIFE:
-		return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns
-							 : 0; /* the shortest first */
+		return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns : 0;
 	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
 	case BY_AGE:
 	case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);

@@ -9,19 +9,18 @@
 #include "query/internal.h"
 
 #define SPANS_MAX 7u /* that samples are joined to: intervals of growth, and the one that runs */
-#define INTERVALS_MAX                                                                              \
-	MTW_SAMPLES_MAX /* of query_intervals(); as many as samples, which are walked over         \
-			   likewise */
-#define FLOW_WINDOWS 2  /* some ten seconds, some ten minutes */
-#define FLOW_POINTS 6u  /* of each */
+/* of query_intervals(); as many as samples, which are walked over likewise */
+#define INTERVALS_MAX MTW_SAMPLES_MAX
+#define FLOW_WINDOWS 2 /* some ten seconds, some ten minutes */
+#define FLOW_POINTS 6u /* of each */
 
 struct flow { /* cumulative, of all stacks of a site */
 	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
 	double block_ns; /* live blocks, summed over time */
 };
 
-struct site_held { /* at the marks of a struct site_marks, live bytes; and while that is worked out
-		    */
+/* at the marks of a struct site_marks, live bytes; and while that is worked out */
+struct site_held {
 	uint64_t *at, *next;
 	size_t at_room, next_room;
 };
@@ -31,8 +30,8 @@ struct site_marks {     /* query/sites/marks.c: marks, or samples by their seria
 	uint32_t which; /* of the arrays in struct query_site */
 	uint32_t marks[INTERVALS_MAX + 1], wanted[INTERVALS_MAX + 1]; /* ascending; 0 = start */
 	size_t count, wanted_count;
-	uint64_t generation, version,
-		next_version;         /* of the marks; of the sites, as of at and of next */
+	/* of the marks; of the sites, as of at and of next */
+	uint64_t generation, version, next_version;
 	uint64_t linked, next_linked; /* likewise table.linked */
 	bool walking, missed;         /* missed: some cells were of stacks without a site */
 	uint64_t publications;        /* moves with the figures */
@@ -92,12 +91,12 @@ struct site_table {
 	bool looking;                        /* for the heaviest stacks of some sites */
 	size_t described;      /* sites before this are called by these names and rules, */
 	uint64_t described_ns; /* since then */
-	struct sample_figures
-		samples[MTW_SAMPLES_MAX]; /* as sites are known at them, when by_slot */
+	/* as sites are known at them, when by_slot */
+	struct sample_figures samples[MTW_SAMPLES_MAX];
 	size_t sample_count;
 	bool by_slot;
-	struct site_marks at_samples,
-		at_ends; /* what sites held at these, and at those of query_intervals() */
+	/* what sites held at these, and at those of query_intervals() */
+	struct site_marks at_samples, at_ends;
 	uint64_t shaped; /* at_samples.publications as of which all sites have their shapes */
 	struct growth growth;
 	struct flow_times {
@@ -135,8 +134,8 @@ void growth_update(struct query *q, struct site_table *t);
 bool sites_at_samples(struct query *q, struct site_table *t); /* ... at_samples */
 bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 		    const uint32_t *marks, size_t count);
-uint64_t site_at_mark(const struct query_site *s, const struct site_marks *k,
-		      size_t place); /* live bytes */
+/* live bytes */
+uint64_t site_at_mark(const struct query_site *s, const struct site_marks *k, size_t place);
 void site_marks_forget(struct site_marks *k);
 
 /* query/sites/churn.c: churn and life of every site. */

@@ -186,8 +186,9 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 	per_minute(q, v, total, number, time);
 	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time,
 	    known ? "by far less" : "does not");
-	if (own) /* a question: what grows may be free memory of the heap as well, and every viewer
-		    is told the same */
+	/* a question: what grows may be free memory of the heap as well, and every viewer is told
+	 * the same */
+	if (own)
 		say(v, "%s? Memory (7) says; %s shows it", own->heap, own->shows);
 	else
 		say(v, "Memory (7) says what%s does", known ? " else" : "");

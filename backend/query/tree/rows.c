@@ -276,8 +276,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
-/* The chain that `head` showed ended further in: when it was open there, all that lies between is.
- */
+/* The chain that `head` showed ended further in: when it was open there, all that lies between
+ * is. */
 static void stay_open(struct query *q, uint32_t head, uint32_t tail)
 {
 	uint32_t was = q->rows[head]->tail, at = was;

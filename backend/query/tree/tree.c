@@ -292,8 +292,8 @@ static uint32_t come_late(struct query *q, uint32_t index)
 	return 0;
 }
 
-/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets one.
- */
+/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets
+ * one. */
 static uint32_t enter_child(struct query *q, uint32_t row, const struct member *m, bool add)
 {
 	struct trow *r = q->rows[row];
@@ -304,8 +304,8 @@ static uint32_t enter_child(struct query *q, uint32_t row, const struct member *
 	if (!r->built || r->stray)
 		return 0;
 	if (tree_renamed_at(q, row, m) > r->grouped_at) {
-		if (add &&
-		    row == ROOT_UP) /* it is not looked through, so say that it must be grouped */
+		/* it is not looked through, so say that it must be grouped */
+		if (add && row == ROOT_UP)
 			q->sites_moved_at = q->renames;
 		return 0;
 	}

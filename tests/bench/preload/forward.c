@@ -31,8 +31,8 @@ static void captured(void) {}
 static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t),
 	*(*real_realloc)(void *, size_t);
 static void (*real_free)(void *);
-static char early[4096]
-	__attribute__((aligned(16))); /* dlsym allocates before the names are known */
+/* dlsym allocates before the names are known */
+static char early[4096] __attribute__((aligned(16)));
 static size_t early_used;
 static int finding;
 

@@ -53,11 +53,11 @@ static inline void enter(int fresh)
 	{                                                                                          \
 		enter(fresh);                                                                      \
 	}
-WAY(0)
-WAY(1)
-WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
+/* clang-format off */
+WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
 
-	static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
+static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
+/* clang-format on */
 
 KEEP static void loop(long pairs, int fresh)
 {

@@ -150,11 +150,11 @@ static inline __attribute__((no_instrument_function)) void enter(struct thread *
 	{                                                                                          \
 		enter(t, left);                                                                    \
 	}
-WAY(0)
-WAY(1)
-WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
+/* clang-format off */
+WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
 
-	static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
+static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
+/* clang-format on */
 
 KEEP static void loop(struct thread *t, long count)
 {
@@ -185,8 +185,8 @@ KEEP static void *work(void *arg)
 
 #include "in_threads.h"
 
-/* How many frames the stack has by this way of taking it; those of the program, not of the capture.
- */
+/* How many frames the stack has by this way of taking it; those of the program, not of the
+ * capture. */
 static int frames_found;
 static bool by_agent;
 

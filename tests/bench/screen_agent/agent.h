@@ -45,8 +45,8 @@ void read_places(const char *path);
 void make(uint32_t paths, uint32_t more); /* and room for more */
 void add_path(void);
 uint32_t add_slot(uint32_t path, uint32_t node);
-void book(struct slot *s, unsigned what, uint64_t blocks,
-	  uint64_t size); /* what: 0 allocated, 2 freed */
+/* what: 0 allocated, 2 freed */
+void book(struct slot *s, unsigned what, uint64_t blocks, uint64_t size);
 uint64_t size_of(uint32_t path);
 uint64_t live_bytes(const struct slot *s);
 

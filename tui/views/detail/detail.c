@@ -172,8 +172,8 @@ static void refresh(struct view *v, bool resort)
 		detail_scan(d, ages);
 	} else if (d->scanning) {
 		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->app->watch))
-			ask_for_ages(
-				d); /* it was given up for others' sake, or went with the link */
+			/* it was given up for others' sake, or went with the link */
+			ask_for_ages(d);
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
 		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: asked for, not here yet");
 	}

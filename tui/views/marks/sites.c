@@ -61,8 +61,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	size_t n = shown_intervals(m);
 	struct cell c = { a, y, x, w, r->site.estimate };
 
-	if (column == 0 &&
-	    r->site.shape == SHAPE_YOUNG) /* it takes three: no time makes up for marks */
+	/* it takes three: no time makes up for marks */
+	if (column == 0 && r->site.shape == SHAPE_YOUNG)
 		return; /* a dot would be the selection's, which stands beside it */
 	if (column == 0)
 		cell_shape(c, &r->site);

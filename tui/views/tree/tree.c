@@ -102,8 +102,8 @@ static void refresh(struct view *v, bool resort)
 	    query_building(v->app->query) < 0) {
 		t->opened = true;
 		if (!t->list.touched) {
-			fetch(t, true); /* in the order of sums that are whole: the first row is the
-					   heaviest */
+			/* in the order of sums that are whole: the first row is the heaviest */
+			fetch(t, true);
 			want(t, WANT_FIRST, t->rows[0].id);
 		}
 	}

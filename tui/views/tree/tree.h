@@ -24,11 +24,11 @@ struct tree {
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
 	uint32_t want_id; /* the row, or of WANT_NODE the trie node */
 	struct ages ages;
-	row_id instead; /* selected when the selected one has no row any more; 0 = whatever is on
-			   its line */
+	/* selected when the selected one has no row any more; 0 = whatever is on its line */
+	row_id instead;
 	char owner[64]; /* the library that the query is zoomed into; "": none */
-	size_t crumb_count; /* of the rows that it is zoomed into, within that, as far as they have
-			       room */
+	/* of the rows that it is zoomed into, within that, as far as they have room */
+	size_t crumb_count;
 	char crumbs[CRUMBS_MAX][64];
 };
 

@@ -20,8 +20,8 @@ unsigned tree_zoom(struct tree *t, const struct row *r)
 {
 	char name[64];
 
-	snprintf(name, sizeof name, "%.60s",
-		 r->name); /* the row is the query's: it is gone once the query changes */
+	/* the row is the query's: it is gone once the query changes */
+	snprintf(name, sizeof name, "%.60s", r->name);
 	if (query_zoom(t->v.app->query, r->id))
 		status_error("cannot zoom into this row");
 	else if (t->crumb_count < CRUMBS_MAX)

@@ -86,8 +86,8 @@ static uint8_t *end_record(uint8_t *from)
 	return from;
 }
 
-/* "zR": addresses of 4 bytes, relative to their place; CFA = sp + 8, the return address under it.
- */
+/* "zR": addresses of 4 bytes, relative to their place; CFA = sp + 8, the return address under
+ * it. */
 static uint8_t *cie(void)
 {
 	static const uint8_t text[] = { 1, 'z',  'R',  0,      1, 0x78,          CFI_RA,

@@ -88,8 +88,8 @@ TEST(what_there_is_no_room_for_is_said)
 
 	for (uint32_t i = 1; i <= MANY; i++)
 		cohorts_add(c, i, &(struct block){ 3, 0, 0, 1 }, 1);
-	cohorts_add(c, mt_slots_count() + 9, &(struct block){ 1000, 0, 0, 1 },
-		    1); /* a slot that came meanwhile */
+	/* a slot that came meanwhile */
+	cohorts_add(c, mt_slots_count() + 9, &(struct block){ 1000, 0, 0, 1 }, 1);
 	cohorts_add(c, 1, &(struct block){ 3, 0, 0, 1 }, 1);
 	struct told t = read_all(c, SCRATCH_BYTES);
 	CHECK_EQ(t.cohorts, ROOM);

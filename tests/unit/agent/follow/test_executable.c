@@ -145,8 +145,8 @@ TEST(by_path_as_execvp)
 	text("true", "#!/no/such/interpreter\n");
 	snprintf(path, sizeof path, "/no/such:%s:/bin", folder);
 	setenv("PATH", path, 1);
-	CHECK(!strcmp(search("true").path,
-		      "/bin/true")); /* that interpreter is not there: the next one */
+	/* that interpreter is not there: the next one */
+	CHECK(!strcmp(search("true").path, "/bin/true"));
 	file("true", "no x", 4, 0644);
 	CHECK(!strcmp(search("true").path, "/bin/true"));
 	snprintf(path, sizeof path, "%s/a%0200d:/bin", folder, 0);

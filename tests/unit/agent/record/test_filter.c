@@ -322,46 +322,26 @@ TEST(what_is_left_out_by_size)
 
 TEST(expressions)
 {
-	static const struct {
-		const char *regex, *text;
-		bool matches;
-	} rows[] = {
-		{ "ssl", "libssl.so.3", true },
-		{ "^ssl", "libssl.so.3", false },
-		{ "^lib", "libssl.so.3", true },
-		{ "so$", "libssl.so.3", false },
-		{ "3$", "libssl.so.3", true },
-		{ "", "anything", true },
-		{ "a|b|c", "xxcxx", true },
-		{ "a|b|c", "xxdxx", false },
-		{ "^(a|bc|d)$", "bc", true },
-		{ "^(a|bc|d)$", "d", true },
-		{ "^(a|bc|d)$", "bcd", false },
+	/* clang-format off */
+	static const struct { const char *regex, *text; bool matches; } rows[] = {
+		{ "ssl", "libssl.so.3", true }, { "^ssl", "libssl.so.3", false },
+		{ "^lib", "libssl.so.3", true }, { "so$", "libssl.so.3", false },
+		{ "3$", "libssl.so.3", true }, { "", "anything", true }, { "a|b|c", "xxcxx", true },
+		{ "a|b|c", "xxdxx", false }, { "^(a|bc|d)$", "bc", true },
+		{ "^(a|bc|d)$", "d", true }, { "^(a|bc|d)$", "bcd", false },
 		{ "lib(ssl|crypto)\\.so", "libcrypto.so", true },
-		{ "lib(ssl|crypto)\\.so", "libcryptoXso", false },
-		{ "a.c", "abc", true },
-		{ "a.c", "ac", false },
-		{ "^ab*c$", "ac", true },
-		{ "^ab*c$", "abbbbc", true },
-		{ "^ab+c$", "ac", false },
-		{ "^ab+c$", "abbc", true },
-		{ "^ab?c$", "abbc", false },
-		{ "^(ab)*$", "ababab", true },
-		{ "^(ab)*$", "ababa", false },
-		{ "^(a*)*b$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaac", false },
-		{ "[a-c]x", "bx", true },
-		{ "[^a-c]x", "bx", false },
-		{ "[]]", "]", true },
-		{ "^[a-]$", "-", true },
-		{ "a||b", "q", true },
-		{ "(|a)b$", "b", true },
-		{ "^(a|b)+c|d$", "abac", true },
-		{ "^(a|b)+c|d$", "xd", true },
-		{ "^(a|b)+c|d$", "xdx", false },
-		{ "\\.", "a", false },
-		{ "\xc3\xa9", "caf\xc3\xa9", true },
+		{ "lib(ssl|crypto)\\.so", "libcryptoXso", false }, { "a.c", "abc", true },
+		{ "a.c", "ac", false }, { "^ab*c$", "ac", true }, { "^ab*c$", "abbbbc", true },
+		{ "^ab+c$", "ac", false }, { "^ab+c$", "abbc", true }, { "^ab?c$", "abbc", false },
+		{ "^(ab)*$", "ababab", true }, { "^(ab)*$", "ababa", false },
+		{ "^(a*)*b$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaac", false }, { "[a-c]x", "bx", true },
+		{ "[^a-c]x", "bx", false }, { "[]]", "]", true }, { "^[a-]$", "-", true },
+		{ "a||b", "q", true }, { "(|a)b$", "b", true }, { "^(a|b)+c|d$", "abac", true },
+		{ "^(a|b)+c|d$", "xd", true }, { "^(a|b)+c|d$", "xdx", false },
+		{ "\\.", "a", false }, { "\xc3\xa9", "caf\xc3\xa9", true },
 		{ "^x+|y+|z*$", "q", true },
 	};
+	/* clang-format on */
 	static const char *const wrong[] = {
 		"a(",  "a)",    "[a",
 		"*a",  "a|+",   "a{2}",

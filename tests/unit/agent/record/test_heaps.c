@@ -164,8 +164,8 @@ TEST(cells_are_used_again)
 			CHECK(put(1, BASE + i * 16, (size_t)round, 1));
 		for (uintptr_t i = 0; i < 1000; i++)
 			CHECK_EQ(mt_heaps_take(1, BASE + i * 16).size, round);
-		struct cell *c =
-			mt_heaps_claim(1, BASE, &twice); /* and of one that came to nothing */
+		/* and of one that came to nothing */
+		struct cell *c = mt_heaps_claim(1, BASE, &twice);
 		CHECK(c);
 		mt_heaps_give_up(c);
 		uint64_t now = 0;

@@ -24,42 +24,21 @@
 struct conf mt_conf;
 _Atomic uint32_t mt_filter_on;
 
-bool mt_init_early(void)
-{
-	return true;
-}
-void mt_init_dormant(void) {}
-void mt_init_forked(void)
-{
-	_exit(3);
-} /* nobody forks here: somebody was mistaken for a child */
-void mt_live_give_back(uint64_t now_ns)
-{
-	(void)now_ns;
-}
-void mt_unwind_thread_end(struct thread *t)
-{
-	(void)t;
-}
-void mt_msg(const char *format, ...)
-{
-	(void)format;
-}
+/* clang-format off */
+bool mt_init_early(void) { return true; }
+void mt_init_dormant(void) { }
+void mt_init_forked(void) { _exit(3); } /* nobody forks here: somebody was mistaken for a child */
+void mt_live_give_back(uint64_t now_ns) { (void)now_ns; }
+void mt_unwind_thread_end(struct thread *t) { (void)t; }
+void mt_msg(const char *format, ...) { (void)format; }
 size_t mt_format(char *buf, size_t size, const char *format, ...)
 {
 	(void)format;
 	return *buf = 0, size;
 }
-void mt_record_loss(unsigned reason, uint64_t bytes)
-{
-	(void)reason;
-	(void)bytes;
-}
-struct module *mt_maps_find(uintptr_t pc)
-{
-	(void)pc;
-	return NULL;
-}
+void mt_record_loss(unsigned reason, uint64_t bytes) { (void)reason; (void)bytes; }
+struct module *mt_maps_find(uintptr_t pc) { (void)pc; return NULL; }
+/* clang-format on */
 
 /* --- */
 

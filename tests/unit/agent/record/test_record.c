@@ -152,8 +152,8 @@ TEST(an_epoch_ends_what_is_remembered)
 	}
 }
 
-static void (*in_capture)(
-	void); /* to be called once, when the next stack that is new is looked up */
+/* to be called once, when the next stack that is new is looked up */
+static void (*in_capture)(void);
 
 int _dl_find_object(void *pc, struct dl_find_object *result)
 {
@@ -174,8 +174,8 @@ static void set_mark(void)
 
 static sem_t met;
 
-/* The first makes the stack's slot; the second meets its frames anew, and a mark is set meanwhile.
- */
+/* The first makes the stack's slot; the second meets its frames anew, and a mark is set
+ * meanwhile. */
 static void *meets_a_mark(void *second)
 {
 	uint64_t before = atomic_load(&mt_epoch);

@@ -87,8 +87,7 @@ TEST(hmac_examples)
 		  "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54" },
 		{ NULL, 0xaa, 131,
 		  "This is a test using a larger than block-size key and a larger than block-size "
-		  "data. The key "
-		  "needs to be hashed before being used by the HMAC algorithm.",
+		  "data. The key needs to be hashed before being used by the HMAC algorithm.",
 		  0, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2" },
 	};
 
@@ -118,8 +117,8 @@ TEST(label)
 	CHECK(!mtw_same(one, two, sizeof(one)));
 }
 
-/* Every byte of the exchange and of the token changes both proofs; no gap of the struct is hashed.
- */
+/* Every byte of the exchange and of the token changes both proofs; no gap of the struct is
+ * hashed. */
 TEST(all_is_bound)
 {
 	struct mtw_exchange x;

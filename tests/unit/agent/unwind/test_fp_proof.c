@@ -27,8 +27,8 @@ static struct {
 } taken;
 
 static bool kept_alone; /* the plain walk knows nothing of code that is gone */
-static bool
-	may_lag; /* code was replaced by one that keeps a frame pointer: noticed within a second */
+/* code was replaced by one that keeps a frame pointer: noticed within a second */
+static bool may_lag;
 
 static void path(node_id node)
 {
@@ -150,7 +150,7 @@ static const struct {
 	{ "the other side of the branch", KEEP, "85 c0 74 02 0f 0b c9 c3" },
 	{ "a jump on the way", KEEP, "eb 02 0f 0b c9 c3" },
 	/* sub $40, %rsp; mov %rbp, 32(%rsp); lea 32(%rsp), %rbp ... mov 32(%rsp), %rbp; add $40,
-	   %rsp: Go before 1.21 */
+	 * %rsp: Go before 1.21 */
 	{ "Go's", "48 83 ec 28 48 89 6c 24 20 48 8d 6c 24 20", "48 8b 6c 24 20 48 83 c4 28 c3" },
 	{ "rbp from its own record", KEEP, "48 8b 6d 00 48 83 c4 28 c3" },
 	{ "a return address that is pushed again", KEEP, "c9 59 51 c3" },
@@ -172,8 +172,8 @@ TEST(code_that_keeps_a_frame_pointer)
 		CHECK(taken.n >= 5);
 		CHECK(taken.pc[0] == inner.back && !taken.proven[0]);
 		CHECK(taken.pc[1] == middle.back && taken.proven[1]);
-		CHECK(taken.proven[2] &&
-		      !taken.proven[3]); /* this function, and its caller by its table */
+		/* this function, and its caller by its table */
+		CHECK(taken.proven[2] && !taken.proven[3]);
 	}
 }
 
@@ -211,8 +211,8 @@ TEST(covered_frames_between)
 	for (int turn = 0; turn < 3; turn++) {
 		most.run();
 		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
-		CHECK(taken.pc[0] == deep[0].back &&
-		      taken.proven[1]); /* covered(), found by a pointer */
+		/* covered(), found by a pointer */
+		CHECK(taken.pc[0] == deep[0].back && taken.proven[1]);
 		CHECK(taken.pc[2] == outer.back && !taken.proven[2]); /* by covered()'s table */
 		CHECK(taken.pc[3] == most.back && taken.proven[3]);
 		CHECK(taken.proven[4] && !taken.proven[5]);
@@ -252,8 +252,8 @@ TEST(code_that_keeps_none)
 		struct made inner =
 			make(keeping_none[i].before, (void *)take, keeping_none[i].after);
 		struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
-		struct made outer =
-			make(KEEP, (void *)middle.run, "c9 c3"); /* who would stand for middle */
+		/* who would stand for middle */
+		struct made outer = make(KEEP, (void *)middle.run, "c9 c3");
 		printf("  %s\n", keeping_none[i].name);
 		outer.run();
 		CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
@@ -296,8 +296,8 @@ TEST(a_register_behind_the_pointer)
 	other.run();
 	here += -(uintptr_t)here & 15;
 	void (*inner)(void);
-	*(void **)&inner = emit("53 48 bb"); /* push %rbx; mov $..., %rbx; push %rbx; push %rbp; mov
-						%rsp, %rbp; sub $16, %rsp */
+	/* push %rbx; mov $..., %rbx; push %rbx; push %rbp; mov %rsp, %rbp; sub $16, %rsp */
+	*(void **)&inner = emit("53 48 bb");
 	emit_word((void *)other.back);
 	emit("53 55 48 89 e5 48 83 ec 10");
 	uintptr_t back = emit_call((void *)take);
@@ -411,8 +411,8 @@ TEST(code_that_is_replaced)
 		emit(NONE_SAME);
 		here = (uint8_t *)inner.back;
 		emit("48 83 c4 28 c3");
-		for (int i = 0; i < 2;
-		     i++) { /* rbp is middle's: its caller must not stand for middle */
+		/* rbp is middle's: its caller must not stand for middle */
+		for (int i = 0; i < 2; i++) {
 			middle.run();
 			CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
 			CHECK_EQ(taken.n, 1);
@@ -468,8 +468,8 @@ __attribute__((noinline, noipa, optimize("no-omit-frame-pointer"))) static void 
 	__asm__ volatile("");
 }
 
-/* A false table leads to where generated code was a moment ago, before the server has looked again.
- */
+/* A false table leads to where generated code was a moment ago, before the server has looked
+ * again. */
 TEST(code_that_is_unmapped)
 {
 	new_page();

@@ -54,8 +54,7 @@ TEST(ptrace_scope)
 
 	f.ptrace_scope = 1;
 	REFUSED(f, "kernel.yama.ptrace_scope is 1: only root and its parents may trace it; sudo "
-		   "memtop attach 4121, or sudo sysctl "
-		   "kernel.yama.ptrace_scope=0");
+		   "memtop attach 4121, or sudo sysctl kernel.yama.ptrace_scope=0");
 	f.ptrace_scope = 2;
 	REFUSED(f,
 		"kernel.yama.ptrace_scope is 2: only root may trace it; sudo memtop attach 4121");

@@ -204,19 +204,15 @@ static const char *in_dir(const char *name)
 TEST(programs_that_cannot_be_watched)
 {
 	enter();
-	sh("cd %s && cp /bin/true plain && chmod 644 plain && mkdir folder && "
-	   "echo 'int main(void) { return 0; }' >a.c && gcc -static -o static a.c && gcc "
-	   "-static-pie -o staticpie a.c && "
-	   "cp /bin/true arm && printf '\\267\\0' | dd of=arm bs=1 seek=18 conv=notrunc "
-	   "status=none && "
-	   "cp /bin/true i386 && printf '\\1' | dd of=i386 bs=1 seek=4 conv=notrunc status=none && "
-	   "printf '\\3\\0' | dd of=i386 bs=1 seek=18 conv=notrunc status=none && "
+	sh("cd %s && cp /bin/true plain && chmod 644 plain && mkdir folder && echo 'int main(void) "
+	   "{ return 0; }' >a.c && gcc -static -o static a.c && gcc -static-pie -o staticpie a.c "
+	   "&& cp /bin/true arm && printf '\\267\\0' | dd of=arm bs=1 seek=18 conv=notrunc "
+	   "status=none && cp /bin/true i386 && printf '\\1' | dd of=i386 bs=1 seek=4 conv=notrunc "
+	   "status=none && printf '\\3\\0' | dd of=i386 bs=1 seek=18 conv=notrunc status=none && "
 	   "gcc -c -o object a.c && chmod +x object && head -c 3000 /dev/urandom >noise && printf "
-	   "'\\1\\0\\2' | "
-	   "dd of=noise bs=1 conv=notrunc status=none && chmod +x noise && gcc "
-	   "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl a.c && "
-	   "printf '#!%%s/static\\n' %s >script && printf '#!/nowhere/sh\\n' >orphan && chmod +x "
-	   "script orphan",
+	   "'\\1\\0\\2' | dd of=noise bs=1 conv=notrunc status=none && chmod +x noise && gcc "
+	   "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl a.c && printf '#!%%s/static\\n' "
+	   "%s >script && printf '#!/nowhere/sh\\n' >orphan && chmod +x script orphan",
 	   dir, dir);
 	refused("no-such-program-anywhere", 127, "no such program in PATH");
 	refused(in_dir("nothing"), 127, "no such file");
@@ -246,8 +242,7 @@ TEST(programs_that_change_their_user)
 		return;
 	}
 	sh("cd %s && cp /bin/true suid && chown nobody suid && chmod 4755 suid && cp /bin/true "
-	   "sgid && chgrp nogroup sgid && "
-	   "chmod 2755 sgid && cp /bin/true own && chmod 4755 own",
+	   "sgid && chgrp nogroup sgid && chmod 2755 sgid && cp /bin/true own && chmod 4755 own",
 	   dir);
 	refused(in_dir("suid"), 126, "setuid");
 	refused(in_dir("sgid"), 126, "setgid");

@@ -267,8 +267,8 @@ TEST(name_that_is_looked_up_for_ever)
 {
 	struct conn *c = open_name("never:9001");
 
-	/* The loop goes on all the while: its timers say so, and who waits for the link may leave.
-	 */
+	/* The loop goes on all the while: its timers say so, and who waits for the link may
+	 * leave. */
 	WAIT_FOR(problems == 1);
 	CHECK(strstr(problem, "never:9001: its name is still being looked up") != NULL);
 	CHECK(!conn_tried(c));

@@ -12,50 +12,19 @@
 /* Live bytes of a site at a second. */
 typedef double curve(unsigned second);
 
-static double still(unsigned s)
-{
-	return (void)s, 8 * MIB;
-}
-static double fast_leak(unsigned s)
-{
-	return s * 2 * MIB;
-}
-static double slow_leak(unsigned s)
-{
-	return s * 4096.0;
-}
-static double second_leak(unsigned s)
-{
-	return s * 1 * MIB;
-}
-static double cache(unsigned s)
-{
-	return 40 * MIB * s / (s + 40);
-}
-static double ring(unsigned s)
-{
-	return s < 25 ? s * MIB : 25 * MIB;
-}
-static double a_step(unsigned s)
-{
-	return s < 95 ? MIB : 21 * MIB;
-}
-static double saw(unsigned s)
-{
-	return 5 * MIB + s % 23 * 0.6 * MIB;
-}
-static double burst(unsigned s)
-{
-	return s < 4 ? s * 10 * MIB : 30 * MIB;
-}
-static double less(unsigned s)
-{
-	return 60 * MIB - s * 0.25 * MIB;
-}
-static double small_leak(unsigned s)
-{
-	return s * 0.3 * MIB;
-}
+/* clang-format off */
+static double still(unsigned s) { return (void)s, 8 * MIB; }
+static double fast_leak(unsigned s) { return s * 2 * MIB; }
+static double slow_leak(unsigned s) { return s * 4096.0; }
+static double second_leak(unsigned s) { return s * 1 * MIB; }
+static double cache(unsigned s) { return 40 * MIB * s / (s + 40); }
+static double ring(unsigned s) { return s < 25 ? s * MIB : 25 * MIB; }
+static double a_step(unsigned s) { return s < 95 ? MIB : 21 * MIB; }
+static double saw(unsigned s) { return 5 * MIB + s % 23 * 0.6 * MIB; }
+static double burst(unsigned s) { return s < 4 ? s * 10 * MIB : 30 * MIB; }
+static double less(unsigned s) { return 60 * MIB - s * 0.25 * MIB; }
+static double small_leak(unsigned s) { return s * 0.3 * MIB; }
+/* clang-format on */
 
 static double noise(unsigned s)
 {
@@ -71,25 +40,14 @@ struct history {
 	const char *order; /* of those that are not flat */
 };
 
+/* clang-format off */
 static const struct history histories[] = {
-	{ "a fast leak",
-	  { still, fast_leak },
-	  0,
-	  "GROWING +120.0M/min for 3 min, steady",
-	  "second",
+	{ "a fast leak", { still, fast_leak }, 0, "GROWING +120.0M/min for 3 min, steady", "second",
 	  "second steady" },
-	{ "a slow leak",
-	  { still, slow_leak },
-	  0,
-	  "GROWING +240.0K/min for 3 min, steady",
-	  "second",
+	{ "a slow leak", { still, slow_leak }, 0, "GROWING +240.0K/min for 3 min, steady", "second",
 	  "second steady" },
 	{ "a cache that fills", { still, cache }, 0, "FILLING", "second", "second slowing" },
-	{ "a ring buffer",
-	  { still, ring },
-	  0,
-	  "STEP +17.0M before 0:00:33",
-	  "second",
+	{ "a ring buffer", { still, ring }, 0, "STEP +17.0M before 0:00:33", "second",
 	  "second step" },
 	{ "a step", { a_step, still }, 0, "STEP +20.0M before 0:01:", "first", "first step" },
 	{ "a saw-tooth", { still, saw }, 0, "UP AND DOWN", NULL, "second saw-tooth" },
@@ -97,20 +55,14 @@ static const struct history histories[] = {
 	{ "fragmentation", { still, still }, MIB, "RSS GROWS +60.0M/min", NULL, "" },
 	{ "one that shrinks", { less, still }, 0, "SHRINKING -14.6M/min", NULL, "first shrinking" },
 	{ "noise", { noise, still }, 0, "UP AND DOWN", NULL, "first saw-tooth" },
-	{ "two leaks",
-	  { second_leak, fast_leak, still },
-	  0,
-	  "GROWING +180.0M/min for 3 min, steady",
-	  "second",
+	{ "two leaks", { second_leak, fast_leak, still }, 0,
+	  "GROWING +180.0M/min for 3 min, steady", "second",
 	  "second steady, first steady" },
-	{ "a leak inside churn",
-	  { saw, small_leak, still },
-	  0,
-	  "GROWING +16.8M/min for 3 min, steady",
-	  "second",
-	  "second steady, first saw-tooth" },
+	{ "a leak inside churn", { saw, small_leak, still }, 0,
+	  "GROWING +16.8M/min for 3 min, steady", "second", "second steady, first saw-tooth" },
 	{ "nothing happens", { still, still, still }, 0, "FLAT", NULL, "" },
 };
+/* clang-format on */
 
 static void follow(struct session *x, uint32_t slot, uint64_t *live, double want)
 {

@@ -166,8 +166,8 @@ TEST(every_instant_is_as_it_was)
 		int t = 1 + rand() % ticks;
 		go((uint64_t)t * 100 * MS + (uint64_t)rand() % (99 * MS));
 		CHECK(replay_away(past) && now != shown);
-		CHECK_EQ(model_dense_count(shown),
-			 model_dense_count(now)); /* rows keep their places */
+		/* rows keep their places */
+		CHECK_EQ(model_dense_count(shown), model_dense_count(now));
 		same_as(shown, t);
 		same_as(now, ticks);
 	}
@@ -222,8 +222,9 @@ TEST(what_comes_behind_the_tick_is_of_the_next)
 	for (uint64_t t = 1; t <= 20; t++) {
 		NUMBERS(MTW_PROCESS, t * 1000, t * 5000, t, 0);
 		step(MTW_TICK_COMPLETE);
-		if (t % 4 == 0) { /* a scan's answer has a tick of its own, of the same time, and is
-				     younger than this instant */
+		/* a scan's answer has a tick of its own, of the same time, and is younger than this
+		 * instant */
+		if (t % 4 == 0) {
 			NUMBERS(MTW_SCAN_THREADS, t, 1, 1, t, t * 10);
 			NUMBERS(MTW_TICK, t, t * 100 * MS, MTW_TICK_COMPLETE);
 		}

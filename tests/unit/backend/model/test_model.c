@@ -96,8 +96,8 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	CHECK(model_sampled(m, model_node(m, 3)) && model_sampled(m, model_node(m, 1)));
 	CHECK(!model_sampled(m, model_node(m, 2)) && !model_node(m, 3)->self_estimate);
 	CHECK_EQ(filter(m, 1, 9, 0), 0);
-	CHECK(!model_filter(m) &&
-	      model_estimate(m)); /* every block again, but what is there was sampled */
+	/* every block again, but what is there was sampled */
+	CHECK(!model_filter(m) && model_estimate(m));
 	CHECK_EQ(model_filters(m, &list), 2);
 	CHECK_EQ(list[1].since_ns, 9);
 	CHECK_STR(list[0].who, "you");
@@ -449,8 +449,8 @@ TEST(large_ticks_in_slices)
 		for (int k = 0; k < 2; k++) {
 			struct model *to = k ? m : whole;
 			many_counts(to, 1, i, &sum);
-			made_node(to, 1000000 + (uint32_t)i, 1, 0,
-				  i); /* paths come meanwhile, too */
+			/* paths come meanwhile, too */
+			made_node(to, 1000000 + (uint32_t)i, 1, 0, i);
 			made_slot(to, PATHS + (uint32_t)i, 1000000 + (uint32_t)i, i);
 			made_counts(to, PATHS + (uint32_t)i, 1, 7, 0, 0);
 			sum.alloc_blocks += i - 1;
@@ -466,8 +466,8 @@ TEST(large_ticks_in_slices)
 				 model_totals(m)->sum.alloc_bytes);
 			if (n % 100)
 				continue;
-			for (int k = 0; k < 2;
-			     k++) /* a stack gets callees, its sum is not its own any more */
+			/* a stack gets callees, its sum is not its own any more */
+			for (int k = 0; k < 2; k++)
 				made_node(k ? m : whole, 2000000 + (uint32_t)i * 1000 + n,
 					  100 + (uint32_t)i * 1000 + n, 0, 1);
 			must_hold(m);
@@ -550,8 +550,8 @@ TEST(another_interval_in_slices)
 		model_counting(m, &from, &to);
 		CHECK(from == i % 4 && to == (i % 8 == 1 ? 2 : 0));
 		if (i == 21) {
-			made_mark(m, 1, 0, TICK, MTW_MARK_DROPPED,
-				  "mark"); /* what it says goes over to the next */
+			/* what it says goes over to the next */
+			made_mark(m, 1, 0, TICK, MTW_MARK_DROPPED, "mark");
 			CHECK(model_counting(m, &from, &to) < 0 && !from);
 		}
 		must_hold(m);
@@ -559,8 +559,8 @@ TEST(another_interval_in_slices)
 	CHECK(rounds > 100 && x.anew > 10);
 	CHECK_EQ(model_set_interval(m, 3, 0), 0);
 	model_go_on(m, 1);
-	made_mark(m, 2, 0, TICK, MTW_MARK_DROPPED,
-		  "mark"); /* of the chain that is being followed */
+	/* of the chain that is being followed */
+	made_mark(m, 2, 0, TICK, MTW_MARK_DROPPED, "mark");
 	CHECK(model_go_on(m, UINT64_MAX));
 	CHECK(model_base(m) == 3 && model_counting(m, &from, &to) < 0);
 	must_hold(m);
@@ -587,8 +587,8 @@ TEST(much_comes_while_a_small_tick_is_taken_in)
 	model_free(m);
 }
 
-/* A tick waits for one that is being taken in, and a part of the next one comes: it is none of it.
- */
+/* A tick waits for one that is being taken in, and a part of the next one comes: it is none of
+ * it. */
 TEST(a_tick_that_waits_ends_where_it_ended)
 {
 	struct tally sum;
@@ -691,8 +691,8 @@ TEST(the_agents_memory_by_part)
 	memset(name, 'n', MTW_NAME_MAX);
 	name[MTW_NAME_MAX] = 0;
 	e.u.memory.count = 2;
-	e.u.memory.parts[0].name =
-		(struct text){ "live map and more", 8 }; /* borrowed, not terminated */
+	/* borrowed, not terminated */
+	e.u.memory.parts[0].name = (struct text){ "live map and more", 8 };
 	e.u.memory.parts[0].bytes = 5;
 	e.u.memory.parts[1].name = made_text(name);
 	CHECK_EQ(model_apply(m, &e, &made_err), 0);

@@ -481,8 +481,8 @@ TEST(a_session_of_a_daemon_begins_with_who_runs_on)
 	begin_file();
 	put_process(writer, 1, 0, 0, 2, 900, 1000, 0);
 	put_process(writer, 2, 1, MTW_PROCESS_FORKED, 9, 900, 610, 600);
-	put_process(writer, 3, 2, MTW_PROCESS_FORKED, 8, 950, 1310,
-		    610); /* a worker that does more */
+	/* a worker that does more */
+	put_process(writer, 3, 2, MTW_PROCESS_FORKED, 8, 950, 1310, 610);
 	read_file();
 	CHECK_EQ(processes_heaviest(tree)->id, 3);
 	leave_file();

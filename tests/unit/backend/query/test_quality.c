@@ -165,8 +165,8 @@ TEST(cost_is_of_a_core_and_of_the_program)
 	} cases[] = {
 		{ 2000, 1100, 100, 20, 500, 100, 1200 },
 		{ 5, 3, 1, 2, -1, -1, -1 }, /* it ended before it cost anything but the start */
-		{ 100000, 9000, 100, 1000, 10, 100,
-		  -1 }, /* it sleeps: the server ticks all the same */
+		/* it sleeps: the server ticks all the same */
+		{ 100000, 9000, 100, 1000, 10, 100, -1 },
 		{ 100000, 10101, 100, 1000, 10, 100, 1099 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

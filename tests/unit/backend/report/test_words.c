@@ -60,8 +60,8 @@ TEST(every_reason_has_words)
 	CHECK_STR(report_state(MTW_CUT, false), "cut");
 	CHECK_STR(report_state(MTW_LINK_LOST, false), "link_lost");
 	CHECK_STR(report_state(MTW_EXITED, true), "exited");
-	CHECK_STR(report_state(MTW_EXITED, false),
-		  "ended"); /* by a signal, for all that is known */
+	/* by a signal, for all that is known */
+	CHECK_STR(report_state(MTW_EXITED, false), "ended");
 }
 
 TEST(formats_are_found)

@@ -59,8 +59,8 @@ static void write_file(unsigned frames)
 	CHECK_EQ(session_close(w, &err), 0);
 }
 
-/* Reads to the end, checks that every frame is the right one. Returns frames; *rc the last answer.
- */
+/* Reads to the end, checks that every frame is the right one. Returns frames; *rc the last
+ * answer. */
 static unsigned read_frames(struct session_reader *r, unsigned first, int *rc, struct err *err)
 {
 	uint8_t want[1024];

@@ -50,8 +50,7 @@ TEST(cxx_names)
 	       "std::vector::push_back");
 	expect("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm",
 	       "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
-	       ">::_M_create(unsigned long&, "
-	       "unsigned long)",
+	       ">::_M_create(unsigned long&, unsigned long)",
 	       "std::__cxx11::basic_string::_M_create");
 }
 

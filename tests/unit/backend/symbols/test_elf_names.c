@@ -109,8 +109,8 @@ TEST(answers_as_libdw_does)
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		compare(files[i], 700, 700);
-	compare("/usr/lib/llvm-14/lib/libLLVM-14.so.1", 100,
-		200); /* the library's own walk takes 3 ms each */
+	/* the library's own walk takes 3 ms each */
+	compare("/usr/lib/llvm-14/lib/libLLVM-14.so.1", 100, 200);
 	printf("  %ld addresses, %ld named, %ld differences\n", asked, named, differ);
 	CHECK(asked > 5000 && named > 3000);
 	CHECK_EQ(differ, 0);

@@ -323,8 +323,7 @@ TEST(stripped_with_debuglink)
 	enter();
 	write_file("a.cc", cxx_source);
 	sh("cd %s && g++ -O2 -g -o prog a.cc && mkdir .debug && objcopy --only-keep-debug prog "
-	   ".debug/prog.debug && "
-	   "strip prog && objcopy --add-gnu-debuglink=.debug/prog.debug prog",
+	   ".debug/prog.debug && strip prog && objcopy --add-gnu-debuglink=.debug/prog.debug prog",
 	   dir);
 	snprintf(path, sizeof path, "%s/prog", dir);
 	CHECK(whole_text(path) > 100);
@@ -360,8 +359,7 @@ TEST(another_build_is_said)
 	enter();
 	write_file("a.c", c_source);
 	sh("cd %s && gcc -O2 -g -Wl,--build-id=sha1 -o prog a.c && mkdir unstripped && cp prog "
-	   "unstripped/ && "
-	   "gcc -O0 -Wl,--build-id=sha1 -o prog a.c",
+	   "unstripped/ && gcc -O0 -Wl,--build-id=sha1 -o prog a.c",
 	   dir);
 	snprintf(path, sizeof path, "%s/unstripped/prog", dir);
 	struct symdw_where where = { .build_id = id, .build_id_len = read_id(path) };
@@ -395,8 +393,7 @@ TEST(no_such_file_is_said)
 
 	symdw_close(symdw_open(&where, &nowhere, &problem));
 	CHECK_STR(problem, "/nowhere/libx.so: names unknown: no such file here; give its files "
-			   "with --symbols DIR or "
-			   "--sysroot DIR");
+			   "with --symbols DIR or --sysroot DIR");
 }
 
 TEST(sysroot_is_where_it_looks)

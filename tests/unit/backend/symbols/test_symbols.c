@@ -65,8 +65,8 @@ TEST(generated_code_from_a_file)
 	CHECK_EQ(p.kind, MTW_NODE_NOWHERE);
 	x = symbols_get(s, NO_ID, 0x7f00, MTW_NODE_NOWHERE);
 	CHECK_STR(x->frames[0].function, "get (a) <b>");
-	CHECK_STR(x->frames[0].name,
-		  "get (a) <b>"); /* brackets are no templates, blanks no return types */
+	/* brackets are no templates, blanks no return types */
+	CHECK_STR(x->frames[0].name, "get (a) <b>");
 	CHECK_STR(x->frames[0].file, "a.js");
 	CHECK_EQ(x->frames[0].line, 3);
 	symbols_free(s);

@@ -117,8 +117,8 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(READ(MTW_NODES, 1, 1, 3, 1, 1), -1);    /* a truncation below the root */
 	CHECK_EQ(READ(MTW_NODES, 1, 1, 3, 0, MTW_TRUNC_COUNT), -1);
 	CHECK_EQ(READ(MTW_NODES, 1, 1, 0, 0, MTW_MODULES_MAX, 0), -1);
-	CHECK_EQ(READ(MTW_NODES, UINT64_MAX, 1, 0, 0, 0, 0),
-		 -1); /* a count that the payload cannot hold */
+	/* a count that the payload cannot hold */
+	CHECK_EQ(READ(MTW_NODES, UINT64_MAX, 1, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_NODES, 2, 1, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SLOTS, 1, MTW_SLOTS_MAX - 1, 0, 0), 0);
 	CHECK_EQ(READ(MTW_SLOTS, 1, MTW_SLOTS_MAX, 0, 0), -1);
@@ -140,8 +140,8 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, UINT64_MAX, 0, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, 1, MTW_SLOTS_MAX, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, 1, 1, MTW_THREADS_MAX, 0, 0, 0), -1);
-	CHECK_EQ(READ(MTW_STATE, MTW_LINK_LOST, 0, 0, 1),
-		 -1); /* a viewer's word, never an agent's */
+	/* a viewer's word, never an agent's */
+	CHECK_EQ(READ(MTW_STATE, MTW_LINK_LOST, 0, 0, 1), -1);
 	CHECK_EQ(READ(MTW_S_EXIT, MTW_CUT, 0), 0);
 	CHECK_EQ(READ(MTW_LOSS, MTW_LOSS_COUNT, 1, 1), 0); /* of a later agent */
 	CHECK_EQ(seen_count, 0);
@@ -170,12 +170,10 @@ TEST(varints)
 		{ { 1, 2, 0x80, 0x80, 0 }, 5, 0 }, /* not the shortest form */
 		{ { 1, 2, 0x80 }, 3, -1 },         /* ends within */
 		{ { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0 }, 12, 0 },
-		{ { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0 },
-		  12,
-		  -1 }, /* 65 bits */
-		{ { 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 },
-		  12,
-		  -1 },                      /* 11 bytes */
+		/* 65 bits */
+		{ { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0 }, 12, -1 },
+		/* 11 bytes */
+		{ { 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 }, 12, -1 },
 		{ { 1, 2, 3, 4, 5 }, 5, 0 }, /* a later version appended */
 	};
 

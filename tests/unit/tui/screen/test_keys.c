@@ -6,8 +6,8 @@
 TEST(every_key_string_names_keys)
 {
 	for (int r = 1; r < REQ_COUNT; r++)
-		CHECK(request_key((enum request)r, 0) != KEY_NOTHING ||
-		      r == REQ_DETACH); /* never by a slip */
+		/* never by a slip */
+		CHECK(request_key((enum request)r, 0) != KEY_NOTHING || r == REQ_DETACH);
 }
 
 TEST(no_two_requests_of_a_focus_share_a_key)

@@ -42,8 +42,8 @@ TEST(a_burst_at_the_start_keeps_its_height_while_time_goes_on)
 		f.point_count = story(points, ms);
 		f.time_ns = points[f.point_count - 1].time_ns;
 		double height = most(&f, &sum) * length;
-		CHECK(height > 100000 &&
-		      height < 100000 + length * 10 + 2); /* its calls over one column's time */
+		/* its calls over one column's time */
+		CHECK(height > 100000 && height < 100000 + length * 10 + 2);
 		/* whole columns hold all calls up to where the last of them ends */
 		double whole = (double)f.time_ns / 1e9 - length;
 		CHECK(sum * length >= 100000 + (whole - 0.1) * 10 &&

@@ -22,16 +22,16 @@ struct machine {
 	int fd;
 	unsigned method_bytes, object_bytes, type_bytes;
 	const char *name;
-	int lost, lost_exceptions; /* so many objects are collected before they can be kept; of
-				      exceptions alone */
+	/* so many objects are collected before they can be kept; of exceptions alone */
+	int lost, lost_exceptions;
 	bool throws, random;
 	/* what came of it */
 	unsigned breakpoints, steps, cleared, resumed_thread, resumed_other, disposed, invoked;
 	char text[256], loaded[256]; /* the last string made; what System.load got */
 };
 
-/* What a reply needs of the command; types: class 1 = File, 2 = System, 3 = Throwable, 4 = another.
- */
+/* What a reply needs of the command; types: class 1 = File, 2 = System, 3 = Throwable, 4 =
+ * another. */
 struct command {
 	int what;
 	struct jdwp_in in;
@@ -229,8 +229,8 @@ static void *serve(void *arg)
 		struct jdwp_out o = { .len = 0 };
 		unsigned code = answer(m, &c, &o);
 		if (c.what == JDWP_EVENT_SET && m->breakpoints + m->steps == 1)
-			send_event(m, m->steps ? 1 : 2,
-				   THREAD); /* before the reply that tells its number */
+			/* before the reply that tells its number */
+			send_event(m, m->steps ? 1 : 2, THREAD);
 		send_packet(m, head + 4, 0x80, code, &o);
 	}
 	shutdown(m->fd, SHUT_RDWR);

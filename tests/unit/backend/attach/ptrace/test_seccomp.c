@@ -38,8 +38,8 @@ static size_t make(struct sock_filter *p)
 					      offsetof(struct seccomp_data, nr));
 	p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_CALL, 1, 0);
 	p[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	for (int i = 0; i < BPF_MEMWORDS;
-	     i++) /* the kernel wants memory written before it is read */
+	/* the kernel wants memory written before it is read */
+	for (int i = 0; i < BPF_MEMWORDS; i++)
 		p[n++] = (struct sock_filter)BPF_STMT(BPF_ST, (uint32_t)i);
 	p[n++] = (struct sock_filter)BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 3);
 	for (size_t end = n + body; n < end;) {
@@ -132,8 +132,8 @@ TEST(as_the_kernel)
 		if (child == 0)
 			_exit(compare(p, n));
 		CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
-		CHECK(WEXITSTATUS(status) == 0 ||
-		      WEXITSTATUS(status) == 2); /* 2: the kernel does not take this one */
+		/* 2: the kernel does not take this one */
+		CHECK(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2);
 		agreed += WEXITSTATUS(status) == 0;
 		below(2);
 	}

@@ -125,10 +125,9 @@ TEST(rows_and_call_sites_in_the_order_of_their_ages)
 	open_row(&x, "main");
 	open_row(&x, "serve");
 	query_set_sort(x.q, BY_OLDEST, false);
+	/* nothing is known: by LIVE */
 	CHECK_STR(screen(&x, true),
-		  "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50"); /* nothing is
-											 known: by
-											 LIVE */
+		  "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
 	CHECK_EQ(query_ages_version(x.q), 0);
 	size_t n = query_rows(x.q, false, &r);
 	for (size_t i = 0; i < n; i++)
@@ -152,8 +151,8 @@ TEST(rows_and_call_sites_in_the_order_of_their_ages)
 	query_set_sort(x.q, BY_AGE, false);
 	CHECK_STR(screen(&x, true),
 		  "main 7750\n.log_line 50\n.serve 7700\n..draw 2000\n..decode 700\n..young 5000");
-	CHECK_EQ(query_open_heaviest(x.q, row(&x, "main")),
-		 row(&x, "young")); /* the heaviest, not the oldest */
+	/* the heaviest, not the oldest */
+	CHECK_EQ(query_open_heaviest(x.q, row(&x, "main")), row(&x, "young"));
 
 	n = query_sites(x.q, BY_LIVE, false, true, &s);
 	CHECK_EQ(n, 4);
@@ -187,15 +186,15 @@ TEST(only_older_or_younger_blocks)
 	CHECK_EQ(age_of(&x, "decode").median_s, mtw_age_step(100));
 	CHECK_EQ(age_of(&x, "main").oldest_s, mtw_age_step(1000));
 	CHECK_STR(filtered(&x, "thread:io"), "main 350\n.serve 300\n..decode 300\n.log_line 50");
-	CHECK_EQ(age_of(&x, "main").median_s,
-		 mtw_age_step(100)); /* the same row, and others' blocks */
+	/* the same row, and others' blocks */
+	CHECK_EQ(age_of(&x, "main").median_s, mtw_age_step(100));
 	CHECK_STR(filtered(&x, "age<1m"), "main 400\n.serve 400\n..decode 400");
 	CHECK_EQ(blocks_of(&x, "decode"), 4);
 	CHECK_STR(filtered(&x, "age>1m age<2m"),
 		  "main 2300\n.serve 2300\n..draw 2000\n..decode 300");
 	CHECK_STR(filtered(&x, "age>1d"), "");
-	/* What the program does goes on; what is alive of it is the scan's until there is another.
-	 */
+	/* What the program does goes on; what is alive of it is the scan's until there is
+	 * another. */
 	CHECK_STR(filtered(&x, "age>60s draw"), "main 2000\n.serve 2000\n..draw 2000");
 	grow(&x, 6, 3, 3000);
 	tick(&x, SECOND);

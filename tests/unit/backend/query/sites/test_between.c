@@ -339,15 +339,14 @@ TEST(rows_without_change_fold)
 	CHECK_EQ(model_set_interval(x.m, 4, 0), 0); /* to now: what is alive hides nothing */
 	CHECK_STR(changes(&x), "main +0 -0\n.... 12 unchanged +0 -0");
 	size_t pending;
-	CHECK_EQ(query_search(x.q, "below_20", &pending),
-		 1); /* what is searched for has a line, and so what it lies in */
+	/* what is searched for has a line, and so what it lies in */
+	CHECK_EQ(query_search(x.q, "below_20", &pending), 1);
 	CHECK_STR(changes(&x),
 		  "main +0 -0\n.still_20 +0 -0\n..below_20 +0 -0\n.... 11 unchanged +0 -0");
 	CHECK_EQ(query_index(x.q, query_search_next(x.q, 0, false)), 2);
 	query_set_sort(x.q, BY_LIVE, false);
-	CHECK(strstr(
-		changes(&x),
-		".still_20 +0 -0\n..below_20 +0 -0\n.still_21")); /* 200,000 bytes, then by name */
+	/* 200,000 bytes, then by name */
+	CHECK(strstr(changes(&x), ".still_20 +0 -0\n..below_20 +0 -0\n.still_21"));
 	end(&x);
 }
 

@@ -21,8 +21,8 @@ TEST(lines_add_up_call_sites)
 	size_t n;
 
 	family(&x);
-	node(&x, 8, 1, 0,
-	     "std::vector<int>::push_back(int)|fill"); /* the wrapper's line is not its */
+	/* the wrapper's line is not its */
+	node(&x, 8, 1, 0, "std::vector<int>::push_back(int)|fill");
 	grow(&x, 8, 2, 64);
 	tick(&x, SECOND);
 	CHECK_EQ(lines(&x, &l), 2);

@@ -385,8 +385,8 @@ static void rss_grows_in(const char *program, uint32_t flags, const char *words,
 	end(&x);
 }
 
-/* As Memory (7) says it; where malloc's blocks grow (PYTHONMALLOC=malloc), they are what is named.
- */
+/* As Memory (7) says it; where malloc's blocks grow (PYTHONMALLOC=malloc), they are what is
+ * named. */
 TEST(rss_grows_in_a_language_with_a_heap_of_its_own)
 {
 	rss_grows_in("/usr/bin/python3", 0,

@@ -80,8 +80,8 @@ TEST(rows_keep_their_numbers_and_places)
 		tick(&x, SECOND / 10);
 		screen(&x, false);
 		CHECK_EQ(row(&x, "serve"), serve);
-		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs),
-			 before); /* not sorted unless asked */
+		/* not sorted unless asked */
+		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), before);
 		screen(&x, true);
 		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), !before);
 	}
@@ -493,8 +493,8 @@ TEST(values_that_are_made_in_slices_follow_what_arrives)
 		}
 		if (round < 300 && round % 100 == 80) /* all values anew */
 			CHECK_EQ(model_set_interval(x.m, 0, 0), 0);
-		if (round < 300 &&
-		    round % 9 == 2) /* ... of half of them, and again before they are whole */
+		/* ... of half of them, and again before they are whole */
+		if (round < 300 && round % 9 == 2)
 			CHECK_EQ(query_set_filter(x.q, round % 2 ? "size>1000" : "", &err), 0);
 	}
 	CHECK_EQ(query_rows(x.q, true, &r), 1);
@@ -535,8 +535,8 @@ TEST(rows_are_estimates_where_their_stacks_are)
 	made_slot(x.m, 20, 5, 0);
 	made_weighed(x.m, 20, 4096);
 	tick(&x, SECOND);
-	CHECK_STR(estimates(&x),
-		  "main serve draw decode log_line"); /* nothing is counted in it yet */
+	/* nothing is counted in it yet */
+	CHECK_STR(estimates(&x), "main serve draw decode log_line");
 	x.sum.alloc_blocks += 10;
 	x.sum.alloc_bytes += 100;
 	made_counts(x.m, 20, 10, 100, 0, 0);
@@ -671,8 +671,8 @@ TEST(names_leave_rows_that_have_others)
 	open_row(&x, "many > leaf");
 	row_id many = row(&x, "many > leaf");
 	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "few");
-	query_allow(x.q,
-		    2 * MANY + 200); /* the members of "leaf" are looked through, not added up */
+	/* the members of "leaf" are looked through, not added up */
+	query_allow(x.q, 2 * MANY + 200);
 	query_rows(x.q, true, &rows);
 	CHECK_EQ(query_building(x.q), -1);
 	query_allow(x.q, SIZE_MAX);
