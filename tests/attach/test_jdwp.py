@@ -147,10 +147,10 @@ def t_wrong_agents_and_processes():
     refused(java, "2147483646", words=("no such process",))
     refused(java, os.getpid(), words=(f"{os.getpid()} (", f"process {java.pid} is"))
     target, _ = attached(java, java.pid)
-    refused(java, server_of(java.pid), words=(f"an agent's server, which shares the memory of {java.pid} (java)",))
+    refused(java, server_of(java.pid), words=(f"the agent's server of process {java.pid} (java)",))
     done = memtop("detach", str(java.pid))
     assert done.returncode == 0, done
-    refused(java, words=("has had this agent before", f"memtop attach {java.pid}"))
+    refused(java, words=("had this agent before", f"memtop attach {java.pid}"))
     done = memtop("attach", "--no-view", str(java.pid))
     assert done.returncode == 0 and "the agent counts" in done.stdout, done
     java.end()
@@ -188,7 +188,7 @@ def t_in_another_namespace():
     shutil.copy(AGENT, folder + "/agent.so")
     java = Java("Sleeper", wrap=[*inside, "--tmpfs", folder, "--ro-bind", folder, "/mnt"])
     outer = wait_for(lambda: inner_java(java.process.pid), 10, "the program in bwrap")
-    refused(java, outer, "--agent", folder + "/agent.so", words=("does not see the agent's file", f"memtop attach {outer}", "--agent"))
+    refused(java, outer, "--agent", folder + "/agent.so", words=("cannot see or load the agent's file", f"memtop attach {outer}", "--agent"))
     attached(java, outer, "--agent", "/mnt/agent.so")
     java.end()
 
@@ -280,8 +280,8 @@ def t_command_lines():
             (["--jdwp", ":0"], 2, ["not a port"]), (["--jdwp", ":5005", "--options", "unwind=fp"], 2, ["--options", "MEMTOP_OPTIONS"]),
             (["--jdwp", ":5005", "--timeout", "0"], 2, ["--timeout 0"]), (["--jdwp", ":5005", "--timeout", "soon"], 2, ["--timeout soon"]),
             (["--jdwp", ":5005", "x"], 2, ["not a process id"]), (["--break", "a.b", "1"], 2, ["--break", "--jdwp"]),
-            (["--timeout", "3", "1"], 2, ["--timeout", "--jdwp"]), (["--jdwp", "10.1.2.3:5005"], 3, ["not a port of this machine"]),
-            (["--jdwp", "phone.example:5005"], 3, ["not a port of this machine"])]:
+            (["--timeout", "3", "1"], 2, ["--timeout", "--jdwp"]), (["--jdwp", "10.1.2.3:5005"], 3, ["a port of another machine"]),
+            (["--jdwp", "phone.example:5005"], 3, ["a port of another machine"])]:
         one_line(memtop("attach", "--no-view", *words), status, *parts)
 
 

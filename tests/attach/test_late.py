@@ -440,7 +440,7 @@ def t_before_attach_is_reported():
     before = r["agent"]["before_attach"]
     assert before == {"freed_blocks": sums["before_blocks"], "freed_bytes": sums["before_bytes"]}, (before, sums)
     assert r["agent"]["lost"]["events"] == 0, r["agent"]["lost"]
-    assert any("allocated before is not shown" in w for w in r["warnings"]), r["warnings"]
+    assert any("older blocks are not shown" in w for w in r["warnings"]), r["warnings"]
 
 
 @test

@@ -84,12 +84,12 @@ def t_verdict_and_rows_judge_the_same_intervals():
     """The verdict has its word when the rows have shapes, not before and not after."""
     agent = Synthetic("--past", 14)
     with view(agent, 140, 36) as t:
-        t.wait_for(lambda lines: " s more of watching" in lines[1])
+        t.wait_for(lambda lines: " s more" in lines[1])
         said, apart = {"waiting": 0, "judged": 0}, set()
 
         def agree(lines):
             rows = [line for line in lines if re.search(r" \d of \d ", line)]
-            waiting = " s more of watching" in lines[1]
+            waiting = " s more" in lines[1]
             if waiting == any("too soon" not in line for line in rows):
                 apart.add(re.search(r"LIVE (\S+)", lines[0])[1])
                 assert len(apart) < 2, "\n".join(lines)  # the screen of one instant may be caught half drawn
@@ -219,7 +219,7 @@ def t_mouse():
         t.wait_for("Does it grow?")
         assert t.tmux("display", "-p", "#{mouse_any_flag}").strip() == "1"
         t.keys("q", "M")
-        t.wait_for("the mouse is the terminal's")
+        t.wait_for("mouse off: the terminal selects text")
         assert t.tmux("display", "-p", "#{mouse_any_flag}").strip() == "0"
 
 
@@ -276,7 +276,7 @@ def t_help_fits_its_lines():
                 break
             t.keys("NPage")
             t.wait_for(lambda lines, more=more: f" {more.group(0)}" not in t.text())
-        assert "requested bytes that are not freed" in seen and "last line; output is followed" in seen, seen
+        assert "requested bytes not freed" in seen and "last line; from there, follow the output" in seen, seen
         page = [line for line in seen.split("\n") if re.match(r"  \S|   +\S", line)]
         assert len(page) > 100 and not any(line.rstrip().endswith("…") for line in page), page
         t.resize(50, 24)

@@ -73,7 +73,7 @@ def t_lines_and_what_they_hold():
         os.utime(path)
         t.wait_for("The file is newer than keeps: lines may have moved.")
         os.rename(path, folder + "/keeps.c")
-        t.wait_for('is not here; ":source DIR" says where to look.')
+        t.wait_for('is not on this machine; ":source DIR" adds a folder to search.')
         assert re.search(rf"^ {path}:9$", t.text(), re.M), t.text()
         t.type(f":source {folder}")
         t.keys("Enter")
@@ -81,7 +81,7 @@ def t_lines_and_what_they_hold():
         t.wait_for("malloc(10240);")
         with open(folder + "/keeps.c", "w", encoding="ascii") as f:
             f.write("/* all gone */\n")
-        t.wait_for("The file has no line 9: it is not the one that was compiled.")
+        t.wait_for("The file has no line 9: it is not the file that was compiled.")
 
 
 @test
@@ -111,7 +111,7 @@ def t_survival_by_marks():
     with watch(folder, 80, 50) as t:
         assert "Survival" not in t.text()
         t.keys("s")
-        t.wait_for("Survival: alive now, of the blocks that were allocated between marks")
+        t.wait_for("Survival: how many blocks allocated between two marks are alive now")
         t.wait_for(re.compile(r"\n +start \.\. m1 +100\.0% +100 of 100 +\S+\n"))
 
 

@@ -42,15 +42,15 @@ static void say_waiting(void *arg, const char *what)
 {
 	const struct adb_app *app = arg;
 
-	warn("%s: waits for %s; bring the app to the front, or touch it", app->name, what);
+	warn("%s: waiting for %s; bring the app to the front, or touch it", app->name, what);
 }
 
 static const char *way_text(enum adb_way way)
 {
 	switch (way) {
-	case ADB_THERE: return "the agent was there";
-	case ADB_PTRACE: return "the agent was loaded by root (ptrace)";
-	case ADB_JDWP: return "the agent was loaded by its debug port (JDWP)";
+	case ADB_THERE: return "the agent was already loaded";
+	case ADB_PTRACE: return "the agent was loaded as root (ptrace)";
+	case ADB_JDWP: return "the agent was loaded through its debug port (JDWP)";
 	case ADB_WRAP_PROPERTY: return "started with the agent (property wrap)";
 	case ADB_WRAP_SCRIPT: return "started with the agent (its wrap.sh)";
 	default:
@@ -168,33 +168,32 @@ static int check(const struct args *a, bool *list, struct err *err)
 	if (args_max_overhead(a, &unused, err) || args_timeout(a, &ms, err))
 		return -1;
 	if (a->operand_count > 1)
-		return err_set(err, STATUS_USAGE, "%s: one app is enough; see memtop adb --help",
+		return err_set(err, STATUS_USAGE,
+			       "%s: only one app can be named; see memtop adb --help",
 			       a->operands[1]);
 	if (a->list && word)
 		return err_set(err, STATUS_USAGE, "%s: --list takes no app; see memtop adb --help",
 			       word);
 	if (a->start && !word)
-		return err_set(
-			err, STATUS_USAGE,
-			"--start: an app's package is missing; use memtop adb --start PACKAGE");
+		return err_set(err, STATUS_USAGE,
+			       "--start: no package given; use memtop adb --start PACKAGE");
 	if (a->activity && !a->start)
 		return err_set(err, STATUS_USAGE,
-			       "--activity: only where an app is started; use memtop adb --start "
+			       "--activity: works only with --start; use memtop adb --start "
 			       "PACKAGE --activity NAME");
 	if (word && !is_app(word, a->start))
-		return err_set(err, STATUS_USAGE,
-			       "%s: not an app's package%s; write com.example.app, or see memtop "
-			       "adb --list",
-			       word, a->start ? "" : " and not a process id");
-	if (a->serial && strlen(a->serial) >= sizeof((struct adb *)NULL)->serial)
 		return err_set(
 			err, STATUS_USAGE,
-			"--serial: too long for a device; memtop adb --list shows the devices");
+			"%s: not a package name%s; write com.example.app, or see memtop adb --list",
+			word, a->start ? "" : " or a process id");
+	if (a->serial && strlen(a->serial) >= sizeof((struct adb *)NULL)->serial)
+		return err_set(err, STATUS_USAGE,
+			       "--serial: too long; memtop adb --list shows the devices");
 	if (!word && !*list && !a->no_view && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		*list = true;
 	if (!word && !*list && a->no_view)
 		return err_set(err, STATUS_USAGE,
-			       "--no-view: an app is missing; use memtop adb --no-view PACKAGE");
+			       "--no-view: no app given; use memtop adb --no-view PACKAGE");
 	if (!*list && !a->no_view &&
 	    !cmd_terminal(err, STATUS_USAGE, "adb", "memtop adb --no-view PACKAGE"))
 		return -1;

@@ -276,7 +276,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 	a->operand_count = n;
 	/* behind -p it is a mark's name, which may be empty */
 	if (n && !*a->operands[0] && !a->pid)
-		return usage_error(v, err, "\"\"", "an empty word names nothing");
+		return usage_error(v, err, "\"\"", "an argument is empty");
 	return check_folders(v, a, err) ? -1 : read_rules(a, err);
 }
 
@@ -313,14 +313,14 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 	size_t given = a->operand_count + (a->pid != NULL);
 
 	if (given == 0)
-		return usage_error(v, err, verb_name(v),
-				   "a target is missing: :PORT, HOST:PORT, @NAME, unix:PATH, -p "
-				   "PID or FILE.mtop");
+		return usage_error(
+			v, err, verb_name(v),
+			"no target given: :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
 	if (given > 1 && !a->pid && target_parse(a->operands[0], t, err))
 		return -1;
 	if (given > 1)
 		return usage_error(v, err, a->operand_count > 1 ? a->operands[1] : a->operands[0],
-				   "one target is enough");
+				   "only one target can be given");
 	return a->pid ? target_parse_pid(a->pid, t, err) : target_parse(a->operands[0], t, err);
 }
 
@@ -334,7 +334,7 @@ int args_max_overhead(const struct args *a, double *percent, struct err *err)
 	*percent = strtod(a->max_overhead, &end);
 	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
 		return err_set(err, STATUS_USAGE,
-			       "--max-overhead %s: not a number of percent; write --max-overhead 5",
+			       "--max-overhead %s: not a percentage; write --max-overhead 5",
 			       a->max_overhead);
 	return 0;
 }

@@ -22,10 +22,10 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 		return 0;
 	if (!word)
 		return err_set(err, STATUS_USAGE,
-			       "attach: a process is missing; use memtop attach PID");
+			       "attach: no process given; use memtop attach PID");
 	if (a->operand_count + (a->pid != NULL) > 1)
 		return err_set(err, STATUS_USAGE,
-			       "%s: one process is enough; see memtop attach --help",
+			       "%s: only one process can be given; see memtop attach --help",
 			       a->operands[a->pid ? 0 : 1]);
 	if (target_parse_pid(word, t, NULL))
 		return err_set(err, STATUS_USAGE,
@@ -40,7 +40,7 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 
 	if (!a->jdwp && (a->break_at || a->timeout))
 		return err_set(err, STATUS_USAGE,
-			       "--%s: belongs to --jdwp; see memtop attach --help",
+			       "--%s: works only with --jdwp; see memtop attach --help",
 			       a->break_at ? "break" : "timeout");
 	if (!a->jdwp)
 		return 0;
@@ -52,8 +52,8 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 	if (a->options)
 		return err_set(
 			err, STATUS_USAGE,
-			"--options: System.load() of --jdwp hands no options over; start the "
-			"program with MEMTOP_OPTIONS in its environment, or use memtop attach PID");
+			"--options: --jdwp cannot pass options to the agent; start the program "
+			"with MEMTOP_OPTIONS in its environment, or use memtop attach PID");
 	return args_timeout(a, timeout_ms, err);
 }
 
@@ -61,7 +61,7 @@ static void waiting(void *arg, const char *what)
 {
 	const struct args *a = arg;
 
-	warn("--jdwp %s: waits for %s, %s s at most; ^C gives up", a->jdwp, what,
+	warn("--jdwp %s: waiting for %s, %s s at most; ^C gives up", a->jdwp, what,
 	     a->timeout ? a->timeout : TIMEOUT_DEFAULT);
 }
 
@@ -77,8 +77,7 @@ static int by_port(const struct args *a, const struct target *port, pid_t pid, i
 					       .arg = (void *)(uintptr_t)a };
 
 	if (getenv("MEMTOP_OPTIONS"))
-		warn("MEMTOP_OPTIONS: not handed over by --jdwp; the program's own environment "
-		     "counts");
+		warn("MEMTOP_OPTIONS: ignored with --jdwp; the program's own environment counts");
 	return attach_jdwp(&options, done, err);
 }
 

@@ -21,8 +21,7 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 
 	if (watch_detach(w))
 		return err_set(err, STATUS_UNREACHED,
-			       "%s: the link was lost before the agent was asked to go; try again",
-			       name);
+			       "%s: the link was lost before the detach; try again", name);
 	for (uint64_t now; (now = now_ns()) < end && watch_live(w);) {
 		if (model_final(watch_model(w)))
 			break;
@@ -32,8 +31,7 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 		return 0;
 	if (model_final(watch_model(w)))
 		return err_set(err, STATUS_UNREACHED,
-			       "%s: the program ended meanwhile; there is nothing to detach from",
-			       name);
+			       "%s: the program has ended; there is no agent to detach", name);
 	return err_set(err, STATUS_UNREACHED, "%s",
 		       watch_problem(w)  ? watch_problem(w)
 		       : watch_notice(w) ? watch_notice(w)

@@ -59,7 +59,7 @@ static int flush_output(int status)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	if (status == 0) {
-		warn("standard output: %s; nothing is lost but this output", strerror(errno));
+		warn("standard output: %s; only this output is lost", strerror(errno));
 		return STATUS_UNREACHED;
 	}
 	return status;

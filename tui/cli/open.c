@@ -10,9 +10,8 @@
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
 	if (a->operand_count + a->last != 1)
-		return err_set(
-			err, STATUS_USAGE,
-			"open: one session file or --last is needed; see memtop open --help");
+		return err_set(err, STATUS_USAGE,
+			       "open: give one session file or --last; see memtop open --help");
 	return a->last ? cmd_newest(t, err) : cmd_file(a->operands[0], t, err);
 }
 
