@@ -131,7 +131,7 @@ def t_methods_that_cannot_be():
         said = refused(java, "--break", name, words=words)
         assert "\x1b" not in said and "waits" not in said, said
     said = refused(java, "--break", "Sleeper.never", "--timeout", "1", words=("waited 1 s for a call of Sleeper.never", "--break"))
-    assert re.match(r"memtop: --jdwp \d+: waits for a call of Sleeper.never, 1 s at most; ", said), said
+    assert re.match(r"memtop: --jdwp \d+: waiting for a call of Sleeper.never, 1 s at most; ", said), said
     refused(java, "--break", "java.lang.Thread.sleep", "--timeout", "1", words=("native overload",))
     attached(java, "--break", "Sleeper$Inner.tick")
     refused(java, words=(f"{java.pid} (java): has an agent already; use memtop -p {java.pid}",))
@@ -145,7 +145,7 @@ def t_wrong_agents_and_processes():
     refused(java, "--agent", "/etc/passwd", words=("not an agent",), status=125)
     refused(java, "--agent", temporary_folder() + "/none.so", words=("no agent there",), status=125)
     refused(java, "2147483646", words=("no such process",))
-    refused(java, os.getpid(), words=(f"{os.getpid()} (", f"process {java.pid} is"))
+    refused(java, os.getpid(), words=(f"{os.getpid()} (", f"that is process {java.pid}"))
     target, _ = attached(java, java.pid)
     refused(java, server_of(java.pid), words=(f"the agent's server of process {java.pid} (java)",))
     done = memtop("detach", str(java.pid))
@@ -244,7 +244,7 @@ def waiting(java):
     """An attach that waits for a method that is never called."""
     process = start([MEMTOP, "attach", "--no-view", "--jdwp", f":{java.port}", "--break", "Sleeper.never", *PATIENT],
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
-    assert "waits for a call of Sleeper.never" in process.stderr.readline()
+    assert "waiting for a call of Sleeper.never" in process.stderr.readline()
     return process
 
 

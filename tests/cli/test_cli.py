@@ -102,9 +102,9 @@ def t_bad_targets():
 
 @test
 def t_empty_words():
-    one_line(memtop(""), 2, '"": an empty word')
+    one_line(memtop(""), 2, '"": an argument is empty')
     for verb in VERBS[:-1]:
-        one_line(memtop(verb, ""), 2, '"": an empty word', f"memtop {verb} --help")
+        one_line(memtop(verb, ""), 2, '"": an argument is empty', f"memtop {verb} --help")
     one_line(memtop("record", "-o", "", "--", "/bin/true"), 2, "--output: its value is empty")
     one_line(memtop("report", "--format=", ":1"), 2, "--format: its value is empty")
     one_line(memtop("report", "-p", "", ":1"), 2, "--pid: its value is empty")

@@ -124,7 +124,7 @@ SEEN void *realloc(void *p, size_t n) { void *q = malloc(n); if (p) memcpy(q, p,
 def t_program_with_its_own_malloc():
     """It runs, nothing of that malloc is seen, and the report says why."""
     for seen, words in (("-DSEEN=", "it and its libraries allocate there"),
-                        ('-DSEEN=__attribute__((visibility("hidden")))', "it asks")):
+                        ('-DSEEN=__attribute__((visibility("hidden")))', "it allocates there")):
         path = compiled(OWN_MALLOC + FIFTY, "-fno-builtin", seen)
         r = report(recorded(path))
         said = [w for w in r["warnings"] if "has a malloc of its own" in w]

@@ -40,9 +40,9 @@ def t_output_that_would_destroy():
     assert memtop("record", "-o", session, "--", script).returncode == 5
     assert memtop("record", "-o", session, "--", script).returncode == 5, "an older session may be written over"
     whole = open(session, "rb").read()
-    one_line(memtop("report", "-o", session, session), 2, session, "no session")
+    one_line(memtop("report", "-o", session, session), 2, session, "not a session")
     os.link(session, folder + "/a.txt")
-    one_line(memtop("report", "-o", folder + "/a.txt", session), 2, "a.txt", "no session")
+    one_line(memtop("report", "-o", folder + "/a.txt", session), 2, "a.txt", "not a session")
     one_line(memtop("report", "-o", folder + "/b.mtop", session), 2, "memtop record -o")
     assert open(session, "rb").read() == whole and not os.path.exists(folder + "/b.mtop")
 

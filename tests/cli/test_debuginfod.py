@@ -126,7 +126,7 @@ def t_a_server_without_the_file():
     server = Server(program.files, "none")
     view = View(program, server.environment())
     view.asked(server, 2)
-    view.agent(re.compile(r"libwork0\.so +not there"))
+    view.agent(re.compile(r"libwork0\.so +not on the server"))
     for _ in range(3):
         view.keys("1", "3")
         view.wait_for("library_work0", 30)

@@ -187,7 +187,7 @@ def t_start_by_the_property():
     assert r["program"]["args"][0] == APP and "min_size" in str(r) and "it's.so" in str(r), r["program"]
     assert r["totals"]["live_bytes"] > 0 and not phone.left()
     phone.write("packages/com.example.app/debug", "1")
-    assert brought(phone, APP, how="was there")[0] == pid
+    assert brought(phone, APP, how="was already loaded")[0] == pid
     one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "--activity", "a'b", APP), 2, "not an activity's name")
     one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "com.example.none"), 3, "no such app")
     phone.install("com.x.lib", activity="none")
@@ -333,7 +333,7 @@ def t_into_a_java_program():
     _, was, now = phone.say(APP, "50").split()
     direct = int(now) - int(was)
     assert direct > 50 * 100_000
-    found, r = brought(phone, APP, how="was there")
+    found, r = brought(phone, APP, how="was already loaded")
     live = r["totals"]["live_bytes"]
     zlib = sum(row["live_bytes"] for row in r["libraries"] if row["name"].startswith("libz.so"))
     assert found == pid and direct <= live - before - zlib < direct + 4_000_000, (before, live, direct, zlib)

@@ -21,7 +21,7 @@ def t_config_file():
                 "hide tree = AEG\nhide woods = AGE\nhide sites = in all, AGE\nunits = kib\nunits = bytes\ndirect = yes\ninlined = no\n")
     agent = Synthetic("--past", 60)
     with view(agent, 120, 36, env=env) as t:
-        t.wait_for(re.compile(re.escape(path) + r':5: there is no "wobble" \(and 7 more lines\)'))
+        t.wait_for(re.compile(re.escape(path) + r':5: no setting "wobble" \(and 7 more lines\)'))
         t.wait_for("new_vertex_array")
         assert t.tmux("display", "-p", "#{mouse_any_flag}").strip() == "0"
         t.wait_for(re.compile(r"^>.* [\d.]+% ", re.M))
@@ -120,7 +120,7 @@ def t_sizes_in_other_units():
         command(t, "units kib")
         t.wait_for("units: auto, mib or bytes")
         command(t, "units auto")
-        t.wait_for("sizes: K, M, G")
+        t.wait_for("sizes: K, M or G")
         t.wait_for(lambda lines: re.match(r"[\d.]+M$", (rows_of(lines, "FUNCTION") or [""])[0]))
 
 

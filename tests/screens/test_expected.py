@@ -67,7 +67,7 @@ def t_marked_sites_are_in_the_session():
     with view("open", folder + "/b.mtop") as t:
         t.wait_for(re.compile(rf">.*{SITE}"))
         t.keys("x")
-        t.wait_for(f"!{SITE}: expected; w keeps that")
+        t.wait_for(f"!{SITE}: expected; w NAME.supp saves it")
         save(t, folder + "/c.mtop")
     assert sites(report(folder + "/c.mtop")) == {SITE}
     assert report(folder + "/c.mtop")["totals"] == report(folder + "/b.mtop")["totals"]
@@ -76,7 +76,7 @@ def t_marked_sites_are_in_the_session():
     with view("open", folder + "/cut.mtop") as t:
         t.wait_for(EXPECTED)
         t.keys("x")
-        t.wait_for("expected; w keeps that")
+        t.wait_for("expected; w NAME.supp saves it")
         t.keys("w")
         t.wait_for("Save as")
         t.keys("C-u")

@@ -41,7 +41,7 @@ def t_home_and_several_settings():
         command(t, "w ~/b.json")
         t.wait_for(re.compile(r"saved: \S*/b.json"), 20)
         command(t, "suppress ~/r.supp")
-        t.wait_for("1 rule")
+        t.wait_for("suppressions: 1 from")
         assert {"a.txt", "b.json"} <= set(os.listdir(home)), os.listdir(home)
         command(t, "set min_size=64 libs=ca  t exclude=x max_size=1M")
         t.wait_for("setting min_size=64")

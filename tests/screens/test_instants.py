@@ -145,9 +145,9 @@ def t_ages_of_the_past_are_of_a_look_before():
             if i["cohorts"] is None:
                 t.wait_for("age and thread of blocks is not known: the agent had not scanned the heap by then.")
             else:
-                t.wait_for(lambda lines: "not known" not in t.text() and "ages of 0." in t.text())
+                t.wait_for(lambda lines: "not known" not in t.text() and "ages as of 0." in t.text())
         t.keys("v")  # of one call path, of that instant; and of the end
-        t.wait_for(re.compile(r"Of the agent's last look, 0\.\d+ s before(.*\n)+.*Ages of live blocks: median 0 s(.*\n)+.*Allocated by"))
+        t.wait_for(re.compile(r"From the agent's last scan, 0\.\d+ s before(.*\n)+.*Ages of live blocks: median 0 s(.*\n)+.*Allocated by"))
         t.keys("q")
         command(t, "at now")
         t.wait_for("EXITED 0")

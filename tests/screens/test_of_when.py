@@ -21,7 +21,7 @@ def t_what_threads_hold_is_of_the_last_look():
     with phases() as t:
         t.keys("6")
         t.wait_for(re.compile(r"^>.* 6\.2M .*s_phases", re.M))
-        t.wait_for(re.compile(r"LIVE of [1-9] s ago"))  # asked again after two at the soonest
+        t.wait_for(re.compile(r"LIVE as of [1-9] s ago"))  # asked again after two at the soonest
         t.keys("1")
         os.kill(t.child, signal.SIGUSR1)
         t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M "), 15)
@@ -29,7 +29,7 @@ def t_what_threads_hold_is_of_the_last_look():
         t.wait_for(lambda lines: "PAST" in lines[0] and lines[2].startswith(" Live 25.0M "), 15)
         t.keys("6")
         # of before, which is said, unless the session's own look came just then
-        t.wait_for(re.compile(r"LIVE of a look [\d.]+ s before: [\d.]+M of 25\.0M|^>.* 25\.0M +100 ", re.M))
+        t.wait_for(re.compile(r"LIVE from a scan [\d.]+ s before: [\d.]+M of 25\.0M|^>.* 25\.0M +100 ", re.M))
 
 
 @mostly_waits

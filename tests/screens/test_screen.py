@@ -247,7 +247,7 @@ def t_help_teaches():
         t.wait_for("[1 Overview]")
         for key, title in (("2", "In the tree"), ("5", "In Marks")):
             t.keys(key, "?")
-            t.wait_for("m sets a mark, then d shows")
+            t.wait_for("m sets a mark, d shows")
             titles = ["Questions, and the keys", title, "What line 2 says", "Words", "Everywhere"]
 
             def in_order(lines, titles=titles):
@@ -428,7 +428,7 @@ def t_keys_are_answered_while_a_report_waits_for_names():
         t.keys("w", "C-u")
         t.type(f"{folder}/a.json")
         t.keys("Enter")
-        t.wait_for(re.compile(r"saving .*a\.json: names \d+ of \d+"))
+        t.wait_for(re.compile(r"saving .*a\.json: \d+ of \d+ names resolved"))
         for key, tab in (("2", "[2 Tree]"), ("3", "[3 Sites]"), ("2", "[2 Tree]")):
             t.keys(key)
             t.wait_for(tab)

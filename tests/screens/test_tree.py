@@ -224,7 +224,7 @@ def t_a_stack_is_copied():
             select_by_search(t, "new_vertex_array")
             t.tmux("set-buffer", "empty")
             t.keys("y")
-            said = t.wait_for(re.compile(r"(\d+) frames copied, .*in (/\S*), too"))
+            said = t.wait_for(re.compile(r"(\d+) frames copied .*saved in (/\S*)"))
             with open(said[2], encoding="utf-8") as f:
                 text = f.read()
             assert len(text.splitlines()) == int(said[1]) > 2, text

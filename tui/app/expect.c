@@ -48,7 +48,7 @@ int action_suppress(struct app *a, const char *path)
 				    refused);
 	if (*wrong.text)
 		return status_error("%s", wrong.text);
-	status_say("%zu suppressions from %s", n, path);
+	status_say("suppressions: %zu from %s", n, path);
 	return 0;
 }
 

@@ -250,19 +250,19 @@ static const struct option_spec opt_serial = { 's',
 static const struct option_spec opt_list = { 0,
 					     "list",
 					     NULL,
-					     "print the processes that take a debugger, and end",
+					     "print the processes that take a debugger, and exit",
 					     offsetof(struct args, list),
 					     false };
 static const struct option_spec opt_start = { 0,
 					      "start",
 					      NULL,
-					      "start the app anew, with the agent from the start",
+					      "restart the app, with the agent from the start",
 					      offsetof(struct args, start),
 					      false };
 static const struct option_spec opt_activity = { 0,
 						 "activity",
 						 "NAME",
-						 "with --start: not the launcher's activity",
+						 "with --start: this activity, not the launcher's",
 						 offsetof(struct args, activity),
 						 false };
 static const struct option_spec opt_adb = {
@@ -277,7 +277,7 @@ static const struct option_spec opt_no_view = {
 	0,
 	"no-view",
 	NULL,
-	"load the agent, print one line with the port, and end",
+	"load the agent, print one line with the port, and exit",
 	offsetof(struct args, no_view),
 	false
 };
@@ -291,16 +291,12 @@ const struct verb verb_adb = {
 	.name = "adb",
 	.synopsis = synopsis,
 	.summary = "watch an Android app through adb",
-	.details =
-		"A debuggable app: the agent is copied into its folder by run-as and loaded by its "
-		"debug\n"
-		"port (JDWP), as Android Studio would; --start starts it with the agent, by its "
-		"wrap.sh,\n"
-		"the property wrap.PACKAGE where that may be set, or am start -D. Without an app: "
-		"a table\n"
-		"to choose from. At the end the forwarded port is taken back.\n"
-		"\n"
-		"On a rooted device (adb root, su) any other app or native process: by ptrace.\n",
+	.details = "memtop copies the agent into a debuggable app's folder (run-as) and loads it "
+		   "through the\napp's debug port (JDWP). --start restarts the app with the agent: "
+		   "by its wrap.sh, by the\nproperty wrap.PACKAGE if it can be set, or by am start "
+		   "-D. Without an app, memtop offers a\nchoice. It removes the forwarded port at "
+		   "the end.\n\nOn a rooted device (adb root, su) it enters any other app or "
+		   "native process by ptrace.\n",
 	.options = options,
 	.run = adb_verb,
 };

@@ -35,22 +35,24 @@ const struct option_spec opt_agent_options = { 0,
 const struct option_spec opt_no_follow = { 0,
 					   "no-follow",
 					   NULL,
-					   "leave alone what the program starts: no agent there",
+					   "do not follow processes that the program starts",
 					   offsetof(struct args, no_follow),
 					   false };
 const struct option_spec opt_last = {
 	0, "last", NULL, "the newest session of a live view", offsetof(struct args, last), false
 };
-const struct option_spec opt_symbols = { 0,
-					 "symbols",
-					 "DIR",
-					 "look here too for unstripped files (repeatable)",
-					 offsetof(struct args, symbol_dirs),
-					 true };
+const struct option_spec opt_symbols = {
+	0,
+	"symbols",
+	"DIR",
+	"also search this folder for unstripped files (repeatable)",
+	offsetof(struct args, symbol_dirs),
+	true
+};
 const struct option_spec opt_sysroot = { 0,
 					 "sysroot",
 					 "DIR",
-					 "where the target's / is on this machine",
+					 "folder of the target's / on this machine",
 					 offsetof(struct args, sysroot),
 					 false };
 const struct option_spec opt_theme = { 0,
@@ -67,7 +69,7 @@ const struct option_spec opt_max_overhead = {
 	0,
 	"max-overhead",
 	"PCT",
-	"what the agent may take of the program's cpu time; more: see sampling",
+	"limit of the agent's share of the cpu time; above it, offer to sample",
 	offsetof(struct args, max_overhead),
 	false
 };
@@ -76,31 +78,28 @@ const struct option_spec opt_suppress = {
 	0,
 	"suppress",
 	"FILE",
-	"rules for call sites that are expected (w NAME.supp writes them)",
+	"suppressions: expected call sites (w NAME.supp writes them)",
 	offsetof(struct args, suppress),
 	false
 };
 
-const struct option_spec opt_detach = {
-	0,
-	"detach",
-	NULL,
-	"at the end take the agent out of the process (of memtop attach)",
-	offsetof(struct args, detach),
-	false
-};
+const struct option_spec opt_detach = { 0,
+					"detach",
+					NULL,
+					"at the end take out the agent that memtop attach loaded",
+					offsetof(struct args, detach),
+					false };
 
 const struct option_spec opt_break = { 0,
 				       "break",
 				       "METHOD",
-				       "pkg.Class.method that the Java program calls soon",
+				       "a method that the program calls soon: pkg.Class.method",
 				       offsetof(struct args, break_at),
 				       false };
 const struct option_spec opt_timeout = { 0,
 					 "timeout",
 					 "SECONDS",
-					 "how long a thread of it is waited for (" TIMEOUT_DEFAULT
-					 ")",
+					 "how long to wait for a thread (" TIMEOUT_DEFAULT ")",
 					 offsetof(struct args, timeout),
 					 false };
 
@@ -108,7 +107,7 @@ const struct option_spec opt_process = {
 	0,
 	"process",
 	"PROCESS",
-	"of a session of several processes (else the one that allocated most)",
+	"process of the session (else the one that allocated most)",
 	offsetof(struct args, process),
 	false
 };

@@ -119,13 +119,13 @@ static const char *const synopsis[] = { "attach [OPTION...] PID",
 static const struct option_spec opt_no_view = { 0,
 						"no-view",
 						NULL,
-						"load the agent, print one line, and end",
+						"load the agent, print one line, and exit",
 						offsetof(struct args, no_view),
 						false };
 static const struct option_spec opt_jdwp = { 0,
 					     "jdwp",
 					     "PORT",
-					     "by the debug port of a Java program, not by ptrace",
+					     "use the debug port of a Java program, not ptrace",
 					     offsetof(struct args, jdwp),
 					     false };
 static const struct option_spec *const options[] = {
@@ -138,20 +138,15 @@ const struct verb verb_attach = {
 	.name = "attach",
 	.synopsis = synopsis,
 	.summary = "load the agent into a running process and watch it",
-	.details = "One thread of the process is held for some milliseconds, at a point where it "
-		   "holds\n"
-		   "no lock of the allocator or the loader, and calls dlopen there. Blocks from "
-		   "before\n"
-		   "are not known; all from then on are. memtop detach PID takes the agent out "
-		   "again.\n"
-		   "\n"
-		   "A Java program that runs with "
-		   "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,\n"
-		   "address=PORT is reached by that port, without the right to trace it: --jdwp "
-		   "PORT. Its\n"
-		   "first thread that runs Java code, or that calls the method of --break, loads "
-		   "the agent\n"
-		   "by System.load(). The options are those of the program's own MEMTOP_OPTIONS.\n",
+	.details = "memtop stops one thread for some milliseconds, where it holds no lock of the "
+		   "allocator or\nthe loader, and makes it call dlopen. Blocks from before are "
+		   "unknown; all later blocks are\ncounted. memtop detach PID takes the agent out "
+		   "again.\n\n--jdwp PORT needs no right to trace: it uses the debug port of a "
+		   "Java program that runs "
+		   "with\n-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=PORT. The "
+		   "first thread that\nruns Java code, or that calls the method of --break, loads "
+		   "the agent by System.load(). The\nagent takes its options from the program's "
+		   "own MEMTOP_OPTIONS.\n",
 	.options = options,
 	.run = attach_run,
 };

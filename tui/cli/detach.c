@@ -84,11 +84,9 @@ const struct verb verb_detach = {
 	.name = "detach",
 	.synopsis = synopsis,
 	.summary = "take the agent out of a process again",
-	.details = "The process runs as before memtop attach: nothing of it is hooked any more, "
-		   "and no\n"
-		   "socket or process of the agent is left; its code stays mapped. An agent that "
-		   "was there\n"
-		   "from the start (memtop run) cannot go.\n",
+	.details = "The process then runs as before memtop attach: no hook, socket or process of "
+		   "the agent is\nleft; its code stays mapped. An agent that was loaded at the "
+		   "start (memtop run) cannot be\ntaken out.\n",
 	.options = options,
 	.run = detach_run,
 };

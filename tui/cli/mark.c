@@ -113,9 +113,8 @@ const struct verb verb_mark = {
 	.name = "mark",
 	.synopsis = synopsis,
 	.summary = "set a mark in a live target, from a script",
-	.details = "Prints the mark's number and name once the agent has set it. A name that is "
-		   "taken\n"
-		   "gets a suffix; start, peak, end and now are reserved.\n",
+	.details = "Prints the mark's number and name once the agent has set it. A name in use "
+		   "gets a\nsuffix; start, peak, end and now are reserved.\n",
 	.options = options,
 	.run = mark_run,
 };

@@ -37,8 +37,8 @@ const struct verb verb_open = {
 	.name = "open",
 	.synopsis = synopsis,
 	.summary = "look at a session file as if it were live",
-	.details = "A file that was cut off opens up to its last whole block, and says so.\n"
-		   "Live views keep their last five sessions in $XDG_STATE_HOME/memtop.\n",
+	.details = "A cut file opens up to its last whole block, with a notice. Live views keep "
+		   "their last\nfive sessions in $XDG_STATE_HOME/memtop.\n",
 	.options = options,
 	.run = open_run,
 };

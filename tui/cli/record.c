@@ -507,7 +507,7 @@ static int record_target(const struct args *a)
 	if (args_target(&verb_record, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (t.kind == TARGET_FILE) {
-		warn("%s: already a recording; use memtop report or memtop open", t.text);
+		warn("%s: already a session file; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
 	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
@@ -553,7 +553,7 @@ static const struct option_spec opt_output = { 'o',
 static const struct option_spec opt_for = { 0,
 					    "for",
 					    "SECONDS",
-					    "record for so long (else to its end); it runs on",
+					    "record for this time (else to its end); it runs on",
 					    offsetof(struct args, seconds),
 					    false };
 static const struct option_spec opt_allow = {
@@ -568,7 +568,7 @@ static const struct option_spec opt_first_only = {
 	0,
 	"first-only",
 	NULL,
-	"end with the program, also when processes that it started run on",
+	"end with the program, even if processes that it started run on",
 	offsetof(struct args, first_only),
 	false
 };
@@ -590,15 +590,12 @@ const struct verb verb_record = {
 	.name = "record",
 	.synopsis = synopsis,
 	.summary = "record a program or a live target into a session file",
-	.details = "A program runs as it would without memtop: same input, output and exit status; "
-		   "125\n"
-		   "when recording failed, 126 when the program cannot be executed or watched, 127 "
-		   "when it\n"
-		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the "
-		   "recording and leave the\n"
-		   "program running. Processes that it starts are recorded into the same file; the "
-		   "recording goes\n"
-		   "on while one of them runs, and ends with the program's status.\n",
+	.details = "The program has the same input, output and exit status as without memtop. "
+		   "Status 125:\nrecording failed; 126: the program cannot be executed or watched; "
+		   "127: it is not found.\nSIGTERM, SIGHUP (the terminal is closed) and --for end "
+		   "the recording and leave the program\nrunning. The file also holds the "
+		   "processes that the program starts. Recording lasts until all\nof them have "
+		   "ended, and returns the program's status.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = record_run,

@@ -208,10 +208,9 @@ const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details = "MARK is a name or a number (m2); start and now may stand for A and B. A "
-		   "session of several processes\n"
-		   "begins with their table, and the one that allocated most is reported, or "
-		   "--process.\n",
+	.details = "MARK is a name or a number (m2); A and B may also be start and now. For a "
+		   "session of several\nprocesses the report begins with their table, then covers "
+		   "the one that allocated most, or\n--process.\n",
 	.options = options,
 	.run = report_run,
 };

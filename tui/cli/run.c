@@ -200,11 +200,9 @@ const struct verb verb_run = {
 	.name = "run",
 	.synopsis = synopsis,
 	.summary = "start a program and watch it live",
-	.details = "The program has a session of its own; its output is in the Output view (8). "
-		   "What it starts\n"
-		   "is watched, too: P lists its processes. When you quit, memtop asks whether to "
-		   "leave them\n"
-		   "running.\n",
+	.details = "The program has its own session; its output is in the Output view (8). memtop "
+		   "also follows\nthe processes that it starts: P lists them. When you quit, "
+		   "memtop asks whether to leave them\nrunning.\n",
 	.options = options,
 	.takes = TAKES_PROGRAM,
 	.run = run_run,

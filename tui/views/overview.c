@@ -161,8 +161,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	text_count(count, s->count);
 	text_count(growing, grow);
 	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
-		snprintf(out, size,
-			 brief ? "now" : "growth up to now; 2, 3, 4 show the diff of the marks");
+		snprintf(out, size, brief ? "now" : "up to now; 2, 3, 4 diff the marks");
 	else if (brief)
 		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->app, over));
 	else
