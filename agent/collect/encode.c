@@ -12,7 +12,25 @@
  * While a first state loads, half of each pump goes to it and half to what changed in slots already
  * sent.
  */
+#include "collect/encode.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/state.h"
+#include "collect/cohorts.h"
+#include "collect/encode_slots.h"
+#include "collect/history.h"
+#include "collect/marks.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/samples.h"
+#include "collect/scan.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "record/filter.h"
+#include "record/loss.h"
+
+#include <memtop/wire.h>
 
 #define PUMP_LEAST 2048u /* do not begin with less room: a few totals, and a TICK */
 #define TICK_BYTES 256u  /* the closing TOTALS and TICK */

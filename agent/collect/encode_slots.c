@@ -12,7 +12,21 @@
  * by group what changed since the group was served. A group is marked clean before the next begins,
  * so a sweep that had to stop goes on where it stood, and comes round.
  */
+#include "collect/encode_slots.h"
+#include "collect/bits.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "record/filter.h"
+#include "record/slots.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
+
+#include <memtop/wire.h>
 
 #define BATCH_NODES 4096u
 #define BATCH_SLOTS 2048u

@@ -7,7 +7,11 @@
  * graphs of a viewer that comes late are full. A series follows one owner's live bytes; it gets its
  * place when the owner first holds something, and loses it to a larger one when places are short.
  */
+#include "collect/history.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+
+#include <memtop/wire.h>
 
 #define FIRST_INTERVAL_NS (250 * MILLI)
 

@@ -9,9 +9,20 @@
  * changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
  * that has none of its own.
  */
+#include "collect/marks.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "collect/shared.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "record/live.h"
+#include "record/loss.h"
 
 #include <linux/futex.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 bool marks_init(struct server *s)

@@ -3,9 +3,15 @@
  * output.c - what is sent to one viewer: frames into its buffer, as much as its window takes, and
  * the end of its connection.
  */
+#include "collect/output.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
+#include "collect/scan_requests.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
 
 #include <errno.h>
+#include <memtop/wire.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 

@@ -5,10 +5,19 @@
  * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
  * hidden gives zeros, which viewers show as unknown.
  */
-#include "modules/maps.h"
+#include "collect/proc.h"
+#include "base/arena.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "modules/maps.h"
+#include "record/thread_list.h"
+#include "unwind/unwind.h"
 
 #include <fcntl.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 #define CLOCK_OF_THREAD 3L /* CLOCK_THREAD_CPUTIME_ID: the server's own */

@@ -24,7 +24,13 @@
  * enough samples keep their totals only: growth is then judged as ever, and the call site is not
  * named.
  */
+#include "collect/samples.h"
+#include "base/conf.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+
+#include <memtop/wire.h>
 
 #define FIRST_INTERVAL_NS (1250 * MILLI)
 #define LAST_INTERVAL_NS (20 * SECOND)

@@ -10,11 +10,23 @@
  * scan are of its duration, not of one moment, and need not equal TOTALS to the block. The last
  * one, when the target is gone, belongs to the final state and does equal them.
  */
-#include "record/heaps.h"
+#include "collect/scan.h"
+#include "collect/bits.h"
+#include "collect/breath.h"
+#include "collect/cohorts.h"
+#include "collect/encode.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/scan_memory.h"
+#include "collect/scan_requests.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "record/live.h"
 
-#define BREATH_STEPS 8192u /* until the clock is looked at; a block is one */
-#define BREATH_NS (20 * MILLI)
+#include <memtop/wire.h>
+
 #define SIZES 65u
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
@@ -36,22 +48,6 @@ struct work {
 	struct count all, size[SIZES], thread[MTW_THREADS_MAX], birth[BIRTHS];
 };
 
-void scan_breathe(struct server *s, struct breath *b, uint32_t steps)
-{
-	uint64_t now;
-
-	b->steps += steps;
-	if (b->steps < BREATH_STEPS)
-		return;
-	b->steps = 0;
-	now = server_now();
-	if (b->since_ns && now - b->since_ns <= BREATH_NS)
-		return;
-	if (b->since_ns)
-		s->breathe(s);
-	b->since_ns = server_now();
-}
-
 static void add(struct count *c, const struct block *b, uint64_t weight)
 {
 	c->blocks += weight;
@@ -63,7 +59,7 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	struct work *w = arg;
 
 	(void)addr;
-	scan_breathe(w->s, &w->breath, 1);
+	breath_take(w->s, &w->breath, 1);
 	uint64_t weight = mt_filter_weight(b);
 	slot_id slot = b->slot & SLOT_WEIGHED ? b->slot & (WEIGHED_END - 1) : b->slot;
 	if (w->slots && (slot >= MTW_SLOTS_MAX || !bit_get(w->slots, slot)))
@@ -144,28 +140,6 @@ static void put_ages(struct mtw_out *o, struct work *w)
 	put_threads(o, w);
 }
 
-static void forget_request(struct scan_request *r)
-{
-	memory_unmap(r->slots, MTW_SLOTS_MAX / 8);
-	*r = (struct scan_request){ 0 };
-}
-
-/* Nothing is under way any more. */
-static void end_scan(struct scan *scan)
-{
-	memory_unmap(scan->reply, SCRATCH_BYTES);
-	cohorts_free(scan->cohorts);
-	*scan = (struct scan){ .viewer = -1 };
-}
-
-void scan_drop(struct server *s, struct viewer *v)
-{
-	for (int k = 0; k < MTW_KIND_COUNT; k++)
-		forget_request(&v->scan[k]);
-	if (s->scan.viewer == v->index)
-		end_scan(&s->scan);
-}
-
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n)
 {
 	uint64_t *slots = n ? memory_map(MTW_SLOTS_MAX / 8) : NULL;
@@ -184,7 +158,7 @@ bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw
 		memory_unmap(slots, 0);
 		return false;
 	}
-	forget_request(&v->scan[kind]);
+	scan_forget_request(&v->scan[kind]);
 	v->scan[kind] = (struct scan_request){ true, request, slots };
 	return true;
 }
@@ -305,7 +279,7 @@ static void scan_send(struct server *s)
 	uint64_t now = server_now();
 	bool late = now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS;
 	if (sent || (late && others_wait(s, v->index)))
-		end_scan(scan);
+		scan_end(scan);
 	if (sent)
 		encode_pump(s, v, true);
 	else if (v->state == VIEWER_OPEN)
@@ -340,7 +314,7 @@ void scan_run(struct server *s)
 	size_t len = 0;
 
 	if (s->over && scan->cohorts)
-		end_scan(scan); /* the final state has them */
+		scan_end(scan); /* the final state has them */
 	if (scan->viewer >= 0) {
 		scan_send(s);
 		return;
@@ -348,8 +322,8 @@ void scan_run(struct server *s)
 	if (!next_request(s, &scan->viewer, &scan->kind, &r))
 		return;
 	if (s->over && scan->kind == MTW_KIND_COHORTS) {
-		forget_request(&r);
-		end_scan(scan);
+		scan_forget_request(&r);
+		scan_end(scan);
 		return;
 	}
 	if (scan->kind == MTW_KIND_COHORTS)
@@ -357,7 +331,7 @@ void scan_run(struct server *s)
 	else
 		reply = make_reply(s, &r, scan->kind, &len);
 	uint64_t request = r.request;
-	forget_request(&r);
+	scan_forget_request(&r);
 	scan->reply = reply;
 	scan->reply_len = len;
 	scan->cohorts = cohorts;
@@ -369,7 +343,7 @@ void scan_run(struct server *s)
 	}
 	if (scan->viewer >= 0 && !s->over)
 		viewers_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
-	end_scan(scan); /* or who asked is gone */
+	scan_end(scan); /* or who asked is gone */
 }
 
 /* `reply` is given up unless it is whole. */

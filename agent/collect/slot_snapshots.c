@@ -13,7 +13,15 @@
  * A viewer may be in the middle of an instant when it is merged: it starts again with the merged
  * one. What it had taken already is repeated or overruled, never contradicted.
  */
+#include "collect/slot_snapshots.h"
+#include "collect/memory.h"
+#include "collect/output.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "record/slots.h"
+
+#include <memtop/wire.h>
 
 #define ENTRY_BYTES 25u
 #define PART_BYTES 32768u

@@ -12,9 +12,19 @@
  * The owner of a slot is the innermost module of its stack that is neither the agent, the C library
  * nor the C++ runtime: coarser than what viewers compute with symbols, for history only.
  */
+#include "collect/sums.h"
+#include "base/prim_linux.h"
+#include "collect/bits.h"
+#include "collect/memory.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "record/slots.h"
+#include "unwind/stacks.h"
 
 #include <errno.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 static uint32_t owner_of(slot_id id)

@@ -8,8 +8,12 @@
  * than the process whose memory it works in: what it executes is a program of its own, and that
  * process' session goes on.
  */
+#include "hooks/exec.h"
+#include "base/compiler.h"
+#include "base/types.h"
 #include "hooks/follow.h"
-#include "hooks/malloc.h"
+#include "hooks/process.h"
+#include "modules/real.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -33,7 +33,15 @@
  * kernel as it came.
  */
 #include "hooks/follow.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "hooks/init.h"
+#include "hooks/spawn.h"
+#include "record/thread.h"
+#include "server/start.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,10 @@
  *
  * follow.h - how the agent goes along into what the program executes: hooks/follow.c.
  */
-#ifndef MT_FOLLOW_H
-#define MT_FOLLOW_H
+#ifndef MT_HOOKS_FOLLOW_H
+#define MT_HOOKS_FOLLOW_H
 
+#include "base/types.h"
 #include "follow/board.h"
 #include "follow/executable.h"
 
@@ -63,13 +64,6 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp)))                     \
 		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
 		 : (char **)(envp))
-
-bool mt_environ_is_copy(
-	char *const *envp); /* hooks/spawn.c: `environ` as it is while a thread is in system() */
-
-/* hooks/spawn.c: in a forked child: a call of its parent's that had `environ` replaced is none of
- * its own. */
-void mt_spawn_forked(void);
 
 void mt_follow_init(void); /* start-up, once our entry of LD_PRELOAD is known */
 

@@ -4,6 +4,9 @@
  * nothing is recorded.
  */
 #include "hooks/gate.h"
+#include "base/state.h"
+#include "hooks/init.h"
+#include "record/thread.h"
 
 struct thread *mt_gate_slow(void)
 {

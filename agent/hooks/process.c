@@ -9,8 +9,22 @@
  * be called through; children that come about in other ways are found by their wiped gate
  * (record/thread.c).
  */
+#include "hooks/caller.h"
+#include "hooks/process.h"
+#include "base/compiler.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "follow/board.h"
-#include "hooks/malloc.h"
+#include "hooks/exec.h"
+#include "hooks/init.h"
+#include "hooks/spawn.h"
+#include "modules/loader.h"
+#include "modules/maps.h"
+#include "modules/real.h"
+#include "record/live.h"
+#include "record/thread.h"
+#include "server/dlclose_gate.h"
+#include "server/start.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -28,8 +28,17 @@
  * A copy is never freed, for a thread may still walk over it; a program that changes its
  * environment between calls uses the next of COPIES, and the oldest one again after that.
  */
+#include "hooks/spawn.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "hooks/follow.h"
-#include "hooks/malloc.h"
+#include "hooks/init.h"
+#include "hooks/process.h"
+#include "modules/real.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>

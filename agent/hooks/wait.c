@@ -17,7 +17,16 @@
  * until it returns. So does one that waits for a lock, a condition or a semaphore: those are waits
  * of the libc's own, for memory, that call nothing here.
  */
-#include "hooks/malloc.h"
+#include "hooks/caller.h"
+#include "hooks/wait.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/self.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "hooks/init.h"
+#include "modules/real.h"
+#include "record/thread.h"
 
 #include <alloca.h>
 #include <errno.h>

@@ -14,8 +14,11 @@
  * Weak ones bring nothing into the program that is not there: a second malloc least of all. What is
  * not weak is brought in, for the program's own reference to it is one to the hook.
  */
+#include "base/types.h"
+#include "hooks/jemalloc.h"
 #include "hooks/malloc.h"
 #include "modules/linked.h"
+#include "modules/rebind.h"
 
 #define WEAK __attribute__((weak))
 

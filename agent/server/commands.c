@@ -5,7 +5,23 @@
  * What one viewer changes all can see: a mark carries who set it, an option who changed it, and the
  * others get a sentence.
  */
+#include "server/commands.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/state.h"
+#include "collect/marks.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/scan.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "modules/real.h"
+#include "record/filter.h"
+#include "record/slots.h"
+#include "unwind/unwind.h"
+
+#include <memtop/wire.h>
 
 static const char *who(const struct viewer *v)
 {

@@ -8,8 +8,22 @@
  * inside of a hook; what the session needed in memory is given back to the system, its addresses
  * are kept for the next one.
  */
-#include "modules/hook_list.h"
+#include "server/detach.h"
+#include "base/arena.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/memory.h"
+#include "collect/output.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "modules/hook_list.h"
+#include "modules/rebind.h"
+#include "record/live.h"
+#include "record/thread.h"
+#include "server/dlclose_gate.h"
+
+#include <memtop/wire.h>
 
 #define LEAVE_PATIENCE_NS (3 * SECOND)
 #define UNLOAD_PATIENCE_NS SECOND

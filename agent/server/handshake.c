@@ -17,9 +17,16 @@
  * Nonces are HMAC(seed, counter and clock). The target draws the seed once, before its server
  * starts: later a seccomp filter may refuse random numbers, or kill for them.
  */
-#include "base/syscalls.h"
-#include "collect/server.h"
 #include "server/handshake.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/server.h"
+#include "collect/viewer.h"
+#include "server/listen.h"
+#include "server/viewer.h"
 
 #include <errno.h>
 #include <fcntl.h>

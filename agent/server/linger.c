@@ -10,10 +10,14 @@
  * (target_release()). Its record names the socket: after an exec the usual name is the next
  * program's.
  */
-#include "follow/board.h"
+#include "server/linger.h"
+#include "base/prim_linux.h"
 #include "collect/server.h"
+#include "follow/board.h"
+#include "server/listen.h"
 
 #include <linux/futex.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 static struct board_figures figures(const struct server *s)

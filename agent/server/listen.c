@@ -12,12 +12,19 @@
  * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
  * process id's former agent may still be about to let go of it.
  */
+#include "server/listen.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "collect/memory.h"
+#include "collect/proc.h"
 #include "collect/server.h"
-#include "server/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <memtop/wire.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -126,7 +133,7 @@ static bool parse_port(struct server *s, const char *text)
 		return false;
 	}
 	s->port = (int)port;
-	return read_token(s) && handshake_seed(s);
+	return read_token(s);
 }
 
 bool listen_parse(struct server *s)

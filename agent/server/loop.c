@@ -15,11 +15,38 @@
  * Runs as a process of its own in the target's memory; see collect/server.h for what may be used
  * here.
  */
-#include "modules/maps.h"
+#include "server/loop.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/encode.h"
+#include "collect/encode_slots.h"
+#include "collect/history.h"
+#include "collect/marks.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/proc.h"
+#include "collect/samples.h"
+#include "collect/scan.h"
 #include "collect/server.h"
+#include "collect/shared.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "record/live.h"
+#include "record/live_trim.h"
+#include "server/commands.h"
+#include "server/coverage.h"
+#include "server/detach.h"
+#include "server/dlclose_gate.h"
 #include "server/handshake.h"
+#include "server/linger.h"
+#include "server/listen.h"
+#include "server/privileges.h"
+#include "server/target_exit.h"
+#include "server/viewer.h"
 #include "unwind/fp_proof.h"
 
+#include <memtop/wire.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -182,6 +209,7 @@ void loop_tick(struct server *s, bool all)
 	if (!s->over) {
 		look_at_modules();
 		mt_unwind_proof_expire(server_now());
+		mt_live_give_back(server_now());
 		mt_live_advance(server_now(), false);
 	}
 	marks_requests(s);

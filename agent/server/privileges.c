@@ -21,7 +21,13 @@
  * A raw thread (server/loop.c) follows users and capabilities alone: with a filter of its own it
  * would make the program's SECCOMP_FILTER_FLAG_TSYNC fail.
  */
+#include "server/privileges.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "collect/output.h"
+#include "collect/proc.h"
 #include "collect/server.h"
 
 #include <errno.h>

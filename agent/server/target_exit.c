@@ -18,13 +18,26 @@
  * unmaps nothing here. It forks, the copy goes on in an address space of its own and unmaps what no
  * viewer needs, and the old process leaves the shared memory to whoever is still in it.
  */
+#include "server/target_exit.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
-#include "modules/maps.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "collect/shared.h"
+#include "modules/maps.h"
+#include "modules/segments.h"
+#include "server/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <memtop/wire.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>

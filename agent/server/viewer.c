@@ -12,9 +12,18 @@
  * byte was produced: acknowledged within 150 ms the window doubles, after more than 600 ms it is
  * halved. So a fast link is kept busy, and on a slow one fresh totals wait behind 64 KiB at most.
  */
+#include "server/viewer.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
+#include "collect/output.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "server/commands.h"
+#include "server/detach.h"
 
 #include <errno.h>
+#include <memtop/wire.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 

@@ -4,6 +4,8 @@
  * kept.
  */
 #include "check.h"
+#include "collect/history.h"
+#include "collect/memory.h"
 #include "collect/server.h"
 
 static struct server *make(void)

@@ -4,8 +4,11 @@
  * with a clock of its own.
  */
 #include "check.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
 #include "server/handshake.h"
+#include "server/viewer.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * output.h - frames into a viewer's buffer, and the end of its connection. Server thread.
+ */
+#ifndef MT_COLLECT_OUTPUT_H
+#define MT_COLLECT_OUTPUT_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+struct viewer;
+
+void viewer_write(struct server *s, struct viewer *v);
+void viewer_close(struct server *s, struct viewer *v);
+void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text);
+void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len);
+size_t viewer_room(const struct viewer *v);  /* bytes that may be produced now */
+size_t viewer_space(const struct viewer *v); /* ... that fit, whatever the window says */
+
+void viewers_notice(struct server *s, int except, int only, const char *text);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * proc.h - figures from /proc. Server thread, but for proc_read() and proc_forget().
+ */
+#ifndef MT_COLLECT_PROC_H
+#define MT_COLLECT_PROC_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+struct module;
+
+long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
+long proc_open(int pid, const char *file); /* /proc/PID/FILE at its begin; < 0 */
+void proc_close(long fd);
+void proc_forget(void);     /* ... and begins without any */
+void proc_keep(int target); /* keeps open the files that a sealed server still reads */
+uint64_t proc_field(const char *stat, int field); /* of /proc/PID/stat, 3 = state, as a number */
+char proc_state(const char *stat);
+/* the text behind NAME: in /proc/PID/status; NULL */
+const char *proc_status(const char *status, const char *name);
+uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
+void proc_figures(struct server *s);
+void proc_identity(struct server *s); /* exe, args */
+void proc_file_of(struct module *m);  /* sets m->file where m->path does not tell */
+
+#pragma GCC visibility pop
+
+#endif

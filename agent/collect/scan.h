@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scan.h - threads, ages and memory out of the live map, as viewers ask for them. Server thread.
+ */
+#ifndef MT_COLLECT_SCAN_H
+#define MT_COLLECT_SCAN_H
+
+#include "base/types.h"
+
+#include <memtop/wire.h>
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+struct viewer;
+struct cohorts;
+struct mtw_in;
+
+/* A whole payload that the final state has. */
+struct last_scan {
+	unsigned type;
+	uint8_t *reply; /* SCRATCH_BYTES; NULL = there is none */
+	size_t len;
+};
+
+/* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */
+bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in,
+	      uint64_t n);
+void scan_run(struct server *s);         /* when one waits */
+bool scan_waits(const struct server *s); /* one was asked for, and none is under way */
+/* the target is gone: who held what is alive, and in what memory */
+void scan_last(struct server *s);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sums.h - counters -> central sums with a change number; threads, modules. Server thread.
+ */
+#ifndef MT_COLLECT_SUMS_H
+#define MT_COLLECT_SUMS_H
+
+#include "base/types.h"
+#include "record/thread.h"
+
+#include <memtop/wire.h>
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+
+#define SUM_CHUNK 4096u /* slots in a chunk of sums */
+#define SUM_GROUP 64u   /* slots that share a change number */
+#define SUM_CHUNKS (MTW_SLOTS_MAX / SUM_CHUNK)
+#define GROUPS (MTW_SLOTS_MAX / SUM_GROUP)
+#define NO_OWNER UINT32_MAX
+
+/* Central sum of one slot: what a viewer is told. */
+struct sum {
+	struct tally now;
+	uint32_t changed; /* pass, 0 = never seen */
+	uint32_t owner;   /* module id, NO_OWNER = none but wrappers */
+};
+
+struct sum_chunk {
+	uint32_t changed; /* newest of its groups */
+	uint32_t group[SUM_CHUNK / SUM_GROUP];
+	struct sum sum[SUM_CHUNK];
+};
+
+struct thread_row {
+	struct thread_info info;
+	uint32_t changed;
+	bool gone; /* the kernel knows no such thread any more */
+	bool over; /* ended, and its last figures are taken */
+};
+
+bool sums_init(struct server *s);
+void sums_pass(struct server *s, bool all);
+void sums_threads(struct server *s);
+void sums_modules(struct server *s);
+struct sum *sums_at(struct server *s, slot_id id); /* NULL = never seen */
+void sums_touch(struct server *s, slot_id id);     /* as if it changed in the pass to come */
+
+#pragma GCC visibility pop
+
+#endif
