@@ -217,7 +217,7 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 
 	if (!m)
 		return true;
-	if (!s->module_seen[id])
+	if (!s->sums.module_seen[id])
 		proc_file_of(m); /* met since the pass */
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_acquire);
 	uint64_t unloaded = atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire);
@@ -241,13 +241,13 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 void encode_slots_modules(struct server *s, struct viewer *v)
 {
 	if (v->module_at == 0) {
-		if (s->module_pass <= v->module_pass)
+		if (s->sums.module_pass <= v->module_pass)
 			return;
-		v->module_begun = s->pass;
+		v->module_begun = s->sums.pass;
 	}
-	for (; v->module_at < s->modules_seen; v->module_at++) {
+	for (; v->module_at < s->sums.modules_seen; v->module_at++) {
 		uint32_t id = v->module_at;
-		if (id < v->module_count && s->module_changed[id] <= v->module_pass)
+		if (id < v->module_count && s->sums.module_changed[id] <= v->module_pass)
 			continue;
 		if (!put_module(s, v, id)) {
 			v->wants = true;
@@ -345,8 +345,8 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 	struct slots_batch *b = s->batch;
 	uint32_t at = 0;
 
-	v->list_limit = s->slot_limit ? s->slot_limit : 1;
-	v->list_bytes = s->slots_seen * sizeof(uint32_t) + 4;
+	v->list_limit = s->sums.slot_limit ? s->sums.slot_limit : 1;
+	v->list_bytes = s->sums.slots_seen * sizeof(uint32_t) + 4;
 	v->list = memory_map(v->list_bytes);
 	if (!v->list)
 		return false;
@@ -375,7 +375,7 @@ static void end_list(struct server *s, struct viewer *v)
 {
 	memory_unmap(v->list, v->list_bytes);
 	v->list = NULL;
-	for (slot_id id = 1; id < s->slot_limit; id++)
+	for (slot_id id = 1; id < s->sums.slot_limit; id++)
 		if (sums_at(s, id) && !bit_get(v->slot_known, id))
 			v->clean[id / SUM_GROUP] = v->swept = 0;
 }
@@ -425,23 +425,23 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 			return false;
 		v->quiet = false;
 	}
-	v->clean[g] = s->pass;
+	v->clean[g] = s->sums.pass;
 	return true;
 }
 
 bool encode_slots_sweep(struct server *s, struct viewer *v)
 {
-	uint32_t groups = (s->slot_limit + SUM_GROUP - 1) / SUM_GROUP;
+	uint32_t groups = (s->sums.slot_limit + SUM_GROUP - 1) / SUM_GROUP;
 	bool done = true;
 
 	encode_slots_modules(s, v);
-	if (v->swept == s->pass)
+	if (v->swept == s->sums.pass)
 		return v->module_at == 0;
 	if (v->sweep >= groups)
 		v->sweep = 0;
 	for (uint32_t left = groups; left && done; left--) {
 		uint32_t g = v->sweep;
-		const struct sum_chunk *c = s->chunk[g / (SUM_CHUNK / SUM_GROUP)];
+		const struct sum_chunk *c = s->sums.chunk[g / (SUM_CHUNK / SUM_GROUP)];
 		if (c && c->group[g % (SUM_CHUNK / SUM_GROUP)] > v->clean[g])
 			done = sweep_group(s, v, g);
 		if (done)
@@ -449,6 +449,6 @@ bool encode_slots_sweep(struct server *s, struct viewer *v)
 	}
 	flush(s, v);
 	if (done)
-		v->swept = s->pass;
+		v->swept = s->sums.pass;
 	return done && v->module_at == 0;
 }

@@ -27,13 +27,13 @@
 
 bool marks_init(struct server *s)
 {
-	s->mark = memory_map(MTW_MARKS_MAX * sizeof(*s->mark));
-	return s->mark;
+	s->marks.mark = memory_map(MTW_MARKS_MAX * sizeof(*s->marks.mark));
+	return s->marks.mark;
 }
 
 static struct mark *by_id(struct server *s, uint32_t id)
 {
-	struct mark *m = id && id <= s->mark_last ? &s->mark[id] : NULL;
+	struct mark *m = id && id <= s->marks.last ? &s->marks.mark[id] : NULL;
 
 	return m && !(m->flags & MTW_MARK_DROPPED) ? m : NULL;
 }
@@ -41,9 +41,9 @@ static struct mark *by_id(struct server *s, uint32_t id)
 /* The nearest one with entries of its own, before or after id; NULL = none. */
 static struct mark *neighbour(struct server *s, uint32_t id, int step)
 {
-	for (id += (uint32_t)step; id && id <= s->mark_last; id += (uint32_t)step)
-		if (s->mark[id].kept.live)
-			return &s->mark[id];
+	for (id += (uint32_t)step; id && id <= s->marks.last; id += (uint32_t)step)
+		if (s->marks.mark[id].kept.live)
+			return &s->marks.mark[id];
 	return NULL;
 }
 
@@ -54,8 +54,8 @@ static bool name_taken(struct server *s, const char *name, uint32_t but)
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (!strcmp(name, reserved[i]))
 			return true;
-	for (uint32_t id = 1; id <= s->mark_last; id++)
-		if (id != but && by_id(s, id) && !strcmp(s->mark[id].name, name))
+	for (uint32_t id = 1; id <= s->marks.last; id++)
+		if (id != but && by_id(s, id) && !strcmp(s->marks.mark[id].name, name))
 			return true;
 	return false;
 }
@@ -113,48 +113,48 @@ static void merge_into_next(struct server *s, struct mark *m)
 {
 	struct mark *to = neighbour(s, m->id, 1);
 
-	if (to && !snapshot_merge(&m->kept, &to->kept, &s->mark_bytes)) {
+	if (to && !snapshot_merge(&m->kept, &to->kept, &s->marks.bytes)) {
 		to->flags |= MTW_MARK_TOTALS_ONLY;
-		to->changed = ++s->mark_serial;
-		snapshot_forget(&to->kept, &s->mark_bytes);
+		to->changed = ++s->marks.serial;
+		snapshot_forget(&to->kept, &s->marks.bytes);
 	}
-	snapshot_forget(&m->kept, &s->mark_bytes);
+	snapshot_forget(&m->kept, &s->marks.bytes);
 }
 
 /* Beyond mark_memory the oldest keep their totals only. */
 static void stay_within_memory(struct server *s)
 {
-	while (s->mark_bytes > mt_conf.mark_memory) {
+	while (s->marks.bytes > mt_conf.mark_memory) {
 		struct mark *m = neighbour(s, 0, 1);
 		if (!m)
 			return;
 		mt_record_loss(MTW_LOSS_MARKS, m->kept.bytes);
 		m->flags |= MTW_MARK_TOTALS_ONLY;
-		m->changed = ++s->mark_serial;
+		m->changed = ++s->marks.serial;
 		merge_into_next(s, m);
 	}
 }
 
 uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch)
 {
-	if (s->mark_last + 1 >= MTW_MARKS_MAX)
+	if (s->marks.last + 1 >= MTW_MARKS_MAX)
 		return 0;
 	if (!s->over)
 		mt_live_advance(server_now(), true);
 	sums_pass(s, false);
-	const struct mark *last = neighbour(s, s->mark_last + 1, -1);
+	const struct mark *last = neighbour(s, s->marks.last + 1, -1);
 	uint32_t since = last ? last->kept.pass : 0;
-	struct mark *m = &s->mark[++s->mark_last];
-	m->id = s->mark_last;
+	struct mark *m = &s->marks.mark[++s->marks.last];
+	m->id = s->marks.last;
 	m->epoch = epoch;
-	m->time_ns = s->pass_ns;
-	m->rss_bytes = s->rss_bytes;
-	m->then = s->totals;
+	m->time_ns = s->sums.pass_ns;
+	m->rss_bytes = s->figures.rss_bytes;
+	m->then = s->sums.totals;
 	memcpy(m->set_by, who, cut(who, MTW_NAME_MAX));
 	give_name(s, m, name);
-	if (!snapshot_take(s, &m->kept, since, epoch, leave_to_next, m, &s->mark_bytes))
+	if (!snapshot_take(s, &m->kept, since, epoch, leave_to_next, m, &s->marks.bytes))
 		m->flags |= MTW_MARK_TOTALS_ONLY;
-	m->changed = ++s->mark_serial;
+	m->changed = ++s->marks.serial;
 	stay_within_memory(s);
 	return m->id;
 }
@@ -167,7 +167,7 @@ bool marks_drop(struct server *s, uint32_t id)
 		return false;
 	merge_into_next(s, m);
 	m->flags |= MTW_MARK_DROPPED;
-	m->changed = ++s->mark_serial;
+	m->changed = ++s->marks.serial;
 	return true;
 }
 
@@ -178,7 +178,7 @@ bool marks_rename(struct server *s, uint32_t id, const char *name)
 	if (!m)
 		return false;
 	give_name(s, m, name);
-	m->changed = ++s->mark_serial;
+	m->changed = ++s->marks.serial;
 	return true;
 }
 
@@ -207,8 +207,8 @@ void marks_requests(struct server *s)
 
 bool marks_send(struct server *s, struct viewer *v)
 {
-	for (uint32_t id = 1; id <= s->mark_last; id++) {
-		const struct mark *m = &s->mark[id];
+	for (uint32_t id = 1; id <= s->marks.last; id++) {
+		const struct mark *m = &s->marks.mark[id];
 		/* Its frame went out first, else there was no room for that either. */
 		if (!m->kept.live || v->mark_live[id] == 1 + m->kept.version)
 			continue;

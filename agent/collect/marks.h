@@ -25,6 +25,12 @@ struct mark {
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 };
 
+struct marks {
+	struct mark *mark; /* [MTW_MARKS_MAX], by id */
+	uint32_t last, serial;
+	size_t bytes; /* of all live blobs */
+};
+
 bool marks_init(struct server *s);
 /* 0 = no more */
 uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch);

@@ -93,7 +93,7 @@ void viewer_close(struct server *s, struct viewer *v)
 
 	if (v->state == VIEWER_FREE)
 		return;
-	s->last_taken |= v->final && !v->out_len;
+	s->lingering.last_taken |= v->final && !v->out_len;
 	mt_prim_call(SYS_close, v->fd, 0, 0, 0, 0, 0);
 	if (v->list)
 		memory_unmap(v->list, v->list_bytes);
@@ -135,10 +135,10 @@ void viewer_write(struct server *s, struct viewer *v)
 
 void viewers_notice(struct server *s, int except, int only, const char *text)
 {
-	struct notice *n = &s->notice[s->notice_serial % NOTICES];
+	struct notice *n = &s->notices.notice[s->notices.serial % NOTICES];
 	size_t len = strlen(text);
 
-	n->serial = ++s->notice_serial;
+	n->serial = ++s->notices.serial;
 	n->except = except;
 	n->only = only;
 	len = len < NOTICE_MAX ? len : NOTICE_MAX - 1;

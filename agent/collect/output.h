@@ -7,10 +7,25 @@
 
 #include "base/types.h"
 
+#define NOTICES 16                 /* kept; a viewer that is further behind misses the oldest */
+#define NOTICE_MAX 200
+
 #pragma GCC visibility push(hidden)
 
 struct server;
 struct viewer;
+
+struct notice {
+	uint32_t serial;
+	int except; /* viewer that is not told, -1 = all are */
+	int only;   /* viewer that alone is told, -1 = all */
+	char text[NOTICE_MAX];
+};
+
+struct notices {
+	struct notice notice[NOTICES];
+	uint32_t serial;
+};
 
 void viewer_write(struct server *s, struct viewer *v);
 void viewer_close(struct server *s, struct viewer *v);

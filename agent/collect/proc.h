@@ -5,12 +5,23 @@
 #ifndef MT_COLLECT_PROC_H
 #define MT_COLLECT_PROC_H
 
+#include "base/arena.h"
 #include "base/types.h"
 
 #pragma GCC visibility push(hidden)
 
 struct server;
 struct module;
+
+struct figures {
+	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
+	struct effort effort; /* of all threads, once a second */
+	uint64_t effort_allocations, effort_next_ns;
+	uint64_t memory_bytes, memory_next_ns; /* resident in all that the agent mapped */
+	uint64_t memory_of[PART_COUNT];        /* its parts */
+	uint64_t children, children_next_ns;
+	uint32_t pass; /* in which any of them changed */
+};
 
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
 long proc_open(int pid, const char *file); /* /proc/PID/FILE at its begin; < 0 */

@@ -18,7 +18,6 @@
 #include "collect/memory.h"
 #include "collect/output.h"
 #include "collect/scan_memory.h"
-#include "collect/scan_requests.h"
 #include "collect/server.h"
 #include "collect/viewer.h"
 #include "record/filter.h"
@@ -230,7 +229,7 @@ static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum 
 static bool send_reply(struct server *s, struct viewer *v)
 {
 	static const unsigned frame_of[] = { MTW_SCAN_THREADS, MTW_SCAN_AGES, MTW_SCAN_MEMORY };
-	const struct scan *scan = &s->scan;
+	const struct scan *scan = &s->scans.now;
 
 	if (viewer_space(v) < scan->reply_len + 64)
 		return false;
@@ -242,7 +241,7 @@ static bool send_reply(struct server *s, struct viewer *v)
  * all is sent. */
 static bool send_cohorts(struct server *s, struct viewer *v)
 {
-	struct scan *scan = &s->scan;
+	struct scan *scan = &s->scans.now;
 	size_t kept = (v->window < OUT_BYTES ? (size_t)v->window : OUT_BYTES) / 2 + 64;
 
 	while (!scan->at.whole && viewer_room(v) > kept + COHORTS_PART_LEAST) {
@@ -266,12 +265,12 @@ static bool others_wait(const struct server *s, int viewer)
 
 bool scan_waits(const struct server *s)
 {
-	return s->scan.viewer < 0 && others_wait(s, -1);
+	return s->scans.now.viewer < 0 && others_wait(s, -1);
 }
 
 static void scan_send(struct server *s)
 {
-	struct scan *scan = &s->scan;
+	struct scan *scan = &s->scans.now;
 	struct viewer *v = &s->viewer[scan->viewer];
 	bool sent =
 		v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
@@ -290,7 +289,7 @@ static void scan_send(struct server *s)
 static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, struct scan_request *r)
 {
 	for (int n = 0; n < VIEWERS_MAX; n++) {
-		struct viewer *v = &s->viewer[(s->scan_turn + n) % VIEWERS_MAX];
+		struct viewer *v = &s->viewer[(s->scans.turn + n) % VIEWERS_MAX];
 		for (int k = 0; v->state == VIEWER_OPEN && k < MTW_KIND_COUNT; k++) {
 			if (!v->scan[k].waits)
 				continue;
@@ -298,7 +297,7 @@ static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, str
 			v->scan[k] = (struct scan_request){ 0 };
 			*viewer = v->index;
 			*kind = (enum mtw_kind)k;
-			s->scan_turn = v->index + 1;
+			s->scans.turn = v->index + 1;
 			return true;
 		}
 	}
@@ -307,7 +306,7 @@ static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, str
 
 void scan_run(struct server *s)
 {
-	struct scan *scan = &s->scan;
+	struct scan *scan = &s->scans.now;
 	struct scan_request r;
 	struct cohorts *cohorts = NULL;
 	uint8_t *reply = NULL;
@@ -367,8 +366,8 @@ static void last_threads(struct server *s)
 	if (reply) {
 		mtw_put(&o, 0);
 		put_threads(&o, w);
-		keep_last(&s->last[0], MTW_SCAN_THREADS, reply, &o, true);
-		s->last_cohorts = c;
+		keep_last(&s->scans.last[0], MTW_SCAN_THREADS, reply, &o, true);
+		s->scans.last_cohorts = c;
 	} else {
 		cohorts_free(c);
 	}
@@ -387,7 +386,7 @@ static void last_memory(struct server *s)
 	if (!reply)
 		return;
 	mtw_put(&o, 0);
-	keep_last(&s->last[1], MTW_SCAN_MEMORY, reply, &o, scan_memory(s, &o));
+	keep_last(&s->scans.last[1], MTW_SCAN_MEMORY, reply, &o, scan_memory(s, &o));
 }
 
 void scan_last(struct server *s)

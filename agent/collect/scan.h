@@ -6,8 +6,11 @@
 #define MT_COLLECT_SCAN_H
 
 #include "base/types.h"
+#include "collect/scan_requests.h"
 
 #include <memtop/wire.h>
+
+#define LAST_SCANS 2u              /* threads, memory */
 
 #pragma GCC visibility push(hidden)
 
@@ -21,6 +24,13 @@ struct last_scan {
 	unsigned type;
 	uint8_t *reply; /* SCRATCH_BYTES; NULL = there is none */
 	size_t len;
+};
+
+struct scans {
+	struct scan now;
+	int turn;                          /* the viewer that is looked at first for the next one */
+	struct last_scan last[LAST_SCANS]; /* of the final state */
+	struct cohorts *last_cohorts;      /* MTW_SCAN_COHORTS likewise; NULL = none */
 };
 
 /* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */

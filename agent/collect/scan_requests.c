@@ -24,6 +24,6 @@ void scan_drop(struct server *s, struct viewer *v)
 {
 	for (int k = 0; k < MTW_KIND_COUNT; k++)
 		scan_forget_request(&v->scan[k]);
-	if (s->scan.viewer == v->index)
-		scan_end(&s->scan);
+	if (s->scans.now.viewer == v->index)
+		scan_end(&s->scans.now);
 }

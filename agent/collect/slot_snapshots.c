@@ -59,8 +59,8 @@ static void visit(struct server *s, struct taking *t, slot_id id)
 
 static void walk(struct server *s, struct taking *t)
 {
-	for (uint32_t g = 0; g * SUM_GROUP < s->slot_limit; g++) {
-		const struct sum_chunk *c = s->chunk[g / (SUM_CHUNK / SUM_GROUP)];
+	for (uint32_t g = 0; g * SUM_GROUP < s->sums.slot_limit; g++) {
+		const struct sum_chunk *c = s->sums.chunk[g / (SUM_CHUNK / SUM_GROUP)];
 		if (!c || c->group[g % (SUM_CHUNK / SUM_GROUP)] <= t->since)
 			continue;
 		for (slot_id id = g * SUM_GROUP; id < (g + 1) * SUM_GROUP; id++)
@@ -96,7 +96,7 @@ bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_
 {
 	struct taking count = { .since = since, .epoch = epoch }, t = count;
 
-	k->pass = s->pass;
+	k->pass = s->sums.pass;
 	walk(s, &count);
 	size_t size = count.entries * ENTRY_BYTES + 1;
 	uint8_t *buf = memory_map(size);

@@ -40,6 +40,24 @@ struct thread_row {
 	bool over; /* ended, and its last figures are taken */
 };
 
+struct sums {
+	uint32_t pass;
+	uint64_t pass_ns;    /* when it was taken, since start */
+	struct tally totals; /* = sum over slots, always */
+	uint64_t peak_bytes, peak_error, peak_ns;
+	uint64_t seen_peak, seen_peak_ns; /* largest live of all passes */
+	uint32_t slot_limit;              /* ids below it may have been seen */
+	uint64_t slots_seen;
+	struct sum_chunk **chunk;           /* [SUM_CHUNKS] */
+	int64_t *module_live;               /* [MTW_MODULES_MAX] by owner */
+	uint32_t *module_changed;           /* [MTW_MODULES_MAX] pass */
+	uint32_t *module_seen;              /* [MTW_MODULES_MAX] what of it may change, folded */
+	uint32_t modules_seen, module_pass; /* pass in which any changed */
+	uint64_t threads_next_ns;           /* names and ends are looked up then */
+	struct thread_row *thread;          /* [MTW_THREADS_MAX] */
+	uint32_t thread_limit, thread_pass; /* pass in which any changed */
+};
+
 bool sums_init(struct server *s);
 void sums_pass(struct server *s, bool all);
 void sums_threads(struct server *s);

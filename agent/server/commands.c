@@ -11,6 +11,7 @@
 #include "base/state.h"
 #include "collect/marks.h"
 #include "collect/memory.h"
+#include "collect/options.h"
 #include "collect/output.h"
 #include "collect/scan.h"
 #include "collect/server.h"
@@ -30,12 +31,12 @@ static const char *who(const struct viewer *v)
 
 static struct option *find_option(struct server *s, const char *name)
 {
-	for (uint32_t i = 0; i < s->option_count; i++)
-		if (!strcmp(s->option[i].name, name))
-			return &s->option[i];
-	if (s->option_count == OPTIONS_MAX)
+	for (uint32_t i = 0; i < s->options.count; i++)
+		if (!strcmp(s->options.option[i].name, name))
+			return &s->options.option[i];
+	if (s->options.count == OPTIONS_MAX)
 		return NULL;
-	struct option *o = &s->option[s->option_count++];
+	struct option *o = &s->options.option[s->options.count++];
 	size_t len = strlen(name);
 	memcpy(o->name, name, len < MTW_NAME_MAX ? len : MTW_NAME_MAX);
 	return o;
@@ -52,14 +53,14 @@ static void keep_option(struct server *s, const char *name, const char *value, c
 	memcpy(o->value, value, len);
 	o->value[len] = 0;
 	memcpy(o->who, by, strlen(by) + 1);
-	o->changed = ++s->option_serial;
+	o->changed = ++s->options.serial;
 }
 
 static bool room_for_filter(struct server *s)
 {
-	if (!s->filter)
-		s->filter = memory_map(FILTERS_MAX * sizeof(*s->filter));
-	return s->filter && s->filter_count < FILTERS_MAX;
+	if (!s->options.filter)
+		s->options.filter = memory_map(FILTERS_MAX * sizeof(*s->options.filter));
+	return s->options.filter && s->options.filter_count < FILTERS_MAX;
 }
 
 /* Remembers the filters in force if they are others than before. */
@@ -71,7 +72,7 @@ static void keep_filters(struct server *s, const char *by)
 				  .min_size = c->min_size,
 				  .max_size = c->max_size,
 				  .merge = c->merge };
-	const struct filter_entry *last = s->filter_count ? &s->filter[s->filter_count - 1] : &none;
+	const struct filter_entry *last = s->options.filter_count ? &s->options.filter[s->options.filter_count - 1] : &none;
 
 	memcpy(f.libs, c->libs, sizeof(f.libs));
 	memcpy(f.exclude, c->exclude, sizeof(f.exclude));
@@ -83,7 +84,7 @@ static void keep_filters(struct server *s, const char *by)
 		return;
 	memcpy(f.who, by, strlen(by) + 1);
 	f.since_ns = *by ? server_now() : 0;
-	s->filter[s->filter_count++] = f;
+	s->options.filter[s->options.filter_count++] = f;
 }
 
 /* "name=value name=value", a backslash before a character that would end the value. */
@@ -151,7 +152,7 @@ static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 		viewers_notice(s, -1, v->index, "no more marks can be set in this session");
 		return true;
 	}
-	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->mark[id].name);
+	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->marks.mark[id].name);
 	viewers_notice(s, v->index, -1, text);
 	s->next_tick_ns = 0;
 	return true;
@@ -167,7 +168,7 @@ static bool drop_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (id >= MTW_MARKS_MAX || !marks_drop(s, (uint32_t)id))
 		return true; /* two viewers may drop the same one */
 	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id,
-		  s->mark[id].name);
+		  s->marks.mark[id].name);
 	viewers_notice(s, v->index, -1, text);
 	return true;
 }
@@ -182,7 +183,7 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (id >= MTW_MARKS_MAX || !marks_rename(s, (uint32_t)id, name))
 		return true;
 	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id,
-		  s->mark[id].name);
+		  s->marks.mark[id].name);
 	viewers_notice(s, v->index, -1, text);
 	return true;
 }

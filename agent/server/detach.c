@@ -36,10 +36,10 @@ void detach_ask(struct server *s, struct viewer *v)
 			"this agent was loaded when the program started; it cannot be taken out");
 		return;
 	}
-	if (s->leaving || s->over)
+	if (s->leaving.asked || s->over)
 		return;
-	s->leaving = true;
-	s->leave_until_ns = server_now() + LEAVE_PATIENCE_NS;
+	s->leaving.asked = true;
+	s->leaving.until_ns = server_now() + LEAVE_PATIENCE_NS;
 	s->next_tick_ns = 0;
 }
 
@@ -60,17 +60,17 @@ bool detach_check(struct server *s)
 	char text[NOTICE_MAX];
 	struct rebound done = { .slots = 0 };
 
-	if (atomic_load(&s->shared->xleave) && !s->leaving) {
-		s->leaving = true;
-		s->leave_until_ns = UINT64_MAX;
+	if (atomic_load(&s->shared->xleave) && !s->leaving.asked) {
+		s->leaving.asked = true;
+		s->leaving.until_ns = UINT64_MAX;
 	}
-	if (!s->leaving)
+	if (!s->leaving.asked)
 		return false;
 	/* An attach that failed half way has put nothing in place. */
 	bool nothing = atomic_load(&s->shared->xleave) && atomic_load(&mt_state) == AGENT_OFF;
 	if (!take_hooks_out(&done) && !nothing) {
-		if (server_now() > s->leave_until_ns) {
-			s->leaving = false;
+		if (server_now() > s->leaving.until_ns) {
+			s->leaving.asked = false;
 			viewers_notice(s, -1, -1,
 				       "the agent was not taken out: a library is just being "
 				       "loaded or unloaded; try again");
@@ -91,11 +91,11 @@ bool detach_check(struct server *s)
 			  done.changed);
 		viewers_notice(s, -1, -1, text);
 	}
-	s->state = MTW_DETACHED;
-	s->state_status = 0;
-	s->state_known = 1;
-	s->state_ns = server_now();
-	s->state_serial++;
+	s->state.what = MTW_DETACHED;
+	s->state.status = 0;
+	s->state.known = 1;
+	s->state.ns = server_now();
+	s->state.serial++;
 	return true;
 }
 

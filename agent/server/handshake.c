@@ -87,8 +87,8 @@ static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 static void put_greeting(struct mtw_out *o, const struct server *s)
 {
 	/* TCP serves no client without proof; Unix sockets ask for none. */
-	const uint8_t version = s->port ? MTW_VERSION : MTW_VERSION_UNIX;
-	const uint8_t lowest = s->port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
+	const uint8_t version = s->listening.port ? MTW_VERSION : MTW_VERSION_UNIX;
+	const uint8_t lowest = s->listening.port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
 	const uint8_t bytes[MTW_GREETING_LEN - MTW_MAGIC_LEN] = { version, 0, lowest, 0 };
 
 	memcpy(o->at, MTW_MAGIC, MTW_MAGIC_LEN);
@@ -176,7 +176,7 @@ static void greet(struct server *s, int fd, uint64_t now)
 	t->in_len = 0;
 	put_greeting(&o, s);
 	memcpy(t->exchange.agent_greeting, bytes, MTW_GREETING_LEN);
-	if (s->port) {
+	if (s->listening.port) {
 		draw_nonce(s->door, t->exchange.agent_nonce);
 		mtw_put(&o, MTW_CHALLENGE);
 		mtw_put(&o, MTW_NONCE_LEN + 1);
@@ -215,7 +215,7 @@ static void space(struct server *s, uint64_t now)
 
 static bool somebody_waits(const struct server *s)
 {
-	struct pollfd fd = { s->listen_fd, POLLIN, 0 };
+	struct pollfd fd = { s->listening.fd, POLLIN, 0 };
 	long none[2] = { 0, 0 };
 
 	return mt_prim_call(SYS_ppoll, (long)&fd, 1, (long)none, 0, 8, 0) == 1 &&
@@ -236,7 +236,7 @@ static bool may_pass(struct server *s, long why)
 void handshake_arrivals(struct server *s, uint64_t now)
 {
 	while (s->door->open_ns <= now) {
-		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0,
+		int fd = (int)mt_prim_call(SYS_accept4, s->listening.fd, 0, 0,
 					   SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 		if (fd == -EAGAIN || ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(s)))
 			return;
@@ -245,7 +245,7 @@ void handshake_arrivals(struct server *s, uint64_t now)
 			s->door->open_ns = now + PAUSE_NS;
 		if (fd < 0)
 			continue;
-		const char *why = s->port ? NULL : listen_refuses(fd);
+		const char *why = s->listening.port ? NULL : listen_refuses(fd);
 		if (why)
 			refuse(s, fd, why);
 		else
@@ -273,7 +273,7 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 		return 0;
 	}
 	memcpy(t->exchange.client_greeting, g, MTW_GREETING_LEN);
-	t->stage = s->port ? DOOR_RESPONSE : DOOR_CLIENT;
+	t->stage = s->listening.port ? DOOR_RESPONSE : DOOR_CLIENT;
 	return MTW_GREETING_LEN;
 }
 
@@ -291,7 +291,7 @@ static void wrong_token(struct server *s, struct stranger *t)
 		return;
 	mt_format(text, sizeof(text),
 		  "a connection to TCP port %d was refused for a wrong token (%llu so far)",
-		  s->port, (unsigned long long)s->door->wrong_tokens);
+		  s->listening.port, (unsigned long long)s->door->wrong_tokens);
 	viewers_notice(s, -1, -1, text);
 }
 
@@ -307,12 +307,12 @@ static bool take_proof(struct server *s, struct stranger *t, struct mtw_in *in, 
 	if (in->bad || nonce_len != MTW_NONCE_LEN || proof_len != MTW_PROOF_LEN)
 		return false;
 	memcpy(t->exchange.client_nonce, nonce, MTW_NONCE_LEN);
-	mtw_proof(s->token, MTW_LABEL_CLIENT, &t->exchange, want);
+	mtw_proof(s->listening.token, MTW_LABEL_CLIENT, &t->exchange, want);
 	if (!mtw_same(want, proof, MTW_PROOF_LEN)) {
 		wrong_token(s, t);
 		return true;
 	}
-	mtw_proof(s->token, MTW_LABEL_AGENT, &t->exchange, want);
+	mtw_proof(s->listening.token, MTW_LABEL_AGENT, &t->exchange, want);
 	mtw_put(&o, MTW_PROOF);
 	mtw_put(&o, MTW_PROOF_LEN + 1);
 	mtw_put_bytes(&o, want, MTW_PROOF_LEN);

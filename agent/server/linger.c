@@ -22,30 +22,30 @@
 
 static struct board_figures figures(const struct server *s)
 {
-	return (struct board_figures){ s->totals, s->peak_bytes };
+	return (struct board_figures){ s->sums.totals, s->sums.peak_bytes };
 }
 
 /* Its abstract name; "" = none. */
 static const char *socket_of(const struct server *s)
 {
-	const char *name = s->names[s->name_at];
+	const char *name = s->listening.names[s->listening.name_at];
 
-	return s->listen_fd >= 0 && !s->port && name[0] == '@' ? name + 1 : "";
+	return s->listening.fd >= 0 && !s->listening.port && name[0] == '@' ? name + 1 : "";
 }
 
 void linger_tell(struct server *s)
 {
 	struct board_figures f = figures(s);
 
-	mt_board_tell(&f, s->exe, s->exec_pending ? NULL : socket_of(s));
+	mt_board_tell(&f, s->target.exe, s->target.exec_pending ? NULL : socket_of(s));
 }
 
 static unsigned end_of(const struct server *s, uint32_t *status)
 {
-	*status = s->state_known ? s->state_status : 0;
-	switch (s->state) {
-	case MTW_EXITED: return s->state_known ? BOARD_EXIT : BOARD_UNKNOWN;
-	case MTW_SIGNALLED: return s->state_known ? BOARD_SIGNAL : BOARD_UNKNOWN;
+	*status = s->state.known ? s->state.status : 0;
+	switch (s->state.what) {
+	case MTW_EXITED: return s->state.known ? BOARD_EXIT : BOARD_UNKNOWN;
+	case MTW_SIGNALLED: return s->state.known ? BOARD_SIGNAL : BOARD_UNKNOWN;
 	case MTW_EXECED: return BOARD_EXEC;
 	default: return BOARD_UNKNOWN;
 	}
@@ -55,8 +55,8 @@ static unsigned end_of(const struct server *s, uint32_t *status)
  * wait for this. */
 static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
 {
-	return !anybody && s->state != MTW_DETACHED && !s->thread_mode &&
-	       !(s->announced && s->target == 1) && mt_board_linger_ns() && mt_board_mattered(f);
+	return !anybody && s->state.what != MTW_DETACHED && !s->thread_mode &&
+	       !(s->target.announced && s->target.pid == 1) && mt_board_linger_ns() && mt_board_mattered(f);
 }
 
 /* A target that announced its end may wait for its server's. */
@@ -71,21 +71,21 @@ void linger_begin(struct server *s, bool anybody)
 	struct board_figures f = figures(s);
 	uint32_t status;
 
-	s->lingers = wanted(s, anybody, &f) && listen_again(s);
-	if (s->lingers) {
-		s->linger_until_ns = s->over_ns + mt_board_linger_ns();
+	s->lingering.is = wanted(s, anybody, &f) && listen_again(s);
+	if (s->lingering.is) {
+		s->lingering.until_ns = s->over_ns + mt_board_linger_ns();
 		let_target_go(s);
 	}
 	unsigned how = end_of(s, &status);
-	mt_board_ended(&f, how, status, s->lingers, socket_of(s));
+	mt_board_ended(&f, how, status, s->lingering.is, socket_of(s));
 }
 
 /* A viewer that has the final state is what it waited for. */
 void linger_check(struct server *s, uint64_t now)
 {
-	if (!s->lingers || (!s->last_taken && now < s->linger_until_ns && mt_board_linger_ns()))
+	if (!s->lingering.is || (!s->lingering.last_taken && now < s->lingering.until_ns && mt_board_linger_ns()))
 		return;
-	s->lingers = false;
+	s->lingering.is = false;
 	listen_close(s, true);
 	mt_board_lingered();
 }

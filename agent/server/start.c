@@ -221,20 +221,20 @@ static int between(void *arg)
 	struct start *st = arg;
 	struct server *s = st->server;
 
-	if (mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != s->target)
+	if (mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != s->target.pid)
 		return 0; /* killed already */
 	uint64_t no_core[2] = { 0, 0 };
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
 	st->was_server = st->dead && is_server(st->dead);
-	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
+	long fd = mt_prim_call(SYS_socket, s->listening.port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
 			       0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
 		return 0;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
+	s->target.pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target.pid, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a
 	 * copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
@@ -275,7 +275,7 @@ static bool look_at_namespaces(struct server *s)
 
 	/* The process that it hangs on is 1, an init or a shell, which often ends when its only
 	 * child does. */
-	s->dies_along = s->target == 1 || (own && own != FIRST_NAMESPACE);
+	s->dies_along = s->target.pid == 1 || (own && own != FIRST_NAMESPACE);
 	if (!own) /* no /proc here */
 		return true;
 	if (!theirs) /* or Linux before 4.12, which has no such name */
@@ -307,7 +307,7 @@ static bool start_process(struct start *st)
 	uint8_t *stack = mt_prim_map(BETWEEN_BYTES, true);
 	if (!stack)
 		return false;
-	st->server->is_child = mt_shared->is_child = inherits(st->server->target);
+	st->server->is_child = mt_shared->is_child = inherits(st->server->target.pid);
 	st->dead = st->server->is_child ? dead_child() : 0;
 	int status = 0, pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64,
 					    CLONE_VM | CLONE_VFORK, st, NULL, NULL, NULL);
@@ -342,7 +342,7 @@ static bool start_thread(struct start *st)
 	int tid = -1;
 
 	s->thread_mode = s->dies_along = mt_shared->thread_mode = mt_shared->dies_along = true;
-	s->pid_fd = -1;
+	s->target.pid_fd = -1;
 	for (int i = 0; i < 2 && tid < 0; i++) {
 		s->shares_files = shares[i] != 0;
 		atomic_store(&mt_shared->xstate_futex, SERVER_STARTING);
@@ -392,8 +392,8 @@ bool mt_server_start(void)
 	if (!known)
 		mt_arena_range((uintptr_t)mt_shared, sizeof(*mt_shared), PART_SERVER);
 	s->shared = mt_shared;
-	s->target = mt_prim_getpid();
-	if (!listen_parse(s) || (s->port && !handshake_seed(s)))
+	s->target.pid = mt_prim_getpid();
+	if (!listen_parse(s) || (s->listening.port && !handshake_seed(s)))
 		goto out;
 	if (!look_at_namespaces(s)) {
 		mt_msg("the next child of this process enters another pid namespace, and must not "
@@ -403,7 +403,7 @@ bool mt_server_start(void)
 	}
 	mt_shared->dies_along = s->dies_along;
 	uint64_t mask = block_signals();
-	st.killed = seccomp_probe_kills(&s->user_is_fixed);
+	st.killed = seccomp_probe_kills(&s->privileges.user_is_fixed);
 	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
 	restore_signals(mask);
 	if (!ok) {

@@ -57,7 +57,7 @@ struct pidfd_info_v0 {
 /* <0 error, 0 same memory, >0 another */
 static long ask_kcmp(struct server *s)
 {
-	return mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM);
+	return mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target.pid, KCMP_VM);
 }
 
 enum memory { MEMORY_SAME, MEMORY_OTHER, MEMORY_UNKNOWN };
@@ -95,19 +95,19 @@ static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 
 static enum memory compare_peaks(struct server *s)
 {
-	uint64_t size, before = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(s->target, NULL),
+	uint64_t size, before = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(s->target.pid, NULL),
 		       after = peak_of(mt_prim_getpid(), &size);
 
 	if (!before || !theirs || !after)
 		return MEMORY_UNKNOWN;
 	if (theirs < before || theirs > after)
 		return MEMORY_OTHER;
-	return s->exec_pending ? raise_peak(s->target, size, after) : MEMORY_SAME;
+	return s->target.exec_pending ? raise_peak(s->target.pid, size, after) : MEMORY_SAME;
 }
 
 static enum memory compare_memory(struct server *s)
 {
-	long differ = s->kcmp_works ? ask_kcmp(s) : -1;
+	long differ = s->target.kcmp_works ? ask_kcmp(s) : -1;
 
 	if (differ >= 0)
 		return differ ? MEMORY_OTHER : MEMORY_SAME;
@@ -116,16 +116,16 @@ static enum memory compare_memory(struct server *s)
 
 void target_begin(struct server *s)
 {
-	s->kcmp_works = !s->thread_mode && ask_kcmp(s) == 0;
+	s->target.kcmp_works = !s->thread_mode && ask_kcmp(s) == 0;
 }
 
 static void set_state(struct server *s, unsigned state, unsigned status, bool known)
 {
-	s->state = state;
-	s->state_status = status;
-	s->state_known = known;
-	s->state_ns = server_now();
-	s->state_serial++;
+	s->state.what = state;
+	s->state.status = status;
+	s->state.known = known;
+	s->state.ns = server_now();
+	s->state.serial++;
 }
 
 static void set_wait_status(struct server *s, uint32_t code)
@@ -146,7 +146,7 @@ static bool zombie_status(struct server *s)
 	char text[1024];
 	bool zero_counts = atomic_load(&s->shared->xexit) == 1 || privileges_over_target(s);
 
-	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
+	if (proc_read(s->target.pid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	char state = proc_state(text);
 	if (state != 'Z' && state != 'X')
@@ -162,8 +162,8 @@ static bool pidfd_status(struct server *s)
 {
 	struct pidfd_info_v0 info = { .mask = PIDFD_SAYS_EXIT };
 
-	if (s->pid_fd < 0 ||
-	    mt_prim_call(SYS_ioctl, s->pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0, 0) !=
+	if (s->target.pid_fd < 0 ||
+	    mt_prim_call(SYS_ioctl, s->target.pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0, 0) !=
 		    0 ||
 	    !(info.mask & PIDFD_SAYS_EXIT))
 		return false;
@@ -194,13 +194,13 @@ static bool is_gone(struct server *s)
 {
 	char text[1024];
 
-	if (s->pid_fd >= 0) {
-		struct pollfd p = { s->pid_fd, POLLIN, 0 };
+	if (s->target.pid_fd >= 0) {
+		struct pollfd p = { s->target.pid_fd, POLLIN, 0 };
 		long none[2] = { 0, 0 };
 		return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)none, 0, 8, 0) > 0;
 	}
-	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
-		return mt_prim_call(SYS_kill, s->target, 0, 0, 0, 0, 0) == -ESRCH;
+	if (proc_read(s->target.pid, "stat", text, sizeof(text)) <= 0)
+		return mt_prim_call(SYS_kill, s->target.pid, 0, 0, 0, 0, 0) == -ESRCH;
 	/* A zombie leader may have threads that go on; alone it is the end of all. */
 	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
 }
@@ -213,12 +213,12 @@ static bool is_gone(struct server *s)
  */
 static bool looks_strange(struct server *s, bool second)
 {
-	if (s->kcmp_works)
+	if (s->target.kcmp_works)
 		return compare_memory(s) == MEMORY_OTHER;
-	if (!second && !s->exec_pending && !s->strange)
+	if (!second && !s->target.exec_pending && !s->target.strange)
 		return false;
-	s->strange = compare_memory(s) == MEMORY_OTHER ? s->strange + 1 : 0;
-	return s->strange >= STRANGE_LOOKS;
+	s->target.strange = compare_memory(s) == MEMORY_OTHER ? s->target.strange + 1 : 0;
+	return s->target.strange >= STRANGE_LOOKS;
 }
 
 static bool has_execed(struct server *s, bool second)
@@ -229,7 +229,7 @@ static bool has_execed(struct server *s, bool second)
 		return false;
 	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that
 	 * is no exec. */
-	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
+	return proc_read(s->target.pid, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
 	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) &&
 	       compare_memory(s) == MEMORY_OTHER;
 }
@@ -238,7 +238,7 @@ static bool is_announced(struct server *s)
 {
 	uint32_t said = s->dies_along ? atomic_load(&s->shared->xexit) : 0;
 
-	s->announced = said;
+	s->target.announced = said;
 	if (said)
 		set_announced(s, said);
 	return said;
@@ -249,7 +249,7 @@ static bool thread_mode_over(struct server *s)
 {
 	char text[1024];
 
-	if (proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
+	if (proc_read(s->target.pid, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
 	    proc_field(text, 20) <= 2) {
 		set_state(s, MTW_EXITED, 0, false);
 		return true;
@@ -361,7 +361,7 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
  */
 void target_release(struct server *s)
 {
-	struct shared *own = s->thread_mode || s->announced ? NULL : memory_map(sizeof(*own));
+	struct shared *own = s->thread_mode || s->target.announced ? NULL : memory_map(sizeof(*own));
 	char *list = own ? list_mappings() : NULL;
 
 	if (!list)

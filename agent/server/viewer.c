@@ -78,17 +78,17 @@ struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 		return NULL;
 	v->state = VIEWER_OPEN;
 	v->fd = fd;
-	v->tcp = s->port != 0;
+	v->tcp = s->listening.port != 0;
 	v->since_ns = server_now();
 	v->window = MTW_WINDOW_MIN;
 	v->wants = true;
-	v->notice_serial = s->notice_serial;
+	v->notice_serial = s->notices.serial;
 	if (s->thread_mode)
 		viewers_notice(s, -1, v->index,
 			       "the system refuses the agent a process of its own: its server is a "
 			       "thread of the program, and ends with it; a crash or SIGKILL leaves "
 			       "no last figures");
-	else if (s->target == 1)
+	else if (s->target.pid == 1)
 		viewers_notice(s, -1, v->index,
 			       "the program is process 1 of a pid namespace, and the agent's "
 			       "server ends with it; a crash or SIGKILL leaves no last figures");
