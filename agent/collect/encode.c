@@ -75,15 +75,15 @@ static void put_tally(struct mtw_out *o, const struct tally *t)
 	mtw_put(o, t->free_bytes);
 }
 
-static void put_args(struct mtw_out *o, const struct server *s)
+static void put_args(struct mtw_out *o, const struct target *target)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < s->target.args_len; i++)
-		n += !s->target.args[i] || i + 1 == s->target.args_len;
+	for (size_t i = 0; i < target->args_len; i++)
+		n += !target->args[i] || i + 1 == target->args_len;
 	n = n < MTW_ARGS_MAX ? n : MTW_ARGS_MAX;
 	mtw_put(o, n);
-	for (const char *p = s->target.args; n; n--) {
+	for (const char *p = target->args; n; n--) {
 		mtw_put_string(o, p);
 		p += strlen(p) + 1;
 	}
@@ -120,7 +120,7 @@ void encode_hello(struct server *s, struct viewer *v)
 	mtw_put_string(&o, s->target.exe);
 	mtw_put_string(&o, MEMTOP_VERSION);
 	mtw_put_string(&o, options);
-	put_args(&o, s);
+	put_args(&o, &s->target);
 	put_fork(&o);
 	send(s, v, MTW_HELLO, &o);
 	v->hello = true;
@@ -273,7 +273,8 @@ static void put_memory(struct server *s, struct viewer *v)
 						       "caches of unwinding", "threads",
 						       "server, marks and history" };
 
-	if (!memcmp(s->figures.memory_of, v->memory_of, sizeof(s->figures.memory_of)) || !fits(v, SMALL_BYTES))
+	if (!memcmp(s->figures.memory_of, v->memory_of, sizeof(s->figures.memory_of)) ||
+	    !fits(v, SMALL_BYTES))
 		return;
 	struct mtw_out o = begin(s);
 	mtw_put(&o, PART_COUNT);

@@ -184,7 +184,7 @@ static void flush_counts(struct server *s, struct viewer *v)
 	sort(b->count, b->counts);
 	mtw_put(&o, b->counts);
 	for (uint32_t i = 0; i < b->counts; i++) {
-		const struct tally *t = &sums_at(s, b->count[i])->now;
+		const struct tally *t = &sums_at(&s->sums, b->count[i])->now;
 		mtw_put(&o, b->count[i] - before);
 		mtw_put(&o, t->alloc_blocks);
 		mtw_put(&o, t->alloc_bytes);
@@ -352,7 +352,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		return false;
 	memset(b->class, 0, sizeof(b->class));
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(s, id);
+		const struct sum *sum = sums_at(&s->sums, id);
 		if (sum)
 			b->class[class_of(sum)]++;
 	}
@@ -362,7 +362,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		at += n;
 	}
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(s, id);
+		const struct sum *sum = sums_at(&s->sums, id);
 		if (sum)
 			v->list[b->class[class_of(sum)]++] = id;
 	}
@@ -371,12 +371,12 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 }
 
 /* Slots that were first seen while the list went out, where the sweep took them for the list's. */
-static void end_list(struct server *s, struct viewer *v)
+static void end_list(struct sums *sums, struct viewer *v)
 {
 	memory_unmap(v->list, v->list_bytes);
 	v->list = NULL;
-	for (slot_id id = 1; id < s->sums.slot_limit; id++)
-		if (sums_at(s, id) && !bit_get(v->slot_known, id))
+	for (slot_id id = 1; id < sums->slot_limit; id++)
+		if (sums_at(sums, id) && !bit_get(v->slot_known, id))
 			v->clean[id / SUM_GROUP] = v->swept = 0;
 }
 
@@ -390,19 +390,19 @@ void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 	for (; v->list_at < v->list_count; v->list_at++) {
 		slot_id id = v->list[v->list_at];
 		size_t left = limit > v->produced ? (size_t)(limit - v->produced) : 0;
-		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(s, id), left))
+		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(&s->sums, id), left))
 			break;
 	}
 	flush(s, v);
 	/* A path that is longer than a whole empty window must go all the same. */
 	if (v->list_at < v->list_count && v->quiet && v->list_at == v->list_before) {
 		slot_id id = v->list[v->list_at];
-		v->list_at += add_slot(s, v, id, sums_at(s, id), viewer_space(v));
+		v->list_at += add_slot(s, v, id, sums_at(&s->sums, id), viewer_space(v));
 		flush(s, v);
 	}
 	v->list_before = v->list_at;
 	if (v->list_at == v->list_count)
-		end_list(s, v);
+		end_list(&s->sums, v);
 }
 
 /* What changed in group g since this viewer was served. False: did not fit whole. */
@@ -413,7 +413,7 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 	struct slots_batch *b = s->batch;
 
 	for (unsigned i = 0; i < SUM_GROUP; i++, id++) {
-		const struct sum *sum = sums_at(s, id);
+		const struct sum *sum = sums_at(&s->sums, id);
 		if (!sum || sum->changed <= v->clean[g] ||
 		    (!bit_get(v->slot_known, id) && id < v->list_limit && v->list))
 			continue;

@@ -31,10 +31,10 @@ struct marks {
 	size_t bytes; /* of all live blobs */
 };
 
-bool marks_init(struct server *s);
+bool marks_init(struct marks *marks);
 /* 0 = no more */
 uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch);
-bool marks_drop(struct server *s, uint32_t id);
+bool marks_drop(struct marks *marks, uint32_t id);
 bool marks_rename(struct server *s, uint32_t id, const char *name);
 void marks_requests(struct server *s); /* serve those that the program's threads ask for */
 bool marks_send(struct server *s, struct viewer *v); /* MARK_LIVE; true = nothing is left */

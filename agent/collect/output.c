@@ -98,7 +98,7 @@ void viewer_close(struct server *s, struct viewer *v)
 	if (v->list)
 		memory_unmap(v->list, v->list_bytes);
 	memory_unmap(v->map, v->map_bytes);
-	scan_drop(s, v);
+	scan_drop(&s->scans, v);
 	memset(v, 0, sizeof(*v));
 	v->index = index;
 	v->fd = -1;
@@ -133,12 +133,12 @@ void viewer_write(struct server *s, struct viewer *v)
 		viewer_close(s, v);
 }
 
-void viewers_notice(struct server *s, int except, int only, const char *text)
+void viewers_notice(struct notices *notices, int except, int only, const char *text)
 {
-	struct notice *n = &s->notices.notice[s->notices.serial % NOTICES];
+	struct notice *n = &notices->notice[notices->serial % NOTICES];
 	size_t len = strlen(text);
 
-	n->serial = ++s->notices.serial;
+	n->serial = ++notices->serial;
 	n->except = except;
 	n->only = only;
 	len = len < NOTICE_MAX ? len : NOTICE_MAX - 1;

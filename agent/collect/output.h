@@ -7,7 +7,7 @@
 
 #include "base/types.h"
 
-#define NOTICES 16                 /* kept; a viewer that is further behind misses the oldest */
+#define NOTICES 16 /* kept; a viewer that is further behind misses the oldest */
 #define NOTICE_MAX 200
 
 #pragma GCC visibility push(hidden)
@@ -34,7 +34,7 @@ void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t l
 size_t viewer_room(const struct viewer *v);  /* bytes that may be produced now */
 size_t viewer_space(const struct viewer *v); /* ... that fit, whatever the window says */
 
-void viewers_notice(struct server *s, int except, int only, const char *text);
+void viewers_notice(struct notices *notices, int except, int only, const char *text);
 
 #pragma GCC visibility pop
 

@@ -227,27 +227,28 @@ static void measure_memory(struct server *s)
 		sum += s->figures.memory_of[i];
 	s->figures.memory_bytes = sum;
 	mt_arena_tell(sum, s->sums.peak_bytes);
-	uint64_t took = server_now() - begin, age = s->sums.pass_ns / 4; /* soon, while all is new */
+	uint64_t took = server_now() - begin,
+		 age = s->sums.pass_ns / 4; /* soon, while all is new */
 	uint64_t pause = age < SECOND ? age : SECOND;
 	s->figures.memory_next_ns = s->sums.pass_ns + (1000 * took > pause ? 1000 * took : pause);
 }
 
 /* Children of the main thread that still run the same program: they count by themselves. */
-static uint64_t count_children(struct server *s)
+static uint64_t count_children(struct target *target)
 {
 	char file[48], list[4096], path[64], exe[512];
 	uint64_t n = 0;
 
-	mt_format(file, sizeof(file), "task/%d/children", s->target.pid);
-	if (proc_read(s->target.pid, file, list, sizeof(list)) <= 0)
+	mt_format(file, sizeof(file), "task/%d/children", target->pid);
+	if (proc_read(target->pid, file, list, sizeof(list)) <= 0)
 		return 0;
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
 		int pid = (int)number(at);
 		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe,
 					sizeof(exe), 0, 0);
-		n += len > 0 && (size_t)len == strlen(s->target.exe) &&
-		     !memcmp(exe, s->target.exe, (size_t)len) && pid != mt_prim_getpid();
+		n += len > 0 && (size_t)len == strlen(target->exe) &&
+		     !memcmp(exe, target->exe, (size_t)len) && pid != mt_prim_getpid();
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}
@@ -257,7 +258,8 @@ static uint64_t count_children(struct server *s)
 void proc_figures(struct server *s)
 {
 	char text[1024];
-	uint64_t rss = s->figures.rss_bytes, virt = s->figures.virtual_bytes, threads = s->figures.thread_count;
+	uint64_t rss = s->figures.rss_bytes, virt = s->figures.virtual_bytes,
+		 threads = s->figures.thread_count;
 	uint64_t children = s->figures.children;
 
 	s->figures.agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
@@ -281,13 +283,13 @@ void proc_figures(struct server *s)
 	}
 	if (s->sums.pass_ns >= s->figures.children_next_ns) {
 		s->figures.children_next_ns = s->sums.pass_ns + SECOND;
-		children = count_children(s);
+		children = count_children(&s->target);
 	}
 	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target.pid));
 	if (cpu)
 		s->figures.target_cpu_ns = cpu;
-	if (rss != s->figures.rss_bytes || virt != s->figures.virtual_bytes || threads != s->figures.thread_count ||
-	    children != s->figures.children)
+	if (rss != s->figures.rss_bytes || virt != s->figures.virtual_bytes ||
+	    threads != s->figures.thread_count || children != s->figures.children)
 		s->figures.pass = s->sums.pass;
 	s->figures.rss_bytes = rss;
 	s->figures.virtual_bytes = virt;
@@ -295,16 +297,16 @@ void proc_figures(struct server *s)
 	s->figures.children = children;
 }
 
-void proc_identity(struct server *s)
+void proc_identity(struct target *target)
 {
 	char path[64];
 
-	mt_format(path, sizeof(path), "/proc/%d/exe", s->target.pid);
-	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)s->target.exe,
-			      sizeof(s->target.exe) - 1, 0, 0);
-	s->target.exe[n > 0 ? n : 0] = 0;
-	n = proc_read(s->target.pid, "cmdline", s->target.args, sizeof(s->target.args));
-	s->target.args_len = n > 0 ? (size_t)n : 0;
+	mt_format(path, sizeof(path), "/proc/%d/exe", target->pid);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)target->exe,
+			      sizeof(target->exe) - 1, 0, 0);
+	target->exe[n > 0 ? n : 0] = 0;
+	n = proc_read(target->pid, "cmdline", target->args, sizeof(target->args));
+	target->args_len = n > 0 ? (size_t)n : 0;
 }
 
 /* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its

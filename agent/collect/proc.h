@@ -11,6 +11,7 @@
 #pragma GCC visibility push(hidden)
 
 struct server;
+struct target;
 struct module;
 
 struct figures {
@@ -34,8 +35,8 @@ char proc_state(const char *stat);
 const char *proc_status(const char *status, const char *name);
 uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
 void proc_figures(struct server *s);
-void proc_identity(struct server *s); /* exe, args */
-void proc_file_of(struct module *m);  /* sets m->file where m->path does not tell */
+void proc_identity(struct target *target); /* exe, args */
+void proc_file_of(struct module *m);       /* sets m->file where m->path does not tell */
 
 #pragma GCC visibility pop
 

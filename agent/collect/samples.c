@@ -127,7 +127,7 @@ static void take(struct server *s, uint64_t live)
 	t->low_bytes = t->peak_bytes = live;
 	t->fall_bytes = 0;
 	if (!t->totals_only &&
-	    !snapshot_take(s, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
+	    !snapshot_take(&s->sums, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
 		t->totals_only = true;
 	stay_within_memory(t);
 	t->next_ns = place_of_next(s->sums.pass_ns, t->interval_ns);

@@ -226,10 +226,10 @@ static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum 
 }
 
 /* A reply passes the window: it was asked for, and is of bounded size. True: sent. */
-static bool send_reply(struct server *s, struct viewer *v)
+static bool send_reply(struct scans *scans, struct viewer *v)
 {
 	static const unsigned frame_of[] = { MTW_SCAN_THREADS, MTW_SCAN_AGES, MTW_SCAN_MEMORY };
-	const struct scan *scan = &s->scans.now;
+	const struct scan *scan = &scans->now;
 
 	if (viewer_space(v) < scan->reply_len + 64)
 		return false;
@@ -272,8 +272,8 @@ static void scan_send(struct server *s)
 {
 	struct scan *scan = &s->scans.now;
 	struct viewer *v = &s->viewer[scan->viewer];
-	bool sent =
-		v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
+	bool sent = v->state == VIEWER_OPEN &&
+		    (scan->cohorts ? send_cohorts(s, v) : send_reply(&s->scans, v));
 
 	uint64_t now = server_now();
 	bool late = now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS;
@@ -341,7 +341,7 @@ void scan_run(struct server *s)
 		return;
 	}
 	if (scan->viewer >= 0 && !s->over)
-		viewers_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
+		viewers_notice(&s->notices, -1, scan->viewer, "the agent has no memory for a scan");
 	scan_end(scan); /* or who asked is gone */
 }
 

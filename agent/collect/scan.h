@@ -10,7 +10,7 @@
 
 #include <memtop/wire.h>
 
-#define LAST_SCANS 2u              /* threads, memory */
+#define LAST_SCANS 2u /* threads, memory */
 
 #pragma GCC visibility push(hidden)
 

@@ -4,6 +4,7 @@
  */
 #include "collect/scan_requests.h"
 #include "collect/memory.h"
+#include "collect/scan.h"
 #include "collect/server.h"
 #include "collect/viewer.h"
 
@@ -20,10 +21,10 @@ void scan_end(struct scan *scan)
 	*scan = (struct scan){ .viewer = -1 };
 }
 
-void scan_drop(struct server *s, struct viewer *v)
+void scan_drop(struct scans *scans, struct viewer *v)
 {
 	for (int k = 0; k < MTW_KIND_COUNT; k++)
 		scan_forget_request(&v->scan[k]);
-	if (s->scans.now.viewer == v->index)
-		scan_end(&s->scans.now);
+	if (scans->now.viewer == v->index)
+		scan_end(&scans->now);
 }

@@ -12,7 +12,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct server;
+struct scans;
 struct viewer;
 
 struct scan_request { /* that waits for its turn */
@@ -33,8 +33,8 @@ struct scan {
 };
 
 void scan_forget_request(struct scan_request *r);
-void scan_end(struct scan *scan);                   /* nothing is under way any more */
-void scan_drop(struct server *s, struct viewer *v); /* it goes */
+void scan_end(struct scan *scan);                      /* nothing is under way any more */
+void scan_drop(struct scans *scans, struct viewer *v); /* it goes */
 
 #pragma GCC visibility pop
 

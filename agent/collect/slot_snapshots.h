@@ -8,6 +8,7 @@
 #define MT_COLLECT_SLOT_SNAPSHOTS_H
 
 #include "base/types.h"
+#include "collect/sums.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -31,10 +32,10 @@ struct snapshot_at {
 	bool whole;
 };
 
-typedef void (*kept_later)(struct server *s, void *arg, slot_id id, const struct sum *sum);
+typedef void (*kept_later)(struct sums *sums, void *arg, slot_id id, const struct sum *sum);
 /* What changed since the pass `since`. `later` gets the slots of epochs after `epoch`, which have
  * no entry. False: no memory. */
-bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch,
+bool snapshot_take(struct sums *sums, struct snapshot *k, uint32_t since, uint64_t epoch,
 		   kept_later later, void *arg, size_t *total);
 /* `older` stays as it is; false: no memory, `to` is wrong */
 bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total);

@@ -48,9 +48,9 @@ static uint32_t owner_of(slot_id id)
 	return NO_OWNER;
 }
 
-static struct sum *make_sum(struct server *s, slot_id id)
+static struct sum *make_sum(struct sums *sums, slot_id id)
 {
-	struct sum_chunk **c = &s->sums.chunk[id / SUM_CHUNK];
+	struct sum_chunk **c = &sums->chunk[id / SUM_CHUNK];
 
 	if (!*c) {
 		*c = memory_map(sizeof(**c));
@@ -60,25 +60,25 @@ static struct sum *make_sum(struct server *s, slot_id id)
 	return &(*c)->sum[id % SUM_CHUNK];
 }
 
-struct sum *sums_at(struct server *s, slot_id id)
+struct sum *sums_at(struct sums *sums, slot_id id)
 {
-	struct sum_chunk *c = id < MTW_SLOTS_MAX ? s->sums.chunk[id / SUM_CHUNK] : NULL;
+	struct sum_chunk *c = id < MTW_SLOTS_MAX ? sums->chunk[id / SUM_CHUNK] : NULL;
 
 	return c && c->sum[id % SUM_CHUNK].changed ? &c->sum[id % SUM_CHUNK] : NULL;
 }
 
-static void stamp(struct server *s, slot_id id, uint32_t pass)
+static void stamp(struct sums *sums, slot_id id, uint32_t pass)
 {
-	struct sum_chunk *c = s->sums.chunk[id / SUM_CHUNK];
+	struct sum_chunk *c = sums->chunk[id / SUM_CHUNK];
 
 	c->sum[id % SUM_CHUNK].changed = pass;
 	c->group[id % SUM_CHUNK / SUM_GROUP] = pass;
 	c->changed = pass;
 }
 
-void sums_touch(struct server *s, slot_id id)
+void sums_touch(struct sums *sums, slot_id id)
 {
-	stamp(s, id, s->sums.pass + 1);
+	stamp(sums, id, sums->pass + 1);
 }
 
 static int64_t live_bytes(const struct tally *t)
@@ -99,7 +99,7 @@ static void tell_loading(struct server *s, slot_id id, int64_t more)
 static void changed(void *arg, slot_id id)
 {
 	struct server *s = arg;
-	struct sum *sum = make_sum(s, id);
+	struct sum *sum = make_sum(&s->sums, id);
 	struct tally now;
 
 	if (!sum)
@@ -123,7 +123,7 @@ static void changed(void *arg, slot_id id)
 	if (more)
 		tell_loading(s, id, more);
 	sum->now = now;
-	stamp(s, id, s->sums.pass);
+	stamp(&s->sums, id, s->sums.pass);
 }
 
 void sums_pass(struct server *s, bool all)
@@ -147,7 +147,7 @@ void sums_pass(struct server *s, bool all)
 }
 
 /* A module that came, went or was flagged. Ids are never reused, and appear in order. */
-void sums_modules(struct server *s)
+void sums_modules(struct sums *sums)
 {
 	uint32_t count = mt_maps_count();
 
@@ -155,27 +155,27 @@ void sums_modules(struct server *s)
 		struct module *m = mt_maps_module(i);
 		if (!m)
 			continue;
-		if (!s->sums.module_seen[i])
+		if (!sums->module_seen[i])
 			proc_file_of(m);
 		/* What of it may change, folded: 1 keeps "seen" apart from "never seen". */
 		uint32_t is =
 			1u | atomic_load_explicit(&m->xflags, memory_order_acquire) << 1 |
 			(atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire) ? 1u << 31
 										      : 0);
-		if (s->sums.module_seen[i] != is) {
-			s->sums.module_seen[i] = is;
-			s->sums.module_changed[i] = s->sums.pass;
-			s->sums.module_pass = s->sums.pass;
+		if (sums->module_seen[i] != is) {
+			sums->module_seen[i] = is;
+			sums->module_changed[i] = sums->pass;
+			sums->module_pass = sums->pass;
 		}
 	}
-	s->sums.modules_seen = count;
+	sums->modules_seen = count;
 }
 
 /* record/thread.c learns of an end when the state finds its next owner; the kernel knows at
  * once. */
-static bool is_gone(const struct server *s, int tid)
+static bool is_gone(const struct target *target, int tid)
 {
-	return tid && mt_prim_call(SYS_tgkill, s->target.pid, tid, 0, 0, 0, 0) == -ESRCH;
+	return tid && mt_prim_call(SYS_tgkill, target->pid, tid, 0, 0, 0, 0) == -ESRCH;
 }
 
 void sums_threads(struct server *s)
@@ -195,7 +195,7 @@ void sums_threads(struct server *s)
 		if (row->over || !mt_thread_info(i, &now))
 			continue;
 		if (look && !row->gone && !now.ended)
-			row->gone = is_gone(s, now.tid);
+			row->gone = is_gone(&s->target, now.tid);
 		row->over = now.ended;
 		now.ended |= row->gone;
 		if (i == 0 && !now.done.alloc_blocks && !now.done.free_blocks)
@@ -210,12 +210,13 @@ void sums_threads(struct server *s)
 	s->sums.thread_limit = count;
 }
 
-bool sums_init(struct server *s)
+bool sums_init(struct sums *sums)
 {
-	s->sums.chunk = memory_map(SUM_CHUNKS * sizeof(*s->sums.chunk));
-	s->sums.module_live = memory_map(MTW_MODULES_MAX * sizeof(*s->sums.module_live));
-	s->sums.module_changed = memory_map(MTW_MODULES_MAX * sizeof(*s->sums.module_changed));
-	s->sums.module_seen = memory_map(MTW_MODULES_MAX * sizeof(*s->sums.module_seen));
-	s->sums.thread = memory_map(MTW_THREADS_MAX * sizeof(*s->sums.thread));
-	return s->sums.chunk && s->sums.module_live && s->sums.module_changed && s->sums.module_seen && s->sums.thread;
+	sums->chunk = memory_map(SUM_CHUNKS * sizeof(*sums->chunk));
+	sums->module_live = memory_map(MTW_MODULES_MAX * sizeof(*sums->module_live));
+	sums->module_changed = memory_map(MTW_MODULES_MAX * sizeof(*sums->module_changed));
+	sums->module_seen = memory_map(MTW_MODULES_MAX * sizeof(*sums->module_seen));
+	sums->thread = memory_map(MTW_THREADS_MAX * sizeof(*sums->thread));
+	return sums->chunk && sums->module_live && sums->module_changed && sums->module_seen &&
+	       sums->thread;
 }

@@ -58,12 +58,12 @@ struct sums {
 	uint32_t thread_limit, thread_pass; /* pass in which any changed */
 };
 
-bool sums_init(struct server *s);
+bool sums_init(struct sums *sums);
 void sums_pass(struct server *s, bool all);
 void sums_threads(struct server *s);
-void sums_modules(struct server *s);
-struct sum *sums_at(struct server *s, slot_id id); /* NULL = never seen */
-void sums_touch(struct server *s, slot_id id);     /* as if it changed in the pass to come */
+void sums_modules(struct sums *sums);
+struct sum *sums_at(struct sums *sums, slot_id id); /* NULL = never seen */
+void sums_touch(struct sums *sums, slot_id id);     /* as if it changed in the pass to come */
 
 #pragma GCC visibility pop
 

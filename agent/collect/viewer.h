@@ -20,8 +20,6 @@
 #define OUT_BYTES (256u << 10) /* encoded and not yet written, per viewer */
 #define IN_BYTES (MTW_CLIENT_FRAME_MAX + 32u)
 
-struct server;
-
 enum viewer_state { VIEWER_FREE, VIEWER_OPEN, VIEWER_CLOSING };
 
 struct viewer {

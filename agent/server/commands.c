@@ -11,7 +11,6 @@
 #include "base/state.h"
 #include "collect/marks.h"
 #include "collect/memory.h"
-#include "collect/options.h"
 #include "collect/output.h"
 #include "collect/scan.h"
 #include "collect/server.h"
@@ -29,22 +28,23 @@ static const char *who(const struct viewer *v)
 	return v->who[0] ? v->who : "another viewer";
 }
 
-static struct option *find_option(struct server *s, const char *name)
+static struct option *find_option(struct options *options, const char *name)
 {
-	for (uint32_t i = 0; i < s->options.count; i++)
-		if (!strcmp(s->options.option[i].name, name))
-			return &s->options.option[i];
-	if (s->options.count == OPTIONS_MAX)
+	for (uint32_t i = 0; i < options->count; i++)
+		if (!strcmp(options->option[i].name, name))
+			return &options->option[i];
+	if (options->count == OPTIONS_MAX)
 		return NULL;
-	struct option *o = &s->options.option[s->options.count++];
+	struct option *o = &options->option[options->count++];
 	size_t len = strlen(name);
 	memcpy(o->name, name, len < MTW_NAME_MAX ? len : MTW_NAME_MAX);
 	return o;
 }
 
-static void keep_option(struct server *s, const char *name, const char *value, const char *by)
+static void keep_option(struct options *options, const char *name, const char *value,
+			const char *by)
 {
-	struct option *o = find_option(s, name);
+	struct option *o = find_option(options, name);
 	size_t len = strlen(value);
 
 	if (!o)
@@ -53,18 +53,18 @@ static void keep_option(struct server *s, const char *name, const char *value, c
 	memcpy(o->value, value, len);
 	o->value[len] = 0;
 	memcpy(o->who, by, strlen(by) + 1);
-	o->changed = ++s->options.serial;
+	o->changed = ++options->serial;
 }
 
-static bool room_for_filter(struct server *s)
+static bool room_for_filter(struct options *options)
 {
-	if (!s->options.filter)
-		s->options.filter = memory_map(FILTERS_MAX * sizeof(*s->options.filter));
-	return s->options.filter && s->options.filter_count < FILTERS_MAX;
+	if (!options->filter)
+		options->filter = memory_map(FILTERS_MAX * sizeof(*options->filter));
+	return options->filter && options->filter_count < FILTERS_MAX;
 }
 
 /* Remembers the filters in force if they are others than before. */
-static void keep_filters(struct server *s, const char *by)
+static void keep_filters(struct options *options, const char *by)
 {
 	const struct conf *c = &mt_conf;
 	static const struct filter_entry none;
@@ -72,7 +72,8 @@ static void keep_filters(struct server *s, const char *by)
 				  .min_size = c->min_size,
 				  .max_size = c->max_size,
 				  .merge = c->merge };
-	const struct filter_entry *last = s->options.filter_count ? &s->options.filter[s->options.filter_count - 1] : &none;
+	const struct filter_entry *last =
+		options->filter_count ? &options->filter[options->filter_count - 1] : &none;
 
 	memcpy(f.libs, c->libs, sizeof(f.libs));
 	memcpy(f.exclude, c->exclude, sizeof(f.exclude));
@@ -80,15 +81,15 @@ static void keep_filters(struct server *s, const char *by)
 	    f.max_size == last->max_size && f.merge == last->merge && !strcmp(f.libs, last->libs) &&
 	    !strcmp(f.exclude, last->exclude))
 		return;
-	if (!room_for_filter(s))
+	if (!room_for_filter(options))
 		return;
 	memcpy(f.who, by, strlen(by) + 1);
 	f.since_ns = *by ? server_now() : 0;
-	s->options.filter[s->options.filter_count++] = f;
+	options->filter[options->filter_count++] = f;
 }
 
 /* "name=value name=value", a backslash before a character that would end the value. */
-void command_options(struct server *s)
+void command_options(struct options *options)
 {
 	char text[2048], name[MTW_NAME_MAX + 1], value[256];
 	size_t at = 0;
@@ -107,15 +108,15 @@ void command_options(struct server *s)
 		}
 		at += text[at] == ' ';
 		name[n] = value[v] = 0;
-		keep_option(s, name, value, "");
+		keep_option(options, name, value, "");
 	}
 	if (mt_unwind_why()[0])
-		keep_option(s, "unwind_why", mt_unwind_why(), "");
+		keep_option(options, "unwind_why", mt_unwind_why(), "");
 	if (mt_state_attached())
-		keep_option(s, "attached", "yes", "");
+		keep_option(options, "attached", "yes", "");
 	if (mt_real_front())
-		keep_option(s, "malloc_before", mt_real_front(), "");
-	keep_filters(s, "");
+		keep_option(options, "malloc_before", mt_real_front(), "");
+	keep_filters(options, "");
 }
 
 /* A string of the frame into a buffer that ends it; control characters would reach a screen. */
@@ -142,18 +143,19 @@ static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (!get_text(in, name, sizeof(name)))
 		return false;
 	if (s->over) {
-		viewers_notice(s, -1, v->index, "the program has ended; no mark was set");
+		viewers_notice(&s->notices, -1, v->index, "the program has ended; no mark was set");
 		return true;
 	}
 	marks_requests(s); /* theirs have older epochs */
 	uint64_t epoch = mt_slots_next_epoch();
 	uint32_t id = marks_set(s, name, v->who, epoch);
 	if (!id) {
-		viewers_notice(s, -1, v->index, "no more marks can be set in this session");
+		viewers_notice(&s->notices, -1, v->index,
+			       "no more marks can be set in this session");
 		return true;
 	}
 	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->marks.mark[id].name);
-	viewers_notice(s, v->index, -1, text);
+	viewers_notice(&s->notices, v->index, -1, text);
 	s->next_tick_ns = 0;
 	return true;
 }
@@ -165,11 +167,11 @@ static bool drop_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 
 	if (in->bad)
 		return false;
-	if (id >= MTW_MARKS_MAX || !marks_drop(s, (uint32_t)id))
+	if (id >= MTW_MARKS_MAX || !marks_drop(&s->marks, (uint32_t)id))
 		return true; /* two viewers may drop the same one */
 	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id,
 		  s->marks.mark[id].name);
-	viewers_notice(s, v->index, -1, text);
+	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
 }
 
@@ -184,7 +186,7 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 		return true;
 	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id,
 		  s->marks.mark[id].name);
-	viewers_notice(s, v->index, -1, text);
+	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
 }
 
@@ -195,19 +197,20 @@ static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (!get_text(in, name, sizeof(name)) || !get_text(in, value, sizeof(value)))
 		return false;
 	/* What is not told to viewers is not done. */
-	const char *wrong = room_for_filter(s) ? mt_conf_set(name, value, mt_filter_update)
-					       : "is one change too many for this session";
+	const char *wrong = room_for_filter(&s->options)
+				    ? mt_conf_set(name, value, mt_filter_update)
+				    : "is one change too many for this session";
 	if (wrong) {
 		mt_format(text, sizeof(text), "%s=%.60s was not set: %s %s", name, value,
 			  !strcmp(wrong, "is no option") ? "it" : "the value", wrong);
-		viewers_notice(s, -1, v->index, text);
+		viewers_notice(&s->notices, -1, v->index, text);
 		return true;
 	}
-	keep_filters(s, who(v));
+	keep_filters(&s->options, who(v));
 	mt_maps_invalidate(); /* depth= makes other stacks of the same frames: nothing kept holds */
-	keep_option(s, name, value, who(v));
+	keep_option(&s->options, name, value, who(v));
 	mt_format(text, sizeof(text), "%s set %s=%.60s", who(v), name, value);
-	viewers_notice(s, v->index, -1, text);
+	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
 }
 
@@ -220,13 +223,14 @@ static bool begin_scan(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (in->bad)
 		return false;
 	if (s->over && kind == MTW_KIND_MEMORY) {
-		viewers_notice(s, -1, v->index, "the program has ended; its memory is gone");
+		viewers_notice(&s->notices, -1, v->index,
+			       "the program has ended; its memory is gone");
 		return true;
 	}
 	if (s->over && kind == MTW_KIND_COHORTS)
 		return true; /* the final state has them */
 	if (!scan_ask(v, request, (enum mtw_kind)kind, in, n) && !in->bad)
-		viewers_notice(s, -1, v->index, "the agent has no memory for a scan");
+		viewers_notice(&s->notices, -1, v->index, "the agent has no memory for a scan");
 	return !in->bad;
 }
 

@@ -6,6 +6,7 @@
 #define MT_SERVER_COMMANDS_H
 
 #include "base/types.h"
+#include "collect/options.h"
 
 #include <memtop/wire.h>
 
@@ -17,7 +18,7 @@ struct mtw_in;
 
 /* false = malformed */
 bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in);
-void command_options(struct server *s); /* those in force at the start */
+void command_options(struct options *options); /* those in force at the start */
 
 #pragma GCC visibility pop
 

@@ -71,7 +71,7 @@ bool detach_check(struct server *s)
 	if (!take_hooks_out(&done) && !nothing) {
 		if (server_now() > s->leaving.until_ns) {
 			s->leaving.asked = false;
-			viewers_notice(s, -1, -1,
+			viewers_notice(&s->notices, -1, -1,
 				       "the agent was not taken out: a library is just being "
 				       "loaded or unloaded; try again");
 		}
@@ -82,14 +82,14 @@ bool detach_check(struct server *s)
 			  "%u places could not be written: they stay with the agent, which passes "
 			  "calls on",
 			  done.refused);
-		viewers_notice(s, -1, -1, text);
+		viewers_notice(&s->notices, -1, -1, text);
 	}
 	if (done.changed) {
 		mt_format(text, sizeof(text),
 			  "slots that somebody else changed since the attach, and that are left as "
 			  "they are: %u",
 			  done.changed);
-		viewers_notice(s, -1, -1, text);
+		viewers_notice(&s->notices, -1, -1, text);
 	}
 	s->state.what = MTW_DETACHED;
 	s->state.status = 0;

@@ -84,11 +84,11 @@ static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 	       len;
 }
 
-static void put_greeting(struct mtw_out *o, const struct server *s)
+static void put_greeting(struct mtw_out *o, const struct listening *listening)
 {
 	/* TCP serves no client without proof; Unix sockets ask for none. */
-	const uint8_t version = s->listening.port ? MTW_VERSION : MTW_VERSION_UNIX;
-	const uint8_t lowest = s->listening.port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
+	const uint8_t version = listening->port ? MTW_VERSION : MTW_VERSION_UNIX;
+	const uint8_t lowest = listening->port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
 	const uint8_t bytes[MTW_GREETING_LEN - MTW_MAGIC_LEN] = { version, 0, lowest, 0 };
 
 	memcpy(o->at, MTW_MAGIC, MTW_MAGIC_LEN);
@@ -174,7 +174,7 @@ static void greet(struct server *s, int fd, uint64_t now)
 	t->proved = false;
 	t->since_ns = now;
 	t->in_len = 0;
-	put_greeting(&o, s);
+	put_greeting(&o, &s->listening);
 	memcpy(t->exchange.agent_greeting, bytes, MTW_GREETING_LEN);
 	if (s->listening.port) {
 		draw_nonce(s->door, t->exchange.agent_nonce);
@@ -193,7 +193,7 @@ static void refuse(struct server *s, int fd, const char *why)
 	uint8_t bytes[REFUSAL_BYTES];
 	struct mtw_out o = { bytes, bytes + sizeof(bytes), false };
 
-	put_greeting(&o, s);
+	put_greeting(&o, &s->listening);
 	put_error(&o, MTW_E_ACCESS, why);
 	say(fd, &o, bytes);
 	hang_up(fd);
@@ -213,9 +213,9 @@ static void space(struct server *s, uint64_t now)
 	s->door->open_ns = (opened > least ? opened : least) + SPACING_NS;
 }
 
-static bool somebody_waits(const struct server *s)
+static bool somebody_waits(const struct listening *listening)
 {
-	struct pollfd fd = { s->listening.fd, POLLIN, 0 };
+	struct pollfd fd = { listening->fd, POLLIN, 0 };
 	long none[2] = { 0, 0 };
 
 	return mt_prim_call(SYS_ppoll, (long)&fd, 1, (long)none, 0, 8, 0) == 1 &&
@@ -238,7 +238,8 @@ void handshake_arrivals(struct server *s, uint64_t now)
 	while (s->door->open_ns <= now) {
 		int fd = (int)mt_prim_call(SYS_accept4, s->listening.fd, 0, 0,
 					   SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
-		if (fd == -EAGAIN || ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(s)))
+		if (fd == -EAGAIN ||
+		    ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(&s->listening)))
 			return;
 		space(s, now);
 		if (fd < 0 && !may_pass(s, fd))
@@ -292,7 +293,7 @@ static void wrong_token(struct server *s, struct stranger *t)
 	mt_format(text, sizeof(text),
 		  "a connection to TCP port %d was refused for a wrong token (%llu so far)",
 		  s->listening.port, (unsigned long long)s->door->wrong_tokens);
-	viewers_notice(s, -1, -1, text);
+	viewers_notice(&s->notices, -1, -1, text);
 }
 
 /* False: malformed. */

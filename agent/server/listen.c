@@ -66,7 +66,8 @@ static bool make_names(struct server *s, const char *pattern)
 		return false;
 	}
 	for (int i = 1; i < LISTEN_NAMES; i++)
-		mt_format(s->listening.names[i], sizeof(s->listening.names[i]), "%s.%d", s->listening.names[0], i + 1);
+		mt_format(s->listening.names[i], sizeof(s->listening.names[i]), "%s.%d",
+			  s->listening.names[0], i + 1);
 	return true;
 }
 
@@ -101,12 +102,14 @@ static bool read_token(struct server *s)
 			mt_msg("token_file=%s: cannot be read; check its name and mode", path);
 		}
 		long n = bad ? -1
-			     : mt_prim_call(SYS_read, fd, (long)s->listening.token, MTW_TOKEN_MAX, 0, 0, 0);
+			     : mt_prim_call(SYS_read, fd, (long)s->listening.token, MTW_TOKEN_MAX,
+					    0, 0, 0);
 		if (fd >= 0)
 			mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 		if (n < 0)
 			return false;
-		while (n > 0 && (s->listening.token[n - 1] == '\n' || s->listening.token[n - 1] == '\r'))
+		while (n > 0 &&
+		       (s->listening.token[n - 1] == '\n' || s->listening.token[n - 1] == '\r'))
 			n--;
 		s->listening.token[n] = 0;
 		len = (size_t)n;
@@ -300,13 +303,13 @@ static void say_unbound(struct server *s, long err)
 	s->listening.said = true;
 }
 
-static void listens(struct server *s, int fd, int name)
+static void listens(struct listening *listening, int fd, int name)
 {
-	s->listening.fd = fd;
-	s->listening.name_at = name;
-	if (s->listening.said)
+	listening->fd = fd;
+	listening->name_at = name;
+	if (listening->said)
 		mt_msg_forget();
-	s->listening.said = false;
+	listening->said = false;
 }
 
 void listen_try(struct server *s, uint64_t now)
@@ -322,9 +325,10 @@ void listen_try(struct server *s, uint64_t now)
 		int fd = new_socket(s->listening.port ? AF_INET : AF_UNIX);
 		if (fd < 0)
 			return;
-		long err = s->listening.port ? bind_tcp(fd, s->listening.port) : bind_unix(s, fd, i);
+		long err =
+			s->listening.port ? bind_tcp(fd, s->listening.port) : bind_unix(s, fd, i);
 		if (!err) {
-			listens(s, fd, i);
+			listens(&s->listening, fd, i);
 			return;
 		}
 		first = i ? first : err;
@@ -338,17 +342,17 @@ void listen_try(struct server *s, uint64_t now)
 		s->listening.given_up = true;
 }
 
-void listen_close(struct server *s, bool unlink)
+void listen_close(struct listening *listening, bool unlink)
 {
-	const char *name = s->listening.names[s->listening.name_at];
+	const char *name = listening->names[listening->name_at];
 
-	if (s->listening.fd < 0)
+	if (listening->fd < 0)
 		return;
-	if (unlink && !s->listening.port && name[0] != '@')
-		unlink_socket(name, &s->listening.at);
-	mt_prim_call(SYS_close, s->listening.fd, 0, 0, 0, 0, 0);
-	s->listening.fd = -1;
-	s->listening.next_ns = 0;
+	if (unlink && !listening->port && name[0] != '@')
+		unlink_socket(name, &listening->at);
+	mt_prim_call(SYS_close, listening->fd, 0, 0, 0, 0, 0);
+	listening->fd = -1;
+	listening->next_ns = 0;
 }
 
 /* The first name is the next program's, if there is one. */

@@ -151,8 +151,8 @@ bool loop_prepare(struct server *s)
 {
 	s->scratch = memory_map(SCRATCH_BYTES);
 	s->door = memory_map(sizeof(*s->door));
-	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) &&
-	       samples_init(s) && encode_slots_init(s);
+	return s->scratch && s->door && sums_init(&s->sums) && marks_init(&s->marks) &&
+	       history_init(s) && samples_init(s) && encode_slots_init(s);
 }
 
 static void breathe(struct server *s);
@@ -175,8 +175,8 @@ static void begin(struct server *s)
 	privileges_begin(s);
 	target_begin(s);
 	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
-	proc_identity(s);
-	command_options(s);
+	proc_identity(&s->target);
+	command_options(&s->options);
 	/* The program may change its directory and unmount the old one: do not hold it. */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
@@ -214,7 +214,7 @@ void loop_tick(struct server *s, bool all)
 	}
 	marks_requests(s);
 	sums_pass(s, all);
-	sums_modules(s);
+	sums_modules(&s->sums);
 	sums_threads(s);
 	proc_figures(s);
 	history_point(s, s->sums.pass_ns, s->over);
@@ -265,7 +265,7 @@ static void the_end(struct server *s)
 	bool here = anybody(s);
 	if (s->state.what == MTW_DETACHED)
 		/* before anybody is told: the next attach looks whether somebody listens */
-		listen_close(s, true);
+		listen_close(&s->listening, true);
 	if (here)
 		last_tick(s);
 	else
@@ -274,7 +274,7 @@ static void the_end(struct server *s)
 	if (s->lingering.is)
 		last_tick(s);
 	else
-		listen_close(s, true);
+		listen_close(&s->listening, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 	handshake_since(s, s->over_ns);
@@ -286,14 +286,15 @@ static void requests(struct server *s, uint64_t now)
 	uint32_t exec = atomic_load(&s->shared->xexec_futex);
 
 	if (exec == EXEC_BEGINS) {
-		listen_close(s, true);
+		listen_close(&s->listening, true);
 		s->target.exec_pending = true;
 		s->target.exec_since_ns = now;
 		if (atomic_compare_exchange_strong(&s->shared->xexec_futex, &exec, EXEC_RELEASED))
 			mt_prim_call(SYS_futex, (long)&s->shared->xexec_futex, FUTEX_WAKE, 1, 0, 0,
 				     0);
 	}
-	if (s->target.exec_pending && (exec == EXEC_NONE || now > s->target.exec_since_ns + 2 * SECOND)) {
+	if (s->target.exec_pending &&
+	    (exec == EXEC_NONE || now > s->target.exec_since_ns + 2 * SECOND)) {
 		s->target.exec_pending = false;
 		atomic_store(&s->shared->xexec_futex, EXEC_NONE);
 		s->listening.until_ns = now + 2 * SECOND;
@@ -317,16 +318,17 @@ static void patience(struct server *s, uint64_t now)
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		struct viewer *v = &s->viewer[i];
 		uint64_t limit = s->state.what == MTW_DETACHED ? LEAVING_PATIENCE_NS
-				 : s->over                ? FINAL_PATIENCE_NS
-							  : UINT64_MAX;
+				 : s->over                     ? FINAL_PATIENCE_NS
+							       : UINT64_MAX;
 
 		if (v->state == VIEWER_CLOSING)
 			limit = v->final && s->state.what != MTW_DETACHED ? LAST_PATIENCE_NS
-								     : CLOSING_PATIENCE_NS;
+									  : CLOSING_PATIENCE_NS;
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
-	handshake_patience(s, now, s->over && !s->lingering.is ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+	handshake_patience(s, now,
+			   s->over && !s->lingering.is ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)
@@ -357,8 +359,8 @@ static void poll_once(struct server *s, int ms)
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] =
-		(struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listening.fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listening.fd, POLLIN,
+				   0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->target.pid_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {

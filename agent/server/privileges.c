@@ -132,11 +132,11 @@ static bool read_rights(int pid, struct rights *r)
 }
 
 /* No hook has seen what a program gave up before the attach. */
-static void note_seals(const struct server *s)
+static void note_seals(const struct target *target)
 {
 	char text[STATUS_BYTES];
 
-	if (!mt_state_attached() || proc_read(s->target.pid, "status", text, sizeof(text)) <= 0)
+	if (!mt_state_attached() || proc_read(target->pid, "status", text, sizeof(text)) <= 0)
 		return;
 	if (proc_status_number(text, "NoNewPrivs"))
 		mt_state_seal(SEAL_RIGHTS);
@@ -146,8 +146,9 @@ static void note_seals(const struct server *s)
 
 void privileges_begin(struct server *s)
 {
-	note_seals(s);
-	if (!read_rights(mt_prim_getpid(), &s->privileges.rights)) { /* no /proc: nothing can be followed */
+	note_seals(&s->target);
+	if (!read_rights(mt_prim_getpid(),
+			 &s->privileges.rights)) { /* no /proc: nothing can be followed */
 		uint32_t *uid = s->privileges.rights.uid;
 		mt_prim_call(CALL_GETRESUID, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
 	}
@@ -248,7 +249,7 @@ static void allow_with(struct rules *r, long call, unsigned argument, uint32_t m
 	put(r, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
-static bool filter_ourselves(const struct server *s)
+static bool filter_ourselves(const struct target *target)
 {
 	static const long calls[] = {
 		SYS_read,         SYS_close,   SYS_lseek,      SYS_sendto,
@@ -274,7 +275,7 @@ static bool filter_ourselves(const struct server *s)
 	allow_with(&r, SYS_kill, 1, UINT32_MAX, 0);
 	allow_with(&r, SYS_kcmp, 0, UINT32_MAX, self);
 	allow_with(&r, SYS_prlimit64, 0, UINT32_MAX, 0); /* its own limit of processor time */
-	allow_with(&r, SYS_ioctl, 0, UINT32_MAX, (uint32_t)s->target.pid_fd);
+	allow_with(&r, SYS_ioctl, 0, UINT32_MAX, (uint32_t)target->pid_fd);
 	allow_with(&r, SYS_prctl, 0, UINT32_MAX, PR_GET_SECCOMP);
 	put(&r, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1 /* EPERM */, 0, 0);
 	struct sock_fprog program = { r.count, r.rule };
@@ -290,12 +291,12 @@ static void seal(struct server *s, const char *why)
 	proc_keep(s->target.pid);
 	follow_capabilities(&nothing);
 	s->privileges.sealed = true;
-	bool filtered = filter_ourselves(s);
+	bool filtered = filter_ourselves(&s->target);
 	mt_format(text, sizeof(text), "the program %s: the agent's server gave up its own rights%s",
 		  why,
 		  filtered ? ", and sees no names of new threads and no children from now on"
 			   : ", but the system refuses it a filter of its own");
-	viewers_notice(s, -1, -1, text);
+	viewers_notice(&s->notices, -1, -1, text);
 }
 
 /* The change that cannot be followed, in words; NULL = none. */
@@ -305,12 +306,14 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
 	uint64_t root[2];
 	bool may_move = now->permitted >> CAP_SYS_CHROOT & 1, seen = root_of(s->target.pid, root);
 
-	if ((now->filtered && !s->privileges.rights.filtered) || now->filters > s->privileges.rights.filters)
+	if ((now->filtered && !s->privileges.rights.filtered) ||
+	    now->filters > s->privileges.rights.filters)
 		return "runs under a filter of system calls now";
 	if (user_space_of(s->target.pid, theirs) && user_space_of(mt_prim_getpid(), own) &&
 	    strcmp(own, theirs))
 		return "is in another user namespace now";
-	if (s->privileges.root_seen && seen && (root[0] != s->privileges.root[0] || root[1] != s->privileges.root[1]))
+	if (s->privileges.root_seen && seen &&
+	    (root[0] != s->privileges.root[0] || root[1] != s->privileges.root[1]))
 		return "has another root directory now";
 	if (s->privileges.root_seen && !seen && !s->privileges.root_settled)
 		return "cannot be looked at any more, and may have another root directory";
@@ -341,8 +344,8 @@ bool privileges_over_target(const struct server *s)
 void privileges_follow(struct server *s)
 {
 	const struct rights all = { .inheritable = s->privileges.rights.inheritable,
-					.permitted = ~0ull,
-					.effective = ~0ull };
+				    .permitted = ~0ull,
+				    .effective = ~0ull };
 	struct rights now;
 
 	if (s->privileges.sealed || !read_rights(s->target.pid, &now))
@@ -360,7 +363,8 @@ void privileges_follow(struct server *s)
 	if (ids && !s->privileges.user_is_fixed)
 		follow_ids(&now);
 	if (raised || ids || now.inheritable != s->privileges.rights.inheritable ||
-	    now.permitted != s->privileges.rights.permitted || now.effective != s->privileges.rights.effective)
+	    now.permitted != s->privileges.rights.permitted ||
+	    now.effective != s->privileges.rights.effective)
 		follow_capabilities(&now);
 	s->privileges.rights = now;
 	if (why)

@@ -227,8 +227,8 @@ static int between(void *arg)
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
 	st->was_server = st->dead && is_server(st->dead);
-	long fd = mt_prim_call(SYS_socket, s->listening.port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
-			       0, 0, 0, 0);
+	long fd = mt_prim_call(SYS_socket, s->listening.port ? AF_INET : AF_UNIX,
+			       SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
 		return 0;

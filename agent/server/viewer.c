@@ -84,12 +84,12 @@ struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 	v->wants = true;
 	v->notice_serial = s->notices.serial;
 	if (s->thread_mode)
-		viewers_notice(s, -1, v->index,
+		viewers_notice(&s->notices, -1, v->index,
 			       "the system refuses the agent a process of its own: its server is a "
 			       "thread of the program, and ends with it; a crash or SIGKILL leaves "
 			       "no last figures");
 	else if (s->target.pid == 1)
-		viewers_notice(s, -1, v->index,
+		viewers_notice(&s->notices, -1, v->index,
 			       "the program is process 1 of a pid namespace, and the agent's "
 			       "server ends with it; a crash or SIGKILL leaves no last figures");
 	s->next_tick_ns = 0;
