@@ -4,7 +4,7 @@
 #   make demo       a live view on a leaking program   make install    PREFIX=/usr/local DESTDIR=
 #   make help       all targets
 #
-# Variants: DEBUG=1 (no optimisation, internal checks), ASAN=1 (address and undefined), WERROR=1. V=1 shows the commands.
+# Variants: DEBUG=1 (no optimisation), ASAN=1 (address and undefined), WERROR=1. V=1 shows the commands.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -16,7 +16,7 @@ B ?= build/$(VARIANT)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror,)
 CSTD := -std=c11 -D_GNU_SOURCE
-OPT := $(if $(DEBUG),-O0 -DMT_DEBUG=1,-O2) -g
+OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
 CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CFLAGS)

@@ -17,6 +17,7 @@
 #include "base/types.h"
 #include "hooks/jemalloc.h"
 #include "hooks/malloc.h"
+#include "modules/hook_list.h"
 #include "modules/linked.h"
 #include "modules/rebind.h"
 
@@ -29,8 +30,6 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #else /* musl passes over that section */
 #define BEFORE_ALL __attribute__((constructor(101)))
 #endif
-
-#define HOOKS_MAX 64
 
 /* The libc's malloc comes in one piece with what is weak here, but musl's. */
 #ifdef __GLIBC__
