@@ -5,6 +5,8 @@
 #ifndef MT_HOOKS_CXX_H
 #define MT_HOOKS_CXX_H
 
+#include "hooks/init.h"
+
 #include <stdbool.h>
 
 #pragma GCC visibility push(hidden)

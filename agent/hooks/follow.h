@@ -8,6 +8,7 @@
 #include "base/types.h"
 #include "follow/board.h"
 #include "follow/executable.h"
+#include "hooks/init.h"
 
 #include <alloca.h>
 
@@ -39,6 +40,7 @@ struct follow {
 
 /* What is executed, and how it is found. */
 enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
+/* For these, a forked child knows that it is one: hooks_in_child(). */
 /* False: nothing of this concerns us; env stays as it is, and mt_follow_failed() is not called. */
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
 		    char *const *envp);
@@ -64,6 +66,9 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp)))                     \
 		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
 		 : (char **)(envp))
+
+/* Stands in for `environ` while libc starts a shell (hooks/spawn.c); NULL = none does. */
+extern char **mt_follow_copy;
 
 void mt_follow_init(void); /* start-up, once our entry of LD_PRELOAD is known */
 

@@ -5,7 +5,6 @@
  */
 #include "hooks/gate.h"
 #include "base/state.h"
-#include "hooks/init.h"
 #include "record/thread.h"
 
 struct thread *mt_gate_slow(void)

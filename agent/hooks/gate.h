@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/self.h"
 #include "base/types.h"
+#include "hooks/init.h"
 
 #pragma GCC visibility push(hidden)
 

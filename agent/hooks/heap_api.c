@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/types.h"
 #include "hooks/gate.h"
+#include "hooks/init.h"
 #include "record/filter.h"
 #include "record/guard.h"
 #include "record/heaps.h"

@@ -18,7 +18,6 @@
  */
 #include "hooks/init.h"
 #include "base/arena.h"
-#include "base/compiler.h"
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
@@ -29,9 +28,8 @@
 #include "hooks/follow.h"
 #include "hooks/instrument.h"
 #include "hooks/jemalloc.h"
-#include "hooks/process.h"
-#include "hooks/spawn.h"
-#include "hooks/wait.h"
+#include "hooks/process_reals.h"
+#include "hooks/wait_reals.h"
 #include "modules/loader.h"
 #include "modules/maps.h"
 #include "modules/object.h"
@@ -41,7 +39,6 @@
 #include "record/heaps.h"
 #include "record/live.h"
 #include "record/slots.h"
-#include "record/thread.h"
 #include "server/dlclose_gate.h"
 #include "server/start.h"
 #include "unwind/unwind.h"
@@ -401,6 +398,8 @@ __attribute__((constructor)) static void begin(void)
 	errno = kept;
 }
 
+void (*_Atomic mt_init_in_child)(void);
+
 /* In the child, by its only thread: from the fork hook, or from the first hook after. */
 void mt_init_forked(void)
 {
@@ -422,7 +421,9 @@ void mt_init_forked(void)
 	mt_unwind_forked();
 	mt_thread_fork_child();
 	mt_slots_forked();
-	mt_spawn_forked();
+	void (*undo)(void) = atomic_load_explicit(&mt_init_in_child, memory_order_relaxed);
+	if (undo)
+		undo();
 	mt_slots_totals(&mt_before_fork);
 	mt_board_forked(mt_own_pid, &mt_before_fork);
 }

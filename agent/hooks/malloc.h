@@ -5,6 +5,8 @@
 #ifndef MT_HOOKS_MALLOC_H
 #define MT_HOOKS_MALLOC_H
 
+#include "hooks/init.h"
+
 #include <stddef.h>
 
 /* The one of all, whichever is found first; Android's headers leave it out below
