@@ -425,7 +425,10 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->options = *o;
 	w->opened_ns = now_ns();
 	w->looks.kept = o->record_path || o->spool || o->share;
-	ingest_init(&w->in, loop, w->target.text, &o->symbols);
+	if (ingest_init(&w->in, loop, w->target.text, &o->symbols, err)) {
+		free(w);
+		return NULL;
+	}
 	w->shown = w->in.model;
 	model_set_sliced(w->in.model, o->sliced);
 	w->past = replay_new(loop, w->shown, on_instant, w);

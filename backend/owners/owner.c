@@ -149,7 +149,7 @@ void owners_free(struct owners *o)
 	free(o);
 }
 
-uint32_t held_of_module(struct owners *o, uint32_t module)
+uint32_t owner_held(struct owners *o, uint32_t module)
 {
 	if (module == OWNER_GENERATED) {
 		if (!o->generated)
@@ -205,8 +205,8 @@ static uint32_t find_owner(struct owners *o, uint32_t index)
 		if (l->kind == MTW_NODE_TRUNCATED)
 			return 0;
 		if (!passes(o, l))
-			return held_of_module(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
-									     : l->module);
+			return owner_held(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
+									 : l->module);
 	}
 	return 0;
 }

@@ -321,20 +321,21 @@ bool filter_rename(struct query *q); /* takes these in; false: no step was left 
 void filter_forget_renamed(struct query *q);
 
 /* query/feed.c */
-void follow(struct query *q, uint32_t index, const struct value *raw); /* what arrived at a stack */
-#define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
-#define BULK_STEPS 2u    /* to its call site alone */
+void feed_follow(struct query *q, uint32_t index,
+		 const struct value *raw); /* what arrived at a stack */
+#define FOLLOW_STEPS 24u                   /* a walk from the root to a stack, and back */
+#define BULK_STEPS 2u                      /* to its call site alone */
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
-bool tree_refresh(struct query *q);
+bool feed_tree(struct query *q);
 /* The same for what is added up stack by stack: all that arrived is in it. */
-bool stacks_refresh(struct query *q);
-bool more_steps(struct query *q); /* for take_step() */
+bool feed_stacks(struct query *q);
+bool feed_more_steps(struct query *q); /* for take_step() */
 /* What names came since then can wait: more will come, and all are taken in together. */
-bool more_names_soon(const struct query *q, uint64_t looked_ns);
+bool feed_more_names(const struct query *q, uint64_t looked_ns);
 /* One of the steps that query_allow() gave; false = none is left. */
 static inline bool take_step(struct query *q)
 {
-	if (!q->allowed && !more_steps(q)) {
+	if (!q->allowed && !feed_more_steps(q)) {
 		q->unfinished = true;
 		return false;
 	}
@@ -368,7 +369,7 @@ const struct value *filter_incl(const struct query *q, uint32_t index);
 bool filter_passed(const struct query *q, uint32_t index);
 bool filter_takes(const struct query *q, const struct cohort *c);
 void filter_release(struct filter *f);
-bool text_has(const char *text, const char *part); /* without case; NULL text has nothing */
+bool filter_text_has(const char *text, const char *part); /* without case; NULL text has nothing */
 
 /* query/sites/sites.c */
 void sites_free(struct query *q);

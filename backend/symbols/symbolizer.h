@@ -66,9 +66,9 @@ struct sym_worker;
 extern unsigned sym_rest_ms;
 /* wake: called by the worker, when answers wait where none did; it may post, not take. places is
  * copied. gate: for tests, nothing is looked up before this file exists; NULL = none; borrowed for
- * good. */
+ * good. NULL = *err: the system gives no thread. */
 struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate,
-				  void (*wake)(void *arg), void *arg);
+				  void (*wake)(void *arg), void *arg, struct err *err);
 /* Drops what is not answered; wake is not called any more. Does not wait for a location that takes
  * long: the worker then ends by itself, some time, and cleans up. Jobs not answered finally are
  * freed. */

@@ -499,7 +499,7 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 /* --- life */
 
 struct symbols *symbols_new(struct loop *loop, const struct model *m,
-			    const struct symbol_options *o)
+			    const struct symbol_options *o, struct err *err)
 {
 	struct symbols *s = xcalloc(1, sizeof *s);
 
@@ -513,7 +513,12 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m,
 	s->mail = xcalloc(1, sizeof *s->mail);
 	s->mail->loop = loop;
 	s->mail->book = s;
-	s->worker = sym_worker_new(&s->places, getenv("MEMTOP_TEST_SYMBOLS_GATE"), wake, s->mail);
+	s->worker =
+		sym_worker_new(&s->places, getenv("MEMTOP_TEST_SYMBOLS_GATE"), wake, s->mail, err);
+	if (!s->worker) {
+		symbols_free(s);
+		return NULL;
+	}
 	symbols_debug_new(s);
 	return s;
 }

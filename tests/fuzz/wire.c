@@ -73,6 +73,19 @@ const struct debuginfod *symbols_debuginfod(const struct symbols *s)
 
 /* --- frames */
 
+static void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn));
+
+static void die(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(status);
+}
+
 static struct {
 	uint8_t bytes[2048];
 	size_t len;

@@ -98,6 +98,17 @@ void cmd_survive_sigpipe(void)
 	}
 }
 
+struct loop *cmd_loop(void)
+{
+	struct err err;
+	struct loop *l = loop_new(&err);
+
+	if (l)
+		return l;
+	warn("%s", err.text);
+	exit(STATUS_OURS);
+}
+
 struct tui_options cmd_tui_options(const struct args *a)
 {
 	struct err unused;
@@ -132,7 +143,7 @@ int cmd_view(const struct args *a, const struct target *t)
 		.keep_ended = true,
 		.watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules }
 	};
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	struct err err = { 0 };
 
 	tui.can_switch = live;

@@ -620,8 +620,8 @@ static void use_thread(struct work *w)
 	inject_thread_release(t);
 }
 
-void inject(const struct inject_job *job, struct inject_result *r,
-	    void (*said)(void *arg, const struct inject_result *r), void *arg)
+void inject_agent(const struct inject_job *job, struct inject_result *r,
+		  void (*said)(void *arg, const struct inject_result *r), void *arg)
 {
 	struct work *w = xcalloc(1, sizeof *w);
 

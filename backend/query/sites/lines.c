@@ -149,7 +149,7 @@ bool query_lines(struct query *q, const char *file, const struct source_line **l
 		q->lines->stale = true;
 	}
 	struct lines *l = q->lines;
-	bool ready = stacks_refresh(q);
+	bool ready = feed_stacks(q);
 	if (l->resets != q->resets)
 		l->out_count = 0;
 	/* Names that keep coming let it come to its end first. */

@@ -399,7 +399,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 /* Names came since the sites were described, and no more come soon. */
 static bool renamed(const struct query *q, const struct site_table *t)
 {
-	return t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
+	return t->names != names_version(q->n) && !feed_more_names(q, t->described_ns);
 }
 
 /* Names that came are of few sites, but to find which is as much. */
@@ -445,7 +445,7 @@ static struct site_table *table(struct query *q)
 
 struct site_table *sites_table(struct query *q)
 {
-	bool ready = stacks_refresh(q); /* a new state may have forgotten all of the table */
+	bool ready = feed_stacks(q); /* a new state may have forgotten all of the table */
 	struct site_table *t = table(q);
 
 	if (!ready)

@@ -186,7 +186,9 @@ static bool is_hit(struct query *q, uint32_t fn)
 	if (!s->hit_of_fn[fn]) {
 		const struct name_fn *x = names_fn(q->n, fn);
 		s->hit_of_fn[fn] =
-			text_has(x->function, s->text) || text_has(x->name, s->text) ? 2 : 1;
+			filter_text_has(x->function, s->text) || filter_text_has(x->name, s->text)
+				? 2
+				: 1;
 	}
 	return s->hit_of_fn[fn] == 2;
 }
@@ -431,7 +433,7 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 	if (q->shown.inverted != q->inverted)
 		q->shown.count = 0;
 	q->shown.inverted = q->inverted;
-	bool ready = tree_refresh(q);
+	bool ready = feed_tree(q);
 	q->filling = true;
 	if (ready && fill_next(q, resort)) {
 		struct shown last = q->shown;
