@@ -3,8 +3,8 @@
  * attach.h - load the agent into a process that runs without it. Main thread only; nothing of
  * memtop's own runs meanwhile, some 20 s at most.
  */
-#ifndef ATTACH_H
-#define ATTACH_H
+#ifndef ATTACH_ATTACH_H
+#define ATTACH_ATTACH_H
 
 #include "link/watch.h"
 #include <sys/types.h>

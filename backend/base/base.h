@@ -7,8 +7,8 @@
  * The library ends its program in two cases alone: memory runs out (base_out_of_memory()), and a
  * bug of its own (BUG()).
  */
-#ifndef BASE_H
-#define BASE_H
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
 
 #include <stdarg.h>
 #include <stdbool.h>

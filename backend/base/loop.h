@@ -3,8 +3,8 @@
  * loop.h - descriptors, timers, signals and wake-ups over libevent; the one event loop of memtop.
  * Callbacks run on the main thread. loop_post() is the only function for other threads.
  */
-#ifndef LOOP_H
-#define LOOP_H
+#ifndef BASE_LOOP_H
+#define BASE_LOOP_H
 
 #include "base/base.h"
 

@@ -3,8 +3,8 @@
  * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own.
  * Main thread only.
  */
-#ifndef RESOLVER_H
-#define RESOLVER_H
+#ifndef BASE_RESOLVER_H
+#define BASE_RESOLVER_H
 
 #include "base/loop.h"
 

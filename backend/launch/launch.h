@@ -2,8 +2,8 @@
  *
  * launch.h - start a program under the agent. Main thread only.
  */
-#ifndef LAUNCH_H
-#define LAUNCH_H
+#ifndef LAUNCH_LAUNCH_H
+#define LAUNCH_LAUNCH_H
 
 #include "base/base.h"
 #include <sys/types.h>

@@ -5,8 +5,8 @@
  * Knows nothing of links, of what is kept, or of who looks. How the child of memtop itself ended is
  * certain, and outlives whatever an agent says of it.
  */
-#ifndef INGEST_H
-#define INGEST_H
+#ifndef LINK_INGEST_H
+#define LINK_INGEST_H
 
 #include "query/expected.h"
 #include "symbols/symbols.h"

@@ -6,8 +6,8 @@
  * wire id to that dense index. As a parent always comes before its children, one pass over the
  * dense indices downwards is bottom-up.
  */
-#ifndef MODEL_PRIV_H
-#define MODEL_PRIV_H
+#ifndef MODEL_INTERNAL_H
+#define MODEL_INTERNAL_H
 
 #include "base/idmap.h"
 #include "base/map.h"
@@ -205,7 +205,6 @@ struct model {
 	struct rss *rss_list;
 	struct rss_named *rss_named;
 	size_t rss_count, rss_room, rss_named_count;
-	uint64_t rss_scans;
 	struct cohorts cohorts, cohorts_coming; /* coming: its last part is not here yet */
 	size_t cohorts_room;                    /* of the one that is coming */
 	bool cohorts_whole, cohorts_begun;

@@ -114,7 +114,6 @@ static void keep_own(struct model *m, const struct model *was, bool same)
 	m->ticks = past_both(m->ticks, was->ticks);
 	m->marks_generation = past_both(m->marks_generation, was->marks_generation);
 	m->samples_generation = past_both(m->samples_generation, was->samples_generation);
-	m->rss_scans = past_both(m->rss_scans, was->rss_scans);
 	m->cohort_scans = past_both(m->cohort_scans, was->cohort_scans);
 }
 

@@ -85,7 +85,6 @@ void rss_apply(struct model *m, const struct event *e)
 				(struct rss_named){ what, xstrndup(p->name.s, p->name.len),
 						    p->bytes, p->mappings };
 	}
-	m->rss_scans++;
 	if (!e->u.rss.count) { /* the agent could not find out */
 		m->answers[MTW_KIND_MEMORY]++;
 		return;
@@ -112,9 +111,4 @@ size_t model_rss_named(const struct model *m, const struct rss_named **list)
 {
 	*list = m->rss_named;
 	return m->rss_named_count;
-}
-
-uint64_t model_rss_scans(const struct model *m)
-{
-	return m->rss_scans;
 }

@@ -6,7 +6,7 @@
  * The history is that of the model's points. Of those before memtop looked, the agent's own figures
  * tell, as far as they go; the rule that is not in force keeps its own.
  */
-#include "owners/held.h"
+#include "owners/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * assigned one by one, sums move with them. Sums that the model cannot tell the differences of are
  * made beside those that are lent, which stay as they were until then.
  */
-#include "owners/held.h"
+#include "owners/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -399,14 +399,6 @@ const struct owner *owners_of_node(struct owners *o, uint32_t node)
 
 	owners_refresh(o);
 	return n && n->known ? owners_of_index(o, n->index) : &o->held[0]->pub;
-}
-
-int owners_add_wrapper(struct owners *o, const char *pattern)
-{
-	o->assigned = 0;
-	int rc = names_add_wrapper(o->names, pattern);
-	tell_renamed(o, NULL, 0);
-	return rc;
 }
 
 uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index)

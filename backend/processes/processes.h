@@ -14,8 +14,8 @@
  * they are looked at by a timer. When a process executes another program, its watch goes on with
  * the new line; the old one (PROCESS_EXECED) has none then.
  */
-#ifndef PROCESSES_H
-#define PROCESSES_H
+#ifndef PROCESSES_PROCESSES_H
+#define PROCESSES_PROCESSES_H
 
 #include "link/watch.h"
 

@@ -27,10 +27,11 @@
  * the cursor only: before it, it will be met. So nothing starts over because the program goes on,
  * and each slice comes further.
  */
-#ifndef QUERY_PRIV_H
-#define QUERY_PRIV_H
+#ifndef QUERY_INTERNAL_H
+#define QUERY_INTERNAL_H
 
-#include "owners/internal.h"
+#include "owners/names.h"
+#include "owners/owner.h"
 #include "query/query.h"
 
 struct value { /* what is added up */

@@ -6,6 +6,7 @@
 #include "report/report.h"
 
 #include "report/text_looks.h"
+#include "report/text_processes.h"
 #include "base/sanitize.h"
 
 #include <errno.h>
@@ -554,8 +555,8 @@ static int compare_net(const void *pa, const void *pb)
 	return (a->leaf > b->leaf) - (a->leaf < b->leaf);
 }
 
-int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
-		struct err *err)
+static int write_report(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+			struct err *err)
 {
 	struct page p = { out, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
 	struct frame_out *frames = NULL;
@@ -597,3 +598,5 @@ out:
 	report_free(p.report);
 	return rc;
 }
+
+const struct export_format export_text = { "text", ".txt", write_report };

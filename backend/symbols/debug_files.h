@@ -2,8 +2,8 @@
  *
  * debug_files.h - a module's separate debug file. The symbolizer's thread only; for symbols/dwfl.c.
  */
-#ifndef SYM_DW_DEBUG_H
-#define SYM_DW_DEBUG_H
+#ifndef SYMBOLS_DEBUG_FILES_H
+#define SYMBOLS_DEBUG_FILES_H
 
 #include <elfutils/libdwfl.h>
 

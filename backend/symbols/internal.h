@@ -2,8 +2,8 @@
  *
  * internal.h - what symbols*.c share: the book and its entries. Main thread.
  */
-#ifndef SYMBOLS_BOOK_H
-#define SYMBOLS_BOOK_H
+#ifndef SYMBOLS_INTERNAL_H
+#define SYMBOLS_INTERNAL_H
 
 #include "symbols/symbols.h"
 

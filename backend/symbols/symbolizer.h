@@ -6,8 +6,8 @@
  * A job is answered twice: by the symbol table, then finally (by DWARF where there is any). It
  * belongs to the worker from sym_ask() until its final answer was taken, then to the caller again.
  */
-#ifndef SYM_H
-#define SYM_H
+#ifndef SYMBOLS_SYMBOLIZER_H
+#define SYMBOLS_SYMBOLIZER_H
 
 #include "symbols/perfmap.h"
 

@@ -13,8 +13,8 @@
  * every two seconds, when the map has changed, and in symbols_wait(). The first name that a pc gets
  * stays.
  */
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
+#ifndef SYMBOLS_SYMBOLS_H
+#define SYMBOLS_SYMBOLS_H
 
 #include "model/model.h"
 

@@ -3,8 +3,8 @@
  * decode.h - one frame's payload -> events. No I/O, no state, any input is safe (fuzzed).
  * Strings in an event are borrowed from the payload and are not NUL-terminated (see len).
  */
-#ifndef WIRE_READ_H
-#define WIRE_READ_H
+#ifndef WIRE_DECODE_H
+#define WIRE_DECODE_H
 
 #include "model/model.h"
 

@@ -11,7 +11,7 @@
  * machine by itself when the connection ends: nothing of ours outlives memtop there, even if memtop
  * is killed.
  */
-#include "attach/jdwp/machine.h"
+#include "attach/jdwp/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,6 +25,7 @@
 #include "attach/ptrace/safe_point.h"
 #include "attach/ptrace/seccomp.h"
 #include "attach/ptrace/stuck.h"
+#include "base/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -314,8 +315,10 @@ static void wait_for_late(struct work *w)
 
 static const char *how(enum inject_stop s, const struct inject_thread *t, char *buf, size_t size)
 {
+	char name[FORMAT_SIGNAL];
+
 	if (s == STOP_FAULT)
-		snprintf(buf, size, "caused signal %d (%s)", t->signal, strsignal(t->signal));
+		snprintf(buf, size, "caused %s", format_signal(t->signal, name));
 	else
 		snprintf(buf, size,
 			 s == STOP_LATE ? "hangs in a lock"

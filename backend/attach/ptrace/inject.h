@@ -7,8 +7,8 @@
  * let go when it ends, whatever becomes of memtop, and a thread that does not come back from the
  * kernel can be waited for there.
  */
-#ifndef INJECT_H
-#define INJECT_H
+#ifndef ATTACH_PTRACE_INJECT_H
+#define ATTACH_PTRACE_INJECT_H
 
 #include "base/base.h"
 #include <sys/types.h>

@@ -20,7 +20,7 @@
  * shows. A program's first five seconds do not count: a program that starts up grows. Samples are
  * of all stacks, whatever the filter shows: a filter typed in is no growth.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * names came, or when what arrived was too much to be followed; then what a tick changed is added.
  * Whatever the filter shows.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sites.h - the table of call sites, for query/sites/sites.c, query/sites/growth.c,
+ * internal.h - the table of call sites, for query/sites/sites.c, query/sites/growth.c,
  * query/sites/intervals.c and query/sites/verdict.c alone.
  */
-#ifndef QUERY_SITES_H
-#define QUERY_SITES_H
+#ifndef QUERY_SITES_INTERNAL_H
+#define QUERY_SITES_INTERNAL_H
 
 #include "query/internal.h"
 
@@ -115,6 +115,8 @@ struct site_table {
 
 /* Up to date; NULL while sums are being made: what was lent last holds. */
 struct site_table *sites_table(struct query *q);
+/* query/sites/order.c */
+void sites_sort(const struct query *q, struct site_table *t, enum query_column by, bool reverse);
 /* Net bytes, over the window of the shapes, of all that grow steadily and not as expected. */
 int64_t sites_steady(const struct site_table *t);
 /* The same of all that grow, in whatever shape, and are marked as expected. */
