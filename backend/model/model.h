@@ -244,7 +244,7 @@ size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct coho
 struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count);
 
 struct model;
-struct event; /* wire/decode.h */
+struct event; /* model/event.h */
 
 struct model *model_new(void);
 void model_free(struct model *m);

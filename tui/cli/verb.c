@@ -98,17 +98,6 @@ void cmd_survive_sigpipe(void)
 	}
 }
 
-struct loop *cmd_loop(void)
-{
-	struct err err;
-	struct loop *l = loop_new(&err);
-
-	if (l)
-		return l;
-	warn("%s", err.text);
-	exit(STATUS_OURS);
-}
-
 struct tui_options cmd_tui_options(const struct args *a)
 {
 	struct err unused;

@@ -6,6 +6,7 @@
 #ifndef VERB_H
 #define VERB_H
 
+#include "cli/loop.h"
 #include "cli/verbs.h"
 
 #include "app/tui.h"
@@ -20,9 +21,6 @@ bool cmd_terminal(struct err *err, int status, const char *what, const char *ins
  * record finds what we found.
  */
 void cmd_survive_sigpipe(void);
-
-/* The event loop; without one memtop ends here, status 125. */
-struct loop *cmd_loop(void);
 
 struct tui_options cmd_tui_options(const struct args *a);
 

@@ -115,15 +115,17 @@ struct site_table {
 
 /* Up to date; NULL while sums are being made: what was lent last holds. */
 struct site_table *sites_table(struct query *q);
-/* query/sites/order.c */
-void sites_sort(const struct query *q, struct site_table *t, enum query_column by, bool reverse);
+/* query/sites/growth.c */
 /* Net bytes, over the window of the shapes, of all that grow steadily and not as expected. */
 int64_t sites_steady(const struct site_table *t);
 /* The same of all that grow, in whatever shape, and are marked as expected. */
 int64_t sites_expected(const struct site_table *t);
 /* Of two with the same figure x stands first: in the agent's order of stacks, not as they were met
  * here, and so for all. */
-bool site_first(const struct site *x, const struct site *y);
+static inline bool site_first(const struct site *x, const struct site *y)
+{
+	return x->leaf != y->leaf ? x->leaf < y->leaf : x->id < y->id;
+}
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
 /* query/sites/expected_sites.c: moves when other sites may be expected. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * order.c - the order of call sites, by a column or by growth, and what their growth adds up to.
+ * order.c - call sites in their order, by a column or by growth.
  */
 #include "query/sites/internal.h"
 
@@ -53,11 +53,6 @@ static int by_growth(const struct site *x, const struct site *y)
 	return x->net_window < y->net_window ? 1 : -1;
 }
 
-bool site_first(const struct site *x, const struct site *y)
-{
-	return x->leaf != y->leaf ? x->leaf < y->leaf : x->id < y->id;
-}
-
 static int by_key(const void *a, const void *b, void *order_of)
 {
 	const struct order *o = order_of;
@@ -79,7 +74,8 @@ static int by_key(const void *a, const void *b, void *order_of)
 	return order ? order : site_first(x, y) ? -1 : 1;
 }
 
-void sites_sort(const struct query *q, struct site_table *t, enum query_column by, bool reverse)
+static void sort_sites(const struct query *q, struct site_table *t, enum query_column by,
+		       bool reverse)
 {
 	struct order o = { q, t, by, reverse };
 	size_t with = 0;
@@ -94,44 +90,27 @@ void sites_sort(const struct query *q, struct site_table *t, enum query_column b
 	qsort_r(t->order, with, sizeof *t->order, by_key, &o);
 }
 
-int64_t sites_steady(const struct site_table *t)
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
+		   const struct site **sites)
 {
-	uint64_t net = 0; /* modulo 2^64: of peers that lie it is anything */
+	struct site_table *t = sites_table(q);
 
-	for (size_t i = 0; i < t->count; i++) {
-		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->shape == SHAPE_STEADY)
-			net += (uint64_t)s->net_window;
+	if (!t) {
+		*sites = q->sites->out;
+		return q->sites->out_count;
 	}
-	return (int64_t)net;
-}
-
-int64_t sites_expected(const struct site_table *t)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < t->count; i++) {
-		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && s->flags & ROW_EXPECTED && s->net_window > 0)
-			sum = net_clamped(sum + s->net_window);
+	GROW(t->order, t->order_room, t->count + 1);
+	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
+		t->order[t->order_count] = (uint32_t)t->order_count + 1;
+	if (resort)
+		sort_sites(q, t, by, reverse);
+	GROW(t->out, t->out_room, t->order_count + 1);
+	t->out_count = 0;
+	for (size_t i = 0; i < t->order_count; i++) {
+		const struct query_site *s = t->sites[t->order[i] - 1];
+		if (s->pub.stacks && s->sum.tally.alloc_blocks)
+			t->out[t->out_count++] = s->pub;
 	}
-	return sum;
-}
-
-uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
-{
-	uint32_t best = 0;
-
-	*net = 0;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct site *s = &t->sites[i]->pub;
-		bool more = s->net_window > *net ||
-			    (best && s->net_window == *net && site_first(s, *site));
-		if (s->stacks && !(s->flags & ROW_EXPECTED) && more) {
-			*net = s->net_window;
-			*site = s;
-			best = s->id;
-		}
-	}
-	return best;
+	*sites = t->out;
+	return t->out_count;
 }

@@ -481,28 +481,3 @@ uint32_t sites_of_index(struct query *q, uint32_t index)
 {
 	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
 }
-
-size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
-		   const struct site **sites)
-{
-	struct site_table *t = sites_table(q);
-
-	if (!t) {
-		*sites = q->sites->out;
-		return q->sites->out_count;
-	}
-	GROW(t->order, t->order_room, t->count + 1);
-	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
-		t->order[t->order_count] = (uint32_t)t->order_count + 1;
-	if (resort)
-		sites_sort(q, t, by, reverse);
-	GROW(t->out, t->out_room, t->order_count + 1);
-	t->out_count = 0;
-	for (size_t i = 0; i < t->order_count; i++) {
-		const struct query_site *s = t->sites[t->order[i] - 1];
-		if (s->pub.stacks && s->sum.tally.alloc_blocks)
-			t->out[t->out_count++] = s->pub;
-	}
-	*sites = t->out;
-	return t->out_count;
-}
