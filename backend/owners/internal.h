@@ -57,8 +57,5 @@ struct owners {
 
 /* owners/owner.c: index in owners.held, of OWNER_GENERATED, too; a new one where there is none. */
 uint32_t owner_held(struct owners *o, uint32_t module);
-/* owners/list.c: what was known by the other rule is the history from now on, and the other way
- * round. */
-void history_switch(struct owners *o);
 
 #endif

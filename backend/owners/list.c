@@ -20,7 +20,7 @@ static uint64_t *other_of(struct held *h)
 	return h->other;
 }
 
-void history_switch(struct owners *o)
+static void switch_history(struct owners *o)
 {
 	const struct point *points;
 	size_t count = model_history(o->m, &points);
@@ -229,4 +229,14 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		o->copies[i] = *o->list[i];
 	*list = o->copies;
 	return count;
+}
+
+bool owners_direct(struct owners *o, int on)
+{
+	if (on >= 0 && o->direct != (on != 0)) {
+		switch_history(o);
+		o->direct = !o->direct;
+		o->assigned = 0;
+	}
+	return o->direct;
 }

@@ -427,13 +427,3 @@ uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 		model_dense(o->m, owners_site_of_index(o, n->index, frame_index), &id);
 	return id;
 }
-
-bool owners_direct(struct owners *o, int on)
-{
-	if (on >= 0 && o->direct != (on != 0)) {
-		history_switch(o);
-		o->direct = !o->direct;
-		o->assigned = 0;
-	}
-	return o->direct;
-}

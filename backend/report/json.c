@@ -14,7 +14,6 @@
 #include "report/json_values.h"
 #include "report/report.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -462,10 +461,7 @@ static int write_report(struct watch *w, struct query *q, const struct export_op
 	value(&p, "verdict", verdict(&p));
 	processes(&p, o);
 	fputs("\n}\n", out);
-	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3,
-			     "the report: cannot be written: %s; what was written is not whole",
-			     strerror(errno));
+	rc = report_flush(out, err);
 out:
 	free(p.frames);
 	free(changed);

@@ -10,6 +10,7 @@
 #include "report/report.h"
 #include "report/coverage.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -416,6 +417,14 @@ void report_free(struct report *r)
 	free(r->rank);
 	owners_free(r->owners);
 	free(r);
+}
+
+int report_flush(FILE *out, struct err *err)
+{
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	return err_set(err, 3, "the report: cannot be written: %s; what was written is not whole",
+		       strerror(errno));
 }
 
 /* --- the tree */

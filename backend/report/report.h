@@ -46,6 +46,9 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 /* All processes of the tree, by peak; how many. free() the list. */
 size_t report_tree_sorted(const struct processes *p, const struct process ***list);
 
+/* For writers, at the end: -1 and *err when something could not be written. */
+int report_flush(FILE *out, struct err *err);
+
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);
 const char *report_truncation(uint32_t reason); /* NULL for none */

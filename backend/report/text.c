@@ -9,7 +9,6 @@
 #include "report/text_processes.h"
 #include "base/sanitize.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -588,10 +587,7 @@ static int write_report(struct watch *w, struct query *q, const struct export_op
 	threads(&p);
 	export_text_resident(w, p.report->model, out);
 	export_text_ages(w, p.report->model, out);
-	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3,
-			     "the report: cannot be written: %s; what was written is not whole",
-			     strerror(errno));
+	rc = report_flush(out, err);
 out:
 	free(frames);
 	free(changed);

@@ -16,4 +16,8 @@ struct symdw_debug {       /* what the module's userdata points to */
 int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 		     const char *file, const char *link, GElf_Word crc, char **found);
 
+/* The vdso is no file: it is the kernel's page, the same in every process. A descriptor of a copy;
+ * -1. */
+int symdw_vdso(void);
+
 #endif

@@ -113,6 +113,10 @@ struct site_table {
 	struct verdict verdict; /* the last one that was whole; text is empty: none yet */
 };
 
+static inline uint32_t sites_of_index(const struct query *q, uint32_t index)
+{
+	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
+}
 /* Up to date; NULL while sums are being made: what was lent last holds. */
 struct site_table *sites_table(struct query *q);
 /* query/sites/growth.c */

@@ -393,7 +393,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 		describe(q, s);
 	s->describe = false;
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
-	s->pub.flags |= zero_flag(q->m, &s->sum);
+	s->pub.flags |= value_zero_flag(q->m, &s->sum);
 }
 
 /* Names came since the sites were described, and no more come soon. */
@@ -475,9 +475,4 @@ struct site_table *sites_table(struct query *q)
 		t->looking |= s->look;
 	}
 	return t;
-}
-
-uint32_t sites_of_index(struct query *q, uint32_t index)
-{
-	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
 }

@@ -203,7 +203,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_LEAF;
 	else if (r->open)
 		flags |= ROW_OPEN;
-	flags |= zero_flag(q->m, &r->incl);
+	flags |= value_zero_flag(q->m, &r->incl);
 	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	if (l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED)
