@@ -30,7 +30,7 @@ void err_line(char *text, size_t size, const char *format, va_list args)
 	else
 		snprintf(text, size, "%s",
 			 whole ? whole
-			       : "out of memory: the system gives no more; end other programs");
+			       : "out of memory: the system has no more; end other programs");
 	free(whole);
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
@@ -83,7 +83,7 @@ static void end_with(const char *format, ...)
 
 void base_out_of_memory(void)
 {
-	end_with("out of memory: the system gives no more; end other programs and try again");
+	end_with("out of memory: the system has no more; end other programs and try again");
 }
 
 static void *got(void *p)

@@ -217,7 +217,7 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 			return err_set(err, 3, "%s", w->problem);
 		if ((now = now_ns()) >= end)
 			return err_set(err, 3,
-				       "%s: nothing new for %u s, and the first state is not whole "
+				       "%s: no data for %u s, and the first state is incomplete "
 				       "(%d %% of it): %s",
 				       w->target.text, timeout_ms / 1000, watch_loading(w),
 				       w->problem ? w->problem : "try again");

@@ -317,7 +317,7 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, const char 
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!rc)
 		return w;
-	err_set(err, 125, "symbols: no thread for them: %s; raise the limit of processes",
+	err_set(err, 125, "symbols: cannot start a thread: %s; raise the process limit",
 		strerror(rc));
 	worker_release(w);
 	return NULL;

@@ -51,8 +51,7 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 		snprintf(buf, size, "caused %s", format_signal(t->signal, name));
 	else
 		snprintf(buf, size,
-			 s == STOP_LATE ? "hangs in a lock"
-					: "was not finished: the process ended");
+			 s == STOP_LATE ? "hangs in a lock" : "did not finish: the process ended");
 	return buf;
 }
 
@@ -66,7 +65,7 @@ static int call_failed(struct inject_work *w, enum inject_stop s, const char *wh
 	if (!w->told)
 		FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
 		     s == STOP_GONE ? "start it again"
-				    : "it goes on as before; start it with memtop run");
+				    : "it runs on as before; start it with memtop run");
 	w->r->rc = -1;
 	for (; s == STOP_LATE; search_let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
@@ -82,9 +81,8 @@ static void tell(struct inject_work *w, const char *what)
 	w->told = w->r->lingers = true;
 	w->r->rc = -1;
 	FAIL(w,
-	     "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a "
-	     "frozen container, a slow disk); the call goes on until it returns: see memtop list "
-	     "then, or try again",
+	     "%s: %s takes more than 10 s: the process hardly gets to run (a cpu quota, a frozen "
+	     "container, a slow disk); the call continues: see memtop list later, or try again",
 	     w->job->name, what);
 	w->said(w->arg, w->r);
 }
@@ -145,8 +143,8 @@ static int map_stack(struct inject_work *w)
 	if (system_call(w, "mmap", SYS_mmap, map, &at))
 		return -1;
 	if (at < 0 && at > -4096)
-		return FAIL(w, "%s: no memory for the call of dlopen: %s; raise its limits",
-			    w->job->name, strerror((int)-at));
+		return FAIL(w, "%s: no memory to call dlopen: %s; raise its limits", w->job->name,
+			    strerror((int)-at));
 	w->scratch = (uint64_t)at;
 	const uint64_t guard[6] = { w->scratch, GUARD_BYTES, PROT_NONE };
 	return system_call(w, "mprotect", SYS_mprotect, guard, &at);
@@ -160,7 +158,7 @@ static int put_text(struct inject_work *w, int n, const char *text, uint64_t *at
 	if (len > TEXT_BYTES)
 		return FAIL(w, "%s: too long for the agent; shorten it", text);
 	return inject_write(&w->modules, *at, text, len)
-		       ? FAIL(w, "%s: ended meanwhile; start it again", w->job->name)
+		       ? FAIL(w, "%s: has ended; start it again", w->job->name)
 		       : 0;
 }
 
@@ -177,7 +175,7 @@ static long hand_over(struct inject_work *w)
 	if (system_call(w, "memfd_create", SYS_memfd_create, args, &fd))
 		return -1;
 	if (fd < 0)
-		return FAIL(w, "%s: takes no copy of the agent: %s; start it with memtop run",
+		return FAIL(w, "%s: cannot hold a copy of the agent: %s; start it with memtop run",
 			    w->job->name, strerror((int)-fd));
 	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)w->job->pid, fd);
 	int from = open(w->job->path, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
@@ -217,10 +215,10 @@ static int open_there(struct inject_work *w, const char *name)
 		return 0;
 	if (w->ground.dlerror && call(w, "dlerror", w->ground.dlerror, 0, 0, &text) == 0)
 		inject_read_text(&w->modules, text, why, sizeof why);
-	return FAIL(w,
-		    "%s: its loader does not take the agent: %s; check --agent, or start it with "
-		    "memtop run",
-		    w->job->name, *why ? why : "no reason is told");
+	return FAIL(
+		w,
+		"%s: its loader refuses the agent: %s; check --agent, or start it with memtop run",
+		w->job->name, *why ? why : "no reason given");
 }
 
 static int load(struct inject_work *w)
@@ -304,13 +302,13 @@ static int check_filters(struct inject_work *w)
 	switch (inject_seccomp(w->thread.tid, &killer)) {
 	case VERDICT_DEADLY:
 		return FAIL(w,
-			    "%s: its seccomp filter kills for %s, which loading the agent takes; "
+			    "%s: its seccomp filter kills for %s, and loading the agent needs it; "
 			    "start it with memtop run",
 			    w->job->name, killer);
 	case VERDICT_UNKNOWN:
 		return FAIL(w,
-			    "%s: has a seccomp filter that only root can read, and that may kill "
-			    "it for loading the agent; run memtop as root: sudo memtop attach %d",
+			    "%s: its seccomp filter may kill it for loading the agent, and only "
+			    "root can read the filter; run memtop as root: sudo memtop attach %d",
 			    w->job->name, (int)w->job->pid);
 	default: return 0;
 	}
@@ -328,7 +326,7 @@ static void use_thread(struct inject_work *w)
 	if (w->job->filtered && check_filters(w)) {
 		;
 	} else if (inject_thread_borrow(t)) {
-		FAIL(w, "%s: its registers cannot be kept: %s; start it with memtop run",
+		FAIL(w, "%s: its registers cannot be saved: %s; start it with memtop run",
 		     w->job->name, strerror(errno));
 	} else if (map_stack(w) == 0 &&
 		   call(w, "__errno_location", w->ground.errno_location, 0, 0, &w->errno_at) == 0 &&

@@ -187,26 +187,26 @@ static int no_safe_point(struct inject_work *w, size_t count)
 	const char *name = w->job->name;
 
 	if (!count || has_ended(w->job->pid))
-		return FAIL(w, "%s: ended meanwhile; start it again", name);
+		return FAIL(w, "%s: has ended; start it again", name);
 	if (w->other_program)
-		return FAIL(w, "%s: became another program meanwhile (exec); try again", name);
+		return FAIL(w, "%s: executed another program just now; try again", name);
 	if (w->group)
 		return FAIL(w,
-			    "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and "
+			    "%s: was stopped just now (SIGSTOP or job control); continue it and "
 			    "try again: kill -CONT %d",
 			    name, (int)w->job->pid);
 	if (w->refused && !w->stopped)
 		return FAIL(w,
-			    "%s: the kernel does not let it be traced: %s (a security module, or a "
-			    "container's rules); run memtop as root outside of it, or start it "
-			    "with memtop run",
+			    "%s: the kernel forbids tracing it: %s (a security module, or a "
+			    "container's rules); run memtop as root outside the container, or "
+			    "start it with memtop run",
 			    name, strerror(EPERM));
 	if (w->r->looks < LOOKS_LEAST)
-		return FAIL(w,
-			    "%s: found no safe point within 10 s: its %zu threads hardly get to "
-			    "run (a quota of cpu time, a frozen container, a slow disk); try again "
-			    "when they do",
-			    name, count);
+		return FAIL(
+			w,
+			"%s: found no safe point within 10 s: its %zu threads hardly get to run (a "
+			"cpu quota, a frozen container, a slow disk); try again when they do",
+			name, count);
 	return FAIL(w,
 		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
 		    "allocator or waits for a lock; try again, or start it with memtop run",
