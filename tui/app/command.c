@@ -4,8 +4,9 @@
  * the few words that take an argument.
  */
 #include "app/actions.h"
+#include "views/tree/tree.h"
 #include "app/config.h"
-#include "app/source.h"
+#include "widgets/source.h"
 
 #include <limits.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static int set_option(struct app *a, const char *text, size_t len)
 	    len >= sizeof setting)
 		return status_error("set: NAME=VALUE is wanted, as in :set min_size=64 sample=64k");
 	*equals = 0;
-	if (watch_set_option(a->watch, setting, equals + 1))
+	if (watch_set_option(a->ui.shown.watch, setting, equals + 1))
 		return status_error("set: there is no live link to the program");
 	return 0;
 }
@@ -61,21 +62,21 @@ static void set_source(struct app *a, const char *text)
 		return;
 	}
 	status_say("source files are looked for below %s, too", text);
-	app_act(a, VIEW_REFRESH);
+	front_act(a, VIEW_REFRESH);
 }
 
 static void write_config(struct app *a)
 {
 	struct config c = { .ascii = config_get(NULL)->ascii,
-			    .mouse = a->mouse,
-			    .percent = a->percent,
+			    .mouse = a->choices.mouse,
+			    .percent = a->choices.percent,
 			    .units = text_units(),
-			    .direct = owners_direct(a->owners, -1),
-			    .inlined = query_inlined(a->query) };
+			    .direct = owners_direct(a->ui.shown.owners, -1),
+			    .inlined = query_inlined(a->ui.shown.query) };
 	char path[4096];
 	struct err err = { 0 };
 
-	snprintf(c.theme, sizeof c.theme, "%s", a->theme.name);
+	snprintf(c.theme, sizeof c.theme, "%s", a->choices.theme.name);
 	if (config_write(&c, path, sizeof path, &err))
 		status_error("write-config: %s", err.text);
 	else
@@ -87,33 +88,36 @@ static void set_units(const char *word)
 	enum units u;
 
 	if (text_units_named(word, &u))
-		action_set_units(u);
+		choices_units(u);
 	else
 		status_error("units: auto, mib or bytes");
 }
 
 static unsigned set_inlined(struct app *a, bool on)
 {
-	return view_tree_inlined(a->views[VIEW_TREE], on);
+	struct view *tree = a->front.views[VIEW_TREE];
+	unsigned bits = view_tree_inlined(tree, on);
+
+	return front_view(a) == tree ? bits : bits & ~(unsigned)VIEW_ANEW;
 }
 
 static void set_switch(struct app *a, const char *name, unsigned (*set)(struct app *, bool),
 		       const char *word)
 {
 	if (!strcmp(word, "on") || !strcmp(word, "off"))
-		app_act(a, set(a, !strcmp(word, "on")));
+		front_act(a, set(a, !strcmp(word, "on")));
 	else
 		status_error("%s: on or off", name);
 }
 
 static void run_request(struct app *a, enum request r)
 {
-	unsigned bits = action_view_request(a, r);
+	unsigned bits = a->request(a, r);
 
 	if (bits & VIEW_IGNORED)
 		status_error("%s: not in this view", request_info(r)->name);
 	else
-		app_act(a, bits);
+		front_act(a, bits);
 }
 
 static void commanding(void *arg, enum prompt_event e, const char *text)
@@ -131,28 +135,28 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	if (!strcmp(word, "set"))
 		set_options(a, rest);
 	else if (!strcmp(word, "mark") && *rest) {
-		if (watch_mark(a->watch, rest))
+		if (watch_mark(a->ui.shown.watch, rest))
 			status_error("no mark was set: there is no live link to the program");
 	} else if (!strcmp(word, "every"))
-		action_every(a, rest);
+		mark_every(a, rest);
 	else if (!strcmp(word, "at"))
 		travel_command(a, rest);
 	else if (!strcmp(word, "now"))
 		travel_command(a, word);
 	else if (!strcmp(word, "filter"))
-		action_set_filter(a, rest);
+		filter_set(a, rest);
 	else if (!strcmp(word, "theme") && *rest)
-		action_set_theme(a, action_path(rest, path));
+		choices_theme(a, save_path(rest, path));
 	else if (!strcmp(word, "units") && *rest)
 		set_units(rest);
 	else if (!strcmp(word, "direct") && *rest)
-		set_switch(a, word, action_set_direct, rest);
+		set_switch(a, word, choices_direct, rest);
 	else if (!strcmp(word, "inlined") && *rest)
 		set_switch(a, word, set_inlined, rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
-		action_save_as(a, action_path(rest, path));
+		save_as(a, save_path(rest, path));
 	else if (!strcmp(word, "suppress") && *rest)
-		action_suppress(a, action_path(rest, path));
+		expect_file(a, save_path(rest, path));
 	else if (!strcmp(word, "source") && *rest)
 		set_source(a, rest);
 	else if (!strcmp(word, "write-config"))
@@ -242,7 +246,7 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 	struct app *a = arg;
 	char text[PROMPT_MAX * 4 + 1];
 
-	prompt_text(&a->prompt, text);
+	prompt_text(&a->ui.prompt, text);
 	char *space = strchr(text, ' ');
 	if (!space)
 		return complete_command(word, n, out);
@@ -250,8 +254,8 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 	return complete_argument(text, word, n, out);
 }
 
-void action_command(struct app *a)
+void command_type(struct app *a)
 {
-	prompt_line(&a->prompt, ":", "", commanding, a);
-	prompt_completes(&a->prompt, complete);
+	prompt_line(&a->ui.prompt, ":", "", commanding, a);
+	prompt_completes(&a->ui.prompt, complete);
 }

@@ -3,8 +3,8 @@
  * header.h - the lines above every view, each on row y of the screen; for app/chrome.c alone. Main
  * thread, while the terminal is on.
  */
-#ifndef FRAME_HEAD_H
-#define FRAME_HEAD_H
+#ifndef HEADER_H
+#define HEADER_H
 
 #include "screen/draw.h"
 

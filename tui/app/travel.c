@@ -24,45 +24,46 @@
 
 struct owners *travel_owners(const struct app *a)
 {
-	return a->travel.graphed ? a->travel.graphed : a->owners;
+	return a->front.travel.graphed ? a->front.travel.graphed : a->ui.shown.owners;
 }
 
 bool travel_under_way(const struct app *a)
 {
-	return a->travel.to_ns != 0;
+	return a->front.travel.to_ns != 0;
 }
 
 static void give_up(struct app *a, const char *why)
 {
 	status_error("%s", why);
-	a->time.at_ns = a->travel.wanted_ns = a->travel.to_ns = 0;
-	a->travel.looking = false;
-	watch_return(a->watch);
-	a->travel.home = false;
+	a->ui.shown.time.at_ns = a->front.travel.wanted_ns = a->front.travel.to_ns = 0;
+	a->front.travel.looking = false;
+	watch_return(a->ui.shown.watch);
+	a->front.travel.home = false;
 }
 
 static void next_stop(struct app *a)
 {
-	struct travel *t = &a->travel;
+	struct travel *t = &a->front.travel;
 	uint64_t to = t->stop_ns < t->to_ns ? t->stop_ns : t->to_ns;
 	struct err err = { 0 };
 
 	t->stop_ns = to + t->step_ns;
-	if (watch_travel(a->watch, to, &err))
+	if (watch_travel(a->ui.shown.watch, to, &err))
 		give_up(a, err.text);
 }
 
 /* From what is shown when that is on the way, else from the beginning of what is looked back at. */
 static void set_out(struct app *a, uint64_t to)
 {
-	struct travel *t = &a->travel;
-	uint64_t shown = watch_instant(a->watch), from = to > LOOK_BACK_NS ? to - LOOK_BACK_NS : 0;
+	struct travel *t = &a->front.travel;
+	uint64_t shown = watch_instant(a->ui.shown.watch),
+		 from = to > LOOK_BACK_NS ? to - LOOK_BACK_NS : 0;
 
 	if (shown && shown <= to && shown >= from)
 		from = shown;
 	uint64_t stops = STOPS, least = LEAST_STEP_NS;
 	if (t->home) {
-		uint64_t fit = READ_NODES / (model_dense_count(a->model) + 1);
+		uint64_t fit = READ_NODES / (model_dense_count(a->ui.shown.model) + 1);
 		from = 0;
 		stops = fit > READ_STOPS ? READ_STOPS : fit < STOPS ? STOPS : fit;
 		least = READ_STEP_NS;
@@ -80,57 +81,57 @@ static void set_out(struct app *a, uint64_t to)
 static uint64_t recorded(const struct app *a, uint64_t time_ns)
 {
 	const struct instant *list;
-	size_t n = model_instants(watch_now(a->watch), &list),
-	       i = model_instant_at(watch_now(a->watch), time_ns);
+	size_t n = model_instants(watch_now(a->ui.shown.watch), &list),
+	       i = model_instant_at(watch_now(a->ui.shown.watch), time_ns);
 
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }
 
 void travel_follow(struct app *a)
 {
-	struct travel *t = &a->travel;
+	struct travel *t = &a->front.travel;
 
-	if (a->time.at_ns == t->wanted_ns || t->home)
+	if (a->ui.shown.time.at_ns == t->wanted_ns || t->home)
 		return; /* a file is read to its end first */
-	t->wanted_ns = a->time.at_ns = recorded(a, a->time.at_ns);
+	t->wanted_ns = a->ui.shown.time.at_ns = recorded(a, a->ui.shown.time.at_ns);
 	if (t->wanted_ns) {
 		set_out(a, t->wanted_ns);
 		return;
 	}
 	t->to_ns = 0;
 	t->looking = false;
-	watch_return(a->watch);
+	watch_return(a->ui.shown.watch);
 }
 
 void travel_read(struct app *a)
 {
-	uint64_t end = model_time(a->model);
+	uint64_t end = model_time(a->ui.shown.model);
 
 	if (end < LEAST_STEP_NS)
 		return;
-	a->travel.home = true;
+	a->front.travel.home = true;
 	set_out(a, end);
 }
 
 /* Letters and graphs follow what is now, rows what is shown. */
 static void change_owners(struct app *a)
 {
-	struct travel *t = &a->travel;
-	struct model *now = watch_now(a->watch);
+	struct travel *t = &a->front.travel;
+	struct model *now = watch_now(a->ui.shown.watch);
 
-	if (now != a->model && !t->graphed) {
-		t->graphed = owners_new(now, a->symbols);
-		owners_inherit(t->graphed, a->owners);
+	if (now != a->ui.shown.model && !t->graphed) {
+		t->graphed = owners_new(now, a->ui.shown.symbols);
+		owners_inherit(t->graphed, a->ui.shown.owners);
 		if (t->home)
-			owners_forget_history(a->owners);
+			owners_forget_history(a->ui.shown.owners);
 		else
-			query_travel(a->query);
-	} else if (now == a->model && t->graphed) {
+			query_travel(a->ui.shown.query);
+	} else if (now == a->ui.shown.model && t->graphed) {
 		if (t->home) { /* what was looked at on the way is what is known */
 			t->home = false;
 		} else {
-			owners_inherit(a->owners, t->graphed);
-			query_travel(a->query);
+			owners_inherit(a->ui.shown.owners, t->graphed);
+			query_travel(a->ui.shown.query);
 		}
 		travel_release(a);
 	}
@@ -138,36 +139,38 @@ static void change_owners(struct app *a)
 
 void travel_release(struct app *a)
 {
-	owners_free(a->travel.graphed);
-	a->travel.graphed = NULL;
+	owners_free(a->front.travel.graphed);
+	a->front.travel.graphed = NULL;
 }
 
 static void say_where(struct app *a)
 {
-	uint64_t shown = watch_instant(a->watch);
+	uint64_t shown = watch_instant(a->ui.shown.watch);
 	char clock[32];
 
-	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
+	if (shown > a->front.travel.wanted_ns && a->front.travel.wanted_ns)
 		status_error("call paths are known from %s on, which is shown: before that only "
 			     "the graph knows",
-			     graph_clock(clock, &a->figures, &a->time, shown));
-	else if (shown && shown < a->travel.wanted_ns && *watch_travel_problem(a->watch))
-		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown),
-			     watch_travel_problem(a->watch));
+			     graph_clock(clock, &a->ui.shown.figures, &a->ui.shown.time, shown));
+	else if (shown && shown < a->front.travel.wanted_ns &&
+		 *watch_travel_problem(a->ui.shown.watch))
+		status_error("this is %s: %s",
+			     graph_clock(clock, &a->ui.shown.figures, &a->ui.shown.time, shown),
+			     watch_travel_problem(a->ui.shown.watch));
 }
 
 /* At a stop: libraries and sites are looked at, in slices when it takes long; then on. */
 void travel_go_on(struct app *a)
 {
-	struct travel *t = &a->travel;
+	struct travel *t = &a->front.travel;
 	const struct owner *libraries;
 	const struct site *sites;
 
 	if (!t->looking)
 		return;
-	owners_update(a->owners, &libraries);
-	query_sites(a->query, BY_LIVE, false, false, &sites);
-	if (query_building(a->query) >= 0)
+	owners_update(a->ui.shown.owners, &libraries);
+	query_sites(a->ui.shown.query, BY_LIVE, false, false, &sites);
+	if (query_building(a->ui.shown.query) >= 0)
 		return;
 	t->looking = false;
 	next_stop(a);
@@ -175,18 +178,19 @@ void travel_go_on(struct app *a)
 
 void travel_arrived(struct app *a)
 {
-	struct travel *t = &a->travel;
+	struct travel *t = &a->front.travel;
 	uint64_t shown;
 
 	change_owners(a);
-	shown = watch_instant(a->watch);
-	bool on = t->to_ns && watch_travelled(a->watch) == 100;
+	shown = watch_instant(a->ui.shown.watch);
+	bool on = t->to_ns && watch_travelled(a->ui.shown.watch) == 100;
 	if (on && !shown) {
-		give_up(a, *watch_travel_problem(a->watch) ? watch_travel_problem(a->watch)
-							   : "there is no way back in time");
+		give_up(a, *watch_travel_problem(a->ui.shown.watch)
+				   ? watch_travel_problem(a->ui.shown.watch)
+				   : "there is no way back in time");
 		return;
 	}
-	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(a->watch)) {
+	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(a->ui.shown.watch)) {
 		t->looking = true;
 		travel_go_on(a);
 		return;
@@ -195,7 +199,7 @@ void travel_arrived(struct app *a)
 		say_where(a);
 		t->to_ns = 0;
 		if (t->home)
-			watch_return(a->watch);
+			watch_return(a->ui.shown.watch);
 	}
 	if (!t->to_ns)
 		travel_follow(a); /* the cursor moved while a file was read */
@@ -240,14 +244,14 @@ static bool read_ago(const char *text, uint64_t now, uint64_t *ns)
 
 int travel_command(struct app *a, const char *text)
 {
-	uint64_t now = a->figures.time_ns, to = 0;
-	struct model *m = watch_now(a->watch);
+	uint64_t now = a->ui.shown.figures.time_ns, to = 0;
+	struct model *m = watch_now(a->ui.shown.watch);
 	int mark = strcmp(text, "now") ? model_mark_find(m, text) : -1;
 
 	if (mark > 0)
 		to = model_mark(m, (uint32_t)mark)->time_ns;
 	else if (strcmp(text, "now") && !read_clock(text, &to) && !read_ago(text, now, &to))
 		return status_error("at: 0:12:09, -2m, a mark or now is wanted");
-	a->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
+	a->ui.shown.time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
 	return 0;
 }

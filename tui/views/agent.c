@@ -4,7 +4,7 @@
  * behind the short figures of the header. Only time in the program's calls is estimated (from
  * samples), and carries a ~.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "symbols/debuginfod.h"
 #include "report/coverage.h"
 #include "widgets/page.h"
@@ -205,18 +205,18 @@ static void add_memory(struct page *p, const struct model *m)
 static void refresh(struct view *v, bool resort)
 {
 	struct page *p = (struct page *)v;
-	const struct model *m = v->app->model;
-	const struct quality *q = &v->app->figures.quality;
+	const struct model *m = v->ui->shown.model;
+	const struct quality *q = &v->ui->shown.figures.quality;
 
 	(void)resort;
 	page_clear(p);
-	add_cost(p, m, &v->app->figures.totals, q);
+	add_cost(p, m, &v->ui->shown.figures.totals, q);
 	add_stacks(p, m, q);
 	add_cuts(p, m);
 	add_late(p, m);
 	add_unseen(p, m);
 	add_losses(p, m);
-	add_downloads(p, v->app->symbols);
+	add_downloads(p, v->ui->shown.symbols);
 	add_memory(p, m);
 }
 
@@ -232,10 +232,10 @@ static const struct view_ops ops = {
 	.free = page_free,
 };
 
-struct view *view_agent_new(struct app *a)
+struct view *view_agent_new(struct ui *ui)
 {
 	struct page *p = xcalloc(1, sizeof *p);
 
-	p->v = (struct view){ &ops, a };
+	p->v = (struct view){ &ops, ui };
 	return &p->v;
 }

@@ -3,7 +3,7 @@
  * columns.c - the columns of the view below, each with what it says; Space hides one or shows it
  * again. Those that a view is nothing without cannot be hidden and are not in the list.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/columns.h"
 #include "widgets/status.h"
 
@@ -109,11 +109,11 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_columns_new(struct app *a)
+struct view *view_columns_new(struct ui *ui, struct view *of)
 {
 	struct columns_page *c = xcalloc(1, sizeof *c);
 
-	c->v = (struct view){ &ops, a };
-	c->of = a->views[a->current];
+	c->v = (struct view){ &ops, ui };
+	c->of = of;
 	return &c->v;
 }

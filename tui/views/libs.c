@@ -2,7 +2,7 @@
  *
  * libs.c - live memory by owner library: one row each, sums equal the totals; the graph above.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
 #include "report/coverage.h"
@@ -64,7 +64,7 @@ static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
 
 static bool diffing(const struct libs *l)
 {
-	return action_diffing(l->v.app);
+	return model_diffing(l->v.ui->shown.model);
 }
 
 static uint64_t id_of(void *arg, size_t i)
@@ -112,7 +112,7 @@ static void refresh(struct view *v, bool resort)
 {
 	struct libs *l = (struct libs *)v;
 	const struct owner *now;
-	size_t n = owners_update(v->app->owners, &now), kept = 0;
+	size_t n = owners_update(v->ui->shown.owners, &now), kept = 0;
 
 	GROW(l->rows, l->room, n + 1);
 	for (size_t i = 0; i < l->count; i++) { /* those that are there, in their order */
@@ -133,7 +133,7 @@ static void refresh(struct view *v, bool resort)
 
 static const struct figure_owner *figure_of(const struct libs *l, const struct owner *o)
 {
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->v.ui->shown.figures;
 
 	for (size_t i = 0; i < f->owner_count; i++)
 		if (f->owners[i].module == o->module)
@@ -144,9 +144,9 @@ static const struct figure_owner *figure_of(const struct libs *l, const struct o
 /* With a diff: its own. Without: over the time of the graph, where history knows the owner. */
 static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 {
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->v.ui->shown.figures;
 	const struct figure_owner *known = figure_of(l, o);
-	uint64_t window = graph_window(f, &l->v.app->time);
+	uint64_t window = graph_window(f, &l->v.ui->shown.time);
 	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
 
 	*net = net_bytes(&o->change);
@@ -161,7 +161,7 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
 {
 	const struct module *m =
-		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.ui->shown.model, o->module);
 	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
 	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
 	char text[400];
@@ -187,7 +187,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct libs *l = arg;
 	const struct owner *o = &l->rows[row];
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->v.ui->shown.figures;
 	const struct figure_owner *known;
 	struct cell c = { a, y, x, w, o->sampled != 0 };
 	int64_t net;
@@ -221,7 +221,7 @@ static bool dim(void *arg, size_t row)
 	const struct libs *l = arg;
 	const struct change *c = &l->rows[row].change;
 
-	if (action_between(l->v.app))
+	if (interval_between(l->v.ui->shown.model))
 		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
 	return live_bytes(&l->rows[row].sum) == 0;
 }
@@ -230,7 +230,8 @@ static bool is_hit(void *arg, size_t row)
 {
 	const struct libs *l = arg;
 
-	return l->v.app->find.text[0] && strcasestr(l->rows[row].name, l->v.app->find.text) != NULL;
+	return l->v.ui->shown.search[0] &&
+	       strcasestr(l->rows[row].name, l->v.ui->shown.search) != NULL;
 }
 
 static const struct table tables[3] = {
@@ -243,7 +244,7 @@ static const struct table tables[3] = {
 
 static const struct table *table(const struct libs *l)
 {
-	return &tables[diffing(l) + action_between(l->v.app)];
+	return &tables[diffing(l) + interval_between(l->v.ui->shown.model)];
 }
 
 /* The agent came late: of what time it shows nothing, and of what else it says so. */
@@ -294,17 +295,18 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
 	char title[96];
 
-	list = area_sub(&list, 0, 0, list.h - draw_unseen(v->app->model, &list), -1);
+	list = area_sub(&list, 0, 0, list.h - draw_unseen(v->ui->shown.model, &list), -1);
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);
-		graph_title(title, sizeof title, &v->app->figures, &v->app->time, l->graph_focus);
+		graph_title(title, sizeof title, &v->ui->shown.figures, &v->ui->shown.time,
+			    l->graph_focus);
 		struct area in = draw_box(&box, title, l->graph_focus);
-		graph_owners(&in, &v->app->figures, &v->app->time);
+		graph_owners(&in, &v->ui->shown.figures, &v->ui->shown.time);
 	}
 	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], l->reverse, !l->graph_focus);
 	if (!l->count)
-		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+		draw_words(&list, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -315,14 +317,15 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	text_count(n, l->count);
 	if (!brief)
 		snprintf(count, sizeof count, "%s librar%s  ", n, l->count == 1 ? "y" : "ies");
-	action_interval_name(v->app, brief, interval, sizeof interval);
-	if (action_diffing(v->app))
+	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
+	if (model_diffing(v->ui->shown.model))
 		snprintf(out, size, "%s%s", count, interval);
 	else if (!table_shows(table(l), term_columns(), C_NET))
 		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
-			 graph_span(interval, graph_window(&v->app->figures, &v->app->time)));
+			 graph_span(interval,
+				    graph_window(&v->ui->shown.figures, &v->ui->shown.time)));
 }
 
 static int *sort_of(struct view *v)
@@ -337,8 +340,8 @@ static unsigned request(struct view *v, enum request r)
 	struct libs *l = (struct libs *)v;
 	int *sort = sort_of(v);
 
-	if (l->graph_focus &&
-	    graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
+	if (l->graph_focus && graph_request(&v->ui->shown.figures, &v->ui->shown.time,
+					    watch_now(v->ui->shown.watch), r))
 		return VIEW_DRAW;
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;
@@ -352,9 +355,7 @@ static unsigned request(struct view *v, enum request r)
 		if (!l->count)
 			return VIEW_DRAW;
 		struct owner o = l->rows[l->list.at];
-		app_show(v->app, VIEW_TREE);
-		view_tree_zoom_owner(v->app->views[VIEW_TREE], o.module, o.name);
-		return VIEW_DRAW;
+		return v->ui->ops->show_owner(v->ui, o.module, o.name);
 	}
 	default: return VIEW_IGNORED;
 	}
@@ -390,10 +391,10 @@ static const enum focus *foci(struct view *v)
 static bool escape(struct view *v)
 {
 	struct libs *l = (struct libs *)v;
-	bool was = l->graph_focus || v->app->time.at_ns;
+	bool was = l->graph_focus || v->ui->shown.time.at_ns;
 
 	l->graph_focus = false;
-	v->app->time.at_ns = 0;
+	v->ui->shown.time.at_ns = 0;
 	return was;
 }
 
@@ -425,11 +426,11 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_libs_new(struct app *a)
+struct view *view_libs_new(struct ui *ui)
 {
 	struct libs *l = xcalloc(1, sizeof *l);
 
-	l->v = (struct view){ &ops, a };
+	l->v = (struct view){ &ops, ui };
 	l->sort[0] = BY_LIVE;
 	l->sort[1] = BY_NET;
 	return &l->v;

@@ -6,10 +6,10 @@
  * The agent is asked while the view is shown, and now and then for the session. Growth counts from
  * the answer next to the mark that the diff is from, else from the first one that there is.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
-#include "app/looked.h"
+#include "views/looked.h"
 #include "report/report.h"
 #include "owners/runtimes.h"
 
@@ -115,8 +115,8 @@ static int by_bytes(const void *a, const void *b)
 static void add_named(struct memory *m, uint32_t what)
 {
 	const struct rss_named *list;
-	size_t n = model_rss_named(m->v.app->model, &list), first = m->count;
-	const struct program *p = model_program(m->v.app->model);
+	size_t n = model_rss_named(m->v.ui->shown.model, &list), first = m->count;
+	const struct program *p = model_program(m->v.ui->shown.model);
 
 	for (size_t i = 0; i < n; i++) {
 		/* called as it was called elsewhere */
@@ -131,7 +131,7 @@ static void add_named(struct memory *m, uint32_t what)
 
 static void choose_base(struct memory *m, const struct rss *list, size_t n)
 {
-	const struct model *model = m->v.app->model;
+	const struct model *model = m->v.ui->shown.model;
 	uint32_t base = model_base(model);
 	const struct mark *mark = base ? model_mark(model, base) : NULL;
 	const struct rss *from = mark ? model_rss_at(model, mark->time_ns) : NULL;
@@ -145,10 +145,10 @@ static void refresh(struct view *v, bool resort)
 {
 	struct memory *m = (struct memory *)v;
 	const struct rss *list;
-	size_t n = model_rss(v->app->model, &list);
+	size_t n = model_rss(v->ui->shown.model, &list);
 
 	(void)resort;
-	looked_want(v->app, MTW_KIND_MEMORY);
+	looked_want(v->ui, MTW_KIND_MEMORY);
 	m->count = 0;
 	m->known = n > 0;
 	if (n) {
@@ -223,13 +223,13 @@ static void sentence(const struct memory *m, char *out, size_t size)
 	if (!m->compared) {
 		snprintf(
 			out + n, size - n,
-			figures_over(&m->v.app->figures) || m->v.app->figures.past
+			figures_over(&m->v.ui->shown.figures) || m->v.ui->shown.figures.past
 				? ".  It was looked at once only: what grew is not known."
 				: ".  What grows is seen from the next look on, in a few seconds.");
 		return;
 	}
 	if (m->mark)
-		action_mark_name(m->v.app, m->mark, since, sizeof since);
+		interval_mark_name(m->v.ui->shown.model, m->mark, since, sizeof since);
 	bool same = all <= least && -all <= least;
 	n += (size_t)snprintf(out + n, size - n, ", %s %s %s",
 			      same ? "the same" : text_bytes_signed(a, all),
@@ -246,8 +246,8 @@ static void sentence(const struct memory *m, char *out, size_t size)
 			continue;
 		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between,
 				      text_bytes_signed(a, g[i].bytes), brief[g[i].what],
-				      i == 0 ? verdict(m->v.app->model, &g[0], all) : "");
-		between = i == 0 && *verdict(m->v.app->model, &g[0], all) ? "; " : ", ";
+				      i == 0 ? verdict(m->v.ui->shown.model, &g[0], all) : "");
+		between = i == 0 && *verdict(m->v.ui->shown.model, &g[0], all) ? "; " : ", ";
 	}
 	if (n < size)
 		snprintf(out + n, size - n, ".");
@@ -298,7 +298,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	const struct memory *m = arg;
 	const struct memory_row *r = &m->rows[row];
-	bool about = r->what <= MTW_MEMORY_FREE && m->v.app->figures.estimate;
+	bool about = r->what <= MTW_MEMORY_FREE && m->v.ui->shown.figures.estimate;
 	struct cell c = { a, y, x, w, about };
 	uint64_t all = rss_all(&m->now);
 
@@ -340,8 +340,8 @@ static void draw(struct view *v, const struct area *a)
 		    top = area_sub(a, 0, 0, lines, -1);
 
 	if (!m->known) {
-		const char *why = watch_missing(v->app->watch, MTW_KIND_MEMORY);
-		draw_words(a, 1, 1, ROLE_WARNING, why ? why : frame_empty_reason(v->app));
+		const char *why = watch_missing(v->ui->shown.watch, MTW_KIND_MEMORY);
+		draw_words(a, 1, 1, ROLE_WARNING, why ? why : ui_empty_reason(v->ui));
 		return;
 	}
 	sentence(m, text, sizeof text);
@@ -354,12 +354,12 @@ static void caption(struct view *v, bool in_brief, char *out, size_t size)
 {
 	struct memory *m = (struct memory *)v;
 	char span[32], since[128];
-	uint64_t age = looked_long_ago(v->app, MTW_KIND_MEMORY);
+	uint64_t age = looked_long_ago(v->ui, MTW_KIND_MEMORY);
 
 	if (!m->known)
 		return;
 	if (m->mark)
-		action_mark_name(v->app, m->mark, since, sizeof since);
+		interval_mark_name(v->ui->shown.model, m->mark, since, sizeof since);
 	else
 		text_span(since, m->now.time_ns - m->then.time_ns);
 	if (m->compared)
@@ -401,10 +401,10 @@ static const struct view_ops ops = {
 	.free = free_view,
 };
 
-struct view *view_memory_new(struct app *a)
+struct view *view_memory_new(struct ui *ui)
 {
 	struct memory *m = xcalloc(1, sizeof *m);
 
-	m->v = (struct view){ &ops, a };
+	m->v = (struct view){ &ops, ui };
 	return &m->v;
 }

@@ -3,7 +3,7 @@
  * overview.c - the first screen: graphs, then the call sites by the shape of their growth, so
  * that what looks like a leak stands first without a key pressed.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
 #include "views/sites.h"
@@ -49,15 +49,20 @@ static void refresh(struct view *v, bool resort)
 {
 	struct sites *s = (struct sites *)v;
 
-	s->count =
-		query_sites(v->app->query, BY_GROWTH, false, resort || !s->list.touched, &s->rows);
+	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->list.touched,
+			       &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
-	ages_take(&s->ages, v->app, true,
+	ages_take(&s->ages, v->ui, true,
 		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->list,
 		  id_of, s);
 }
 
 /* --- drawing */
+
+int view_overview_graph_height(void)
+{
+	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 4) * 2 / 5 : 0;
+}
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
@@ -97,51 +102,51 @@ static const struct table table = { "Overview", columns, sizeof columns / sizeof
 
 static void draw_graphs(const struct overview *o, const struct area *a)
 {
-	const struct app *app = o->s.v.app;
-	const struct figures *f = &app->figures;
+	const struct ui *ui = o->s.v.ui;
+	const struct figures *f = &ui->shown.figures;
 	int right = a->w / 3 < 24 ? 24 : a->w / 3;
 	char title[96], span[32], label[48], number[32];
 	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right),
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
-	graph_span(span, graph_window(f, &app->time));
-	struct area in =
-		draw_box(&left_box, graph_title(title, sizeof title, f, &app->time, o->graph_focus),
-			 o->graph_focus);
-	graph_owners(&in, f, &app->time);
+	graph_span(span, graph_window(f, &ui->shown.time));
+	struct area in = draw_box(
+		&left_box, graph_title(title, sizeof title, f, &ui->shown.time, o->graph_focus),
+		o->graph_focus);
+	graph_owners(&in, f, &ui->shown.time);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
 	in = draw_box(&right_box, title, false);
 	int half = (in.h - 1) / 2;
 	struct area up = area_sub(&in, 0, 0, half, -1),
 		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
 	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "",
-		 text_short(number, graph_rate_at(f, &app->time, GRAPH_ALLOC)));
-	graph_rate(&up, f, &app->time, GRAPH_ALLOC, ROLE_ALLOC, label);
+		 text_short(number, graph_rate_at(f, &ui->shown.time, GRAPH_ALLOC)));
+	graph_rate(&up, f, &ui->shown.time, GRAPH_ALLOC, ROLE_ALLOC, label);
 	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "",
-		 text_short(number, graph_rate_at(f, &app->time, GRAPH_FREE)));
-	graph_rate(&low, f, &app->time, GRAPH_FREE, ROLE_FREE, label);
-	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &app->time, false);
+		 text_short(number, graph_rate_at(f, &ui->shown.time, GRAPH_FREE)));
+	graph_rate(&low, f, &ui->shown.time, GRAPH_FREE, ROLE_FREE, label);
+	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &ui->shown.time, false);
 }
 
 static void draw(struct view *v, const struct area *a)
 {
 	struct overview *o = (struct overview *)v;
-	int graphs = frame_graph_height();
+	int graphs = view_overview_graph_height();
 	struct area list = area_sub(a, graphs + 1, 0, a->h - graphs - 1, -1);
 
-	if (graphs > 4 && model_program(v->app->model)) {
+	if (graphs > 4 && model_program(v->ui->shown.model)) {
 		struct area top = area_sub(a, 0, 0, graphs, -1);
 		draw_graphs(o, &top);
 	}
 	table_draw(&table, &list, &o->s.list, &o->s, -2, false, !o->graph_focus);
 	if (!o->s.count)
-		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+		draw_words(&list, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
 }
 
 /* The graph above has a window of its own. */
-static const char *net_over(struct app *a, char out[64])
+static const char *net_over(struct ui *ui, char out[64])
 {
-	uint64_t window = query_window(a->query);
+	uint64_t window = query_window(ui->shown.query);
 	char span[32];
 
 	if (!window || !table_shows(&table, term_columns(), C_NET))
@@ -160,14 +165,15 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
 	text_count(count, s->count);
 	text_count(growing, grow);
-	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
+	if (interval_between(
+		    v->ui->shown.model)) /* growth is judged up to now, whatever the others show */
 		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");
 	else if (brief)
-		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->app, over));
+		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->ui, over));
 	else
 		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count,
 			 s->count == 1 ? "" : "s", growing, grow == 1 ? "s" : "",
-			 net_over(v->app, over));
+			 net_over(v->ui, over));
 }
 
 /* --- keys */
@@ -176,13 +182,13 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct overview *o = (struct overview *)v;
 
-	if (o->graph_focus &&
-	    graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
+	if (o->graph_focus && graph_request(&v->ui->shown.figures, &v->ui->shown.time,
+					    watch_now(v->ui->shown.watch), r))
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
 	case REQ_FOCUS_PREV:
-		o->graph_focus = !o->graph_focus && frame_graph_height() > 4;
+		o->graph_focus = !o->graph_focus && view_overview_graph_height() > 4;
 		return VIEW_DRAW;
 	case REQ_SORT_LEFT:
 	case REQ_SORT_RIGHT:
@@ -196,10 +202,10 @@ static unsigned request(struct view *v, enum request r)
 static bool escape(struct view *v)
 {
 	struct overview *o = (struct overview *)v;
-	bool was = o->graph_focus || v->app->time.at_ns;
+	bool was = o->graph_focus || v->ui->shown.time.at_ns;
 
 	o->graph_focus = false;
-	v->app->time.at_ns = 0;
+	v->ui->shown.time.at_ns = 0;
 	return was;
 }
 
@@ -241,11 +247,11 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_overview_new(struct app *a)
+struct view *view_overview_new(struct ui *ui)
 {
 	struct overview *o = xcalloc(1, sizeof *o);
 
-	o->s.v = (struct view){ &ops, a };
+	o->s.v = (struct view){ &ops, ui };
 	o->s.id = id_of;
 	return &o->s.v;
 }

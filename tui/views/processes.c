@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * processes.c - the page of the program's processes: a line for each, the sum of all below, and
- * Enter to show another one in every view. Which rows there are is app/process_rows.c.
+ * Enter to show another one in every view. Which rows there are is views/process_rows.c.
  */
-#include "app/actions.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 
 #include <stdlib.h>
@@ -18,6 +18,7 @@ struct processes_page {
 	struct list list;
 	struct process_rows *rows; /* the app's: they outlive the page */
 	size_t count;              /* rows, and the way to other programs */
+	bool choice;               /* there is that way */
 };
 
 enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
@@ -59,13 +60,14 @@ static const struct process_row *selected(const struct processes_page *g)
 
 static void make_rows(struct processes_page *g, bool resort)
 {
-	const struct app *a = g->v.app;
+	const struct ui *ui = g->v.ui;
 	const struct process *list;
-	size_t n = processes_list(a->processes, &list);
+	size_t n = processes_list(ui->processes, &list);
 
-	process_rows_make(g->rows, list, n, a->others.shown,
-			  (enum process_sort)a->process_list.sort, a->process_list.reverse, resort);
-	g->count = g->rows->count + a->options->can_switch;
+	process_rows_make(g->rows, list, n, ui->others.shown,
+			  (enum process_sort)ui->process_list.sort, ui->process_list.reverse,
+			  resort);
+	g->count = g->rows->count + g->choice;
 }
 
 static size_t row_of(struct processes_page *g, uint64_t id)
@@ -99,7 +101,7 @@ static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
 static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 {
 	const struct process *p =
-		id < UINT32_MAX ? processes_find(g->v.app->processes, (uint32_t)id) : NULL;
+		id < UINT32_MAX ? processes_find(g->v.ui->processes, (uint32_t)id) : NULL;
 
 	for (size_t i = 0; p && i < g->rows->count; i++) {
 		const struct process_row *r = &g->rows->rows[i];
@@ -165,9 +167,9 @@ static void fold_cell(const struct process_row *r, struct cell c)
 
 static void name_cell(const struct processes_page *g, const struct process_row *r, struct cell c)
 {
-	const struct app *a = g->v.app;
-	const struct process *now = r->folded ? NULL : processes_find(a->processes, r->p.id);
-	bool shown = r->p.id == a->others.shown,
+	const struct ui *ui = g->v.ui;
+	const struct process *now = r->folded ? NULL : processes_find(ui->processes, r->p.id);
+	bool shown = r->p.id == ui->others.shown,
 	     reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
 
 	c = indented(c, r->depth);
@@ -186,14 +188,14 @@ static void name_cell(const struct processes_page *g, const struct process_row *
 		draw_clip(c.a, c.y, c.x + used + 2, c.w - used - 2, ROLE_DIM, CLIP_END, now->why);
 }
 
-static uint64_t ran_ns(const struct app *a, const struct process *p)
+static uint64_t ran_ns(const struct ui *ui, const struct process *p)
 {
-	uint64_t end = p->end_ns ? p->end_ns : processes_time_ns(a->processes);
+	uint64_t end = p->end_ns ? p->end_ns : processes_time_ns(ui->processes);
 
 	return end > p->begin_ns ? end - p->begin_ns : 0;
 }
 
-static void figure_cell(const struct app *a, const struct process *p, size_t column, struct cell c)
+static void figure_cell(const struct ui *ui, const struct process *p, size_t column, struct cell c)
 {
 	char text[32];
 
@@ -211,7 +213,7 @@ static void figure_cell(const struct app *a, const struct process *p, size_t col
 	case C_ALLOCATED: cell_bytes(c, process_allocated(p)); break;
 	case C_BLOCKS: cell_count(c, p->live_blocks); break;
 	case C_TIME:
-		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(a, p)));
+		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(ui, p)));
 		break;
 	}
 }
@@ -239,7 +241,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE,
 			  process_state_words(&r->p, text));
 	} else if (r->p.state != PROCESS_UNFOLLOWED && r->p.state != PROCESS_STARTING) {
-		figure_cell(g->v.app, &r->p, column, c);
+		figure_cell(g->v.ui, &r->p, column, c);
 	}
 }
 
@@ -253,7 +255,7 @@ static bool dim(void *arg, size_t row)
 static bool is_hit(void *arg, size_t row)
 {
 	const struct processes_page *g = arg;
-	const char *text = g->v.app->find.text;
+	const char *text = g->v.ui->shown.search;
 	char pid[16];
 
 	if (!*text || row >= g->rows->count)
@@ -267,11 +269,11 @@ static const struct table table = { "Processes", columns, sizeof columns / sizeo
 				    is_hit };
 
 /* Why there is no tree of it, or what Enter does. */
-static const char *about(const struct app *a, const struct process *p)
+static const char *about(const struct ui *ui, const struct process *p)
 {
 	if (p->why)
 		return p->why;
-	if (p->id == a->others.shown)
+	if (p->id == ui->others.shown)
 		return "It is shown: Enter goes back to it.";
 	if (p->watch || process_runs(p))
 		return "Enter shows it in all views.";
@@ -279,7 +281,7 @@ static const char *about(const struct app *a, const struct process *p)
 }
 
 /* Returns the lines that it took. */
-static int draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
+static int draw_figures(const struct ui *ui, const struct process *p, const struct area *s, int y)
 {
 	char live[32], blocks[32] = "", peak[32], all[32], ran[32], begin[32];
 	bool narrow = s->w < 100;
@@ -292,16 +294,16 @@ static int draw_figures(const struct app *a, const struct process *p, const stru
 		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks,
 		    process_runs(p) ? "" : " at its end", text_bytes(peak, p->peak_bytes),
 		    text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
-		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
+		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(ui, p)));
 	return 1;
 }
 
 /* The selected process in words. */
 static void draw_panel(const struct processes_page *g, const struct area *s)
 {
-	const struct app *a = g->v.app;
+	const struct ui *ui = g->v.ui;
 	const struct process_row *r = selected(g);
-	const struct process *now = r && !r->folded ? processes_find(a->processes, r->p.id) : NULL;
+	const struct process *now = r && !r->folded ? processes_find(ui->processes, r->p.id) : NULL;
 	char title[400], state[32];
 
 	if (!now) {
@@ -316,9 +318,9 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 		 process_state_words(&r->p, state), now->path ? now->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
 	/* the row's: a newer figure would contradict it */
-	int y = 1 + draw_figures(a, &r->p, s, 1);
+	int y = 1 + draw_figures(ui, &r->p, s, 1);
 	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END,
-		  about(a, now));
+		  about(ui, now));
 }
 
 static const char *range(char *out, size_t size, const struct live_range *bytes)
@@ -330,13 +332,13 @@ static const char *range(char *out, size_t size, const struct live_range *bytes)
 	return out;
 }
 
-static void draw_sum(const struct app *a, const struct area *s, int y)
+static void draw_sum(const struct ui *ui, const struct area *s, int y)
 {
 	struct processes_sum sum;
-	uint64_t missed = processes_missed(a->processes);
+	uint64_t missed = processes_missed(ui->processes);
 	char live[80], blocks[32], count[32], least[40] = "", all[32], more[96] = "";
 
-	processes_total(a->processes, &sum);
+	processes_total(ui->processes, &sum);
 	draw_fill(s, y, 0, -1, ROLE_HEAD);
 	if (sum.unfollowed)
 		snprintf(more, sizeof more, ", %zu not followed", sum.unfollowed);
@@ -360,12 +362,12 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, 0, 0, a->h - sum - panel, -1),
 		    low = area_sub(a, a->h - sum - panel, 0, panel, -1);
 
-	table_draw(&table, &list, &g->list, g, v->app->process_list.sort,
-		   v->app->process_list.reverse, true);
+	table_draw(&table, &list, &g->list, g, v->ui->process_list.sort,
+		   v->ui->process_list.reverse, true);
 	if (panel)
 		draw_panel(g, &low);
 	if (sum)
-		draw_sum(v->app, a, a->h - 1);
+		draw_sum(v->ui, a, a->h - 1);
 }
 
 /* --- keys */
@@ -398,12 +400,11 @@ static unsigned open_fold(struct processes_page *g, bool open)
 
 static unsigned show(struct processes_page *g, uint32_t id)
 {
-	struct app *a = g->v.app;
+	struct ui *ui = g->v.ui;
 
-	if (id != a->others.shown && action_show_process(a, id))
+	if (id != ui->others.shown && ui->ops->show_process(ui, id))
 		return VIEW_DRAW;
-	app_close_page(a); /* frees g */
-	return VIEW_DRAW;
+	return VIEW_CLOSE;
 }
 
 static unsigned enter(struct processes_page *g)
@@ -411,7 +412,7 @@ static unsigned enter(struct processes_page *g)
 	const struct process_row *r = selected(g);
 
 	if (!r && g->list.at < g->count)
-		return app_quit(g->v.app, TUI_SWITCH), 0;
+		return g->v.ui->ops->choose_program(g->v.ui), 0;
 	if (!r)
 		return VIEW_DRAW;
 	return r->folded ? open_fold(g, !r->open) : show(g, r->p.id);
@@ -419,7 +420,7 @@ static unsigned enter(struct processes_page *g)
 
 static unsigned sort_beside(struct processes_page *g, int step)
 {
-	int *sort = &g->v.app->process_list.sort;
+	int *sort = &g->v.ui->process_list.sort;
 
 	*sort = table_sort_beside(&table, *sort, step);
 	return VIEW_RESORT;
@@ -431,11 +432,11 @@ static unsigned next_order(struct processes_page *g)
 				    [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
 				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK,
 				    [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
-	struct app *a = g->v.app;
-	size_t sort = (size_t)a->process_list.sort;
+	struct ui *ui = g->v.ui;
+	size_t sort = (size_t)ui->process_list.sort;
 
-	a->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
-	a->process_list.reverse = false;
+	ui->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	ui->process_list.reverse = false;
 	return VIEW_RESORT;
 }
 
@@ -455,7 +456,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_SORT_LEFT: return sort_beside(g, -1);
 	case REQ_SORT_RIGHT: return sort_beside(g, 1);
 	case REQ_REVERSE:
-		v->app->process_list.reverse = !v->app->process_list.reverse;
+		v->ui->process_list.reverse = !v->ui->process_list.reverse;
 		return VIEW_RESORT;
 	default: return VIEW_IGNORED;
 	}
@@ -490,7 +491,7 @@ static const enum focus *foci(struct view *v)
 
 static int *sort_of(struct view *v)
 {
-	return &v->app->process_list.sort;
+	return &v->ui->process_list.sort;
 }
 
 static const struct table *columns_of(struct view *v)
@@ -527,15 +528,16 @@ bool view_is_processes(const struct view *v)
 }
 
 /* The one that line 2 names is selected, so that Enter shows it; else the one that is shown. */
-struct view *view_processes_new(struct app *a)
+struct view *view_processes_new(struct ui *ui, bool choice)
 {
 	struct processes_page *g = xcalloc(1, sizeof *g);
 
-	g->v = (struct view){ &ops, a };
-	g->rows = &a->process_list.rows;
+	g->v = (struct view){ &ops, ui };
+	g->rows = &ui->process_list.rows;
+	g->choice = choice;
 	make(g, true);
-	select_id(g, g->rows->count > 1 || !a->options->can_switch
-			     ? a->others.look ? a->others.look : a->others.shown
+	select_id(g, g->rows->count > 1 || !choice
+			     ? ui->others.look ? ui->others.look : ui->others.shown
 			     : OTHERS_ID);
 	return &g->v;
 }

@@ -2,7 +2,7 @@
  *
  * sites.c - what allocates, flat: one row per allocating function or line.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/columns.h"
 #include "views/sites.h"
@@ -67,7 +67,7 @@ static const struct column between_columns[] =
 
 static bool diffing(const struct sites *s)
 {
-	return action_diffing(s->v.app);
+	return model_diffing(s->v.ui->shown.model);
 }
 
 static uint64_t id_of(void *arg, size_t i)
@@ -81,12 +81,12 @@ static void refresh(struct view *v, bool resort)
 {
 	struct sites *s = (struct sites *)v;
 
-	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse,
-			       resort, &s->rows);
+	s->count = query_sites(v->ui->shown.query, (enum query_column)s->sort[diffing(s)],
+			       s->reverse, resort, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
 	bool shown = table_shows(table(s), term_columns(), C_AGE) ||
 		     table_shows(table(s), term_columns(), C_OLDEST);
-	if (ages_take(&s->ages, v->app, true, ages_wanted(shown, s->sort[diffing(s)]), &s->list,
+	if (ages_take(&s->ages, v->ui, true, ages_wanted(shown, s->sort[diffing(s)]), &s->list,
 		      id_of, s) &&
 	    resort)
 		refresh(v, true);
@@ -106,7 +106,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct site *r = &s->rows[row];
 	struct cell c = { a, y, x, w, r->estimate };
 
-	if (filter_of_threads(s->v.app) && of_all_threads(s, column))
+	if (ui_of_threads(s->v.ui) && of_all_threads(s, column))
 		return;
 	if (column == C_SITE)
 		cell_site(c, r);
@@ -119,7 +119,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	else if (column == C_AGE || column == C_OLDEST)
 		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
 	else if (column == C_CHURN) {
-		if (r->churn_known && !figures_over(&s->v.app->figures))
+		if (r->churn_known && !figures_over(&s->v.ui->shown.figures))
 			cell_bytes(c, r->churn_bytes);
 	} else if (column == C_LIFE)
 		cell_life(c, r);
@@ -135,7 +135,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
 		case C_RATE:
-			cell_rate(c, figures_over(&s->v.app->figures) ? 0 : r->rate_blocks);
+			cell_rate(c, figures_over(&s->v.ui->shown.figures) ? 0 : r->rate_blocks);
 			break;
 		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
 		}
@@ -159,7 +159,7 @@ bool sites_hit(void *arg, size_t row)
 {
 	const struct sites *s = arg;
 
-	return matches(sites_at(s, row), s->v.app->find.text);
+	return matches(sites_at(s, row), s->v.ui->shown.search);
 }
 
 static const struct table tables[4] = {
@@ -179,7 +179,7 @@ static const struct table *table(const struct sites *s)
 
 	if (!diffing(s) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
 		return &tables[3];
-	return &tables[diffing(s) + action_between(s->v.app)];
+	return &tables[diffing(s) + interval_between(s->v.ui->shown.model)];
 }
 
 static void draw(struct view *v, const struct area *a)
@@ -190,9 +190,9 @@ static void draw(struct view *v, const struct area *a)
 	/* the uppermost come first */
 	for (size_t i = s->list.top + (size_t)s->list.height; i-- > s->list.top;)
 		if (i < s->count)
-			query_hurry(v->app->query, sites_at(s, i)->leaf, WRITTEN_NODES);
+			query_hurry(v->ui->shown.query, sites_at(s, i)->leaf, WRITTEN_NODES);
 	if (!s->count)
-		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+		draw_words(a, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -200,11 +200,11 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct sites *s = (struct sites *)v;
 	char interval[320], count[32], words[64];
 
-	action_interval_name(v->app, brief, interval, sizeof interval);
+	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 	text_count(count, s->count);
 	if (!diffing(s))
 		snprintf(out, size, "%s site%s%s", count, s->count == 1 ? "" : "s",
-			 ages_words(&s->ages, v->app, words, sizeof words));
+			 ages_words(&s->ages, v->ui, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else
@@ -220,7 +220,7 @@ bool view_sites_by_rate(const struct view *v)
 
 unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
 {
-	struct app *a = s->v.app;
+	struct ui *ui = s->v.ui;
 
 	if (list_request(&s->list, r, id, s))
 		return VIEW_DRAW;
@@ -228,17 +228,13 @@ unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
 	if (!site)
 		return VIEW_IGNORED;
 	switch (r) {
-	case REQ_SITE_TREE: return action_show_node(a, site->leaf);
-	case REQ_SITE_DETAIL:
-		app_open_page(a, view_detail_new(a, site->leaf, false, site->stacks));
-		return VIEW_DRAW;
-	case REQ_EXPECT: return action_expect(a, site);
+	case REQ_SITE_TREE: return ui->ops->show_node(ui, site->leaf);
+	case REQ_SITE_DETAIL: return ui->ops->show_detail(ui, site->leaf, false, site->stacks);
+	case REQ_EXPECT: return ui->ops->expect(ui, site);
 	case REQ_SITE_ZOOM:
 		if (!site->owner)
 			return VIEW_DRAW;
-		app_show(a, VIEW_TREE);
-		view_tree_zoom_owner(a->views[VIEW_TREE], site->owner->module, site->owner->name);
-		return VIEW_DRAW;
+		return ui->ops->show_owner(ui, site->owner->module, site->owner->name);
 	default: return VIEW_IGNORED;
 	}
 }
@@ -366,11 +362,11 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_sites_new(struct app *a)
+struct view *view_sites_new(struct ui *ui)
 {
 	struct sites *s = xcalloc(1, sizeof *s);
 
-	s->v = (struct view){ &ops, a };
+	s->v = (struct view){ &ops, ui };
 	s->sort[0] = BY_LIVE;
 	s->sort[1] = BY_NET;
 	s->id = id_of;

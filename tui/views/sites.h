@@ -5,7 +5,7 @@
 #ifndef SITES_H
 #define SITES_H
 
-#include "app/ages.h"
+#include "views/ages.h"
 #include "query/query.h"
 #include "widgets/list_view.h"
 

@@ -7,9 +7,9 @@
  * shown: the caption says how old the answer is, for the columns beside it are of now.
  * Threads that ended and hold nothing are counted, not listed.
  */
-#include "app/actions.h"
+#include "views/views.h"
 #include "widgets/cells.h"
-#include "app/looked.h"
+#include "views/looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,20 +106,20 @@ static int compare(const void *a, const void *b)
  * elsewhere. */
 static void take_rates(struct threads *l)
 {
-	const struct app *a = l->v.app;
-	uint64_t now = model_time(a->model), ns = now - l->rate_ns;
-	uint32_t n = model_thread_count(a->model);
+	const struct ui *ui = l->v.ui;
+	uint64_t now = model_time(ui->shown.model), ns = now - l->rate_ns;
+	uint32_t n = model_thread_count(ui->shown.model);
 
 	GROW(l->past, l->past_room, (size_t)n + 1);
 	for (; l->past_count < n; l->past_count++)
 		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
-	if (a->figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
+	if (ui->shown.figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
 		l->rate_ns = 0; /* instants are no interval, nor is what was not looked at */
 	if (l->rate_ns && ns < RATE_NS)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		struct past *p = &l->past[i];
-		const struct tally *done = &model_thread(a->model, i)->done;
+		const struct tally *done = &model_thread(ui->shown.model, i)->done;
 		double seconds = (double)ns / 1e9;
 		p->rate_known = l->rate_ns && p->seen && done->alloc_blocks >= p->then.alloc_blocks;
 		p->rate_bytes =
@@ -147,7 +147,7 @@ static int by_place(const void *a, const void *b)
 
 static void collect(struct threads *l)
 {
-	const struct model *m = l->v.app->model;
+	const struct model *m = l->v.ui->shown.model;
 
 	for (size_t i = 0; i < l->past_count; i++)
 		l->past[i].place = SIZE_MAX;
@@ -177,7 +177,7 @@ static void refresh(struct view *v, bool resort)
 {
 	struct threads *l = (struct threads *)v;
 
-	looked_want(v->app, MTW_KIND_THREADS);
+	looked_want(v->ui, MTW_KIND_THREADS);
 	take_rates(l);
 	collect(l);
 	sorting = l;
@@ -201,9 +201,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	const struct threads *l = arg;
 	const struct thread_row *r = &l->rows[row];
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->v.ui->shown.figures;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_looked(l->v.app->model, MTW_KIND_THREADS) != 0,
+	bool held = model_looked(l->v.ui->shown.model, MTW_KIND_THREADS) != 0,
 	     rate = r->rate_known && !f->past, over = figures_over(f);
 	char text[32];
 
@@ -251,7 +251,7 @@ static bool is_hit(void *arg, size_t row)
 {
 	const struct threads *l = arg;
 
-	return l->v.app->find.text[0] && matches(&l->rows[row], l->v.app->find.text);
+	return l->v.ui->shown.search[0] && matches(&l->rows[row], l->v.ui->shown.search);
 }
 
 static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0],
@@ -262,7 +262,7 @@ static void draw(struct view *v, const struct area *a)
 {
 	struct threads *l = (struct threads *)v;
 
-	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
+	const char *why = watch_missing(v->ui->shown.watch, MTW_KIND_THREADS);
 
 	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
 	/* below the rows; where they fill the screen, the caption says that */
@@ -271,20 +271,21 @@ static void draw(struct view *v, const struct area *a)
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING,
 			   l->hidden ? "All threads have ended, and hold nothing."
-				     : frame_empty_reason(v->app));
+				     : ui_empty_reason(v->ui));
 }
 
 /* Of when LIVE is, where it is not of what is shown. */
 static void live_of(const struct threads *l, char *out, size_t size)
 {
-	const struct app *a = l->v.app;
-	bool still = a->figures.past || figures_over(&a->figures);
-	uint64_t all = live_bytes(&a->figures.totals.sum), age = looked_ago(a, MTW_KIND_THREADS);
+	const struct ui *ui = l->v.ui;
+	bool still = ui->shown.figures.past || figures_over(&ui->shown.figures);
+	uint64_t all = live_bytes(&ui->shown.figures.totals.sum),
+		 age = looked_ago(ui, MTW_KIND_THREADS);
 	char one[32], two[32], ago[32];
 
-	if (!model_looked(a->model, MTW_KIND_THREADS))
+	if (!model_looked(ui->shown.model, MTW_KIND_THREADS))
 		snprintf(out, size, "  LIVE is %s",
-			 watch_live(a->watch) && !still ? "asked for" : "not known");
+			 watch_live(ui->shown.watch) && !still ? "asked for" : "not known");
 	else if (!still && age >= OLD_NS)
 		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
 	else if (still && l->held != all)
@@ -314,8 +315,9 @@ static unsigned request(struct view *v, enum request r)
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_THREAD_TREE:
-		return l->list.at < l->count ? action_zoom_thread(v->app, l->rows[l->list.at].t.tid)
-					     : VIEW_DRAW;
+		return l->list.at < l->count
+			       ? v->ui->ops->show_thread(v->ui, l->rows[l->list.at].t.tid)
+			       : VIEW_DRAW;
 	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
@@ -392,11 +394,11 @@ static const struct view_ops ops = {
 	.free = free_view,
 };
 
-struct view *view_threads_new(struct app *a)
+struct view *view_threads_new(struct ui *ui)
 {
 	struct threads *l = xcalloc(1, sizeof *l);
 
-	l->v = (struct view){ &ops, a };
+	l->v = (struct view){ &ops, ui };
 	l->sort = C_LIVE;
 	return &l->v;
 }

@@ -15,7 +15,7 @@
 #include "screen/draw.h"
 #include "screen/keys.h"
 
-struct app;
+struct ui;
 struct view;
 
 enum {
@@ -24,6 +24,7 @@ enum {
 	VIEW_RESORT = 1u << 2,  /* query again and sort */
 	VIEW_CLOSE = 1u << 3,   /* of a page: close it */
 	VIEW_IGNORED = 1u << 4, /* not a request of this view */
+	VIEW_ANEW = 1u << 5,    /* what a row is has changed: what is searched for, too */
 };
 
 /* What y and e are about. */
@@ -65,7 +66,7 @@ struct view_ops {
 
 struct view { /* first member of each view's own struct */
 	const struct view_ops *ops;
-	struct app *app;
+	struct ui *ui; /* views/ui.h */
 };
 
 /* --- a scrolled list of rows with ids */

@@ -5,7 +5,7 @@
  */
 #include "widgets/cells.h"
 #include "views/detail/detail.h"
-#include "app/looked.h"
+#include "views/looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 const char *detail_about(const struct detail *d)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	const struct node *n = model_node(m, d->node);
 
 	return n && (d->inclusive ? model_sampled(m, n) : n->self_estimate) ? "~" : "";
@@ -109,7 +109,7 @@ static int by_bytes(const void *a, const void *b)
 
 static void add_threads(struct detail *d, const struct scan_ages *s)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	struct age_cell *by = xcalloc(s->thread_count + 1, sizeof *by), rest = { 0 };
 	char label[64];
 
@@ -189,7 +189,7 @@ static void mark_name(uint32_t id, const char *otherwise, char *out, size_t size
 
 void detail_survival(struct detail *d)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	struct interval *list;
 	size_t n = intervals(m, &list);
 	char from[16], to[16], label[40], one[32], two[32], bar[BAR * 4 + 1];
@@ -225,7 +225,7 @@ void detail_survival(struct detail *d)
 void detail_scan(struct detail *d, const struct scan_ages *s)
 {
 	add_sizes(d, s);
-	add_ages(d, s, d->p.v.app->figures.time_ns);
+	add_ages(d, s, d->p.v.ui->shown.figures.time_ns);
 	add_threads(d, s);
 }
 
@@ -257,15 +257,15 @@ static void add_cohort(struct scan_ages *s, const struct cohort *x, uint64_t now
 
 void detail_looked(struct detail *d)
 {
-	const struct app *a = d->p.v.app;
-	const struct cohorts *c = model_cohorts(a->model);
+	const struct ui *ui = d->p.v.ui;
+	const struct cohorts *c = model_cohorts(ui->shown.model);
 	const struct cohort *first;
 	struct scan_ages s = { 0 };
 	char ago[32];
 
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 	if (!c || !d->slots_whole) {
-		const char *why = watch_missing(a->watch, MTW_KIND_COHORTS);
+		const char *why = watch_missing(ui->shown.watch, MTW_KIND_COHORTS);
 		page_add(&d->p, ROLE_DIM, "%s",
 			 why ? why : "Ages and threads: too many call paths run through here");
 		return;
@@ -278,7 +278,7 @@ void detail_looked(struct detail *d)
 	qsort(s.births, s.birth_count, sizeof *s.births, by_birth);
 	page_add(&d->p, ROLE_DIM,
 		 "Of the agent's last look, %s before; sizes are known while the program runs only",
-		 text_ago(ago, looked_ago(a, MTW_KIND_COHORTS)));
+		 text_ago(ago, looked_ago(ui, MTW_KIND_COHORTS)));
 	add_ages(d, &s, c->time_ns);
 	add_threads(d, &s);
 	free(s.births);

@@ -5,7 +5,6 @@
  */
 #include "views/tree/tree.h"
 
-#include "app/app.h"
 #include "widgets/cells.h"
 #include "screen/term.h"
 
@@ -41,7 +40,7 @@ static const struct column diff_columns[] = {
 
 bool tree_diffing(const struct tree *t)
 {
-	return action_diffing(t->v.app);
+	return model_diffing(t->v.ui->shown.model);
 }
 
 /* The part of a chain "a > b > c" that fits, in whole names: what ends with the name that tells
@@ -112,7 +111,7 @@ static const char *module_name(const struct row *r, const struct module *m)
 static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 {
 	const struct module *m =
-		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+		r->module == NO_ID ? NULL : model_module(t->v.ui->shown.model, r->module);
 
 	if (r->flags & ROW_REST)
 		return;
@@ -147,8 +146,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			cell_live(c, live_bytes(&r->self));
 			break;
 		case C_RATE:
-			if (!filter_of_threads(t->v.app)) /* it is of all of them */
-				cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
+			if (!ui_of_threads(t->v.ui)) /* it is of all of them */
+				cell_rate(c, figures_over(&t->v.ui->shown.figures)
+						     ? 0
+						     : r->rate_blocks);
 			break;
 		}
 	}
@@ -179,7 +180,7 @@ static const struct table tables[3] = {
 
 const struct table *tree_table(const struct tree *t)
 {
-	return &tables[tree_diffing(t) + action_between(t->v.app)];
+	return &tables[tree_diffing(t) + interval_between(t->v.ui->shown.model)];
 }
 
 enum ages_of tree_ages(const struct tree *t)
@@ -198,7 +199,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 {
 	const struct row *r = tree_selected(t);
 	const struct module *m =
-		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+		r->module == NO_ID ? NULL : model_module(t->v.ui->shown.model, r->module);
 	char title[700], one[32], two[32], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 	const char *about = r->estimate ? "~" : "";
@@ -209,20 +210,20 @@ void tree_panel(const struct tree *t, const struct area *a)
 	draw_rule(a, 0, ROLE_BORDER, title);
 	draw_printf(a, 1, 1, ROLE_NORMAL,
 		    "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
-		    action_between(t->v.app) ? "Now " : "", about, text_bytes(one, bytes), about,
-		    text_blocks(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "", about,
+		    interval_between(t->v.ui->shown.model) ? "Now " : "", about,
+		    text_bytes(one, bytes), about, text_blocks(two, blocks),
+		    blocks ? ", mean " : "", blocks ? text_bytes(three, bytes / blocks) : "", about,
 		    text_short((char[32]){ 0 },
-			       figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
+			       figures_over(&t->v.ui->shown.figures) ? 0 : (double)r->rate_blocks),
 		    about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
-		    filter_of_threads(t->v.app) ? ", by all threads" : "");
+		    ui_of_threads(t->v.ui) ? ", by all threads" : "");
 	if (tree_diffing(t)) {
 		char interval[320];
-		action_interval_name(t->v.app, false, interval, sizeof interval);
+		interval_name(t->v.ui->shown.model, false, interval, sizeof interval);
 		draw_printf(a, 2, 1, ROLE_NORMAL,
 			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval,
 			    about, text_count(one, r->change.born_blocks),
-			    action_between(t->v.app) ? " at its end" : "", about,
+			    interval_between(t->v.ui->shown.model) ? " at its end" : "", about,
 			    text_count(two, r->change.gone_blocks));
 	} else if (r->file) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);

@@ -4,7 +4,6 @@
  * up. Rows, their order and what is open belong to query/query.c; what they look like is
  * views/tree/rows.c; here is which key does what.
  */
-#include "app/app.h"
 #include "views/tree/tree.h"
 
 #include <stdlib.h>
@@ -13,24 +12,14 @@
 #define OPEN_ALL_MAX 5000
 #define WRAPPERS 4u /* between an allocation and its call site, as a rule */
 
-uint64_t tree_id(void *arg, size_t i)
-{
-	return ((struct tree *)arg)->rows[i].id;
-}
-
 static size_t find(void *arg, uint64_t id)
 {
-	return query_index(((struct tree *)arg)->v.app->query, (row_id)id);
-}
-
-const struct row *tree_selected(const struct tree *t)
-{
-	return t->count ? &t->rows[t->list.at] : NULL;
+	return query_index(((struct tree *)arg)->v.ui->shown.query, (row_id)id);
 }
 
 static void fetch(struct tree *t, bool resort)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->v.ui->shown.query;
 
 	query_set_sort(q, (enum query_column)t->sort[tree_diffing(t)], t->reverse);
 	t->count = query_rows(q, resort, &t->rows);
@@ -43,7 +32,7 @@ static void fetch(struct tree *t, bool resort)
 
 static void select_id(struct tree *t, row_id id)
 {
-	size_t i = query_index(t->v.app->query, id);
+	size_t i = query_index(t->v.ui->shown.query, id);
 
 	if (i != SIZE_MAX && i < t->count)
 		list_select(&t->list, i, tree_id, t);
@@ -61,7 +50,7 @@ static void opened_all(size_t left)
 /* What was asked for, as far as it comes in this slice: it goes on with the next. */
 static void pursue(struct tree *t)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->v.ui->shown.query;
 	row_id end = 0;
 	size_t left = 0;
 
@@ -98,8 +87,8 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
-	if (!t->opened && t->count && v->app->figures.complete &&
-	    query_building(v->app->query) < 0) {
+	if (!t->opened && t->count && v->ui->shown.figures.complete &&
+	    query_building(v->ui->shown.query) < 0) {
 		t->opened = true;
 		if (!t->list.touched) {
 			/* in the order of sums that are whole: the first row is the heaviest */
@@ -107,7 +96,7 @@ static void refresh(struct view *v, bool resort)
 			want(t, WANT_FIRST, t->rows[0].id);
 		}
 	}
-	if (ages_take(&t->ages, v->app, false, tree_ages(t), &t->list, tree_id, t) && resort)
+	if (ages_take(&t->ages, v->ui, false, tree_ages(t), &t->list, tree_id, t) && resort)
 		refresh(v, true);
 }
 
@@ -115,12 +104,12 @@ static void refresh(struct view *v, bool resort)
 static void hurry_names(const struct tree *t)
 {
 	size_t end = t->list.top + (size_t)t->list.height;
-	bool inverted = query_inverted(t->v.app->query);
+	bool inverted = query_inverted(t->v.ui->shown.query);
 
 	for (size_t i = end < t->count ? end : t->count; i-- > t->list.top;) {
 		const struct row *r = &t->rows[i];
 		if (!(r->flags & ROW_REST))
-			query_hurry(t->v.app->query, r->node,
+			query_hurry(t->v.ui->shown.query, r->node,
 				    r->folded + (inverted ? r->depth + WRAPPERS : 0));
 	}
 }
@@ -134,7 +123,7 @@ static void draw(struct view *v, const struct area *a)
 	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], t->reverse, true);
 	hurry_names(t);
 	if (!t->count)
-		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+		draw_words(a, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
 	if (panel) {
 		struct area low = area_sub(a, a->h - panel, 0, panel, -1);
 		tree_panel(t, &low);
@@ -145,7 +134,7 @@ static void draw(struct view *v, const struct area *a)
 
 static unsigned go_left(struct tree *t, const struct row *r)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->v.ui->shown.query;
 
 	if ((r->flags & ROW_OPEN) && !(r->flags & ROW_LEAF)) {
 		query_open(q, r->id, false);
@@ -164,7 +153,7 @@ static unsigned go_right(struct tree *t, const struct row *r)
 	if (r->flags & ROW_LEAF)
 		return VIEW_DRAW;
 	if (!(r->flags & ROW_OPEN)) {
-		query_open(t->v.app->query, id, true);
+		query_open(t->v.ui->shown.query, id, true);
 		fetch(t, false);
 	}
 	size_t at = t->list.at + 1;
@@ -180,7 +169,7 @@ static unsigned show_detail(struct tree *t, const struct row *r)
 		status_error(
 			"this row is several: Enter opens it, and each of them has its detail");
 	else
-		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
+		t->v.ui->ops->show_detail(t->v.ui, r->node, true, r->paths);
 	return VIEW_DRAW;
 }
 
@@ -188,7 +177,7 @@ static unsigned toggle(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_LEAF)
 		return show_detail(t, r);
-	query_open(t->v.app->query, r->id, !(r->flags & ROW_OPEN));
+	query_open(t->v.ui->shown.query, r->id, !(r->flags & ROW_OPEN));
 	return VIEW_REFRESH;
 }
 
@@ -201,13 +190,11 @@ unsigned view_tree_inlined(struct view *v, bool on)
 
 	/* An inlined one becomes part of its caller: which is above, or below when the tree is
 	 * turned over. */
-	t->instead = !r ? 0 : query_inverted(v->app->query) ? below : r->parent;
-	query_set_inlined(v->app->query, on);
-	if (app_view(v->app) == v)
-		find_anew(v->app); /* hits are of rows */
+	t->instead = !r ? 0 : query_inverted(v->ui->shown.query) ? below : r->parent;
+	query_set_inlined(v->ui->shown.query, on);
 	status_say(on ? "inlined functions are rows of their own"
 		      : "inlined functions are part of the function that has their code");
-	return VIEW_RESORT;
+	return VIEW_RESORT | VIEW_ANEW;
 }
 
 static int *sort_of(struct view *v)
@@ -241,7 +228,7 @@ static bool opens_nothing(const struct row *r, enum request req)
 
 static unsigned row_request(struct tree *t, const struct row *r, enum request req)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->v.ui->shown.query;
 
 	t->list.touched = true;
 	t->list.id = r->id;
@@ -278,10 +265,10 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_REVERSE: t->reverse = !t->reverse; return VIEW_RESORT;
 	case REQ_ZOOM_OUT: return tree_zoom_out(t);
 	case REQ_INVERT:
-		query_set_inverted(v->app->query, !query_inverted(v->app->query));
+		query_set_inverted(v->ui->shown.query, !query_inverted(v->ui->shown.query));
 		t->list.touched = t->opened = false;
 		return VIEW_RESORT;
-	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->app->query));
+	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->ui->shown.query));
 	default: break;
 	}
 	const struct row *row = tree_selected(t);
@@ -307,20 +294,20 @@ static bool row(struct view *v, struct view_row *out)
 
 static long search(struct view *v, const char *text, size_t *pending)
 {
-	return (long)query_search(v->app->query, text, pending);
+	return (long)query_search(v->ui->shown.query, text, pending);
 }
 
 static unsigned next_hit(struct view *v, bool backwards)
 {
 	struct tree *t = (struct tree *)v;
 	const struct row *r = tree_selected(t);
-	row_id id = query_search_next(v->app->query, r ? r->id : 0, backwards);
+	row_id id = query_search_next(v->ui->shown.query, r ? r->id : 0, backwards);
 
 	fetch(t, false);
 	if (id)
 		select_id(t, id);
 	else
-		status_error(query_zoom_depth(v->app->query)
+		status_error(query_zoom_depth(v->ui->shown.query)
 				     ? "no hit below the row that is zoomed into; z goes back out"
 				     : "no hit has a row as the tree is now");
 	return VIEW_DRAW;
@@ -370,11 +357,11 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_tree_new(struct app *a)
+struct view *view_tree_new(struct ui *ui)
 {
 	struct tree *t = xcalloc(1, sizeof *t);
 
-	t->v = (struct view){ &ops, a };
+	t->v = (struct view){ &ops, ui };
 	t->sort[0] = BY_LIVE;
 	t->sort[1] = BY_NET;
 	return &t->v;

@@ -6,9 +6,8 @@
 #ifndef TREE_H
 #define TREE_H
 
-#include "app/ages.h"
-#include "query/query.h"
-#include "widgets/list_view.h"
+#include "views/ages.h"
+#include "views/ui.h"
 
 #define CRUMBS_MAX 8
 
@@ -32,8 +31,21 @@ struct tree {
 	char crumbs[CRUMBS_MAX][64];
 };
 
-uint64_t tree_id(void *arg, size_t i);
-const struct row *tree_selected(const struct tree *t); /* NULL = no row */
+/* --- for the app */
+struct view *view_tree_new(struct ui *ui);
+void view_tree_select_node(struct view *v, uint32_t node);
+unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
+void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
+
+/* --- for the view's own files */
+static inline uint64_t tree_id(void *arg, size_t i)
+{
+	return ((struct tree *)arg)->rows[i].id;
+}
+static inline const struct row *tree_selected(const struct tree *t) /* NULL = no row */
+{
+	return t->count ? &t->rows[t->list.at] : NULL;
+}
 bool tree_diffing(const struct tree *t);
 /* The columns that are shown now. */
 const struct table *tree_table(const struct tree *t);

@@ -1,17 +1,52 @@
 /* SPDX-License-Identifier: MIT
  *
- * auto_mark.c - marks that set themselves: `:every 60`, `:every 5m`, `:every +10M`, `:every off`.
- * By the clock, or whenever the heap has grown by so much since the last one. By this viewer: they
- * end with it.
+ * mark.c - marks: set by a key, in all processes alike, or by themselves: `:every 60`, `:every 5m`,
+ * `:every +10M`, `:every off`. Those are set by the clock, or whenever the heap has grown by so
+ * much since the last one; this viewer sets them, so they end with it.
+ *
+ * Commands to the agent return at once; their effect is seen when it arrives as frames.
  */
 #include "app/actions.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NS 1000000000ull
 #define LEAST_NS NS /* a mark costs the agent a pass over what changed */
 #define LEAST_BYTES 4096u
+
+/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in
+ * all processes. */
+static size_t set(struct app *a, const char *name)
+{
+	char clock[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!*name && others_watches(a->ui.processes) > 1 && localtime_r(&now, &tm) &&
+	    strftime(clock, sizeof clock, "%H:%M:%S", &tm))
+		name = clock;
+	return processes_mark(a->ui.processes, name);
+}
+
+int mark_set(struct app *a, const char *name)
+{
+	size_t processes = set(a, name);
+	char where[48] = "";
+
+	if (!processes)
+		return status_error("no mark was set: there is no live link to the program");
+	if (processes > 1)
+		snprintf(where, sizeof where, " in %zu processes", processes);
+	status_say(watch_instant(a->ui.shown.watch)
+			   ? "mark asked for%s, of now and not of this instant%s%s"
+			   : "mark asked for%s%s%s; d compares with it",
+		   where, *name ? ": " : "", name);
+	return 0;
+}
+
+/* --- by themselves */
 
 /* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`.
  * 0: it is none. */
@@ -32,12 +67,12 @@ static uint64_t live_now(const struct app *a)
 {
 	struct processes_sum sum;
 
-	processes_total(a->processes, &sum);
+	processes_total(a->ui.processes, &sum);
 	return sum.lines > 1 ? sum.bytes.least
-			     : live_bytes(&model_totals(watch_now(a->watch))->sum);
+			     : live_bytes(&model_totals(watch_now(a->ui.shown.watch))->sum);
 }
 
-int action_every(struct app *a, const char *text)
+int mark_every(struct app *a, const char *text)
 {
 	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS },
 			      bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
@@ -45,7 +80,7 @@ int action_every(struct app *a, const char *text)
 	char size[32];
 
 	if (!strcmp(text, "off")) {
-		a->every = (struct every){ 0 };
+		a->ui.every = (struct every){ 0 };
 		status_say("no more marks by themselves");
 		return 0;
 	}
@@ -56,10 +91,10 @@ int action_every(struct app *a, const char *text)
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
 		return status_error(
 			"every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
-	if (!watch_live(a->watch))
+	if (!watch_live(a->ui.shown.watch))
 		return status_error("every: there is no live link to the program");
 	e.next_ns = now_ns() + e.ns;
-	a->every = e;
+	a->ui.every = e;
 	if (e.ns)
 		status_say("a mark every %s from now on; :every off ends that",
 			   text_span(size, e.ns));
@@ -69,31 +104,16 @@ int action_every(struct app *a, const char *text)
 	return 0;
 }
 
-void auto_mark_go_on(struct app *a)
+void mark_go_on(struct app *a)
 {
-	struct every *e = &a->every;
+	struct every *e = &a->ui.every;
 	uint64_t now = now_ns(), live = e->bytes ? live_now(a) : 0;
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
-	if (!action_mark(a, ""))
+	if (!set(a, ""))
 		return; /* when the link is back */
 	/* Times that passed without a link are left out. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
 	e->live = live;
-}
-
-void auto_mark_words(const struct app *a, char *out, size_t size)
-{
-	const struct every *e = &a->every;
-	uint64_t now = now_ns();
-	char one[32], two[32];
-
-	*out = 0;
-	if (e->ns)
-		snprintf(out, size, "every %s, next in %s", text_span(one, e->ns),
-			 text_span(two, e->next_ns > now ? e->next_ns - now : 0));
-	else if (e->bytes)
-		snprintf(out, size, "every +%s, next at %s", text_bytes(one, e->bytes),
-			 text_bytes(two, e->live + e->bytes));
 }

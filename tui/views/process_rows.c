@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_rows.c - see app/process_rows.h. Processes become units: a process, or a fold of several.
- * Units are sorted, by the row that they hang below or by a figure, and written out as rows.
+ * process_rows.c - see views/process_rows.h. Processes become units: a process, or a fold of
+ * several. Units are sorted, by the row that they hang below or by a figure, and written out as
+ * rows.
  */
-#include "app/process_rows.h"
+#include "views/process_rows.h"
 
 #include <signal.h>
 #include <stdlib.h>
