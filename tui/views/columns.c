@@ -85,15 +85,7 @@ static unsigned request(struct view *v, enum request r)
 	return VIEW_DRAW;
 }
 
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_COLUMNS, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
-static void view_free(struct view *v)
+static void free_page(struct view *v)
 {
 	free(v);
 }
@@ -102,11 +94,12 @@ static const struct view_ops ops = {
 	.title = "Columns",
 	.brief = "Columns",
 	.no_filter = true,
-	.foci = foci,
+	.foci = view_keys,
+	.keys = { FOCUS_COLUMNS, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.free = view_free,
+	.free = free_page,
 };
 
 struct view *view_columns_new(struct ui *ui, struct view *of)

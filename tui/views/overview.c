@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct overview {
-	struct sites s; /* first */
-	bool graph_focus;
-};
-
 enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLACE, C_OWNER };
 
 static const struct column columns[] = {
@@ -30,6 +25,7 @@ static const struct column columns[] = {
 	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
 	[C_PLACE] = { .title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true },
 	[C_OWNER] = { .title = "OWNER",
+		      .direct = DIRECT_CALLER,
 		      .width = 14,
 		      .wide = 20,
 		      .rank = 1,
@@ -37,24 +33,19 @@ static const struct column columns[] = {
 		      .left = true },
 };
 
-static uint64_t id_of(void *arg, size_t i)
-{
-	return sites_at(arg, i)->id;
-}
-
 static const struct table table;
 
 /* Until the user chose a row, the first is the one that matters now. */
 static void refresh(struct view *v, bool resort)
 {
-	struct sites *s = (struct sites *)v;
+	struct site_list *s = (struct site_list *)v;
 
-	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->list.touched,
+	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->t.list.touched,
 			       &s->rows);
-	list_update(&s->list, s->count, id_of, NULL, s);
+	table_view_update(v, s->count, NULL);
 	ages_take(&s->ages, v->ui, true,
-		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->list,
-		  id_of, s);
+		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->t.list,
+		  site_list_id, s);
 }
 
 /* --- drawing */
@@ -66,7 +57,7 @@ int view_overview_graph_height(void)
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
-	const struct site *r = sites_at(arg, row);
+	const struct site *r = site_list_at(arg, row);
 	struct cell c = { a, y, x, w, r->estimate };
 	char text[32];
 
@@ -80,7 +71,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM,
 			   r->intervals ? text : "-");
 		break;
-	case C_AGE: cell_age(c, ages_at(&((struct sites *)arg)->ages, row, r->id), false); break;
+	case C_AGE:
+		cell_age(c, ages_at(&((struct site_list *)arg)->ages, row, r->id), false);
+		break;
 	case C_TREND:
 		graph_spark(a, y, x, w, draw_owner_role(cells_letter(r->owner)), r->trend,
 			    r->trend_count);
@@ -91,18 +84,14 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 }
 
-static bool dim(void *arg, size_t row)
-{
-	return (sites_at(arg, row)->flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
-}
+static const struct table table = {
+	"Overview",   columns,       sizeof columns / sizeof columns[0], cell, site_list_dim,
+	site_list_id, table_view_hit
+};
 
-static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0],
-				    cell,       dim,     id_of,
-				    sites_hit };
-
-static void draw_graphs(const struct overview *o, const struct area *a)
+static void draw_graphs(const struct site_list *o, const struct area *a)
 {
-	const struct ui *ui = o->s.v.ui;
+	const struct ui *ui = o->t.v.ui;
 	const struct figures *f = &ui->shown.figures;
 	int right = a->w / 3 < 24 ? 24 : a->w / 3;
 	char title[96], span[32], label[48], number[32];
@@ -111,8 +100,8 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 
 	graph_span(span, graph_window(f, &ui->shown.time));
 	struct area in = draw_box(
-		&left_box, graph_title(title, sizeof title, f, &ui->shown.time, o->graph_focus),
-		o->graph_focus);
+		&left_box, graph_title(title, sizeof title, f, &ui->shown.time, o->t.graph_focus),
+		o->t.graph_focus);
 	graph_owners(&in, f, &ui->shown.time);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
 	in = draw_box(&right_box, title, false);
@@ -130,7 +119,7 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 
 static void draw(struct view *v, const struct area *a)
 {
-	struct overview *o = (struct overview *)v;
+	struct site_list *o = (struct site_list *)v;
 	int graphs = view_overview_graph_height();
 	struct area list = area_sub(a, graphs + 1, 0, a->h - graphs - 1, -1);
 
@@ -138,9 +127,7 @@ static void draw(struct view *v, const struct area *a)
 		struct area top = area_sub(a, 0, 0, graphs, -1);
 		draw_graphs(o, &top);
 	}
-	table_draw(&table, &list, &o->s.list, &o->s, -2, false, !o->graph_focus);
-	if (!o->s.count)
-		draw_words(&list, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
+	table_view_draw_why(v, &list);
 }
 
 /* The graph above has a window of its own. */
@@ -157,7 +144,7 @@ static const char *net_over(struct ui *ui, char out[64])
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
-	const struct sites *s = (struct sites *)v;
+	const struct site_list *s = (struct site_list *)v;
 	char over[64], count[32], growing[32];
 	size_t grow = 0;
 
@@ -180,49 +167,22 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 
 static unsigned request(struct view *v, enum request r)
 {
-	struct overview *o = (struct overview *)v;
+	struct site_list *o = (struct site_list *)v;
 
-	if (o->graph_focus && graph_request(&v->ui->shown.figures, &v->ui->shown.time,
-					    watch_now(v->ui->shown.watch), r))
+	if (table_view_graph_request(v, r) == VIEW_DRAW)
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
 	case REQ_FOCUS_PREV:
-		o->graph_focus = !o->graph_focus && view_overview_graph_height() > 4;
+		o->t.graph_focus = !o->t.graph_focus && view_overview_graph_height() > 4;
 		return VIEW_DRAW;
 	case REQ_SORT_LEFT:
 	case REQ_SORT_RIGHT:
 	case REQ_REVERSE:
 		status_say("the overview sorts by shape and growth; Sites (3) by any column");
 		return VIEW_DRAW;
-	default: return sites_request(&o->s, r, id_of);
+	default: return site_list_request(v, r);
 	}
-}
-
-static bool escape(struct view *v)
-{
-	struct overview *o = (struct overview *)v;
-	bool was = o->graph_focus || v->ui->shown.time.at_ns;
-
-	o->graph_focus = false;
-	v->ui->shown.time.at_ns = 0;
-	return was;
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
-	static const enum focus list[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
-
-	return ((struct overview *)v)->graph_focus ? graph : list;
-}
-
-static void view_free(struct view *v)
-{
-	struct overview *o = (struct overview *)v;
-
-	ages_release(&o->s.ages);
-	free(o);
 }
 
 static const struct table *columns_of(struct view *v)
@@ -235,23 +195,24 @@ static const struct view_ops ops = {
 	.title = "Overview",
 	.brief = "Over",
 	.table = columns_of,
-	.foci = foci,
+	.foci = table_view_foci,
+	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.escape = escape,
+	.escape = table_view_escape,
 	.caption = caption,
-	.row = sites_row,
-	.search = sites_search,
-	.next_hit = sites_next_hit,
-	.free = view_free,
+	.row = site_list_row,
+	.matches = site_list_match,
+	.search = site_list_search,
+	.next_hit = table_view_next_hit,
+	.free = site_list_free,
 };
 
 struct view *view_overview_new(struct ui *ui)
 {
-	struct overview *o = xcalloc(1, sizeof *o);
+	struct site_list *o = xcalloc(1, sizeof *o);
 
-	o->s.v = (struct view){ &ops, ui };
-	o->s.id = id_of;
-	return &o->s.v;
+	o->t.v = (struct view){ &ops, ui };
+	return &o->t.v;
 }

@@ -3,6 +3,7 @@
  * processes.c - the page of the program's processes: a line for each, the sum of all below, and
  * Enter to show another one in every view. Which rows there are is views/process_rows.c.
  */
+#include "views/table_view.h"
 #include "views/views.h"
 #include "widgets/cells.h"
 
@@ -14,8 +15,7 @@
 #define OTHERS_ID UINT64_MAX
 
 struct processes_page {
-	struct view v; /* first */
-	struct list list;
+	struct table_view t;       /* first */
 	struct process_rows *rows; /* the app's: they outlive the page */
 	size_t count;              /* rows, and the way to other programs */
 	bool choice;               /* there is that way */
@@ -53,17 +53,19 @@ static uint64_t id_of(void *arg, size_t i)
 /* NULL: no row, or the way to other programs. */
 static const struct process_row *selected(const struct processes_page *g)
 {
-	return g->list.at < g->rows->count ? &g->rows->rows[g->list.at] : NULL;
+	return g->t.list.at < g->rows->count ? &g->rows->rows[g->t.list.at] : NULL;
 }
 
 /* --- rows */
 
 static void make_rows(struct processes_page *g, bool resort)
 {
-	const struct ui *ui = g->v.ui;
+	struct ui *ui = g->t.v.ui;
 	const struct process *list;
 	size_t n = processes_list(ui->processes, &list);
 
+	ui->process_list.sort = g->t.sort[0];
+	ui->process_list.reverse = g->t.reverse;
 	process_rows_make(g->rows, list, n, ui->others.shown,
 			  (enum process_sort)ui->process_list.sort, ui->process_list.reverse,
 			  resort);
@@ -83,7 +85,7 @@ static void select_id(struct processes_page *g, uint64_t id)
 	size_t i = row_of(g, id);
 
 	if (i != LIST_NONE)
-		list_select(&g->list, i, id_of, g);
+		list_select(&g->t.list, i, id_of, g);
 }
 
 static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
@@ -101,7 +103,7 @@ static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
 static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 {
 	const struct process *p =
-		id < UINT32_MAX ? processes_find(g->v.ui->processes, (uint32_t)id) : NULL;
+		id < UINT32_MAX ? processes_find(g->t.v.ui->processes, (uint32_t)id) : NULL;
 
 	for (size_t i = 0; p && i < g->rows->count; i++) {
 		const struct process_row *r = &g->rows->rows[i];
@@ -115,16 +117,16 @@ static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 static void make(struct processes_page *g, bool resort)
 {
 	make_rows(g, resort);
-	if (g->list.touched && row_of(g, g->list.id) == LIST_NONE)
-		g->list.id = taken_in_by(g, g->list.id);
-	list_update(&g->list, g->count, id_of, NULL, g);
+	if (g->t.list.touched && row_of(g, g->t.list.id) == LIST_NONE)
+		g->t.list.id = taken_in_by(g, g->t.list.id);
+	table_view_update(&g->t.v, g->count, NULL);
 }
 
 static void refresh(struct view *v, bool resort)
 {
 	struct processes_page *g = (struct processes_page *)v;
 
-	make(g, resort || !g->list.touched);
+	make(g, resort || !g->t.list.touched);
 }
 
 /* --- drawing */
@@ -167,7 +169,7 @@ static void fold_cell(const struct process_row *r, struct cell c)
 
 static void name_cell(const struct processes_page *g, const struct process_row *r, struct cell c)
 {
-	const struct ui *ui = g->v.ui;
+	const struct ui *ui = g->t.v.ui;
 	const struct process *now = r->folded ? NULL : processes_find(ui->processes, r->p.id);
 	bool shown = r->p.id == ui->others.shown,
 	     reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
@@ -241,7 +243,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE,
 			  process_state_words(&r->p, text));
 	} else if (r->p.state != PROCESS_UNFOLLOWED && r->p.state != PROCESS_STARTING) {
-		figure_cell(g->v.ui, &r->p, column, c);
+		figure_cell(g->t.v.ui, &r->p, column, c);
 	}
 }
 
@@ -252,21 +254,20 @@ static bool dim(void *arg, size_t row)
 	return row < g->rows->count && !process_runs(&g->rows->rows[row].p);
 }
 
-static bool is_hit(void *arg, size_t row)
+static bool matches(struct view *v, size_t row, const char *text)
 {
-	const struct processes_page *g = arg;
-	const char *text = g->v.ui->shown.search;
+	const struct processes_page *g = (struct processes_page *)v;
 	char pid[16];
 
-	if (!*text || row >= g->rows->count)
+	if (row >= g->rows->count)
 		return false;
 	snprintf(pid, sizeof pid, "%d", g->rows->rows[row].p.pid);
 	return strcasestr(g->rows->rows[row].p.name, text) || !strcmp(pid, text);
 }
 
-static const struct table table = { "Processes", columns, sizeof columns / sizeof columns[0],
-				    cell,        dim,     id_of,
-				    is_hit };
+static const struct table table = { "Processes",   columns, sizeof columns / sizeof columns[0],
+				    cell,          dim,     id_of,
+				    table_view_hit };
 
 /* Why there is no tree of it, or what Enter does. */
 static const char *about(const struct ui *ui, const struct process *p)
@@ -301,7 +302,7 @@ static int draw_figures(const struct ui *ui, const struct process *p, const stru
 /* The selected process in words. */
 static void draw_panel(const struct processes_page *g, const struct area *s)
 {
-	const struct ui *ui = g->v.ui;
+	const struct ui *ui = g->t.v.ui;
 	const struct process_row *r = selected(g);
 	const struct process *now = r && !r->folded ? processes_find(ui->processes, r->p.id) : NULL;
 	char title[400], state[32];
@@ -362,8 +363,7 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, 0, 0, a->h - sum - panel, -1),
 		    low = area_sub(a, a->h - sum - panel, 0, panel, -1);
 
-	table_draw(&table, &list, &g->list, g, v->ui->process_list.sort,
-		   v->ui->process_list.reverse, true);
+	table_view_draw(v, &list);
 	if (panel)
 		draw_panel(g, &low);
 	if (sum)
@@ -387,7 +387,7 @@ static size_t fold_of(const struct processes_page *g, size_t i)
 
 static unsigned open_fold(struct processes_page *g, bool open)
 {
-	size_t i = selected(g) ? open ? g->list.at : fold_of(g, g->list.at) : LIST_NONE;
+	size_t i = selected(g) ? open ? g->t.list.at : fold_of(g, g->t.list.at) : LIST_NONE;
 
 	if (i == LIST_NONE || !g->rows->rows[i].folded)
 		return VIEW_DRAW;
@@ -400,7 +400,7 @@ static unsigned open_fold(struct processes_page *g, bool open)
 
 static unsigned show(struct processes_page *g, uint32_t id)
 {
-	struct ui *ui = g->v.ui;
+	struct ui *ui = g->t.v.ui;
 
 	if (id != ui->others.shown && ui->ops->show_process(ui, id))
 		return VIEW_DRAW;
@@ -411,19 +411,11 @@ static unsigned enter(struct processes_page *g)
 {
 	const struct process_row *r = selected(g);
 
-	if (!r && g->list.at < g->count)
-		return g->v.ui->ops->choose_program(g->v.ui), 0;
+	if (!r && g->t.list.at < g->count)
+		return g->t.v.ui->ops->choose_program(g->t.v.ui), 0;
 	if (!r)
 		return VIEW_DRAW;
 	return r->folded ? open_fold(g, !r->open) : show(g, r->p.id);
-}
-
-static unsigned sort_beside(struct processes_page *g, int step)
-{
-	int *sort = &g->v.ui->process_list.sort;
-
-	*sort = table_sort_beside(&table, *sort, step);
-	return VIEW_RESORT;
 }
 
 static unsigned next_order(struct processes_page *g)
@@ -432,11 +424,10 @@ static unsigned next_order(struct processes_page *g)
 				    [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
 				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK,
 				    [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
-	struct ui *ui = g->v.ui;
-	size_t sort = (size_t)ui->process_list.sort;
+	size_t sort = (size_t)g->t.sort[0];
 
-	ui->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
-	ui->process_list.reverse = false;
+	g->t.sort[0] = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	g->t.reverse = false;
 	return VIEW_RESORT;
 }
 
@@ -444,8 +435,6 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct processes_page *g = (struct processes_page *)v;
 
-	if (list_request(&g->list, r, id_of, g))
-		return VIEW_DRAW;
 	switch (r) {
 	case REQ_PROCESSES: return VIEW_CLOSE;
 	case REQ_PROCESS_SHOW: return enter(g);
@@ -453,56 +442,14 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_PROCESS_CLOSE: return open_fold(g, false);
 	case REQ_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
 	case REQ_PROCESS_ORDER: return next_order(g);
-	case REQ_SORT_LEFT: return sort_beside(g, -1);
-	case REQ_SORT_RIGHT: return sort_beside(g, 1);
-	case REQ_REVERSE:
-		v->ui->process_list.reverse = !v->ui->process_list.reverse;
-		return VIEW_RESORT;
-	default: return VIEW_IGNORED;
+	default: return table_view_request(v, r);
 	}
-}
-
-static long search(struct view *v, const char *text, size_t *pending)
-{
-	struct processes_page *g = (struct processes_page *)v;
-	long hits = 0;
-
-	*pending = 0;
-	for (size_t i = 0; i < g->count && *text; i++)
-		hits += is_hit(g, i);
-	return hits;
-}
-
-static unsigned next_hit(struct view *v, bool backwards)
-{
-	struct processes_page *g = (struct processes_page *)v;
-
-	list_next(&g->list, backwards, is_hit, id_of, g);
-	return VIEW_DRAW;
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_PROCESSES, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
-static int *sort_of(struct view *v)
-{
-	return &v->ui->process_list.sort;
 }
 
 static const struct table *columns_of(struct view *v)
 {
 	(void)v;
 	return &table;
-}
-
-static void free_view(struct view *v)
-{
-	free(v);
 }
 
 static const struct view_ops ops = {
@@ -512,14 +459,16 @@ static const struct view_ops ops = {
 	.no_diff = "d compares one process with a mark: Enter shows this one, then d.  /MIN is "
 		   "what each grows by",
 	.table = columns_of,
-	.sort = sort_of,
-	.foci = foci,
+	.sort = table_view_one_sort,
+	.foci = view_keys,
+	.keys = { FOCUS_PROCESSES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.search = search,
-	.next_hit = next_hit,
-	.free = free_view,
+	.matches = matches,
+	.search = table_view_search,
+	.next_hit = table_view_next_hit,
+	.free = table_view_free,
 };
 
 bool view_is_processes(const struct view *v)
@@ -532,12 +481,14 @@ struct view *view_processes_new(struct ui *ui, bool choice)
 {
 	struct processes_page *g = xcalloc(1, sizeof *g);
 
-	g->v = (struct view){ &ops, ui };
+	g->t.v = (struct view){ &ops, ui };
 	g->rows = &ui->process_list.rows;
 	g->choice = choice;
+	g->t.sort[0] = ui->process_list.sort;
+	g->t.reverse = ui->process_list.reverse;
 	make(g, true);
 	select_id(g, g->rows->count > 1 || !choice
 			     ? ui->others.look ? ui->others.look : ui->others.shown
 			     : OTHERS_ID);
-	return &g->v;
+	return &g->t.v;
 }

@@ -116,9 +116,13 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 		.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1
 	};
 	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
-	columns[k++] = (struct column){
-		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true
-	};
+	columns[k++] = (struct column){ .title = "OWNER",
+					.direct = DIRECT_CALLER,
+					.width = 14,
+					.wide = 20,
+					.rank = 1,
+					.sort = -1,
+					.left = true };
 	struct table table = { "Marks", columns, k, cell, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));

@@ -7,17 +7,14 @@
 #define TREE_H
 
 #include "views/ages.h"
-#include "views/ui.h"
+#include "views/table_view.h"
 
 #define CRUMBS_MAX 8
 
 struct tree {
-	struct view v;
-	struct list list;
+	struct table_view tv;   /* first */
 	const struct row *rows; /* of the query, until the next query_rows() */
 	size_t count;
-	int sort[2]; /* by column: plain, diff */
-	bool reverse;
 	bool opened; /* the heaviest path was opened once */
 	/* asked for, not done yet */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
@@ -44,9 +41,8 @@ static inline uint64_t tree_id(void *arg, size_t i)
 }
 static inline const struct row *tree_selected(const struct tree *t) /* NULL = no row */
 {
-	return t->count ? &t->rows[t->list.at] : NULL;
+	return t->count ? &t->rows[t->tv.list.at] : NULL;
 }
-bool tree_diffing(const struct tree *t);
 /* The columns that are shown now. */
 const struct table *tree_table(const struct tree *t);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */

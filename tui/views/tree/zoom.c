@@ -11,8 +11,8 @@
 static void zoom_owner(struct tree *t, uint32_t module, const char *name)
 {
 	snprintf(t->owner, sizeof t->owner, "%.60s", name);
-	query_zoom_owner(t->v.ui->shown.query, module);
-	t->list.touched = false;
+	query_zoom_owner(t->tv.v.ui->shown.query, module);
+	t->tv.list.touched = false;
 }
 
 unsigned tree_zoom(struct tree *t, const struct row *r)
@@ -21,11 +21,11 @@ unsigned tree_zoom(struct tree *t, const struct row *r)
 
 	/* the row is the query's: it is gone once the query changes */
 	snprintf(name, sizeof name, "%.60s", r->name);
-	if (query_zoom(t->v.ui->shown.query, r->id))
+	if (query_zoom(t->tv.v.ui->shown.query, r->id))
 		status_error("cannot zoom into this row");
 	else if (t->crumb_count < CRUMBS_MAX)
 		memcpy(t->crumbs[t->crumb_count++], name, sizeof name);
-	t->list.touched = false;
+	t->tv.list.touched = false;
 	return VIEW_RESORT;
 }
 
@@ -40,7 +40,7 @@ unsigned tree_zoom_library(struct tree *t, const struct row *r)
 
 unsigned tree_zoom_out(struct tree *t)
 {
-	struct query *q = t->v.ui->shown.query;
+	struct query *q = t->tv.v.ui->shown.query;
 
 	if (!query_zoom_depth(q))
 		t->owner[0] = 0;
@@ -74,7 +74,7 @@ void tree_caption(struct view *v, bool brief, char *out, size_t size)
 	if (n < size && !query_inlined(v->ui->shown.query))
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
 				      brief ? "no inlined" : "inlined left out");
-	if (n < size && tree_diffing(t)) {
+	if (n < size && table_view_diffing(&t->tv)) {
 		char interval[320];
 		interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
