@@ -69,10 +69,10 @@ static void add_others(const struct app *a, const struct area *s, struct part *p
 	char key[16], count[32];
 
 	if (o->running)
-		add(parts, n, ROLE_HEADER, "+%s: %s%s", text_count(count, o->running),
+		add(parts, n, ROLE_HEADER, "+%s: %s%s", format_count(count, o->running),
 		    processes_key(key), s->w < 60 ? "" : " lists");
 	else if (o->over)
-		add(parts, n, ROLE_HEADER, "%s ended: %s", text_count(count, o->over),
+		add(parts, n, ROLE_HEADER, "%s ended: %s", format_count(count, o->over),
 		    processes_key(key));
 }
 
@@ -163,7 +163,7 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children",
 		    f->children);
 	if (f->lost_events)
-		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
+		add(right, &m, ROLE_HEADER_BAD, "%s lost", format_count(done, f->lost_events));
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->quality.cut_blocks)
@@ -177,7 +177,7 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
-		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
+		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
 	if (isnan(f->quality.hooks) && t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
 	else if (t->time_ns)

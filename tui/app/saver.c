@@ -177,8 +177,8 @@ static void on_slice(void *arg)
 		start_child();
 		return;
 	}
-	status_say("saving %s: names %s of %s", job.path, text_count(one, done),
-		   text_count(two, asked));
+	status_say("saving %s: names %s of %s", job.path, format_count(one, done),
+		   format_count(two, asked));
 }
 
 void saver_start(struct app *a, const struct export_format *format, const char *path)

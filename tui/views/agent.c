@@ -66,7 +66,7 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 		 why && *why ? ": " : "", why ? why : "");
 	snprintf(words, sizeof words,
 		 q->cut_blocks ? "of all blocks; %s have one that ends early" : "of all blocks",
-		 text_count(n, q->cut_blocks));
+		 format_count(n, q->cut_blocks));
 	add(p, "whole", share(a, q->whole), words);
 	if (q->pointer_blocks)
 		add(p, "by pointer", share(a, q->by_pointer),
@@ -96,7 +96,7 @@ static void add_cuts(struct page *p, const struct model *m)
 	}
 	for (size_t i = 0; i < n && i < CUTS_MAX; i++) {
 		const char *name = quality_module_name(m, list[i].module);
-		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks),
+		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", format_count(blocks, list[i].blocks),
 			 name ? name : "[no frame]", report_truncation(list[i].reason));
 	}
 	if (n > CUTS_MAX)
@@ -116,12 +116,12 @@ static void add_late(struct page *p, const struct model *m)
 	hooked_before(m, &frees, &bytes);
 	page_add(p, ROLE_NORMAL, "%s", "");
 	page_add(p, ROLE_TITLE, "Attached while the program ran");
-	add(p, "before attach", text_count(n, frees), "blocks from before were freed since,");
+	add(p, "before attach", format_count(n, frees), "blocks from before were freed since,");
 	add(p, "", text_bytes(b, bytes), "in usable sizes");
-	add(p, "modules", text_count(n, sums.hooked), "whose allocations are counted");
-	add(p, "", text_count(n, sums.calls_none), "that call no allocator");
+	add(p, "modules", format_count(n, sums.hooked), "whose allocations are counted");
+	add(p, "", format_count(n, sums.calls_none), "that call no allocator");
 	if (sums.unmatched)
-		add(p, "", text_count(n, sums.unmatched),
+		add(p, "", format_count(n, sums.unmatched),
 		    "not matched: libs= or exclude= leaves them out");
 }
 
@@ -148,7 +148,7 @@ static void add_losses(struct page *p, const struct model *m)
 		model_loss(m, i, &events, &bytes);
 		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(m)))
 			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD,
-				 "  %12s  %s", text_count(n, events), report_loss(i));
+				 "  %12s  %s", format_count(n, events), report_loss(i));
 	}
 }
 

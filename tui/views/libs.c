@@ -249,7 +249,7 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 	snprintf(
 		text, sizeof text,
 		"before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
-		text_count(n, frees), text_bytes(b, bytes), sums.hooked,
+		format_count(n, frees), text_bytes(b, bytes), sums.hooked,
 		sums.hooked == 1 ? "" : "s", unmatched, sums.calls_none);
 	draw_text(a, y, 0, ROLE_DIM, text);
 }
@@ -301,7 +301,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct libs *l = (struct libs *)v;
 	char n[32], count[64] = "", interval[320];
 
-	text_count(n, l->count);
+	format_count(n, l->count);
 	if (!brief)
 		snprintf(count, sizeof count, "%s librar%s  ", n, l->count == 1 ? "y" : "ies");
 	interval_name(v->ui->shown.model, brief, interval, sizeof interval);

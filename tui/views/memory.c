@@ -285,7 +285,7 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 		snprintf(text, sizeof text, "%s", brief[r->what]);
 	else if (r->what == MTW_MEMORY_STACK && r->mappings)
 		snprintf(text, sizeof text, "%s (%s)", label(r->what),
-			 text_count(count, r->mappings));
+			 format_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
 		/* not glibc's */
 		snprintf(text, sizeof text, "allocator: rounding, free lists, its own");

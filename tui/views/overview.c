@@ -150,8 +150,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 
 	for (size_t i = 0; i < s->count; i++)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
-	text_count(count, s->count);
-	text_count(growing, grow);
+	format_count(count, s->count);
+	format_count(growing, grow);
 	if (interval_between(
 		    v->ui->shown.model)) /* growth is judged up to now, whatever the others show */
 		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");

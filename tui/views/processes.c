@@ -159,7 +159,7 @@ static void fold_cell(const struct process_row *r, struct cell c)
 		  text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
 	for (size_t i = bare ? 2 : 0; i < 3; i++) {
 		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name,
-			 text_count(count, r->folded), followed ? "ended" : "not followed",
+			 format_count(count, r->folded), followed ? "ended" : "not followed",
 			 peaks[i], *peaks[i] ? text_bytes(size, r->p.peak_bytes) : "");
 		if (text_width(text) <= c.w - 2)
 			break;
@@ -351,7 +351,7 @@ static void draw_sum(const struct ui *ui, const struct area *s, int y)
 				range(live, sizeof live, &sum.bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
 	if (sum.blocks.most != sum.blocks.least)
-		snprintf(least, sizeof least, "%s to ", text_count(count, sum.blocks.least));
+		snprintf(least, sizeof least, "%s to ", format_count(count, sum.blocks.least));
 	draw_printf(s, y, x, ROLE_HEAD, ".  %s%s, %s allocated in all", least,
 		    text_blocks(blocks, sum.blocks.most), text_bytes(all, sum.sum.alloc_bytes));
 }

@@ -191,7 +191,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	char interval[320], count[32], words[64];
 
 	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
-	text_count(count, s->count);
+	format_count(count, s->count);
 	if (!table_view_diffing(&s->t))
 		snprintf(out, size, "%s site%s%s", count, s->count == 1 ? "" : "s",
 			 ages_words(&s->ages, v->ui, words, sizeof words));

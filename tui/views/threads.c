@@ -289,11 +289,11 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct threads *l = (struct threads *)v;
 	char count[96], n[32], when[120] = "";
 
-	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count),
+	snprintf(count, sizeof count, "%s thread%s", format_count(n, l->count),
 		 l->count == 1 ? "" : "s");
 	if (l->hidden && !brief)
 		snprintf(count + strlen(count), sizeof count - strlen(count),
-			 " and %s that ended and hold nothing", text_count(n, l->hidden));
+			 " and %s that ended and hold nothing", format_count(n, l->hidden));
 	live_of(l, when, sizeof when);
 	snprintf(out, size, "%s%s", count, when);
 }

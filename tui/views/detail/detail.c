@@ -54,7 +54,7 @@ static void add_rates(struct detail *d, const struct node *n)
 
 	if (!figures_over(&d->p.v.ui->shown.figures))
 		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.",
-			 rate.blocks ? w : "", text_count(a, rate.blocks), rate.bytes ? w : "",
+			 rate.blocks ? w : "", format_count(a, rate.blocks), rate.bytes ? w : "",
 			 text_bytes(b, rate.bytes));
 }
 

@@ -29,7 +29,7 @@ static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64
 	for (int i = 0; i < n; i++)
 		strcat(bar, text_eighth(8));
 	snprintf(size, sizeof size, "%s%s", detail_about(d), text_bytes(one, bytes));
-	snprintf(count, sizeof count, "%s%s", detail_about(d), text_count(two, blocks));
+	snprintf(count, sizeof count, "%s%s", detail_about(d), format_count(two, blocks));
 	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size,
 		 count, bar);
 }
@@ -46,8 +46,8 @@ static void add_sizes(struct detail *d, const struct scan_ages *s)
 	for (size_t i = 0; i < s->size_count; i++) {
 		uint64_t low =
 			s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
-		snprintf(label, sizeof label, "%s..%s", text_bytes_in(from, low, UNITS_AUTO),
-			 text_bytes_in(to, low ? 2 * low - 1 : 1, UNITS_AUTO)); /* powers of two */
+		snprintf(label, sizeof label, "%s..%s", format_bytes(from, low),
+			 format_bytes(to, low ? 2 * low - 1 : 1)); /* powers of two */
 		add_bar(d, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
 	}
 }
@@ -217,7 +217,8 @@ void detail_survival(struct detail *d)
 		for (int k = (int)(part * BAR + 0.5); k > 0; k--)
 			strcat(bar, text_eighth(8));
 		page_add(&d->p, ROLE_NUMBER, "  %20s %6.1f%% %9s of %-9s %s", label, part * 100,
-			 text_count(one, live_blocks(t)), text_count(two, t->alloc_blocks), bar);
+			 format_count(one, live_blocks(t)), format_count(two, t->alloc_blocks),
+			 bar);
 	}
 	free(list);
 }

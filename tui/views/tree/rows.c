@@ -217,9 +217,9 @@ void tree_panel(const struct tree *t, const struct area *a)
 		interval_name(t->tv.v.ui->shown.model, false, interval, sizeof interval);
 		draw_printf(a, 2, 1, ROLE_NORMAL,
 			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval,
-			    about, text_count(one, r->change.born_blocks),
+			    about, format_count(one, r->change.born_blocks),
 			    interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
-			    text_count(two, r->change.gone_blocks));
+			    format_count(two, r->change.gone_blocks));
 	} else if (r->file) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
 	} else if (m && m->path) {

@@ -44,7 +44,7 @@ static void opened_all(size_t left)
 
 	if (left)
 		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX,
-			   text_count(count, left));
+			   format_count(count, left));
 }
 
 /* What was asked for, as far as it comes in this slice: it goes on with the next. */
