@@ -55,7 +55,7 @@ static void set_options(struct app *a, const char *text)
 	status_say("asked for %s", text);
 }
 
-static void set_source(struct app *a, const char *text)
+static void source(struct app *a, const char *text)
 {
 	if (!source_set_folders(text)) {
 		status_error("source: too long");
@@ -65,7 +65,7 @@ static void set_source(struct app *a, const char *text)
 	front_act(a, VIEW_REFRESH);
 }
 
-static void write_config(struct app *a)
+static void write_config(struct app *a, const char *rest)
 {
 	struct config c = { .ascii = config_get(NULL)->ascii,
 			    .mouse = a->choices.mouse,
@@ -76,6 +76,7 @@ static void write_config(struct app *a)
 	char path[4096];
 	struct err err = { 0 };
 
+	(void)rest;
 	snprintf(c.theme, sizeof c.theme, "%s", a->choices.theme.name);
 	if (config_write(&c, path, sizeof path, &err))
 		status_error("write-config: %s", err.text);
@@ -83,10 +84,11 @@ static void write_config(struct app *a)
 		status_say("written to %s", path);
 }
 
-static void set_units(const char *word)
+static void units(struct app *a, const char *word)
 {
 	enum units u;
 
+	(void)a;
 	if (text_units_named(word, &u))
 		choices_units(u);
 	else
@@ -120,49 +122,114 @@ static void run_request(struct app *a, enum request r)
 		front_act(a, bits);
 }
 
+static void direct(struct app *a, const char *word)
+{
+	set_switch(a, "direct", choices_direct, word);
+}
+
+static void inlined(struct app *a, const char *word)
+{
+	set_switch(a, "inlined", set_inlined, word);
+}
+
+static void mark(struct app *a, const char *name)
+{
+	if (watch_mark(a->ui.shown.watch, name))
+		status_error("no mark was set: there is no live link to the program");
+}
+
+static void every(struct app *a, const char *text)
+{
+	mark_every(a, text);
+}
+
+static void at(struct app *a, const char *text)
+{
+	travel_command(a, text);
+}
+
+static void now(struct app *a, const char *rest)
+{
+	(void)rest;
+	travel_command(a, "now");
+}
+
+static void filter(struct app *a, const char *text)
+{
+	filter_set(a, text);
+}
+
+static void theme(struct app *a, const char *path)
+{
+	choices_theme(a, path);
+}
+
+static void suppress(struct app *a, const char *path)
+{
+	expect_file(a, path);
+}
+
+static void back(struct app *a, const char *rest)
+{
+	(void)rest;
+	run_request(a, REQ_BACK);
+}
+
+/* --- the table */
+
+enum argument {
+	MAY,  /* there may be one */
+	MUST, /* without one it is the request of this name, if there is one */
+	PATH, /* it must be; ~ is the home folder */
+};
+
+static const struct command {
+	const char *name;
+	void (*run)(struct app *a, const char *argument);
+	enum argument argument;
+	const char *words; /* that Tab offers for an argument; NULL: nor does it offer the name */
+} commands[] = {
+	{ "set", set_options, MAY, "sample= min_size= max_size= libs= exclude= merge= depth= " },
+	{ "every", every, MAY, "off " },
+	{ "at", at, MAY, "now " },
+	{ "now", now, MAY, NULL },
+	{ "mark", mark, MUST, "" },
+	{ "filter", filter, MAY, "" },
+	{ "theme", theme, PATH, "" },
+	{ "units", units, MUST, "auto mib bytes " },
+	{ "direct", direct, MUST, "on off " },
+	{ "inlined", inlined, MUST, "on off " },
+	{ "save", save_as, PATH, "" },
+	{ "w", save_as, PATH, NULL },
+	{ "suppress", suppress, PATH, "" },
+	{ "source", source, MUST, "" },
+	{ "write-config", write_config, MAY, "" },
+	{ "q", back, MAY, NULL },
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static const struct command *command_named(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
 static void commanding(void *arg, enum prompt_event e, const char *text)
 {
 	struct app *a = arg;
-	char word[64];
+	char word[64], path[PATH_MAX];
 	enum request r;
 	size_t len = strcspn(text, " ");
 	const char *rest = text + len + strspn(text + len, " ");
-	char path[PATH_MAX];
 
 	if (e != PROMPT_DONE || !*text)
 		return;
 	snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), text);
-	if (!strcmp(word, "set"))
-		set_options(a, rest);
-	else if (!strcmp(word, "mark") && *rest) {
-		if (watch_mark(a->ui.shown.watch, rest))
-			status_error("no mark was set: there is no live link to the program");
-	} else if (!strcmp(word, "every"))
-		mark_every(a, rest);
-	else if (!strcmp(word, "at"))
-		travel_command(a, rest);
-	else if (!strcmp(word, "now"))
-		travel_command(a, word);
-	else if (!strcmp(word, "filter"))
-		filter_set(a, rest);
-	else if (!strcmp(word, "theme") && *rest)
-		choices_theme(a, save_path(rest, path));
-	else if (!strcmp(word, "units") && *rest)
-		set_units(rest);
-	else if (!strcmp(word, "direct") && *rest)
-		set_switch(a, word, choices_direct, rest);
-	else if (!strcmp(word, "inlined") && *rest)
-		set_switch(a, word, set_inlined, rest);
-	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
-		save_as(a, save_path(rest, path));
-	else if (!strcmp(word, "suppress") && *rest)
-		expect_file(a, save_path(rest, path));
-	else if (!strcmp(word, "source") && *rest)
-		set_source(a, rest);
-	else if (!strcmp(word, "write-config"))
-		write_config(a);
-	else if (!strcmp(word, "q"))
-		run_request(a, REQ_BACK);
+	const struct command *c = command_named(word);
+	if (c && (*rest || c->argument == MAY))
+		c->run(a, c->argument == PATH ? save_path(rest, path) : rest);
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
@@ -170,25 +237,6 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 }
 
 /* --- completion */
-
-static const struct {
-	const char *command, *words;
-} arguments[] = {
-	{ "set", "sample= min_size= max_size= libs= exclude= merge= depth= " },
-	{ "every", "off " },
-	{ "at", "now " },
-	{ "mark", "" },
-	{ "filter", "" },
-	{ "theme", "" },
-	{ "units", "auto mib bytes " },
-	{ "direct", "on off " },
-	{ "inlined", "on off " },
-	{ "save", "" },
-	{ "suppress", "" },
-	{ "source", "" },
-	{ "write-config", "" },
-};
-#define ARGUMENTS (sizeof arguments / sizeof arguments[0])
 
 /* Those that begin with `word` are counted; true: this is the n-th, which is in
  * out[PROMPT_WORD]. */
@@ -204,11 +252,9 @@ static bool offer(const char *name, size_t len, const char *word, size_t n, size
 static bool complete_argument(const char *command, const char *word, size_t n, char *out)
 {
 	size_t count = 0, themes;
-	const char *const *names, *words = "";
+	const struct command *c = command_named(command);
+	const char *const *names, *words = c && c->words ? c->words : "";
 
-	for (size_t i = 0; i < ARGUMENTS; i++)
-		if (!strcmp(arguments[i].command, command))
-			words = arguments[i].words;
 	for (size_t len; (len = strcspn(words, " ")) > 0; words += len + 1)
 		if (offer(words, len, word, n, &count, out))
 			return true;
@@ -225,15 +271,13 @@ static bool complete_command(const char *word, size_t n, char *out)
 	char name[32];
 	enum request r;
 
-	for (size_t i = 0; i < ARGUMENTS; i++)
-		if (offer(arguments[i].command, strlen(arguments[i].command), word, n, &count, out))
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (commands[i].words &&
+		    offer(commands[i].name, strlen(commands[i].name), word, n, &count, out))
 			return true;
 	for (int i = 1; i < REQ_COUNT; i++) {
 		request_word((enum request)i, name);
-		bool twice = false;
-		for (size_t k = 0; k < ARGUMENTS; k++)
-			twice |= !strcmp(arguments[k].command, name);
-		if (!twice && request_named(name, &r) &&
+		if (!command_named(name) && request_named(name, &r) &&
 		    offer(name, strlen(name), word, n, &count, out))
 			return true;
 	}

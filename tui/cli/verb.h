@@ -3,8 +3,8 @@
  * verb.h - what several verbs do alike: a terminal or not, a view of a target, a whole state for a
  * report. Main thread.
  */
-#ifndef CMD_H
-#define CMD_H
+#ifndef VERB_H
+#define VERB_H
 
 #include "cli/verbs.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * detail.h - the page of one call path, for v_detail*.c alone: views/detail/detail.c its figures
+ * detail.h - the page of one call path, in three files: views/detail/detail.c its figures
  * and frames, views/detail/source.c the source around its call site, views/detail/scan.c what the
  * agent's scan of its slots found.
  */
