@@ -25,7 +25,7 @@ static unsigned said(int rc)
 static void mark_named(void *arg, enum prompt_event e, const char *text)
 {
 	if (e == PROMPT_DONE)
-		mark_set(arg, text);
+		mark_set(&((struct app *)arg)->ui, text);
 }
 
 static unsigned no_mark(const struct app *a)
@@ -186,7 +186,7 @@ static unsigned global_request(struct app *a, enum request r)
 		graph_request(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
 			      r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
-	case REQ_MARK: return said(mark_set(a, ""));
+	case REQ_MARK: return said(mark_set(&a->ui, ""));
 	case REQ_MARK_NAMED:
 		prompt_line(&a->ui.prompt, "Name of the mark: ", "", mark_named, a);
 		return VIEW_DRAW;

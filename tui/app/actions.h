@@ -26,10 +26,10 @@ unsigned search_next(struct app *a, bool backwards);
 unsigned search_end(struct app *a); /* Esc: no row is a hit any more */
 
 /* --- app/mark.c */
-int mark_set(struct app *a, const char *name); /* in all processes; "" = without a name */
+int mark_set(struct ui *ui, const char *name); /* in all processes; "" = without a name */
 /* "60", "+10M", "off"; -1: it is none of these */
-int mark_every(struct app *a, const char *text);
-void mark_go_on(struct app *a); /* sets the one that is due by itself */
+int mark_every(struct ui *ui, const char *text);
+void mark_go_on(struct ui *ui); /* sets the one that is due by itself */
 
 /* --- app/filter.c */
 void filter_type(struct app *a);                 /* lets it be typed */
@@ -39,10 +39,10 @@ int filter_set(struct app *a, const char *text); /* -1: it was not understood */
 int filter_thread(struct app *a, uint32_t tid);
 
 /* --- app/expect.c */
-unsigned expect_site(struct app *a,
+unsigned expect_site(struct ui *ui,
 		     const struct site *s);       /* or not any more; in the session, too */
 int expect_file(struct app *a, const char *path); /* a file of rules comes into effect */
-int expect_save(struct app *a, const char *path); /* what is expected, as such a file */
+int expect_save(struct ui *ui, const char *path); /* what is expected, as such a file */
 
 /* --- app/save.c */
 void save_ask(struct app *a); /* for a name */

@@ -111,11 +111,6 @@ static unsigned choose_program(struct ui *ui)
 	return 0;
 }
 
-static unsigned expect(struct ui *ui, const struct site *s)
-{
-	return expect_site(app_of(ui), s);
-}
-
 static const struct ui_ops ui_ops = {
 	.show = show,
 	.show_node = show_node,
@@ -124,7 +119,7 @@ static const struct ui_ops ui_ops = {
 	.show_process = show_process,
 	.show_detail = show_detail,
 	.choose_program = choose_program,
-	.expect = expect,
+	.expect = expect_site,
 };
 
 /* --- events */
@@ -184,7 +179,7 @@ static void on_input(void *arg, unsigned events)
 		a->timing.key_ns = read_ns[n++] = now_ns();
 		front_begin(a);
 		on_key(a, key);
-		travel_follow(a);
+		travel_follow(&a->front.travel, &a->ui.shown);
 		front_end(a);
 	}
 	if (n == 0 || a->quit)
@@ -210,8 +205,8 @@ static void on_timer(void *arg)
 		quit_now(a, 0);
 		return;
 	}
-	mark_go_on(a);
-	if (a->ui.moved && !a->ui.paused && !travel_under_way(a) &&
+	mark_go_on(&a->ui);
+	if (a->ui.moved && !a->ui.paused && !travel_under_way(&a->front.travel) &&
 	    (a->timing.due || now - a->ui.shown.figures.taken_ns >= pause)) {
 		front_begin(a);
 		front_refresh(a, sort);
@@ -229,7 +224,7 @@ static void on_timer(void *arg)
  * that has begun. */
 static void show_anew(struct app *a)
 {
-	if (!travel_under_way(a) && !a->quit)
+	if (!travel_under_way(&a->front.travel) && !a->quit)
 		front_refresh(a, true);
 	front_end(a);
 	draw(a, false);
@@ -241,7 +236,8 @@ static void on_change(void *arg, unsigned bits)
 
 	if (bits & WATCH_INSTANT) {
 		front_begin(a);
-		travel_arrived(a); /* what it leaves unfinished, front_end() sees */
+		travel_arrived(&a->front.travel,
+			       &a->ui.shown); /* what it leaves unfinished, front_end() sees */
 		show_anew(a);
 		return;
 	}

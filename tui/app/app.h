@@ -25,9 +25,10 @@ struct app {
 	struct loop *loop;
 	struct watch *first; /* of the process that was started or named; borrowed */
 	const struct tui_options *options;
+	/* Handed down, so that nothing below calls up: changes of the process that is shown; a
+	 * request that was typed */
 	void (*on_change)(void *app, unsigned bits);
-	/* for the command line: to the view in front, or to app/actions.c */
-	unsigned (*request)(struct app *a, enum request r); /* of the process that is shown */
+	unsigned (*request)(struct app *a, enum request r);
 	uint32_t wanted;   /* the process that is shown as soon as its agent listens; 0 = none */
 	struct view *page; /* help or detail, over the current view; NULL = none */
 	struct choices choices;

@@ -49,7 +49,7 @@ void choices_units(enum units u)
 unsigned choices_direct(struct app *a, bool on)
 {
 	owners_direct(a->ui.shown.owners, on);
-	owners_direct(travel_owners(a), on);
+	owners_direct(travel_owners(&a->front.travel, &a->ui.shown), on);
 	status_say(on ? "libraries by direct caller: whose code called the allocator"
 		      : "libraries by owner: past libc, libstdc++ and other wrappers");
 	return VIEW_RESORT;

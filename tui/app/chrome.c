@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * chrome.c - what stands around every view: the lines above (app/header.c), the tabs, and the last
- * line. Everything comes from app.figures, so that all lines show one instant.
+ * line. Everything comes from ui.shown.figures, so that all lines show one instant.
  */
 #include "app/actions.h"
 #include "widgets/cells.h"
@@ -227,11 +227,11 @@ void frame_draw(struct app *a)
 		frame_verdict(a, &s, y++);
 	if (s.h >= 16) {
 		if (model_program(a->ui.shown.model))
-			frame_totals(a, &s, y);
+			frame_totals(&a->ui.shown, &s, y);
 		y++;
 	}
 	if (s.h >= 20 && a->front.current != VIEW_OVERVIEW && !a->page)
-		frame_strip(a, &s, y++);
+		frame_strip(&a->ui.shown, &s, y++);
 	if (a->page) {
 		if (s.h >= 4)
 			draw_rule(&s, y++, ROLE_BORDER, a->page->ops->title);

@@ -140,18 +140,18 @@ static void mark(struct app *a, const char *name)
 
 static void every(struct app *a, const char *text)
 {
-	mark_every(a, text);
+	mark_every(&a->ui, text);
 }
 
 static void at(struct app *a, const char *text)
 {
-	travel_command(a, text);
+	travel_command(&a->ui.shown, text);
 }
 
 static void now(struct app *a, const char *rest)
 {
 	(void)rest;
-	travel_command(a, "now");
+	travel_command(&a->ui.shown, "now");
 }
 
 static void filter(struct app *a, const char *text)

@@ -7,21 +7,21 @@
 
 #include "query/expected.h"
 
-unsigned expect_site(struct app *a, const struct site *s)
+unsigned expect_site(struct ui *ui, const struct site *s)
 {
 	char key[EXPECTED_KEY_MAX], rule[2 * EXPECTED_KEY_MAX];
 	bool on = !(s->flags & ROW_EXPECTED);
 
-	if (!query_site_key(a->ui.shown.query, s->id, key))
+	if (!query_site_key(ui->shown.query, s->id, key))
 		return VIEW_DRAW;
 	if (s->flags & ROW_PENDING) { /* the rule would be of a place without a name */
 		status_error("not marked: its name is on its way");
 		return VIEW_DRAW;
 	}
 	expected_rule_of(rule, key);
-	if (watch_expect(a->ui.shown.watch, rule, on))
+	if (watch_expect(ui->shown.watch, rule, on))
 		status_error("not marked: there are %u rules already", EXPECTED_MAX);
-	else if (watch_target(a->ui.shown.watch)->kind == TARGET_FILE)
+	else if (watch_target(ui->shown.watch)->kind == TARGET_FILE)
 		status_say("%s: %s; w keeps that", key, on ? "expected" : "not expected");
 	else
 		status_say("%s: %s", key, on ? "expected" : "not expected");
@@ -51,9 +51,9 @@ int expect_file(struct app *a, const char *path)
 	return 0;
 }
 
-int expect_save(struct app *a, const char *path)
+int expect_save(struct ui *ui, const char *path)
 {
-	const struct expected *e = watch_expected(a->ui.shown.watch);
+	const struct expected *e = watch_expected(ui->shown.watch);
 	const struct expected_rule *rules;
 	struct err err = { 0 };
 

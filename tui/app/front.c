@@ -64,7 +64,7 @@ void front_go_on(struct app *a)
 	find_go_on(&a->front.find, front_view(a));
 	go_on_with_rest(a);
 	if (query_building(a->ui.shown.query) < 0)
-		travel_go_on(a);
+		travel_go_on(&a->front.travel, &a->ui.shown);
 	front_end(a);
 	if (a->ui.building < 0)
 		a->building.resort_due = false;
@@ -75,8 +75,8 @@ void front_refresh(struct app *a, bool resort)
 	uint64_t start = now_ns();
 
 	a->ui.moved = a->timing.due = false;
-	figures_take(&a->ui.shown.figures, a->ui.shown.watch, a->ui.shown.owners, travel_owners(a),
-		     a->ui.shown.query);
+	figures_take(&a->ui.shown.figures, a->ui.shown.watch, a->ui.shown.owners,
+		     travel_owners(&a->front.travel, &a->ui.shown), a->ui.shown.query);
 	others_take(&a->ui.others, a->ui.processes, a->ui.shown.watch);
 	if (a->ui.shown.time.at_ns > a->ui.shown.figures.time_ns)
 		a->ui.shown.time.at_ns = 0; /* another program: time begins anew */

@@ -114,7 +114,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
-	if (travel_under_way(a) && !a->front.travel.home)
+	if (travel_under_way(&a->front.travel) && !a->front.travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "going to %s",
 		    graph_clock(span, f, &a->ui.shown.time, a->front.travel.to_ns));
 	if (a->front.travel.home)
@@ -264,9 +264,9 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 #define TOTALS_WIDE 100
 #define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
 
-void frame_totals(const struct app *a, const struct area *s, int y)
+void frame_totals(const struct shown *of, const struct area *s, int y)
 {
-	const struct figures *f = &a->ui.shown.figures;
+	const struct figures *f = &of->figures;
 	const struct totals *t = &f->totals;
 	const char *about = f->estimate ? "~" : "";
 	uint64_t live = live_bytes(&t->sum);
@@ -276,7 +276,7 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	char one[32], two[32], span[32];
 
 	/* blocks from before are not in it: no share of RSS, then */
-	bool late = hooked_late(a->ui.shown.model);
+	bool late = hooked_late(of->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
@@ -320,15 +320,15 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	draw_parts(s, y, 1, s->w, parts, n, gap);
 }
 
-void frame_strip(const struct app *a, const struct area *s, int y)
+void frame_strip(const struct shown *of, const struct area *s, int y)
 {
-	const struct figures *f = &a->ui.shown.figures;
+	const struct figures *f = &of->figures;
 	int w = s->w / 3, x = w + 2;
 	char span[32];
 	uint64_t live = live_bytes(&f->totals.sum);
 
-	graph_strip(s, y, 1, w, f, &a->ui.shown.time);
-	graph_span(span, graph_window(f, &a->ui.shown.time));
+	graph_strip(s, y, 1, w, f, &of->time);
+	graph_span(span, graph_window(f, &of->time));
 	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
 	for (size_t i = 0; i < f->owner_count && live; i++) {
 		char text[96];

@@ -18,28 +18,28 @@
 
 /* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in
  * all processes. */
-static size_t set(struct app *a, const char *name)
+static size_t set(struct ui *ui, const char *name)
 {
 	char clock[32];
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (!*name && others_watches(a->ui.processes) > 1 && localtime_r(&now, &tm) &&
+	if (!*name && others_watches(ui->processes) > 1 && localtime_r(&now, &tm) &&
 	    strftime(clock, sizeof clock, "%H:%M:%S", &tm))
 		name = clock;
-	return processes_mark(a->ui.processes, name);
+	return processes_mark(ui->processes, name);
 }
 
-int mark_set(struct app *a, const char *name)
+int mark_set(struct ui *ui, const char *name)
 {
-	size_t processes = set(a, name);
+	size_t processes = set(ui, name);
 	char where[48] = "";
 
 	if (!processes)
 		return status_error("no mark was set: there is no live link to the program");
 	if (processes > 1)
 		snprintf(where, sizeof where, " in %zu processes", processes);
-	status_say(watch_instant(a->ui.shown.watch)
+	status_say(watch_instant(ui->shown.watch)
 			   ? "mark asked for%s, of now and not of this instant%s%s"
 			   : "mark asked for%s%s%s; d compares with it",
 		   where, *name ? ": " : "", name);
@@ -63,24 +63,24 @@ static uint64_t amount(const char *text, const char *letters, const uint64_t *wo
 }
 
 /* Of the tree: another process may be shown by the time of the next mark. */
-static uint64_t live_now(const struct app *a)
+static uint64_t live_now(const struct ui *ui)
 {
 	struct processes_sum sum;
 
-	processes_total(a->ui.processes, &sum);
+	processes_total(ui->processes, &sum);
 	return sum.lines > 1 ? sum.bytes.least
-			     : live_bytes(&model_totals(watch_now(a->ui.shown.watch))->sum);
+			     : live_bytes(&model_totals(watch_now(ui->shown.watch))->sum);
 }
 
-int mark_every(struct app *a, const char *text)
+int mark_every(struct ui *ui, const char *text)
 {
 	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS },
 			      bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
-	struct every e = { .live = live_now(a) };
+	struct every e = { .live = live_now(ui) };
 	char size[32];
 
 	if (!strcmp(text, "off")) {
-		a->ui.every = (struct every){ 0 };
+		ui->every = (struct every){ 0 };
 		status_say("no more marks by themselves");
 		return 0;
 	}
@@ -91,10 +91,10 @@ int mark_every(struct app *a, const char *text)
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
 		return status_error(
 			"every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
-	if (!watch_live(a->ui.shown.watch))
+	if (!watch_live(ui->shown.watch))
 		return status_error("every: there is no live link to the program");
 	e.next_ns = now_ns() + e.ns;
-	a->ui.every = e;
+	ui->every = e;
 	if (e.ns)
 		status_say("a mark every %s from now on; :every off ends that",
 			   text_span(size, e.ns));
@@ -104,14 +104,14 @@ int mark_every(struct app *a, const char *text)
 	return 0;
 }
 
-void mark_go_on(struct app *a)
+void mark_go_on(struct ui *ui)
 {
-	struct every *e = &a->ui.every;
-	uint64_t now = now_ns(), live = e->bytes ? live_now(a) : 0;
+	struct every *e = &ui->every;
+	uint64_t now = now_ns(), live = e->bytes ? live_now(ui) : 0;
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
-	if (!set(a, ""))
+	if (!set(ui, ""))
 		return; /* when the link is back */
 	/* Times that passed without a link are left out. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;

@@ -28,7 +28,7 @@ void save_as(struct app *a, const char *path)
 	const struct export_format *format = export_by_path(path);
 
 	if (dot && !strcmp(dot, ".supp")) {
-		expect_save(a, path);
+		expect_save(&a->ui, path);
 		return;
 	}
 	if (!format && (!dot || strcmp(dot, ".mtop"))) {

@@ -91,7 +91,7 @@ static bool change(struct app *a, struct watch *w)
 	else
 		open_shown(a, w);
 	owners_direct(a->ui.shown.owners, direct);
-	owners_direct(travel_owners(a), direct);
+	owners_direct(travel_owners(&a->front.travel, &a->ui.shown), direct);
 	query_set_inlined(a->ui.shown.query, inlined);
 	return kept != NULL;
 }
@@ -101,7 +101,7 @@ static void release(struct app *a)
 	for (int i = 0; i < VIEW_COUNT; i++)
 		if (a->front.views[i] && i != VIEW_OUTPUT)
 			a->front.views[i]->ops->free(a->front.views[i]);
-	travel_release(a);
+	travel_release(&a->front.travel);
 	query_free(a->ui.shown.query);
 	owners_free(a->ui.shown.owners);
 	figures_release(&a->ui.shown.figures);
@@ -134,13 +134,13 @@ void shown_watch(struct app *a, struct watch *w)
 	others_take(&a->ui.others, a->ui.processes, w);
 	front_begin(a);
 	if (before)
-		travel_arrived(a);
+		travel_arrived(&a->front.travel, &a->ui.shown);
 	if (before && v->ops->enter)
 		v->ops->enter(v);
-	if (!travel_under_way(a))
+	if (!travel_under_way(&a->front.travel))
 		front_refresh(a, true);
 	if (!before && watch_target(w)->kind == TARGET_FILE)
-		travel_read(a);
+		travel_read(&a->front.travel, &a->ui.shown);
 	front_end(a);
 }
 
