@@ -70,7 +70,7 @@ def t_nobody_there_is_all_that_is_said():
             t.keys("w", "C-u")
             t.type(path)
             t.keys("Enter")
-            t.wait_for("no program has answered yet")
+            t.wait_for("the agent has not answered yet")
             assert not os.path.exists(path)
 
 
@@ -133,11 +133,11 @@ def t_save_by_ending():
         t.keys("w", "C-u")
         t.type(f"{folder}/a.doc")
         t.keys("Enter")
-        t.wait_for("which format?")
+        t.wait_for("unknown format")
         t.keys("w", "C-u")
         t.type(f"{folder}/a.txt")
         t.keys("Enter")
-        t.wait_for("It exists")
+        t.wait_for("The file exists")
         t.keys("Escape")
         t.wait_for("not saved")
     with open(f"{folder}/a.json", encoding="utf-8") as f:

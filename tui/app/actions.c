@@ -30,9 +30,9 @@ static void mark_named(void *arg, enum prompt_event e, const char *text)
 
 static unsigned no_mark(const struct app *a)
 {
-	return said(status_error("there is no mark to compare with%s",
-				 watch_live(a->ui.shown.watch) ? " yet; s sets one"
-							       : " in this session"));
+	return said(status_error("no mark to compare with%s", watch_live(a->ui.shown.watch)
+								      ? " yet; s sets one"
+								      : " in this session"));
 }
 
 static unsigned diff(struct app *a)
@@ -68,7 +68,7 @@ static void leaving(void *arg, enum prompt_event e, const char *text)
 		return;
 	if (*text == 's') {
 		quit_stop(a);
-		status_say("Asked to end; its last state is waited for.  q: leave now");
+		status_say("Stopping the program, waiting for its last state.  q: leave now");
 		return;
 	}
 	quit_now(a, 0);
@@ -129,17 +129,17 @@ static unsigned pause_or_go_on(struct app *a)
 {
 	a->ui.paused = !a->ui.paused;
 	if (a->ui.paused)
-		status_say("the display is paused; the data keeps flowing; p goes on");
+		status_say("display paused, data keeps flowing; p resumes");
 	else
-		status_say("the display goes on");
+		status_say("display resumed");
 	return a->ui.paused ? VIEW_DRAW : VIEW_REFRESH;
 }
 
 static unsigned detach(struct app *a)
 {
 	if (watch_detach(a->ui.shown.watch))
-		return said(status_error("detach: there is no live link to the program"));
-	status_say("asked the agent to go");
+		return said(status_error("detach: no live link to the program"));
+	status_say("detaching the agent");
 	return VIEW_DRAW;
 }
 

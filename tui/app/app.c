@@ -90,7 +90,7 @@ static unsigned show_thread(struct ui *ui, uint32_t tid)
 	if (filter_thread(app_of(ui), tid))
 		return VIEW_DRAW;
 	front_show(app_of(ui), VIEW_TREE);
-	status_say("LIVE and BLOCKS are of blocks that thread %u allocated; Esc: of all", tid);
+	status_say("LIVE and BLOCKS count only blocks that thread %u allocated; Esc: all", tid);
 	return VIEW_DRAW;
 }
 
@@ -153,10 +153,9 @@ static void hung_up(struct app *a)
 	int pid = (int)o->child_pid;
 
 	if (o->child && !*o->ended) {
-		char *text =
-			xasprintf("The terminal was closed here. The program runs on as process "
-				  "%d: memtop -p %d watches it again, kill %d ends it.",
-				  pid, pid, pid);
+		char *text = xasprintf("The terminal was closed. The program runs on as process "
+				       "%d: memtop -p %d watches it again, kill %d ends it.",
+				       pid, pid, pid);
 		watch_note(a->ui.shown.watch, text);
 		free(text);
 	}

@@ -28,7 +28,7 @@ unsigned choices_next_theme(struct app *a)
 	size_t n = theme_names(&names), at = 0;
 
 	if (n == 0) {
-		status_error("no theme files were found");
+		status_error("no theme files found");
 		return VIEW_DRAW;
 	}
 	while (at < n && strcmp(names[at], a->choices.theme.name))
@@ -39,8 +39,7 @@ unsigned choices_next_theme(struct app *a)
 
 void choices_units(enum units u)
 {
-	static const char *const words[UNITS_COUNT] = { "K, M, G as it fits", "M (MiB)",
-							"exact bytes" };
+	static const char *const words[UNITS_COUNT] = { "K, M or G", "M (MiB)", "bytes" };
 
 	text_set_units(u);
 	status_say("sizes: %s", words[u]);
@@ -50,8 +49,8 @@ unsigned choices_direct(struct app *a, bool on)
 {
 	owners_direct(a->ui.shown.owners, on);
 	owners_direct(travel_owners(&a->front.travel, &a->ui.shown), on);
-	status_say(on ? "libraries by direct caller: whose code called the allocator"
-		      : "libraries by owner: past libc, libstdc++ and other wrappers");
+	status_say(on ? "libraries by direct caller of the allocator"
+		      : "libraries by owner: libc, libstdc++ and other wrappers skipped");
 	return VIEW_RESORT;
 }
 
@@ -59,9 +58,8 @@ unsigned choices_mouse(struct app *a)
 {
 	a->choices.mouse = !a->choices.mouse;
 	term_mouse(a->choices.mouse);
-	status_say(a->choices.mouse
-			   ? "the mouse is memtop's: a click selects, a second one opens; Shift "
-			     "leaves it to the terminal"
-			   : "the mouse is the terminal's: it selects text");
+	status_say(a->choices.mouse ? "mouse on: a click selects, a second click opens; "
+				      "Shift+mouse selects text"
+				    : "mouse off: the terminal selects text");
 	return VIEW_DRAW;
 }

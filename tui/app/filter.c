@@ -100,8 +100,8 @@ static void say_unknown_words(const char *text)
 			     !strncmp(w, "age", 3) || !strncmp(w, "size>", 5);
 		if (!known && n && strchr(":<>=", w[n]) && w[n] && strncmp(w + n, "::", 2) &&
 		    w[n + 1])
-			status_say("\"%s\" is looked for as a name; words of the filter are lib: "
-				   "thread: age> age< size> grew new",
+			status_say("\"%s\" is matched as a name; filter words: lib: thread: age> "
+				   "age< size> grew new",
 				   w);
 	}
 }
@@ -147,14 +147,14 @@ static void older(void *arg, enum prompt_event e, const char *text)
 	}
 	snprintf(word, sizeof word, "age>%.50s", text);
 	if (!replace_word(a, "age>", *text ? word : NULL) && *text)
-		status_say("LIVE and BLOCKS are of blocks older than %s; a and Enter: of all",
+		status_say("LIVE and BLOCKS count only blocks older than %s; a, Enter: all blocks",
 			   text);
 }
 
 void filter_older(struct app *a)
 {
-	prompt_line(&a->ui.prompt, "Only blocks older than (60s, 5m, 2h; nothing: all): ", "",
-		    older, a);
+	prompt_line(&a->ui.prompt, "Only blocks older than (60s, 5m, 2h; empty: all): ", "", older,
+		    a);
 }
 
 int filter_thread(struct app *a, uint32_t tid)
@@ -162,8 +162,7 @@ int filter_thread(struct app *a, uint32_t tid)
 	char word[32];
 
 	if (!tid)
-		return status_error(
-			"this row is of several threads: those that none could be told apart for");
+		return status_error("this row sums threads that could not be told apart");
 	snprintf(word, sizeof word, "thread:%u", tid);
 	return replace_word(a, "thread:", word);
 }

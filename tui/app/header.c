@@ -174,7 +174,7 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER_WARNING, "%s",
 		    report_filter(filter, true, recorded, sizeof recorded));
 	else if (f->estimate)
-		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
+		add(right, &m, ROLE_HEADER_WARNING, "~ partly sampled");
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));

@@ -36,12 +36,11 @@ int mark_set(struct ui *ui, const char *name)
 	char where[48] = "";
 
 	if (!processes)
-		return status_error("no mark was set: there is no live link to the program");
+		return status_error("no mark set: no live link to the program");
 	if (processes > 1)
 		snprintf(where, sizeof where, " in %zu processes", processes);
-	status_say(watch_instant(ui->shown.watch)
-			   ? "mark asked for%s, of now and not of this instant%s%s"
-			   : "mark asked for%s%s%s; d compares with it",
+	status_say(watch_instant(ui->shown.watch) ? "marking now%s, not the instant shown%s%s"
+						  : "setting a mark%s%s%s; d compares with it",
 		   where, *name ? ": " : "", name);
 	return 0;
 }
@@ -81,7 +80,7 @@ int mark_every(struct ui *ui, const char *text)
 
 	if (!strcmp(text, "off")) {
 		ui->every = (struct every){ 0 };
-		status_say("no more marks by themselves");
+		status_say("automatic marks: off");
 		return 0;
 	}
 	if (*text == '+')
@@ -90,16 +89,16 @@ int mark_every(struct ui *ui, const char *text)
 		e.ns = amount(text, "smh", seconds, NS);
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
 		return status_error(
-			"every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
+			"every: write 60, 5m, 1h, +10M (when the heap grew by 10M) or off");
 	if (!watch_live(ui->shown.watch))
-		return status_error("every: there is no live link to the program");
+		return status_error("every: no live link to the program");
 	e.next_ns = now_ns() + e.ns;
 	ui->every = e;
 	if (e.ns)
-		status_say("a mark every %s from now on; :every off ends that",
+		status_say("automatic marks: every %s; :every off stops them",
 			   text_span(size, e.ns));
 	else
-		status_say("a mark whenever the heap grew by %s; :every off ends that",
+		status_say("automatic marks: each time the heap grew by %s; :every off stops them",
 			   text_bytes(size, e.bytes));
 	return 0;
 }

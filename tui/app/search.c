@@ -47,7 +47,7 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 unsigned search_begin(struct app *a)
 {
 	if (!front_view(a)->ops->search) {
-		status_error("this view has nothing to search");
+		status_error("no search in this view");
 		return VIEW_DRAW;
 	}
 	find_forget(&a->front.find, &a->ui);
@@ -62,7 +62,7 @@ unsigned search_next(struct app *a, bool backwards)
 	struct view *v = front_view(a);
 
 	if (!a->ui.shown.search[0] || !v->ops->search) {
-		status_error("nothing is searched for; / starts a search");
+		status_error("no search yet; / starts one");
 		return VIEW_DRAW;
 	}
 	if (f->hits <= 0 || f->pending)

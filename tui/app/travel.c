@@ -144,11 +144,11 @@ static void say_where(struct travel *t, struct shown *of)
 	char clock[32];
 
 	if (shown > t->wanted_ns && t->wanted_ns)
-		status_error("call paths are known from %s on, which is shown: before that only "
-			     "the graph knows",
-			     graph_clock(clock, &of->figures, &of->time, shown));
+		status_error(
+			"showing %s: call paths are not recorded before that, only the graph is",
+			graph_clock(clock, &of->figures, &of->time, shown));
 	else if (shown && shown < t->wanted_ns && *watch_travel_problem(of->watch))
-		status_error("this is %s: %s", graph_clock(clock, &of->figures, &of->time, shown),
+		status_error("showing %s: %s", graph_clock(clock, &of->figures, &of->time, shown),
 			     watch_travel_problem(of->watch));
 }
 
@@ -178,7 +178,7 @@ void travel_arrived(struct travel *t, struct shown *of)
 	if (on && !shown) {
 		give_up(t, of,
 			*watch_travel_problem(of->watch) ? watch_travel_problem(of->watch)
-							 : "there is no way back in time");
+							 : "no earlier instant is recorded");
 		return;
 	}
 	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(of->watch)) {
@@ -242,7 +242,7 @@ int travel_command(struct shown *of, const char *text)
 	if (mark > 0)
 		to = model_mark(m, (uint32_t)mark)->time_ns;
 	else if (strcmp(text, "now") && !read_clock(text, &to) && !read_ago(text, now, &to))
-		return status_error("at: 0:12:09, -2m, a mark or now is wanted");
+		return status_error("at: write 0:12:09, -2m, a mark or now");
 	of->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
 	return 0;
 }

@@ -80,15 +80,15 @@ static void keep_budget(struct recording *r)
 	if (r->allow_sampling && sample) {
 		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
 		watch_set_option(r->watch, "sample", value);
-		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it "
-		     "samples every %s from now on",
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; "
+		     "from now on it samples every %s",
 		     cost, r->budget.percent, format_bytes(rate, sample));
 	} else if (!r->budget_said) {
 		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s",
 		     cost, r->budget.percent,
-		     r->allow_sampling ? "to sample less would save nothing more"
-				       : "every block is still recorded, --allow-sampling would "
-					 "let it sample");
+		     r->allow_sampling
+			     ? "sampling less would save no more time"
+			     : "it still records every block; --allow-sampling lets it sample");
 		r->budget_said = true;
 	}
 }
@@ -258,8 +258,7 @@ static int record_target(const struct args *a)
 	if (args_target(&verb_record, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (t.kind == TARGET_FILE) {
-		warn("%s: a session file is recorded already; use memtop report or memtop open",
-		     t.text);
+		warn("%s: already a session file; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
 	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
@@ -287,7 +286,7 @@ static int record_target(const struct args *a)
 static int record_run(const struct args *a)
 {
 	if (a->program && !a->operand_count) {
-		warn("record: a program or a target is missing; see memtop record --help");
+		warn("record: no program or target given; see memtop record --help");
 		return STATUS_USAGE;
 	}
 	cmd_survive_sigpipe();
@@ -305,7 +304,7 @@ static const struct option_spec opt_output = { 'o',
 static const struct option_spec opt_for = { 0,
 					    "for",
 					    "SECONDS",
-					    "record for so long (else to its end); it runs on",
+					    "record for this time (else to its end); it runs on",
 					    offsetof(struct args, seconds),
 					    false };
 static const struct option_spec opt_allow = {
@@ -320,7 +319,7 @@ static const struct option_spec opt_first_only = {
 	0,
 	"first-only",
 	NULL,
-	"end with the program, also when processes that it started run on",
+	"end with the program, even if processes that it started run on",
 	offsetof(struct args, first_only),
 	false
 };
@@ -342,15 +341,12 @@ const struct verb verb_record = {
 	.name = "record",
 	.synopsis = synopsis,
 	.summary = "record a program or a live target into a session file",
-	.details = "A program runs as it would without memtop: same input, output and exit status; "
-		   "125\n"
-		   "when recording failed, 126 when the program cannot be executed or watched, 127 "
-		   "when it\n"
-		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the "
-		   "recording and leave the\n"
-		   "program running. Processes that it starts are recorded into the same file; the "
-		   "recording goes\n"
-		   "on while one of them runs, and ends with the program's status.\n",
+	.details = "The program has the same input, output and exit status as without memtop. "
+		   "Status 125:\nrecording failed; 126: the program cannot be executed or watched; "
+		   "127: it is not found.\nSIGTERM, SIGHUP (the terminal is closed) and --for end "
+		   "the recording and leave the program\nrunning. The file also holds the "
+		   "processes that the program starts. Recording lasts until all\nof them have "
+		   "ended, and returns the program's status.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = record_run,

@@ -13,14 +13,14 @@
 void record_note_exec(struct recording *r)
 {
 	const char *const *list;
-	static const char missing[] = "The program that followed by exec is not in this session";
+	static const char missing[] = "The program that this one executed is not in this session";
 
 	if (!r->connected || !record_execed(r))
 		return;
 	for (size_t i = 0, n = watch_warnings(r->watch, &list); i < n; i++)
 		if (!strncmp(list[i], missing, sizeof missing - 1))
 			return;
-	char *text = xasprintf("%s: its agent never spoke.", missing);
+	char *text = xasprintf("%s: its agent never answered.", missing);
 	watch_note(r->watch, text);
 	free(text);
 }
@@ -62,7 +62,7 @@ static void say_nothing(const struct recording *r, const char *what)
 	size_t len = strlen(what);
 
 	if (!why)
-		why = "its agent never spoke; run it without memtop to compare";
+		why = "its agent never answered; run it without memtop to compare";
 	else if (!strncmp(why, what, len) && !strncmp(why + len, ": ", 2))
 		why += len + 2;
 	warn("%s: nothing was recorded: %s", what, why);
@@ -76,7 +76,7 @@ int record_finish(struct recording *r, const char *what)
 	if (!r->connected)
 		say_nothing(r, what);
 	else if (!r->stop && !model_final(watch_model(r->watch)))
-		warn("%s: the end was not seen, the link broke; %s has what came before", what,
+		warn("%s: the link broke before the end; %s has everything up to then", what,
 		     r->path);
 	if (watch_end_record(r->watch, &err) || lost) {
 		warn("%s", err.text);

@@ -45,16 +45,15 @@ int record_check_writable(struct recording *r, struct err *err)
 		st.st_mode = 0;
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		return err_set(err, STATUS_OURS,
-			       "%s: cannot be written: a pipe or socket holds no session; choose "
-			       "another -o",
+			       "%s: cannot be written: a session needs a plain file, not a pipe or "
+			       "socket; choose another -o",
 			       r->path);
 	if (S_ISBLK(st.st_mode))
-		return err_set(err, STATUS_OURS, "%s: kept as it is: a disk; choose another -o",
-			       r->path);
+		return err_set(err, STATUS_OURS,
+			       "%s: not overwritten: it is a disk; choose another -o", r->path);
 	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
 		return err_set(err, STATUS_OURS,
-			       "%s: kept as it is: it holds something that is no session; choose "
-			       "another -o",
+			       "%s: not overwritten: it is not a session file; choose another -o",
 			       r->path);
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 

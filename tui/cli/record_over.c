@@ -66,7 +66,7 @@ static void say_on(struct recording *r, size_t running)
 	else
 		snprintf(how, sizeof how, "with status %d", WEXITSTATUS(r->status));
 	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the "
-	     "recording, --first-only does not wait",
+	     "recording, --first-only does not wait for them",
 	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
 }
 

@@ -54,7 +54,8 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4,                   \
 	  .sort = BY_LIVE },                                                                       \
 	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
-	[D_NAME] = { .title = "OWNER LIBRARY", .direct = DIRECT_CALLER, .left = true, .sort = BY_NAME },                    \
+	[D_NAME] = { .title = "OWNER LIBRARY", .direct = DIRECT_CALLER, .left = true,              \
+	  .sort = BY_NAME },                                                                       \
 }
 /* clang-format on */
 
@@ -154,7 +155,7 @@ static void name_cell(const struct libs *l, const struct owner *o, struct cell c
 {
 	const struct module *m =
 		o->module == OWNER_UNKNOWN ? NULL : model_module(l->t.v.ui->shown.model, o->module);
-	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
+	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, blocks still live)" : "";
 	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
 	char text[400];
 

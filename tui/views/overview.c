@@ -154,7 +154,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	format_count(growing, grow);
 	if (interval_between(
 		    v->ui->shown.model)) /* growth is judged up to now, whatever the others show */
-		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");
+		snprintf(out, size, brief ? "now" : "up to now; 2, 3, 4 diff the marks");
 	else if (brief)
 		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->ui, over));
 	else
@@ -179,7 +179,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_SORT_LEFT:
 	case REQ_SORT_RIGHT:
 	case REQ_REVERSE:
-		status_say("the overview sorts by shape and growth; Sites (3) by any column");
+		status_say("the Overview sorts by shape and growth; Sites (3) sorts by any column");
 		return VIEW_DRAW;
 	default: return site_list_request(v, r);
 	}

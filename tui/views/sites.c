@@ -27,8 +27,8 @@ enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SI
 	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
 	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = (at_rank), .sort = -1,          \
 	  .left = true },                                                                          \
-	[C_OWNER] = { .title = "OWNER", .direct = DIRECT_CALLER, .width = 14, .wide = 22, .rank = 1, .sort = -1,            \
-	  .left = true }
+	[C_OWNER] = { .title = "OWNER", .direct = DIRECT_CALLER, .width = 14, .wide = 22,          \
+	  .rank = 1, .sort = -1, .left = true }
 
 /* What is called most often is looked at for how long it lives, the rest for how old it is. */
 #define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
@@ -271,7 +271,7 @@ static void by_calls(struct site_list *s)
 	s->t.sort[0] = s->t.sort[0] == BY_RATE ? BY_LIVE : BY_RATE;
 	s->t.reverse = false;
 	if (s->t.sort[0] == BY_RATE && columns_hidden("Sites", "CALLS/s"))
-		status_say("sorted by CALLS/s, which c shows again");
+		status_say("sorted by CALLS/s, a hidden column; c shows it");
 }
 
 /* To the next column that is on the screen once it is what rows are sorted by: columns change with
@@ -297,7 +297,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_SORT_RIGHT: sort_beside(s, 1); return VIEW_RESORT;
 	case REQ_CHURN:
 		if (table_view_diffing(&s->t))
-			status_error("with a base there is no CALLS/s; d: back to now");
+			status_error("a diff has no CALLS/s; d: diff off");
 		else
 			by_calls(s);
 		return VIEW_RESORT;

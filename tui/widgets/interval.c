@@ -61,8 +61,8 @@ unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t 
 	interval_mark_name(m, from, one, sizeof one);
 	interval_mark_name(m, to, two, sizeof two);
 	if (model_set_interval(m, from, to)) {
-		status_error("%s%s%s: only the totals are known at a mark that is compared", one,
-			     to ? " .. " : "", to ? two : "");
+		status_error("%s%s%s: no diff: a mark kept only its totals", one, to ? " .. " : "",
+			     to ? two : "");
 		return VIEW_DRAW;
 	}
 	watch_go_on(w);
@@ -72,6 +72,6 @@ unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t 
 	else if (from)
 		status_say("d again: off.  BORN, GONE, NET %s", name);
 	else
-		status_say("diff off: what is live now");
+		status_say("diff off: showing what is live now");
 	return VIEW_RESORT;
 }

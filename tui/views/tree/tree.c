@@ -43,7 +43,7 @@ static void opened_all(size_t left)
 	char count[32];
 
 	if (left)
-		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX,
+		status_say("the first %d rows are open, %s more stay closed", OPEN_ALL_MAX,
 			   format_count(count, left));
 }
 
@@ -67,7 +67,7 @@ static void pursue(struct tree *t)
 	if (end)
 		select_id(t, end);
 	else if (t->want == WANT_NODE)
-		status_error("the call path is not in the tree as it is filtered or zoomed now");
+		status_error("filter or zoom hides this call path");
 	if (t->want == WANT_FIRST && end)
 		t->tv.list.top = 0; /* from the entry down, as far as it fits when it is drawn */
 	opened_all(left);
@@ -164,8 +164,7 @@ static unsigned go_right(struct tree *t, const struct row *r)
 static unsigned show_detail(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_REST)
-		status_error(
-			"this row is several: Enter opens it, and each of them has its detail");
+		status_error("this row folds several: Enter opens it; each has its own detail");
 	else
 		t->tv.v.ui->ops->show_detail(t->tv.v.ui, r->node, true, r->paths);
 	return VIEW_DRAW;
@@ -190,8 +189,8 @@ unsigned view_tree_inlined(struct view *v, bool on)
 	 * turned over. */
 	t->instead = !r ? 0 : query_inverted(v->ui->shown.query) ? below : r->parent;
 	query_set_inlined(v->ui->shown.query, on);
-	status_say(on ? "inlined functions are rows of their own"
-		      : "inlined functions are part of the function that has their code");
+	status_say(on ? "inlined functions: separate rows"
+		      : "inlined functions: merged into their caller");
 	return VIEW_RESORT | VIEW_ANEW;
 }
 
@@ -202,10 +201,10 @@ static bool opens_nothing(const struct row *r, enum request req)
 	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)
 		return false;
 	if (r->flags & ROW_REST)
-		status_error("this row is several: Enter opens it");
+		status_error("this row folds several: Enter opens it");
 	else if (r->flags & ROW_LEAF)
 		status_error(
-			"nothing is below this row: it allocates itself; Enter shows its detail");
+			"no row below: this function allocates itself; Enter shows its detail");
 	return r->flags & (ROW_REST | ROW_LEAF);
 }
 
@@ -289,8 +288,8 @@ static unsigned next_hit(struct view *v, bool backwards)
 		select_id(t, id);
 	else
 		status_error(query_zoom_depth(v->ui->shown.query)
-				     ? "no hit below the row that is zoomed into; z goes back out"
-				     : "no hit has a row as the tree is now");
+				     ? "no hit inside the zoom; Backspace zooms out"
+				     : "the tree's filter or folding hides all hits");
 	return VIEW_DRAW;
 }
 
