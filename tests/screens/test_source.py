@@ -63,9 +63,9 @@ def t_lines_and_what_they_hold():
     folder = temporary_folder()
     path = compiled(folder)
     with watch(folder, 120, 50) as t:
-        t.wait_for("The file's total: 1007.0K on 3 lines.")
+        t.wait_for("The file's total: 1.0M on 3 lines.")
         t.wait_for(f"Source  {path}")
-        t.wait_for(re.compile(r"\n >     9 +kept\[i\] = malloc\(10240\); +1000.0K  100 blocks\n"))
+        t.wait_for(re.compile(r"\n >     9 +kept\[i\] = malloc\(10240\); +1.0M  100 blocks\n"))
         t.wait_for(re.compile(r"\n +12 +kept\[i\] = malloc\(1024\); +5.0K  5 blocks\n"))
         t.wait_for(re.compile(r"\n +10\n"))  # nothing on it
         t.wait_for(re.compile(r"Allocates \d+ calls/s, "))
@@ -95,7 +95,7 @@ def t_folders_of_the_configuration():
     with watch(folder, 80, 50, env={"XDG_CONFIG_HOME": home}) as t:
         t.wait_for("/build/of/somebody/src/keeps.c:9")
         t.wait_for(f"Source  {path}")
-        t.wait_for(re.compile(r"\n >     9 +kept\[i\] = malloc\(10240\); +1000.0K  100 blocks\n"))
+        t.wait_for(re.compile(r"\n >     9 +kept\[i\] = malloc\(10240\); +1.0M  100 blocks\n"))
         t.type(":write-config")
         t.keys("Enter")
         t.wait_for("written to")

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what app/actions.c, app/dispatch.c, app/stack.c, app/save.c, app/saver.c,
- * app/offer.c, app/auto_mark.c, app/expect.c, app/filter.c and app/command.c call of each other,
- * and views. Main thread. All say in the status line what happened.
+ * actions.h - what keys and commands do that is of no single view, file by file. All say in the
+ * status line what happened. Main thread.
  */
 #ifndef ACTIONS_H
 #define ACTIONS_H
@@ -12,42 +11,64 @@
 
 #include <limits.h>
 
-size_t action_mark(struct app *a, const char *name); /* in all processes; how many took it */
-/* app/quit.c: false = nothing runs that we started */
-bool quit_question(const struct app *a, char *out, size_t size);
-/* app/quit.c: asks all that runs to end; a->leave_ns says how long it is waited for */
-void quit_stop(struct app *a);
-/* app/quit.c: ... and it did, or took too long */
-bool quit_over(const struct app *a, uint64_t now);
-/* app/shown.c: in all views, now or when it can be; -1: it cannot */
-int action_show_process(struct app *a, uint32_t id);
-void action_save(struct app *a);                      /* app/save.c: asks for a name */
-void action_save_as(struct app *a, const char *path); /* app/save.c */
+/* --- app/dispatch.c */
+unsigned action_key(struct app *a, int key); /* a key or a click; not of the prompt */
+
+/* --- app/actions.c: to the view in front, else what is of all; VIEW_IGNORED: not in this view */
+unsigned action_request(struct app *a, enum request r);
+
+/* --- app/chrome.c: all of the screen */
+void frame_draw(struct app *a);
+
+/* --- app/search.c */
+unsigned search_begin(struct app *a); /* the prompt */
+unsigned search_next(struct app *a, bool backwards);
+unsigned search_end(struct app *a); /* Esc: no row is a hit any more */
+
+/* --- app/mark.c */
+int mark_set(struct ui *ui, const char *name); /* in all processes; "" = without a name */
+/* "60", "+10M", "off"; -1: it is none of these */
+int mark_every(struct ui *ui, const char *text);
+void mark_go_on(struct ui *ui); /* sets the one that is due by itself */
+
+/* --- app/filter.c */
+void filter_type(struct app *a);                 /* lets it be typed */
+void filter_older(struct app *a);                /* only blocks older than ... */
+int filter_set(struct app *a, const char *text); /* -1: it was not understood */
+/* Only what the thread allocated. -1: that cannot be told. */
+int filter_thread(struct app *a, uint32_t tid);
+
+/* --- app/expect.c */
+unsigned expect_site(struct ui *ui,
+		     const struct site *s);       /* or not any more; in the session, too */
+int expect_file(struct app *a, const char *path); /* a file of rules comes into effect */
+int expect_save(struct ui *ui, const char *path); /* what is expected, as such a file */
+
+/* --- app/save.c */
+void save_ask(struct app *a); /* for a name */
+void save_as(struct app *a, const char *path);
 /* What was typed as a path, with the home folder in place of ~; typed itself, or in out. */
-const char *action_path(const char *typed, char out[PATH_MAX]);
-/* app/saver.c: a report. */
+const char *save_path(const char *typed, char out[PATH_MAX]);
+
+/* --- app/saver.c: a report */
 void saver_start(struct app *a, const struct export_format *format, const char *path);
-bool saver_naming(void); /* app/saver.c: a report waits for names of what is shown */
-void saver_stop(void);   /* app/saver.c: leaves no half of one */
-unsigned action_copy_stack(struct app *a); /* app/stack.c: of the selected row */
-unsigned action_edit(struct app *a);       /* app/stack.c: the editor at its line */
-void action_command(struct app *a);        /* app/command.c: opens the command line */
-void action_filter(struct app *a);         /* app/filter.c: lets it be typed */
-void action_older(struct app *a);          /* app/filter.c: only blocks older than ... */
-/* app/filter.c: the tree of what it allocated */
-unsigned action_zoom_thread(struct app *a, uint32_t tid);
-/* app/filter.c; -1: it was not understood */
-int action_set_filter(struct app *a, const char *text);
-int action_set_theme(struct app *a, const char *name);
-void action_set_units(enum units u);
-unsigned action_set_direct(struct app *a, bool on); /* libraries by direct caller, or by owner */
-/* app/expect.c: a file of rules comes into effect */
-int action_suppress(struct app *a, const char *path);
-/* app/expect.c: what is expected, as such a file */
-int action_save_rules(struct app *a, const char *path);
-/* app/auto_mark.c: "60", "+10M", "off"; -1: it is none of these */
-int action_every(struct app *a, const char *text);
-void auto_mark_go_on(struct app *a); /* app/auto_mark.c: sets the mark that is due */
-void offer_sampling(struct app *a);  /* app/offer.c: when the agent costs too much */
+bool saver_naming(void); /* a report waits for names of what is shown */
+void saver_stop(void);   /* leaves no half of one */
+
+/* --- app/stack.c: of the selected row */
+unsigned stack_copy(struct app *a);
+unsigned stack_edit(struct app *a); /* the editor at its line */
+
+/* --- app/command.c */
+void command_type(struct app *a); /* opens the command line */
+
+/* --- app/quit.c */
+void quit_now(struct app *a, int status);
+/* False = nothing runs that we started. */
+bool quit_question(const struct app *a, char *out, size_t size);
+/* Asks all that runs to end; a->leave_ns says how long it is waited for. */
+void quit_stop(struct app *a);
+/* ... and it did, or took too long. */
+bool quit_over(const struct app *a, uint64_t now);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * chrome.c - what stands around every view: the lines above (app/header.c), the tabs, and the last
- * line. Everything comes from app.figures, so that all lines show one instant.
+ * line. Everything comes from ui.shown.figures, so that all lines show one instant.
  */
-#include "app/app.h"
+#include "app/actions.h"
 #include "widgets/cells.h"
 #include "app/header.h"
 #include "widgets/mouse.h"
@@ -19,12 +19,12 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 	int x = 0;
 
 	for (int i = 0; i < VIEW_COUNT; i++) {
-		if (!a->views[i])
+		if (!a->front.views[i])
 			continue;
 		int digit = i + 1;
-		bool here = i == (int)a->current;
-		const char *name = level == 2      ? a->views[i]->ops->title
-				   : level || here ? a->views[i]->ops->brief
+		bool here = i == (int)a->front.current;
+		const char *name = level == 2      ? a->front.views[i]->ops->title
+				   : level || here ? a->front.views[i]->ops->brief
 						   : "";
 		snprintf(text, sizeof text,
 			 here    ? "[%d %s]"
@@ -44,26 +44,29 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 
 static int caption(struct app *a, bool brief, char *out, size_t size)
 {
-	struct view *v = a->views[a->current];
-	const char *by = !a->figures.direct ? "" : brief ? "by caller" : "by direct caller";
+	struct view *v = a->front.views[a->front.current];
+	const char *by = !a->ui.shown.figures.direct ? ""
+			 : brief                     ? "by caller"
+						     : "by direct caller";
 	char own[512] = "";
 
-	if (v->ops->caption && model_program(a->model))
+	if (v->ops->caption && model_program(a->ui.shown.model))
 		v->ops->caption(v, brief, own, sizeof own);
 	snprintf(out, size, "%s%s%s", by, *by && *own ? "  " : "", own);
-	if (a->filter[0] && !v->ops->no_filter) {
+	if (a->ui.shown.filter[0] && !v->ops->no_filter) {
 		size_t len = strlen(out);
-		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
+		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "",
+			 a->ui.shown.filter);
 	}
 	char counted[320];
-	int percent = action_counting(a, brief, counted, sizeof counted);
+	int percent = interval_counting(a->ui.shown.model, brief, counted, sizeof counted);
 	if (percent >= 0) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sbuilding %s %d%%", len ? "  " : "", counted,
 			 percent);
-	} else if (a->building >= 0 && now_ns() - a->building_ns >= SAID_NS) {
+	} else if (a->ui.building >= 0 && now_ns() - a->building.since_ns >= SAID_NS) {
 		size_t len = strlen(out);
-		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->building);
+		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->ui.building);
 	}
 	return text_width(out);
 }
@@ -92,8 +95,8 @@ static void draw_tabs(struct app *a, const struct area *s, int y)
 /* What a key does now. */
 static const char *brief_of(const struct app *a, enum request r)
 {
-	if (r == REQ_DIFF && action_diffing(a))
-		return action_between(a) ? "Back to now" : "Diff off";
+	if (r == REQ_DIFF && model_diffing(a->ui.shown.model))
+		return interval_between(a->ui.shown.model) ? "Back to now" : "Diff off";
 	return request_info(r)->brief;
 }
 
@@ -125,7 +128,7 @@ static bool in_foci(const enum focus *foci, enum focus f)
 
 static void draw_hints(struct app *a, const struct area *s, int y)
 {
-	const enum focus *foci = app_view(a)->ops->foci(app_view(a));
+	const enum focus *foci = front_view(a)->ops->foci(front_view(a));
 	static const enum request last[] = { REQ_HELP, REQ_BACK, REQ_QUIT };
 	int right = s->w;
 
@@ -136,14 +139,15 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 	}
 	int x = 1;
 	/* The way back from a diff of the past is never left out. */
-	if (action_between(a) && !app_view(a)->ops->no_diff && x + hint_width(a, REQ_DIFF) <= right)
+	if (interval_between(a->ui.shown.model) && !front_view(a)->ops->no_diff &&
+	    x + hint_width(a, REQ_DIFF) <= right)
 		x += hint(a, s, y, x, REQ_DIFF) + 2;
 	for (int own = 1; own >= 0; own--)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			const struct request_info *info = request_info((enum request)r);
-			bool none = r == REQ_DIFF && app_view(a)->ops->no_diff;
+			bool none = r == REQ_DIFF && front_view(a)->ops->no_diff;
 			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
-				    (r == REQ_DIFF && action_between(a));
+				    (r == REQ_DIFF && interval_between(a->ui.shown.model));
 			if (!*info->brief || ends || none ||
 			    (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
 				continue;
@@ -174,12 +178,14 @@ static void draw_last_line(struct app *a, const struct area *s, int y, int *curs
 	char hits[128];
 
 	*cursor_x = -1;
-	if (a->prompt.open) {
-		prompt_draw(&a->prompt, s, y, cursor_x);
-		if (a->find.typing && find_on(&a->find)) {
+	if (a->ui.prompt.open) {
+		prompt_draw(&a->ui.prompt, s, y, cursor_x);
+		if (a->front.find.typing && find_on(&a->front.find, &a->ui)) {
 			snprintf(hits, sizeof hits,
-				 a->find.pending ? "%ld hit%s, %zu names pending" : "%ld hit%s",
-				 a->find.hits, a->find.hits == 1 ? "" : "s", a->find.pending);
+				 a->front.find.pending ? "%ld hit%s, %zu names pending"
+						       : "%ld hit%s",
+				 a->front.find.hits, a->front.find.hits == 1 ? "" : "s",
+				 a->front.find.pending);
 			draw_right(s, y, s->w - 30, 29, ROLE_PROMPT, hits);
 		}
 	} else if (text) {
@@ -189,15 +195,12 @@ static void draw_last_line(struct app *a, const struct area *s, int y, int *curs
 	}
 }
 
-int frame_graph_height(void)
-{
-	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 4) * 2 / 5 : 0;
-}
-
 static void measure_sizes(struct app *a)
 {
-	const struct totals *t = &a->figures.totals;
-	uint64_t most = t->peak_bytes > a->figures.rss_bytes ? t->peak_bytes : a->figures.rss_bytes;
+	const struct totals *t = &a->ui.shown.figures.totals;
+	uint64_t most = t->peak_bytes > a->ui.shown.figures.rss_bytes
+				? t->peak_bytes
+				: a->ui.shown.figures.rss_bytes;
 
 	a->most_held = most > a->most_held ? most : a->most_held;
 	cells_largest(a->most_held, t->sum.alloc_bytes);
@@ -211,10 +214,11 @@ void frame_draw(struct app *a)
 	draw_clear();
 	mouse_forget();
 	measure_sizes(a);
-	table_direct(a->figures.direct);
-	cells_percent_of(a->percent ? live_bytes(&a->figures.totals.sum) : 0);
-	cells_prefix(a->figures.complete || !model_program(a->model) ? ""
-								     : text_glyph(GLYPH_AT_LEAST));
+	table_direct(a->ui.shown.figures.direct);
+	cells_percent_of(a->choices.percent ? live_bytes(&a->ui.shown.figures.totals.sum) : 0);
+	cells_prefix(a->ui.shown.figures.complete || !model_program(a->ui.shown.model)
+			     ? ""
+			     : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;
 	frame_header(a, &s);
@@ -222,26 +226,26 @@ void frame_draw(struct app *a)
 	if (s.h >= 6)
 		frame_verdict(a, &s, y++);
 	if (s.h >= 16) {
-		if (model_program(a->model))
-			frame_totals(a, &s, y);
+		if (model_program(a->ui.shown.model))
+			frame_totals(&a->ui.shown, &s, y);
 		y++;
 	}
-	if (s.h >= 20 && a->current != VIEW_OVERVIEW && !a->page)
-		frame_strip(a, &s, y++);
+	if (s.h >= 20 && a->front.current != VIEW_OVERVIEW && !a->page)
+		frame_strip(&a->ui.shown, &s, y++);
 	if (a->page) {
 		if (s.h >= 4)
 			draw_rule(&s, y++, ROLE_BORDER, a->page->ops->title);
-	} else if (s.h >= 5 && a->current != VIEW_OVERVIEW) {
+	} else if (s.h >= 5 && a->front.current != VIEW_OVERVIEW) {
 		draw_tabs(a, &s, y++);
 	}
 	struct area body = area_sub(&s, y, 0, last - y > 0 ? last - y : 0, -1);
-	if (a->current == VIEW_OVERVIEW && !a->page) {
+	if (a->front.current == VIEW_OVERVIEW && !a->page) {
 		/* the overview puts its graphs above the tabs */
-		struct area tabs = area_sub(&body, frame_graph_height(), 0, 1, -1);
+		struct area tabs = area_sub(&body, view_overview_graph_height(), 0, 1, -1);
 		draw_tabs(a, &tabs, 0);
 	}
 	if (body.h > 0)
-		app_view(a)->ops->draw(app_view(a), &body);
+		front_view(a)->ops->draw(front_view(a), &body);
 	if (s.h >= 2)
 		draw_last_line(a, &s, last, &cursor_x);
 	else

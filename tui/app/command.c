@@ -4,8 +4,9 @@
  * the few words that take an argument.
  */
 #include "app/actions.h"
+#include "views/tree/tree.h"
 #include "app/config.h"
-#include "app/source.h"
+#include "widgets/source.h"
 
 #include <limits.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static int set_option(struct app *a, const char *text, size_t len)
 	    len >= sizeof setting)
 		return status_error("set: write NAME=VALUE, as in :set min_size=64 sample=64k");
 	*equals = 0;
-	if (watch_set_option(a->watch, setting, equals + 1))
+	if (watch_set_option(a->ui.shown.watch, setting, equals + 1))
 		return status_error("set: no live link to the program");
 	return 0;
 }
@@ -54,111 +55,181 @@ static void set_options(struct app *a, const char *text)
 	status_say("setting %s", text);
 }
 
-static void set_source(struct app *a, const char *text)
+static void source(struct app *a, const char *text)
 {
 	if (!source_set_folders(text)) {
 		status_error("source: too long");
 		return;
 	}
 	status_say("source files: also searched below %s", text);
-	app_act(a, VIEW_REFRESH);
+	front_act(a, VIEW_REFRESH);
 }
 
-static void write_config(struct app *a)
+static void write_config(struct app *a, const char *rest)
 {
 	struct config c = { .ascii = config_get(NULL)->ascii,
-			    .mouse = a->mouse,
-			    .percent = a->percent,
+			    .mouse = a->choices.mouse,
+			    .percent = a->choices.percent,
 			    .units = text_units(),
-			    .direct = owners_direct(a->owners, -1),
-			    .inlined = query_inlined(a->query) };
+			    .direct = owners_direct(a->ui.shown.owners, -1),
+			    .inlined = query_inlined(a->ui.shown.query) };
 	char path[4096];
 	struct err err = { 0 };
 
-	snprintf(c.theme, sizeof c.theme, "%s", a->theme.name);
+	(void)rest;
+	snprintf(c.theme, sizeof c.theme, "%s", a->choices.theme.name);
 	if (config_write(&c, path, sizeof path, &err))
 		status_error("write-config: %s", err.text);
 	else
 		status_say("written to %s", path);
 }
 
-static void set_units(const char *word)
+static void units(struct app *a, const char *word)
 {
 	enum units u;
 
+	(void)a;
 	if (text_units_named(word, &u))
-		action_set_units(u);
+		choices_units(u);
 	else
 		status_error("units: auto, mib or bytes");
 }
 
 static unsigned set_inlined(struct app *a, bool on)
 {
-	return view_tree_inlined(a->views[VIEW_TREE], on);
+	struct view *tree = a->front.views[VIEW_TREE];
+	unsigned bits = view_tree_inlined(tree, on);
+
+	return front_view(a) == tree ? bits : bits & ~(unsigned)VIEW_ANEW;
 }
 
 static void set_switch(struct app *a, const char *name, unsigned (*set)(struct app *, bool),
 		       const char *word)
 {
 	if (!strcmp(word, "on") || !strcmp(word, "off"))
-		app_act(a, set(a, !strcmp(word, "on")));
+		front_act(a, set(a, !strcmp(word, "on")));
 	else
 		status_error("%s: on or off", name);
 }
 
 static void run_request(struct app *a, enum request r)
 {
-	unsigned bits = action_view_request(a, r);
+	unsigned bits = a->request(a, r);
 
 	if (bits & VIEW_IGNORED)
 		status_error("%s: not in this view", request_info(r)->name);
 	else
-		app_act(a, bits);
+		front_act(a, bits);
+}
+
+static void direct(struct app *a, const char *word)
+{
+	set_switch(a, "direct", choices_direct, word);
+}
+
+static void inlined(struct app *a, const char *word)
+{
+	set_switch(a, "inlined", set_inlined, word);
+}
+
+static void mark(struct app *a, const char *name)
+{
+	if (watch_mark(a->ui.shown.watch, name))
+		status_error("no mark set: no live link to the program");
+}
+
+static void every(struct app *a, const char *text)
+{
+	mark_every(&a->ui, text);
+}
+
+static void at(struct app *a, const char *text)
+{
+	travel_command(&a->ui.shown, text);
+}
+
+static void now(struct app *a, const char *rest)
+{
+	(void)rest;
+	travel_command(&a->ui.shown, "now");
+}
+
+static void filter(struct app *a, const char *text)
+{
+	filter_set(a, text);
+}
+
+static void theme(struct app *a, const char *path)
+{
+	choices_theme(a, path);
+}
+
+static void suppress(struct app *a, const char *path)
+{
+	expect_file(a, path);
+}
+
+static void back(struct app *a, const char *rest)
+{
+	(void)rest;
+	run_request(a, REQ_BACK);
+}
+
+/* --- the table */
+
+enum argument {
+	MAY,  /* there may be one */
+	MUST, /* without one it is the request of this name, if there is one */
+	PATH, /* it must be; ~ is the home folder */
+};
+
+static const struct command {
+	const char *name;
+	void (*run)(struct app *a, const char *argument);
+	enum argument argument;
+	const char *words; /* that Tab offers for an argument; NULL: nor does it offer the name */
+} commands[] = {
+	{ "set", set_options, MAY, "sample= min_size= max_size= libs= exclude= merge= depth= " },
+	{ "every", every, MAY, "off " },
+	{ "at", at, MAY, "now " },
+	{ "now", now, MAY, NULL },
+	{ "mark", mark, MUST, "" },
+	{ "filter", filter, MAY, "" },
+	{ "theme", theme, PATH, "" },
+	{ "units", units, MUST, "auto mib bytes " },
+	{ "direct", direct, MUST, "on off " },
+	{ "inlined", inlined, MUST, "on off " },
+	{ "save", save_as, PATH, "" },
+	{ "w", save_as, PATH, NULL },
+	{ "suppress", suppress, PATH, "" },
+	{ "source", source, MUST, "" },
+	{ "write-config", write_config, MAY, "" },
+	{ "q", back, MAY, NULL },
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static const struct command *command_named(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
 }
 
 static void commanding(void *arg, enum prompt_event e, const char *text)
 {
 	struct app *a = arg;
-	char word[64];
+	char word[64], path[PATH_MAX];
 	enum request r;
 	size_t len = strcspn(text, " ");
 	const char *rest = text + len + strspn(text + len, " ");
-	char path[PATH_MAX];
 
 	if (e != PROMPT_DONE || !*text)
 		return;
 	snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), text);
-	if (!strcmp(word, "set"))
-		set_options(a, rest);
-	else if (!strcmp(word, "mark") && *rest) {
-		if (watch_mark(a->watch, rest))
-			status_error("no mark set: no live link to the program");
-	} else if (!strcmp(word, "every"))
-		action_every(a, rest);
-	else if (!strcmp(word, "at"))
-		travel_command(a, rest);
-	else if (!strcmp(word, "now"))
-		travel_command(a, word);
-	else if (!strcmp(word, "filter"))
-		action_set_filter(a, rest);
-	else if (!strcmp(word, "theme") && *rest)
-		action_set_theme(a, action_path(rest, path));
-	else if (!strcmp(word, "units") && *rest)
-		set_units(rest);
-	else if (!strcmp(word, "direct") && *rest)
-		set_switch(a, word, action_set_direct, rest);
-	else if (!strcmp(word, "inlined") && *rest)
-		set_switch(a, word, set_inlined, rest);
-	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
-		action_save_as(a, action_path(rest, path));
-	else if (!strcmp(word, "suppress") && *rest)
-		action_suppress(a, action_path(rest, path));
-	else if (!strcmp(word, "source") && *rest)
-		set_source(a, rest);
-	else if (!strcmp(word, "write-config"))
-		write_config(a);
-	else if (!strcmp(word, "q"))
-		run_request(a, REQ_BACK);
+	const struct command *c = command_named(word);
+	if (c && (*rest || c->argument == MAY))
+		c->run(a, c->argument == PATH ? save_path(rest, path) : rest);
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
@@ -166,25 +237,6 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 }
 
 /* --- completion */
-
-static const struct {
-	const char *command, *words;
-} arguments[] = {
-	{ "set", "sample= min_size= max_size= libs= exclude= merge= depth= " },
-	{ "every", "off " },
-	{ "at", "now " },
-	{ "mark", "" },
-	{ "filter", "" },
-	{ "theme", "" },
-	{ "units", "auto mib bytes " },
-	{ "direct", "on off " },
-	{ "inlined", "on off " },
-	{ "save", "" },
-	{ "suppress", "" },
-	{ "source", "" },
-	{ "write-config", "" },
-};
-#define ARGUMENTS (sizeof arguments / sizeof arguments[0])
 
 /* Those that begin with `word` are counted; true: this is the n-th, which is in
  * out[PROMPT_WORD]. */
@@ -200,11 +252,9 @@ static bool offer(const char *name, size_t len, const char *word, size_t n, size
 static bool complete_argument(const char *command, const char *word, size_t n, char *out)
 {
 	size_t count = 0, themes;
-	const char *const *names, *words = "";
+	const struct command *c = command_named(command);
+	const char *const *names, *words = c && c->words ? c->words : "";
 
-	for (size_t i = 0; i < ARGUMENTS; i++)
-		if (!strcmp(arguments[i].command, command))
-			words = arguments[i].words;
 	for (size_t len; (len = strcspn(words, " ")) > 0; words += len + 1)
 		if (offer(words, len, word, n, &count, out))
 			return true;
@@ -221,15 +271,13 @@ static bool complete_command(const char *word, size_t n, char *out)
 	char name[32];
 	enum request r;
 
-	for (size_t i = 0; i < ARGUMENTS; i++)
-		if (offer(arguments[i].command, strlen(arguments[i].command), word, n, &count, out))
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (commands[i].words &&
+		    offer(commands[i].name, strlen(commands[i].name), word, n, &count, out))
 			return true;
 	for (int i = 1; i < REQ_COUNT; i++) {
 		request_word((enum request)i, name);
-		bool twice = false;
-		for (size_t k = 0; k < ARGUMENTS; k++)
-			twice |= !strcmp(arguments[k].command, name);
-		if (!twice && request_named(name, &r) &&
+		if (!command_named(name) && request_named(name, &r) &&
 		    offer(name, strlen(name), word, n, &count, out))
 			return true;
 	}
@@ -242,7 +290,7 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 	struct app *a = arg;
 	char text[PROMPT_MAX * 4 + 1];
 
-	prompt_text(&a->prompt, text);
+	prompt_text(&a->ui.prompt, text);
 	char *space = strchr(text, ' ');
 	if (!space)
 		return complete_command(word, n, out);
@@ -250,8 +298,8 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 	return complete_argument(text, word, n, out);
 }
 
-void action_command(struct app *a)
+void command_type(struct app *a)
 {
-	prompt_line(&a->prompt, ":", "", commanding, a);
-	prompt_completes(&a->prompt, complete);
+	prompt_line(&a->ui.prompt, ":", "", commanding, a);
+	prompt_completes(&a->ui.prompt, complete);
 }

@@ -7,7 +7,7 @@
 
 #include "widgets/columns.h"
 #include "screen/keys.h"
-#include "app/source.h"
+#include "widgets/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

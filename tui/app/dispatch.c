@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dispatch.c - from a key or a click to a request, and to whoever answers it: the view in front, or
- * app/actions.c for what belongs to no single view.
+ * dispatch.c - from a key or a click to a request (app/actions.c).
  */
 #include "app/actions.h"
 #include "widgets/mouse.h"
@@ -10,22 +9,12 @@
 
 #define WHEEL_ROWS 3
 
-unsigned action_view_request(struct app *a, enum request r)
-{
-	struct view *v = app_view(a);
-	unsigned bits = v->ops->request(v, r);
-
-	if (request_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
-		bits = action_request(a, r);
-	return bits;
-}
-
 static unsigned sort_by(struct app *a, const struct mouse_spot *s)
 {
-	struct view *v = app_view(a);
+	struct view *v = front_view(a);
 
 	if (s->sort == s->sorted)
-		return action_view_request(a, REQ_REVERSE);
+		return action_request(a, REQ_REVERSE);
 	if (!v->ops->sort)
 		return 0;
 	*v->ops->sort(v) = s->sort;
@@ -38,9 +27,9 @@ static unsigned select_row(struct app *a, const struct mouse_spot *s, int line)
 	unsigned bits = VIEW_DRAW;
 
 	/* the user has the selection from now on */
-	app_view(a)->ops->request(app_view(a), REQ_NONE);
+	front_view(a)->ops->request(front_view(a), REQ_NONE);
 	if (!s->focus)
-		bits |= action_view_request(a, REQ_FOCUS_NEXT);
+		bits |= action_request(a, REQ_FOCUS_NEXT);
 	if (row >= s->list->count)
 		return bits;
 	if (s->focus && row == s->list->at)
@@ -56,7 +45,7 @@ static unsigned click(struct app *a, int y, int x)
 	if (!s)
 		return 0;
 	if (s->request)
-		return action_view_request(a, s->request);
+		return action_request(a, s->request);
 	return s->list ? select_row(a, s, y - s->at.y) : sort_by(a, s);
 }
 
@@ -71,7 +60,7 @@ static unsigned wheel(struct app *a, int key)
 
 unsigned action_key(struct app *a, int key)
 {
-	struct view *v = app_view(a);
+	struct view *v = front_view(a);
 	int y, x;
 
 	status_key();
@@ -82,5 +71,5 @@ unsigned action_key(struct app *a, int key)
 		return click(a, y, x);
 	}
 	enum request r = request_of_key(v->ops->foci(v), key);
-	return r ? action_view_request(a, r) : 0;
+	return r ? action_request(a, r) : 0;
 }

@@ -7,28 +7,28 @@
 
 #include "query/expected.h"
 
-unsigned action_expect(struct app *a, const struct site *s)
+unsigned expect_site(struct ui *ui, const struct site *s)
 {
 	char key[EXPECTED_KEY_MAX], rule[2 * EXPECTED_KEY_MAX];
 	bool on = !(s->flags & ROW_EXPECTED);
 
-	if (!query_site_key(a->query, s->id, key))
+	if (!query_site_key(ui->shown.query, s->id, key))
 		return VIEW_DRAW;
 	if (s->flags & ROW_PENDING) { /* the rule would be of a place without a name */
 		status_error("not marked: its name is still loading; try again");
 		return VIEW_DRAW;
 	}
 	expected_rule_of(rule, key);
-	if (watch_expect(a->watch, rule, on))
+	if (watch_expect(ui->shown.watch, rule, on))
 		status_error("not marked: %u suppressions are the limit", EXPECTED_MAX);
-	else if (watch_target(a->watch)->kind == TARGET_FILE)
+	else if (watch_target(ui->shown.watch)->kind == TARGET_FILE)
 		status_say("%s: %s; w NAME.supp saves it", key, on ? "expected" : "not expected");
 	else
 		status_say("%s: %s", key, on ? "expected" : "not expected");
 	return VIEW_REFRESH;
 }
 
-int action_suppress(struct app *a, const char *path)
+int expect_file(struct app *a, const char *path)
 {
 	struct expected *e = expected_new();
 	const struct expected_rule *rules;
@@ -38,9 +38,9 @@ int action_suppress(struct app *a, const char *path)
 	if (expected_read(e, path, &wrong, &err) == 0)
 		n = expected_rules(e, &rules);
 	for (size_t i = 0; i < n; i++)
-		refused += watch_expect(a->watch, rules[i].text, rules[i].on) != 0;
+		refused += watch_expect(a->ui.shown.watch, rules[i].text, rules[i].on) != 0;
 	expected_free(e);
-	app_act(a, VIEW_RESORT);
+	front_act(a, VIEW_RESORT);
 	if (*err.text)
 		return status_error("%s", err.text);
 	if (refused)
@@ -52,9 +52,9 @@ int action_suppress(struct app *a, const char *path)
 	return 0;
 }
 
-int action_save_rules(struct app *a, const char *path)
+int expect_save(struct ui *ui, const char *path)
 {
-	const struct expected *e = watch_expected(a->watch);
+	const struct expected *e = watch_expected(ui->shown.watch);
 	const struct expected_rule *rules;
 	struct err err = { 0 };
 

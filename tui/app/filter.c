@@ -8,24 +8,17 @@
 
 #define CANDIDATES 200
 
-int action_set_filter(struct app *a, const char *text)
+int filter_set(struct app *a, const char *text)
 {
 	struct err err = { 0 };
 
-	if (strlen(text) >= sizeof a->filter)
+	if (strlen(text) >= sizeof a->ui.shown.filter)
 		return status_error("the filter is too long");
-	if (query_set_filter(a->query, text, &err))
+	if (query_set_filter(a->ui.shown.query, text, &err))
 		return status_error("%s", err.text);
-	snprintf(a->filter, sizeof a->filter, "%s", text);
-	app_refresh(a, true);
+	snprintf(a->ui.shown.filter, sizeof a->ui.shown.filter, "%s", text);
+	front_refresh(a, true);
 	return 0;
-}
-
-bool filter_of_threads(const struct app *a)
-{
-	const char *word = strstr(a->filter, "thread:");
-
-	return word && (word == a->filter || word[-1] == ' ');
 }
 
 /* --- completion */
@@ -60,7 +53,7 @@ static void offer_names(struct app *a, struct candidates *c)
 	static const char *const words[] = { "lib:",  "thread:", "age>", "age<",
 					     "size>", "grew",    "new" };
 	const struct site *sites;
-	size_t n = query_sites(a->query, BY_LIVE, false, false, &sites);
+	size_t n = query_sites(a->ui.shown.query, BY_LIVE, false, false, &sites);
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		offer(c, "", words[i], false);
@@ -78,17 +71,17 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 
 	*out = 0;
 	if (!strncmp(word, "lib:", 4)) {
-		for (size_t i = 0; i < a->figures.owner_count; i++)
-			offer(&c, "lib:", a->figures.owners[i].name, true);
+		for (size_t i = 0; i < a->ui.shown.figures.owner_count; i++)
+			offer(&c, "lib:", a->ui.shown.figures.owners[i].name, true);
 	} else if (!strncmp(word, "thread:", 7)) {
-		for (uint32_t i = 0; i < model_thread_count(a->model); i++) {
-			const struct thread *t = model_thread(a->model, i);
+		for (uint32_t i = 0; i < model_thread_count(a->ui.shown.model); i++) {
+			const struct thread *t = model_thread(a->ui.shown.model, i);
 			if (t && t->known)
 				offer(&c, "thread:", t->name, true);
 		}
 	} else {
 		offer_names(a, &c);
-		app_refresh(a, false); /* the view's rows were lent by the same question */
+		front_refresh(a, false); /* the view's rows were lent by the same question */
 	}
 	return *out;
 }
@@ -98,7 +91,7 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 /* "foo:bar" is a name to look for, as "std::string" is; who meant a word of the filter is told. */
 static void say_unknown_words(const char *text)
 {
-	char copy[sizeof((struct app *)0)->filter], *save = NULL;
+	char copy[sizeof((struct shown *)0)->filter], *save = NULL;
 
 	snprintf(copy, sizeof copy, "%s", text);
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
@@ -115,29 +108,30 @@ static void say_unknown_words(const char *text)
 
 static void filtering(void *arg, enum prompt_event e, const char *text)
 {
-	if (e == PROMPT_DONE && !action_set_filter(arg, text))
+	if (e == PROMPT_DONE && !filter_set(arg, text))
 		say_unknown_words(text);
 }
 
-void action_filter(struct app *a)
+void filter_type(struct app *a)
 {
-	prompt_line(&a->prompt, "Filter (Tab completes): ", a->filter, filtering, a);
-	prompt_completes(&a->prompt, complete);
+	prompt_line(&a->ui.prompt, "Filter (Tab completes): ", a->ui.shown.filter, filtering, a);
+	prompt_completes(&a->ui.prompt, complete);
 }
 
 /* The filter with this word in the place of those that begin like it; NULL: without them. */
 static int replace_word(struct app *a, const char *begin, const char *word)
 {
-	char text[2 * sizeof a->filter] = "", copy[sizeof a->filter], *save = NULL;
+	char text[2 * sizeof a->ui.shown.filter] = "", copy[sizeof a->ui.shown.filter],
+			     *save = NULL;
 	size_t n = 0;
 
-	snprintf(copy, sizeof copy, "%s", a->filter);
+	snprintf(copy, sizeof copy, "%s", a->ui.shown.filter);
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		if (strncmp(w, begin, strlen(begin)) && n < sizeof text)
 			n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", w);
 	if (word && n < sizeof text)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", word);
-	return action_set_filter(a, text);
+	return filter_set(a, text);
 }
 
 static void older(void *arg, enum prompt_event e, const char *text)
@@ -157,24 +151,18 @@ static void older(void *arg, enum prompt_event e, const char *text)
 			   text);
 }
 
-void action_older(struct app *a)
+void filter_older(struct app *a)
 {
-	prompt_line(&a->prompt, "Only blocks older than (60s, 5m, 2h; empty: all): ", "", older, a);
+	prompt_line(&a->ui.prompt, "Only blocks older than (60s, 5m, 2h; empty: all): ", "", older,
+		    a);
 }
 
-unsigned action_zoom_thread(struct app *a, uint32_t tid)
+int filter_thread(struct app *a, uint32_t tid)
 {
 	char word[32];
 
-	if (!tid) {
-		status_error("this row sums threads that could not be told apart");
-		return VIEW_DRAW;
-	}
+	if (!tid)
+		return status_error("this row sums threads that could not be told apart");
 	snprintf(word, sizeof word, "thread:%u", tid);
-	if (!replace_word(a, "thread:", word)) {
-		app_show(a, VIEW_TREE);
-		status_say("LIVE and BLOCKS count only blocks that thread %u allocated; Esc: all",
-			   tid);
-	}
-	return VIEW_DRAW;
+	return replace_word(a, "thread:", word);
 }

@@ -9,156 +9,59 @@
  */
 #include "app/find.h"
 
-#include "app/actions.h"
-
-#include <string.h>
-
 #define AGAIN_NS 1000000000ull
 
-static void look(struct app *a)
+static bool building(const struct view *v)
 {
-	struct find *f = &a->find;
-
-	f->looked_ns = now_ns();
-	f->hits = app_view(a)->ops->search(app_view(a), f->text, &f->pending);
+	return query_building(v->ui->shown.query) >= 0;
 }
 
-static void forget(struct find *f)
+void find_look(struct find *f, struct view *v)
+{
+	f->looked_ns = now_ns();
+	f->hits = v->ops->search(v, v->ui->shown.search, &f->pending);
+}
+
+void find_forget(struct find *f, struct ui *ui)
 {
 	f->due = f->hit_due = f->counts = false;
-	f->text[0] = 0;
+	ui->shown.search[0] = 0;
 	f->hits = -1;
 }
 
-static void searching(void *arg, enum prompt_event e, const char *text)
+void find_anew(struct find *f, struct view *v)
 {
-	struct app *a = arg;
-	struct find *f = &a->find;
-
-	f->typing = e == PROMPT_CHANGED;
-	if (e == PROMPT_CANCELLED) {
-		app_act(a, find_end(a));
+	if (!find_on(f, v->ui))
 		return;
-	}
-	if (e == PROMPT_CHANGED || strcmp(f->text, text)) {
-		snprintf(f->text, sizeof f->text, "%s", text);
-		f->counts = false;
-		look(a);
-		f->due = *text && query_building(a->query) >= 0;
-		app_refresh(a, false);
-		f->hit_due = f->hits > 0 && !f->due && query_building(a->query) >= 0;
-		if (f->hits > 0 && !find_busy(f))
-			app_act(a, app_view(a)->ops->next_hit(app_view(a), false));
-	}
-	if (e == PROMPT_DONE && *text) {
-		const char *s = f->hits == 1 ? "" : "s";
-		if (f->pending)
-			status_say("%ld hit%s, %zu names pending; n next, N previous", f->hits, s,
-				   f->pending);
-		else
-			status_say("%ld hit%s; n next, N previous", f->hits, s);
-	}
-}
-
-unsigned find_begin(struct app *a)
-{
-	if (!app_view(a)->ops->search) {
-		status_error("no search in this view");
-		return VIEW_DRAW;
-	}
-	forget(&a->find);
-	a->find.typing = true;
-	prompt_line(&a->prompt, "/", "", searching, a);
-	return VIEW_DRAW;
-}
-
-unsigned find_next(struct app *a, bool backwards)
-{
-	struct find *f = &a->find;
-	struct view *v = app_view(a);
-
-	if (!f->text[0] || !v->ops->search) {
-		status_error("no search yet; / starts one");
-		return VIEW_DRAW;
-	}
-	if (f->hits <= 0 || f->pending)
-		look(a);
-	f->counts = false;
-	if (query_building(a->query) >= 0) {
-		f->due = true;
-		return VIEW_DRAW;
-	}
-	if (f->hits == 0) {
-		status_error("no hit for \"%s\"", f->text);
-		return VIEW_DRAW;
-	}
-	app_refresh(a, false);
-	return v->ops->next_hit(v, backwards);
-}
-
-unsigned find_end(struct app *a)
-{
-	forget(&a->find);
-	if (app_view(a)->ops->search)
-		app_view(a)->ops->search(app_view(a), "", &a->find.pending);
-	return VIEW_REFRESH;
-}
-
-bool find_on(const struct find *f)
-{
-	return f->text[0] && f->hits >= 0;
-}
-
-bool find_busy(const struct find *f)
-{
-	return f->due || f->hit_due;
-}
-
-void find_leave(struct app *a)
-{
-	a->find.due = a->find.hit_due = false;
-}
-
-void find_anew(struct app *a)
-{
-	struct find *f = &a->find;
-
-	if (!find_on(f))
-		return;
-	app_view(a)->ops->search(app_view(a), "", &f->pending);
-	look(a);
+	v->ops->search(v, "", &f->pending);
+	find_look(f, v);
 	f->counts = true;
-	f->due = query_building(a->query) >= 0;
+	f->due = building(v);
 }
 
-void find_follow(struct app *a)
+void find_follow(struct find *f, struct view *v)
 {
-	struct find *f = &a->find;
-
-	if (!f->typing || !find_on(f) || find_busy(f) || (f->hits && !f->pending) ||
-	    !app_view(a)->ops->search || now_ns() - f->looked_ns < AGAIN_NS)
+	if (!f->typing || !find_on(f, v->ui) || find_busy(f) || (f->hits && !f->pending) ||
+	    !v->ops->search || now_ns() - f->looked_ns < AGAIN_NS)
 		return;
 	f->due = true;
 	f->counts = f->hits > 0;
-	find_go_on(a);
+	find_go_on(f, v);
 }
 
 /* Its rows are made, then the first hit is gone to. */
-void find_go_on(struct app *a)
+void find_go_on(struct find *f, struct view *v)
 {
-	struct find *f = &a->find;
-	struct view *v = app_view(a);
-
 	if (f->due) {
-		look(a);
-		if (query_building(a->query) >= 0)
+		find_look(f, v);
+		if (building(v))
 			return;
 		f->due = false;
 		f->hit_due = !f->counts && f->hits > 0;
 		if (v->ops->refresh)
 			v->ops->refresh(v, false);
 	}
-	if (f->hit_due && query_building(a->query) < 0) {
+	if (f->hit_due && !building(v)) {
 		f->hit_due = false;
 		v->ops->next_hit(v, false);
 	}

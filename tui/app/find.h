@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * find.h - the search: typed at the foot of the screen, looked for in the view that is shown, by
- * slices where that takes long, and again while names and rows still arrive. Main thread.
+ * find.h - the search (ui.shown.search) in the view or page in front: looked for by slices where
+ * that takes long, and again while names and rows still arrive. app/search.c has it typed. Main
+ * thread.
  */
 #ifndef FIND_H
 #define FIND_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct app;
+#include "views/ui.h"
 
 struct find {
-	char text[256];     /* "" = none */
 	long hits;          /* -1 = nothing was searched */
 	size_t pending;     /* names that are not known yet */
 	bool typing;        /* its prompt is open */
@@ -23,16 +19,28 @@ struct find {
 	uint64_t looked_ns; /* when it last did */
 };
 
-unsigned find_begin(struct app *a); /* the prompt */
-unsigned find_next(struct app *a, bool backwards);
-unsigned find_end(struct app *a);   /* Esc: no row is a hit any more */
-bool find_on(const struct find *f); /* rows may be hits */
-void find_leave(struct app *a);     /* another view or page: what was not finished is not */
-void find_anew(struct app *a);      /* what a row is has changed */
+/* v: what is in front. */
+void find_look(struct find *f, struct view *v);
+void find_anew(struct find *f, struct view *v); /* what a row is has changed */
 /* After a refresh: what is typed may be there by now. */
-void find_follow(struct app *a);
+void find_follow(struct find *f, struct view *v);
 /* One slice; needs a refreshed view. */
-void find_go_on(struct app *a);
-bool find_busy(const struct find *f); /* slices are left to take */
+void find_go_on(struct find *f, struct view *v);
+/* Nothing is searched for; what v showed as hits is another matter. */
+void find_forget(struct find *f, struct ui *ui);
+
+static inline bool find_on(const struct find *f, const struct ui *ui) /* rows may be hits */
+{
+	return ui->shown.search[0] && f->hits >= 0;
+}
+static inline bool find_busy(const struct find *f) /* slices are left to take */
+{
+	return f->due || f->hit_due;
+}
+/* Another view or page: what was not finished is not. */
+static inline void find_leave(struct find *f)
+{
+	f->due = f->hit_due = false;
+}
 
 #endif

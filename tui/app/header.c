@@ -4,7 +4,7 @@
  * be trusted), the verdict or what is in its way, the totals, and live over time. Parts that do not
  * fit are left out whole, the least important first; warnings are never among them.
  */
-#include "app/ages.h"
+#include "views/ages.h"
 #include "app/app.h"
 #include "report/coverage.h"
 #include "widgets/cells.h"
@@ -52,9 +52,9 @@ static int draw_parts(const struct area *a, int y, int x, int limit, const struc
 
 static const char *target_name(const struct app *a)
 {
-	const struct program *p = model_program(a->model);
+	const struct program *p = model_program(a->ui.shown.model);
 
-	return p && *p->name ? p->name : watch_target(a->watch)->text;
+	return p && *p->name ? p->name : watch_target(a->ui.shown.watch)->text;
 }
 
 static const char *processes_key(char *out)
@@ -65,33 +65,33 @@ static const char *processes_key(char *out)
 /* "+4: P lists" */
 static void add_others(const struct app *a, const struct area *s, struct part *parts, size_t *n)
 {
-	const struct others *o = &a->others;
+	const struct others *o = &a->ui.others;
 	char key[16], count[32];
 
 	if (o->running)
-		add(parts, n, ROLE_HEADER, "+%s: %s%s", text_count(count, o->running),
+		add(parts, n, ROLE_HEADER, "+%s: %s%s", format_count(count, o->running),
 		    processes_key(key), s->w < 60 ? "" : " lists");
 	else if (o->over)
-		add(parts, n, ROLE_HEADER, "%s ended: %s", text_count(count, o->over),
+		add(parts, n, ROLE_HEADER, "%s ended: %s", format_count(count, o->over),
 		    processes_key(key));
 }
 
 static void add_state(const struct app *a, struct part *parts, size_t *n)
 {
-	const struct figures *f = &a->figures;
+	const struct figures *f = &a->ui.shown.figures;
 	char clock[32], span[32], signal[FORMAT_SIGNAL];
-	int loading = watch_loading(a->watch);
-	uint64_t stale = watch_stale_ns(a->watch), live = live_bytes(&f->totals.sum);
-	bool file = watch_target(a->watch)->kind == TARGET_FILE;
+	int loading = watch_loading(a->ui.shown.watch);
+	uint64_t stale = watch_stale_ns(a->ui.shown.watch), live = live_bytes(&f->totals.sum);
+	bool file = watch_target(a->ui.shown.watch)->kind == TARGET_FILE;
 
 	bool instant = f->past || figures_over(f) || file; /* one that stays has its milliseconds */
 	if (instant)
-		graph_clock(clock, f, &a->time, f->at_ns);
+		graph_clock(clock, f, &a->ui.shown.time, f->at_ns);
 	else
 		text_clock(clock, f->at_ns);
-	if (f->past && !a->travel.home)
+	if (f->past && !a->front.travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock,
-		    graph_ago(span, f, &a->time, f->time_ns - f->at_ns));
+		    graph_ago(span, f, &a->ui.shown.time, f->time_ns - f->at_ns));
 	else if (f->state == MTW_EXITED && f->status_known)
 		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",
 		    f->status, clock);
@@ -106,43 +106,45 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
 	else if (file)
 		add(parts, n, ROLE_HEADER_STRONG,
-		    watch_growing(a->watch) ? "FILE %s, still being written" : "FILE %s", clock);
-	else if (!model_program(a->model))
+		    watch_growing(a->ui.shown.watch) ? "FILE %s, still being written" : "FILE %s",
+		    clock);
+	else if (!model_program(a->ui.shown.model))
 		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
 	else if (stale || f->state == MTW_LINK_LOST)
 		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
-	if (travel_under_way(a) && !a->travel.home)
+	if (travel_under_way(&a->front.travel) && !a->front.travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "going to %s",
-		    graph_clock(span, f, &a->time, a->travel.to_ns));
-	if (a->travel.home)
+		    graph_clock(span, f, &a->ui.shown.time, a->front.travel.to_ns));
+	if (a->front.travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
-		    floor(100.0 * (double)watch_instant(a->watch) / (double)(a->travel.to_ns + 1)));
+		    floor(100.0 * (double)watch_instant(a->ui.shown.watch) /
+			  (double)(a->front.travel.to_ns + 1)));
 	if (f->final && !file && !f->past)
 		add(parts, n, ROLE_HEADER_WARNING, "final");
-	const struct totals *coming = model_coming(watch_now(a->watch));
+	const struct totals *coming = model_coming(watch_now(a->ui.shown.watch));
 	if (loading < 100 && coming) {
 		if (coming->time_ns)
 			add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
 			    text_bytes(span, live_bytes(&coming->sum)));
 		else
 			add(parts, n, ROLE_HEADER_WARNING, "loading");
-	} else if (loading < 100 && model_program(a->model)) {
+	} else if (loading < 100 && model_program(a->ui.shown.model)) {
 		double known =
 			live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
 		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading,
 		    floor(known));
 	}
-	if (a->paused)
+	if (a->ui.paused)
 		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s",
 		    text_span(span, now_ns() - f->taken_ns));
 }
 
 void frame_header(const struct app *a, const struct area *s)
 {
-	const struct program *p = model_program(a->model);
-	const struct figures *f = &a->figures;
+	const struct program *p = model_program(a->ui.shown.model);
+	const struct figures *f = &a->ui.shown.figures;
 	const struct totals *t = &f->totals;
 	struct part left[9], right[12];
 	size_t n = 0, m = 0;
@@ -157,17 +159,17 @@ void frame_header(const struct app *a, const struct area *s)
 		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
 	add_others(a, s, left, &n);
 	add_state(a, left, &n);
-	if (f->children && !a->others.running)
+	if (f->children && !a->ui.others.running)
 		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children",
 		    f->children);
 	if (f->lost_events)
-		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
+		add(right, &m, ROLE_HEADER_BAD, "%s lost", format_count(done, f->lost_events));
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->quality.cut_blocks)
 		add(right, &m, ROLE_HEADER_WARNING, "stacks %s%%",
 		    quality_share(share, f->quality.whole));
-	const struct recorded *filter = model_filter(a->model);
+	const struct recorded *filter = model_filter(a->ui.shown.model);
 	if (filter)
 		add(right, &m, ROLE_HEADER_WARNING, "%s",
 		    report_filter(filter, true, recorded, sizeof recorded));
@@ -175,7 +177,7 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER_WARNING, "~ partly sampled");
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
-		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
+		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
 	if (isnan(f->quality.hooks) && t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
 	else if (t->time_ns)
@@ -189,8 +191,9 @@ void frame_header(const struct app *a, const struct area *s)
 	if (!isnan(f->quality.remembered))
 		add(right, &m, ROLE_HEADER, "cached %s%%",
 		    quality_share(share, f->quality.remembered));
-	if (watch_target(a->watch)->text[0] && !a->options->child && a->watch == a->first)
-		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
+	if (watch_target(a->ui.shown.watch)->text[0] && !a->options->child &&
+	    a->ui.shown.watch == a->first)
+		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->ui.shown.watch)->text);
 	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
 	size_t fit = 0;
 	while (fit < m && width + text_width(right[fit].text) + 2 <= s->w - x)
@@ -202,43 +205,6 @@ void frame_header(const struct app *a, const struct area *s)
 
 /* --- the verdict, or what is in its way */
 
-const char *frame_empty_reason(const struct app *a)
-{
-	static char text[600];
-	const char *capture = model_option(a->model, "capture");
-
-	if (!model_program(a->model)) {
-		const char *problem = watch_problem(a->watch);
-		return problem ? problem : "connecting: no answer yet";
-	}
-	if (ages_missing(a))
-		return ages_missing(a);
-	if (a->building >= 0)
-		return "building the rows";
-	if (a->filter[0]) {
-		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
-			 a->filter);
-		return text;
-	}
-	if (capture && !strcmp(capture, "off"))
-		return "NOT COUNTING: capture is off (:set capture=on turns it on)";
-	if (a->figures.totals.sum.alloc_blocks == 0 && model_filter(a->model)) {
-		char what[400];
-		snprintf(text, sizeof text, "no block passes the agent's filter yet: %s",
-			 report_filter(model_filter(a->model), false, what, sizeof what));
-		return text;
-	}
-	if (a->figures.totals.sum.alloc_blocks == 0)
-		return a->figures.final ? "the program ended before the agent saw an allocation "
-					  "(static, or its own allocator?)"
-					: "waiting for the first allocation";
-	if (!a->figures.complete)
-		return "loading the first rows";
-	if (live_blocks(&a->figures.totals.sum))
-		return "no rows yet";
-	return "nothing is live";
-}
-
 /* columns: in less, another process that matters more has all of the line */
 #define VERDICT_LEAST 30
 
@@ -248,9 +214,9 @@ static struct area draw_hint(const struct app *a, const struct area *s, int y)
 	struct area left = *s;
 	char text[160], key[16];
 
-	if (!a->others.hint[0])
+	if (!a->ui.others.hint[0])
 		return left;
-	snprintf(text, sizeof text, "%s; %s", a->others.hint, processes_key(key));
+	snprintf(text, sizeof text, "%s; %s", a->ui.others.hint, processes_key(key));
 	int wide = text_width(text), x = s->w - wide - 1;
 	if (x < VERDICT_LEAST)
 		x = 1;
@@ -277,15 +243,16 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 		[V_ENDED] = { ROLE_NORMAL, GLYPH_DOT },
 		[V_EMPTY] = { ROLE_DIM, GLYPH_DOT },
 	};
-	const struct verdict *v = &a->figures.verdict;
-	const char *problem = watch_problem(a->watch);
+	const struct verdict *v = &a->ui.shown.figures.verdict;
+	const char *problem = watch_problem(a->ui.shown.watch);
 
-	if (problem && !watch_live(a->watch) && !a->figures.final && a->figures.state != MTW_CUT) {
+	if (problem && !watch_live(a->ui.shown.watch) && !a->ui.shown.figures.final &&
+	    a->ui.shown.figures.state != MTW_CUT) {
 		draw_clip(s, y, 1, s->w - 1, ROLE_BAD, CLIP_END, problem);
 		return;
 	}
-	if (!model_program(a->model)) {
-		draw_clip(s, y, 1, s->w - 1, ROLE_WARNING, CLIP_END, frame_empty_reason(a));
+	if (!model_program(a->ui.shown.model)) {
+		draw_clip(s, y, 1, s->w - 1, ROLE_WARNING, CLIP_END, ui_empty_reason(&a->ui));
 		return;
 	}
 	draw_text(s, y, 1, looks[v->kind].role, text_glyph(looks[v->kind].glyph));
@@ -297,9 +264,9 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 #define TOTALS_WIDE 100
 #define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
 
-void frame_totals(const struct app *a, const struct area *s, int y)
+void frame_totals(const struct shown *of, const struct area *s, int y)
 {
-	const struct figures *f = &a->figures;
+	const struct figures *f = &of->figures;
 	const struct totals *t = &f->totals;
 	const char *about = f->estimate ? "~" : "";
 	uint64_t live = live_bytes(&t->sum);
@@ -309,7 +276,7 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	char one[32], two[32], span[32];
 
 	/* blocks from before are not in it: no share of RSS, then */
-	bool late = hooked_late(a->model);
+	bool late = hooked_late(of->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
@@ -353,15 +320,15 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	draw_parts(s, y, 1, s->w, parts, n, gap);
 }
 
-void frame_strip(const struct app *a, const struct area *s, int y)
+void frame_strip(const struct shown *of, const struct area *s, int y)
 {
-	const struct figures *f = &a->figures;
+	const struct figures *f = &of->figures;
 	int w = s->w / 3, x = w + 2;
 	char span[32];
 	uint64_t live = live_bytes(&f->totals.sum);
 
-	graph_strip(s, y, 1, w, f, &a->time);
-	graph_span(span, graph_window(f, &a->time));
+	graph_strip(s, y, 1, w, f, &of->time);
+	graph_span(span, graph_window(f, &of->time));
 	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
 	for (size_t i = 0; i < f->owner_count && live; i++) {
 		char text[96];

@@ -3,18 +3,19 @@
  * header.h - the lines above every view, each on row y of the screen; for app/chrome.c alone. Main
  * thread, while the terminal is on.
  */
-#ifndef FRAME_HEAD_H
-#define FRAME_HEAD_H
+#ifndef HEADER_H
+#define HEADER_H
 
 #include "screen/draw.h"
 
 struct app;
+struct shown;
 
 /* Row 0. */
 void frame_header(const struct app *a, const struct area *s);
 void frame_verdict(const struct app *a, const struct area *s, int y);
-void frame_totals(const struct app *a, const struct area *s, int y);
+void frame_totals(const struct shown *of, const struct area *s, int y);
 /* For the views without a large graph: live over time, and the largest owners. */
-void frame_strip(const struct app *a, const struct area *s, int y);
+void frame_strip(const struct shown *of, const struct area *s, int y);
 
 #endif

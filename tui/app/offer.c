@@ -17,11 +17,11 @@ static void answered(void *arg, enum prompt_event e, const char *text)
 
 	(void)text;
 	if (e != PROMPT_DONE) {
-		a->offer_after_ns = now_ns() + AGAIN_NS;
+		a->offer.after_ns = now_ns() + AGAIN_NS;
 		return;
 	}
-	snprintf(value, sizeof value, "%llu", (unsigned long long)a->offered);
-	if (watch_set_option(a->watch, "sample", value))
+	snprintf(value, sizeof value, "%llu", (unsigned long long)a->offer.sample);
+	if (watch_set_option(a->ui.shown.watch, "sample", value))
 		status_error("sample: no live link to the program");
 	else
 		status_say("setting sample=%s; :set sample=0 records every block again", value);
@@ -33,14 +33,15 @@ void offer_sampling(struct app *a)
 	double cost;
 	uint64_t sample;
 
-	if (!watch_live(a->watch) ||
-	    !budget_exceeded(&a->budget, watch_now(a->watch), &cost, &sample) || !sample)
+	if (!watch_live(a->ui.shown.watch) ||
+	    !budget_exceeded(&a->front.budget, watch_now(a->ui.shown.watch), &cost, &sample) ||
+	    !sample)
 		return;
-	if (a->prompt.open || now_ns() < a->offer_after_ns)
+	if (a->ui.prompt.open || now_ns() < a->offer.after_ns)
 		return;
-	a->offered = sample;
+	a->offer.sample = sample;
 	snprintf(question, sizeof question,
 		 "The agent takes %.1f %% (limit %.3g %%). y: sample every %s  Esc: every block",
-		 cost, a->budget.percent, format_bytes(rate, sample));
-	prompt_ask(&a->prompt, question, "y", answered, a);
+		 cost, a->front.budget.percent, format_bytes(rate, sample));
+	prompt_ask(&a->ui.prompt, question, "y", answered, a);
 }

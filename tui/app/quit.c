@@ -9,7 +9,7 @@
  */
 #include "app/actions.h"
 
-#include "app/process_rows.h"
+#include "base/loop.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static size_t running(const struct app *a)
 {
 	struct processes_sum sum;
 
-	processes_total(a->processes, &sum);
+	processes_total(a->ui.processes, &sum);
 	return sum.running;
 }
 
@@ -66,7 +66,7 @@ void quit_stop(struct app *a)
 {
 	pid_t first = first_runs(a) ? a->options->child_pid : -1;
 	const struct process *list;
-	size_t n = processes_list(a->processes, &list);
+	size_t n = processes_list(a->ui.processes, &list);
 
 	if (first > 0 && kill(-first, SIGTERM))
 		kill(first, SIGTERM);
@@ -89,4 +89,11 @@ static bool all_final(const struct app *a)
 bool quit_over(const struct app *a, uint64_t now)
 {
 	return a->leave_ns && (now >= a->leave_ns || all_final(a));
+}
+
+void quit_now(struct app *a, int status)
+{
+	a->quit = true;
+	a->status = status;
+	loop_stop(a->loop);
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *action_path(const char *typed, char out[PATH_MAX])
+const char *save_path(const char *typed, char out[PATH_MAX])
 {
 	const char *home = getenv("HOME");
 
@@ -22,13 +22,13 @@ const char *action_path(const char *typed, char out[PATH_MAX])
 	return out;
 }
 
-void action_save_as(struct app *a, const char *path)
+void save_as(struct app *a, const char *path)
 {
 	const char *dot = strrchr(path, '.');
 	const struct export_format *format = export_by_path(path);
 
 	if (dot && !strcmp(dot, ".supp")) {
-		action_save_rules(a, path);
+		expect_save(&a->ui, path);
 		return;
 	}
 	if (!format && (!dot || strcmp(dot, ".mtop"))) {
@@ -45,7 +45,7 @@ static void overwriting(void *arg, enum prompt_event e, const char *text)
 {
 	(void)text;
 	if (e == PROMPT_DONE)
-		action_save_as(arg, pending);
+		save_as(arg, pending);
 	else
 		status_say("not saved");
 }
@@ -57,19 +57,19 @@ static void naming(void *arg, enum prompt_event e, const char *text)
 
 	if (e != PROMPT_DONE || !*text)
 		return;
-	text = action_path(text, path);
+	text = save_path(text, path);
 	if (access(text, F_OK)) {
-		action_save_as(a, text);
+		save_as(a, text);
 		return;
 	}
 	snprintf(pending, sizeof pending, "%s", text);
-	prompt_ask(&a->prompt, "The file exists.  o: overwrite   Esc: keep it", "o", overwriting,
+	prompt_ask(&a->ui.prompt, "The file exists.  o: overwrite   Esc: keep it", "o", overwriting,
 		   a);
 }
 
-void action_save(struct app *a)
+void save_ask(struct app *a)
 {
-	const struct program *p = model_program(a->model);
+	const struct program *p = model_program(a->ui.shown.model);
 	char name[128], when[32], program[64];
 	time_t now = time(NULL);
 	struct tm tm;
@@ -78,8 +78,8 @@ void action_save(struct app *a)
 	strftime(when, sizeof when, "%H%M%S", &tm);
 	sanitize_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
 	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
-	prompt_line(&a->prompt,
+	prompt_line(&a->ui.prompt,
 		    "Save as (.mtop session, .json or .txt report, .supp suppressions): ", name,
 		    naming, a);
-	prompt_offers(&a->prompt);
+	prompt_offers(&a->ui.prompt);
 }

@@ -52,7 +52,7 @@ static void finish(void)
 		close(job.fd);
 	job.timer = job.reader = NULL;
 	job.fd = -1;
-	job.app->due = job.app->moved = true;
+	job.app->timing.due = job.app->ui.moved = true;
 	job.app = NULL;
 }
 
@@ -66,14 +66,14 @@ bool saver_naming(void)
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
-	struct export_options o = { .from = model_base(a->model),
-				    .to = model_until(a->model),
-				    .changes = model_diffing(a->model) };
+	struct export_options o = { .from = model_base(a->ui.shown.model),
+				    .to = model_until(a->ui.shown.model),
+				    .changes = model_diffing(a->ui.shown.model) };
 	FILE *out = fopen(job.file.part, "wxe");
 
 	if (!out)
 		return err_set(err, 3, "%s: %s", job.path, strerror(errno));
-	int rc = job.format->write(a->watch, a->query, &o, out, err);
+	int rc = job.format->write(a->ui.shown.watch, a->ui.shown.query, &o, out, err);
 	if (fclose(out) && rc == 0)
 		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
 	return rc;
@@ -100,8 +100,8 @@ static _Noreturn void child(int fd)
 	/* Handlers of the loop would write into the parent's pipes. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	symbols_freeze(job.app->symbols);
-	query_allow(job.app->query, SIZE_MAX);
+	symbols_freeze(job.app->ui.shown.symbols);
+	query_allow(job.app->ui.shown.query, SIZE_MAX);
 	int rc = write_file(&err);
 	const char *text = err.text[0] ? err.text : "not saved";
 	if (rc && write(fd, text, strlen(text)) < 0 && rc < 0)
@@ -163,7 +163,7 @@ static void start_child(void)
 static void on_slice(void *arg)
 {
 	struct app *a = job.app;
-	uint32_t count = model_location_count(a->model), left = SLICE_LOCATIONS;
+	uint32_t count = model_location_count(a->ui.shown.model), left = SLICE_LOCATIONS;
 	uint64_t done, asked;
 	char one[32], two[32];
 
@@ -171,14 +171,14 @@ static void on_slice(void *arg)
 	if (job.asked > count) /* another session meanwhile */
 		job.asked = 0;
 	for (; job.asked < count && left; job.asked++, left--)
-		symbols_of_location(a->symbols, job.asked);
-	symbols_progress(a->symbols, &done, &asked);
+		symbols_of_location(a->ui.shown.symbols, job.asked);
+	symbols_progress(a->ui.shown.symbols, &done, &asked);
 	if (job.asked == count && done == asked) {
 		start_child();
 		return;
 	}
-	status_say("saving %s: %s of %s names resolved", job.path, text_count(one, done),
-		   text_count(two, asked));
+	status_say("saving %s: %s of %s names resolved", job.path, format_count(one, done),
+		   format_count(two, asked));
 }
 
 void saver_start(struct app *a, const struct export_format *format, const char *path)
@@ -189,7 +189,7 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 		status_error("%s: still being written; %s: not saved, try again", job.path, path);
 		return;
 	}
-	if (format && !model_program(a->model)) {
+	if (format && !model_program(a->ui.shown.model)) {
 		status_error("%s: not saved: the agent has not answered yet", path);
 		return;
 	}

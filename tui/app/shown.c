@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * shown.c - which process of the tree is shown. All that belongs to it (its model's queries, its
- * views with what is open and selected in them, filter, search and instant) is one struct, which is
- * put away when another process is shown, and brought back when this one is again. Watches belong
- * to the processes, and outlive the view.
+ * views with what is open and selected in them, filter, search and instant) is in two structs,
+ * which are put away when another process is shown, and brought back when this one is again.
+ * Watches belong to the processes, and outlive the view.
  *
  * What the user chose for all (units, libraries by direct caller, inlined functions) goes along.
  */
 #include "app/actions.h"
+#include "views/marks/marks.h"
+#include "views/tree/tree.h"
 #include "app/config.h"
 
 #include <stdlib.h>
@@ -17,99 +19,129 @@
 /* The output is that of the first program, whichever process is shown: one view for all. */
 static void open_views(struct app *a, struct view *output)
 {
-	a->views[VIEW_OVERVIEW] = view_overview_new(a);
-	a->views[VIEW_TREE] = view_tree_new(a);
-	a->views[VIEW_SITES] = view_sites_new(a);
-	a->views[VIEW_LIBS] = view_libs_new(a);
-	a->views[VIEW_MARKS] = view_marks_new(a);
-	a->views[VIEW_THREADS] = view_threads_new(a);
-	a->views[VIEW_MEMORY] = view_memory_new(a);
+	a->front.views[VIEW_OVERVIEW] = view_overview_new(&a->ui);
+	a->front.views[VIEW_TREE] = view_tree_new(&a->ui);
+	a->front.views[VIEW_SITES] = view_sites_new(&a->ui);
+	a->front.views[VIEW_LIBS] = view_libs_new(&a->ui);
+	a->front.views[VIEW_MARKS] = view_marks_new(&a->ui);
+	a->front.views[VIEW_THREADS] = view_threads_new(&a->ui);
+	a->front.views[VIEW_MEMORY] = view_memory_new(&a->ui);
 	if (a->options->output_fd >= 0 && a->options->child)
-		a->views[VIEW_OUTPUT] = output ? output : view_output_new(a);
+		a->front.views[VIEW_OUTPUT] =
+			output ? output : view_output_new(&a->ui, a->options->output_fd);
 }
 
 static void open_shown(struct app *a, struct watch *w)
 {
-	enum view_id current = a->current == VIEW_OUTPUT ? VIEW_OVERVIEW : a->current;
-	struct view *output = a->views[VIEW_OUTPUT];
+	enum view_id current = a->front.current == VIEW_OUTPUT ? VIEW_OVERVIEW : a->front.current;
+	struct view *output = a->front.views[VIEW_OUTPUT];
+	struct shown *s = &a->ui.shown;
 
-	a->shown = (struct shown){ .watch = w, .current = current, .find.hits = -1 };
-	a->budget.percent = a->options->max_overhead;
-	a->model = watch_model(w);
-	a->symbols = watch_symbols(w);
-	a->owners = owners_new(a->model, a->symbols);
-	a->query = query_new(a->model, a->symbols, a->owners);
-	query_expect(a->query, watch_expected(w));
+	*s = (struct shown){ .watch = w, .model = watch_model(w), .symbols = watch_symbols(w) };
+	s->owners = owners_new(s->model, s->symbols);
+	s->query = query_new(s->model, s->symbols, s->owners);
+	query_expect(s->query, watch_expected(w));
+	a->front = (struct front){ .current = current, .find.hits = -1 };
+	a->front.budget.percent = a->options->max_overhead;
 	open_views(a, output);
 }
 
-/* Takes it out of what is kept; NULL = it was never shown. */
-static struct shown *take_kept(struct app *a, const struct watch *w)
+static void bring_back(struct app *a, struct kept_process *k)
 {
-	for (size_t i = 0; i < a->kept_count; i++)
-		if (a->kept[i]->watch == w) {
-			struct shown *s = a->kept[i];
-			a->kept[i] = a->kept[--a->kept_count];
-			return s;
+	a->ui.shown = k->shown;
+	a->front = k->front;
+	free(k);
+}
+
+/* Takes it out of what is kept; NULL = it was never shown. */
+static struct kept_process *take_kept(struct kept *kept, const struct watch *w)
+{
+	for (size_t i = 0; i < kept->count; i++)
+		if (kept->list[i]->shown.watch == w) {
+			struct kept_process *k = kept->list[i];
+			kept->list[i] = kept->list[--kept->count];
+			return k;
 		}
 	return NULL;
 }
 
 static void put_away(struct app *a)
 {
-	struct shown *s = xmalloc(sizeof *s);
+	struct kept_process *k = xmalloc(sizeof *k);
 
-	find_leave(a);
-	*s = a->shown;
-	GROW(a->kept, a->kept_room, a->kept_count + 1);
-	a->kept[a->kept_count++] = s;
+	find_leave(&a->front.find);
+	*k = (struct kept_process){ a->ui.shown, a->front };
+	GROW(a->kept.list, a->kept.room, a->kept.count + 1);
+	a->kept.list[a->kept.count++] = k;
 }
 
-bool shown_change(struct app *a, struct watch *w)
+/* w's process takes the place of the one that is shown; true: it was shown before. */
+static bool change(struct app *a, struct watch *w)
 {
-	struct shown *kept = take_kept(a, w);
-	bool direct = a->watch ? owners_direct(a->owners, -1) : config_get(NULL)->direct;
-	bool inlined = a->watch ? query_inlined(a->query) : config_get(NULL)->inlined;
+	struct kept_process *kept = take_kept(&a->kept, w);
+	bool direct = a->ui.shown.watch ? owners_direct(a->ui.shown.owners, -1)
+					: config_get(NULL)->direct;
+	bool inlined =
+		a->ui.shown.watch ? query_inlined(a->ui.shown.query) : config_get(NULL)->inlined;
 
-	if (a->watch)
+	if (a->ui.shown.watch)
 		put_away(a);
 	if (kept)
-		a->shown = *kept;
+		bring_back(a, kept);
 	else
 		open_shown(a, w);
-	owners_direct(a->owners, direct);
-	owners_direct(travel_owners(a), direct);
-	query_set_inlined(a->query, inlined);
-	free(kept);
+	owners_direct(a->ui.shown.owners, direct);
+	owners_direct(travel_owners(&a->front.travel, &a->ui.shown), direct);
+	query_set_inlined(a->ui.shown.query, inlined);
 	return kept != NULL;
 }
 
 static void release(struct app *a)
 {
 	for (int i = 0; i < VIEW_COUNT; i++)
-		if (a->views[i] && i != VIEW_OUTPUT)
-			a->views[i]->ops->free(a->views[i]);
-	travel_release(a);
-	query_free(a->query);
-	owners_free(a->owners);
-	figures_release(&a->figures);
+		if (a->front.views[i] && i != VIEW_OUTPUT)
+			a->front.views[i]->ops->free(a->front.views[i]);
+	travel_release(&a->front.travel);
+	query_free(a->ui.shown.query);
+	owners_free(a->ui.shown.owners);
+	figures_release(&a->ui.shown.figures);
 }
 
 void shown_release(struct app *a)
 {
-	struct view *output = a->views[VIEW_OUTPUT];
+	struct view *output = a->front.views[VIEW_OUTPUT];
 
-	if (a->watch)
+	if (a->ui.shown.watch)
 		release(a);
-	while (a->kept_count) {
-		struct shown *s = a->kept[--a->kept_count];
-		a->shown = *s;
+	while (a->kept.count) {
+		bring_back(a, a->kept.list[--a->kept.count]);
 		release(a);
-		free(s);
 	}
 	if (output)
 		output->ops->free(output);
-	free(a->kept);
+	free(a->kept.list);
+}
+
+/* What happened to it while another one was shown is caught up with: a way through its past may
+ * have ended. */
+void shown_watch(struct app *a, struct watch *w)
+{
+	if (a->ui.shown.watch)
+		watch_on_change(a->ui.shown.watch, NULL, NULL);
+	bool before = change(a, w);
+	struct view *v = a->front.views[a->front.current];
+	watch_on_change(w, a->on_change, a);
+	others_take(&a->ui.others, a->ui.processes, w);
+	front_begin(a);
+	if (before)
+		travel_arrived(&a->front.travel, &a->ui.shown);
+	if (before && v->ops->enter)
+		v->ops->enter(v);
+	if (!travel_under_way(&a->front.travel))
+		front_refresh(a, true);
+	if (!before && watch_target(w)->kind == TARGET_FILE)
+		travel_read(&a->front.travel, &a->ui.shown);
+	front_end(a);
 }
 
 /* --- another one is asked for */
@@ -123,9 +155,9 @@ static int wait_for_it(struct app *a, const struct process *p)
 	return 0;
 }
 
-int action_show_process(struct app *a, uint32_t id)
+int shown_process(struct app *a, uint32_t id)
 {
-	const struct process *p = processes_find(a->processes, id);
+	const struct process *p = processes_find(a->ui.processes, id);
 	struct err err = { 0 };
 
 	a->wanted = 0;
@@ -133,19 +165,19 @@ int action_show_process(struct app *a, uint32_t id)
 		return status_error("this process is no longer in the list");
 	if (saver_naming())
 		return status_error("saving a file; switch processes when that is done");
-	struct watch *w = processes_watch(a->processes, id, &err); /* from now on it stays */
+	struct watch *w = processes_watch(a->ui.processes, id, &err); /* from now on it stays */
 	if (!w && !p->why && process_runs(p))
 		return wait_for_it(a, p);
 	if (!w)
 		return status_error("%s", err.text);
-	app_watch(a, w);
+	shown_watch(a, w);
 	return 0;
 }
 
 void shown_go_on(struct app *a)
 {
-	const struct process *p = a->wanted ? processes_find(a->processes, a->wanted) : NULL;
+	const struct process *p = a->wanted ? processes_find(a->ui.processes, a->wanted) : NULL;
 
-	if (p && !a->prompt.open)
-		action_show_process(a, a->wanted);
+	if (p && !a->ui.prompt.open)
+		shown_process(a, a->wanted);
 }

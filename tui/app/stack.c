@@ -8,7 +8,7 @@
  */
 #include "app/actions.h"
 #include "base/sanitize.h"
-#include "app/source.h"
+#include "widgets/source.h"
 #include "session/spool.h"
 #include "screen/term.h"
 
@@ -27,11 +27,11 @@
  * has none. */
 static struct frame_out *selected_stack(struct app *a, struct view_row *row, size_t *count)
 {
-	struct view *v = app_view(a);
+	struct view *v = front_view(a);
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 
 	if (v->ops->row && v->ops->row(v, row) &&
-	    (*count = query_stack(a->query, row->leaf, frames, FRAMES_MAX)))
+	    (*count = query_stack(a->ui.shown.query, row->leaf, frames, FRAMES_MAX)))
 		return frames;
 	status_error("no call path selected; select a row in Overview, Tree or Sites");
 	free(frames);
@@ -87,7 +87,7 @@ static int write_file(const char *text, size_t size, char *path, size_t path_siz
 	return (fclose(f) || n != size) ? -1 : 0;
 }
 
-unsigned action_copy_stack(struct app *a)
+unsigned stack_copy(struct app *a)
 {
 	size_t count = 0, size = 0;
 	struct view_row row;
@@ -177,7 +177,7 @@ static void edit(const char *file, uint32_t line)
  * At the row's own line; where none is known, at the innermost one of its call path in the same
  * module: what has a line further out says nothing about the row.
  */
-unsigned action_edit(struct app *a)
+unsigned stack_edit(struct app *a)
 {
 	size_t count = 0;
 	struct view_row row;

@@ -22,47 +22,45 @@
 #define READ_STEP_NS NS
 #define READ_NODES 3000000u /* looked at in all; at least so many stops as without a file */
 
-struct owners *travel_owners(const struct app *a)
+struct owners *travel_owners(const struct travel *t, const struct shown *of)
 {
-	return a->travel.graphed ? a->travel.graphed : a->owners;
+	return t->graphed ? t->graphed : of->owners;
 }
 
-bool travel_under_way(const struct app *a)
+bool travel_under_way(const struct travel *t)
 {
-	return a->travel.to_ns != 0;
+	return t->to_ns != 0;
 }
 
-static void give_up(struct app *a, const char *why)
+static void give_up(struct travel *t, struct shown *of, const char *why)
 {
 	status_error("%s", why);
-	a->time.at_ns = a->travel.wanted_ns = a->travel.to_ns = 0;
-	a->travel.looking = false;
-	watch_return(a->watch);
-	a->travel.home = false;
+	of->time.at_ns = t->wanted_ns = t->to_ns = 0;
+	t->looking = false;
+	watch_return(of->watch);
+	t->home = false;
 }
 
-static void next_stop(struct app *a)
+static void next_stop(struct travel *t, struct shown *of)
 {
-	struct travel *t = &a->travel;
 	uint64_t to = t->stop_ns < t->to_ns ? t->stop_ns : t->to_ns;
 	struct err err = { 0 };
 
 	t->stop_ns = to + t->step_ns;
-	if (watch_travel(a->watch, to, &err))
-		give_up(a, err.text);
+	if (watch_travel(of->watch, to, &err))
+		give_up(t, of, err.text);
 }
 
 /* From what is shown when that is on the way, else from the beginning of what is looked back at. */
-static void set_out(struct app *a, uint64_t to)
+static void set_out(struct travel *t, struct shown *of, uint64_t to)
 {
-	struct travel *t = &a->travel;
-	uint64_t shown = watch_instant(a->watch), from = to > LOOK_BACK_NS ? to - LOOK_BACK_NS : 0;
+	uint64_t shown = watch_instant(of->watch), from = to > LOOK_BACK_NS ? to - LOOK_BACK_NS : 0;
 
 	if (shown && shown <= to && shown >= from)
 		from = shown;
 	uint64_t stops = STOPS, least = LEAST_STEP_NS;
 	if (t->home) {
-		uint64_t fit = READ_NODES / (model_dense_count(a->model) + 1);
+		uint64_t fit = READ_NODES / (model_dense_count(of->model) + 1);
 		from = 0;
 		stops = fit > READ_STOPS ? READ_STOPS : fit < STOPS ? STOPS : fit;
 		least = READ_STEP_NS;
@@ -72,133 +70,130 @@ static void set_out(struct app *a, uint64_t to)
 	t->step_ns = step > least ? step : least;
 	t->stop_ns = from + (from == shown ? t->step_ns : 0);
 	t->looking = false;
-	next_stop(a);
+	next_stop(t, of);
 }
 
 /* The instant that was recorded last by then; before the first there are points of the graph
  * only. */
-static uint64_t recorded(const struct app *a, uint64_t time_ns)
+static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 {
 	const struct instant *list;
-	size_t n = model_instants(watch_now(a->watch), &list),
-	       i = model_instant_at(watch_now(a->watch), time_ns);
+	size_t n = model_instants(watch_now(of->watch), &list),
+	       i = model_instant_at(watch_now(of->watch), time_ns);
 
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }
 
-void travel_follow(struct app *a)
+void travel_follow(struct travel *t, struct shown *of)
 {
-	struct travel *t = &a->travel;
 
-	if (a->time.at_ns == t->wanted_ns || t->home)
+	if (of->time.at_ns == t->wanted_ns || t->home)
 		return; /* a file is read to its end first */
-	t->wanted_ns = a->time.at_ns = recorded(a, a->time.at_ns);
+	t->wanted_ns = of->time.at_ns = recorded(of, of->time.at_ns);
 	if (t->wanted_ns) {
-		set_out(a, t->wanted_ns);
+		set_out(t, of, t->wanted_ns);
 		return;
 	}
 	t->to_ns = 0;
 	t->looking = false;
-	watch_return(a->watch);
+	watch_return(of->watch);
 }
 
-void travel_read(struct app *a)
+void travel_read(struct travel *t, struct shown *of)
 {
-	uint64_t end = model_time(a->model);
+	uint64_t end = model_time(of->model);
 
 	if (end < LEAST_STEP_NS)
 		return;
-	a->travel.home = true;
-	set_out(a, end);
+	t->home = true;
+	set_out(t, of, end);
 }
 
 /* Letters and graphs follow what is now, rows what is shown. */
-static void change_owners(struct app *a)
+static void change_owners(struct travel *t, struct shown *of)
 {
-	struct travel *t = &a->travel;
-	struct model *now = watch_now(a->watch);
+	struct model *now = watch_now(of->watch);
 
-	if (now != a->model && !t->graphed) {
-		t->graphed = owners_new(now, a->symbols);
-		owners_inherit(t->graphed, a->owners);
+	if (now != of->model && !t->graphed) {
+		t->graphed = owners_new(now, of->symbols);
+		owners_inherit(t->graphed, of->owners);
 		if (t->home)
-			owners_forget_history(a->owners);
+			owners_forget_history(of->owners);
 		else
-			query_travel(a->query);
-	} else if (now == a->model && t->graphed) {
+			query_travel(of->query);
+	} else if (now == of->model && t->graphed) {
 		if (t->home) { /* what was looked at on the way is what is known */
 			t->home = false;
 		} else {
-			owners_inherit(a->owners, t->graphed);
-			query_travel(a->query);
+			owners_inherit(of->owners, t->graphed);
+			query_travel(of->query);
 		}
-		travel_release(a);
+		travel_release(t);
 	}
 }
 
-void travel_release(struct app *a)
+void travel_release(struct travel *t)
 {
-	owners_free(a->travel.graphed);
-	a->travel.graphed = NULL;
+	owners_free(t->graphed);
+	t->graphed = NULL;
 }
 
-static void say_where(struct app *a)
+static void say_where(struct travel *t, struct shown *of)
 {
-	uint64_t shown = watch_instant(a->watch);
+	uint64_t shown = watch_instant(of->watch);
 	char clock[32];
 
-	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
+	if (shown > t->wanted_ns && t->wanted_ns)
 		status_error(
 			"showing %s: call paths are not recorded before that, only the graph is",
-			graph_clock(clock, &a->figures, &a->time, shown));
-	else if (shown && shown < a->travel.wanted_ns && *watch_travel_problem(a->watch))
-		status_error("showing %s: %s", graph_clock(clock, &a->figures, &a->time, shown),
-			     watch_travel_problem(a->watch));
+			graph_clock(clock, &of->figures, &of->time, shown));
+	else if (shown && shown < t->wanted_ns && *watch_travel_problem(of->watch))
+		status_error("showing %s: %s", graph_clock(clock, &of->figures, &of->time, shown),
+			     watch_travel_problem(of->watch));
 }
 
 /* At a stop: libraries and sites are looked at, in slices when it takes long; then on. */
-void travel_go_on(struct app *a)
+void travel_go_on(struct travel *t, struct shown *of)
 {
-	struct travel *t = &a->travel;
 	const struct owner *libraries;
 	const struct site *sites;
 
 	if (!t->looking)
 		return;
-	owners_update(a->owners, &libraries);
-	query_sites(a->query, BY_LIVE, false, false, &sites);
-	if (query_building(a->query) >= 0)
+	owners_update(of->owners, &libraries);
+	query_sites(of->query, BY_LIVE, false, false, &sites);
+	if (query_building(of->query) >= 0)
 		return;
 	t->looking = false;
-	next_stop(a);
+	next_stop(t, of);
 }
 
-void travel_arrived(struct app *a)
+void travel_arrived(struct travel *t, struct shown *of)
 {
-	struct travel *t = &a->travel;
 	uint64_t shown;
 
-	change_owners(a);
-	shown = watch_instant(a->watch);
-	bool on = t->to_ns && watch_travelled(a->watch) == 100;
+	change_owners(t, of);
+	shown = watch_instant(of->watch);
+	bool on = t->to_ns && watch_travelled(of->watch) == 100;
 	if (on && !shown) {
-		give_up(a, *watch_travel_problem(a->watch) ? watch_travel_problem(a->watch)
-							   : "no earlier instant is recorded");
+		give_up(t, of,
+			*watch_travel_problem(of->watch) ? watch_travel_problem(of->watch)
+							 : "no earlier instant is recorded");
 		return;
 	}
-	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(a->watch)) {
+	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(of->watch)) {
 		t->looking = true;
-		travel_go_on(a);
+		travel_go_on(t, of);
 		return;
 	}
 	if (on) {
-		say_where(a);
+		say_where(t, of);
 		t->to_ns = 0;
 		if (t->home)
-			watch_return(a->watch);
+			watch_return(of->watch);
 	}
 	if (!t->to_ns)
-		travel_follow(a); /* the cursor moved while a file was read */
+		travel_follow(t, of); /* the cursor moved while a file was read */
 }
 
 static bool read_clock(const char *text, uint64_t *ns)
@@ -238,16 +233,16 @@ static bool read_ago(const char *text, uint64_t now, uint64_t *ns)
 	return true;
 }
 
-int travel_command(struct app *a, const char *text)
+int travel_command(struct shown *of, const char *text)
 {
-	uint64_t now = a->figures.time_ns, to = 0;
-	struct model *m = watch_now(a->watch);
+	uint64_t now = of->figures.time_ns, to = 0;
+	struct model *m = watch_now(of->watch);
 	int mark = strcmp(text, "now") ? model_mark_find(m, text) : -1;
 
 	if (mark > 0)
 		to = model_mark(m, (uint32_t)mark)->time_ns;
 	else if (strcmp(text, "now") && !read_clock(text, &to) && !read_ago(text, now, &to))
 		return status_error("at: write 0:12:09, -2m, a mark or now");
-	a->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
+	of->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
 	return 0;
 }

@@ -12,10 +12,7 @@
 #ifndef TRAVEL_H
 #define TRAVEL_H
 
-#include "base/base.h"
-
-struct app;
-struct owners;
+#include "views/ui.h"
 
 struct travel {
 	uint64_t to_ns;            /* on the way there, session time; 0 = not on a way */
@@ -23,19 +20,20 @@ struct travel {
 	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
 	bool looking;              /* at a stop: what looks are for is not whole yet */
 	bool home;                 /* then back: only the looks are wanted */
-	/* of what is now, while the past is shown; NULL = app->owners are */
+	/* of what is now, while the past is shown; NULL = those of what is shown are */
 	struct owners *graphed;
 };
 
-void travel_follow(struct app *a);  /* the cursor may have moved */
-void travel_arrived(struct app *a); /* WATCH_INSTANT */
-void travel_go_on(struct app *a);   /* what was being made anew is whole */
-void travel_release(struct app *a);
+void travel_follow(struct travel *t, struct shown *of);  /* the cursor may have moved */
+void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
+void travel_go_on(struct travel *t, struct shown *of);   /* what was being made anew is whole */
+void travel_release(struct travel *t);
 /* A file: it is looked at once, to its end. */
-void travel_read(struct app *a);
-bool travel_under_way(const struct app *a);
-struct owners *travel_owners(const struct app *a); /* whose history the graphs show */
+void travel_read(struct travel *t, struct shown *of);
+bool travel_under_way(const struct travel *t);
+struct owners *travel_owners(const struct travel *t,
+			     const struct shown *of); /* whose history the graphs show */
 /* "0:12:09", "-2m", a mark, "now": the command :at. */
-int travel_command(struct app *a, const char *text);
+int travel_command(struct shown *of, const char *text);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * adb.h - the table of debuggable processes of `memtop adb`, and the choice from it. Main thread.
  */
-#ifndef CMD_ADB_H
-#define CMD_ADB_H
+#ifndef ADB_LIST_H
+#define ADB_LIST_H
 
 #include "attach/adb/app.h"
 

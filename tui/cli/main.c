@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * main.c - the verb table. The first word is a verb, or else the whole line is the bare live view:
- * `memtop TARGET`. A verb's own file (cmd_*.c) has its options, its help and its work.
+ * `memtop TARGET`. A verb's own file has its options, its help and its work.
  */
 #include "screen/keys.h"
 #include "cli/verbs.h"

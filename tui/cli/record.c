@@ -16,78 +16,20 @@
  * The child is only looked at (WNOWAIT) until the recording is over: while it is a zombie, its pid
  * cannot be taken by another process that the agent's credentials would be compared with.
  */
+#include "cli/recording.h"
 #include "cli/verb.h"
 
-#include "link/budget.h"
-
-#include "launch/launch.h"
+#include "base/format.h"
 #include "base/loop.h"
-#include "processes/processes.h"
-#include "report/report.h"
-#include "session/session.h"
+#include "launch/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define POLL_MS 200
-#define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
-#define EXEC_MS 1500     /* after an exec: so long the new program's agent may take to speak */
-#define UNBORN_MS 2000   /* so long a child that was just forked may take to its first turn */
-#define SILENCE_MS 5000  /* ... and one that says nothing more has nothing more to say */
-
-struct recording {
-	struct loop *loop;
-	struct watch *watch;
-	struct processes *processes;    /* NULL: only the one program or target */
-	const char *name;               /* of the program, as typed */
-	bool first_only;                /* the recording ends with the program */
-	bool said_on;                   /* that others run on */
-	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
-	size_t source_count;
-	char path[PATH_MAX];
-	bool path_made_up;                        /* not the user's: must be said */
-	bool created;                             /* the file was not there before */
-	pid_t pid;                                /* 0 = a TARGET, not a program */
-	bool ended;                               /* the program is a zombie */
-	int status;                               /* ... as waitpid() will have it */
-	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
-	bool stop;                                /* a signal or --for asked us to end */
-	bool connected;                           /* at any time */
-	struct budget budget;                     /* --max-overhead */
-	bool allow_sampling, budget_said;
-};
-
-/* NAME.YYYYMMDD-HHMMSS.mtop in the current folder. */
-static void default_path(const char *what, char *path, size_t size)
-{
-	const char *slash = strrchr(what, '/');
-	char stamp[32];
-	time_t now = time(NULL);
-	struct tm tm;
-
-	strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	snprintf(path, size, "%.200s.%s.mtop", slash ? slash + 1 : what, stamp);
-	for (char *c = path; *c; c++)
-		if (*c == '/' || *c == ':' || *c == '@')
-			*c = '_';
-}
-
-static void choose_path(struct recording *r, const struct args *a, const char *what)
-{
-	r->path_made_up = !a->output;
-	if (a->output)
-		snprintf(r->path, sizeof r->path, "%s", a->output);
-	else
-		default_path(what, r->path, sizeof r->path);
-}
 
 static void on_stop(void *arg)
 {
@@ -173,211 +115,20 @@ static void listen_to_signals(struct recording *r)
 	add(r, loop_timer(r->loop, POLL_MS, true, on_poll, r));
 }
 
-/* The last that came was an exec: the new program's agent may be about to speak. */
-static bool execed(const struct recording *r)
-{
-	int status;
-	bool known;
-
-	return model_state(watch_model(r->watch), &status, &known) == MTW_EXECED;
-}
-
-/* Whether nothing more can come. */
-static bool over(struct recording *r)
-{
-	uint64_t now = now_ns();
-	bool live = watch_live(r->watch);
-
-	r->connected = r->connected || model_ticks(watch_model(r->watch));
-	if (live) {
-		r->link_lost_ns = 0;
-	} else if (!r->link_lost_ns) {
-		r->link_lost_ns = now;
-	}
-	if (r->stop)
-		return true;
-	if (r->pid && !r->ended)
-		return false;
-	if (!model_final(watch_model(r->watch)))
-		r->exec_ns = 0;
-	else if (!execed(r))
-		return true;
-	else
-		return now - (r->exec_ns ? r->exec_ns : (r->exec_ns = now)) > EXEC_MS * 1000000ull;
-	if (r->pid && !r->connected)
-		return now - r->ended_ns > GREETING_MS * 1000000ull;
-	if (live)
-		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
-	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
-}
-
-/* To a person. A script that named its file wants its program's stderr, and finds the daemon in the
- * table. */
-static void say_on(struct recording *r, size_t running)
-{
-	char how[48];
-
-	if (r->said_on || !(r->path_made_up || isatty(STDERR_FILENO)))
-		return;
-	r->said_on = true;
-	snprintf(how, sizeof how, WIFSIGNALED(r->status) ? "by signal %d" : "with status %d",
-		 WIFSIGNALED(r->status) ? WTERMSIG(r->status) : WEXITSTATUS(r->status));
-	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the "
-	     "recording, --first-only does not wait for them",
-	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
-}
-
-/* Of the whole tree. */
-static bool all_over(struct recording *r)
-{
-	if (!over(r))
-		return false;
-	if (r->stop || !r->processes || r->first_only)
-		return true;
-	size_t running = processes_running(r->processes);
-	if (running)
-		say_on(r, running);
-	if (running || processes_pending(r->processes))
-		return false;
-	return now_ns() - r->ended_ns > UNBORN_MS * 1000000ull || !processes_unborn(r->processes);
-}
-
-/* The last that was seen is an exec: unless it is known why, nothing came of the program that
- * followed. */
-static void note_exec(struct recording *r)
-{
-	const char *const *list;
-	static const char missing[] = "The program that this one executed is not in this session";
-
-	if (!r->connected || !execed(r))
-		return;
-	for (size_t i = 0, n = watch_warnings(r->watch, &list); i < n; i++)
-		if (!strncmp(list[i], missing, sizeof missing - 1))
-			return;
-	char *text = xasprintf("%s: its agent never answered.", missing);
-	watch_note(r->watch, text);
-	free(text);
-}
-
 static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
 	on_child(r);
 	/* What has come counts, however late we look: no patience is over while something waits to
 	 * be read. */
-	bool done = all_over(r), ran = true;
+	bool done = record_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
-		done = all_over(r);
+		done = record_over(r);
 	}
 	for (size_t i = 0; i < r->source_count; i++)
 		loop_remove(r->sources[i]);
-	note_exec(r);
-}
-
-static void say_tree(const struct recording *r, const struct processes_sum *all)
-{
-	char live[REPORT_RANGE];
-
-	warn("%s: %zu processes, %llu allocations, %s live at their ends; memtop report %s",
-	     r->path, all->lines, (unsigned long long)all->sum.alloc_blocks,
-	     report_range(live, &all->bytes), r->path);
-}
-
-/* The line at the end, where a person reads it or the file's name is ours. */
-static void say_result(const struct recording *r)
-{
-	const struct model *m = watch_model(r->watch);
-	const struct tally *sum = &model_totals(m)->sum;
-	struct processes_sum all = { 0 };
-
-	if (r->processes)
-		processes_total(r->processes, &all);
-	if (!r->path_made_up && !isatty(STDERR_FILENO))
-		return;
-	if (all.lines > 1)
-		say_tree(r, &all);
-	else
-		warn("%s: %llu allocations, %llu bytes live in %llu blocks at the end; memtop "
-		     "report %s",
-		     r->path, (unsigned long long)sum->alloc_blocks,
-		     (unsigned long long)live_bytes(sum), (unsigned long long)live_blocks(sum),
-		     r->path);
-}
-
-/* The link's sentence names the program already. */
-static void say_nothing(const struct recording *r, const char *what)
-{
-	const char *why = watch_problem(r->watch);
-	size_t len = strlen(what);
-
-	if (!why)
-		why = "its agent never answered; run it without memtop to compare";
-	else if (!strncmp(why, what, len) && !strncmp(why + len, ": ", 2))
-		why += len + 2;
-	warn("%s: nothing was recorded: %s", what, why);
-}
-
-/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none
- * came. */
-static int finish(struct recording *r, const char *what)
-{
-	struct err err = { 0 };
-	int lost = r->processes ? processes_end(r->processes, &err) : 0;
-
-	if (!r->connected)
-		say_nothing(r, what);
-	else if (!r->stop && !model_final(watch_model(r->watch)))
-		warn("%s: the link broke before the end; %s has everything up to then", what,
-		     r->path);
-	if (watch_end_record(r->watch, &err) || lost) {
-		warn("%s", err.text);
-		return -1;
-	}
-	if (r->connected) {
-		say_result(r);
-		return 0;
-	}
-	if (r->created)
-		unlink(r->path);
-	return -1;
-}
-
-/* Known before the program starts: a recording that cannot be written is not begun. */
-static int check_writable(struct recording *r, struct err *err)
-{
-	struct stat st = { 0 };
-
-	r->created = lstat(r->path, &st) != 0; /* a link is the user's, wherever it leads */
-	if (!r->created && stat(r->path, &st))
-		st.st_mode = 0;
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
-		return err_set(err, STATUS_OURS,
-			       "%s: cannot be written: a session needs a plain file, not a pipe or "
-			       "socket; choose another -o",
-			       r->path);
-	if (S_ISBLK(st.st_mode))
-		return err_set(err, STATUS_OURS,
-			       "%s: not overwritten: it is a disk; choose another -o", r->path);
-	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
-		return err_set(err, STATUS_OURS,
-			       "%s: not overwritten: it is not a session file; choose another -o",
-			       r->path);
-	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return err_set(err, STATUS_OURS, "%s: cannot be written: %s; choose another -o",
-			       r->path, strerror(errno));
-	close(fd);
-	return 0;
-}
-
-/* Nothing was started or reached: no empty file is left behind. */
-static int give_up(const struct recording *r, const struct err *err, int status)
-{
-	if (r->created)
-		unlink(r->path);
-	return args_fail(err, status);
+	record_note_exec(r);
 }
 
 /* Nothing can be kept, and the agent waits for us: it is greeted once, so that the program goes on
@@ -452,8 +203,8 @@ static int record_program(const struct args *a)
 
 	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
 		return args_fail(&err, STATUS_USAGE);
-	choose_path(&r, a, a->operands[0]);
-	if (check_writable(&r, &err))
+	record_choose_path(&r, a, a->operands[0]);
+	if (record_check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
 	r.loop = cmd_loop();
@@ -461,7 +212,7 @@ static int record_program(const struct args *a)
 	    launch_program(a->operands, &launching, &l, &err)) {
 		processes_free(r.processes);
 		loop_free(r.loop);
-		return give_up(&r, &err, STATUS_OURS);
+		return record_give_up(&r, &err, STATUS_OURS);
 	}
 	options.record_path = r.path;
 	r.pid = l.pid;
@@ -479,7 +230,7 @@ static int record_program(const struct args *a)
 		warn("%s; the program runs unrecorded", err.text);
 		run_unrecorded(&r, &t, &options, &status);
 	}
-	int lost = r.watch ? finish(&r, a->operands[0]) : -1;
+	int lost = r.watch ? record_finish(&r, a->operands[0]) : -1;
 
 	if (seconds > 0 && !r.ended)
 		warn("%s: recorded for %s s; it runs on as process %d, kill %d ends it",
@@ -512,8 +263,8 @@ static int record_target(const struct args *a)
 	}
 	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
 		return args_fail(&err, STATUS_USAGE);
-	choose_path(&r, a, t.text);
-	if (check_writable(&r, &err))
+	record_choose_path(&r, a, t.text);
+	if (record_check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
 	options.record_path = r.path;
@@ -522,9 +273,9 @@ static int record_target(const struct args *a)
 	if (r.watch && watch_wait_complete(r.watch, 60000, &err) == 0) {
 		stop_after(&r, seconds);
 		record_loop(&r);
-		status = finish(&r, t.text) ? STATUS_OURS : 0;
+		status = record_finish(&r, t.text) ? STATUS_OURS : 0;
 	} else {
-		give_up(&r, &err, STATUS_UNREACHED);
+		record_give_up(&r, &err, STATUS_UNREACHED);
 	}
 	if (r.watch)
 		watch_close(r.watch);

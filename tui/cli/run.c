@@ -10,7 +10,7 @@
 
 #include "launch/launch.h"
 #include "base/loop.h"
-#include "app/process_rows.h"
+#include "views/process_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>

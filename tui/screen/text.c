@@ -136,21 +136,6 @@ int text_clip(char *out, const char *s, int width, enum clip how)
 	return used;
 }
 
-static char *scaled(char *out, double v, double step, const char *units)
-{
-	int i = 0;
-
-	while (v >= step - 0.05 && units[i + 1]) {
-		v /= step;
-		i++;
-	}
-	if (i == 0)
-		snprintf(out, 32, "%.0f", v);
-	else
-		snprintf(out, 32, "%.1f%c", v, units[i]);
-	return out;
-}
-
 void text_set_units(enum units u)
 {
 	in_use = u;
@@ -176,83 +161,60 @@ bool text_units_named(const char *word, enum units *u)
 	return false;
 }
 
+/* 0.0M is something, 0 is nothing. */
 char *text_bytes(char *out, uint64_t bytes)
 {
-	return text_bytes_in(out, bytes, in_use);
-}
-
-char *text_bytes_signed(char *out, int64_t bytes)
-{
-	return text_bytes_signed_in(out, bytes, in_use);
-}
-
-/* 0.0M is something, 0 is nothing. */
-char *text_bytes_in(char *out, uint64_t bytes, enum units u)
-{
-	if (u == UNITS_BYTES)
-		return text_count(out, bytes);
-	if (u == UNITS_AUTO || !bytes)
-		return scaled(out, (double)bytes, 1024, " KMGTPE");
-	snprintf(out, 32, "%.1fM", (double)bytes / (1 << 20));
+	if (in_use == UNITS_BYTES)
+		format_count(out, bytes);
+	else if (in_use == UNITS_AUTO || !bytes)
+		format_bytes(out, bytes);
+	else
+		snprintf(out, 32, "%.1fM", (double)bytes / (1 << 20));
 	return out;
 }
 
-char *text_bytes_signed_in(char *out, int64_t bytes, enum units u)
+/* out has the digits of what has no sign. */
+static char *with_sign(char *out, bool negative)
 {
-	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
-
-	if (bytes == 0)
-		return strcpy(out, "0");
-	out[0] = bytes < 0 ? '-' : '+';
-	char digits[32];
-	memcpy(out + 1, text_bytes_in(digits, size, u), 31);
+	memmove(out + 1, out, 30);
+	out[0] = negative ? '-' : '+';
 	out[31] = 0;
 	return out;
 }
 
-char *text_count(char *out, uint64_t n)
+char *text_bytes_signed(char *out, int64_t bytes)
 {
-	char digits[32];
-	int len = snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			out[at++] = ',';
-		out[at++] = digits[i];
-	}
-	out[at] = 0;
-	return out;
+	text_bytes(out, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
+	return bytes ? with_sign(out, bytes < 0) : out;
 }
 
+/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they go. */
 char *text_short(char *out, double n)
 {
-	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they
-	 * go. */
+	static const char units[] = " kmgtpe";
+	int i = 0;
+
 	if (n >= 1e6 && n < 1e9) {
 		snprintf(out, 32, n < 99999500 ? "%.0fk" : "%.1fg",
 			 n < 99999500 ? n / 1000 : n / 1e9);
 		return out;
 	}
-	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");
-}
-
-char *text_blocks(char *out, uint64_t n)
-{
-	text_count(out, n);
-	return strcat(out, n == 1 ? " block" : " blocks");
+	for (n = n < 0 ? 0 : n; n >= 1000 - 0.05 && units[i + 1]; i++)
+		n /= 1000;
+	snprintf(out, 32, i ? "%.1f%c" : "%.0f", n, units[i]);
+	return out;
 }
 
 char *text_short_signed(char *out, int64_t n)
 {
-	char digits[32];
+	text_short(out, n < 0 ? -(double)n : (double)n);
+	return n ? with_sign(out, n < 0) : out;
+}
 
-	if (n == 0)
-		return strcpy(out, "0");
-	text_short(digits, n < 0 ? -(double)n : (double)n);
-	out[0] = n < 0 ? '-' : '+';
-	memcpy(out + 1, digits, 31);
-	out[31] = 0;
-	return out;
+char *text_blocks(char *out, uint64_t n)
+{
+	format_count(out, n);
+	return strcat(out, n == 1 ? " block" : " blocks");
 }
 
 char *text_clock(char *out, uint64_t ns)

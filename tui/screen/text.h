@@ -11,6 +11,7 @@
 #define TEXT_H
 
 #include "base/base.h"
+#include "base/format.h"
 
 #define TEXT_MAX 1024 /* bytes of a clipped line, with its end */
 
@@ -62,15 +63,13 @@ enum units text_units(void);
 const char *text_units_word(enum units u); /* auto, mib, bytes */
 bool text_units_named(const char *word, enum units *u);
 
-/* Figures. Each writes into out[32] and returns it. M is MiB. */
-char *text_bytes(char *out, uint64_t bytes); /* in the units that are set */
-char *text_bytes_signed(char *out, int64_t bytes);
-/* 0 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456 */
-char *text_bytes_in(char *out, uint64_t bytes, enum units u);
-char *text_bytes_signed_in(char *out, int64_t bytes, enum units u); /* +14.4M -0.2K 0 */
-char *text_count(char *out, uint64_t n);                            /* 812,004 */
-char *text_short(char *out, double n);                              /* 812 88.2k 2900k */
-char *text_blocks(char *out, uint64_t n);                           /* 1 block, 1,204 blocks */
+/* Figures. Each writes into out[32] and returns it. Sizes in the units that are set: 0
+ * 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456; M is MiB. K M G whatever is set: format_bytes(); counts:
+ * format_count(). */
+char *text_bytes(char *out, uint64_t bytes);
+char *text_bytes_signed(char *out, int64_t bytes); /* +14.4M -0.2K 0 */
+char *text_short(char *out, double n);             /* 812 88.2k 2900k */
+char *text_blocks(char *out, uint64_t n);          /* 1 block, 1,204 blocks */
 char *text_short_signed(char *out, int64_t n);
 char *text_clock(char *out, uint64_t ns);      /* 0:14:09 */
 char *text_clock_ms(char *out, uint64_t ns);   /* 0:14:09.250 */

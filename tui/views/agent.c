@@ -4,7 +4,7 @@
  * behind the short figures of the header. Only time in the program's calls is estimated (from
  * samples), and carries a ~.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "symbols/debuginfod.h"
 #include "report/coverage.h"
 #include "widgets/page.h"
@@ -66,7 +66,7 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 		 why && *why ? ": " : "", why ? why : "");
 	snprintf(words, sizeof words,
 		 q->cut_blocks ? "of all blocks; the stacks of %s end early" : "of all blocks",
-		 text_count(n, q->cut_blocks));
+		 format_count(n, q->cut_blocks));
 	add(p, "whole", share(a, q->whole), words);
 	if (q->pointer_blocks)
 		add(p, "by pointer", share(a, q->by_pointer),
@@ -96,7 +96,7 @@ static void add_cuts(struct page *p, const struct model *m)
 	}
 	for (size_t i = 0; i < n && i < CUTS_MAX; i++) {
 		const char *name = quality_module_name(m, list[i].module);
-		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks),
+		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", format_count(blocks, list[i].blocks),
 			 name ? name : "[no frame]", report_truncation(list[i].reason));
 	}
 	if (n > CUTS_MAX)
@@ -116,13 +116,13 @@ static void add_late(struct page *p, const struct model *m)
 	hooked_before(m, &frees, &bytes);
 	page_add(p, ROLE_NORMAL, "%s", "");
 	page_add(p, ROLE_TITLE, "Attached while the program ran");
-	add(p, "before attach", text_count(n, frees),
+	add(p, "before attach", format_count(n, frees),
 	    "blocks allocated before have been freed since,");
 	add(p, "", text_bytes(b, bytes), "in usable sizes");
-	add(p, "modules", text_count(n, sums.hooked), "have their allocations counted");
-	add(p, "", text_count(n, sums.calls_none), "call no allocator");
+	add(p, "modules", format_count(n, sums.hooked), "have their allocations counted");
+	add(p, "", format_count(n, sums.calls_none), "call no allocator");
 	if (sums.unmatched)
-		add(p, "", text_count(n, sums.unmatched),
+		add(p, "", format_count(n, sums.unmatched),
 		    "not matched: left out by libs= or exclude=");
 }
 
@@ -149,7 +149,7 @@ static void add_losses(struct page *p, const struct model *m)
 		model_loss(m, i, &events, &bytes);
 		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(m)))
 			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD,
-				 "  %12s  %s", text_count(n, events), report_loss(i));
+				 "  %12s  %s", format_count(n, events), report_loss(i));
 	}
 }
 
@@ -206,18 +206,18 @@ static void add_memory(struct page *p, const struct model *m)
 static void refresh(struct view *v, bool resort)
 {
 	struct page *p = (struct page *)v;
-	const struct model *m = v->app->model;
-	const struct quality *q = &v->app->figures.quality;
+	const struct model *m = v->ui->shown.model;
+	const struct quality *q = &v->ui->shown.figures.quality;
 
 	(void)resort;
 	page_clear(p);
-	add_cost(p, m, &v->app->figures.totals, q);
+	add_cost(p, m, &v->ui->shown.figures.totals, q);
 	add_stacks(p, m, q);
 	add_cuts(p, m);
 	add_late(p, m);
 	add_unseen(p, m);
 	add_losses(p, m);
-	add_downloads(p, v->app->symbols);
+	add_downloads(p, v->ui->shown.symbols);
 	add_memory(p, m);
 }
 
@@ -233,10 +233,10 @@ static const struct view_ops ops = {
 	.free = page_free,
 };
 
-struct view *view_agent_new(struct app *a)
+struct view *view_agent_new(struct ui *ui)
 {
 	struct page *p = xcalloc(1, sizeof *p);
 
-	p->v = (struct view){ &ops, a };
+	p->v = (struct view){ &ops, ui };
 	return &p->v;
 }

@@ -3,7 +3,7 @@
  * columns.c - the columns of the view below, each with what it says; Space hides one or shows it
  * again. Those that a view is nothing without cannot be hidden and are not in the list.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/columns.h"
 #include "widgets/status.h"
 
@@ -85,15 +85,7 @@ static unsigned request(struct view *v, enum request r)
 	return VIEW_DRAW;
 }
 
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_COLUMNS, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
-static void view_free(struct view *v)
+static void free_page(struct view *v)
 {
 	free(v);
 }
@@ -102,18 +94,19 @@ static const struct view_ops ops = {
 	.title = "Columns",
 	.brief = "Columns",
 	.no_filter = true,
-	.foci = foci,
+	.foci = view_keys,
+	.keys = { FOCUS_COLUMNS, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.free = view_free,
+	.free = free_page,
 };
 
-struct view *view_columns_new(struct app *a)
+struct view *view_columns_new(struct ui *ui, struct view *of)
 {
 	struct columns_page *c = xcalloc(1, sizeof *c);
 
-	c->v = (struct view){ &ops, a };
-	c->of = a->views[a->current];
+	c->v = (struct view){ &ops, ui };
+	c->of = of;
 	return &c->v;
 }

@@ -4,7 +4,7 @@
  * was called from, what the verdict's words and the columns mean; then all keys. Keys are the
  * user's own, from the table of requests: it lists what there is and nothing else.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/page.h"
 #include "screen/term.h"
 
@@ -18,6 +18,7 @@ struct help {
 	struct page p;                 /* first */
 	enum focus here[FOCI_MAX + 1]; /* of the view below; FOCUS_NONE ends */
 	int columns;                   /* that the lines were made for */
+	bool output;                   /* Output is a view */
 };
 
 /* --- lines of two columns; the right one is as many lines as it needs */
@@ -108,15 +109,14 @@ static void add_questions(struct page *p)
 
 /* --- keys */
 
-static void add_focus(struct page *p, const struct app *a, enum focus f, const char *title)
+static void add_focus(struct help *h, enum focus f)
 {
 	char keys[96];
 
-	add_title(p, title);
+	add_title(&h->p, focus_title(f));
 	for (int r = 1; r < REQ_COUNT; r++)
-		if (request_info((enum request)r)->focus == f &&
-		    (r != REQ_OUTPUT || a->views[VIEW_OUTPUT]))
-			add_pair(p, request_keys((enum request)r, keys, sizeof keys),
+		if (request_info((enum request)r)->focus == f && (r != REQ_OUTPUT || h->output))
+			add_pair(&h->p, request_keys((enum request)r, keys, sizeof keys),
 				 request_info((enum request)r)->help);
 }
 
@@ -133,7 +133,7 @@ static void add_keys_here(struct help *h)
 {
 	for (const enum focus *here = h->here; *here != FOCUS_NONE; here++)
 		if (*here != FOCUS_LIST && *here != FOCUS_TEXT)
-			add_focus(&h->p, h->p.v.app, *here, focus_title(*here));
+			add_focus(h, *here);
 }
 
 static void add_other_keys(struct help *h)
@@ -141,7 +141,7 @@ static void add_other_keys(struct help *h)
 	for (int f = 1; f < FOCUS_COUNT; f++)
 		if (f != FOCUS_CHOOSER &&
 		    (f == FOCUS_LIST || f == FOCUS_TEXT || !is_here(h, (enum focus)f)))
-			add_focus(&h->p, h->p.v.app, (enum focus)f, focus_title((enum focus)f));
+			add_focus(h, (enum focus)f);
 }
 
 /* --- words */
@@ -253,15 +253,14 @@ static const struct view_ops ops = {
 	.free = page_free,
 };
 
-struct view *view_help_new(struct app *a)
+struct view *view_help_new(struct ui *ui, const enum focus *here, bool output)
 {
 	struct help *h = xcalloc(1, sizeof *h);
-	const enum focus *foci =
-		a->page ? NULL : a->views[a->current]->ops->foci(a->views[a->current]);
 
-	h->p.v = (struct view){ &ops, a };
-	for (size_t i = 0; foci && i < FOCI_MAX && foci[i] != FOCUS_NONE; i++)
-		h->here[i] = foci[i];
+	h->p.v = (struct view){ &ops, ui };
+	for (size_t i = 0; here && i < FOCI_MAX && here[i] != FOCUS_NONE; i++)
+		h->here[i] = here[i];
+	h->output = output;
 	make(h);
 	return &h->p.v;
 }

@@ -2,7 +2,8 @@
  *
  * libs.c - live memory by owner library: one row each, sums equal the totals; the graph above.
  */
-#include "app/app.h"
+#include "views/table_view.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
 #include "report/coverage.h"
@@ -12,13 +13,9 @@
 #include <string.h>
 
 struct libs {
-	struct view v;
-	struct list list;
-	struct owner *rows; /* copies, in this view's order; owned */
+	struct table_view t; /* first */
+	struct owner *rows;  /* copies, in this view's order; owned */
 	size_t count, room;
-	bool graph_focus;
-	int sort[2]; /* plain, diff */
-	bool reverse;
 };
 
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
@@ -39,7 +36,10 @@ static const struct column columns[] = {
 		      .rank = 6,
 		      .sort = -1,
 		      .left = true },
-	[C_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },
+	[C_NAME] = { .title = "OWNER LIBRARY",
+		     .direct = DIRECT_CALLER,
+		     .left = true,
+		     .sort = BY_NAME },
 };
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
@@ -54,18 +54,14 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4,                   \
 	  .sort = BY_LIVE },                                                                       \
 	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
-	[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },                    \
+	[D_NAME] = { .title = "OWNER LIBRARY", .direct = DIRECT_CALLER, .left = true,              \
+	  .sort = BY_NAME },                                                                       \
 }
 /* clang-format on */
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 /* which is not the interval's */
 static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
-
-static bool diffing(const struct libs *l)
-{
-	return action_diffing(l->v.app);
-}
 
 static uint64_t id_of(void *arg, size_t i)
 {
@@ -88,16 +84,15 @@ static int64_t value(const struct libs *l, const struct owner *o, int sort)
 	}
 }
 
-static const struct libs *sorting; /* of the qsort in progress */
-
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *arg)
 {
+	struct libs *l = arg;
 	const struct owner *x = a, *y = b;
-	int sort = sorting->sort[diffing(sorting)];
-	int64_t vx = value(sorting, x, sort), vy = value(sorting, y, sort);
+	int sort = *table_view_sort(&l->t.v);
+	int64_t vx = value(l, x, sort), vy = value(l, y, sort);
 	int c = sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
 
-	return sorting->reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
+	return l->t.reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
 }
 
 static const struct owner *in_list(const struct owner *list, size_t n, uint32_t module)
@@ -112,7 +107,7 @@ static void refresh(struct view *v, bool resort)
 {
 	struct libs *l = (struct libs *)v;
 	const struct owner *now;
-	size_t n = owners_update(v->app->owners, &now), kept = 0;
+	size_t n = owners_update(v->ui->shown.owners, &now), kept = 0;
 
 	GROW(l->rows, l->room, n + 1);
 	for (size_t i = 0; i < l->count; i++) { /* those that are there, in their order */
@@ -124,16 +119,14 @@ static void refresh(struct view *v, bool resort)
 		if (!in_list(l->rows, kept, now[i].module))
 			l->rows[kept++] = now[i];
 	l->count = kept;
-	if (resort || !l->list.touched) {
-		sorting = l;
-		qsort(l->rows, l->count, sizeof *l->rows, compare);
-	}
-	list_update(&l->list, l->count, id_of, NULL, l);
+	if (resort || !l->t.list.touched)
+		qsort_r(l->rows, l->count, sizeof *l->rows, compare, l);
+	table_view_update(v, l->count, NULL);
 }
 
 static const struct figure_owner *figure_of(const struct libs *l, const struct owner *o)
 {
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->t.v.ui->shown.figures;
 
 	for (size_t i = 0; i < f->owner_count; i++)
 		if (f->owners[i].module == o->module)
@@ -144,13 +137,13 @@ static const struct figure_owner *figure_of(const struct libs *l, const struct o
 /* With a diff: its own. Without: over the time of the graph, where history knows the owner. */
 static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 {
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->t.v.ui->shown.figures;
 	const struct figure_owner *known = figure_of(l, o);
-	uint64_t window = graph_window(f, &l->v.app->time);
+	uint64_t window = graph_window(f, &l->t.v.ui->shown.time);
 	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
 
 	*net = net_bytes(&o->change);
-	if (diffing(l))
+	if (table_view_diffing(&l->t))
 		return true;
 	*net = (int64_t)live_bytes(&o->sum);
 	if (known && first != SIZE_MAX)
@@ -161,7 +154,7 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
 {
 	const struct module *m =
-		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+		o->module == OWNER_UNKNOWN ? NULL : model_module(l->t.v.ui->shown.model, o->module);
 	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, blocks still live)" : "";
 	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
 	char text[400];
@@ -187,12 +180,12 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct libs *l = arg;
 	const struct owner *o = &l->rows[row];
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->t.v.ui->shown.figures;
 	const struct figure_owner *known;
 	struct cell c = { a, y, x, w, o->sampled != 0 };
 	int64_t net;
 
-	if (diffing(l)) {
+	if (table_view_diffing(&l->t)) {
 		diff_cell(l, o, column, c);
 		return;
 	}
@@ -221,29 +214,27 @@ static bool dim(void *arg, size_t row)
 	const struct libs *l = arg;
 	const struct change *c = &l->rows[row].change;
 
-	if (action_between(l->v.app))
+	if (interval_between(l->t.v.ui->shown.model))
 		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
 	return live_bytes(&l->rows[row].sum) == 0;
 }
 
-static bool is_hit(void *arg, size_t row)
+static bool matches(struct view *v, size_t row, const char *text)
 {
-	const struct libs *l = arg;
-
-	return l->v.app->find.text[0] && strcasestr(l->rows[row].name, l->v.app->find.text) != NULL;
+	return strcasestr(((struct libs *)v)->rows[row].name, text) != NULL;
 }
 
 static const struct table tables[3] = {
-	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit },
+	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, table_view_hit },
 	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of,
-	  is_hit },
+	  table_view_hit },
 	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
-	  id_of, is_hit },
+	  id_of, table_view_hit },
 };
 
 static const struct table *table(const struct libs *l)
 {
-	return &tables[diffing(l) + action_between(l->v.app)];
+	return &tables[table_view_diffing(&l->t) + interval_between(l->t.v.ui->shown.model)];
 }
 
 /* The agent came late: of what time it shows nothing, and of what else it says so. */
@@ -259,7 +250,7 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 	snprintf(
 		text, sizeof text,
 		"before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
-		text_count(n, frees), text_bytes(b, bytes), sums.hooked,
+		format_count(n, frees), text_bytes(b, bytes), sums.hooked,
 		sums.hooked == 1 ? "" : "s", unmatched, sums.calls_none);
 	draw_text(a, y, 0, ROLE_DIM, text);
 }
@@ -294,17 +285,16 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
 	char title[96];
 
-	list = area_sub(&list, 0, 0, list.h - draw_unseen(v->app->model, &list), -1);
+	list = area_sub(&list, 0, 0, list.h - draw_unseen(v->ui->shown.model, &list), -1);
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);
-		graph_title(title, sizeof title, &v->app->figures, &v->app->time, l->graph_focus);
-		struct area in = draw_box(&box, title, l->graph_focus);
-		graph_owners(&in, &v->app->figures, &v->app->time);
+		graph_title(title, sizeof title, &v->ui->shown.figures, &v->ui->shown.time,
+			    l->t.graph_focus);
+		struct area in = draw_box(&box, title, l->t.graph_focus);
+		graph_owners(&in, &v->ui->shown.figures, &v->ui->shown.time);
 	}
-	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], l->reverse, !l->graph_focus);
-	if (!l->count)
-		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+	table_view_draw_why(v, &list);
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -312,89 +302,37 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct libs *l = (struct libs *)v;
 	char n[32], count[64] = "", interval[320];
 
-	text_count(n, l->count);
+	format_count(n, l->count);
 	if (!brief)
 		snprintf(count, sizeof count, "%s librar%s  ", n, l->count == 1 ? "y" : "ies");
-	action_interval_name(v->app, brief, interval, sizeof interval);
-	if (action_diffing(v->app))
+	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
+	if (model_diffing(v->ui->shown.model))
 		snprintf(out, size, "%s%s", count, interval);
 	else if (!table_shows(table(l), term_columns(), C_NET))
 		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
-			 graph_span(interval, graph_window(&v->app->figures, &v->app->time)));
-}
-
-static int *sort_of(struct view *v)
-{
-	struct libs *l = (struct libs *)v;
-
-	return &l->sort[diffing(l)];
+			 graph_span(interval,
+				    graph_window(&v->ui->shown.figures, &v->ui->shown.time)));
 }
 
 static unsigned request(struct view *v, enum request r)
 {
 	struct libs *l = (struct libs *)v;
-	int *sort = sort_of(v);
 
-	if (l->graph_focus &&
-	    graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
-		return VIEW_DRAW;
-	if (list_request(&l->list, r, id_of, l))
+	if (table_view_graph_request(v, r) == VIEW_DRAW)
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
-	case REQ_FOCUS_PREV: l->graph_focus = !l->graph_focus; return VIEW_DRAW;
-	case REQ_SORT_LEFT: *sort = table_sort_beside(table(l), *sort, -1); return VIEW_RESORT;
-	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(l), *sort, 1); return VIEW_RESORT;
-	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
+	case REQ_FOCUS_PREV: l->t.graph_focus = !l->t.graph_focus; return VIEW_DRAW;
 	case REQ_LIB_TREE: {
 		if (!l->count)
 			return VIEW_DRAW;
-		struct owner o = l->rows[l->list.at];
-		app_show(v->app, VIEW_TREE);
-		view_tree_zoom_owner(v->app->views[VIEW_TREE], o.module, o.name);
-		return VIEW_DRAW;
+		struct owner o = l->rows[l->t.list.at];
+		return v->ui->ops->show_owner(v->ui, o.module, o.name);
 	}
-	default: return VIEW_IGNORED;
+	default: return table_view_request(v, r);
 	}
-}
-
-static long search(struct view *v, const char *text, size_t *pending)
-{
-	struct libs *l = (struct libs *)v;
-	long hits = 0;
-
-	*pending = 0;
-	for (size_t i = 0; i < l->count && *text; i++)
-		hits += strcasestr(l->rows[i].name, text) != NULL;
-	return hits;
-}
-
-static unsigned next_hit(struct view *v, bool backwards)
-{
-	struct libs *l = (struct libs *)v;
-
-	list_next(&l->list, backwards, is_hit, id_of, l);
-	return VIEW_DRAW;
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
-	static const enum focus list[] = { FOCUS_LIBS, FOCUS_LIST, FOCUS_NONE };
-
-	return ((struct libs *)v)->graph_focus ? graph : list;
-}
-
-static bool escape(struct view *v)
-{
-	struct libs *l = (struct libs *)v;
-	bool was = l->graph_focus || v->app->time.at_ns;
-
-	l->graph_focus = false;
-	v->app->time.at_ns = 0;
-	return was;
 }
 
 static void view_free(struct view *v)
@@ -412,25 +350,27 @@ static const struct view_ops ops = {
 	.title = "Libs",
 	.brief = "Libs",
 	.table = columns_of,
-	.sort = sort_of,
-	.foci = foci,
+	.sort = table_view_sort,
+	.foci = table_view_foci,
+	.keys = { FOCUS_LIBS, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.escape = escape,
+	.escape = table_view_escape,
 	.no_filter = true,
 	.caption = caption,
-	.search = search,
-	.next_hit = next_hit,
+	.matches = matches,
+	.search = table_view_search,
+	.next_hit = table_view_next_hit,
 	.free = view_free,
 };
 
-struct view *view_libs_new(struct app *a)
+struct view *view_libs_new(struct ui *ui)
 {
 	struct libs *l = xcalloc(1, sizeof *l);
 
-	l->v = (struct view){ &ops, a };
-	l->sort[0] = BY_LIVE;
-	l->sort[1] = BY_NET;
-	return &l->v;
+	l->t.v = (struct view){ &ops, ui };
+	l->t.sort[0] = BY_LIVE;
+	l->t.sort[1] = BY_NET;
+	return &l->t.v;
 }

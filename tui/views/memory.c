@@ -6,10 +6,11 @@
  * The agent is asked while the view is shown, and now and then for the session. Growth counts from
  * the answer next to the mark that the diff is from, else from the first one that there is.
  */
-#include "app/app.h"
+#include "views/table_view.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
-#include "app/looked.h"
+#include "views/looked.h"
 #include "report/report.h"
 #include "owners/runtimes.h"
 
@@ -26,8 +27,7 @@ struct memory_row {
 };
 
 struct memory {
-	struct view v;
-	struct list list;
+	struct table_view t;     /* first */
 	struct memory_row *rows; /* owned */
 	size_t count, room;
 	struct rss now, then;       /* then: what growth counts from */
@@ -115,8 +115,8 @@ static int by_bytes(const void *a, const void *b)
 static void add_named(struct memory *m, uint32_t what)
 {
 	const struct rss_named *list;
-	size_t n = model_rss_named(m->v.app->model, &list), first = m->count;
-	const struct program *p = model_program(m->v.app->model);
+	size_t n = model_rss_named(m->t.v.ui->shown.model, &list), first = m->count;
+	const struct program *p = model_program(m->t.v.ui->shown.model);
 
 	for (size_t i = 0; i < n; i++) {
 		/* called as it was called elsewhere */
@@ -131,7 +131,7 @@ static void add_named(struct memory *m, uint32_t what)
 
 static void choose_base(struct memory *m, const struct rss *list, size_t n)
 {
-	const struct model *model = m->v.app->model;
+	const struct model *model = m->t.v.ui->shown.model;
 	uint32_t base = model_base(model);
 	const struct mark *mark = base ? model_mark(model, base) : NULL;
 	const struct rss *from = mark ? model_rss_at(model, mark->time_ns) : NULL;
@@ -145,10 +145,10 @@ static void refresh(struct view *v, bool resort)
 {
 	struct memory *m = (struct memory *)v;
 	const struct rss *list;
-	size_t n = model_rss(v->app->model, &list);
+	size_t n = model_rss(v->ui->shown.model, &list);
 
 	(void)resort;
-	looked_want(v->app, MTW_KIND_MEMORY);
+	looked_want(v->ui, MTW_KIND_MEMORY);
 	m->count = 0;
 	m->known = n > 0;
 	if (n) {
@@ -164,7 +164,7 @@ static void refresh(struct view *v, bool resort)
 		}
 		add_row(m, MTW_MEMORY_COUNT, "", rss_all(&m->now), 0);
 	}
-	list_update(&m->list, m->count, id_of, NULL, m);
+	table_view_update(v, m->count, NULL);
 }
 
 /* --- the sentence */
@@ -222,13 +222,13 @@ static void sentence(const struct memory *m, char *out, size_t size)
 	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, rss_all(&m->now)));
 	if (!m->compared) {
 		snprintf(out + n, size - n,
-			 figures_over(&m->v.app->figures) || m->v.app->figures.past
+			 figures_over(&m->t.v.ui->shown.figures) || m->t.v.ui->shown.figures.past
 				 ? ".  What grew is unknown: the agent scanned it only once."
 				 : ".  What grows shows after the next scan, in a few seconds.");
 		return;
 	}
 	if (m->mark)
-		action_mark_name(m->v.app, m->mark, since, sizeof since);
+		interval_mark_name(m->t.v.ui->shown.model, m->mark, since, sizeof since);
 	bool same = all <= least && -all <= least;
 	n += (size_t)snprintf(out + n, size - n, ", %s %s %s",
 			      same ? "the same" : text_bytes_signed(a, all),
@@ -245,8 +245,8 @@ static void sentence(const struct memory *m, char *out, size_t size)
 			continue;
 		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between,
 				      text_bytes_signed(a, g[i].bytes), brief[g[i].what],
-				      i == 0 ? verdict(m->v.app->model, &g[0], all) : "");
-		between = i == 0 && *verdict(m->v.app->model, &g[0], all) ? "; " : ", ";
+				      i == 0 ? verdict(m->t.v.ui->shown.model, &g[0], all) : "");
+		between = i == 0 && *verdict(m->t.v.ui->shown.model, &g[0], all) ? "; " : ", ";
 	}
 	if (n < size)
 		snprintf(out + n, size - n, ".");
@@ -284,7 +284,7 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 		snprintf(text, sizeof text, "%s", brief[r->what]);
 	else if (r->what == MTW_MEMORY_STACK && r->mappings)
 		snprintf(text, sizeof text, "%s (%s)", label(r->what),
-			 text_count(count, r->mappings));
+			 format_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
 		/* not glibc's */
 		snprintf(text, sizeof text, "allocator: rounding, free lists, its own");
@@ -297,7 +297,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	const struct memory *m = arg;
 	const struct memory_row *r = &m->rows[row];
-	bool about = r->what <= MTW_MEMORY_FREE && m->v.app->figures.estimate;
+	bool about = r->what <= MTW_MEMORY_FREE && m->t.v.ui->shown.figures.estimate;
 	struct cell c = { a, y, x, w, about };
 	uint64_t all = rss_all(&m->now);
 
@@ -339,26 +339,26 @@ static void draw(struct view *v, const struct area *a)
 		    top = area_sub(a, 0, 0, lines, -1);
 
 	if (!m->known) {
-		const char *why = watch_missing(v->app->watch, MTW_KIND_MEMORY);
-		draw_words(a, 1, 1, ROLE_WARNING, why ? why : frame_empty_reason(v->app));
+		const char *why = watch_missing(v->ui->shown.watch, MTW_KIND_MEMORY);
+		draw_words(a, 1, 1, ROLE_WARNING, why ? why : ui_empty_reason(v->ui));
 		return;
 	}
 	sentence(m, text, sizeof text);
 	if (lines)
 		draw_words(&top, 0, 1, ROLE_NORMAL, text);
-	table_draw(&table, &list, &m->list, m, -1, false, true);
+	table_view_draw(v, &list);
 }
 
 static void caption(struct view *v, bool in_brief, char *out, size_t size)
 {
 	struct memory *m = (struct memory *)v;
 	char span[32], since[128];
-	uint64_t age = looked_long_ago(v->app, MTW_KIND_MEMORY);
+	uint64_t age = looked_long_ago(v->ui, MTW_KIND_MEMORY);
 
 	if (!m->known)
 		return;
 	if (m->mark)
-		action_mark_name(v->app, m->mark, since, sizeof since);
+		interval_mark_name(v->ui->shown.model, m->mark, since, sizeof since);
 	else
 		text_span(since, m->now.time_ns - m->then.time_ns);
 	if (m->compared)
@@ -366,13 +366,6 @@ static void caption(struct view *v, bool in_brief, char *out, size_t size)
 	if (age && !in_brief)
 		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago",
 			 text_ago(span, age));
-}
-
-static unsigned request(struct view *v, enum request r)
-{
-	struct memory *m = (struct memory *)v;
-
-	return list_request(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
 }
 
 static void free_view(struct view *v)
@@ -392,18 +385,19 @@ static const struct view_ops ops = {
 	.brief = "Mem",
 	.no_filter = true,
 	.table = columns_of,
-	.foci = list_foci,
+	.foci = view_keys,
+	.keys = { FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.request = table_view_request,
 	.caption = caption,
 	.free = free_view,
 };
 
-struct view *view_memory_new(struct app *a)
+struct view *view_memory_new(struct ui *ui)
 {
 	struct memory *m = xcalloc(1, sizeof *m);
 
-	m->v = (struct view){ &ops, a };
-	return &m->v;
+	m->t.v = (struct view){ &ops, ui };
+	return &m->t.v;
 }

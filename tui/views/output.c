@@ -4,7 +4,7 @@
  * view reads: nothing the program does depends on somebody reading. Only offsets of lines are kept;
  * lines are read when they are drawn. Control sequences are left out.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/page.h"
 
 #include <stdlib.h>
@@ -20,6 +20,7 @@ struct output {
 	struct view v;
 	uint64_t *lines; /* offset of each line's first byte */
 	size_t count, room, top;
+	int fd;           /* its file; not ours */
 	uint64_t scanned; /* bytes looked at */
 	int height;
 	bool follow;
@@ -27,9 +28,8 @@ struct output {
 
 static void scan(struct output *o)
 {
-	int fd = o->v.app->options->output_fd;
 	char *bytes = xmalloc(SCAN_BYTES);
-	ssize_t n = pread(fd, bytes, SCAN_BYTES, (off_t)o->scanned);
+	ssize_t n = pread(o->fd, bytes, SCAN_BYTES, (off_t)o->scanned);
 
 	for (ssize_t i = 0; i < n; i++) {
 		bool first = o->scanned + (uint64_t)i == 0;
@@ -81,7 +81,7 @@ static void read_line(const struct output *o, size_t i, char *out)
 {
 	uint64_t from = o->lines[i], to = i + 1 < o->count ? o->lines[i + 1] - 1 : o->scanned;
 	size_t len = to - from < LINE_BYTES - 1 ? (size_t)(to - from) : LINE_BYTES - 1;
-	ssize_t n = pread(o->v.app->options->output_fd, out, len, (off_t)from);
+	ssize_t n = pread(o->fd, out, len, (off_t)from);
 
 	out[n > 0 ? n : 0] = 0;
 	for (ssize_t k = 0; k < n; k++)
@@ -109,14 +109,15 @@ static void draw(struct view *v, const struct area *a)
 		o->top = n > (size_t)a->h ? n - (size_t)a->h : 0;
 	for (int y = 0; y < a->h && o->top + (size_t)y < n; y++) {
 		read_line(o, o->top + (size_t)y, text);
-		bool hit = v->app->find.text[0] && strcasestr(text, v->app->find.text);
+		bool hit = v->ui->shown.search[0] && strcasestr(text, v->ui->shown.search);
 		if (hit)
 			draw_text(a, y, 0, ROLE_HIT, text_glyph(GLYPH_HIT));
 		draw_text(a, y, 1, hit ? ROLE_HIT : ROLE_NORMAL, text);
 	}
 	if (n == 0)
 		draw_text(a, 1, 3, ROLE_WARNING,
-			  v->app->figures.final ? "the program wrote no output" : "no output yet");
+			  v->ui->shown.figures.final ? "the program wrote no output"
+						     : "no output yet");
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -124,10 +125,9 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct output *o = (struct output *)v;
 	char count[32];
 	struct stat st;
-	bool more =
-		fstat(v->app->options->output_fd, &st) == 0 && (uint64_t)st.st_size > o->scanned;
+	bool more = fstat(o->fd, &st) == 0 && (uint64_t)st.st_size > o->scanned;
 
-	snprintf(out, size, "%s lines%s%s", text_count(count, line_count(o)),
+	snprintf(out, size, "%s lines%s%s", format_count(count, line_count(o)),
 		 more ? " and more" : "",
 		 o->follow ? ", following"
 		 : brief   ? ""
@@ -171,7 +171,7 @@ static unsigned next_hit(struct view *v, bool backwards)
 
 	for (size_t k = 1; k <= most; k++) {
 		size_t i = (o->top + (backwards ? n - k : k)) % n;
-		if (line_hits(o, i, v->app->find.text)) {
+		if (line_hits(o, i, v->ui->shown.search)) {
 			o->top = i;
 			o->follow = false;
 			break;
@@ -199,11 +199,12 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_output_new(struct app *a)
+struct view *view_output_new(struct ui *ui, int fd)
 {
 	struct output *o = xcalloc(1, sizeof *o);
 
-	o->v = (struct view){ &ops, a };
+	o->v = (struct view){ &ops, ui };
+	o->fd = fd;
 	o->follow = true;
 	return &o->v;
 }

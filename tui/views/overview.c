@@ -3,7 +3,7 @@
  * overview.c - the first screen: graphs, then the call sites by the shape of their growth, so
  * that what looks like a leak stands first without a key pressed.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
 #include "views/sites.h"
@@ -11,11 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-struct overview {
-	struct sites s; /* first */
-	bool graph_focus;
-};
 
 enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLACE, C_OWNER };
 
@@ -30,6 +25,7 @@ static const struct column columns[] = {
 	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
 	[C_PLACE] = { .title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true },
 	[C_OWNER] = { .title = "OWNER",
+		      .direct = DIRECT_CALLER,
 		      .width = 14,
 		      .wide = 20,
 		      .rank = 1,
@@ -37,31 +33,31 @@ static const struct column columns[] = {
 		      .left = true },
 };
 
-static uint64_t id_of(void *arg, size_t i)
-{
-	return sites_at(arg, i)->id;
-}
-
 static const struct table table;
 
 /* Until the user chose a row, the first is the one that matters now. */
 static void refresh(struct view *v, bool resort)
 {
-	struct sites *s = (struct sites *)v;
+	struct site_list *s = (struct site_list *)v;
 
-	s->count =
-		query_sites(v->app->query, BY_GROWTH, false, resort || !s->list.touched, &s->rows);
-	list_update(&s->list, s->count, id_of, NULL, s);
-	ages_take(&s->ages, v->app, true,
-		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->list,
-		  id_of, s);
+	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->t.list.touched,
+			       &s->rows);
+	table_view_update(v, s->count, NULL);
+	ages_take(&s->ages, v->ui, true,
+		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->t.list,
+		  site_list_id, s);
 }
 
 /* --- drawing */
 
+int view_overview_graph_height(void)
+{
+	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 4) * 2 / 5 : 0;
+}
+
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
-	const struct site *r = sites_at(arg, row);
+	const struct site *r = site_list_at(arg, row);
 	struct cell c = { a, y, x, w, r->estimate };
 	char text[32];
 
@@ -75,7 +71,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM,
 			   r->intervals ? text : "-");
 		break;
-	case C_AGE: cell_age(c, ages_at(&((struct sites *)arg)->ages, row, r->id), false); break;
+	case C_AGE:
+		cell_age(c, ages_at(&((struct site_list *)arg)->ages, row, r->id), false);
+		break;
 	case C_TREND:
 		graph_spark(a, y, x, w, draw_owner_role(cells_letter(r->owner)), r->trend,
 			    r->trend_count);
@@ -86,62 +84,56 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 }
 
-static bool dim(void *arg, size_t row)
-{
-	return (sites_at(arg, row)->flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
-}
+static const struct table table = {
+	"Overview",   columns,       sizeof columns / sizeof columns[0], cell, site_list_dim,
+	site_list_id, table_view_hit
+};
 
-static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0],
-				    cell,       dim,     id_of,
-				    sites_hit };
-
-static void draw_graphs(const struct overview *o, const struct area *a)
+static void draw_graphs(const struct site_list *o, const struct area *a)
 {
-	const struct app *app = o->s.v.app;
-	const struct figures *f = &app->figures;
+	const struct ui *ui = o->t.v.ui;
+	const struct figures *f = &ui->shown.figures;
 	int right = a->w / 3 < 24 ? 24 : a->w / 3;
 	char title[96], span[32], label[48], number[32];
 	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right),
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
-	graph_span(span, graph_window(f, &app->time));
-	struct area in =
-		draw_box(&left_box, graph_title(title, sizeof title, f, &app->time, o->graph_focus),
-			 o->graph_focus);
-	graph_owners(&in, f, &app->time);
+	graph_span(span, graph_window(f, &ui->shown.time));
+	struct area in = draw_box(
+		&left_box, graph_title(title, sizeof title, f, &ui->shown.time, o->t.graph_focus),
+		o->t.graph_focus);
+	graph_owners(&in, f, &ui->shown.time);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
 	in = draw_box(&right_box, title, false);
 	int half = (in.h - 1) / 2;
 	struct area up = area_sub(&in, 0, 0, half, -1),
 		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
 	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "",
-		 text_short(number, graph_rate_at(f, &app->time, GRAPH_ALLOC)));
-	graph_rate(&up, f, &app->time, GRAPH_ALLOC, ROLE_ALLOC, label);
+		 text_short(number, graph_rate_at(f, &ui->shown.time, GRAPH_ALLOC)));
+	graph_rate(&up, f, &ui->shown.time, GRAPH_ALLOC, ROLE_ALLOC, label);
 	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "",
-		 text_short(number, graph_rate_at(f, &app->time, GRAPH_FREE)));
-	graph_rate(&low, f, &app->time, GRAPH_FREE, ROLE_FREE, label);
-	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &app->time, false);
+		 text_short(number, graph_rate_at(f, &ui->shown.time, GRAPH_FREE)));
+	graph_rate(&low, f, &ui->shown.time, GRAPH_FREE, ROLE_FREE, label);
+	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &ui->shown.time, false);
 }
 
 static void draw(struct view *v, const struct area *a)
 {
-	struct overview *o = (struct overview *)v;
-	int graphs = frame_graph_height();
+	struct site_list *o = (struct site_list *)v;
+	int graphs = view_overview_graph_height();
 	struct area list = area_sub(a, graphs + 1, 0, a->h - graphs - 1, -1);
 
-	if (graphs > 4 && model_program(v->app->model)) {
+	if (graphs > 4 && model_program(v->ui->shown.model)) {
 		struct area top = area_sub(a, 0, 0, graphs, -1);
 		draw_graphs(o, &top);
 	}
-	table_draw(&table, &list, &o->s.list, &o->s, -2, false, !o->graph_focus);
-	if (!o->s.count)
-		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+	table_view_draw_why(v, &list);
 }
 
 /* The graph above has a window of its own. */
-static const char *net_over(struct app *a, char out[64])
+static const char *net_over(struct ui *ui, char out[64])
 {
-	uint64_t window = query_window(a->query);
+	uint64_t window = query_window(ui->shown.query);
 	char span[32];
 
 	if (!window || !table_shows(&table, term_columns(), C_NET))
@@ -152,71 +144,45 @@ static const char *net_over(struct app *a, char out[64])
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
-	const struct sites *s = (struct sites *)v;
+	const struct site_list *s = (struct site_list *)v;
 	char over[64], count[32], growing[32];
 	size_t grow = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
-	text_count(count, s->count);
-	text_count(growing, grow);
-	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
+	format_count(count, s->count);
+	format_count(growing, grow);
+	if (interval_between(
+		    v->ui->shown.model)) /* growth is judged up to now, whatever the others show */
 		snprintf(out, size, brief ? "now" : "up to now; 2, 3, 4 diff the marks");
 	else if (brief)
-		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->app, over));
+		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->ui, over));
 	else
 		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count,
 			 s->count == 1 ? "" : "s", growing, grow == 1 ? "s" : "",
-			 net_over(v->app, over));
+			 net_over(v->ui, over));
 }
 
 /* --- keys */
 
 static unsigned request(struct view *v, enum request r)
 {
-	struct overview *o = (struct overview *)v;
+	struct site_list *o = (struct site_list *)v;
 
-	if (o->graph_focus &&
-	    graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
+	if (table_view_graph_request(v, r) == VIEW_DRAW)
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
 	case REQ_FOCUS_PREV:
-		o->graph_focus = !o->graph_focus && frame_graph_height() > 4;
+		o->t.graph_focus = !o->t.graph_focus && view_overview_graph_height() > 4;
 		return VIEW_DRAW;
 	case REQ_SORT_LEFT:
 	case REQ_SORT_RIGHT:
 	case REQ_REVERSE:
 		status_say("the Overview sorts by shape and growth; Sites (3) sorts by any column");
 		return VIEW_DRAW;
-	default: return sites_request(&o->s, r, id_of);
+	default: return site_list_request(v, r);
 	}
-}
-
-static bool escape(struct view *v)
-{
-	struct overview *o = (struct overview *)v;
-	bool was = o->graph_focus || v->app->time.at_ns;
-
-	o->graph_focus = false;
-	v->app->time.at_ns = 0;
-	return was;
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
-	static const enum focus list[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
-
-	return ((struct overview *)v)->graph_focus ? graph : list;
-}
-
-static void view_free(struct view *v)
-{
-	struct overview *o = (struct overview *)v;
-
-	ages_release(&o->s.ages);
-	free(o);
 }
 
 static const struct table *columns_of(struct view *v)
@@ -229,23 +195,24 @@ static const struct view_ops ops = {
 	.title = "Overview",
 	.brief = "Over",
 	.table = columns_of,
-	.foci = foci,
+	.foci = table_view_foci,
+	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.escape = escape,
+	.escape = table_view_escape,
 	.caption = caption,
-	.row = sites_row,
-	.search = sites_search,
-	.next_hit = sites_next_hit,
-	.free = view_free,
+	.row = site_list_row,
+	.matches = site_list_match,
+	.search = site_list_search,
+	.next_hit = table_view_next_hit,
+	.free = site_list_free,
 };
 
-struct view *view_overview_new(struct app *a)
+struct view *view_overview_new(struct ui *ui)
 {
-	struct overview *o = xcalloc(1, sizeof *o);
+	struct site_list *o = xcalloc(1, sizeof *o);
 
-	o->s.v = (struct view){ &ops, a };
-	o->s.id = id_of;
-	return &o->s.v;
+	o->t.v = (struct view){ &ops, ui };
+	return &o->t.v;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * processes.c - the page of the program's processes: a line for each, the sum of all below, and
- * Enter to show another one in every view. Which rows there are is app/process_rows.c.
+ * Enter to show another one in every view. Which rows there are is views/process_rows.c.
  */
-#include "app/actions.h"
+#include "views/table_view.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 
 #include <stdlib.h>
@@ -14,10 +15,10 @@
 #define OTHERS_ID UINT64_MAX
 
 struct processes_page {
-	struct view v; /* first */
-	struct list list;
+	struct table_view t;       /* first */
 	struct process_rows *rows; /* the app's: they outlive the page */
 	size_t count;              /* rows, and the way to other programs */
+	bool choice;               /* there is that way */
 };
 
 enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
@@ -52,20 +53,23 @@ static uint64_t id_of(void *arg, size_t i)
 /* NULL: no row, or the way to other programs. */
 static const struct process_row *selected(const struct processes_page *g)
 {
-	return g->list.at < g->rows->count ? &g->rows->rows[g->list.at] : NULL;
+	return g->t.list.at < g->rows->count ? &g->rows->rows[g->t.list.at] : NULL;
 }
 
 /* --- rows */
 
 static void make_rows(struct processes_page *g, bool resort)
 {
-	const struct app *a = g->v.app;
+	struct ui *ui = g->t.v.ui;
 	const struct process *list;
-	size_t n = processes_list(a->processes, &list);
+	size_t n = processes_list(ui->processes, &list);
 
-	process_rows_make(g->rows, list, n, a->others.shown,
-			  (enum process_sort)a->process_list.sort, a->process_list.reverse, resort);
-	g->count = g->rows->count + a->options->can_switch;
+	ui->process_list.sort = g->t.sort[0];
+	ui->process_list.reverse = g->t.reverse;
+	process_rows_make(g->rows, list, n, ui->others.shown,
+			  (enum process_sort)ui->process_list.sort, ui->process_list.reverse,
+			  resort);
+	g->count = g->rows->count + g->choice;
 }
 
 static size_t row_of(struct processes_page *g, uint64_t id)
@@ -81,7 +85,7 @@ static void select_id(struct processes_page *g, uint64_t id)
 	size_t i = row_of(g, id);
 
 	if (i != LIST_NONE)
-		list_select(&g->list, i, id_of, g);
+		list_select(&g->t.list, i, id_of, g);
 }
 
 static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
@@ -99,7 +103,7 @@ static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
 static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 {
 	const struct process *p =
-		id < UINT32_MAX ? processes_find(g->v.app->processes, (uint32_t)id) : NULL;
+		id < UINT32_MAX ? processes_find(g->t.v.ui->processes, (uint32_t)id) : NULL;
 
 	for (size_t i = 0; p && i < g->rows->count; i++) {
 		const struct process_row *r = &g->rows->rows[i];
@@ -113,16 +117,16 @@ static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 static void make(struct processes_page *g, bool resort)
 {
 	make_rows(g, resort);
-	if (g->list.touched && row_of(g, g->list.id) == LIST_NONE)
-		g->list.id = taken_in_by(g, g->list.id);
-	list_update(&g->list, g->count, id_of, NULL, g);
+	if (g->t.list.touched && row_of(g, g->t.list.id) == LIST_NONE)
+		g->t.list.id = taken_in_by(g, g->t.list.id);
+	table_view_update(&g->t.v, g->count, NULL);
 }
 
 static void refresh(struct view *v, bool resort)
 {
 	struct processes_page *g = (struct processes_page *)v;
 
-	make(g, resort || !g->list.touched);
+	make(g, resort || !g->t.list.touched);
 }
 
 /* --- drawing */
@@ -155,7 +159,7 @@ static void fold_cell(const struct process_row *r, struct cell c)
 		  text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
 	for (size_t i = bare ? 2 : 0; i < 3; i++) {
 		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name,
-			 text_count(count, r->folded), followed ? "ended" : "not followed",
+			 format_count(count, r->folded), followed ? "ended" : "not followed",
 			 peaks[i], *peaks[i] ? text_bytes(size, r->p.peak_bytes) : "");
 		if (text_width(text) <= c.w - 2)
 			break;
@@ -165,9 +169,9 @@ static void fold_cell(const struct process_row *r, struct cell c)
 
 static void name_cell(const struct processes_page *g, const struct process_row *r, struct cell c)
 {
-	const struct app *a = g->v.app;
-	const struct process *now = r->folded ? NULL : processes_find(a->processes, r->p.id);
-	bool shown = r->p.id == a->others.shown,
+	const struct ui *ui = g->t.v.ui;
+	const struct process *now = r->folded ? NULL : processes_find(ui->processes, r->p.id);
+	bool shown = r->p.id == ui->others.shown,
 	     reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
 
 	c = indented(c, r->depth);
@@ -186,14 +190,14 @@ static void name_cell(const struct processes_page *g, const struct process_row *
 		draw_clip(c.a, c.y, c.x + used + 2, c.w - used - 2, ROLE_DIM, CLIP_END, now->why);
 }
 
-static uint64_t ran_ns(const struct app *a, const struct process *p)
+static uint64_t ran_ns(const struct ui *ui, const struct process *p)
 {
-	uint64_t end = p->end_ns ? p->end_ns : processes_time_ns(a->processes);
+	uint64_t end = p->end_ns ? p->end_ns : processes_time_ns(ui->processes);
 
 	return end > p->begin_ns ? end - p->begin_ns : 0;
 }
 
-static void figure_cell(const struct app *a, const struct process *p, size_t column, struct cell c)
+static void figure_cell(const struct ui *ui, const struct process *p, size_t column, struct cell c)
 {
 	char text[32];
 
@@ -211,7 +215,7 @@ static void figure_cell(const struct app *a, const struct process *p, size_t col
 	case C_ALLOCATED: cell_bytes(c, process_allocated(p)); break;
 	case C_BLOCKS: cell_count(c, p->live_blocks); break;
 	case C_TIME:
-		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(a, p)));
+		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(ui, p)));
 		break;
 	}
 }
@@ -239,7 +243,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE,
 			  process_state_words(&r->p, text));
 	} else if (r->p.state != PROCESS_UNFOLLOWED && r->p.state != PROCESS_STARTING) {
-		figure_cell(g->v.app, &r->p, column, c);
+		figure_cell(g->t.v.ui, &r->p, column, c);
 	}
 }
 
@@ -250,28 +254,27 @@ static bool dim(void *arg, size_t row)
 	return row < g->rows->count && !process_runs(&g->rows->rows[row].p);
 }
 
-static bool is_hit(void *arg, size_t row)
+static bool matches(struct view *v, size_t row, const char *text)
 {
-	const struct processes_page *g = arg;
-	const char *text = g->v.app->find.text;
+	const struct processes_page *g = (struct processes_page *)v;
 	char pid[16];
 
-	if (!*text || row >= g->rows->count)
+	if (row >= g->rows->count)
 		return false;
 	snprintf(pid, sizeof pid, "%d", g->rows->rows[row].p.pid);
 	return strcasestr(g->rows->rows[row].p.name, text) || !strcmp(pid, text);
 }
 
-static const struct table table = { "Processes", columns, sizeof columns / sizeof columns[0],
-				    cell,        dim,     id_of,
-				    is_hit };
+static const struct table table = { "Processes",   columns, sizeof columns / sizeof columns[0],
+				    cell,          dim,     id_of,
+				    table_view_hit };
 
 /* Why there is no tree of it, or what Enter does. */
-static const char *about(const struct app *a, const struct process *p)
+static const char *about(const struct ui *ui, const struct process *p)
 {
 	if (p->why)
 		return p->why;
-	if (p->id == a->others.shown)
+	if (p->id == ui->others.shown)
 		return "The views show this process: Enter goes back to them.";
 	if (p->watch || process_runs(p))
 		return "Enter shows it in all views.";
@@ -279,7 +282,7 @@ static const char *about(const struct app *a, const struct process *p)
 }
 
 /* Returns the lines that it took. */
-static int draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
+static int draw_figures(const struct ui *ui, const struct process *p, const struct area *s, int y)
 {
 	char live[32], blocks[32] = "", peak[32], all[32], ran[32], begin[32];
 	bool narrow = s->w < 100;
@@ -292,16 +295,16 @@ static int draw_figures(const struct app *a, const struct process *p, const stru
 		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks,
 		    process_runs(p) ? "" : " at its end", text_bytes(peak, p->peak_bytes),
 		    text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
-		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
+		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(ui, p)));
 	return 1;
 }
 
 /* The selected process in words. */
 static void draw_panel(const struct processes_page *g, const struct area *s)
 {
-	const struct app *a = g->v.app;
+	const struct ui *ui = g->t.v.ui;
 	const struct process_row *r = selected(g);
-	const struct process *now = r && !r->folded ? processes_find(a->processes, r->p.id) : NULL;
+	const struct process *now = r && !r->folded ? processes_find(ui->processes, r->p.id) : NULL;
 	char title[400], state[32];
 
 	if (!now) {
@@ -315,9 +318,9 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 		 process_state_words(&r->p, state), now->path ? now->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
 	/* the row's: a newer figure would contradict it */
-	int y = 1 + draw_figures(a, &r->p, s, 1);
+	int y = 1 + draw_figures(ui, &r->p, s, 1);
 	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END,
-		  about(a, now));
+		  about(ui, now));
 }
 
 static const char *range(char *out, size_t size, const struct live_range *bytes)
@@ -329,13 +332,13 @@ static const char *range(char *out, size_t size, const struct live_range *bytes)
 	return out;
 }
 
-static void draw_sum(const struct app *a, const struct area *s, int y)
+static void draw_sum(const struct ui *ui, const struct area *s, int y)
 {
 	struct processes_sum sum;
-	uint64_t missed = processes_missed(a->processes);
+	uint64_t missed = processes_missed(ui->processes);
 	char live[80], blocks[32], count[32], least[40] = "", all[32], more[96] = "";
 
-	processes_total(a->processes, &sum);
+	processes_total(ui->processes, &sum);
 	draw_fill(s, y, 0, -1, ROLE_HEAD);
 	if (sum.unfollowed)
 		snprintf(more, sizeof more, ", %zu not followed", sum.unfollowed);
@@ -347,7 +350,7 @@ static void draw_sum(const struct app *a, const struct area *s, int y)
 				range(live, sizeof live, &sum.bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
 	if (sum.blocks.most != sum.blocks.least)
-		snprintf(least, sizeof least, "%s to ", text_count(count, sum.blocks.least));
+		snprintf(least, sizeof least, "%s to ", format_count(count, sum.blocks.least));
 	draw_printf(s, y, x, ROLE_HEAD, ".  %s%s, %s allocated in all", least,
 		    text_blocks(blocks, sum.blocks.most), text_bytes(all, sum.sum.alloc_bytes));
 }
@@ -359,12 +362,11 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, 0, 0, a->h - sum - panel, -1),
 		    low = area_sub(a, a->h - sum - panel, 0, panel, -1);
 
-	table_draw(&table, &list, &g->list, g, v->app->process_list.sort,
-		   v->app->process_list.reverse, true);
+	table_view_draw(v, &list);
 	if (panel)
 		draw_panel(g, &low);
 	if (sum)
-		draw_sum(v->app, a, a->h - 1);
+		draw_sum(v->ui, a, a->h - 1);
 }
 
 /* --- keys */
@@ -384,7 +386,7 @@ static size_t fold_of(const struct processes_page *g, size_t i)
 
 static unsigned open_fold(struct processes_page *g, bool open)
 {
-	size_t i = selected(g) ? open ? g->list.at : fold_of(g, g->list.at) : LIST_NONE;
+	size_t i = selected(g) ? open ? g->t.list.at : fold_of(g, g->t.list.at) : LIST_NONE;
 
 	if (i == LIST_NONE || !g->rows->rows[i].folded)
 		return VIEW_DRAW;
@@ -397,31 +399,22 @@ static unsigned open_fold(struct processes_page *g, bool open)
 
 static unsigned show(struct processes_page *g, uint32_t id)
 {
-	struct app *a = g->v.app;
+	struct ui *ui = g->t.v.ui;
 
-	if (id != a->others.shown && action_show_process(a, id))
+	if (id != ui->others.shown && ui->ops->show_process(ui, id))
 		return VIEW_DRAW;
-	app_close_page(a); /* frees g */
-	return VIEW_DRAW;
+	return VIEW_CLOSE;
 }
 
 static unsigned enter(struct processes_page *g)
 {
 	const struct process_row *r = selected(g);
 
-	if (!r && g->list.at < g->count)
-		return app_quit(g->v.app, TUI_SWITCH), 0;
+	if (!r && g->t.list.at < g->count)
+		return g->t.v.ui->ops->choose_program(g->t.v.ui), 0;
 	if (!r)
 		return VIEW_DRAW;
 	return r->folded ? open_fold(g, !r->open) : show(g, r->p.id);
-}
-
-static unsigned sort_beside(struct processes_page *g, int step)
-{
-	int *sort = &g->v.app->process_list.sort;
-
-	*sort = table_sort_beside(&table, *sort, step);
-	return VIEW_RESORT;
 }
 
 static unsigned next_order(struct processes_page *g)
@@ -430,11 +423,10 @@ static unsigned next_order(struct processes_page *g)
 				    [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
 				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK,
 				    [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
-	struct app *a = g->v.app;
-	size_t sort = (size_t)a->process_list.sort;
+	size_t sort = (size_t)g->t.sort[0];
 
-	a->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
-	a->process_list.reverse = false;
+	g->t.sort[0] = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	g->t.reverse = false;
 	return VIEW_RESORT;
 }
 
@@ -442,8 +434,6 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct processes_page *g = (struct processes_page *)v;
 
-	if (list_request(&g->list, r, id_of, g))
-		return VIEW_DRAW;
 	switch (r) {
 	case REQ_PROCESSES: return VIEW_CLOSE;
 	case REQ_PROCESS_SHOW: return enter(g);
@@ -451,56 +441,14 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_PROCESS_CLOSE: return open_fold(g, false);
 	case REQ_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
 	case REQ_PROCESS_ORDER: return next_order(g);
-	case REQ_SORT_LEFT: return sort_beside(g, -1);
-	case REQ_SORT_RIGHT: return sort_beside(g, 1);
-	case REQ_REVERSE:
-		v->app->process_list.reverse = !v->app->process_list.reverse;
-		return VIEW_RESORT;
-	default: return VIEW_IGNORED;
+	default: return table_view_request(v, r);
 	}
-}
-
-static long search(struct view *v, const char *text, size_t *pending)
-{
-	struct processes_page *g = (struct processes_page *)v;
-	long hits = 0;
-
-	*pending = 0;
-	for (size_t i = 0; i < g->count && *text; i++)
-		hits += is_hit(g, i);
-	return hits;
-}
-
-static unsigned next_hit(struct view *v, bool backwards)
-{
-	struct processes_page *g = (struct processes_page *)v;
-
-	list_next(&g->list, backwards, is_hit, id_of, g);
-	return VIEW_DRAW;
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_PROCESSES, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
-static int *sort_of(struct view *v)
-{
-	return &v->app->process_list.sort;
 }
 
 static const struct table *columns_of(struct view *v)
 {
 	(void)v;
 	return &table;
-}
-
-static void free_view(struct view *v)
-{
-	free(v);
 }
 
 static const struct view_ops ops = {
@@ -510,14 +458,16 @@ static const struct view_ops ops = {
 	.no_diff = "d compares one process with a mark: press Enter, then d.  /MIN is each one's "
 		   "growth",
 	.table = columns_of,
-	.sort = sort_of,
-	.foci = foci,
+	.sort = table_view_one_sort,
+	.foci = view_keys,
+	.keys = { FOCUS_PROCESSES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.search = search,
-	.next_hit = next_hit,
-	.free = free_view,
+	.matches = matches,
+	.search = table_view_search,
+	.next_hit = table_view_next_hit,
+	.free = table_view_free,
 };
 
 bool view_is_processes(const struct view *v)
@@ -526,15 +476,18 @@ bool view_is_processes(const struct view *v)
 }
 
 /* The one that line 2 names is selected, so that Enter shows it; else the one that is shown. */
-struct view *view_processes_new(struct app *a)
+struct view *view_processes_new(struct ui *ui, bool choice)
 {
 	struct processes_page *g = xcalloc(1, sizeof *g);
 
-	g->v = (struct view){ &ops, a };
-	g->rows = &a->process_list.rows;
+	g->t.v = (struct view){ &ops, ui };
+	g->rows = &ui->process_list.rows;
+	g->choice = choice;
+	g->t.sort[0] = ui->process_list.sort;
+	g->t.reverse = ui->process_list.reverse;
 	make(g, true);
-	select_id(g, g->rows->count > 1 || !a->options->can_switch
-			     ? a->others.look ? a->others.look : a->others.shown
+	select_id(g, g->rows->count > 1 || !choice
+			     ? ui->others.look ? ui->others.look : ui->others.shown
 			     : OTHERS_ID);
-	return &g->v;
+	return &g->t.v;
 }

@@ -2,7 +2,7 @@
  *
  * sites.c - what allocates, flat: one row per allocating function or line.
  */
-#include "app/app.h"
+#include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/columns.h"
 #include "views/sites.h"
@@ -27,8 +27,8 @@ enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SI
 	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
 	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = (at_rank), .sort = -1,          \
 	  .left = true },                                                                          \
-	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1,            \
-	  .left = true }
+	[C_OWNER] = { .title = "OWNER", .direct = DIRECT_CALLER, .width = 14, .wide = 22,          \
+	  .rank = 1, .sort = -1, .left = true }
 
 /* What is called most often is looked at for how long it lives, the rest for how old it is. */
 #define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
@@ -65,48 +65,45 @@ static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 static const struct column between_columns[] =
 	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
-static bool diffing(const struct sites *s)
+uint64_t site_list_id(void *arg, size_t i)
 {
-	return action_diffing(s->v.app);
+	return ((struct site_list *)arg)->rows[i].id;
 }
 
-static uint64_t id_of(void *arg, size_t i)
-{
-	return ((struct sites *)arg)->rows[i].id;
-}
-
-static const struct table *table(const struct sites *s);
+static const struct table *table(const struct site_list *s);
 
 static void refresh(struct view *v, bool resort)
 {
-	struct sites *s = (struct sites *)v;
+	struct site_list *s = (struct site_list *)v;
 
-	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse,
-			       resort, &s->rows);
-	list_update(&s->list, s->count, id_of, NULL, s);
+	s->count = query_sites(v->ui->shown.query,
+			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
+			       s->t.reverse, resort, &s->rows);
+	table_view_update(v, s->count, NULL);
 	bool shown = table_shows(table(s), term_columns(), C_AGE) ||
 		     table_shows(table(s), term_columns(), C_OLDEST);
-	if (ages_take(&s->ages, v->app, true, ages_wanted(shown, s->sort[diffing(s)]), &s->list,
-		      id_of, s) &&
+	if (ages_take(&s->ages, v->ui, true,
+		      ages_wanted(shown, s->t.sort[table_view_diffing(&s->t)]), &s->t.list,
+		      site_list_id, s) &&
 	    resort)
 		refresh(v, true);
 }
 
 /* Known of all threads together only. */
-static bool of_all_threads(const struct sites *s, size_t column)
+static bool of_all_threads(const struct site_list *s, size_t column)
 {
-	bool plain = !diffing(s) && (column == C_RATE || column == C_ALLOC);
+	bool plain = !table_view_diffing(&s->t) && (column == C_RATE || column == C_ALLOC);
 
 	return plain || column == C_CHURN || column == C_LIFE;
 }
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
-	struct sites *s = arg;
+	struct site_list *s = arg;
 	const struct site *r = &s->rows[row];
 	struct cell c = { a, y, x, w, r->estimate };
 
-	if (filter_of_threads(s->v.app) && of_all_threads(s, column))
+	if (ui_of_threads(s->t.v.ui) && of_all_threads(s, column))
 		return;
 	if (column == C_SITE)
 		cell_site(c, r);
@@ -119,11 +116,11 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	else if (column == C_AGE || column == C_OLDEST)
 		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
 	else if (column == C_CHURN) {
-		if (r->churn_known && !figures_over(&s->v.app->figures))
+		if (r->churn_known && !figures_over(&s->t.v.ui->shown.figures))
 			cell_bytes(c, r->churn_bytes);
 	} else if (column == C_LIFE)
 		cell_life(c, r);
-	else if (diffing(s))
+	else if (table_view_diffing(&s->t))
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
 		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
@@ -135,76 +132,69 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
 		case C_RATE:
-			cell_rate(c, figures_over(&s->v.app->figures) ? 0 : r->rate_blocks);
+			cell_rate(c, figures_over(&s->t.v.ui->shown.figures) ? 0 : r->rate_blocks);
 			break;
 		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
 		}
 }
 
-static bool dim(void *arg, size_t row)
+bool site_list_dim(void *arg, size_t row)
 {
-	const struct sites *s = arg;
+	const struct site_list *s = arg;
 
 	return (s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
-static bool matches(const struct site *r, const char *text)
+bool site_list_match(struct view *v, size_t row, const char *text)
 {
-	return *text && ((r->name && strcasestr(r->name, text)) ||
-			 (r->caller && strcasestr(r->caller, text)) ||
-			 (r->function && strcasestr(r->function, text)));
-}
+	const struct site *r = site_list_at((struct site_list *)v, row);
 
-bool sites_hit(void *arg, size_t row)
-{
-	const struct sites *s = arg;
-
-	return matches(sites_at(s, row), s->v.app->find.text);
+	return (r->name && strcasestr(r->name, text)) ||
+	       (r->caller && strcasestr(r->caller, text)) ||
+	       (r->function && strcasestr(r->function, text));
 }
 
 static const struct table tables[4] = {
-	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of,
-	  sites_hit },
-	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of,
-	  sites_hit },
-	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
-	  id_of, sites_hit },
-	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell, dim, id_of,
-	  sites_hit },
+	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell,
+	  site_list_dim, site_list_id, table_view_hit },
+	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell,
+	  site_list_dim, site_list_id, table_view_hit },
+	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell,
+	  site_list_dim, site_list_id, table_view_hit },
+	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell,
+	  site_list_dim, site_list_id, table_view_hit },
 };
 
-static const struct table *table(const struct sites *s)
+static const struct table *table(const struct site_list *s)
 {
-	int by = s->sort[0];
+	int by = s->t.sort[0];
 
-	if (!diffing(s) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
+	if (!table_view_diffing(&s->t) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
 		return &tables[3];
-	return &tables[diffing(s) + action_between(s->v.app)];
+	return &tables[table_view_diffing(&s->t) + interval_between(s->t.v.ui->shown.model)];
 }
 
 static void draw(struct view *v, const struct area *a)
 {
-	struct sites *s = (struct sites *)v;
+	struct site_list *s = (struct site_list *)v;
 
-	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], s->reverse, true);
+	table_view_draw_why(v, a);
 	/* the uppermost come first */
-	for (size_t i = s->list.top + (size_t)s->list.height; i-- > s->list.top;)
+	for (size_t i = s->t.list.top + (size_t)s->t.list.height; i-- > s->t.list.top;)
 		if (i < s->count)
-			query_hurry(v->app->query, sites_at(s, i)->leaf, WRITTEN_NODES);
-	if (!s->count)
-		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+			query_hurry(v->ui->shown.query, site_list_at(s, i)->leaf, WRITTEN_NODES);
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
-	struct sites *s = (struct sites *)v;
+	struct site_list *s = (struct site_list *)v;
 	char interval[320], count[32], words[64];
 
-	action_interval_name(v->app, brief, interval, sizeof interval);
-	text_count(count, s->count);
-	if (!diffing(s))
+	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
+	format_count(count, s->count);
+	if (!table_view_diffing(&s->t))
 		snprintf(out, size, "%s site%s%s", count, s->count == 1 ? "" : "s",
-			 ages_words(&s->ages, v->app, words, sizeof words));
+			 ages_words(&s->ages, v->ui, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else
@@ -213,90 +203,82 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 
 bool view_sites_by_rate(const struct view *v)
 {
-	return ((const struct sites *)v)->sort[0] == BY_RATE;
+	return ((const struct site_list *)v)->t.sort[0] == BY_RATE;
 }
 
 /* --- shared with the overview (views/sites.h) */
 
-unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
+unsigned site_list_request(struct view *v, enum request r)
 {
-	struct app *a = s->v.app;
+	struct ui *ui = v->ui;
+	unsigned bits = table_view_request(v, r);
 
-	if (list_request(&s->list, r, id, s))
-		return VIEW_DRAW;
-	const struct site *site = sites_selected(s);
+	if (bits != VIEW_IGNORED)
+		return bits;
+	const struct site *site = site_list_selected((struct site_list *)v);
 	if (!site)
 		return VIEW_IGNORED;
 	switch (r) {
-	case REQ_SITE_TREE: return action_show_node(a, site->leaf);
-	case REQ_SITE_DETAIL:
-		app_open_page(a, view_detail_new(a, site->leaf, false, site->stacks));
-		return VIEW_DRAW;
-	case REQ_EXPECT: return action_expect(a, site);
+	case REQ_SITE_TREE: return ui->ops->show_node(ui, site->leaf);
+	case REQ_SITE_DETAIL: return ui->ops->show_detail(ui, site->leaf, false, site->stacks);
+	case REQ_EXPECT: return ui->ops->expect(ui, site);
 	case REQ_SITE_ZOOM:
 		if (!site->owner)
 			return VIEW_DRAW;
-		app_show(a, VIEW_TREE);
-		view_tree_zoom_owner(a->views[VIEW_TREE], site->owner->module, site->owner->name);
-		return VIEW_DRAW;
+		return ui->ops->show_owner(ui, site->owner->module, site->owner->name);
 	default: return VIEW_IGNORED;
 	}
 }
 
-const struct site *sites_at(const struct sites *s, size_t i)
+const struct site *site_list_at(const struct site_list *s, size_t i)
 {
 	return &s->rows[i];
 }
 
-const struct site *sites_selected(const struct sites *s)
+const struct site *site_list_selected(const struct site_list *s)
 {
-	return s->list.at < s->count ? sites_at(s, s->list.at) : NULL;
+	return s->t.list.at < s->count ? site_list_at(s, s->t.list.at) : NULL;
 }
 
-bool sites_row(struct view *v, struct view_row *out)
+bool site_list_row(struct view *v, struct view_row *out)
 {
-	const struct site *s = sites_selected((struct sites *)v);
+	const struct site *s = site_list_selected((struct site_list *)v);
 
 	if (s)
 		*out = (struct view_row){ s->leaf, s->file, s->line };
 	return s != NULL;
 }
 
-long sites_search(struct view *v, const char *text, size_t *pending)
+long site_list_search(struct view *v, const char *text, size_t *pending)
 {
-	struct sites *s = (struct sites *)v;
-	long hits = 0;
+	const struct site_list *s = (struct site_list *)v;
+	long hits = table_view_search(v, text, pending);
 
-	*pending = 0;
-	for (size_t i = 0; i < s->count; i++) {
-		hits += matches(&s->rows[i], text);
+	for (size_t i = 0; i < s->count; i++)
 		*pending += (s->rows[i].flags & ROW_PENDING) != 0;
-	}
 	return hits;
 }
 
-unsigned sites_next_hit(struct view *v, bool backwards)
+void site_list_free(struct view *v)
 {
-	struct sites *s = (struct sites *)v;
-
-	list_next(&s->list, backwards, sites_hit, s->id, s);
-	return VIEW_DRAW;
+	ages_release(&((struct site_list *)v)->ages);
+	free(v);
 }
 
 /* Or by LIVE again; the largest first. */
-static void by_calls(struct sites *s)
+static void by_calls(struct site_list *s)
 {
-	s->sort[0] = s->sort[0] == BY_RATE ? BY_LIVE : BY_RATE;
-	s->reverse = false;
-	if (s->sort[0] == BY_RATE && columns_hidden("Sites", "CALLS/s"))
+	s->t.sort[0] = s->t.sort[0] == BY_RATE ? BY_LIVE : BY_RATE;
+	s->t.reverse = false;
+	if (s->t.sort[0] == BY_RATE && columns_hidden("Sites", "CALLS/s"))
 		status_say("sorted by CALLS/s, a hidden column; c shows it");
 }
 
 /* To the next column that is on the screen once it is what rows are sorted by: columns change with
  * that. */
-static void sort_beside(struct sites *s, int step)
+static void sort_beside(struct site_list *s, int step)
 {
-	int *sort = &s->sort[diffing(s)], was = *sort;
+	int *sort = &s->t.sort[table_view_diffing(&s->t)], was = *sort;
 
 	for (int at = was, next; (next = table_sort_next(table(s), at, step)) != at; at = next) {
 		*sort = next;
@@ -308,71 +290,50 @@ static void sort_beside(struct sites *s, int step)
 
 static unsigned request(struct view *v, enum request r)
 {
-	struct sites *s = (struct sites *)v;
+	struct site_list *s = (struct site_list *)v;
 
 	switch (r) {
 	case REQ_SORT_LEFT: sort_beside(s, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: sort_beside(s, 1); return VIEW_RESORT;
 	case REQ_CHURN:
-		if (diffing(s))
+		if (table_view_diffing(&s->t))
 			status_error("a diff has no CALLS/s; d: diff off");
 		else
 			by_calls(s);
 		return VIEW_RESORT;
-	case REQ_REVERSE: s->reverse = !s->reverse; return VIEW_RESORT;
-	default: return sites_request(s, r, id_of);
+	default: return site_list_request(v, r);
 	}
-}
-
-static int *sort_of(struct view *v)
-{
-	struct sites *s = (struct sites *)v;
-
-	return &s->sort[diffing(s)];
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
-static void view_free(struct view *v)
-{
-	ages_release(&((struct sites *)v)->ages);
-	free(v);
 }
 
 static const struct table *columns_of(struct view *v)
 {
-	return table((struct sites *)v);
+	return table((struct site_list *)v);
 }
 
 static const struct view_ops ops = {
 	.title = "Sites",
 	.brief = "Sites",
 	.table = columns_of,
-	.sort = sort_of,
-	.foci = foci,
+	.sort = table_view_sort,
+	.foci = view_keys,
+	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
 	.caption = caption,
-	.row = sites_row,
-	.search = sites_search,
-	.next_hit = sites_next_hit,
-	.free = view_free,
+	.row = site_list_row,
+	.matches = site_list_match,
+	.search = site_list_search,
+	.next_hit = table_view_next_hit,
+	.free = site_list_free,
 };
 
-struct view *view_sites_new(struct app *a)
+struct view *view_sites_new(struct ui *ui)
 {
-	struct sites *s = xcalloc(1, sizeof *s);
+	struct site_list *s = xcalloc(1, sizeof *s);
 
-	s->v = (struct view){ &ops, a };
-	s->sort[0] = BY_LIVE;
-	s->sort[1] = BY_NET;
-	s->id = id_of;
-	return &s->v;
+	s->t.v = (struct view){ &ops, ui };
+	s->t.sort[0] = BY_LIVE;
+	s->t.sort[1] = BY_NET;
+	return &s->t.v;
 }

@@ -5,27 +5,25 @@
 #ifndef SITES_H
 #define SITES_H
 
-#include "app/ages.h"
-#include "query/query.h"
-#include "widgets/list_view.h"
+#include "views/ages.h"
+#include "views/table_view.h"
 
-struct sites {
-	struct view v;
-	struct list list;
+struct site_list {
+	struct table_view t;     /* first */
 	const struct site *rows; /* of the query, until the next query_sites() */
 	size_t count;
-	int sort[2]; /* plain, diff */
-	bool reverse;
-	list_id_fn *id;
 	struct ages ages;
 };
 
-const struct site *sites_at(const struct sites *s, size_t line);
-const struct site *sites_selected(const struct sites *s); /* NULL = none */
-unsigned sites_request(struct sites *s, enum request r, list_id_fn *id);
-bool sites_row(struct view *v, struct view_row *out);
-bool sites_hit(void *arg, size_t row); /* of a struct sites */
-long sites_search(struct view *v, const char *text, size_t *pending);
-unsigned sites_next_hit(struct view *v, bool backwards);
+const struct site *site_list_at(const struct site_list *s, size_t line);
+const struct site *site_list_selected(const struct site_list *s); /* NULL = none */
+/* For view_ops and tables: */
+uint64_t site_list_id(void *view, size_t row);
+bool site_list_dim(void *view, size_t row);
+unsigned site_list_request(struct view *v, enum request r);
+bool site_list_row(struct view *v, struct view_row *out);
+bool site_list_match(struct view *v, size_t row, const char *text);
+long site_list_search(struct view *v, const char *text, size_t *pending);
+void site_list_free(struct view *v);
 
 #endif

@@ -7,9 +7,10 @@
  * shown: the caption says how old the answer is, for the columns beside it are of now.
  * Threads that ended and hold nothing are counted, not listed.
  */
-#include "app/actions.h"
+#include "views/table_view.h"
+#include "views/views.h"
 #include "widgets/cells.h"
-#include "app/looked.h"
+#include "views/looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,16 +35,13 @@ struct past {                  /* of a thread, by its index */
 };
 
 struct threads {
-	struct view v;
-	struct list list;
+	struct table_view t;     /* first */
 	struct thread_row *rows; /* in this view's order; owned */
 	struct past *past;       /* owned */
 	size_t count, room, past_count, past_room;
 	size_t hidden;    /* threads that ended and hold nothing */
 	uint64_t held;    /* by all of them, as of the same answer */
 	uint64_t rate_ns; /* session's time; 0 = rates begin anew */
-	int sort;
-	bool reverse;
 };
 
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
@@ -83,43 +81,42 @@ static uint64_t value(const struct thread_row *r, int sort)
 	}
 }
 
-static const struct threads *sorting; /* of the qsort in progress */
-
 /* Equal values, as before the first scan: who allocated most comes first. */
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *arg)
 {
+	const struct threads *l = arg;
 	const struct thread_row *x = a, *y = b;
-	uint64_t vx = value(x, sorting->sort), vy = value(y, sorting->sort);
-	int c = sorting->sort == C_NAME ? strcmp(x->t.name, y->t.name)
-		: vx < vy               ? 1
-		: vx > vy               ? -1
-					: 0;
+	uint64_t vx = value(x, l->t.sort[0]), vy = value(y, l->t.sort[0]);
+	int c = l->t.sort[0] == C_NAME ? strcmp(x->t.name, y->t.name)
+		: vx < vy              ? 1
+		: vx > vy              ? -1
+				       : 0;
 
 	if (!c && x->t.done.alloc_bytes != y->t.done.alloc_bytes)
 		c = x->t.done.alloc_bytes < y->t.done.alloc_bytes ? 1 : -1;
 	if (!c)
 		c = x->index < y->index ? -1 : 1;
-	return sorting->reverse ? -c : c;
+	return l->t.reverse ? -c : c;
 }
 
 /* Per second, over the last second. Nobody knows one at the first look, nor after a time
  * elsewhere. */
 static void take_rates(struct threads *l)
 {
-	const struct app *a = l->v.app;
-	uint64_t now = model_time(a->model), ns = now - l->rate_ns;
-	uint32_t n = model_thread_count(a->model);
+	const struct ui *ui = l->t.v.ui;
+	uint64_t now = model_time(ui->shown.model), ns = now - l->rate_ns;
+	uint32_t n = model_thread_count(ui->shown.model);
 
 	GROW(l->past, l->past_room, (size_t)n + 1);
 	for (; l->past_count < n; l->past_count++)
 		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
-	if (a->figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
+	if (ui->shown.figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
 		l->rate_ns = 0; /* instants are no interval, nor is what was not looked at */
 	if (l->rate_ns && ns < RATE_NS)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		struct past *p = &l->past[i];
-		const struct tally *done = &model_thread(a->model, i)->done;
+		const struct tally *done = &model_thread(ui->shown.model, i)->done;
 		double seconds = (double)ns / 1e9;
 		p->rate_known = l->rate_ns && p->seen && done->alloc_blocks >= p->then.alloc_blocks;
 		p->rate_bytes =
@@ -138,8 +135,9 @@ static void take_rates(struct threads *l)
 	l->rate_ns = now;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_place(const void *a, const void *b, void *arg)
 {
+	(void)arg;
 	const struct thread_row *x = a, *y = b;
 
 	return x->place != y->place ? (x->place < y->place ? -1 : 1) : x->index < y->index ? -1 : 1;
@@ -147,7 +145,7 @@ static int by_place(const void *a, const void *b)
 
 static void collect(struct threads *l)
 {
-	const struct model *m = l->v.app->model;
+	const struct model *m = l->t.v.ui->shown.model;
 
 	for (size_t i = 0; i < l->past_count; i++)
 		l->past[i].place = SIZE_MAX;
@@ -177,14 +175,13 @@ static void refresh(struct view *v, bool resort)
 {
 	struct threads *l = (struct threads *)v;
 
-	looked_want(v->app, MTW_KIND_THREADS);
+	looked_want(v->ui, MTW_KIND_THREADS);
 	take_rates(l);
 	collect(l);
-	sorting = l;
 	if (l->count)
-		qsort(l->rows, l->count, sizeof *l->rows,
-		      resort || !l->list.touched ? compare : by_place);
-	list_update(&l->list, l->count, id_of, NULL, l);
+		qsort_r(l->rows, l->count, sizeof *l->rows,
+			resort || !l->t.list.touched ? compare : by_place, l);
+	table_view_update(v, l->count, NULL);
 }
 
 static void name_cell(const struct thread_row *r, struct cell c)
@@ -201,9 +198,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	const struct threads *l = arg;
 	const struct thread_row *r = &l->rows[row];
-	const struct figures *f = &l->v.app->figures;
+	const struct figures *f = &l->t.v.ui->shown.figures;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_looked(l->v.app->model, MTW_KIND_THREADS) != 0,
+	bool held = model_looked(l->t.v.ui->shown.model, MTW_KIND_THREADS) != 0,
 	     rate = r->rate_known && !f->past, over = figures_over(f);
 	char text[32];
 
@@ -239,52 +236,47 @@ static bool dim(void *arg, size_t row)
 	return ((const struct threads *)arg)->rows[row].t.ended;
 }
 
-static bool matches(const struct thread_row *r, const char *text)
+static bool matches(struct view *v, size_t row, const char *text)
 {
+	const struct thread_row *r = &((struct threads *)v)->rows[row];
 	char tid[16];
 
 	snprintf(tid, sizeof tid, "%u", r->t.tid);
 	return strcasestr(r->t.name, text) || !strcmp(tid, text);
 }
 
-static bool is_hit(void *arg, size_t row)
-{
-	const struct threads *l = arg;
-
-	return l->v.app->find.text[0] && matches(&l->rows[row], l->v.app->find.text);
-}
-
-static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0],
-				    cell,      dim,     id_of,
-				    is_hit };
+static const struct table table = { "Threads",     columns, sizeof columns / sizeof columns[0],
+				    cell,          dim,     id_of,
+				    table_view_hit };
 
 static void draw(struct view *v, const struct area *a)
 {
 	struct threads *l = (struct threads *)v;
 
-	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
+	const char *why = watch_missing(v->ui->shown.watch, MTW_KIND_THREADS);
 
-	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
+	table_view_draw(v, a);
 	/* below the rows; where they fill the screen, the caption says that */
 	if (why && l->count && (int)l->count + 4 < a->h)
 		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING,
 			   l->hidden ? "All threads have ended and hold nothing."
-				     : frame_empty_reason(v->app));
+				     : ui_empty_reason(v->ui));
 }
 
 /* Of when LIVE is, where it is not of what is shown. */
 static void live_of(const struct threads *l, char *out, size_t size)
 {
-	const struct app *a = l->v.app;
-	bool still = a->figures.past || figures_over(&a->figures);
-	uint64_t all = live_bytes(&a->figures.totals.sum), age = looked_ago(a, MTW_KIND_THREADS);
+	const struct ui *ui = l->t.v.ui;
+	bool still = ui->shown.figures.past || figures_over(&ui->shown.figures);
+	uint64_t all = live_bytes(&ui->shown.figures.totals.sum),
+		 age = looked_ago(ui, MTW_KIND_THREADS);
 	char one[32], two[32], ago[32];
 
-	if (!model_looked(a->model, MTW_KIND_THREADS))
+	if (!model_looked(ui->shown.model, MTW_KIND_THREADS))
 		snprintf(out, size, "  LIVE is %s",
-			 watch_live(a->watch) && !still ? "loading" : "unknown");
+			 watch_live(ui->shown.watch) && !still ? "loading" : "unknown");
 	else if (!still && age >= OLD_NS)
 		snprintf(out, size, "  LIVE as of %s ago", text_span(one, age));
 	else if (still && l->held != all)
@@ -297,11 +289,11 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct threads *l = (struct threads *)v;
 	char count[96], n[32], when[120] = "";
 
-	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count),
+	snprintf(count, sizeof count, "%s thread%s", format_count(n, l->count),
 		 l->count == 1 ? "" : "s");
 	if (l->hidden && !brief)
 		snprintf(count + strlen(count), sizeof count - strlen(count),
-			 " and %s that ended and hold nothing", text_count(n, l->hidden));
+			 " and %s that ended and hold nothing", format_count(n, l->hidden));
 	live_of(l, when, sizeof when);
 	snprintf(out, size, "%s%s", count, when);
 }
@@ -310,36 +302,13 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct threads *l = (struct threads *)v;
 
-	if (list_request(&l->list, r, id_of, l))
-		return VIEW_DRAW;
 	switch (r) {
 	case REQ_THREAD_TREE:
-		return l->list.at < l->count ? action_zoom_thread(v->app, l->rows[l->list.at].t.tid)
-					     : VIEW_DRAW;
-	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
-	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
-	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
-	default: return VIEW_IGNORED;
+		return l->t.list.at < l->count
+			       ? v->ui->ops->show_thread(v->ui, l->rows[l->t.list.at].t.tid)
+			       : VIEW_DRAW;
+	default: return table_view_request(v, r);
 	}
-}
-
-static long search(struct view *v, const char *text, size_t *pending)
-{
-	struct threads *l = (struct threads *)v;
-	long hits = 0;
-
-	*pending = 0;
-	for (size_t i = 0; i < l->count && *text; i++)
-		hits += matches(&l->rows[i], text);
-	return hits;
-}
-
-static unsigned next_hit(struct view *v, bool backwards)
-{
-	struct threads *l = (struct threads *)v;
-
-	list_next(&l->list, backwards, is_hit, id_of, l);
-	return VIEW_DRAW;
 }
 
 static void enter(struct view *v)
@@ -356,19 +325,6 @@ static void free_view(struct view *v)
 	free(l);
 }
 
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_THREADS, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
-static int *sort_of(struct view *v)
-{
-	return &((struct threads *)v)->sort;
-}
-
 static const struct table *columns_of(struct view *v)
 {
 	(void)v;
@@ -380,23 +336,25 @@ static const struct view_ops ops = {
 	.brief = "Thr",
 	.no_filter = true,
 	.table = columns_of,
-	.sort = sort_of,
-	.foci = foci,
+	.sort = table_view_one_sort,
+	.foci = view_keys,
+	.keys = { FOCUS_THREADS, FOCUS_LIST },
 	.enter = enter,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
 	.caption = caption,
-	.search = search,
-	.next_hit = next_hit,
+	.matches = matches,
+	.search = table_view_search,
+	.next_hit = table_view_next_hit,
 	.free = free_view,
 };
 
-struct view *view_threads_new(struct app *a)
+struct view *view_threads_new(struct ui *ui)
 {
 	struct threads *l = xcalloc(1, sizeof *l);
 
-	l->v = (struct view){ &ops, a };
-	l->sort = C_LIVE;
-	return &l->v;
+	l->t.v = (struct view){ &ops, ui };
+	l->t.sort[0] = C_LIVE;
+	return &l->t.v;
 }

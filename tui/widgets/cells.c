@@ -68,7 +68,7 @@ void cell_bytes(struct cell c, uint64_t bytes)
 	char text[32];
 
 	if (!fits(c, text_bytes(text, bytes)))
-		text_bytes_in(text, bytes, UNITS_AUTO);
+		format_bytes(text, bytes);
 	right(c, bytes ? ROLE_NUMBER : ROLE_DIM, text);
 }
 
@@ -114,7 +114,7 @@ void cell_net(struct cell c, int64_t bytes)
 	char text[32];
 
 	if (!fits(c, text_bytes_signed(text, bytes)))
-		text_bytes_signed_in(text, bytes, UNITS_AUTO);
+		format_signed(text, bytes);
 	right(c, role_of(bytes), text);
 }
 
@@ -122,7 +122,7 @@ void cell_count(struct cell c, uint64_t n)
 {
 	char text[32];
 
-	text_count(text, n);
+	format_count(text, n);
 	if (text_width(text) > c.w)
 		text_short(text, (double)n);
 	right(c, n ? ROLE_NUMBER : ROLE_DIM, text);

@@ -8,6 +8,8 @@
 #include "screen/draw.h"
 #include "query/query.h"
 
+#define DIRECT_CALLER "DIRECT CALLER" /* column.direct of owners */
+
 struct cell {
 	const struct area *a;
 	int y, x, w;

@@ -176,11 +176,10 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 	b.column = b.at != SIZE_MAX && b.column < 0 ? 0 : b.column;
 	draw_bands(&plot, f, &b, window, most);
 	/* Round numbers, in few columns whatever sizes are shown in. */
-	draw_right(a, 0, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM,
-		   text_bytes_in(number, (uint64_t)most, UNITS_AUTO));
+	draw_right(a, 0, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM, format_bytes(number, (uint64_t)most));
 	if (plot_h > 4)
 		draw_right(a, plot_h / 2, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM,
-			   text_bytes_in(number, (uint64_t)(most / 2), UNITS_AUTO));
+			   format_bytes(number, (uint64_t)(most / 2)));
 	draw_right(a, plot_h - 1, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM, "0");
 	graph_axis(a, plot_h, GRAPH_SCALE_WIDTH, plot.w, f, t, true);
 	if (legend) {

@@ -102,12 +102,9 @@ void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t
 	}
 }
 
-const enum focus *list_foci(struct view *v)
+const enum focus *view_keys(struct view *v)
 {
-	static const enum focus list[] = { FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
+	return v->ops->keys;
 }
 
 void list_fit(struct list *l, int height)
@@ -191,8 +188,7 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 		char title[64];
 		if (!lo->w[i])
 			continue;
-		bool caller = direct && !strncmp(c->title, "OWNER", 5);
-		snprintf(title, sizeof title, "%s%s", caller ? "DIRECT CALLER" : c->title,
+		snprintf(title, sizeof title, "%s%s", direct && c->direct ? c->direct : c->title,
 			 sorted ? text_glyph(reverse ? GLYPH_UP : GLYPH_DOWN) : "");
 		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
 		mouse_head(a, 0, lo->x[i], lo->w[i], t, c->sort, sort);

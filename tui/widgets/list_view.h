@@ -9,13 +9,13 @@
  * Rows do not jump: a list remembers the id of the selected row and, when the rows moved, puts that
  * row back on the screen line where it was.
  */
-#ifndef VIEW_H
-#define VIEW_H
+#ifndef LIST_VIEW_H
+#define LIST_VIEW_H
 
 #include "screen/draw.h"
 #include "screen/keys.h"
 
-struct app;
+struct ui;
 struct view;
 
 enum {
@@ -24,6 +24,7 @@ enum {
 	VIEW_RESORT = 1u << 2,  /* query again and sort */
 	VIEW_CLOSE = 1u << 3,   /* of a page: close it */
 	VIEW_IGNORED = 1u << 4, /* not a request of this view */
+	VIEW_ANEW = 1u << 5,    /* what a row is has changed: what is searched for, too */
 };
 
 /* What y and e are about. */
@@ -40,6 +41,8 @@ struct view_ops {
 	const char *title;                         /* "Overview": the tab */
 	const char *brief;                         /* "Over": in 80 columns */
 	const enum focus *(*foci)(struct view *v); /* innermost first, FOCUS_NONE ends */
+	/* ... that view_keys() and table_view_foci() answer, where they are always the same */
+	enum focus keys[3];
 	void (*refresh)(struct view *v, bool resort);
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*request)(struct view *v, enum request r);
@@ -57,6 +60,8 @@ struct view_ops {
 	void (*caption)(struct view *v, bool brief, char *out, size_t size);
 	/* The selected row; false = none, or none of a call path. May be NULL. */
 	bool (*row)(struct view *v, struct view_row *r);
+	/* A row is a hit: for table_view_search(). May be NULL. */
+	bool (*matches)(struct view *v, size_t row, const char *text);
 	/* / typed and n N; hits < 0 = the view has no search. May be NULL. */
 	long (*search)(struct view *v, const char *text, size_t *pending);
 	unsigned (*next_hit)(struct view *v, bool backwards);
@@ -65,7 +70,7 @@ struct view_ops {
 
 struct view { /* first member of each view's own struct */
 	const struct view_ops *ops;
-	struct app *app;
+	struct ui *ui; /* views/ui.h */
 };
 
 /* --- a scrolled list of rows with ids */
@@ -92,8 +97,8 @@ bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
 /* Selects the next row, around the end, that matches; stays where none does. */
 void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row),
 	       list_id_fn *id, void *arg);
-/* For view_ops: a view that is one list without keys of its own. */
-const enum focus *list_foci(struct view *v);
+/* For view_ops: foci that are always .keys. */
+const enum focus *view_keys(struct view *v);
 /* Before drawing: rows that fit. */
 void list_fit(struct list *l, int height);
 
@@ -103,7 +108,8 @@ void list_fit(struct list *l, int height);
 
 struct column {
 	const char *title;
-	short width; /* 0 = takes what is left (one per table) */
+	const char *direct; /* instead, where libraries are counted by direct caller; may be NULL */
+	short width;        /* 0 = takes what is left (one per table) */
 	/* in 110 columns and more; 0 = width. Of one that takes what is left: so much it would
 	 * like */
 	short wide;
@@ -128,8 +134,8 @@ struct table {
 /* First line of the area is the head. `reverse`: the least first. `focus`: keys go to this list. */
 void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
 		bool reverse, bool focus);
-/* Libraries are counted by direct caller until this is said again: so heads that say OWNER say
- * that. */
+/* Libraries are counted by direct caller until this is said again: heads say that
+ * (column.direct). */
 void table_direct(bool on);
 /* There is room for this column. */
 bool table_shows(const struct table *t, int width, size_t column);

@@ -16,7 +16,7 @@
 static void add_stack(struct detail *d)
 {
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	size_t n = query_stack(d->p.v.app->query, d->node, frames, FRAMES_MAX);
+	size_t n = query_stack(d->p.v.ui->shown.query, d->node, frames, FRAMES_MAX);
 	bool pointers = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -47,20 +47,20 @@ static void add_stack(struct detail *d)
 /* Of the last second. */
 static void add_rates(struct detail *d, const struct node *n)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	struct rate rate = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
 	const char *w = detail_about(d);
 	char a[32], b[32];
 
-	if (!figures_over(&d->p.v.app->figures))
+	if (!figures_over(&d->p.v.ui->shown.figures))
 		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.",
-			 rate.blocks ? w : "", text_count(a, rate.blocks), rate.bytes ? w : "",
+			 rate.blocks ? w : "", format_count(a, rate.blocks), rate.bytes ? w : "",
 			 text_bytes(b, rate.bytes));
 }
 
 static void add_figures(struct detail *d, const struct node *n)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	struct tally sum = d->inclusive ? model_incl(m, n) : model_self(m, n), *t = &sum;
 	struct change c = d->inclusive ? model_change(m, n) : model_self_change(m, n);
 	const char *w = detail_about(d);
@@ -76,9 +76,9 @@ static void add_figures(struct detail *d, const struct node *n)
 		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
 		 text_bytes((char[32]){ 0 }, t->free_bytes));
 	add_rates(d, n);
-	if (action_diffing(d->p.v.app)) {
+	if (model_diffing(d->p.v.ui->shown.model)) {
 		char interval[320];
-		action_interval_name(d->p.v.app, false, interval, sizeof interval);
+		interval_name(d->p.v.ui->shown.model, false, interval, sizeof interval);
 		page_add(&d->p, ROLE_NORMAL, "%s: born %s%s, gone %s%s, net %s%s.", interval, w,
 			 text_bytes(a, c.born_bytes), w, text_bytes(b, c.gone_bytes), w,
 			 text_bytes_signed(e, (int64_t)(c.born_bytes - c.gone_bytes)));
@@ -105,7 +105,7 @@ static void add_slots(const struct model *m, const struct node *n, uint32_t *slo
 /* Slots of the node, and of all below it: a walk without a stack, by parent and sibling links. */
 static size_t walk(const struct detail *d, uint32_t *slots)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	const struct node *top = model_node(m, d->node), *n = top;
 	size_t count = 0;
 
@@ -127,7 +127,7 @@ static size_t walk(const struct detail *d, uint32_t *slots)
 
 static void collect(struct detail *d)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 
 	if (!d->slots)
 		d->slots = xcalloc(SCAN_SLOTS_MAX, sizeof *d->slots);
@@ -139,21 +139,21 @@ static void collect(struct detail *d)
 
 static void ask_for_ages(struct detail *d)
 {
-	struct app *a = d->p.v.app;
-	const struct scan_ages *ages = model_ages(a->model);
+	struct ui *ui = d->p.v.ui;
+	const struct scan_ages *ages = model_ages(ui->shown.model);
 
 	collect(d);
 	d->asked_ns = now_ns();
 	d->scan_before = ages ? ages->request : 0;
 	d->scanning = d->slot_count && d->slots_whole &&
-		      watch_scan(a->watch, MTW_KIND_AGES, d->slots, d->slot_count) >= 0;
+		      watch_scan(ui->shown.watch, MTW_KIND_AGES, d->slots, d->slot_count) >= 0;
 }
 
 static void refresh(struct view *v, bool resort)
 {
 	struct detail *d = (struct detail *)v;
-	const struct node *n = model_node(v->app->model, d->node);
-	const struct scan_ages *ages = model_ages(v->app->model);
+	const struct node *n = model_node(v->ui->shown.model, d->node);
+	const struct scan_ages *ages = model_ages(v->ui->shown.model);
 
 	(void)resort;
 	page_clear(&d->p);
@@ -163,15 +163,15 @@ static void refresh(struct view *v, bool resort)
 	}
 	add_figures(d, n);
 	add_stack(d);
-	if (d->slots_marks != model_marks_generation(v->app->model))
+	if (d->slots_marks != model_marks_generation(v->ui->shown.model))
 		collect(d);
 	detail_survival(d);
-	if (v->app->figures.past || (!d->scanning && figures_over(&v->app->figures))) {
+	if (v->ui->shown.figures.past || (!d->scanning && figures_over(&v->ui->shown.figures))) {
 		detail_looked(d);
 	} else if (d->scanning && ages && ages->request != d->scan_before) {
 		detail_scan(d, ages);
 	} else if (d->scanning) {
-		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->app->watch))
+		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->ui->shown.watch))
 			/* it was given up for others' sake, or went with the link */
 			ask_for_ages(d);
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
@@ -189,7 +189,7 @@ static void detail_free(struct view *v)
 {
 	struct detail *d = (struct detail *)v;
 
-	query_lines(v->app->query, NULL, NULL, NULL);
+	query_lines(v->ui->shown.query, NULL, NULL, NULL);
 	source_release(&d->source);
 	free(d->slots);
 	page_free(v);
@@ -208,11 +208,11 @@ static const struct view_ops ops = {
 	.free = detail_free,
 };
 
-struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks)
+struct view *view_detail_new(struct ui *ui, uint32_t leaf, bool inclusive, uint32_t stacks)
 {
 	struct detail *d = xcalloc(1, sizeof *d);
 
-	d->p.v = (struct view){ &ops, a };
+	d->p.v = (struct view){ &ops, ui };
 	d->node = leaf;
 	d->inclusive = inclusive;
 	d->stacks = stacks;

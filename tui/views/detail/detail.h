@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * detail.h - the page of one call path, for v_detail*.c alone: views/detail/detail.c its figures
+ * detail.h - the page of one call path, in three files: views/detail/detail.c its figures
  * and frames, views/detail/source.c the source around its call site, views/detail/scan.c what the
  * agent's scan of its slots found.
  */
 #ifndef DETAIL_H
 #define DETAIL_H
 
-#include "app/app.h"
+#include "views/ui.h"
 #include "widgets/page.h"
-#include "app/source.h"
+#include "widgets/source.h"
 
 struct detail {
 	struct page p; /* first */
@@ -25,6 +25,11 @@ struct detail {
 	uint64_t slots_marks; /* model_marks_generation() then */
 	struct source_text source;
 };
+
+/* For the app. `stacks`: how many the row stands for; this one is the heaviest. */
+struct view *view_detail_new(struct ui *ui, uint32_t leaf, bool inclusive, uint32_t stacks);
+
+/* --- for the page's own files */
 
 /* "~" before figures that have a share that was sampled. */
 const char *detail_about(const struct detail *d);

@@ -5,7 +5,7 @@
  */
 #include "widgets/cells.h"
 #include "views/detail/detail.h"
-#include "app/looked.h"
+#include "views/looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 const char *detail_about(const struct detail *d)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	const struct node *n = model_node(m, d->node);
 
 	return n && (d->inclusive ? model_sampled(m, n) : n->self_estimate) ? "~" : "";
@@ -29,7 +29,7 @@ static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64
 	for (int i = 0; i < n; i++)
 		strcat(bar, text_eighth(8));
 	snprintf(size, sizeof size, "%s%s", detail_about(d), text_bytes(one, bytes));
-	snprintf(count, sizeof count, "%s%s", detail_about(d), text_count(two, blocks));
+	snprintf(count, sizeof count, "%s%s", detail_about(d), format_count(two, blocks));
 	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size,
 		 count, bar);
 }
@@ -46,8 +46,8 @@ static void add_sizes(struct detail *d, const struct scan_ages *s)
 	for (size_t i = 0; i < s->size_count; i++) {
 		uint64_t low =
 			s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
-		snprintf(label, sizeof label, "%s..%s", text_bytes_in(from, low, UNITS_AUTO),
-			 text_bytes_in(to, low ? 2 * low - 1 : 1, UNITS_AUTO)); /* powers of two */
+		snprintf(label, sizeof label, "%s..%s", format_bytes(from, low),
+			 format_bytes(to, low ? 2 * low - 1 : 1)); /* powers of two */
 		add_bar(d, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
 	}
 }
@@ -109,7 +109,7 @@ static int by_bytes(const void *a, const void *b)
 
 static void add_threads(struct detail *d, const struct scan_ages *s)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	struct age_cell *by = xcalloc(s->thread_count + 1, sizeof *by), rest = { 0 };
 	char label[64];
 
@@ -189,7 +189,7 @@ static void mark_name(uint32_t id, const char *otherwise, char *out, size_t size
 
 void detail_survival(struct detail *d)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	struct interval *list;
 	size_t n = intervals(m, &list);
 	char from[16], to[16], label[40], one[32], two[32], bar[BAR * 4 + 1];
@@ -217,7 +217,8 @@ void detail_survival(struct detail *d)
 		for (int k = (int)(part * BAR + 0.5); k > 0; k--)
 			strcat(bar, text_eighth(8));
 		page_add(&d->p, ROLE_NUMBER, "  %20s %6.1f%% %9s of %-9s %s", label, part * 100,
-			 text_count(one, live_blocks(t)), text_count(two, t->alloc_blocks), bar);
+			 format_count(one, live_blocks(t)), format_count(two, t->alloc_blocks),
+			 bar);
 	}
 	free(list);
 }
@@ -225,7 +226,7 @@ void detail_survival(struct detail *d)
 void detail_scan(struct detail *d, const struct scan_ages *s)
 {
 	add_sizes(d, s);
-	add_ages(d, s, d->p.v.app->figures.time_ns);
+	add_ages(d, s, d->p.v.ui->shown.figures.time_ns);
 	add_threads(d, s);
 }
 
@@ -257,15 +258,15 @@ static void add_cohort(struct scan_ages *s, const struct cohort *x, uint64_t now
 
 void detail_looked(struct detail *d)
 {
-	const struct app *a = d->p.v.app;
-	const struct cohorts *c = model_cohorts(a->model);
+	const struct ui *ui = d->p.v.ui;
+	const struct cohorts *c = model_cohorts(ui->shown.model);
 	const struct cohort *first;
 	struct scan_ages s = { 0 };
 	char ago[32];
 
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 	if (!c || !d->slots_whole) {
-		const char *why = watch_missing(a->watch, MTW_KIND_COHORTS);
+		const char *why = watch_missing(ui->shown.watch, MTW_KIND_COHORTS);
 		page_add(&d->p, ROLE_DIM, "%s",
 			 why ? why
 			     : "Ages and threads: not shown, too many call paths run through this "
@@ -281,7 +282,7 @@ void detail_looked(struct detail *d)
 	page_add(&d->p, ROLE_DIM,
 		 "From the agent's last scan, %s before; sizes are known only while the program "
 		 "runs",
-		 text_ago(ago, looked_ago(a, MTW_KIND_COHORTS)));
+		 text_ago(ago, looked_ago(ui, MTW_KIND_COHORTS)));
 	add_ages(d, &s, c->time_ns);
 	add_threads(d, &s);
 	free(s.births);

@@ -39,7 +39,7 @@ static uint64_t changed_ns(const char *path)
 /* What was compiled may be another text: by the files' times, and the program's. */
 static void say_newer(struct detail *d, const struct frame_out *f)
 {
-	const struct model *m = d->p.v.app->model;
+	const struct model *m = d->p.v.ui->shown.model;
 	const struct module *x = f->module_id == NO_ID ? NULL : model_module(m, f->module_id);
 	const struct program *p = model_program(m);
 	uint64_t built = x && x->path ? changed_ns(x->path) : 0;
@@ -85,7 +85,7 @@ static void add_file(struct detail *d, const struct frame_out *f)
 	char text[32];
 	size_t n;
 	int room = term_columns() - 10 - FIGURES_WIDTH, width = TEXT_LEAST;
-	bool whole = query_lines(d->p.v.app->query, f->file, &list, &n);
+	bool whole = query_lines(d->p.v.ui->shown.query, f->file, &list, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		bytes += list[i].live_bytes;

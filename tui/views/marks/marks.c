@@ -4,7 +4,6 @@
  * picked (A and B), site by site and interval by interval. Marks belong to the agent: every
  * viewer sees the same ones, and what is asked for here shows when it has happened.
  */
-#include "app/app.h"
 #include "widgets/cells.h"
 #include "views/marks/marks.h"
 
@@ -175,7 +174,7 @@ static size_t marked_in(const struct marks *m)
 {
 	const struct mark_row *r = &m->rows[m->list.at];
 
-	return r->id && r->id != MARK_NOW ? others_marked(m->v.app->processes, r->name) : 0;
+	return r->id && r->id != MARK_NOW ? others_marked(m->v.ui->processes, r->name) : 0;
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -183,12 +182,12 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct marks *m = (struct marks *)v;
 	char a[32], b[32], every[80];
 
-	auto_mark_words(v->app, every, sizeof every);
+	every_words(&v->ui->every, every, sizeof every);
 	if (*every)
 		snprintf(out, size, "%s", every);
 	else if (m->count <= 2)
 		snprintf(out, size, "%s",
-			 watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
+			 watch_live(v->ui->shown.watch) ? "no marks yet: s sets one" : "no marks");
 	else if (marked_in(m) > 1)
 		snprintf(out, size, "%s in %zu processes", marks_label(m->rows[m->list.at].id, a),
 			 marked_in(m));
@@ -206,7 +205,7 @@ static void renaming(void *arg, enum prompt_event e, const char *text)
 
 	if (e != PROMPT_DONE)
 		return;
-	if (watch_rename_mark(m->v.app->watch, m->asked, text))
+	if (watch_rename_mark(m->v.ui->shown.watch, m->asked, text))
 		status_error("not renamed: no live link to the program");
 }
 
@@ -217,7 +216,7 @@ static void deleting(void *arg, enum prompt_event e, const char *text)
 	(void)text;
 	if (e != PROMPT_DONE)
 		return;
-	if (watch_drop_mark(m->v.app->watch, m->asked))
+	if (watch_drop_mark(m->v.ui->shown.watch, m->asked))
 		status_error("not deleted: no live link to the program");
 }
 
@@ -251,11 +250,12 @@ static unsigned pick(struct marks *m, uint32_t id)
 
 static unsigned show_tree(struct marks *m)
 {
-	struct app *a = m->v.app;
-	unsigned bits = action_set_interval(a, m->a, m->b == MARK_NOW ? 0 : m->b);
+	struct ui *ui = m->v.ui;
+	unsigned bits =
+		interval_set(ui->shown.model, ui->shown.watch, m->a, m->b == MARK_NOW ? 0 : m->b);
 
 	if (bits & VIEW_RESORT)
-		app_show(a, VIEW_TREE);
+		ui->ops->show(ui, VIEW_TREE);
 	return bits;
 }
 
@@ -272,13 +272,13 @@ static unsigned mark_request(struct marks *m, enum request r)
 	}
 	m->asked = row->id;
 	if (r == REQ_RENAME) {
-		prompt_line(&m->v.app->prompt, "New name: ", row->name, renaming, m);
-		prompt_offers(&m->v.app->prompt);
+		prompt_line(&m->v.ui->prompt, "New name: ", row->name, renaming, m);
+		prompt_offers(&m->v.ui->prompt);
 	} else {
 		snprintf(question, sizeof question,
 			 "Delete %s for all viewers?  y: delete   Esc: keep",
 			 marks_label(row->id, label));
-		prompt_ask(&m->v.app->prompt, question, "y", deleting, m);
+		prompt_ask(&m->v.ui->prompt, question, "y", deleting, m);
 	}
 	return VIEW_DRAW;
 }
@@ -360,10 +360,10 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_marks_new(struct app *a)
+struct view *view_marks_new(struct ui *ui)
 {
 	struct marks *m = xcalloc(1, sizeof *m);
 
-	m->v = (struct view){ &ops, a };
+	m->v = (struct view){ &ops, ui };
 	return &m->v;
 }

@@ -8,7 +8,7 @@
 #define MARKS_H
 
 #include "query/query.h"
-#include "widgets/list_view.h"
+#include "views/ui.h"
 
 #define MARK_NOW UINT32_MAX /* the last row; id 0 is the start */
 #define MARK_INTERVALS 4    /* columns of intervals; the newest ones */
@@ -41,6 +41,11 @@ struct marks {
 	bool lower_focus, has_lower;
 };
 
+/* --- for the app */
+struct view *view_marks_new(struct ui *ui);
+void view_marks_pick(struct view *v);
+
+/* --- for the view's own files */
 char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
 void marks_gather(struct marks *m);        /* rows anew */
 void marks_lower_refresh(struct marks *m, bool resort);

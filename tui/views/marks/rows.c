@@ -5,7 +5,6 @@
  * BORN, GONE and NET of a row count from the row above it. For two marks they never change, so they
  * are summed once; those of `now` are summed at each refresh, and less often where that takes long.
  */
-#include "app/app.h"
 #include "views/marks/marks.h"
 
 #include <stdlib.h>
@@ -27,11 +26,11 @@ static void count_change(struct marks *m, uint32_t before, uint32_t id, struct m
 {
 	uint64_t begin = now_ns();
 
-	to->change_known = model_between(m->v.app->model, before, id == MARK_NOW ? 0 : id,
+	to->change_known = model_between(m->v.ui->shown.model, before, id == MARK_NOW ? 0 : id,
 					 sum_change, &to->change) == 0;
 	if (id == MARK_NOW) {
 		m->counted_ns = now_ns();
-		m->counted_at = watch_instant(m->v.app->watch);
+		m->counted_at = watch_instant(m->v.ui->shown.watch);
 		m->count_cost_ns = m->counted_ns - begin;
 	}
 }
@@ -39,7 +38,7 @@ static void count_change(struct marks *m, uint32_t before, uint32_t id, struct m
 /* It goes over all there is: for a twentieth of the time at most. */
 static bool due(const struct marks *m)
 {
-	return m->counted_at != watch_instant(m->v.app->watch) ||
+	return m->counted_at != watch_instant(m->v.ui->shown.watch) ||
 	       now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
 }
 
@@ -63,7 +62,7 @@ static void add_row(struct marks *m, const struct mark_row *row)
 			   (row->id != MARK_NOW || !due(m))) {
 			to->change = old->change;
 			to->change_known = true;
-			m->v.app->moved |= row->id == MARK_NOW; /* until it is due */
+			m->v.ui->moved |= row->id == MARK_NOW; /* until it is due */
 		} else {
 			count_change(m, before, row->id, to);
 		}
@@ -74,8 +73,8 @@ static void add_row(struct marks *m, const struct mark_row *row)
 
 void marks_gather(struct marks *m)
 {
-	const struct figures *f = &m->v.app->figures;
-	struct model *model = m->v.app->model;
+	const struct figures *f = &m->v.ui->shown.figures;
+	struct model *model = m->v.ui->shown.model;
 	struct mark_row row = { .id = 0 };
 
 	free(m->old);

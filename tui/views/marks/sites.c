@@ -5,7 +5,6 @@
  */
 #include "views/marks/marks.h"
 
-#include "app/app.h"
 #include "widgets/cells.h"
 
 #include <string.h>
@@ -32,7 +31,7 @@ void marks_lower_refresh(struct marks *m, bool resort)
 	uint32_t to = m->b == MARK_NOW ? 0 : m->b;
 
 	(void)resort;
-	m->change_count = query_intervals(m->v.app->query, m->a, to, &m->changes);
+	m->change_count = query_intervals(m->v.ui->shown.query, m->a, to, &m->changes);
 	m->interval_count = m->change_count ? m->changes[0].count : 0;
 	list_update(&m->lower, m->change_count, id_of, NULL, m);
 }
@@ -117,9 +116,13 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 		.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1
 	};
 	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
-	columns[k++] = (struct column){
-		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true
-	};
+	columns[k++] = (struct column){ .title = "OWNER",
+					.direct = DIRECT_CALLER,
+					.width = 14,
+					.wide = 20,
+					.rank = 1,
+					.sort = -1,
+					.left = true };
 	struct table table = { "Marks", columns, k, cell, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
@@ -128,7 +131,7 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	table_draw(&table, &list, &m->lower, m, SORT_NONE, false, m->lower_focus);
 	if (!m->change_count)
 		draw_text(&list, 2, 3, ROLE_DIM,
-			  m->count <= 2 ? (watch_live(m->v.app->watch)
+			  m->count <= 2 ? (watch_live(m->v.ui->shown.watch)
 						   ? "no mark to compare with yet: s sets one"
 						   : "no mark to compare with")
 					: "no call site changed between them");
@@ -136,7 +139,7 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 
 unsigned marks_lower_request(struct marks *m, enum request r)
 {
-	struct app *a = m->v.app;
+	struct ui *ui = m->v.ui;
 
 	if (list_request(&m->lower, r, id_of, m))
 		return VIEW_DRAW;
@@ -144,17 +147,13 @@ unsigned marks_lower_request(struct marks *m, enum request r)
 		return VIEW_IGNORED;
 	const struct site *s = &m->changes[m->lower.at].site;
 	switch (r) {
-	case REQ_SITE_TREE: return action_show_node(a, s->leaf);
-	case REQ_SITE_DETAIL:
-		app_open_page(a, view_detail_new(a, s->leaf, false, s->stacks));
-		return VIEW_DRAW;
-	case REQ_EXPECT: return action_expect(a, s);
+	case REQ_SITE_TREE: return ui->ops->show_node(ui, s->leaf);
+	case REQ_SITE_DETAIL: return ui->ops->show_detail(ui, s->leaf, false, s->stacks);
+	case REQ_EXPECT: return ui->ops->expect(ui, s);
 	case REQ_SITE_ZOOM:
 		if (!s->owner)
 			return VIEW_DRAW;
-		app_show(a, VIEW_TREE);
-		view_tree_zoom_owner(a->views[VIEW_TREE], s->owner->module, s->owner->name);
-		return VIEW_DRAW;
+		return ui->ops->show_owner(ui, s->owner->module, s->owner->name);
 	default: return VIEW_IGNORED;
 	}
 }

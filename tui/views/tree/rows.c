@@ -5,7 +5,6 @@
  */
 #include "views/tree/tree.h"
 
-#include "app/app.h"
 #include "widgets/cells.h"
 #include "screen/term.h"
 
@@ -38,11 +37,6 @@ static const struct column diff_columns[] = {
 	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
-
-bool tree_diffing(const struct tree *t)
-{
-	return action_diffing(t->v.app);
-}
 
 /* The part of a chain "a > b > c" that fits, in whole names: what ends with the name that tells
    most, not with the ways to allocate below it. What was left out is an ellipsis. */
@@ -112,7 +106,7 @@ static const char *module_name(const struct row *r, const struct module *m)
 static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 {
 	const struct module *m =
-		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+		r->module == NO_ID ? NULL : model_module(t->tv.v.ui->shown.model, r->module);
 
 	if (r->flags & ROW_REST)
 		return;
@@ -131,7 +125,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		place_cell(t, r, c);
 	} else if (column == C_AGE || column == C_OLDEST) {
 		cell_age(c, ages_at(&t->ages, row, r->id), column == C_OLDEST);
-	} else if (tree_diffing(t)) {
+	} else if (table_view_diffing(&t->tv)) {
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
 		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
@@ -147,8 +141,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			cell_live(c, live_bytes(&r->self));
 			break;
 		case C_RATE:
-			if (!filter_of_threads(t->v.app)) /* it is of all of them */
-				cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
+			if (!ui_of_threads(t->tv.v.ui)) /* it is of all of them */
+				cell_rate(c, figures_over(&t->tv.v.ui->shown.figures)
+						     ? 0
+						     : r->rate_blocks);
 			break;
 		}
 	}
@@ -179,7 +175,7 @@ static const struct table tables[3] = {
 
 const struct table *tree_table(const struct tree *t)
 {
-	return &tables[tree_diffing(t) + action_between(t->v.app)];
+	return &tables[table_view_diffing(&t->tv) + interval_between(t->tv.v.ui->shown.model)];
 }
 
 enum ages_of tree_ages(const struct tree *t)
@@ -190,7 +186,7 @@ enum ages_of tree_ages(const struct tree *t)
 		return AGES_OF_NONE;
 	return ages_wanted(table_shows(table, term_columns(), C_AGE) ||
 				   table_shows(table, term_columns(), C_OLDEST),
-			   t->sort[tree_diffing(t)]);
+			   t->tv.sort[table_view_diffing(&t->tv)]);
 }
 
 /* What the selected row is, in words. */
@@ -198,7 +194,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 {
 	const struct row *r = tree_selected(t);
 	const struct module *m =
-		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+		r->module == NO_ID ? NULL : model_module(t->tv.v.ui->shown.model, r->module);
 	char title[700], one[32], two[32], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 	const char *about = r->estimate ? "~" : "";
@@ -207,23 +203,23 @@ void tree_panel(const struct tree *t, const struct area *a)
 	snprintf(title, sizeof title, "%.300s  %.200s", what,
 		 module && strcmp(module, what) ? module : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL,
-		    "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
-		    action_between(t->v.app) ? "Now " : "", about, text_bytes(one, bytes), about,
-		    text_blocks(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "", about,
-		    text_short((char[32]){ 0 },
-			       figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
-		    about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
-		    filter_of_threads(t->v.app) ? ", by all threads" : "");
-	if (tree_diffing(t)) {
+	draw_printf(
+		a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
+		interval_between(t->tv.v.ui->shown.model) ? "Now " : "", about,
+		text_bytes(one, bytes), about, text_blocks(two, blocks), blocks ? ", mean " : "",
+		blocks ? text_bytes(three, bytes / blocks) : "", about,
+		text_short((char[32]){ 0 },
+			   figures_over(&t->tv.v.ui->shown.figures) ? 0 : (double)r->rate_blocks),
+		about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
+		ui_of_threads(t->tv.v.ui) ? ", by all threads" : "");
+	if (table_view_diffing(&t->tv)) {
 		char interval[320];
-		action_interval_name(t->v.app, false, interval, sizeof interval);
+		interval_name(t->tv.v.ui->shown.model, false, interval, sizeof interval);
 		draw_printf(a, 2, 1, ROLE_NORMAL,
 			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval,
-			    about, text_count(one, r->change.born_blocks),
-			    action_between(t->v.app) ? " at its end" : "", about,
-			    text_count(two, r->change.gone_blocks));
+			    about, format_count(one, r->change.born_blocks),
+			    interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
+			    format_count(two, r->change.gone_blocks));
 	} else if (r->file) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
 	} else if (m && m->path) {

@@ -4,7 +4,6 @@
  * up. Rows, their order and what is open belong to query/query.c; what they look like is
  * views/tree/rows.c; here is which key does what.
  */
-#include "app/app.h"
 #include "views/tree/tree.h"
 
 #include <stdlib.h>
@@ -13,40 +12,30 @@
 #define OPEN_ALL_MAX 5000
 #define WRAPPERS 4u /* between an allocation and its call site, as a rule */
 
-uint64_t tree_id(void *arg, size_t i)
-{
-	return ((struct tree *)arg)->rows[i].id;
-}
-
 static size_t find(void *arg, uint64_t id)
 {
-	return query_index(((struct tree *)arg)->v.app->query, (row_id)id);
-}
-
-const struct row *tree_selected(const struct tree *t)
-{
-	return t->count ? &t->rows[t->list.at] : NULL;
+	return query_index(((struct tree *)arg)->tv.v.ui->shown.query, (row_id)id);
 }
 
 static void fetch(struct tree *t, bool resort)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->tv.v.ui->shown.query;
 
-	query_set_sort(q, (enum query_column)t->sort[tree_diffing(t)], t->reverse);
+	query_set_sort(q, (enum query_column)t->tv.sort[table_view_diffing(&t->tv)], t->tv.reverse);
 	t->count = query_rows(q, resort, &t->rows);
-	if (t->instead && find(t, t->list.id) == SIZE_MAX)
-		t->list.id = t->instead;
+	if (t->instead && find(t, t->tv.list.id) == SIZE_MAX)
+		t->tv.list.id = t->instead;
 	if (t->crumb_count > query_zoom_depth(q)) /* its row has gone */
 		t->crumb_count = query_zoom_depth(q);
-	list_update(&t->list, t->count, tree_id, find, t);
+	table_view_update(&t->tv.v, t->count, find);
 }
 
 static void select_id(struct tree *t, row_id id)
 {
-	size_t i = query_index(t->v.app->query, id);
+	size_t i = query_index(t->tv.v.ui->shown.query, id);
 
 	if (i != SIZE_MAX && i < t->count)
-		list_select(&t->list, i, tree_id, t);
+		list_select(&t->tv.list, i, tree_id, t);
 }
 
 static void opened_all(size_t left)
@@ -55,13 +44,13 @@ static void opened_all(size_t left)
 
 	if (left)
 		status_say("the first %d rows are open, %s more stay closed", OPEN_ALL_MAX,
-			   text_count(count, left));
+			   format_count(count, left));
 }
 
 /* What was asked for, as far as it comes in this slice: it goes on with the next. */
 static void pursue(struct tree *t)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->tv.v.ui->shown.query;
 	row_id end = 0;
 	size_t left = 0;
 
@@ -80,7 +69,7 @@ static void pursue(struct tree *t)
 	else if (t->want == WANT_NODE)
 		status_error("filter or zoom hides this call path");
 	if (t->want == WANT_FIRST && end)
-		t->list.top = 0; /* from the entry down, as far as it fits when it is drawn */
+		t->tv.list.top = 0; /* from the entry down, as far as it fits when it is drawn */
 	opened_all(left);
 	t->want = WANT_NOTHING;
 }
@@ -98,29 +87,29 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
-	if (!t->opened && t->count && v->app->figures.complete &&
-	    query_building(v->app->query) < 0) {
+	if (!t->opened && t->count && v->ui->shown.figures.complete &&
+	    query_building(v->ui->shown.query) < 0) {
 		t->opened = true;
-		if (!t->list.touched) {
+		if (!t->tv.list.touched) {
 			/* in the order of sums that are whole: the first row is the heaviest */
 			fetch(t, true);
 			want(t, WANT_FIRST, t->rows[0].id);
 		}
 	}
-	if (ages_take(&t->ages, v->app, false, tree_ages(t), &t->list, tree_id, t) && resort)
+	if (ages_take(&t->ages, v->ui, false, tree_ages(t), &t->tv.list, tree_id, t) && resort)
 		refresh(v, true);
 }
 
 /* The names in the rows that are on the screen; the uppermost come first. */
 static void hurry_names(const struct tree *t)
 {
-	size_t end = t->list.top + (size_t)t->list.height;
-	bool inverted = query_inverted(t->v.app->query);
+	size_t end = t->tv.list.top + (size_t)t->tv.list.height;
+	bool inverted = query_inverted(t->tv.v.ui->shown.query);
 
-	for (size_t i = end < t->count ? end : t->count; i-- > t->list.top;) {
+	for (size_t i = end < t->count ? end : t->count; i-- > t->tv.list.top;) {
 		const struct row *r = &t->rows[i];
 		if (!(r->flags & ROW_REST))
-			query_hurry(t->v.app->query, r->node,
+			query_hurry(t->tv.v.ui->shown.query, r->node,
 				    r->folded + (inverted ? r->depth + WRAPPERS : 0));
 	}
 }
@@ -131,10 +120,8 @@ static void draw(struct view *v, const struct area *a)
 	int panel = a->h >= 14 && t->count ? 3 : 0;
 	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
 
-	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], t->reverse, true);
+	table_view_draw_why(v, &list);
 	hurry_names(t);
-	if (!t->count)
-		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 	if (panel) {
 		struct area low = area_sub(a, a->h - panel, 0, panel, -1);
 		tree_panel(t, &low);
@@ -145,7 +132,7 @@ static void draw(struct view *v, const struct area *a)
 
 static unsigned go_left(struct tree *t, const struct row *r)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->tv.v.ui->shown.query;
 
 	if ((r->flags & ROW_OPEN) && !(r->flags & ROW_LEAF)) {
 		query_open(q, r->id, false);
@@ -153,7 +140,7 @@ static unsigned go_left(struct tree *t, const struct row *r)
 	}
 	size_t parent = r->parent ? query_index(q, r->parent) : SIZE_MAX;
 	if (parent < t->count)
-		list_select(&t->list, parent, tree_id, t);
+		list_select(&t->tv.list, parent, tree_id, t);
 	return VIEW_DRAW;
 }
 
@@ -164,12 +151,12 @@ static unsigned go_right(struct tree *t, const struct row *r)
 	if (r->flags & ROW_LEAF)
 		return VIEW_DRAW;
 	if (!(r->flags & ROW_OPEN)) {
-		query_open(t->v.app->query, id, true);
+		query_open(t->tv.v.ui->shown.query, id, true);
 		fetch(t, false);
 	}
-	size_t at = t->list.at + 1;
+	size_t at = t->tv.list.at + 1;
 	if (at < t->count && t->rows[at].parent == id)
-		list_select(&t->list, at, tree_id, t);
+		list_select(&t->tv.list, at, tree_id, t);
 	return VIEW_DRAW;
 }
 
@@ -179,7 +166,7 @@ static unsigned show_detail(struct tree *t, const struct row *r)
 	if (r->flags & ROW_REST)
 		status_error("this row folds several: Enter opens it; each has its own detail");
 	else
-		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
+		t->tv.v.ui->ops->show_detail(t->tv.v.ui, r->node, true, r->paths);
 	return VIEW_DRAW;
 }
 
@@ -187,7 +174,7 @@ static unsigned toggle(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_LEAF)
 		return show_detail(t, r);
-	query_open(t->v.app->query, r->id, !(r->flags & ROW_OPEN));
+	query_open(t->tv.v.ui->shown.query, r->id, !(r->flags & ROW_OPEN));
 	return VIEW_REFRESH;
 }
 
@@ -195,33 +182,16 @@ unsigned view_tree_inlined(struct view *v, bool on)
 {
 	struct tree *t = (struct tree *)v;
 	const struct row *r = tree_selected(t),
-			 *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
+			 *next = r && t->tv.list.at + 1 < t->count ? r + 1 : NULL;
 	row_id below = next && next->parent == r->id ? next->id : 0;
 
 	/* An inlined one becomes part of its caller: which is above, or below when the tree is
 	 * turned over. */
-	t->instead = !r ? 0 : query_inverted(v->app->query) ? below : r->parent;
-	query_set_inlined(v->app->query, on);
-	if (app_view(v->app) == v)
-		find_anew(v->app); /* hits are of rows */
+	t->instead = !r ? 0 : query_inverted(v->ui->shown.query) ? below : r->parent;
+	query_set_inlined(v->ui->shown.query, on);
 	status_say(on ? "inlined functions: separate rows"
 		      : "inlined functions: merged into their caller");
-	return VIEW_RESORT;
-}
-
-static int *sort_of(struct view *v)
-{
-	struct tree *t = (struct tree *)v;
-
-	return &t->sort[tree_diffing(t)];
-}
-
-static unsigned sort_beside(struct tree *t, int step)
-{
-	int *sort = sort_of(&t->v);
-
-	*sort = table_sort_beside(tree_table(t), *sort, step);
-	return VIEW_RESORT;
+	return VIEW_RESORT | VIEW_ANEW;
 }
 
 /* A key that opens says so where there is nothing to open: a key without effect looks like a broken
@@ -240,10 +210,10 @@ static bool opens_nothing(const struct row *r, enum request req)
 
 static unsigned row_request(struct tree *t, const struct row *r, enum request req)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->tv.v.ui->shown.query;
 
-	t->list.touched = true;
-	t->list.id = r->id;
+	t->tv.list.touched = true;
+	t->tv.list.id = r->id;
 	if (opens_nothing(r, req))
 		return VIEW_DRAW;
 	switch (req) {
@@ -269,18 +239,16 @@ static unsigned request(struct view *v, enum request r)
 
 	t->want = WANT_NOTHING; /* the keyboard has the selection */
 	t->instead = 0;
-	if (list_request(&t->list, r, tree_id, t))
-		return VIEW_DRAW;
+	unsigned bits = table_view_request(v, r);
+	if (bits != VIEW_IGNORED)
+		return bits;
 	switch (r) {
-	case REQ_SORT_LEFT: return sort_beside(t, -1);
-	case REQ_SORT_RIGHT: return sort_beside(t, 1);
-	case REQ_REVERSE: t->reverse = !t->reverse; return VIEW_RESORT;
 	case REQ_ZOOM_OUT: return tree_zoom_out(t);
 	case REQ_INVERT:
-		query_set_inverted(v->app->query, !query_inverted(v->app->query));
-		t->list.touched = t->opened = false;
+		query_set_inverted(v->ui->shown.query, !query_inverted(v->ui->shown.query));
+		t->tv.list.touched = t->opened = false;
 		return VIEW_RESORT;
-	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->app->query));
+	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->ui->shown.query));
 	default: break;
 	}
 	const struct row *row = tree_selected(t);
@@ -306,20 +274,20 @@ static bool row(struct view *v, struct view_row *out)
 
 static long search(struct view *v, const char *text, size_t *pending)
 {
-	return (long)query_search(v->app->query, text, pending);
+	return (long)query_search(v->ui->shown.query, text, pending);
 }
 
 static unsigned next_hit(struct view *v, bool backwards)
 {
 	struct tree *t = (struct tree *)v;
 	const struct row *r = tree_selected(t);
-	row_id id = query_search_next(v->app->query, r ? r->id : 0, backwards);
+	row_id id = query_search_next(v->ui->shown.query, r ? r->id : 0, backwards);
 
 	fetch(t, false);
 	if (id)
 		select_id(t, id);
 	else
-		status_error(query_zoom_depth(v->app->query)
+		status_error(query_zoom_depth(v->ui->shown.query)
 				     ? "no hit inside the zoom; Backspace zooms out"
 				     : "the tree's filter or folding hides all hits");
 	return VIEW_DRAW;
@@ -331,14 +299,6 @@ void view_tree_select_node(struct view *v, uint32_t node)
 
 	t->opened = true;
 	want(t, WANT_NODE, node);
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_TREE, FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
 }
 
 static void view_free(struct view *v)
@@ -356,8 +316,9 @@ static const struct view_ops ops = {
 	.title = "Tree",
 	.brief = "Tree",
 	.table = columns_of,
-	.sort = sort_of,
-	.foci = foci,
+	.sort = table_view_sort,
+	.foci = view_keys,
+	.keys = { FOCUS_TREE, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
@@ -369,12 +330,12 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_tree_new(struct app *a)
+struct view *view_tree_new(struct ui *ui)
 {
 	struct tree *t = xcalloc(1, sizeof *t);
 
-	t->v = (struct view){ &ops, a };
-	t->sort[0] = BY_LIVE;
-	t->sort[1] = BY_NET;
-	return &t->v;
+	t->tv.v = (struct view){ &ops, ui };
+	t->tv.sort[0] = BY_LIVE;
+	t->tv.sort[1] = BY_NET;
+	return &t->tv.v;
 }

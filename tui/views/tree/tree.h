@@ -6,19 +6,15 @@
 #ifndef TREE_H
 #define TREE_H
 
-#include "app/ages.h"
-#include "query/query.h"
-#include "widgets/list_view.h"
+#include "views/ages.h"
+#include "views/table_view.h"
 
 #define CRUMBS_MAX 8
 
 struct tree {
-	struct view v;
-	struct list list;
+	struct table_view tv;   /* first */
 	const struct row *rows; /* of the query, until the next query_rows() */
 	size_t count;
-	int sort[2]; /* by column: plain, diff */
-	bool reverse;
 	bool opened; /* the heaviest path was opened once */
 	/* asked for, not done yet */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
@@ -32,9 +28,21 @@ struct tree {
 	char crumbs[CRUMBS_MAX][64];
 };
 
-uint64_t tree_id(void *arg, size_t i);
-const struct row *tree_selected(const struct tree *t); /* NULL = no row */
-bool tree_diffing(const struct tree *t);
+/* --- for the app */
+struct view *view_tree_new(struct ui *ui);
+void view_tree_select_node(struct view *v, uint32_t node);
+unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
+void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
+
+/* --- for the view's own files */
+static inline uint64_t tree_id(void *arg, size_t i)
+{
+	return ((struct tree *)arg)->rows[i].id;
+}
+static inline const struct row *tree_selected(const struct tree *t) /* NULL = no row */
+{
+	return t->count ? &t->rows[t->tv.list.at] : NULL;
+}
 /* The columns that are shown now. */
 const struct table *tree_table(const struct tree *t);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */

@@ -4,7 +4,6 @@
  * what the rows are of. A library is the outermost zoom, as it is the query's filter of all rows;
  * rows that are zoomed into lie within it.
  */
-#include "app/app.h"
 #include "views/tree/tree.h"
 
 #include <string.h>
@@ -12,8 +11,8 @@
 static void zoom_owner(struct tree *t, uint32_t module, const char *name)
 {
 	snprintf(t->owner, sizeof t->owner, "%.60s", name);
-	query_zoom_owner(t->v.app->query, module);
-	t->list.touched = false;
+	query_zoom_owner(t->tv.v.ui->shown.query, module);
+	t->tv.list.touched = false;
 }
 
 unsigned tree_zoom(struct tree *t, const struct row *r)
@@ -22,11 +21,11 @@ unsigned tree_zoom(struct tree *t, const struct row *r)
 
 	/* the row is the query's: it is gone once the query changes */
 	snprintf(name, sizeof name, "%.60s", r->name);
-	if (query_zoom(t->v.app->query, r->id))
+	if (query_zoom(t->tv.v.ui->shown.query, r->id))
 		status_error("cannot zoom into this row");
 	else if (t->crumb_count < CRUMBS_MAX)
 		memcpy(t->crumbs[t->crumb_count++], name, sizeof name);
-	t->list.touched = false;
+	t->tv.list.touched = false;
 	return VIEW_RESORT;
 }
 
@@ -41,7 +40,7 @@ unsigned tree_zoom_library(struct tree *t, const struct row *r)
 
 unsigned tree_zoom_out(struct tree *t)
 {
-	struct query *q = t->v.app->query;
+	struct query *q = t->tv.v.ui->shown.query;
 
 	if (!query_zoom_depth(q))
 		t->owner[0] = 0;
@@ -52,8 +51,8 @@ void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
 {
 	struct tree *t = (struct tree *)v;
 
-	while (query_zoom_depth(v->app->query)) /* all of it is meant */
-		query_zoom(v->app->query, 0);
+	while (query_zoom_depth(v->ui->shown.query)) /* all of it is meant */
+		query_zoom(v->ui->shown.query, 0);
 	zoom_owner(t, module, name);
 	t->opened = false;
 	v->ops->refresh(v, true);
@@ -69,17 +68,17 @@ void tree_caption(struct view *v, bool brief, char *out, size_t size)
 		n = (size_t)snprintf(out, size, "in %s", t->owner);
 	for (size_t i = 0; i < t->crumb_count && n < size; i++)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " > " : "in ", t->crumbs[i]);
-	if (n < size && query_inverted(v->app->query))
+	if (n < size && query_inverted(v->ui->shown.query))
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
 				      brief ? "inverted" : "inverted: from the allocation up");
-	if (n < size && !query_inlined(v->app->query))
+	if (n < size && !query_inlined(v->ui->shown.query))
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
 				      brief ? "no inlined" : "inlined left out");
-	if (n < size && tree_diffing(t)) {
+	if (n < size && table_view_diffing(&t->tv)) {
 		char interval[320];
-		action_interval_name(v->app, brief, interval, sizeof interval);
+		interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
 	}
-	if (n < size && *ages_words(&t->ages, v->app, words, sizeof words))
+	if (n < size && *ages_words(&t->ages, v->ui, words, sizeof words))
 		snprintf(out + n, size - n, "%s%s", n ? "  " : "", words + 2);
 }

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "base/base.h"
-#include "app/source.h"
+#include "widgets/source.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - see app/source.h.
+ * source.c - see widgets/source.h.
  */
-#include "app/source.h"
+#include "widgets/source.h"
 
 #include "base/base.h"
 

@@ -9,13 +9,13 @@
 #include <memtop/wire.h>
 #include <stdint.h>
 
-struct app;
+struct ui;
 
 /* Shown now: asked for again and again, unless what is shown stands still. */
-void looked_want(struct app *a, enum mtw_kind kind);
+void looked_want(struct ui *ui, enum mtw_kind kind);
 /* How old it is; 0 = of this instant, or there is none. */
-uint64_t looked_ago(const struct app *a, enum mtw_kind kind);
+uint64_t looked_ago(const struct ui *ui, enum mtw_kind kind);
 /* ... where that is worth a word; else 0. */
-uint64_t looked_long_ago(const struct app *a, enum mtw_kind kind);
+uint64_t looked_long_ago(const struct ui *ui, enum mtw_kind kind);
 
 #endif

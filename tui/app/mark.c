@@ -1,17 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
- * auto_mark.c - marks that set themselves: `:every 60`, `:every 5m`, `:every +10M`, `:every off`.
- * By the clock, or whenever the heap has grown by so much since the last one. By this viewer: they
- * end with it.
+ * mark.c - marks: set by a key, in all processes alike, or by themselves: `:every 60`, `:every 5m`,
+ * `:every +10M`, `:every off`. Those are set by the clock, or whenever the heap has grown by so
+ * much since the last one; this viewer sets them, so they end with it.
+ *
+ * Commands to the agent return at once; their effect is seen when it arrives as frames.
  */
 #include "app/actions.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NS 1000000000ull
 #define LEAST_NS NS /* a mark costs the agent a pass over what changed */
 #define LEAST_BYTES 4096u
+
+/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in
+ * all processes. */
+static size_t set(struct ui *ui, const char *name)
+{
+	char clock[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!*name && others_watches(ui->processes) > 1 && localtime_r(&now, &tm) &&
+	    strftime(clock, sizeof clock, "%H:%M:%S", &tm))
+		name = clock;
+	return processes_mark(ui->processes, name);
+}
+
+int mark_set(struct ui *ui, const char *name)
+{
+	size_t processes = set(ui, name);
+	char where[48] = "";
+
+	if (!processes)
+		return status_error("no mark set: no live link to the program");
+	if (processes > 1)
+		snprintf(where, sizeof where, " in %zu processes", processes);
+	status_say(watch_instant(ui->shown.watch) ? "marking now%s, not the instant shown%s%s"
+						  : "setting a mark%s%s%s; d compares with it",
+		   where, *name ? ": " : "", name);
+	return 0;
+}
+
+/* --- by themselves */
 
 /* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`.
  * 0: it is none. */
@@ -28,24 +62,24 @@ static uint64_t amount(const char *text, const char *letters, const uint64_t *wo
 }
 
 /* Of the tree: another process may be shown by the time of the next mark. */
-static uint64_t live_now(const struct app *a)
+static uint64_t live_now(const struct ui *ui)
 {
 	struct processes_sum sum;
 
-	processes_total(a->processes, &sum);
+	processes_total(ui->processes, &sum);
 	return sum.lines > 1 ? sum.bytes.least
-			     : live_bytes(&model_totals(watch_now(a->watch))->sum);
+			     : live_bytes(&model_totals(watch_now(ui->shown.watch))->sum);
 }
 
-int action_every(struct app *a, const char *text)
+int mark_every(struct ui *ui, const char *text)
 {
 	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS },
 			      bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
-	struct every e = { .live = live_now(a) };
+	struct every e = { .live = live_now(ui) };
 	char size[32];
 
 	if (!strcmp(text, "off")) {
-		a->every = (struct every){ 0 };
+		ui->every = (struct every){ 0 };
 		status_say("automatic marks: off");
 		return 0;
 	}
@@ -56,10 +90,10 @@ int action_every(struct app *a, const char *text)
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
 		return status_error(
 			"every: write 60, 5m, 1h, +10M (when the heap grew by 10M) or off");
-	if (!watch_live(a->watch))
+	if (!watch_live(ui->shown.watch))
 		return status_error("every: no live link to the program");
 	e.next_ns = now_ns() + e.ns;
-	a->every = e;
+	ui->every = e;
 	if (e.ns)
 		status_say("automatic marks: every %s; :every off stops them",
 			   text_span(size, e.ns));
@@ -69,31 +103,16 @@ int action_every(struct app *a, const char *text)
 	return 0;
 }
 
-void auto_mark_go_on(struct app *a)
+void mark_go_on(struct ui *ui)
 {
-	struct every *e = &a->every;
-	uint64_t now = now_ns(), live = e->bytes ? live_now(a) : 0;
+	struct every *e = &ui->every;
+	uint64_t now = now_ns(), live = e->bytes ? live_now(ui) : 0;
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
-	if (!action_mark(a, ""))
+	if (!set(ui, ""))
 		return; /* when the link is back */
 	/* Times that passed without a link are left out. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
 	e->live = live;
-}
-
-void auto_mark_words(const struct app *a, char *out, size_t size)
-{
-	const struct every *e = &a->every;
-	uint64_t now = now_ns();
-	char one[32], two[32];
-
-	*out = 0;
-	if (e->ns)
-		snprintf(out, size, "every %s, next in %s", text_span(one, e->ns),
-			 text_span(two, e->next_ns > now ? e->next_ns - now : 0));
-	else if (e->bytes)
-		snprintf(out, size, "every +%s, next at %s", text_bytes(one, e->bytes),
-			 text_bytes(two, e->live + e->bytes));
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * ages.c - see app/ages.h.
+ * ages.c - see views/ages.h.
  */
-#include "app/ages.h"
+#include "views/ages.h"
 
-#include "app/app.h"
-#include "app/looked.h"
+#include "views/looked.h"
 #include "screen/term.h"
 
 #include <stdlib.h>
@@ -14,11 +13,11 @@
 
 static bool lacking; /* a row was drawn whose age nobody asked for */
 
-void ages_ask(struct app *a)
+void ages_ask(struct ui *ui)
 {
 	/* a first state on a slow link goes before */
-	if (a->figures.complete || figures_over(&a->figures))
-		looked_want(a, MTW_KIND_COHORTS);
+	if (ui->shown.figures.complete || figures_over(&ui->shown.figures))
+		looked_want(ui, MTW_KIND_COHORTS);
 }
 
 enum ages_of ages_wanted(bool shown, int sort)
@@ -29,7 +28,7 @@ enum ages_of ages_wanted(bool shown, int sort)
 }
 
 /* A screen more at both ends: moving there asks nobody. */
-bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const struct list *l,
+bool ages_take(struct ages *g, struct ui *ui, bool sites, enum ages_of of, const struct list *l,
 	       list_id_fn *id, void *arg)
 {
 	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(),
@@ -39,7 +38,7 @@ bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const
 	g->part = of == AGES_OF_ALL && l->count > ALL_MOST;
 	if (of == AGES_OF_NONE)
 		return false;
-	ages_ask(a);
+	ages_ask(ui);
 	g->first = l->top > height ? l->top - height : 0;
 	if (of == AGES_OF_ALL && !g->part)
 		g->first = 0, end = l->count;
@@ -49,9 +48,9 @@ bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const
 	GROW(g->of, g->of_room, g->count + 1);
 	for (size_t i = 0; i < g->count; i++)
 		g->ids[i] = (uint32_t)id(arg, g->first + i);
-	query_ages(a->query, sites, g->ids, g->count, g->of);
-	bool others = of == AGES_OF_ALL && query_ages_version(a->query) != g->version;
-	g->version = query_ages_version(a->query);
+	query_ages(ui->shown.query, sites, g->ids, g->count, g->of);
+	bool others = of == AGES_OF_ALL && query_ages_version(ui->shown.query) != g->version;
+	g->version = query_ages_version(ui->shown.query);
 	return others;
 }
 
@@ -74,10 +73,10 @@ bool ages_lack(void)
 	return lack;
 }
 
-char *ages_words(const struct ages *g, const struct app *a, char *out, size_t size)
+char *ages_words(const struct ages *g, const struct ui *ui, char *out, size_t size)
 {
-	const struct cohorts *c = model_cohorts(a->model);
-	uint64_t age = looked_long_ago(a, MTW_KIND_COHORTS);
+	const struct cohorts *c = model_cohorts(ui->shown.model);
+	uint64_t age = looked_long_ago(ui, MTW_KIND_COHORTS);
 	char text[32];
 
 	*out = 0;
@@ -96,9 +95,9 @@ void ages_release(struct ages *g)
 	free(g->of);
 }
 
-const char *ages_missing(const struct app *a)
+const char *ages_missing(const struct ui *ui)
 {
-	if (!query_by_cohort(a->query) || model_cohorts(a->model))
+	if (!query_by_cohort(ui->shown.query) || model_cohorts(ui->shown.model))
 		return NULL;
-	return watch_missing(a->watch, MTW_KIND_COHORTS);
+	return watch_missing(ui->shown.watch, MTW_KIND_COHORTS);
 }

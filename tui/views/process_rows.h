@@ -49,6 +49,12 @@ struct process_rows {
 	size_t open_count, open_room;
 };
 
+struct process_list { /* as its page left it */
+	struct process_rows rows;
+	int sort; /* enum process_sort */
+	bool reverse;
+};
+
 /* `list` as of processes_list(). !resort: rows stay where they were, new ones come last. */
 void process_rows_make(struct process_rows *r, const struct process *list, size_t count,
 		       uint32_t shown, enum process_sort sort, bool reverse, bool resort);

@@ -6,8 +6,7 @@
 #ifndef AGES_H
 #define AGES_H
 
-#include "query/query.h"
-#include "widgets/list_view.h"
+#include "views/ui.h"
 
 /* All 0 at first. */
 struct ages {
@@ -26,7 +25,7 @@ enum ages_of ages_wanted(bool shown, int sort);
  * all are wanted, and others are known than at the last time: rows sorted by ages have another
  * order, and then want to be taken again.
  */
-bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const struct list *l,
+bool ages_take(struct ages *g, struct ui *ui, bool sites, enum ages_of of, const struct list *l,
 	       list_id_fn *id, void *arg);
 /* not known: known is false */
 const struct age *ages_at(const struct ages *g, size_t row, uint64_t id);
@@ -36,10 +35,10 @@ bool ages_lack(void);
 void ages_release(struct ages *g);
 /* ", 3.2M of no known age", ", ages of 40 s ago" or that they are not of all rows; "" = nothing to
  * say. Returns out. */
-char *ages_words(const struct ages *g, const struct app *a, char *out, size_t size);
+char *ages_words(const struct ages *g, const struct ui *ui, char *out, size_t size);
 /* The filter is about ages or threads, and nothing passes: why? NULL = for no reason of theirs. */
-const char *ages_missing(const struct app *a);
+const char *ages_missing(const struct ui *ui);
 /* Asks the agent for cohorts when it is time to. */
-void ages_ask(struct app *a);
+void ages_ask(struct ui *ui);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "app/others.h"
-#include "app/process_rows.h"
+#include "views/others.h"
+#include "views/process_rows.h"
 
 static struct process list[4000];
 static size_t count;

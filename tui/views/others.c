@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * others.c - see app/others.h.
+ * others.c - see views/others.h.
  *
  * A shell that waits for a service, and a compiler's driver, are first programs that hold next to
  * nothing: whoever looks at them has to be led to the process that matters, without a key pressed.
  */
-#include "app/others.h"
+#include "views/others.h"
 
-#include "app/process_rows.h"
+#include "views/process_rows.h"
 #include "screen/text.h"
 
 #define HOLDS_MORE 4         /* so many times as much is worth a look */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_rows.c - see app/process_rows.h. Processes become units: a process, or a fold of several.
- * Units are sorted, by the row that they hang below or by a figure, and written out as rows.
+ * process_rows.c - see views/process_rows.h. Processes become units: a process, or a fold of
+ * several. Units are sorted, by the row that they hang below or by a figure, and written out as
+ * rows.
  */
-#include "app/process_rows.h"
+#include "views/process_rows.h"
 
-#include <signal.h>
+#include "base/format.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +37,6 @@ struct making {
 	bool reverse;
 };
 
-static const struct making *sorting; /* of the qsort in progress */
-
 /* --- what a process is */
 
 bool process_runs(const struct process *p)
@@ -47,15 +47,13 @@ bool process_runs(const struct process *p)
 
 char *process_state_words(const struct process *p, char *out)
 {
-	const char *name = p->state == PROCESS_SIGNALLED ? sigabbrev_np(p->status) : NULL;
-
 	switch (p->state) {
 	case PROCESS_STARTING: snprintf(out, 32, "starting"); break;
 	case PROCESS_RUNNING: snprintf(out, 32, "running"); break;
 	case PROCESS_EXITED:
 		snprintf(out, 32, p->status_known ? "exited %d" : "ended", p->status);
 		break;
-	case PROCESS_SIGNALLED: snprintf(out, 32, "SIG%s", name ? name : "?"); break;
+	case PROCESS_SIGNALLED: format_signal(p->status, out); break;
 	case PROCESS_EXECED: snprintf(out, 32, "exec'd"); break;
 	case PROCESS_GONE: snprintf(out, 32, "gone"); break;
 	case PROCESS_UNFOLLOWED: snprintf(out, 32, "not followed"); break;
@@ -91,21 +89,21 @@ static uint64_t value_of(const struct process *p, enum process_sort sort)
 
 /* --- what is folded, and what hangs where */
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b, void *making)
 {
-	return strcmp(sorting->list[*(const size_t *)a].name,
-		      sorting->list[*(const size_t *)b].name);
+	const struct making *m = making;
+
+	return strcmp(m->list[*(const size_t *)a].name, m->list[*(const size_t *)b].name);
 }
 
 /* Of those that are large or crashed, in order of their names, the ones of a name that many
  * have. */
 static void fold_many(struct making *m, size_t *large, size_t n)
 {
-	sorting = m;
 	if (n)
-		qsort(large, n, sizeof *large, by_name);
+		qsort_r(large, n, sizeof *large, by_name, m);
 	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && !by_name(&large[i], &large[end]); end++)
+		for (end = i + 1; end < n && !by_name(&large[i], &large[end], m); end++)
 			;
 		for (size_t k = i; k < end && end - i > OWN_ROWS; k++)
 			m->foldable[large[k]] = true;
@@ -142,10 +140,10 @@ static void find_foldable(struct making *m, uint32_t shown)
 	fold_many(m, large, n);
 }
 
-static int by_id(const void *a, const void *b)
+static int by_id(const void *a, const void *b, void *making)
 {
-	const struct process *x = &sorting->list[*(const size_t *)a],
-			     *y = &sorting->list[*(const size_t *)b];
+	const struct making *m = making;
+	const struct process *x = &m->list[*(const size_t *)a], *y = &m->list[*(const size_t *)b];
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -171,8 +169,7 @@ static void find_below(struct making *m)
 
 	for (size_t i = 0; i < m->count; i++)
 		ordered[i] = i;
-	sorting = m;
-	qsort(ordered, m->count, sizeof *ordered, by_id);
+	qsort_r(ordered, m->count, sizeof *ordered, by_id, m);
 	for (size_t i = 0; i < m->count; i++) {
 		size_t parent =
 			m->list[i].parent ? index_of(m, ordered, m->list[i].parent) : NOWHERE;
@@ -185,9 +182,8 @@ static void find_below(struct making *m)
 /* --- units */
 
 /* Members of one fold are equal, but for their peaks and ids. */
-static int compare_fold(size_t i, size_t k)
+static int compare_fold(const struct making *m, size_t i, size_t k)
 {
-	const struct making *m = sorting;
 	const struct process *x = &m->list[i], *y = &m->list[k];
 
 	if (m->foldable[i] != m->foldable[k])
@@ -201,11 +197,12 @@ static int compare_fold(size_t i, size_t k)
 	return strcmp(x->name, y->name);
 }
 
-static int by_fold(const void *a, const void *b)
+static int by_fold(const void *a, const void *b, void *making)
 {
+	const struct making *m = making;
 	size_t i = *(const size_t *)a, k = *(const size_t *)b;
-	const struct process *x = &sorting->list[i], *y = &sorting->list[k];
-	int c = compare_fold(i, k);
+	const struct process *x = &m->list[i], *y = &m->list[k];
+	int c = compare_fold(m, i, k);
 
 	if (c)
 		return c;
@@ -259,11 +256,10 @@ static void make_units(struct making *m)
 {
 	for (size_t i = 0; i < m->count; i++)
 		m->members[i] = i;
-	sorting = m;
-	qsort(m->members, m->count, sizeof *m->members, by_fold);
+	qsort_r(m->members, m->count, sizeof *m->members, by_fold, m);
 	for (size_t i = 0, end; i < m->count; i = end) {
 		for (end = i + 1; end < m->count && m->foldable[m->members[i]] &&
-				  !compare_fold(m->members[i], m->members[end]);
+				  !compare_fold(m, m->members[i], m->members[end]);
 		     end++)
 			;
 		add_unit(m, i, end - i);
@@ -301,8 +297,9 @@ static void find_places(struct making *m, const struct process_rows *r)
 	free(places);
 }
 
-static int compare_units(const void *a, const void *b)
+static int compare_units(const void *a, const void *b, void *making)
 {
+	const struct making *m = making;
 	const struct unit *x = a, *y = b;
 	int c = 0;
 
@@ -316,13 +313,12 @@ static int compare_units(const void *a, const void *b)
 		c = x->value < y->value ? 1 : -1;
 	else
 		c = x->id < y->id ? -1 : x->id > y->id;
-	return sorting->reverse && sorting->sort != PROCESSES_BY_TREE ? -c : c;
+	return m->reverse && m->sort != PROCESSES_BY_TREE ? -c : c;
 }
 
 static void sort_units(struct making *m)
 {
-	sorting = m;
-	qsort(m->units, m->unit_count, sizeof *m->units, compare_units);
+	qsort_r(m->units, m->unit_count, sizeof *m->units, compare_units, m);
 	for (size_t i = 0; i <= m->count; i++)
 		m->first_below[i] = NOWHERE;
 	for (size_t i = m->unit_count; i-- > 0;)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * choices.h - what the user chose for all processes and views: how things look. Each says so in the
+ * status line. Main thread.
+ */
+#ifndef CHOICES_H
+#define CHOICES_H
+
+#include "screen/text.h"
+#include "screen/theme.h"
+
+struct app;
+
+struct choices {
+	struct theme theme;
+	bool percent; /* live sizes as shares of all that is live */
+	bool mouse;   /* clicks are ours, not the terminal's */
+};
+
+int choices_theme(struct app *a, const char *name); /* -1: there is none of this name */
+unsigned choices_next_theme(struct app *a);
+void choices_units(enum units u);
+unsigned choices_direct(struct app *a, bool on); /* libraries by direct caller, or by owner */
+unsigned choices_mouse(struct app *a);           /* on or off */
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * offer.h - sampling is offered when the agent costs too much. Main thread.
+ */
+#ifndef OFFER_H
+#define OFFER_H
+
+#include <stdint.h>
+
+struct app;
+
+struct offer {
+	uint64_t sample;   /* that was offered, in bytes */
+	uint64_t after_ns; /* not again before */
+};
+
+void offer_sampling(struct app *a); /* after a refresh */
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recording.h - one recording of `memtop record`, for cli/record.c (starts it and waits),
+ * cli/record_file.c (the file's name, what is kept of it), cli/record_over.c (when nothing more can
+ * come) and cli/record_end.c (what is said at the end). Main thread.
+ */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include "cli/verbs.h"
+#include "link/budget.h"
+#include "processes/processes.h"
+
+#include <limits.h>
+
+#define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
+
+struct recording {
+	struct loop *loop;
+	struct watch *watch;
+	struct processes *processes;    /* NULL: only the one program or target */
+	const char *name;               /* of the program, as typed */
+	bool first_only;                /* the recording ends with the program */
+	bool said_on;                   /* that others run on */
+	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
+	size_t source_count;
+	char path[PATH_MAX];
+	bool path_made_up;                        /* not the user's: must be said */
+	bool created;                             /* the file was not there before */
+	pid_t pid;                                /* 0 = a TARGET, not a program */
+	bool ended;                               /* the program is a zombie */
+	int status;                               /* ... as waitpid() will have it */
+	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
+	bool stop;                                /* a signal or --for asked us to end */
+	bool connected;                           /* at any time */
+	struct budget budget;                     /* --max-overhead */
+	bool allow_sampling, budget_said;
+};
+
+/* --- cli/record_file.c */
+
+/* The user's, or NAME.TIME.mtop. */
+void record_choose_path(struct recording *r, const struct args *a, const char *what);
+/* Known before the program starts: a recording that cannot be written is not begun. */
+int record_check_writable(struct recording *r, struct err *err);
+/* Nothing was started or reached: no empty file is left behind. */
+int record_give_up(const struct recording *r, const struct err *err, int status);
+
+/* --- cli/record_over.c: whether nothing more can come, of the whole tree */
+bool record_over(struct recording *r);
+/* The last that came was an exec: the new program's agent may be about to speak. */
+bool record_execed(const struct recording *r);
+
+/* --- cli/record_end.c */
+
+/* The last that was seen is an exec: unless it is known why, nothing came of the program that
+ * followed. */
+void record_note_exec(struct recording *r);
+/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none
+ * came. */
+int record_finish(struct recording *r, const char *what);
+
+#endif

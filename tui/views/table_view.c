@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * table_view.c - see views/table_view.h.
+ */
+#include "views/table_view.h"
+
+#include <stdlib.h>
+
+#define SORT_NONE (-2) /* no column's */
+
+static struct table_view *of(struct view *v)
+{
+	return (struct table_view *)v;
+}
+
+int *table_view_sort(struct view *v)
+{
+	return &of(v)->sort[table_view_diffing(of(v))];
+}
+
+int *table_view_one_sort(struct view *v)
+{
+	return &of(v)->sort[0];
+}
+
+static unsigned sort_beside(struct view *v, int step)
+{
+	int *sort = v->ops->sort(v);
+
+	*sort = table_sort_beside(v->ops->table(v), *sort, step);
+	return VIEW_RESORT;
+}
+
+unsigned table_view_request(struct view *v, enum request r)
+{
+	if (list_request(&of(v)->list, r, v->ops->table(v)->id, v))
+		return VIEW_DRAW;
+	if (!v->ops->sort)
+		return VIEW_IGNORED;
+	switch (r) {
+	case REQ_SORT_LEFT: return sort_beside(v, -1);
+	case REQ_SORT_RIGHT: return sort_beside(v, 1);
+	case REQ_REVERSE: of(v)->reverse = !of(v)->reverse; return VIEW_RESORT;
+	default: return VIEW_IGNORED;
+	}
+}
+
+bool table_view_hit(void *view, size_t row)
+{
+	struct view *v = view;
+	const char *text = v->ui->shown.search;
+
+	return *text && v->ops->matches(v, row, text);
+}
+
+long table_view_search(struct view *v, const char *text, size_t *pending)
+{
+	long hits = 0;
+
+	*pending = 0;
+	for (size_t i = 0; i < of(v)->list.count && *text; i++)
+		hits += v->ops->matches(v, i, text);
+	return hits;
+}
+
+unsigned table_view_next_hit(struct view *v, bool backwards)
+{
+	list_next(&of(v)->list, backwards, table_view_hit, v->ops->table(v)->id, v);
+	return VIEW_DRAW;
+}
+
+const enum focus *table_view_foci(struct view *v)
+{
+	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
+
+	return of(v)->graph_focus ? graph : v->ops->keys;
+}
+
+bool table_view_escape(struct view *v)
+{
+	struct graph_time *time = &v->ui->shown.time;
+	bool was = of(v)->graph_focus || time->at_ns;
+
+	of(v)->graph_focus = false;
+	time->at_ns = 0;
+	return was;
+}
+
+void table_view_free(struct view *v)
+{
+	free(v);
+}
+
+void table_view_draw(struct view *v, const struct area *a)
+{
+	struct table_view *t = of(v);
+
+	table_draw(v->ops->table(v), a, &t->list, v, v->ops->sort ? *v->ops->sort(v) : SORT_NONE,
+		   t->reverse, !t->graph_focus);
+}
+
+void table_view_draw_why(struct view *v, const struct area *a)
+{
+	table_view_draw(v, a);
+	if (!of(v)->list.count)
+		draw_words(a, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
+}
+
+void table_view_update(struct view *v, size_t count, list_find_fn *find)
+{
+	list_update(&of(v)->list, count, v->ops->table(v)->id, find, v);
+}
+
+unsigned table_view_graph_request(struct view *v, enum request r)
+{
+	struct shown *s = &v->ui->shown;
+
+	return of(v)->graph_focus && graph_request(&s->figures, &s->time, watch_now(s->watch), r)
+		       ? VIEW_DRAW
+		       : VIEW_IGNORED;
+}
