@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from attaching import FIRE, HELD, SEALED, attach, finish, let_go, ready, refused, root_only, state, statuses, totals, tracers
-from harness import BUILD, LONG, MEMTOP, Skip, at_end, environment, main, mostly_waits, need, run, start, temporary_folder, test, wait_for
+from harness import BUILD, LONG, MEMTOP, Skip, at_end, at_once, environment, main, mostly_waits, need, run, start, temporary_folder, test, wait_for
 
 
 @test
@@ -122,9 +122,9 @@ def t_the_tracer_killed_while_it_searches():
     assert process.returncode == 0 and out == "seen 0\n", (process.returncode, out)
 
 
-def cpu_group():
+def cpu_group(name):
     """A new cgroup whose cpu time can be limited; and a function that limits it to so many us of each second, -1 = all."""
-    v1, v2, name = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cgroup.subtree_control", f"memtop-test-{os.getpid()}"
+    v1, v2, name = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cgroup.subtree_control", f"memtop-test-{os.getpid()}-{name}"
     if os.path.exists(f"{v1}/cpu.cfs_quota_us"):
         folder = f"{v1}/{name}"
     elif os.path.exists(v2) and "cpu" in open(v2).read().split():
@@ -150,25 +150,27 @@ def cpu_group():
     return put, limit
 
 
+def starved(delay):
+    """memtop attaches, and 3 * delay ms later the process starves: what memtop said. The process goes on either way."""
+    put, limit = cpu_group(delay)
+    process = ready([FIRE, "13"])
+    put("cgroup.procs", str(process.pid))
+    memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        memtop.wait(delay % 10 * 0.003)
+    limit(1000)
+    out, err = memtop.communicate(timeout=60)
+    limit(-1)
+    let_go(process)
+    finish(process, 30)
+    return "attached" if HELD.fullmatch(out) else err.split("(s_attach): ")[1].split(";")[0].split(":")[0]
+
+
 @mostly_waits
 def t_a_starved_process():
     """As in a throttled container: 0.1 % of a cpu for 14 threads, from somewhere in the attach on. Attached or not, it goes on."""
     root_only()
-    put, limit = cpu_group()
-    said = set()
-    for delay in range(25 if LONG else 4):
-        limit(-1)
-        process = ready([FIRE, "13"])
-        put("cgroup.procs", str(process.pid))
-        memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            memtop.wait(delay % 10 * 0.003)
-        limit(1000)
-        out, err = memtop.communicate(timeout=60)
-        said.add("attached" if HELD.fullmatch(out) else err.split("(s_attach): ")[1].split(";")[0].split(":")[0])
-        limit(-1)
-        let_go(process)
-        finish(process, 30)
+    said = set(at_once(starved, [(delay,) for delay in range(25 if LONG else 4)]))
     print("  | starved:", *sorted(said), sep="\n  |   ")
 
 
