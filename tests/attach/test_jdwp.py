@@ -14,7 +14,7 @@ import threading
 import urllib.request
 import zlib
 
-from attaching import server_of
+from servers import server_of
 from cli import memtop, one_line
 from harness import AGENT, LONG, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
 from java import END_S, Java

@@ -73,17 +73,6 @@ def report_of(target):
     return report(target, env=environment())
 
 
-def server_of(pid):
-    """The process that shares the memory of pid as its agent's server."""
-    def look():
-        for other in map(int, filter(str.isdigit, os.listdir("/proc"))):
-            with contextlib.suppress(OSError), open(f"/proc/{other}/comm") as f, open(f"/proc/{other}/maps") as a, open(f"/proc/{pid}/maps") as b:
-                if other != pid and f.read() == "memtop-agent\n" and a.readline() == b.readline():
-                    return other
-        return None
-    return wait_for(look, 20, f"the server of {pid}")
-
-
 def root_only():
     if os.geteuid():
         raise Skip("only root can be two users")

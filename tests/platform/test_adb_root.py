@@ -8,7 +8,7 @@ import re
 import shutil
 import signal
 
-from attaching import server_of
+from servers import server_of
 from cli import compiled, one_line
 from harness import AGENT, BUILD, MEMTOP, TARGETS, Skip, main, mostly_waits, report, run, start, temporary_folder
 from phone import Phone

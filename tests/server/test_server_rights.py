@@ -9,22 +9,10 @@ import wire
 from harness import AGENT, LIB, MEMTOP, Skip, at_once, environment, main, need, report, run, start, temporary_folder, test, wait_for, \
     wait_for_session
 from obedient import PROGRAM, Obedient
+from servers import server_of
 
 NET_RAW = 1 << 13
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-
-
-def server_of(pid):
-    """A process of this name in that memory."""
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/comm", encoding="utf-8", errors="replace") as f, open(f"/proc/{entry}/maps", encoding="utf-8", errors="replace") as a, \
-                 open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as b:
-                if f.read() == "memtop-agent\n" and a.readline() == b.readline():
-                    return int(entry)
-        except OSError:
-            pass
-    raise AssertionError("no server")
 
 
 def status(pid):
