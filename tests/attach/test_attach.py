@@ -107,7 +107,7 @@ def t_a_wait_that_was_restarted():
 
 @test
 def t_a_wait_that_may_not_be_used():
-    """Under a malloc that is not the libc's no futex is idle: the thread is stopped and stepped until one is found, and no trap is left to it."""
+    """Under another malloc no futex is idle: memtop stops the thread, steps it to a safe point, and leaves it no trap."""
     process = ready([FIRE, "0", "0", "3"], env=environment(LD_PRELOAD=f"{BUILD}/tests/lib/count_preload.so"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")
     done = run([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment())

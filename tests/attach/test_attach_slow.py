@@ -35,7 +35,7 @@ def t_memtop_killed_half_way():
 
 @test
 def t_the_group_of_memtop_killed():
-    """As by a container's end or a test's time limit: what traces is not of that group, and ends by itself."""
+    """A container's end or a time limit kills the group. The tracer is of another group, and ends by itself."""
     for _ in range(40 if LONG else 8):
         process = ready([FIRE, "2"])
         with start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.DEVNULL, start_new_session=True) as killed:
@@ -112,7 +112,7 @@ def t_a_thread_that_cannot_stop():
 
 @mostly_waits
 def t_the_tracer_killed_while_it_searches():
-    """By whoever may kill it: the kernel lets the thread go, and that goes on."""
+    """Somebody kills the tracer: the kernel lets the thread go, and the thread goes on."""
     process = ready([FIRE, "0"], env=environment(LD_PRELOAD=f"{BUILD}/tests/lib/late_preload.so"))
     memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: tracers(process.pid) not in ("", "TracerPid:\t0\n"), 10, "the tracing")
@@ -210,14 +210,14 @@ def goes_on(process):
 
 @mostly_waits
 def t_a_call_that_takes_long():
-    """It is waited for however long it takes: left half way, it would keep the loader's lock for ever."""
+    """The tracer waits for the call however long it takes: half way it would leave the loader locked."""
     loads("5000", "not an agent that can be attached")
     loads("12000", "dlopen takes more than 10 s")
 
 
 @mostly_waits
 def t_memtop_killed_while_a_call_takes_long():
-    """What traces has nobody left to tell, and waits for the call all the same."""
+    """The tracer has nobody left to tell, and waits for the call all the same."""
     process = ready([sys.executable, "-c", LOADS], stdin=subprocess.PIPE, env=environment(SLOW_AGENT="12000"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")
     memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(MEMTOP_AGENT=f"{BUILD}/tests/lib/slow_agent.so"))
@@ -229,7 +229,7 @@ def t_memtop_killed_while_a_call_takes_long():
 
 @mostly_waits
 def t_a_call_that_hangs():
-    """In a lock that nobody has: the thread goes on with what it did before."""
+    """The call waits for a lock that nobody holds: the thread goes on with what it did before."""
     process = ready([sys.executable, "-c", LOADS.replace("threading.Thread(target=beat, daemon=True).start()", "")], stdin=subprocess.PIPE,
                     env=environment(SLOW_AGENT="hang"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")

@@ -49,7 +49,7 @@ def t_output_that_would_destroy():
 
 @mostly_waits
 def t_nothing_recorded():
-    """An agent that gave up is said once by it and once by memtop; nobody takes an empty file for a recording."""
+    """An agent that gives up says so once, memtop says so once, and no empty file passes for a recording."""
     folder = temporary_folder()
 
     def record(number, program, words, env):
@@ -103,7 +103,7 @@ def t_full_disk():
 
 @mostly_waits
 def t_full_small_disk():
-    """On a file system with room for the first second or two: it is said how much was saved, and that opens."""
+    """The file system is full after a second or two. memtop says how much it saved, and that file opens."""
     program = ["--", BUILD + "/demo/mapd", "3"]
     folder = temporary_folder()
     assert memtop("record", "-o", folder + "/whole.mtop", *program).returncode == 0
@@ -128,7 +128,7 @@ def t_full_small_disk():
 
 @test
 def t_for_seconds_of_a_program():
-    """The file is closed, the program runs on, and that is said."""
+    """memtop closes the file and says that the program runs on."""
     folder = temporary_folder()
     path = folder + "/a.mtop"
     with open(folder + "/said", "w+", encoding="utf-8") as said:  # the program keeps it open

@@ -21,7 +21,7 @@ def attach(pid, *more, env=None, status=0):
 
 
 def refused(pid, *words, **more):
-    """It is refused in one line that has these words, and the process is unharmed: still what it was."""
+    """memtop refuses in one line that has these words, and the process goes on unharmed."""
     out, err = attach(pid, status=3, **more)
     assert not out and err.startswith("memtop: ") and err.count("\n") == 1 and "; " in err, (out, err)
     for word in words:
@@ -42,7 +42,7 @@ def detached(target):
 
 
 def ready(command, **named):
-    """A started program that has said its first line; .first has it."""
+    """A started program; .first is the first line that it printed."""
     process = start(command, stdout=subprocess.PIPE, text=True, **named)
     process.first = process.stdout.readline()
     assert process.first, f"{command}: ended at once, status {process.wait()}"

@@ -49,7 +49,7 @@ def test(function):
 
 
 def mostly_waits(function):
-    """The same for one that waits for seconds and leaves the machine alone: all of a file run at the same time, last."""
+    """Register a test that waits for seconds and computes little: those of a file run last, all at the same time."""
     _waiting.append(function)
     return function
 

@@ -40,7 +40,7 @@ def debugged():
 
 
 def brought(phone, *arguments, name):
-    """memtop adb --no-view: (pid, report of the port that it printed), which is taken back."""
+    """memtop adb --no-view: (pid, report of the port that it printed). The forwarding is removed."""
     done = phone.memtop("--no-view", "--agent", AGENT, *arguments)
     match = LINE.fullmatch(done.stdout)
     assert done.returncode == 0 and match and match[2] == name and not done.stderr, done

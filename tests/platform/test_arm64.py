@@ -98,7 +98,7 @@ def t_compiled_code_of_art():
 
 @test
 def t_code_without_records():
-    """By frame pointers: a table tells that a function keeps none, and the walk ends there, which is said."""
+    """The fp engine ends a stack at a function whose table says that it keeps no frame pointer; the report gives the reason."""
     m = machine()
     r, said = m.recorded(m.compile("s_stacks", "-fomit-frame-pointer", "-O2"), options="unwind=fp")
     want = told(said)

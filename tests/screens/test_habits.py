@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_habits.py - what hands expect that know other programs: typing, Esc, sorting, and a list that shows what is new."""
+"""test_habits.py - what users of other programs expect: typing, Esc, sorting, and a list that shows what is new."""
 import json
 import os
 import re
@@ -56,7 +56,7 @@ def t_home_and_several_settings():
 
 @test
 def t_a_file_is_saved_in_the_place_of_a_file_alone():
-    """Not of a FIFO or a device, and beside it nothing is touched; a link stays one."""
+    """memtop overwrites no FIFO and no device, touches no file beside it, and keeps a link a link."""
     folder = temporary_folder()
     os.mkfifo(folder + "/pipe.txt")
     os.symlink("/dev/null", folder + "/device.mtop")

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_states.py - a program that has ended, a link that is lost, a file instead of a program: what is said of them, and what is kept."""
+"""test_states.py - a program that ended, a lost link, a file: what the screen says of each, and what it keeps."""
 import json
 import os
 import re

@@ -163,7 +163,7 @@ def t_user_namespace():
 
 @test
 def t_sealed_server_outlives_its_target():
-    """... in memory of its own: a copy of itself is what the seal allows."""
+    """The server goes on in memory of its own: the seal allows it a copy of itself."""
     p, c, server = started(root=False)
     slow = p.viewer("slow", ack=False).until(lambda: True)
     p.do("s 20000")
