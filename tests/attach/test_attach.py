@@ -14,10 +14,10 @@ import socket
 import subprocess
 import sys
 
-from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, server_of, state,
-                       totals)
+from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
 from cli import memtop, one_line
 from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
+from servers import server_of
 from tracing import HeldAtClose
 
 ROUNDS = 67 if LONG else 5

@@ -78,6 +78,13 @@ class Terminal:
         self.tmux("send-keys", "-l", text)
         self.sent += len(text)
 
+    def prompt(self, text, *keys):
+        """Keys that open a prompt, if it is not open; the text; Enter."""
+        if keys:
+            self.keys(*keys)
+        self.type(text)
+        self.keys("Enter")
+
     def mouse(self, column, line, button=0, release=True):
         """An SGR mouse click, as a terminal would send it; column and line count from 0. 64/65: wheel."""
         press = f"\x1b[<{button};{column + 1};{line + 1}M"
@@ -183,12 +190,9 @@ def selected(lines):
 
 
 def select_by_search(t, name):
-    t.keys("/")
-    t.type(name)
-    t.keys("Enter")
+    t.prompt(name, "/")
     t.wait_for(lambda lines: name in (selected(lines) or ""))
 
 
 def command(t, text):
-    t.type(":" + text)
-    t.keys("Enter")
+    t.prompt(":" + text)

@@ -8,10 +8,10 @@ import re
 import shutil
 import signal
 
-from servers import server_of
 from cli import compiled, one_line
 from harness import AGENT, BUILD, MEMTOP, TARGETS, Skip, main, mostly_waits, report, run, start, temporary_folder
 from phone import Phone
+from servers import server_of
 from term import Terminal
 
 APP, OTHER = "com.example.app", "com.example.other"
