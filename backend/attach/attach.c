@@ -100,16 +100,16 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	progcheck_read("/proc/self/exe", &own);
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
 		return err_set(err, 3,
-			       "%s: a program for %s, and this memtop is for %s; use a memtop of "
-			       "that kind",
+			       "%s: a program for %s, but this memtop is for %s; use a memtop for "
+			       "that machine",
 			       name, progcheck_machine(&k), progcheck_machine(&own));
 	const char *libc = progcheck_libc(&k);
 	if (launch_find_agent(given, !strcmp(libc, "musl"), agent, size, err))
 		return -1;
 	if (*k.interp && strcmp(libc, progcheck_agent_libc(agent)))
 		return err_set(err, 3,
-			       "%s: its C library is %s, and the agent %s is for %s; give one of "
-			       "that kind with --agent",
+			       "%s: its C library is %s, but the agent %s is for %s; give an agent "
+			       "for that library with --agent",
 			       name, libc, agent, progcheck_agent_libc(agent));
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
@@ -150,8 +150,8 @@ static int check_modules(struct plan *p, struct err *err)
 		    !inject_symbol(&m, INJECT_BIONIC, &libc)) ||
 		   (libc->program && m.count <= 2)) {
 		rc = err_set(err, 3,
-			     "%s: statically linked: it has no loader that could take an agent in; "
-			     "link it dynamically, or link libmemtop-wrap.a into it",
+			     "%s: statically linked: it has no loader to load an agent; link it "
+			     "dynamically, or link libmemtop-wrap.a into it",
 			     p->name);
 	} else if (loaded_sanitizer(&m)) {
 		rc = progmalloc_refuse(p->name, loaded_sanitizer(&m), err);
@@ -220,8 +220,8 @@ static int place(struct plan *p, struct err *err)
 	if (!p->copy)
 		return 0;
 	return err_set(err, 3,
-		       "%s: does not see the agent's file %s, nor a /proc of its own to be handed "
-		       "a copy; put a copy under its root and name it with --agent",
+		       "%s: cannot see the agent's file %s, and has no /proc to receive a copy; "
+		       "put a copy under its root and name it with --agent",
 		       p->name, p->agent);
 }
 
@@ -260,8 +260,8 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 	int rc = 0;
 	if (strstr(given, "listen=")) {
 		rc = err_set(err, 2,
-			     "attach: listen= is memtop's to choose here: @memtop.PID; leave it "
-			     "out of the options");
+			     "attach: memtop chooses listen= here (@memtop.PID); leave it out of "
+			     "the options");
 	} else if (!p->facts.other_network) {
 		p->options = xasprintf("listen=@memtop.%d %s", pid, given);
 	} else if (socket_folder(&p->facts, folder, sizeof folder)) {
@@ -271,10 +271,11 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 			 pid);
 		snprintf(t->text, sizeof t->text, "unix:%s", t->name);
 	} else {
-		rc = err_set(err, 3,
-			     "%s: in another network namespace, and none of its folders takes a "
-			     "socket (/tmp, /var/tmp, /dev/shm, /run); run memtop inside of it",
-			     p->name);
+		rc = err_set(
+			err, 3,
+			"%s: in another network namespace, and none of its folders takes a socket "
+			"(/tmp, /var/tmp, /dev/shm, /run); run memtop in that namespace",
+			p->name);
 	}
 	free(given);
 	return rc;
@@ -355,7 +356,8 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	if (pid < 0) {
 		close(report[0]);
 		return err_set(err, 3,
-			       "attach: no process for it: %s; close other programs and try again",
+			       "attach: cannot start a helper process: %s; close other programs "
+			       "and try again",
 			       strerror(why));
 	}
 	while ((n = read(report[0], r, sizeof *r)) < 0 && errno == EINTR)
@@ -363,8 +365,8 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	close(report[0]);
 	if (n != (ssize_t)sizeof *r)
 		return err_set(err, 3,
-			       "%s: what was to load the agent ended half way; see whether the "
-			       "process runs",
+			       "%s: the helper that loads the agent ended early; check that the "
+			       "process still runs",
 			       job->name);
 	/* it may still wait for threads that do not get to run */
 	waitpid(pid, NULL, r->rc || r->lingers ? WNOHANG : 0);
@@ -381,34 +383,33 @@ static int explain(const struct plan *p, int code, struct err *err)
 	case MEMTOP_ATTACH_PRELOADED: return refuse_second(p, err);
 	case MEMTOP_ATTACH_OPTIONS:
 		return err_set(err, 3,
-			       "%s: its agent does not know these options: %s; mend --options or "
-			       "MEMTOP_OPTIONS",
+			       "%s: its agent does not know these options: %s; correct --options "
+			       "or MEMTOP_OPTIONS",
 			       p->name, p->options);
 	case MEMTOP_ATTACH_ALLOCATOR:
 		return err_set(err, 3,
-			       "%s: has a malloc of its own, whose calls no agent that comes later "
-			       "can see; start it with memtop run",
+			       "%s: has its own malloc, and an agent that comes later cannot see "
+			       "its calls; start it with memtop run",
 			       p->name);
 	case MEMTOP_ATTACH_MEMORY:
 		return err_set(err, 3,
-			       "%s: no memory for the agent: a limit of its (ulimit -v, a cgroup); "
-			       "raise that",
+			       "%s: no memory for the agent: the process has a limit (ulimit -v, a "
+			       "cgroup); raise it",
 			       p->name);
 	case MEMTOP_ATTACH_SERVER:
 		inject_said(p->facts.pid, said, sizeof said);
 		if (*said)
 			return err_set(err, 3, "%s: its agent cannot listen: %s", p->name, said);
 		return err_set(err, 3,
-			       "%s: its agent cannot listen: no process or socket is to be had "
-			       "there (limits, seccomp); start it with memtop run",
+			       "%s: its agent cannot listen: it can create no process or socket "
+			       "(limits, seccomp); start it with memtop run",
 			       p->name);
 	case MEMTOP_ATTACH_LEAVING:
-		return err_set(err, 3, "%s: its last agent is still being taken out; try again",
-			       p->name);
+		return err_set(err, 3, "%s: its last agent is still detaching; try again", p->name);
 	case MEMTOP_ATTACH_SETUID:
 		return err_set(err, 3,
-			       "%s: runs setuid: its agent lets nobody look into it; run a copy of "
-			       "it without the bit",
+			       "%s: runs setuid: its agent serves nobody; run a copy without the "
+			       "setuid bit",
 			       p->name);
 	default:
 		return err_set(
@@ -477,9 +478,9 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 			  (double)a->whole_ns / 1e6);
 		if (p->facts.seccomp)
 			snprintf(a->note, sizeof a->note,
-				 "%s: runs under a seccomp filter, which let the agent be loaded: "
-				 "what it forbids the agent goes without; see the view of the "
-				 "agent (A)",
+				 "%s: runs under a seccomp filter: the agent is loaded, and works "
+				 "without the system calls that the filter forbids; see the Agent "
+				 "view (A)",
 				 p->name);
 	}
 	free(p->options);

@@ -189,9 +189,9 @@ static int judge_rights(const struct attach_facts *f, const char *name, struct e
 			       : 0;
 	if (f->other_user && f->own_uid == 0)
 		return err_set(err, 3,
-			       "%s: belongs to user %u, and this root has no CAP_SYS_PTRACE, as in "
-			       "most containers; give it that (docker run --cap-add=SYS_PTRACE), "
-			       "or run memtop as that user",
+			       "%s: belongs to user %u, and this root lacks CAP_SYS_PTRACE, as in "
+			       "most containers; add it (docker run --cap-add=SYS_PTRACE), or run "
+			       "memtop as that user",
 			       name, f->uid);
 	if (f->other_user)
 		return err_set(err, 3,
@@ -206,7 +206,7 @@ static int judge_rights(const struct attach_facts *f, const char *name, struct e
 			       name, (int)f->pid);
 	if (f->more_capable)
 		return err_set(err, 3,
-			       "%s: has capabilities that you have not; run memtop as root with "
+			       "%s: has capabilities that you lack; run memtop as root with "
 			       "CAP_SYS_PTRACE",
 			       name);
 	if (f->ptrace_scope > 0)
@@ -226,10 +226,9 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 
 	attach_name(f, name, sizeof name);
 	if (f->gone)
-		return err_set(err, 3, "%d: no such process; see ps -e for those there are",
-			       (int)f->pid);
+		return err_set(err, 3, "%d: no such process; ps -e lists processes", (int)f->pid);
 	if (f->pid == f->self)
-		return err_set(err, 3, "%s: that is this memtop itself; name the process to watch",
+		return err_set(err, 3, "%s: this is memtop itself; name the process to watch",
 			       name);
 	if (f->group && f->group != f->pid)
 		return err_set(err, 3, "%s: a thread, not a process; use memtop attach %d", name,
@@ -248,32 +247,31 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 			       name, (int)f->parent, f->parent_name);
 	if (f->tracer)
 		return err_set(err, 3,
-			       "%s: already traced, by %d (%s), and a process has one tracer; end "
-			       "that one first",
+			       "%s: already traced by %d (%s), and a process has only one tracer; "
+			       "end that tracer first",
 			       name, (int)f->tracer, f->tracer_name);
 	if (judge_rights(f, name, err))
 		return -1;
 	if (f->state == 'T')
 		return err_set(err, 3,
-			       "%s: stopped (SIGSTOP or job control): a thread of it may hold a "
-			       "lock; let it go on first: kill -CONT %d",
+			       "%s: stopped (SIGSTOP or job control): one of its threads may hold "
+			       "a lock; continue it first: kill -CONT %d",
 			       name, (int)f->pid);
 	if (f->seccomp == 1)
 		return err_set(err, 3,
-			       "%s: in seccomp's strict mode: it may only read, write and exit, "
-			       "loading would kill it; start it with memtop run",
+			       "%s: in seccomp's strict mode: loading the agent would kill it; "
+			       "start it with memtop run",
 			       name);
 	if (f->shadow_stack)
 		return err_set(err, 3,
-			       "%s: runs with a shadow stack, under which nobody else can make it "
-			       "call anything; start it with memtop run, or without that "
+			       "%s: runs with a shadow stack: memtop cannot make it call dlopen; "
+			       "start it with memtop run, or without the shadow stack "
 			       "(GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK)",
 			       name);
 	if (f->uid_unmapped)
 		return err_set(err, 3,
-			       "%s: its user namespace does not know your user %u, so that its "
-			       "agent would let you in for nothing; run memtop as a user that it "
-			       "knows: its own is %u",
+			       "%s: its user namespace does not map your user %u, so its agent "
+			       "would refuse you; run memtop as a user that it maps: its own is %u",
 			       name, f->own_uid, f->uid);
 	return 0;
 }

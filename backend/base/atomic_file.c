@@ -31,13 +31,14 @@ int atomic_file_begin(struct replacement *r, const char *path, struct err *err)
 		char *real = realpath(path, NULL);
 		if (!real)
 			rc = err_set(err, STATUS,
-				     "%s: cannot be written: it is a link to nowhere; choose "
-				     "another place",
+				     "%s: cannot be written: it is a dangling link; choose another "
+				     "place",
 				     path);
 		else if (stat(real, &st) || !S_ISREG(st.st_mode))
-			rc = err_set(err, STATUS,
-				     "%s: kept as it is: it is no file; choose another place",
-				     path);
+			rc = err_set(
+				err, STATUS,
+				"%s: not overwritten: it is not a plain file; choose another place",
+				path);
 		else
 			snprintf(r->path, sizeof r->path, "%s", real);
 		free(real);

@@ -31,7 +31,7 @@ static void one_line(char *text, size_t size, const char *format, va_list args)
 	else
 		snprintf(text, size, "%s",
 			 whole ? whole
-			       : "out of memory: the system gives no more; end other programs");
+			       : "out of memory: the system has no more; end other programs");
 	free(whole);
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
@@ -98,8 +98,7 @@ void bug_at(const char *file, int line, const char *format, ...)
 static void *got(void *p)
 {
 	if (!p)
-		die(125,
-		    "out of memory: the system gives no more; end other programs and try again");
+		die(125, "out of memory: the system has no more; end other programs and try again");
 	return p;
 }
 

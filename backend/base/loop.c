@@ -125,8 +125,7 @@ static struct loop_source *source_new(struct loop *l, int fd, short events)
 	s->loop = l;
 	s->event = event_new(l->base, fd, events, dispatch, s);
 	if (!s->event)
-		die(125,
-		    "out of memory: the system gives no more; end other programs and try again");
+		die(125, "out of memory: the system has no more; end other programs and try again");
 	s->next = l->sources;
 	s->link = &l->sources;
 	if (s->next)

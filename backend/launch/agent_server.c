@@ -181,11 +181,10 @@ int agent_server_explain(const char *what, pid_t program, const char *name, stru
 {
 	if (program == AGENT_SERVER_ALONE)
 		return err_set(err, 3,
-			       "%s: the server of an agent whose program has ended; name a "
-			       "program's process",
+			       "%s: an agent's server, and its program has ended; name a program's "
+			       "process",
 			       what);
 	return err_set(err, 3,
-		       "%s: no program but an agent's server, which shares the memory of %d (%s); "
-		       "name %d in its place",
+		       "%s: the agent's server of process %d (%s), not a program; name %d instead",
 		       what, (int)program, name, (int)program);
 }

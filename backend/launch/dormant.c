@@ -151,9 +151,10 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 					    sanitize_clean(name, sizeof name, name), err);
 	}
 	if (!name_of(pid, name, sizeof name))
-		return err_set(err, 3,
-			       "%s: no such process; see memtop list for those that have an agent",
-			       t->text);
+		return err_set(
+			err, 3,
+			"%s: no such process; memtop list shows processes that have an agent",
+			t->text);
 	bool there = has_agent(pid);
 	if (there && listens_soon(pid))
 		return 0;
@@ -162,24 +163,23 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	parent = *said ? 0 : parent_of(pid);
 	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
 		return err_set(err, 3,
-			       "%s: %s is a forked child: the agent is in it and counts, but it is "
-			       "no session of its own before it has lived two seconds and then "
-			       "allocates or waits; try again then, or watch its parent: -p %d",
+			       "%s: %s is a forked child: its agent counts, but it becomes a "
+			       "session only after two seconds, when it allocates or waits; try "
+			       "again then, or watch its parent: -p %d",
 			       t->text, name, parent);
 	if (attachable)
 		*attachable = true;
 	if (!there)
 		return err_set(err, 3,
-			       "%s: %s runs without the agent: nobody listens on @memtop.%d; use "
+			       "%s: %s runs without the agent: nothing listens on @memtop.%d; use "
 			       "memtop attach %d",
 			       t->text, name, pid, pid);
 	if (*said)
 		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name,
 			       said);
-	return err_set(
-		err, 3,
-		"%s: %s has the agent, but no session under this number: it was detached (memtop "
-		"attach %d brings it back), or forked and neither allocated nor waited since, or "
-		"listen= names another socket, or an address that is taken; see memtop list",
-		t->text, name, pid);
+	return err_set(err, 3,
+		       "%s: %s has the agent, but no session under this number: it was detached "
+		       "(memtop attach %d brings it back), it forked and has neither allocated nor "
+		       "waited since, or listen= names another or a taken address; see memtop list",
+		       t->text, name, pid);
 }

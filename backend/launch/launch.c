@@ -58,12 +58,12 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 		return err_set(err, 125, "%s: no agent there: %s; check --agent and MEMTOP_AGENT",
 			       found, strerror(errno));
 	if (progcheck_read(real, &k) || !k.class_bits || k.type != 3 /* ET_DYN */)
-		rc = err_set(err, 125, "%s: not an agent: no shared object; give the path of %s",
+		rc = err_set(err, 125, "%s: not an agent: not a shared object; give the path of %s",
 			     found, AGENT_NAME);
 	else if (strpbrk(real, ": \t\n\"\\"))
 		rc = err_set(err, 125,
-			     "%s: LD_PRELOAD cannot express this path (a space, colon or quote in "
-			     "it); move the agent, or name it with --agent",
+			     "%s: this path cannot be in LD_PRELOAD (it has a space, colon or "
+			     "quote); move the agent, or name it with --agent",
 			     real);
 	else if ((size_t)snprintf(path, size, "%s", real) >= size)
 		rc = err_set(err, 125, "%s: its path is too long; move the agent", found);
@@ -132,7 +132,7 @@ static int choose_socket(const char *options, char *name, size_t size, struct er
 		snprintf(listen, sizeof listen, "@memtop.%%p");
 	if (listen[0] != '@' || strchr(listen, '"') || strchr(listen, '\\'))
 		return err_set(err, 125,
-			       "listen=%s: memtop itself connects by an abstract name; use "
+			       "listen=%s: memtop needs an abstract name to connect; use "
 			       "listen=@NAME, or start the program with LD_PRELOAD yourself",
 			       listen);
 	snprintf(name, size, "%.107s", listen + 1);
@@ -303,9 +303,8 @@ static int open_stdin(const struct launch_options *o, struct err *err)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0) {
-		err_set(err, 125,
-			"%s: cannot be the program's input: %s; name a file that can be read", path,
-			strerror(errno));
+		err_set(err, 125, "%s: cannot be the program's input: %s; name a readable file",
+			path, strerror(errno));
 		return -2;
 	}
 	return fd;

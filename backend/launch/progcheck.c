@@ -178,7 +178,7 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err)
 		return err_set(err, 126,
 			       "%s: not a program: it is a directory; name a program in it", name);
 	if (why == ENODEV)
-		return err_set(err, 126, "%s: not a program: it is no plain file; check the path",
+		return err_set(err, 126, "%s: not a program: not a plain file; check the path",
 			       name);
 	if (why == EACCES)
 		return err_set(err, 126, "%s: not executable: permission denied; chmod +x %s", name,
@@ -199,22 +199,22 @@ static int check_privileges(const char *name, const char *path, struct err *err)
 	char cap[64];
 
 	if (stat(path, &st))
-		return err_set(err, 126, "%s: cannot be looked at: %s; check the path", name,
+		return err_set(err, 126, "%s: cannot be examined: %s; check the path", name,
 			       strerror(errno));
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
 		return err_set(err, 126,
-			       "%s: setuid: the loader takes no agent into a program that changes "
-			       "its user; run a copy of it without the bit",
+			       "%s: setuid: the loader preloads no agent into such a program; run "
+			       "a copy without the setuid bit",
 			       name);
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
 		return err_set(err, 126,
-			       "%s: setgid: the loader takes no agent into a program that changes "
-			       "its group; run a copy of it without the bit",
+			       "%s: setgid: the loader preloads no agent into such a program; run "
+			       "a copy without the setgid bit",
 			       name);
 	if (getuid() != 0 && getxattr(path, "security.capability", cap, sizeof cap) > 0)
 		return err_set(err, 126,
-			       "%s: has file capabilities: the loader takes no agent into such a "
-			       "program; run a copy of it without them",
+			       "%s: has file capabilities: the loader preloads no agent into such "
+			       "a program; run a copy without them",
 			       name);
 	return 0;
 }
@@ -259,8 +259,8 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	if (k->machine != a.machine || k->class_bits != a.class_bits ||
 	    k->big_endian != a.big_endian)
 		return err_set(err, 126,
-			       "%s: built for %s: the agent %s is for %s; give one of that kind "
-			       "with --agent",
+			       "%s: built for %s, but the agent %s is for %s; give an agent for "
+			       "that machine with --agent",
 			       name, progcheck_machine(k), agent, progcheck_machine(&a));
 	if (k->type != ET_EXEC && k->type != ET_DYN)
 		return err_set(err, 126,
@@ -273,8 +273,8 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 			       name, k->type == ET_DYN ? ", or a shared library" : "");
 	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
 		return err_set(err, 126,
-			       "%s: its C library is %s: the agent %s is for %s; give one of that "
-			       "kind with --agent",
+			       "%s: its C library is %s, but the agent %s is for %s; give an agent "
+			       "for that library with --agent",
 			       name, progcheck_libc(k), agent, progcheck_agent_libc(agent));
 	return 0;
 }
@@ -290,25 +290,25 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 	*note = '\0';
 	if (m.sanitizer)
 		return err_set(err, 126,
-			       "%s: built with -fsanitize=%s: that brings a malloc of its own, "
-			       "which no agent can stand before; build it without, or %s",
+			       "%s: built with -fsanitize=%s: it has its own malloc, which cannot "
+			       "be interposed; build it without, or %s",
 			       name, m.sanitizer,
 			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
-				       ? "run it without memtop: it has a leak check itself"
+				       ? "run it without memtop: it has its own leak check"
 				       : "run it without memtop");
 	if (linked)
 		return 0;
 	if (m.own || m.own_hidden)
 		snprintf(note, note_size,
-			 "%s: has a malloc of its own: what %s is not seen unless it passes the "
-			 "calls on; build it with the system's malloc, or link libmemtop-wrap.a "
-			 "into it, to see all",
+			 "%s: has a malloc of its own: memtop misses what %s, unless it passes the "
+			 "calls on; to see all, build it with the system's malloc, or link "
+			 "libmemtop-wrap.a into it",
 			 name,
-			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
+			 m.own ? "it and its libraries allocate there" : "it allocates there");
 	else if (m.other)
 		snprintf(note, note_size,
-			 "%s: calls %s itself: what it asks of that allocator so is not seen; let "
-			 "it call malloc to see all",
+			 "%s: calls %s itself: memtop misses these blocks; let it call malloc to "
+			 "see all",
 			 name, m.other);
 	return 0;
 }
@@ -341,14 +341,14 @@ static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MA
 		snprintf(at, PATH_MAX, "%.*s", (int)strcspn(k->script, " \t\r"), k->script);
 		int why = runnable(at);
 		if (why)
-			return err_set(err, 126,
-				       "%s: its interpreter %s: %s; mend the script's first line",
-				       name, at, strerror(why));
+			return err_set(
+				err, 126,
+				"%s: its interpreter %s: %s; correct the script's first line", name,
+				at, strerror(why));
 		snprintf(what, PATH_MAX + 64, "%s (interpreter %s)", name, at);
 	}
 	return err_set(err, 126,
-		       "%s: not executable: scripts of scripts too deep; run the program itself",
-		       name);
+		       "%s: not executable: too many nested scripts; run the program itself", name);
 }
 
 bool progcheck_wants_musl(const char *path)

@@ -91,7 +91,7 @@ const char *progmalloc_sanitizer(const char *library)
 int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err)
 {
 	return err_set(err, 3,
-		       "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be "
+		       "%s: built with -fsanitize=%s: it has its own malloc, which cannot be "
 		       "interposed; build it without",
 		       name, sanitizer);
 }

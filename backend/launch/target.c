@@ -111,10 +111,10 @@ static int refuse(const char *word, struct err *err)
 		return err_set(err, 2, "%s: a program, not a target; use memtop run %s", word,
 			       word);
 	if (there && S_ISSOCK(st.st_mode))
-		return err_set(err, 2, "%s: a socket, say so; use unix:%s", word, word);
+		return err_set(err, 2, "%s: a socket; use unix:%s", word, word);
 	if (there && S_ISREG(st.st_mode))
 		return err_set(err, 2,
-			       "%s: a file, but not a session; use one that memtop record wrote",
+			       "%s: a file, but not a session; use a file that memtop record wrote",
 			       word);
 	return err_set(err, 2,
 		       "%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or "

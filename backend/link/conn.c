@@ -271,7 +271,7 @@ static int take_frames(struct conn *c, struct err *err)
 		if (head < 0)
 			return err_set(err, 3,
 				       "%s: the agent's stream is broken: a frame of impossible "
-				       "length after %llu bytes; check what is there",
+				       "length after %llu bytes; check what listens there",
 				       c->target.text,
 				       (unsigned long long)(c->received - (c->in_end - c->in_at)));
 		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)
@@ -339,7 +339,7 @@ static void on_readable(struct conn *c)
 		else
 			err_set(&err, 3,
 				"%s: the link broke: %s; check that the program runs and the link "
-				"stands",
+				"is up",
 				c->target.text, n ? strerror(errno) : "the other end closed it");
 		lost(c, &err);
 		return;

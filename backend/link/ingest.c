@@ -187,8 +187,7 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 	in->growing = !*cut->text && session_cut(r) && session_growing(r);
 	if (in->growing)
 		err_set(cut, 3,
-			"%s: still being written: read to %.1f s; open it again for what came "
-			"since",
+			"%s: still being written: read to %.1f s; open it again to see more",
 			in->target, (double)in->file_ns / 1e9);
 	else if (!*cut->text && session_cut(r))
 		err_set(cut, 3,

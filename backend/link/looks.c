@@ -220,23 +220,22 @@ bool looks_keep(struct looks *l, const uint8_t *payload, size_t len)
 static const char *reason(const struct model *m, enum mtw_kind kind, bool past, bool live)
 {
 	if (!knows(m, kind))
-		return "this agent is of a version that cannot tell";
+		return "this agent's version cannot tell";
 	if (kind == MTW_KIND_MEMORY && model_answers(m, kind))
 		return "the agent sees no /proc/PID/smaps";
 	if (past)
-		return "the agent had not looked by this instant";
-	return live ? "the agent is asked, and has not answered yet"
-		    : "the session has no look of the agent at it: it was cut, or the link was "
-		      "lost, before the first one";
+		return "the agent had not scanned the heap by then";
+	return live ? "the agent has not answered yet"
+		    : "the session was cut, or the link was lost, before the agent's first scan";
 }
 
 const char *looks_missing(const struct model *m, enum mtw_kind kind, bool past, bool live)
 {
 	static const char *const what[MTW_KIND_COUNT] = {
-		[MTW_KIND_THREADS] = "What each thread holds",
-		[MTW_KIND_AGES] = "How old blocks are",
-		[MTW_KIND_MEMORY] = "Of what the resident memory consists",
-		[MTW_KIND_COHORTS] = "How old blocks are, and whose",
+		[MTW_KIND_THREADS] = "LIVE of each thread",
+		[MTW_KIND_AGES] = "The age of blocks",
+		[MTW_KIND_MEMORY] = "The resident memory by part",
+		[MTW_KIND_COHORTS] = "The age and thread of blocks",
 	};
 	static char text[200]; /* main thread only */
 

@@ -121,7 +121,7 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 	switch (t->kind) {
 	case TARGET_TCP:
 		return err_set(err, 3,
-			       "%s: nobody listens there: %s; forward the port first: ssh -L "
+			       "%s: nothing listens there: %s; forward the port first: ssh -L "
 			       "%d:/PATH.sock HOST, or adb forward tcp:%d localabstract:memtop.PID",
 			       t->text, strerror(why), t->port, t->port);
 	case TARGET_PID:
@@ -131,19 +131,19 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 			       t->text, strerror(why), t->pid);
 	case TARGET_PATH:
 		return err_set(err, 3,
-			       "%s: nobody listens there: %s; start the program with memtop run "
+			       "%s: nothing listens there: %s; start the program with memtop run "
 			       "--options listen=..., or see memtop list",
 			       t->text, strerror(why));
 	default:
 		if (t->unheard)
 			return err_set(err, 3,
-				       "%s: its agent never spoke: the program ended at once, "
+				       "%s: its agent never answered: the program ended at once or "
 				       "drops LD_PRELOAD, or MEMTOP_OPTIONS or --options is wrong; "
 				       "run it without memtop to compare",
 				       t->text);
 		return err_set(err, 3,
-			       "%s: nobody listens there: %s; see memtop list for the processes "
-			       "that have an agent",
+			       "%s: nothing listens there: %s; memtop list shows processes that "
+			       "have an agent",
 			       t->text, strerror(why));
 	}
 }
@@ -165,7 +165,7 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 	int why = errno;
 	close(fd);
 	if (why == EAGAIN) { /* a Unix socket whose queue is full */
-		err_set(err, 3, "%s: busy: it takes no more connections now; try again", t->text);
+		err_set(err, 3, "%s: busy: it accepts no more connections now; try again", t->text);
 		return -EAGAIN;
 	}
 	if (why == EACCES || why == EPERM)
@@ -203,15 +203,15 @@ int conn_verify(int fd, const struct target *t, struct err *err)
 	if (t->kind == TARGET_TCP)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		return err_set(err, 3, "%s: its owner cannot be told: %s; connect by another way",
-			       t->text, strerror(errno));
+		return err_set(err, 3, "%s: its owner is unknown: %s; connect another way", t->text,
+			       strerror(errno));
 	if (peer.uid == geteuid() || peer.uid == 0 || (t->pid > 0 && peer.pid == t->pid))
 		return 0;
 	if (t->pid > 0 && uid_of(t->pid) == (long)peer.uid)
 		return 0;
 	return err_set(err, 3,
-		       "%s: not to be trusted: user %u (process %d) took this name, not you and "
-		       "not root; if that is the program you mean, run memtop as that user",
+		       "%s: not trusted: user %u (process %d) owns this name, neither you nor "
+		       "root; to watch that program, run memtop as that user",
 		       t->text, (unsigned)peer.uid, (int)peer.pid);
 }
 
@@ -227,13 +227,13 @@ int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, str
 	if (t->kind == TARGET_TCP)
 		return err_set(err, 3,
 			       "%s: forwarded to nobody: the stream ended before an agent's "
-			       "greeting (a wrong pid, or a program started without the agent); "
-			       "start it with memtop run, then forward again: adb forward tcp:%d "
+			       "greeting (a wrong pid, or a program without the agent); start it "
+			       "with memtop run, then forward again: adb forward tcp:%d "
 			       "localabstract:memtop.PID, or ssh -L %d:/PATH.sock HOST",
 			       t->text, t->port, t->port);
 	return err_set(err, 3,
-		       "%s: the stream ended before an agent's greeting: it is ending, or no "
-		       "agent; see memtop list",
+		       "%s: the stream ended before an agent's greeting: the agent is ending, or "
+		       "this is not an agent; see memtop list",
 		       t->text);
 }
 
@@ -270,18 +270,17 @@ int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len
 int conn_explain_lookup(const struct target *t, struct err *err)
 {
 	return err_set(err, 3,
-		       "%s: its name is still being looked up: no name server has answered yet; "
-		       "check the name and the network, or give its address",
+		       "%s: looking up the name: no name server has answered yet; check the name "
+		       "and the network, or give its address",
 		       t->text);
 }
 
 int conn_explain_silence(const struct target *t, struct err *err)
 {
-	return err_set(
-		err, 3,
-		"%s: connected, but no greeting comes: something else listens there (an agent "
-		"speaks first, an HTTP server waits), or the link is very slow; check the %s",
-		t->text, t->kind == TARGET_TCP ? "port" : "name");
+	return err_set(err, 3,
+		       "%s: connected, but no greeting comes: something else listens there (an "
+		       "HTTP server, say), or the link is very slow; check the %s",
+		       t->text, t->kind == TARGET_TCP ? "port" : "name");
 }
 
 int conn_explain_version(const struct target *t, unsigned version, unsigned lowest, struct err *err)
@@ -316,7 +315,7 @@ int conn_explain_error(const struct target *t, uint64_t code, const char *text, 
 		return err_set(err, 3, "%s: refused by the agent: %.*s; close another viewer",
 			       t->text, n, text);
 	case MTW_E_DETACH:
-		return err_set(err, 3, "%s: the agent stays: %.*s; end the program to be rid of it",
+		return err_set(err, 3, "%s: the agent stays: %.*s; it ends with the program",
 			       t->text, n, text);
 	case MTW_E_GONE:
 		return err_set(err, 3, "%s: the program is ending: %.*s; start it again", t->text,

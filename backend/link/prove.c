@@ -41,8 +41,8 @@ int conn_explain_unproved_eof(const struct target *t, struct err *err)
 {
 	return err_set(
 		err, 3,
-		"%s: the other end closed the stream before it proved that it knows the token: too "
-		"many others connect to that port now, or another process holds it; try again",
+		"%s: the other end closed the stream before proving that it knows the token: too "
+		"many viewers connect now, or another process holds the port; try again",
 		t->text);
 }
 

@@ -177,7 +177,7 @@ static int say_failed(const struct recorder *k, struct err *err)
 int recorder_copy(struct recorder *k, const char *path, struct err *err)
 {
 	if (!writer_of(k))
-		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
+		return err_set(err, 125, "%s: nothing of this session was saved: %s", path,
 			       *k->failed.text ? k->failed.text : "no agent answered yet");
 	return session_copy(writer_of(k), path, err) ? -1 : say_failed(k, err) != 0;
 }
@@ -250,7 +250,8 @@ int recorder_copy_file(const char *from, const char *to, const struct expected *
 	if (copy_bytes(from, to, err))
 		return -1;
 	err_set(err, 125,
-		"without the marks of x: it was cut, or is damaged; w NAME.supp keeps them");
+		"without the call sites marked by x: the session was cut or is damaged; w "
+		"NAME.supp saves them");
 	return 1;
 }
 

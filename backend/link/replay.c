@@ -160,7 +160,7 @@ static int play_frame(struct replay *p)
 	if (rc == 0 && session_more(p->file))
 		return 0;
 	if (rc == 0)
-		err_set(&p->problem, 3, "the session is kept to that instant");
+		err_set(&p->problem, 3, "the session file ends there");
 	if (rc <= 0)
 		return -1;
 	if (type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE)
@@ -186,7 +186,7 @@ static void arrive(struct replay *p)
 	stop(p);
 	if (made && !model_complete(made)) { /* nothing of it can be shown */
 		drop_file(p);
-		err_set(&p->problem, 3, "the session's file does not reach back to that instant");
+		err_set(&p->problem, 3, "the session file does not reach back that far");
 		p->moved(p->arg);
 		return;
 	}
@@ -227,8 +227,7 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
 
 	if (!n)
-		return err_set(err, 3,
-			       "the first state is not whole yet; then there is a way back");
+		return err_set(err, 3, "the first state is still loading; try again");
 	struct instant to = list[at == SIZE_MAX ? 0 : at];
 	if (!p->file || !(p->making || replay_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
 		drop_file(p);

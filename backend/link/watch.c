@@ -109,7 +109,7 @@ static void check_kept(struct watch *w)
 	w->told_not_kept = true;
 	if (w->options.record_path)
 		set_text(&w->problem, w->keep.failed.text);
-	char *text = xasprintf("the session is no longer kept: %s", w->keep.failed.text);
+	char *text = xasprintf("the session is no longer saved: %s", w->keep.failed.text);
 	set_text(&w->notice, text);
 	add_warning(w, text);
 	free(text);
@@ -262,7 +262,7 @@ static void on_up(void *arg)
 /* After an exec: the next program has the agent, and it lets nobody in. */
 static void note_refusal(struct watch *w, const char *problem)
 {
-	char *text = xasprintf("The program that followed by exec is not in this session: %.*s.",
+	char *text = xasprintf("The program that this one executed is not in this session: %.*s.",
 			       (int)strcspn(problem, ";"), problem);
 
 	watch_note(w, text);
@@ -330,8 +330,8 @@ static void on_instant(void *arg)
 
 	w->in.model = replay_now(w->past);
 	if (replay_away(w->past))
-		said = xasprintf("This is the program as it was %.1f s after its start; it went on "
-				 "until %.1f s.",
+		said = xasprintf("This is the state %.1f s after the program's start; the session "
+				 "goes on until %.1f s.",
 				 (double)model_time(w->shown) / 1e9,
 				 (double)model_time(w->in.model) / 1e9);
 	set_text(&w->instant, said);
@@ -506,11 +506,10 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 
 	if (!path)
 		return err_set(err, 3,
-			       "no session is kept of this program, so there is no way back%s%s",
+			       "no session of this program is saved, so its past is unknown%s%s",
 			       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
 	if (!model_complete(w->in.model))
-		return err_set(err, 3,
-			       "the first state is not whole yet; then there is a way back");
+		return err_set(err, 3, "the first state is still loading; try again");
 	recorder_flush(&w->keep);
 	return replay_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
 }
@@ -760,7 +759,7 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 			return err_set(err, 3, "%s", w->problem);
 		if ((now = now_ns()) >= end)
 			return err_set(err, 3,
-				       "%s: nothing new for %u s, and the first state is not whole "
+				       "%s: no data for %u s, and the first state is incomplete "
 				       "(%d %% of it): %s",
 				       w->target.text, timeout_ms / 1000, watch_loading(w),
 				       w->problem ? w->problem : "try again");

@@ -67,8 +67,7 @@ struct shared_board *shared_board_new(const struct board_rule *rule, struct err 
 
 	if (map == MAP_FAILED) {
 		err_set(err, 125,
-			"process tree: cannot be followed: no memory to share: %s; --no-follow "
-			"goes without",
+			"process tree: cannot be followed: no shared memory: %s; use --no-follow",
 			strerror(errno));
 		if (fd >= 0)
 			close(fd);

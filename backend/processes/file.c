@@ -280,9 +280,7 @@ const struct process *processes_named(const struct processes *p, const char *wor
 	}
 	if (!found)
 		err_set(err, 2,
-			"%s: no process of this name or pid is there; the report's table lists "
-			"them",
-			word);
+			"%s: no process has this name or pid; the report's table lists them", word);
 	return found ? &found->p : NULL;
 }
 
@@ -307,7 +305,7 @@ int processes_target(const struct processes *p, uint32_t id, struct target *t, s
 			       "%s [%d]: only its totals were recorded: %s; they are in the report "
 			       "without --process",
 			       l ? l->p.name : "process", l ? l->p.pid : 0,
-			       l && l->p.why ? l->p.why : "it ended before it mattered");
+			       l && l->p.why ? l->p.why : "it was small and short-lived");
 	t->stream = l->stream;
 	return 0;
 }

@@ -144,13 +144,13 @@ static void take_figures(struct line *l, const struct board_record *r)
 static const char *const why_not[] = {
 	[BOARD_FOLLOWED] = "",
 	[BOARD_STATIC] = "statically linked: no agent can be preloaded into it",
-	[BOARD_SETUID] = "setuid, setgid or with file capabilities: the loader takes no agent into "
-			 "such a program",
+	[BOARD_SETUID] = "setuid, setgid or with file capabilities: the loader preloads no agent "
+			 "into such a program",
 	[BOARD_MACHINE] = "built for another machine or word size than the agent",
-	[BOARD_LIBC] = "its C library is another than the agent's",
-	[BOARD_SANITIZER] = "built with a sanitizer, which brings a malloc of its own",
+	[BOARD_LIBC] = "built for another C library than the agent",
+	[BOARD_SANITIZER] = "built with a sanitizer, which has its own malloc",
 	[BOARD_UNREADABLE] =
-		"its file cannot be read, so nobody can tell whether it takes an agent",
+		"its file cannot be read, so memtop cannot tell whether an agent can be preloaded",
 };
 
 enum process_state processes_end_state(uint32_t end)

@@ -147,7 +147,7 @@ static void look_at_starting(struct processes *p, struct line *l)
 	if (!*why && alive && waited < SLOW_NS)
 		return;
 	line_say(&l->why,
-		 *why ? why : "its agent never spoke: it drops LD_PRELOAD, or ended at once");
+		 *why ? why : "its agent never answered: it drops LD_PRELOAD, or ended at once");
 	l->p.why = l->why;
 	processes_state(p, l, PROCESS_UNFOLLOWED);
 	if (alive)

@@ -190,9 +190,7 @@ static void say_crowded(struct line *l)
 	char text[160];
 
 	snprintf(text, sizeof text,
-		 "%d processes were watched when it came to matter: of this one there are totals "
-		 "only",
-		 WATCHES);
+		 "only its totals are known: memtop was already watching %d processes", WATCHES);
 	line_say(&l->why, text);
 	l->p.why = l->why;
 }
@@ -204,8 +202,8 @@ void processes_explain(struct processes *p, struct line *l)
 	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why ||
 	    !matters(p, l))
 		return;
-	line_say(&l->why, "a fork that stayed inside one call or loop (a lock, a read, a "
-			  "computation): its session could not begin, there are totals only");
+	line_say(&l->why, "only its totals are known: a fork that stayed inside one call or loop "
+			  "(a lock, a read, a computation)");
 	l->p.why = l->why;
 	p->changed = true;
 }
@@ -305,9 +303,9 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 		err_set(err, 3, "%s [%d]: cannot be shown: %s", l->p.name, l->p.pid,
 			l->p.why       ? l->p.why
 			: line_runs(l) ? "its agent does not listen yet; try again"
-				       : "it ended before it mattered: only its totals are known");
+				       : "it was small and short-lived: only its totals are known");
 	if (!l)
-		err_set(err, 3, "process %u: there is none; P lists them", id);
+		err_set(err, 3, "process %u: no such process; P lists them", id);
 	if (l && l->p.watch)
 		l->given = true;
 	return l ? l->p.watch : NULL;

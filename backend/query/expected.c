@@ -208,7 +208,7 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 	if (!f)
 		return err_set(
 			err, 2,
-			"%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them",
+			"%s: cannot be read: %s; name a suppression file, as w NAME.supp writes it",
 			path, strerror(errno));
 	while ((len = getline(&line, &room, f)) >= 0) {
 		number++;
@@ -216,9 +216,10 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 			continue;
 		if (!wrongs++)
 			err_set(wrong, 2, "%s:%zu: %s", path, number,
-				e->count == EXPECTED_MAX ? "too many rules: no more are taken"
-							 : "no rule: not of the form "
-							   "MODULE!FUNCTION; the others are used");
+				e->count == EXPECTED_MAX
+					? "too many suppressions: the rest is ignored"
+					: "not a suppression (MODULE!FUNCTION): this line is "
+					  "ignored");
 	}
 	int failed = ferror(f) ? errno : 0;
 	free(line);
@@ -226,7 +227,7 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 	if (failed)
 		return err_set(
 			err, 2,
-			"%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them",
+			"%s: cannot be read: %s; name a suppression file, as w NAME.supp writes it",
 			path, strerror(failed));
 	if (wrongs > 1) {
 		struct err first = *wrong;
@@ -245,8 +246,8 @@ int expected_write(const struct expected *e, const char *path, struct err *err)
 	FILE *f = fopen(r.part, "wxe");
 	bool bad = !f;
 	if (f) {
-		fprintf(f, "# call sites whose memory is expected: MODULE!FUNCTION, * is any text; "
-			   "memtop --suppress FILE\n");
+		fprintf(f, "# memtop suppressions, for --suppress FILE: MODULE!FUNCTION of "
+			   "expected call sites, * is any text\n");
 		for (size_t i = 0; i < e->count; i++)
 			fprintf(f, "%s%s\n", e->rules[i].on ? "" : "not ", e->rules[i].text);
 		bad = ferror(f) != 0;

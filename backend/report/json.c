@@ -611,8 +611,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	processes(&p, o);
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3,
-			     "the report: cannot be written: %s; what was written is not whole",
+		rc = err_set(err, 3, "the report: cannot be written: %s; the output is incomplete",
 			     strerror(errno));
 out:
 	free(p.frames);

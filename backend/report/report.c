@@ -186,8 +186,8 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 	GROW(list, room, 1);
 	if (model_between(r->model, o->from, o->to, add_change, &x)) {
 		err_set(err, 3,
-			"changes: a mark kept only its totals, so nothing is known by stack; "
-			"choose a later mark or raise mark_memory=");
+			"changes: a mark kept only its totals, not its stacks; choose a later mark "
+			"or raise mark_memory=");
 		free(list);
 		free(x.of_node);
 		return NULL;
@@ -236,14 +236,14 @@ static void warn_state(struct report *r, struct watch *w)
 	if (problem)
 		add_warning(r, xstrdup(problem));
 	if (state == MTW_EXECED)
-		add_warning(r, xstrdup("The program was replaced by another one (exec); what is "
-				       "shown ends there."));
+		add_warning(r,
+			    xstrdup("The program executed another one; this report ends there."));
 	if (state == MTW_DETACHED)
-		add_warning(r, xstrdup("The agent was taken out of the program, which ran on; what "
-				       "is shown ends there."));
+		add_warning(r, xstrdup("The agent was detached from the program, which ran on; "
+				       "this report ends there."));
 	if (!model_complete(r->model))
-		add_warning(r, xstrdup("The state did not arrive whole: sums by library and stack "
-				       "are smaller than the totals."));
+		add_warning(r, xstrdup("The state is incomplete: sums by library and stack are "
+				       "smaller than the totals."));
 }
 
 static void warn_counts(struct report *r)
@@ -326,11 +326,10 @@ static void warn_front(struct report *r)
 			return;
 	if (who)
 		add_warning(
-			r,
-			xasprintf("%s: has a malloc of its own, which comes before the agent's: "
-				  "what is asked of it is not seen unless it passes the calls on; "
-				  "if it is a library, name the agent before it in LD_PRELOAD",
-				  who));
+			r, xasprintf("%s: has a malloc of its own, which comes before the agent's: "
+				     "memtop misses its blocks unless it passes the calls on; if "
+				     "it is a library, name the agent before it in LD_PRELOAD",
+				     who));
 }
 
 static void warn_late(struct report *r)
@@ -341,11 +340,9 @@ static void warn_late(struct report *r)
 	if (!hooked_late(r->model))
 		return;
 	hooked_before(r->model, &frees, &bytes);
-	add_warning(
-		r,
-		xasprintf("The agent was attached while the program ran: what was allocated before "
-			  "is not shown; %s blocks of it were freed since (%s, usable size).",
-			  format_count(n, frees), format_bytes(b, bytes)));
+	add_warning(r, xasprintf("The agent was attached while the program ran: older blocks are "
+				 "not shown; %s of them were freed since (%s, usable size).",
+				 format_count(n, frees), format_bytes(b, bytes)));
 }
 
 static void warn_unseen(struct report *r)
@@ -353,8 +350,8 @@ static void warn_unseen(struct report *r)
 	for (uint32_t id = 0; id < model_module_count(r->model); id++) {
 		const struct module *k = model_module(r->model, id);
 		if (k && k->known && hooked_not(k->flags))
-			add_warning(r, xasprintf("%s: %s; what it allocates is not seen.", k->name,
-						 hooked_word(k->flags)));
+			add_warning(r, xasprintf("%s: %s; memtop does not see its allocations.",
+						 k->name, hooked_word(k->flags)));
 	}
 }
 
@@ -363,8 +360,8 @@ static void warn_folded(struct report *r)
 	const char *fold = model_option(r->model, "fold_recursion");
 
 	if (fold && !strcmp(fold, "on"))
-		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a call site "
-				       "stands on a stack once; the totals are not touched by it"));
+		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a stack has each "
+				       "call site once; totals stay exact"));
 }
 
 static void gather_warnings(struct report *r, struct watch *w)

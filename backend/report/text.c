@@ -201,7 +201,7 @@ static void own_cost(const struct page *p)
 	if (!isnan(q.hooks))
 		fprintf(p->out, ", ~%.1f %% of one core", q.hooks + q.server);
 	if (!isnan(q.of_program))
-		fprintf(p->out, ", ~%.1f %% on top of the program's cpu time", q.of_program);
+		fprintf(p->out, ", ~%.1f %% of the program's cpu time", q.of_program);
 	fputc('\n', p->out);
 	own_memory(p);
 	if (isnan(q.whole))
@@ -270,7 +270,7 @@ static void libraries(const struct page *p)
 	size_t n = owners_update(p->report->owners, &list), shown = n < p->top ? n : p->top;
 	struct more more = { 0 };
 
-	title(p, "Memory by library (the code that asked for it, allocation wrappers left out)");
+	title(p, "Memory by owner library (allocation wrappers skipped)");
 	row_head(p, "LIBRARY");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
@@ -588,8 +588,7 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 	export_text_resident(w, p.report->model, out);
 	export_text_ages(w, p.report->model, out);
 	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3,
-			     "the report: cannot be written: %s; what was written is not whole",
+		rc = err_set(err, 3, "the report: cannot be written: %s; the output is incomplete",
 			     strerror(errno));
 out:
 	free(frames);

@@ -26,13 +26,13 @@ void export_text_resident(const struct watch *w, const struct model *m, FILE *ou
 	const struct rss *now = model_rss_newest(m);
 	char bytes[FORMAT_NUMBER];
 
-	if (!begin(w, m, MTW_KIND_MEMORY, "Resident memory, by what it consists of", out) || !now)
+	if (!begin(w, m, MTW_KIND_MEMORY, "Resident memory by part", out) || !now)
 		return;
 	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
 		if (now->bytes[i])
 			fprintf(out, "%10s   %s\n", format_bytes(bytes, now->bytes[i]),
 				report_memory(i));
-	fprintf(out, "%10s   all of it\n", format_bytes(bytes, rss_all(now)));
+	fprintf(out, "%10s   total\n", format_bytes(bytes, rss_all(now)));
 }
 
 void export_text_ages(const struct watch *w, const struct model *m, FILE *out)

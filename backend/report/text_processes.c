@@ -160,13 +160,19 @@ static void put_head(const struct processes *p, bool several, FILE *out)
 	fprintf(out, "%s processes: %s allocated, %s live %s%s%s\n", format_count(n, sum.lines),
 		format_bytes(a, sum.sum.alloc_bytes), report_range(live, &sum.bytes),
 		sum.running ? "in those that run" : "at their ends",
-		has_forks(p) ? "; what a fork has from its parent counts once" : "",
-		sum.bytes.least < sum.bytes.most ? ", what it freed was that or its own" : "");
+		has_forks(p) ? "; blocks that a fork inherits count once" : "",
+		sum.bytes.least < sum.bytes.most
+			? " (a range: a fork may free inherited or own blocks)"
+			: "");
 	if (processes_missed(p))
-		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n",
+		fprintf(out, "! %s more processes were not recorded: there was no room for them.\n",
 			format_count(n, processes_missed(p)));
-	fprintf(out, "* has all figures (it %s): --process PID or NAME reports it\n%s\n", rule,
-		several ? "A row of several has sums, but for PEAK: that of the largest.\n" : "");
+	fprintf(out,
+		"* marks a process with all figures (it %s): --process PID or NAME reports "
+		"it\n%s\n",
+		rule,
+		several ? "A row of several processes shows sums; its PEAK is the largest one's.\n"
+			: "");
 	fprintf(out, "%10s %9s %11s %9s   %-13s %s\n", "LIVE", "PEAK", "ALLOCATED", "SECONDS",
 		"STATE", "PROCESS");
 }

@@ -131,14 +131,14 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	r->growing = is_locked(fd);
 	const char *why = NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		why = "it is no plain file";
+		why = "it is not a plain file";
 	else if (st.st_size == 0)
 		why = "it is empty";
 	r->size = why ? 0 : (uint64_t)st.st_size;
 	if (!why && r->size < SESSION_HEAD)
 		why = "it was cut before its first block";
 	else if (!why && (!read_at(r, 0, head, sizeof head) || memcmp(head, SESSION_MAGIC, 8)))
-		why = "it does not begin like one";
+		why = "it does not begin like a session file";
 	if (why) {
 		err_set(err, 3,
 			"%s: not a session file: %s; record one with memtop record -o %s -- PROG",
@@ -164,8 +164,8 @@ static int damaged(struct session_reader *r, const char *what, struct err *err)
 {
 	err_set(&r->damage, 3, "%s: damaged at byte %llu: %s; %s", r->path,
 		(unsigned long long)r->at, what,
-		r->at > SESSION_HEAD ? "what came before is good"
-				     : "nothing of it can be read, record it again");
+		r->at > SESSION_HEAD ? "the part before that is good"
+				     : "nothing can be read, record it again");
 	if (err)
 		*err = r->damage;
 	return -1;

@@ -35,7 +35,7 @@ int spool_dir(char *path, size_t size, struct err *err)
 		n = (size_t)snprintf(path, size, "%s/.local/state/memtop", home);
 	if (n >= size)
 		return err_set(err, 125,
-			       "sessions: no place to keep them; set HOME or XDG_STATE_HOME");
+			       "sessions: no folder to save them in; set HOME or XDG_STATE_HOME");
 	return 0;
 }
 
@@ -109,9 +109,8 @@ int spool_newest(char *path, size_t size, struct err *err)
 	struct kept *list;
 
 	if (spool_dir(dir, sizeof dir, NULL))
-		return err_set(
-			err, 3,
-			"--last: no place where sessions are kept; set HOME or XDG_STATE_HOME");
+		return err_set(err, 3,
+			       "--last: no folder for sessions; set HOME or XDG_STATE_HOME");
 	size_t n = list_kept(dir, &list);
 	if (n)
 		snprintf(path, size, "%s/%s", dir, list[0].name);
@@ -119,7 +118,7 @@ int spool_newest(char *path, size_t size, struct err *err)
 	if (!n)
 		return err_set(
 			err, 3,
-			"--last: no session was kept in %s; watch a program first: memtop run PROG",
+			"--last: no session is saved in %s; watch a program first: memtop run PROG",
 			dir);
 	return 0;
 }
@@ -152,7 +151,7 @@ struct session_writer *spool_create(const char *program, unsigned pid, char *pat
 	if (spool_dir(dir, sizeof dir, err))
 		return NULL;
 	if (make_dirs(dir)) {
-		err_set(err, 125, "%s: the session cannot be kept there: %s; set XDG_STATE_HOME",
+		err_set(err, 125, "%s: the session cannot be saved there: %s; set XDG_STATE_HOME",
 			dir, strerror(errno));
 		return NULL;
 	}
@@ -165,8 +164,8 @@ struct session_writer *spool_create(const char *program, unsigned pid, char *pat
 		strftime(when, sizeof when, "%Y%m%dT%H%M%S", gmtime_r(&now, &tm));
 		if ((size_t)snprintf(path, size, "%s/%s-%u-%s.mtop", dir, *name ? name : "program",
 				     pid, when) >= size) {
-			err_set(err, 125, "%s: too long a path for sessions; set XDG_STATE_HOME",
-				dir);
+			err_set(err, 125,
+				"%s: the path for sessions is too long; set XDG_STATE_HOME", dir);
 			return NULL;
 		}
 		now++;

@@ -106,8 +106,8 @@ static int be_full(struct session_writer *w, struct err *err)
 	double s = saved_seconds(w);
 
 	err_set(&w->failed, 125,
-		"%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at "
-		"%.1f s; for more use memtop record",
+		"%s: full at %.1f MiB, the limit for a live view's session: it ends at %.1f s; for "
+		"more use memtop record",
 		w->path, (double)w->written / 1048576, s);
 	return is_failed(w, err);
 }
@@ -122,8 +122,7 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 	w->max_bytes = max_bytes;
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
-		die(125,
-		    "out of memory: the system gives no more; end other programs and try again");
+		die(125, "out of memory: the system has no more; end other programs and try again");
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
 	return w;
@@ -393,7 +392,7 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 		return is_failed(w, err);
 	int from = open(w->path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
-		return err_set(err, 125, "%s: cannot be read any more: %s; save a report instead",
+		return err_set(err, 125, "%s: can no longer be read: %s; save a report instead",
 			       w->path, strerror(errno));
 	int to = create_file(path, err);
 	if (to < 0) {
@@ -409,8 +408,8 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 	if (rc == 0)
 		return 0;
 	if (rc > 0)
-		return err_set(err, 125, "%s: cannot be read any more; save a report instead",
+		return err_set(err, 125, "%s: can no longer be read; save a report instead",
 			       w->path);
-	return err_set(err, 125, "%s: %s: %s; what is there can be opened to its last whole block",
-		       path, rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
+	return err_set(err, 125, "%s: %s: %s; the file opens up to its last whole block", path,
+		       rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
 }

@@ -253,7 +253,7 @@ static void on_message(void *arg, unsigned events)
 	if (n == (ssize_t)sizeof m)
 		take(l, &m);
 	else
-		end(l, DEBUGINFOD_FAILED, "its process ended without a word");
+		end(l, DEBUGINFOD_FAILED, "its process ended without a message");
 	next(d);
 }
 
@@ -270,7 +270,7 @@ static void next(struct debuginfod *d)
 		}
 		pid_t pid = start(l, &l->fd);
 		if (pid < 0) {
-			end(l, DEBUGINFOD_FAILED, "no process for it");
+			end(l, DEBUGINFOD_FAILED, "no process could be started");
 			continue;
 		}
 		l->pid = pid;

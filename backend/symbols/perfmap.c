@@ -225,7 +225,7 @@ static int owned(struct perfmap *p, int fd, const struct stat *st, const char *n
 	if (!st->st_mode)
 		return -1;
 	if (!S_ISREG(st->st_mode))
-		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: it is no "
+		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: it is not a "
 				      "regular file; remove it",
 				      name));
 	else if (st->st_uid && st->st_uid != p->uids[0] && st->st_uid != p->uids[1])
@@ -385,9 +385,9 @@ int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *
 	if (codemap_read(p->map, p->fd))
 		return -1;
 	if (codemap_full(p->map) && !p->told)
-		complain(p, xasprintf("perf-%u.map: some names of generated code are unknown: the "
-				      "file is too large, only its first %u lines and %u MiB are "
-				      "read; let the program write less",
+		complain(p, xasprintf("perf-%u.map: some names of generated code are unknown: "
+				      "memtop reads only its first %u lines and %u MiB; let the "
+				      "program write less",
 				      p->where.pid, CODEMAP_LINES_MAX, CODEMAP_READ_MAX >> 20));
 	uint64_t version = codemap_version(p->map);
 	/* A return address points behind its call; an interrupted pc may be the first of its

@@ -316,7 +316,7 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, const char 
 	int rc = pthread_create(&w->thread, NULL, worker, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc)
-		die(125, "symbols: no thread for them: %s; raise the limit of processes",
+		die(125, "symbols: cannot start a thread: %s; raise the process limit",
 		    strerror(rc));
 	return w;
 }

@@ -71,7 +71,7 @@ static void on_ended(void *arg, const struct debuginfod_file *f)
 
 	if (f->state == DEBUGINFOD_FAILED && !s->warned) {
 		s->warned = true;
-		char *text = xasprintf("%s: lines unknown: debuginfod: %s; see whether "
+		char *text = xasprintf("%s: lines unknown: debuginfod: %s; check that "
 				       "DEBUGINFOD_URLS names the right server",
 				       f->name, f->why);
 		symbols_warn(s, text);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * memtop.h - what a program may tell the agent that watches it.
+ * memtop.h - calls by which a program tells the agent about marks and its own heaps.
  *
- * The symbols are weak: a program that is not watched pays one test of a pointer, and needs
- * neither memtop nor a library to link or to run.
+ * The symbols are weak: an unwatched program pays one test of a pointer per call, and links and
+ * runs without memtop.
  *
  *     memtop_set_mark("after login");
  *
- * and, of an allocator that is not malloc:
+ * and, for an allocator other than malloc:
  *
  *     static struct memtop_heap textures = MEMTOP_HEAP("textures");
  *     memtop_report_alloc(&textures, p, size);
@@ -25,9 +25,9 @@ extern "C" {
 extern unsigned memtop_mark(const char *name) __attribute__((weak));
 
 /*
- * Sets a mark, as `s` in the view does: what is allocated from now on can be told from what was
- * there before. name: up to 64 bytes of text, or NULL. The mark's number, 0 when not watched or
- * when there are no more marks. Waits a moment for the agent; not for signal handlers.
+ * Sets a mark, as `s` in the view does: it separates later allocations from earlier ones. name: up
+ * to 64 bytes of text, or NULL. Returns the mark's number, or 0 when unwatched or out of marks.
+ * Waits a moment for the agent. Not for signal handlers.
  */
 static inline unsigned memtop_set_mark(const char *name)
 {
@@ -35,47 +35,47 @@ static inline unsigned memtop_set_mark(const char *name)
 }
 
 /*
- * The agent's last reason why nobody can watch this process, as a line; "" while it has none. Any
- * thread may read it; `memtop -p PID` and `memtop attach PID` do, in the process' memory. A weak
- * symbol: test its address first.
+ * The agent's last reason why nobody can watch this process, as one line; "" while there is no
+ * reason. Any thread may read it. `memtop -p PID` and `memtop attach PID` read it from the process'
+ * memory. A weak symbol: test its address first.
  */
 extern char memtop_said[512] __attribute__((weak));
 
 /*
- * The stack of the caller as the agent sees it, as backtrace(3) gives it: return addresses,
- * innermost first, frames[0] lies in the caller itself. At most `max`; returns how many, 0 when not
- * watched. Under unwind=instrument it is read off the list of functions that the thread is inside
- * of, under any other engine it is a walk by unwind tables. Allocates nothing, takes no lock, and
- * may be called from signal handlers, but for a thread's very first use of the agent, which maps
- * memory. A weak symbol: test it before the call.
+ * The caller's stack as the agent sees it, in the form of backtrace(3): return addresses, innermost
+ * first; frames[0] lies in the caller itself. Stores at most `max` addresses and returns their
+ * number, 0 when unwatched. Under unwind=instrument it copies the thread's list of entered
+ * functions; under other engines it walks by unwind tables. Allocates nothing and takes no lock.
+ * Signal handlers may call it, except as a thread's very first use of the agent, which maps memory.
+ * A weak symbol: test it before the call.
  *
  *     int n = memtop_backtrace ? memtop_backtrace(frames, 64) : 0;
  */
 extern int memtop_backtrace(void **frames, int max) __attribute__((weak));
 
 /*
- * NAMED HEAPS. Blocks of an allocator of the program's own (a pool, an arena, a slab, memory of a
- * GPU) count as malloc's do: in the totals, at the stack that reports them, with age, thread,
- * marks, filters and sampling. The heap is the innermost frame of that stack and the owner of the
- * block, "heap:NAME": a line of its own in the Libs view, in reports, and what libs= and exclude=
- * go by. Heaps of one name are one heap; 1,024 names of up to 64 bytes.
+ * NAMED HEAPS. Blocks of the program's own allocator (a pool, an arena, a slab, GPU memory) count
+ * as malloc's do: in the totals, at the stack that reports them, with age, thread, marks, filters
+ * and sampling. The heap is the innermost frame of that stack and the owner of the block:
+ * "heap:NAME" in the Libs view, in reports, and for libs= and exclude=. Heaps of one name are one
+ * heap. There can be 1,024 names of up to 64 bytes.
  *
- * A block is known by its heap and address. Any value but NULL will do, at any distance from the
- * next: an address, a handle. An address that is reported again without a free between counts as
- * freed unseen, and a free of an unknown one as a free from before the agent; both are counted and
- * told.
+ * Heap and address identify a block. The address is any value but NULL, at any distance from the
+ * next: an address, a handle. An address reported twice without a free counts as freed unseen; a
+ * free of an unknown address counts as a free from before the agent. The agent counts and reports
+ * both.
  *
- * NOT TWICE. Where the heap cuts its blocks from memory that counts already (malloc's, or another
- * named heap's), it says so with memtop_report_backing(): that block stops counting, as if it were
+ * NOT TWICE. When the heap cuts its blocks from a block that already counts (malloc's, or another
+ * named heap's), report that block with memtop_report_backing(): it stops counting, as if it were
  * freed then. Memory from mmap does not count.
  *
- * Any thread, and signal handlers (but for a thread's very first use of the agent); errno is kept;
- * no lock is taken. Order as in an allocator: report an alloc before another thread can see the
- * block, a free before the address can be given out again, a realloc before the old one can.
+ * Any thread may call these, and signal handlers, too (except as a thread's very first use of the
+ * agent). They keep errno and take no lock. Keep an allocator's order: report an alloc before
+ * another thread can see the block, a free before the address can be reused, a realloc before the
+ * old address can be reused.
  *
- * Costs one test of a pointer while not watched. In a process that is attached to, the pointer is
- * set then, where it can be (code that is position-independent, the default of most compilers), and
- * blocks from before are unknown.
+ * Each call costs one test of a pointer while unwatched. An attach sets the pointer in
+ * position-independent code (the default of most compilers); blocks from before are unknown.
  */
 struct memtop_heap {
 	const char *name; /* copied at the first report */
@@ -97,7 +97,7 @@ extern void memtop_heap_reset(struct memtop_heap *heap, const void *start, size_
 extern void memtop_heap_backing(struct memtop_heap *heap, const void *p) __attribute__((weak));
 #define MEMTOP_INLINE static inline __attribute__((always_inline, unused))
 
-/* A block of `size` bytes (0 is one, too). NULL: the allocation failed, nothing happens. */
+/* A new block of `size` bytes; 0 is valid. NULL: the allocation failed, nothing happens. */
 MEMTOP_INLINE void memtop_report_alloc(struct memtop_heap *heap, const void *p, size_t size)
 {
 	if (memtop_heap_alloc)
@@ -120,8 +120,8 @@ MEMTOP_INLINE void memtop_report_realloc(struct memtop_heap *heap, const void *o
 		memtop_heap_realloc(heap, old, p, size);
 }
 
-/* An arena is reset: all of the heap's blocks that begin in [start, start + size) are freed. Takes
- * its time: 16 bytes a step. */
+/* Resets an arena: frees all of the heap's blocks that begin in [start, start + size). Slow: one
+ * step for each 16 bytes. */
 MEMTOP_INLINE void memtop_report_reset(struct memtop_heap *heap, const void *start, size_t size)
 {
 	if (memtop_heap_reset)
@@ -129,9 +129,8 @@ MEMTOP_INLINE void memtop_report_reset(struct memtop_heap *heap, const void *sta
 }
 
 /*
- * The heap takes its blocks from the block at p, which malloc or another named heap gave out: it
- * stops counting. It is freed there as any other, which then is no news; after a realloc it counts
- * again until this is said again.
+ * The block at p, from malloc or another named heap, backs this heap and stops counting. Free it as
+ * usual: the agent ignores that free. After a realloc it counts again until the next call.
  */
 MEMTOP_INLINE void memtop_report_backing(struct memtop_heap *heap, const void *p)
 {
@@ -140,12 +139,12 @@ MEMTOP_INLINE void memtop_report_backing(struct memtop_heap *heap, const void *p
 }
 
 /*
- * Starts a session in a process that runs already. The agent was loaded by a dlopen and has done
- * nothing so far: `memtop attach PID` calls this in the process; a program may load the agent and
- * call it by itself (dlsym(handle, "memtop_attach")). options: as in MEMTOP_OPTIONS, or NULL. From
- * the return of 0 on every allocation is counted, by whatever thread and module, and the agent
- * listens. Prints nothing. One thread at a time; never from a signal handler. After the viewer took
- * the agent out it may be called again: a new session, with fresh counters.
+ * Starts a session in a running process, after dlopen has loaded the agent. `memtop attach PID`
+ * calls this in the process; a program may load the agent and call it by itself (dlsym(handle,
+ * "memtop_attach")). options: as in MEMTOP_OPTIONS, or NULL. Once it has returned 0, the agent
+ * listens and counts every allocation of all threads and modules. Prints nothing. One thread at a
+ * time; never from a signal handler. After a detach it may be called again: a new session, with
+ * counters of 0.
  */
 enum memtop_attach_error {
 	MEMTOP_ATTACH_ALREADY = -1, /* a session runs */

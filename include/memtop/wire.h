@@ -2,26 +2,23 @@
  *
  * wire.h - the stream between the agent in a target and its viewers.
  *
- * One stream, the same on abstract, path and TCP sockets, and (framed in blocks) in a session
- * file. This page is the whole contract: a client can be written from it alone.
+ * One stream, the same on abstract, path and TCP sockets, and (framed in blocks) in a session file.
+ * This file is the whole contract: it suffices to write a client.
  *
  * 1. GREETING. On accept the agent sends MTW_GREETING_LEN bytes:
  *        8 bytes  magic "MEMTOP\r\n"
  *        u16 LE   protocol version of the agent on this socket
  *        u16 LE   lowest protocol version that it serves there
  *    The client answers with the same 12 bytes (its version, the lowest that it can read). The
- *    session
- *    runs with min(both versions). Abstract and path sockets are served with version 1: the agent
- *    checks the peer's credentials and sends one that it refuses an ERROR behind the greeting. TCP
- *    is served
- *    with version 2, which is version 1 behind the proof of section 2: a lowest version of 2 asks
- *    for it.
- *    Then the client sends a CLIENT frame, and the agent HELLO. Until it has a valid CLIENT
- *    frame, a connection has no place among the viewers: it waits in a room where the oldest leaves
- *    when a newcomer needs room. An agent that refuses sends ERROR and closes.
+ *    session uses the lower of both versions. Abstract and path sockets use version 1: the agent
+ *    checks the peer's credentials and sends a refused peer an ERROR after the greeting. TCP uses
+ *    version 2, which is version 1 after the proof of section 2: a lowest version of 2 demands it.
+ *    Then the client sends a CLIENT frame, and the agent HELLO. Before its valid CLIENT frame, a
+ *    connection is not a viewer: it waits in a bounded queue, from which a newcomer pushes out the
+ *    oldest. An agent that refuses sends ERROR and closes.
  *
  * 2. PROOF (version 2). Both sides prove that they know the token, and the token itself is never
- * sent.
+ *    sent.
  *        agent    greeting, CHALLENGE (its nonce)
  *        client   greeting, RESPONSE (its nonce, its proof)
  *        agent    PROOF (its proof)                           or ERROR, and it closes
@@ -29,29 +26,25 @@
  *    A proof is HMAC-SHA256, with the token as the key, over
  *        16 bytes label (MTW_LABEL_...) | agent's greeting | its nonce | client's greeting | its
  *        nonce
- *    Fresh nonces of both sides make a recorded proof worthless, labels that differ make one side's
- *    proof worthless as the other's, and the greetings in it fix the versions. The client proves
- *    first, so that
- *    the agent gives a stranger nothing to try tokens on. A client that is given a token for a TCP
- *    address takes no answer without proof: nothing that comes before a valid PROOF is believed,
- *    and
- *    nothing but the greeting and RESPONSE is sent before it. proof.h has all of it as code.
- *    Out of scope: a relay between the two, which reads and changes what follows the proof.
+ *    Fresh nonces make a recorded proof useless, different labels make one side's proof useless for
+ *    the other, and the greetings fix the versions. The client proves first, so that a stranger
+ *    gets nothing to test tokens on. A client with a token for a TCP address demands the proof:
+ *    before a valid PROOF it trusts nothing, and sends only the greeting and RESPONSE. proof.h
+ *    implements this. Out of scope: a relay that reads and changes the stream after the proof.
  *
  * 3. FRAMES. Everything after the greeting, in both directions, is
  *        varint type | varint length of payload | payload
- *    varint = LEB128, little-endian groups of 7 bits, at most 10 bytes, shortest form not
- *    required. A string is a varint length and that many bytes, no terminator, any bytes but
- *    NUL. A frame of unknown type is skipped by its length; bytes left over at the end of a known
- *    payload are ignored (later versions append). Lengths past the bounds below, a varint past the
- *    payload, or an id that refers to nothing are errors: the reader closes with the reason.
+ *    varint = LEB128, little-endian groups of 7 bits, at most 10 bytes, shortest form not required.
+ *    A string is a varint length and that many bytes, no terminator, any bytes but NUL. A frame of
+ *    unknown type is skipped by its length; bytes left over at the end of a known payload are
+ *    ignored (later versions append). A length past the bounds below, a varint past the payload, or
+ *    an unknown id is an error: the reader closes with the reason.
  *
- * 4. STATE. Counters are cumulative; a tick sends what changed since this client last took
- *    something, so a slow link gets the same final numbers, later. Frames between two TICK
- *    frames belong together: a reader applies them as one step (TOTALS may come twice in it: the
- *    last
- *    counts), and nothing follows a TICK that says FINAL. Ids are never reused within a
- *    session; a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
+ * 4. STATE. Counters are cumulative; a tick sends the changes since this client's last data, so a
+ *    slow link gets the same final numbers, later. Frames between two TICK frames belong together:
+ *    a reader applies them as one step (if TOTALS comes twice, the last counts). Nothing follows a
+ *    TICK with FINAL. Ids are never reused within a session; a NODE precedes every frame that names
+ *    it, and so do MODULE, SLOT and MARK.
  *
  *        stack  = path in a trie of nodes; node 0 is the root (outermost, never sent)
  *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch;
@@ -63,17 +56,13 @@
  *        GONE = sum of (live at m - live now) over slots with epoch <= m.epoch
  *        sum over slots = TOTALS, when TICK says COMPLETE
  *
- * 5. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting, in
- * version 2
- *    since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of
- *    unacknowledged
- *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
- *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER,
- *    LOSS, THREAD,
- *    PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes, heaviest first, each after
- *    its MODULE and
- *    NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur meanwhile; the first TICK with
- *    MTW_TICK_COMPLETE ends it.
+ * 5. FLOW. A client acknowledges consumed bytes with ACK (total bytes since the greeting, in
+ *    version 2 since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of
+ *    unacknowledged bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals
+ *    are never queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION,
+ *    FILTER, LOSS, THREAD, PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes,
+ *    heaviest first, each after its MODULE and NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur
+ *    meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
  * unless a name says otherwise. This header needs neither side and no library.
@@ -94,7 +83,7 @@
 #define MTW_VERSION_UNIX 1  /* without proof: what Unix sockets are served with */
 #define MTW_VERSION_PROOF 2 /* with proof: what TCP is served with, from this version on */
 
-/* Bounds: what a reader may rely on and must enforce. */
+/* Bounds: a reader may rely on them and must enforce them. */
 #define MTW_FRAME_MAX (1u << 20)    /* payload bytes of one frame */
 #define MTW_CLIENT_FRAME_MAX 65536u /* ... of a frame from a client */
 #define MTW_ENTRY_FRAME_MAX 512u    /* ... of CHALLENGE, RESPONSE, PROOF and CLIENT */
@@ -123,23 +112,23 @@
 
 /*
  * Frame types. A payload is the listed fields in order; v = varint, s = string, z = zigzag varint,
- * b = string of raw bytes. "n x { ... }" is a varint count and that many groups. Ids marked with
- * a delta (+id) are written as the difference to the one before in the frame (the first to 0), and
- * ascend; a node's parent has the lower id, so it precedes the node within a frame, too.
+ * b = string of raw bytes. "n x { ... }" is a varint count and that many groups. Ids marked with a
+ * delta (+id) ascend, and are written as the difference to the previous id in the frame (the first
+ * to 0); a node's parent has the lower id, so it precedes the node within a frame, too.
  */
 enum mtw_type {
 	/* agent to client */
 	MTW_HELLO = 1,
-	/* v version, v features, v pid, v uid, v start_unix_ns, v now_ns, v tick_ns, v word_bits,
-	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v
-	 * forked (1: from a program that had the agent; it executed nothing since), then, if it is
-	 * 1, what its parents did up to the fork: v allocated_blocks, v allocated_bytes, v
-	 * freed_blocks, v freed_bytes. All of that is in its counters, and in its parent's, too;
-	 * nothing from forked on: an older agent's */
+	/* v version, v features, v pid, v uid, v start_unix_ns, v now_ns, v tick_ns, v word_bits, s
+	 * arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v forked
+	 * (1: from a program that had the agent; it executed nothing since), then, if it is 1, the
+	 * counters of its parents up to the fork: v allocated_blocks, v allocated_bytes, v
+	 * freed_blocks, v freed_bytes. Its own counters include these, and so do its parent's. An
+	 * older agent ends the frame before forked */
 	MTW_ERROR = 2,
 	/* v code (enum mtw_error), s sentence. The agent closes after it. */
 	MTW_CHALLENGE = 27,
-	/* b nonce: right behind the greeting, version 2 alone */
+	/* b nonce: directly after the greeting, only in version 2 */
 	MTW_PROOF = 28,
 	/* b proof: the answer to a right RESPONSE */
 	MTW_TOTALS = 3,
@@ -154,8 +143,8 @@ enum mtw_type {
 	 * is certain, 0: the agent could not learn it) */
 	MTW_MODULE = 6,
 	/* v id, v flags (MTW_MODULE_*), v load_bias, v start, v end (of the first and the last
-	 * segment: a gap between two may be another's), v loaded_ns, v unloaded_ns (0 = loaded), b
-	 * build_id, s path. Sent again when something changed. */
+	 * segment; another module may lie in a gap between segments), v loaded_ns, v unloaded_ns (0
+	 * = loaded), b build_id, s path. Sent again when something changed. */
 	MTW_NODES = 7,
 	/* n x { +id, v kind (enum mtw_node), v parent, then by kind:
 	 *   CODE: v module, v offset (pc - load bias; a return address unless SIGNAL follows)
@@ -171,19 +160,19 @@ enum mtw_type {
 	/* v index, v tid, v flags (1 = ended), s name, v allocated_blocks, v allocated_bytes,
 	 * v freed_blocks, v freed_bytes (done BY this thread) */
 	MTW_PROCESS = 11,
-	/* v rss_bytes, v virtual_bytes, v threads, v children (that were forked and run the
-	 * same program: they count by themselves) */
+	/* v rss_bytes, v virtual_bytes, v threads, v children (forked, running the same program;
+	 * each counts for itself) */
 	MTW_MARK = 12,
 	/* v id, v epoch (blocks of this epoch and before were born before the mark), v flags
 	 * (MTW_MARK_*), v time_ns, s name, s set_by, v allocated_blocks, v allocated_bytes,
 	 * v freed_blocks, v freed_bytes, v rss_bytes. Sent again when renamed or dropped. */
 	MTW_MARK_LIVE = 13,
 	/* v mark id, v flags (1 = last part), n x { +slot, v live_blocks, v live_bytes }: live of
-	 * each slot at the mark, where it differs from the mark before (by id, of those that were
-	 * neither dropped nor reduced to their totals; the first differs from nothing allocated;
-	 * entries that repeat the same are allowed). A mark that is dropped or reduced leaves its
-	 * entries to the next one, under those that the next has itself: the reader merges, and
-	 * whatever it has not taken whole comes anew, merged. */
+	 * each slot at the mark, where it differs from the mark before (by id, skipping marks that
+	 * are dropped or reduced to their totals; the first mark differs from an empty heap;
+	 * repeated equal entries are allowed). The entries of a dropped or reduced mark pass to the
+	 * next mark, whose own entries win. The reader merges them; marks that it has not received
+	 * whole are sent again, merged. */
 	MTW_HISTORY = 14,
 	/* v interval_ns, owners: n x { v module }, points: n x { v time_ns, v live_bytes, v
 	 * live_blocks, v allocated_bytes, v allocated_blocks, v freed_blocks, v rss_bytes, then v
@@ -193,8 +182,8 @@ enum mtw_type {
 	/* v reason (enum mtw_loss), v events, v bytes: cumulative */
 	MTW_OPTION = 16,
 	/* s name, s value, s who changed it ("" = at start). "unwind" is the engine in use;
-	 * "unwind_why" comes with it when that was the agent's choice (unwind=auto, or what was
-	 * asked for cannot be). */
+	 * "unwind_why" comes with it when the agent chose the engine (unwind=auto, or the requested
+	 * engine is not possible). */
 	MTW_NOTICE = 17,
 	/* s sentence for the person at the viewer */
 	MTW_SCAN_THREADS = 18,
@@ -205,51 +194,51 @@ enum mtw_type {
 	 * } by birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size,
 	 * n x { v thread index, v blocks, v bytes } by thread */
 	MTW_STACKS = 20,
-	/* v allocations, v captures (those whose stack had to be taken: the others' were
-	 * remembered), v whole (captures that shared nothing with the thread's last one), v frames
-	 * (walked for all captures), v pc_misses (pcs whose unwind rule the thread did not have at
-	 * hand), v edge_misses (the same of steps in the trie): cumulative, once a second at most,
-	 * and in the final state */
+	/* v allocations, v captures (allocations whose stack was walked; the others' stacks were
+	 * remembered), v whole (captures that shared no frame with the thread's last one), v frames
+	 * (walked for all captures), v pc_misses (pcs without a cached unwind rule in the thread),
+	 * v edge_misses (the same for steps in the trie): cumulative, once a second at most, and in
+	 * the final state */
 
 	MTW_FILTER = 21,
 	/* v index (0 = first), v since_ns, v sample (mean bytes between two samples), v min_size, v
-	 * max_size, v merge (outermost frames kept), s libs, s exclude, s who ("" = at start): what
-	 * is recorded from then on, 0 and "" = no such filter. One for each change; none when there
+	 * max_size, v merge (outermost frames kept), s libs, s exclude, s who ("" = at start): the
+	 * filters from then on, 0 and "" = no such filter. One frame per change; none if there
 	 * never was a filter. */
 	MTW_WEIGHED = 22,
-	/* n x { +slot, v sample }: the counters of these slots are estimates, unbiased, from
-	 * samples every `sample` bytes on the mean; of all others they are exact. Comes right after
-	 * the SLOTS. */
+	/* n x { +slot, v sample }: the counters of these slots are unbiased estimates, from samples
+	 * every `sample` bytes on average; all other counters are exact. Comes directly after the
+	 * SLOTS. */
 	MTW_MEMORY = 23,
-	/* n x { s part, v bytes }: what TOTALS has as agent_memory_bytes, by what it is for, as of
-	 * the agent's last look; names are the agent's own ("live map"). Whole each time. */
+	/* n x { s part, v bytes }: agent_memory_bytes of TOTALS by purpose, at the agent's last
+	 * measurement; names are the agent's own ("live map"). Complete each time. */
 	MTW_SCAN_MEMORY = 24,
 	/* v request id (0: not asked for, part of the final state), v time_ns, n x { v what (enum
-	 * mtw_memory), s name, v rss_bytes, v mappings }: what is resident in the process, in parts
-	 * that add up to it. By name where there are names: of files, of shared memory; the many
-	 * small ones are joined under "". */
+	 * mtw_memory), s name, v rss_bytes, v mappings }: the resident memory of the process, in
+	 * parts that add up to it. Files and shared memory come by name; the many small ones are
+	 * joined under "". */
 	MTW_SCAN_COHORTS = 25,
 	/* v request id (0: not asked for, part of the final state), v flags (MTW_PART_*), v
-	 * time_ns, v blocks, v bytes (alive, and in no cohort, for there was no room), n x { +slot,
-	 * v thread index, v age_s, v blocks, v bytes }: live blocks that have slot, allocating
-	 * thread and age in common. Age: seconds at time_ns, rounded down by mtw_age_step(). A slot
-	 * may come more than once, in several parts, too. All of it is there with the last part. */
+	 * time_ns, v blocks, v bytes (alive, but in no cohort for lack of room), n x { +slot, v
+	 * thread index, v age_s, v blocks, v bytes }: live blocks with the same slot, allocating
+	 * thread and age. Age: seconds at time_ns, rounded down by mtw_age_step(). A slot may come
+	 * more than once, also in different parts. The last part completes the answer. */
 	MTW_PROVEN = 26,
-	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes; their
-	 * parent, the caller, was found in this other way, which proved itself. Such a parent is
-	 * never the root or TRUNCATED. Comes right after the NODES; only from unwind=cfi, which
+	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes; the
+	 * agent found and proved their parent (the caller) in this other way. Such a parent is
+	 * never the root or TRUNCATED. Comes directly after the NODES; only from unwind=cfi, which
 	 * finds all other parents by tables. */
 
 	MTW_SAMPLES = 29,
 	/* v flags (MTW_SAMPLES_*), n x { +serial, v time_ns, v live_bytes, v low_bytes, v
-	 * fall_bytes, v rss_bytes }: instants of the last ten minutes, oldest first, that growth is
-	 * judged by. low: the lowest of live since the one before; fall: its largest way down in
-	 * that time. Whole each time; a sample that is no longer named gave its SAMPLE_LIVE to the
-	 * next one that is. */
+	 * fall_bytes, v rss_bytes }: instants of the last ten minutes, oldest first, from which
+	 * growth is judged. low: the lowest live value since the previous sample; fall: its largest
+	 * fall in that time. Complete each time; the SAMPLE_LIVE of a sample that is no longer
+	 * listed passes to the next listed one. */
 	MTW_SAMPLE_LIVE = 30,
 	/* v serial, then as MARK_LIVE: live of each slot at the sample, where it differs from the
-	 * sample before that SAMPLES names. A sample that the reader had whole is not sent again
-	 * when it takes over another that the reader had whole. */
+	 * previous sample in SAMPLES. If the reader has both whole, a sample that takes over
+	 * another's entries is not sent again. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,
@@ -268,17 +257,18 @@ enum mtw_type {
 	MTW_SCAN = 70,
 	/* v request id, v kind (enum mtw_kind), n x { +slot } (ages: of these slots; none = all) */
 	MTW_DETACH = 71,
-	/* nothing, or v 0: the client goes; the target runs on, watched. v 1: the agent goes, the
-	 * target runs on without it: everybody gets STATE (MTW_DETACHED), the last counters and a
-	 * final TICK, or, of an agent that cannot go, the client gets ERROR (MTW_E_DETACH). */
+	/* nothing, or v 0: the client leaves; the target runs on, watched. v 1: the agent detaches
+	 * and the target runs on without it: every viewer gets STATE (MTW_DETACHED), the last
+	 * counters and a final TICK. An agent that cannot detach sends the client ERROR
+	 * (MTW_E_DETACH). */
 	MTW_RESPONSE = 72,
-	/* b nonce, b proof: behind the client's greeting, version 2 alone */
+	/* b nonce, b proof: after the client's greeting, only in version 2 */
 
 	/* in session files only, written by memtop */
 	MTW_S_META = 128,
 	/* s memtop version, s target as typed, v unix_ns of writing */
 	MTW_S_TIME = 129,
-	/* v ns since the agent started: the frames after this came then */
+	/* v ns since the agent started: arrival time of the following frames */
 	MTW_S_SYMBOL = 130,
 	/* v module, v offset, v kind (0 code, 1 signal), v source (0 none, 1 symbol table, 2
 	 * DWARF), n x { s function, s file, v line, v inlined } outermost inlined first ...
@@ -286,29 +276,30 @@ enum mtw_type {
 	MTW_S_EXIT = 131,
 	/* v state (enum mtw_state), v status or signal: as memtop itself saw it */
 	MTW_S_EXPECTED = 132,
-	/* s rule, v on: call sites that the user marked as expected, or took that back.
-	 * "MODULE!FUNCTION", by the module's file name and the function's full name, or
-	 * "MODULE!+0xOFFSET@BUILD-ID" (its first 8 bytes) where it has no name: so that it holds in
-	 * other runs and builds. `*` stands for any text, `\` before a byte for that byte; the
-	 * newest rule that matches counts. */
+	/* s rule, v on (1: the user marked these call sites as expected, 0: unmarked them). A rule
+	 * is "MODULE!FUNCTION" (the module's file name, the function's full name), which holds in
+	 * other runs and builds, or "MODULE!+0xOFFSET@BUILD-ID" (its first 8 bytes) for code
+	 * without a name. `*` matches any text, `\` makes the next byte literal; the newest
+	 * matching rule counts. */
 	MTW_S_NOTE = 133,
 	/* s sentence: a warning for reports */
 	MTW_S_GENERATED = 134,
-	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the
-	 * program's perf map names */
+	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: generated code with
+	 * a name in the program's perf map */
 	/* the two below are in the table of a process tree (session.h) alone; the last one of each,
 	 * and of each id, counts */
 	MTW_S_TREE = 135,
-	/* v matter_bytes, v matter_ns (a process that held or lived so much has a stream), v missed
-	 * (processes of which nothing is known), v time_ns (since the first began), v
-	 * matter_alloc_bytes (or that allocated so much; 0 or nothing: that did not count) */
+	/* v matter_bytes, v matter_ns (a process that held or lived this much has a stream), v
+	 * missed (processes that were not recorded), v time_ns (since the first process began), v
+	 * matter_alloc_bytes (a process that allocated this much has a stream, too; 0 or absent: no
+	 * such rule) */
 	MTW_S_PROCESS = 136,
 	/* v id (1 = the first program), v parent (its id; 0 = none), v pid, v state (0 starting, 1
 	 * running, 2 exited, 3 signalled, 4 executed another program, 5 gone unseen, 6 without an
-	 * agent), v status, v flags (MTW_PROCESS_*), v stream + 1 (0 = it has none: these are all
-	 * its figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks, v allocated_bytes,
-	 * v freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live
-	 * at its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
+	 * agent), v status, v flags (MTW_PROCESS_*), v stream + 1 (0 = no stream: these are all its
+	 * figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks, v allocated_bytes, v
+	 * freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at
+	 * its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
 	 * fork), s name, s path, s why (no figures, or no stream) */
 };
 
@@ -330,9 +321,9 @@ enum mtw_type {
 #define MTW_MODULE_GONE (1u << 4)  /* unloaded */
 #define MTW_MODULE_ALLOC (1u << 5) /* owns the malloc in use */
 #define MTW_MODULE_VDSO (1u << 6)
-/* Of an agent that was attached (OPTION "attached"), one of these as soon as it has looked: do the
- * module's calls of allocation functions come to the agent? A preloaded agent, which the loader
- * binds all to, says nothing but APART. */
+/* Whether the agent sees the module's calls of allocation functions. An attached agent (OPTION
+ * "attached") sets one of these once it has examined the module. A preloaded agent, to which the
+ * loader binds all modules, sets only APART. */
 #define MTW_MODULE_HOOKED (1u << 7)     /* they do */
 #define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
@@ -343,8 +334,8 @@ enum mtw_type {
 /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any agent */
 #define MTW_MODULE_APART (1u << 13)
 #define MTW_MODULE_HOOKS (127u << 7) /* all of these */
-/* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no
- * file and no addresses, and is the innermost frame (offset 1) of the stacks of its blocks. */
+/* Not a loaded module: a heap that the program reports. Its path is "heap:NAME"; it has no file and
+ * no addresses, and is the innermost frame (offset 1) of its blocks' stacks. */
 #define MTW_MODULE_HEAP (1u << 14)
 #define MTW_MODULE_GO (1u << 15) /* Go's linker made it: its heap is not malloc's */
 
@@ -433,8 +424,8 @@ enum mtw_loss {
 	MTW_LOSS_COUNT = 6,
 };
 
-/* Ages as they are told: to the second below 32 s, then rounded down to a sixteenth of a power of
- * two. */
+/* Ages as sent: exact to the second below 32 s, above that rounded down to a sixteenth of a power
+ * of two. */
 static inline uint32_t mtw_age_step(uint32_t seconds)
 {
 	unsigned dropped = seconds < 32 ? 0 : 27u - (unsigned)__builtin_clz(seconds);

@@ -287,12 +287,12 @@ def t_refused_for_what_it_is():
 def t_refused_itself():
     """exec keeps the shell's pid, so that memtop is told its own."""
     done = run(["sh", "-c", f"exec {MEMTOP} attach --no-view $$"], env=environment())
-    assert done.returncode == 3 and "this memtop itself" in done.stderr, done
+    assert done.returncode == 3 and "this is memtop itself" in done.stderr, done
 
 
 def names_the_program(server, pid, name, env=None):
     """Every way in by a pid refuses the server, and names its program."""
-    words = f"no program but an agent's server, which shares the memory of {pid} ({name}); name {pid} in its place"
+    words = f"the agent's server of process {pid} ({name}), not a program; name {pid} instead"
     refused(server, words, env=env)
     for verb in (["report", "-p"], ["mark", "-p"], ["detach"], ["record", "-o", temporary_folder() + "/a.mtop", "-p"]):
         one_line(memtop(*verb, str(server), env=env), 3, words)
@@ -342,7 +342,7 @@ def t_a_server_whose_program_cannot_be_compared():
     attached(process.pid)
     server = server_of(process.pid)
     done = run(["capsh", "--drop=cap_sys_ptrace", "--", "-c", f"{MEMTOP} attach --no-view {server}"], env=environment())
-    one_line(done, 3, f"an agent's server, which shares the memory of {process.pid} (s_attach)")
+    one_line(done, 3, f"the agent's server of process {process.pid} (s_attach)")
     finish(process)
 
 
@@ -512,7 +512,7 @@ def t_agent_that_is_none():
     with open(folder + "/other.so", "wb") as f:
         f.write(head.replace(b"libc.so.6\0", b"lost.so.6\0") + b"libc.so.6")
     out, err = attach(process.pid, "--agent", folder + "/other.so", status=3)
-    assert "its loader does not take the agent" in err and "lost.so.6" in err, err
+    assert "its loader refuses the agent" in err and "lost.so.6" in err, err
     attached(process.pid)
     finish(process)
 
@@ -529,7 +529,7 @@ def t_bad_options():
 
 @test
 def t_usage():
-    for arguments, word in (([], "a process is missing"), (["abc"], "not a process id"), (["1", "2"], "one process is enough")):
+    for arguments, word in (([], "no process given"), (["abc"], "not a process id"), (["1", "2"], "only one process can be given")):
         done = run([MEMTOP, "attach", "--no-view", *arguments], env=environment())
         assert done.returncode == 2 and word in done.stderr and done.stderr.count("\n") == 1, done
     process = ready([FIRE, "0", "1"])

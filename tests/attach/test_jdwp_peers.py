@@ -111,7 +111,7 @@ def http(peer):
 
 
 PEERS = {
-    "http": (http, "no Java debug port: it answers \"HTTP/1.0 400 B"),
+    "http": (http, "not a Java debug port: it answers \"HTTP/1.0 400 B"),
     "closes": (lambda peer: None, "closed"),
     "closes_later": (lambda peer: peer.sendall(peer.recv(14)), "connection was lost"),
     "silent": (silent, "does not answer"),
@@ -144,11 +144,11 @@ def event_then(peer):
 
 STOPPED = {(1, 1): VERSION, (1, 4): struct.pack(">IQ", 1, 5), (11, 1): text(b"main"), (15, 1): event_then, (15, 2): b"", (11, 3): b"",
            (1, 6): b""}
-PEERS["no_classes"] = (answers({**STOPPED, (1, 2): struct.pack(">I", 0)}), "cannot tell its process id")
-PEERS["no_methods"] = (answers({**STOPPED, (1, 2): struct.pack(">IBQI", 1, 1, 6, 7), (2, 5): struct.pack(">I", 0xffff)}), "cannot tell its process id")
+PEERS["no_classes"] = (answers({**STOPPED, (1, 2): struct.pack(">I", 0)}), "does not know its process id")
+PEERS["no_methods"] = (answers({**STOPPED, (1, 2): struct.pack(">IBQI", 1, 1, 6, 7), (2, 5): struct.pack(">I", 0xffff)}), "does not know its process id")
 PEERS["garbage_for_results"] = (answers({**STOPPED, (1, 2): struct.pack(">IBQI", 1, 1, 6, 7), (2, 5): struct.pack(">IQ", 1, 8)
                                          + text(b"<init>") + text(b"(Ljava/lang/String;)V") + b"\0\0\0\1", (1, 11): struct.pack(">Q", 3),
-                                         (9, 7): b"", (3, 4): b"\xff"}), "cannot tell its process id")
+                                         (9, 7): b"", (3, 4): b"\xff"}), "does not know its process id")
 
 
 @mostly_waits
@@ -167,7 +167,7 @@ def t_peers_that_are_no_machine():
 def t_nobody_there():
     with socket.create_server(("127.0.0.1", 0)) as s:
         free = s.getsockname()[1]
-    one_line(attach(free), 3, "nobody listens", "-agentlib:jdwp")
+    one_line(attach(free), 3, "nothing listens", "-agentlib:jdwp")
 
 
 if __name__ == "__main__":

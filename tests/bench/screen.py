@@ -290,7 +290,7 @@ class Hand:
         self.whole("diff off")
 
     def mark(self):
-        self.press("mark", "s", keytime.shows("mark asked for"))
+        self.press("mark", "s", keytime.shows("setting a mark"))
         self.to(4)
         self.t.must(lambda lines: any(re.search(r"\bm1\b", line) for line in lines), 60, "mark")
         self.t.think(3)  # what is live at it comes after it

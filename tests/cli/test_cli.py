@@ -62,14 +62,14 @@ def t_unknown_option():
 
 @test
 def t_missing_and_surplus_operands():
-    one_line(memtop("report"), 2, "a target is missing", ":PORT")
-    one_line(memtop("report", ":1", ":2"), 2, ":2: one target is enough")
-    one_line(memtop("report", "-p", "1", ":2"), 2, ":2: one target is enough")
-    one_line(memtop("run"), 2, "a program is missing")
+    one_line(memtop("report"), 2, "no target given", ":PORT")
+    one_line(memtop("report", ":1", ":2"), 2, ":2: only one target can be given")
+    one_line(memtop("report", "-p", "1", ":2"), 2, ":2: only one target can be given")
+    one_line(memtop("run"), 2, "no program given")
     one_line(memtop("record"), 2)
     one_line(memtop("record", "--"), 2)
     one_line(memtop("open"), 2, "--last")
-    one_line(memtop("mark"), 2, "a target is missing")
+    one_line(memtop("mark"), 2, "no target given")
     one_line(memtop("list", "x"), 2, "x: ")
 
 
@@ -102,9 +102,9 @@ def t_bad_targets():
 
 @test
 def t_empty_words():
-    one_line(memtop(""), 2, '"": an empty word')
+    one_line(memtop(""), 2, '"": an argument is empty')
     for verb in VERBS[:-1]:
-        one_line(memtop(verb, ""), 2, '"": an empty word', f"memtop {verb} --help")
+        one_line(memtop(verb, ""), 2, '"": an argument is empty', f"memtop {verb} --help")
     one_line(memtop("record", "-o", "", "--", "/bin/true"), 2, "--output: its value is empty")
     one_line(memtop("report", "--format=", ":1"), 2, "--format: its value is empty")
     one_line(memtop("report", "-p", "", ":1"), 2, "--pid: its value is empty")
@@ -215,7 +215,7 @@ def t_open_last_without_sessions():
     os.symlink("/etc/passwd", folder + "/y-1-20260101T000000.mtop")
     with open(folder + "/mine.mtop", "w", encoding="ascii") as f:
         f.write("what a user put there")
-    one_line(memtop("open", "--last", env=env), 3, "--last", f"no session was kept in {folder};")
+    one_line(memtop("open", "--last", env=env), 3, "--last", f"no session is saved in {folder};")
     for name, value in (("XDG_STATE_HOME", ""), ("HOME", ""), ("HOME", "relative")):
         env[name] = value
     for verb in ("open", "report"):

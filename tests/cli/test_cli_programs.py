@@ -29,7 +29,7 @@ def t_program_not_executable():
     one_line(memtop("record", "-o", folder + "/a.mtop", "--", path), 126, path)
     one_line(memtop("record", "-o", folder + "/a.mtop", "--", folder), 126, folder)
     os.mkfifo(folder + "/pipe", 0o755)
-    one_line(memtop("record", "-o", folder + "/a.mtop", "--", folder + "/pipe"), 126, "no plain file")
+    one_line(memtop("record", "-o", folder + "/a.mtop", "--", folder + "/pipe"), 126, "not a plain file")
     for text, why in (("#!/no/such/interpreter\n", "/no/such/interpreter"), ("#!\n", "neither ELF nor a script"),
                       ("", "neither ELF nor a script"), ("#!" + path + "\n", path)):
         script = folder + "/script"
@@ -123,8 +123,8 @@ SEEN void *realloc(void *p, size_t n) { void *q = malloc(n); if (p) memcpy(q, p,
 @test
 def t_program_with_its_own_malloc():
     """It runs, nothing of that malloc is seen, and the report says why."""
-    for seen, words in (("-DSEEN=", "it and its libraries ask"),
-                        ('-DSEEN=__attribute__((visibility("hidden")))', "it asks")):
+    for seen, words in (("-DSEEN=", "it and its libraries allocate there"),
+                        ('-DSEEN=__attribute__((visibility("hidden")))', "it allocates there")):
         path = compiled(OWN_MALLOC + FIFTY, "-fno-builtin", seen)
         r = report(recorded(path))
         said = [w for w in r["warnings"] if "has a malloc of its own" in w]

@@ -40,9 +40,9 @@ def t_output_that_would_destroy():
     assert memtop("record", "-o", session, "--", script).returncode == 5
     assert memtop("record", "-o", session, "--", script).returncode == 5, "an older session may be written over"
     whole = open(session, "rb").read()
-    one_line(memtop("report", "-o", session, session), 2, session, "no session")
+    one_line(memtop("report", "-o", session, session), 2, session, "not a session")
     os.link(session, folder + "/a.txt")
-    one_line(memtop("report", "-o", folder + "/a.txt", session), 2, "a.txt", "no session")
+    one_line(memtop("report", "-o", folder + "/a.txt", session), 2, "a.txt", "not a session")
     one_line(memtop("report", "-o", folder + "/b.mtop", session), 2, "memtop record -o")
     assert open(session, "rb").read() == whole and not os.path.exists(folder + "/b.mtop")
 
@@ -61,7 +61,7 @@ def t_nothing_recorded():
              for how in (([], environment(MEMTOP_OPTIONS=options)), (["--options", options], environment()))]
     cases.append(([path], [], environment()))
     answers = at_once(record, [(i, *case) for i, case in enumerate(cases)])
-    one_line(answers.pop(), 139, "nothing was recorded", "never spoke")
+    one_line(answers.pop(), 139, "nothing was recorded", "never answered")
     for case, done in zip(cases, answers):
         assert done.returncode == (6 if case[0][-1] == "exit 6" else 125), ("the program's own failure wins", case, done)
         lines = done.stderr.splitlines()
@@ -83,7 +83,7 @@ def t_links_and_disks():
         os.mknod(folder + "/disk", stat.S_IFBLK | 0o600, os.makedev(240, 0)) # a number that no disk has
     except OSError as e:
         raise Skip(f"no device nodes here: {e}") from e
-    one_line(memtop("record", "-o", folder + "/disk", "--", "/bin/true"), 125, "kept as it is: a disk")
+    one_line(memtop("record", "-o", folder + "/disk", "--", "/bin/true"), 125, "not overwritten: it is a disk")
 
 
 @test
@@ -132,15 +132,17 @@ def t_for_seconds_of_a_program():
     folder = temporary_folder()
     path = folder + "/a.mtop"
     with open(folder + "/said", "w+", encoding="utf-8") as said:  # the program keeps it open
-        p = start([MEMTOP, "record", "--for", "0.7", "-o", path, "--", "/bin/sh", "-c", "echo $$ >&2; exec sleep 60"],
+        p = start([MEMTOP, "record", "--for", "0.7", "-o", path, "--", "/bin/sleep", "60"],
                   env=environment(), stdout=subprocess.DEVNULL, stderr=said)
         assert p.wait(30) == 0, p
         said.seek(0)
         words = said.read()
-    pid = int(words.split()[0])
+    found = re.search(r"recorded for 0\.7 s; it runs on as process (\d+), kill \1 ends it", words)
+    assert found, words
+    pid = int(found[1])
+    with open(f"/proc/{pid}/cmdline", encoding="ascii") as f:
+        assert f.read() == "/bin/sleep\0" + "60\0", "another process than the program"
     at_end(kill, pid)
-    assert f"recorded for 0.7 s; it runs on as process {pid}, kill {pid} ends it" in words, words
-    os.kill(pid, 0)
     r = json.loads(memtop("report", "--format", "json", path).stdout)
     assert r["program"]["state"] == "running" and not [w for w in r["warnings"] if "missing" in w], (r["program"], r["warnings"])
     done = memtop("record", "--for", "60", "-o", path, "--", "/bin/sh", "-c", "exit 3")
@@ -307,7 +309,7 @@ def t_session_file_cut_empty_random():
     put(whole[:16] + whole[20:])
     one_line(memtop("report", bad), 3, bad, "damaged at byte 16", "record it again")
     os.mkfifo(folder + "/pipe.mtop")
-    one_line(memtop("report", folder + "/pipe.mtop", seconds=20), 3, "no plain file")
+    one_line(memtop("report", folder + "/pipe.mtop", seconds=20), 3, "not a plain file")
     os.mkdir(folder + "/dir.mtop")
     one_line(memtop("report", folder + "/dir.mtop"), 3, "dir.mtop")
     for cut in sorted({1, 7, 12, 15, 16, 30, len(whole) // 2, len(whole) - 17, len(whole) - 1}):

@@ -10,7 +10,7 @@ from debuginfod import Program, Server
 from harness import MEMTOP, environment, main, mostly_waits, report, wait_for
 from term import Terminal
 
-NEVER = "Debug files from servers (debuginfod): never asked, DEBUGINFOD_URLS is not set"
+NEVER = "Debug files from servers (debuginfod): off, DEBUGINFOD_URLS is not set"
 INLINED, CALLER = ("inlined_part", "libwork0.so.c", 3, True), ("library_work0", "libwork0.so.c", 6, False)
 
 
@@ -116,7 +116,7 @@ def t_a_dead_server_and_a_report():
     path = recorded(program.path)
     done = memtop("report", path, env=Server(program.files, "dead").environment())
     assert done.returncode == 0 and "library_work0" in done.stdout, done
-    assert re.search(r"^! \S+: lines unknown: debuginfod: no answer in time; see whether DEBUGINFOD_URLS", done.stdout, re.M), done.stdout
+    assert re.search(r"^! \S+: lines unknown: debuginfod: no answer in time; check that DEBUGINFOD_URLS", done.stdout, re.M), done.stdout
 
 
 @mostly_waits
@@ -126,7 +126,7 @@ def t_a_server_without_the_file():
     server = Server(program.files, "none")
     view = View(program, server.environment())
     view.asked(server, 2)
-    view.agent(re.compile(r"libwork0\.so +not there"))
+    view.agent(re.compile(r"libwork0\.so +not on the server"))
     for _ in range(3):
         view.keys("1", "3")
         view.wait_for("library_work0", 30)

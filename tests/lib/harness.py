@@ -151,6 +151,18 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
 
 
+def kill_tree(pid):
+    """One that is not ours to reap, and all that it started."""
+    children = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as f:
+                children += map(int, f.read().split())
+    kill(pid)
+    for child in children:
+        kill_tree(child)
+
+
 def start(command, **named):
     """Popen that ends with the test."""
     process = subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **named})

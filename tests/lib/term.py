@@ -180,7 +180,7 @@ def running(command, width=120, height=36, **named):
     """Of a program that it starts, and would leave running: that ends with the test. Its pid is .child."""
     t = Terminal([harness.MEMTOP, "run", *command], width, height, **named)
     t.child = int(t.wait_for(re.compile(r" \[([1-9]\d*)\]"), 20).group(1))
-    harness.at_end(harness.kill, t.child)
+    harness.at_end(harness.kill_tree, t.child)
     return t
 
 

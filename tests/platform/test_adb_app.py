@@ -63,7 +63,7 @@ def t_hostile_names():
     done = phone.memtop("--list")
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 2 and "\x1b" not in done.stdout and "\u202e" not in done.stdout, done
     one_line(phone.memtop("--no-view", "com.bank.app"), 3, "com.bank.app: no such app")
-    one_line(phone.memtop("--no-view", "--agent", AGENT, process.pid), 3, "no app by its name")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, process.pid), 3, "not an app, so it has no folder")
     assert not os.path.exists(f"{phone.root}/owned") and not phone.left()
 
 
@@ -82,7 +82,7 @@ def t_apps_that_cannot_be():
     one_line(phone.memtop("--no-view", APP), 3, f"{APP}: runs, but takes no debugger", "debug build")
     phone.write("packages/com.example.app/debug", "1")
     phone.write("packages/com.example.app/dump", "    primaryCpuAbi=armeabi-v7a")
-    one_line(phone.memtop("--no-view", APP), 3, f"{APP}: a 32-bit process (armeabi-v7a), and Android's agents are for 64-bit ones")
+    one_line(phone.memtop("--no-view", APP), 3, f"{APP}: a 32-bit process (armeabi-v7a), but the Android agents are 64-bit")
     one_line(phone.memtop("--no-view", "--agent", AGENT, APP), 125, "armeabi-v7a", "x86")
     phone.write("packages/com.example.app/dump", "    primaryCpuAbi=null")
     one_line(phone.memtop("--no-view", "--agent", "/nonexistent", APP), 125, "/nonexistent: no agent there")
@@ -117,10 +117,10 @@ def t_selinux_says_why():
     phone.write(f"packages/{APP}/wrap.sh", ENDS)
     phone.write("log", f"I am another line\nW app     : type=1400 audit(0.0:1): {avc}\nlast")
     said = phone.memtop("--no-view", "--start", APP)
-    one_line(said, 3, "ended before an agent listened")
+    one_line(said, 3, "ended before its agent listened")
     assert "SELinux" not in said.stderr, said
     phone.write("enforce", "Enforcing")
-    one_line(phone.memtop("--no-view", "--start", APP), 3, "ended before an agent listened", f"(SELinux: Enforcing, {avc}); see adb shell setenforce 0")
+    one_line(phone.memtop("--no-view", "--start", APP), 3, "ended before its agent listened", f"(SELinux: Enforcing, {avc}); see adb shell setenforce 0")
     phone.write("log", "nothing")
     one_line(phone.memtop("--no-view", "--start", APP), 3, "(SELinux: Enforcing, no denial in the log); see what adb logcat")
 
@@ -187,12 +187,12 @@ def t_start_by_the_property():
     assert r["program"]["args"][0] == APP and "min_size" in str(r) and "it's.so" in str(r), r["program"]
     assert r["totals"]["live_bytes"] > 0 and not phone.left()
     phone.write("packages/com.example.app/debug", "1")
-    assert brought(phone, APP, how="was there")[0] == pid
+    assert brought(phone, APP, how="was already loaded")[0] == pid
     one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "--activity", "a'b", APP), 2, "not an activity's name")
     one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "com.example.none"), 3, "no such app")
     phone.install("com.x.lib", activity="none")
     phone.write("packages/com.x.lib/activity", "No activity found")
-    one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "com.x.lib"), 3, "no activity", "--activity")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "com.x.lib"), 3, "no launcher activity", "--activity")
     one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "--activity", ".Other", "com.x.lib"), 3,
              "com.x.lib/.Other: there is no such activity")
     assert not phone.left()
@@ -206,7 +206,7 @@ def t_start_by_its_own_script():
     phone.write(f"packages/{APP}/wrap.sh", f'LD_PRELOAD={AGENT} exec "$@"')
     brought(phone, "--start", APP, how="its wrap.sh")
     phone.write(f"packages/{APP}/wrap.sh", ENDS)
-    one_line(phone.memtop("--no-view", "--start", APP), 3, "ended before an agent listened", "logcat")
+    one_line(phone.memtop("--no-view", "--start", APP), 3, "ended before its agent listened", "logcat")
     assert not phone.left()
     assert not os.listdir(f"{phone.root}/data/local/tmp")
 
@@ -291,7 +291,7 @@ def t_device_lost_in_the_view():
     with viewed(phone, "--start", APP) as t:
         t.wait_for("[1 Over", 60)
         phone.adb.device.kill()
-        t.wait_for(re.compile("STALE|lost|nobody listens|forwarded to nobody"), 60)
+        t.wait_for(re.compile("STALE|lost|nothing listens|forwarded to nobody"), 60)
         t.keys("Q")
         assert t.wait_exit(60) in (0, 3)
     goes_on(phone.pid(APP))
@@ -333,7 +333,7 @@ def t_into_a_java_program():
     _, was, now = phone.say(APP, "50").split()
     direct = int(now) - int(was)
     assert direct > 50 * 100_000
-    found, r = brought(phone, APP, how="was there")
+    found, r = brought(phone, APP, how="was already loaded")
     live = r["totals"]["live_bytes"]
     zlib = sum(row["live_bytes"] for row in r["libraries"] if row["name"].startswith("libz.so"))
     assert found == pid and direct <= live - before - zlib < direct + 4_000_000, (before, live, direct, zlib)

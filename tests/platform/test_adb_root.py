@@ -16,7 +16,7 @@ from term import Terminal
 
 APP, OTHER = "com.example.app", "com.example.other"
 PROGRAM = f"{TARGETS}/s_attach 1 2"  # with threads that wait: one that only allocates may have no safe point on a busy machine
-LINE = re.compile(r"(\d+) (\S+): the agent was loaded by root \(ptrace\); watch it with memtop :(\d+), then: .*\n")
+LINE = re.compile(r"(\d+) (\S+): the agent was loaded as root \(ptrace\); watch it with memtop :(\d+), then: .*\n")
 SEIZE = 0x4206  # PTRACE_SEIZE
 
 
@@ -84,7 +84,7 @@ def t_into_an_app_by_su():
         pid = phone.launch(APP)
         assert brought(phone, APP, name=APP)[0] == pid
         again = phone.memtop("--no-view", "--agent", AGENT, APP)
-        assert again.returncode == 0 and "the agent was there" in again.stdout, again
+        assert again.returncode == 0 and "the agent was already loaded" in again.stdout, again
         phone.adb.call("-s", phone.serial, "forward", "--remove-all")
         goes_on(pid)
     phone.install(OTHER, PROGRAM, port=1)
@@ -102,13 +102,13 @@ def t_an_agents_server():
     server = server_of(pid)
     assert phone.adb.call("-s", phone.serial, "shell", f"pidof {APP}").split() == [str(server), str(pid)]
     again = phone.memtop("--no-view", "--agent", AGENT, APP)
-    assert again.returncode == 0 and again.stdout.startswith(f"{pid} {APP}: the agent was there"), again
+    assert again.returncode == 0 and again.stdout.startswith(f"{pid} {APP}: the agent was already loaded"), again
     phone.adb.call("-s", phone.serial, "forward", "--remove-all")
-    one_line(phone.memtop("--no-view", "--agent", AGENT, server), 3, f"{server}: no program but an agent's server", f"the memory of {pid} (s_attach)")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, server), 3, f"{server}: the agent's server of process {pid} (s_attach), not a program")
     os.unlink(f"{phone.root}/root")
-    one_line(phone.memtop("--no-view", "--agent", AGENT, server), 3, f"name {pid} in its place")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, server), 3, f"name {pid} instead")
     alone = run([f"{BUILD}/android/x86_64/memtop-attach", str(server), AGENT])
-    assert alone.returncode == 3 and f"shares the memory of {pid} (s_attach); name {pid}" in alone.stderr, alone
+    assert alone.returncode == 3 and f"the agent's server of process {pid} (s_attach), not a program; name {pid}" in alone.stderr, alone
     assert not phone.left()
 
 
@@ -168,7 +168,7 @@ def t_without_root():
     one_line(phone.memtop("--no-view", "--agent", AGENT, pid), 3, f"{pid}: runs, but takes no debugger", "rooted device")
     phone.install(APP, PROGRAM, port=1)
     phone.launch(APP)
-    one_line(phone.memtop("--no-view", "--agent", AGENT, "--options", "sample=1k", APP), 2, "--options: an app that runs", "--start")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, "--options", "sample=1k", APP), 2, "--options: only root can pass options to a running app", "--start")
     assert not phone.left()
 
 

@@ -41,7 +41,7 @@ class Client:
 def t_states():
     """Each of a device's states has its own line."""
     for state, *words in (("unauthorized usb:1-1", "does not trust this computer", "unlock its screen"),
-                          ("authorizing", "still asking"),
+                          ("authorizing", "still asks"),
                           ("offline", "it is offline", "adb reconnect"),
                           ("no permissions (user in plugdev group; are your udev rules wrong?); see [http://x] usb:1-1", "may not open", "udev"),
                           ("recovery", "recovery system", "adb reboot"), ("sideload", "sideload"), ("rescue", "recovery system"),
@@ -77,7 +77,7 @@ def t_complaints():
     for said, *words in (("error: device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set", "does not trust"),
                          ("error: device offline", "it is offline"), ("error: device 'R5CT10' not found", "not connected"),
                          ("error: closed", "link to it was lost"), ("error: protocol fault (couldn't read status): Success", "was lost"),
-                         ("adb: insufficient permissions for device", "udev"), ("", "without a word"),
+                         ("adb: insufficient permissions for device", "udev"), ("", "without a message"),
                          ("* daemon not running; starting now at tcp:5037\n* daemon started successfully\nerror: closed", "was lost"),
                          ("adb: a new\x1b[2J kind of trouble\nsecond line", "kind of trouble")):
         done = Client(err=said + "\n", status=1).memtop("--no-view", "com.example.app")
@@ -138,12 +138,12 @@ def t_interrupted_while_the_client_hangs():
 
 @test
 def t_words_that_are_none():
-    for words, *parts in ((("--no-view",), "an app is missing"), (("--no-view", "a.b", "c.d"), "c.d: one app is enough"),
-                          (("--list", "a.b"), "--list takes no app"), (("--start",), "package is missing"),
-                          (("--start", "4121"), "4121: not an app's package"), (("--no-view", "x"), "x: not an app's package"),
-                          (("--no-view", "a.b;reboot"), "not an app's package"), (("--no-view", "$(reboot).x"), "not an app's package"),
-                          (("--no-view", "a.b:c d"), "not an app's package"), (("--no-view", "0"), "0: not"),
-                          (("--no-view", "99999999999"), "not an app's package"), (("--activity", "x", "a.b"), "only where an app is started"),
+    for words, *parts in ((("--no-view",), "no app given"), (("--no-view", "a.b", "c.d"), "c.d: only one app can be named"),
+                          (("--list", "a.b"), "--list takes no app"), (("--start",), "no package given"),
+                          (("--start", "4121"), "4121: not a package name"), (("--no-view", "x"), "x: not a package name"),
+                          (("--no-view", "a.b;reboot"), "not a package name"), (("--no-view", "$(reboot).x"), "not a package name"),
+                          (("--no-view", "a.b:c d"), "not a package name"), (("--no-view", "0"), "0: not"),
+                          (("--no-view", "99999999999"), "not a package name"), (("--activity", "x", "a.b"), "works only with --start"),
                           (("--timeout", "0", "a.b"), "--timeout 0"),
                           (("--timeout", "x", "a.b"), "not a number of seconds"), (("a.b",), "not a terminal", "--no-view"),
                           (("--serial", "x" * 200, "a.b"), "too long"), (("--list", "--serial", ""), "its value is empty")):

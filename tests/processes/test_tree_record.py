@@ -184,7 +184,7 @@ def t_short_ones_are_lines():
     assert re.search(rf"exited 0 +{name}  30 processes\n", text), text
     assert "\nA row of several has sums, but for PEAK: that of the largest.\n\n" in text, text
     one_line(memtop("report", "--process", name, session), 3, name, "only its totals were recorded")
-    one_line(memtop("report", "--process", "nobody", session), 2, "nobody", "no process of this name")
+    one_line(memtop("report", "--process", "nobody", session), 2, "nobody", "no process has this name")
 
 
 # a worker with a title of its own, as setproctitle writes it, 1.2 s after its parent began
@@ -218,7 +218,7 @@ def t_a_fork_in_words():
     """When it ended, on the clock that it has from its parent, and how long it lived; its title; nothing counts twice."""
     _, session = record(compiled(TITLED), "an", "argument or two", "more")
     text = memtop("report", session).stdout
-    assert re.match(r"2 processes: .* live at their ends; what a fork has from its parent counts once\n", text), text
+    assert re.match(r"2 processes: .* live at their ends; blocks that a fork inherits count once\n", text), text
     at, lived = map(float, re.search(r"exited with status 0 at ([\d.]+) s, ([\d.]+) s after its fork\n", text).groups())
     assert lived >= 2.4 and at - lived >= 1.1, (at, lived)
     assert "\ncommand: 'w: 1'\n" in text, text
@@ -261,7 +261,7 @@ def t_a_fork_that_frees():
     assert r["tree"]["live_bytes"] == 8000000 and r["tree"]["live_bytes_most"] == 9500000, r["tree"]
     assert (r["tree"]["live_blocks"], r["tree"]["live_blocks_most"]) == (8, 11), r["tree"]
     text = memtop("report", session).stdout
-    assert "allocated, 7.6M to 9.1M live at their ends; what a fork has from its parent counts once, what it freed was that or its own\n" in text, text
+    assert "allocated, 7.6M to 9.1M live at their ends; blocks that a fork inherits count once (a range: a fork may free inherited or own blocks)\n" in text, text
 
 
 # allocates and frees argv[1] times 1000 bytes
@@ -291,7 +291,7 @@ def t_who_allocated_much_is_recorded_and_comes_first():
     assert r["program"]["pid"] == more["pid"] and r["totals"]["allocated_blocks"] == 80000, r["program"]
     assert any(f["function"] == "main" for s in r["stacks"] for f in s["frames"]), r["stacks"]
     text = memtop("report", session).stdout
-    assert "\n* has all figures (it lived 1 s, held 16.0M or allocated 64.0M): " in text, text
+    assert "\n* marks a process with all figures (it lived 1 s, held 16.0M or allocated 64.0M): " in text, text
     assert re.search(rf"\n\* .* churns \[{more['pid']}\]  \(below\)\n", text), text
 
 
@@ -359,7 +359,7 @@ def t_a_fork_that_only_waits():
         return found[0]
     slept, locked, short = at_once(fork, [("usleep", 3), ("lock", 3), ("lock", 0)])
     assert slept["recorded"] and slept["why"] is None, slept
-    assert not locked["recorded"] and "its session could not begin" in (locked["why"] or ""), locked
+    assert not locked["recorded"] and "only its totals are known" in (locked["why"] or ""), locked
     assert not short["recorded"] and short["why"] is None, short
 
 
@@ -453,7 +453,7 @@ def on_a_terminal(arguments, act=None):
 
 
 ON = "memtop: sh: ended with status 5; 1 of its processes runs on: recording until it ends; ^C ends the recording, " \
-     "--first-only does not wait"
+     "--first-only does not wait for them"
 
 
 @mostly_waits

@@ -112,7 +112,7 @@ def t_a_cut_file_opens_and_says_what_it_does_not_know():
             continue
         r = json.loads(done.stdout)
         known += 1
-        for key, word in (("resident", "resident memory"), ("ages", "How old blocks are")):
+        for key, word in (("resident", "resident memory"), ("ages", "age and thread of blocks")):
             said = [s for s in r["not_known"] if word in s]
             assert (r[key] is None) == bool(said), (key, r[key], r["not_known"])
             unknown.update(said)
@@ -145,7 +145,7 @@ def t_not_asked_is_null_and_not_nothing():
         t.wait_for(lambda lines: words[:100] in t.text())
         assert words in text, (words, text)
         t.keys("6")
-        t.wait_for("What each thread holds is not known")
+        t.wait_for("LIVE of each thread is not known")
 
 
 if __name__ == "__main__":

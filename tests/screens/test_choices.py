@@ -21,7 +21,7 @@ def t_config_file():
                 "hide tree = AEG\nhide woods = AGE\nhide sites = in all, AGE\nunits = kib\nunits = bytes\ndirect = yes\ninlined = no\n")
     agent = Synthetic("--past", 60)
     with view(agent, 120, 36, env=env) as t:
-        t.wait_for(re.compile(re.escape(path) + r':5: there is no "wobble" \(and 7 more lines\)'))
+        t.wait_for(re.compile(re.escape(path) + r':5: no setting "wobble" \(and 7 more lines\)'))
         t.wait_for("new_vertex_array")
         assert t.tmux("display", "-p", "#{mouse_any_flag}").strip() == "0"
         t.wait_for(re.compile(r"^>.* [\d.]+% ", re.M))
@@ -49,7 +49,7 @@ def t_config_file():
             t.wait_for("new_vertex_array")
             assert path not in t.text(), t.text()
             t.keys("d")
-            t.wait_for("mark asked for")
+            t.wait_for("setting a mark")
             t.type(":write-config")
             t.keys("Enter")
             t.wait_for(f"written to {path}")
@@ -58,7 +58,7 @@ def t_config_file():
     os.unlink(path)
     os.mkdir(path)
     with view(agent, 120, 36, env=env) as t:
-        t.wait_for(f"{path}: cannot be read: it is no file")
+        t.wait_for(f"{path}: cannot be read: not a file")
 
 
 @test
@@ -95,7 +95,7 @@ def t_sizes_in_other_units():
         t.wait_for("sizes: M (MiB)")
         wait_for(lambda: rows_of(t.lines(), "OWNER LIBRARY") and all(re.match(r"\d+\.\dM$", x) for x in rows_of(t.lines(), "OWNER LIBRARY")), 5, "MiB")
         t.keys("u")
-        t.wait_for("sizes: exact bytes")
+        t.wait_for("sizes: bytes")
 
         def adds_up(lines):
             live = re.search(r"Live ([\d,]+) ", lines[2])
@@ -118,7 +118,7 @@ def t_sizes_in_other_units():
         command(t, "units kib")
         t.wait_for("units: auto, mib or bytes")
         command(t, "units auto")
-        t.wait_for("sizes: K, M, G")
+        t.wait_for("sizes: K, M or G")
         t.wait_for(lambda lines: re.match(r"[\d.]+M$", (rows_of(lines, "FUNCTION") or [""])[0]))
 
 
@@ -173,7 +173,7 @@ def t_columns_are_chosen():
         t.wait_for("Columns of Sites")
         t.wait_for(re.compile(r"\[x\] IN ALL +allocated since the start"))
         t.keys("/")  # nothing to search here: said, not done
-        t.wait_for("nothing to search")
+        t.wait_for("no search in this view")
         while "IN ALL" not in selected(t.lines()):
             here = selected(t.lines())
             t.keys("Down")

@@ -113,7 +113,7 @@ def without_columns(rows, titles):
 
 def body(lines):
     """What a view says of the program: the verdict, the figures' line, and the rows."""
-    rows = [line for line in lines[4:-1] if "memtop agent" not in line and "RSS, all" not in line and "│" not in line and "─" not in line]
+    rows = [line for line in lines[4:-1] if "memtop agent" not in line and "RSS, total" not in line and "│" not in line and "─" not in line]
     if "[7 Memory]" in lines[4]:  # NET, and the sentence above, are since this viewer's first look
         first = next((i for i, line in enumerate(rows) if "RESIDENT" in line), len(rows))
         rows = [re.sub(r"^(.{10} +\S+ +)[-+]?[\d.]+[KMG]? ", r"\1", line) for line in rows[first + 1:]]

@@ -65,7 +65,7 @@ def t_marked_sites_are_in_the_session():
     with view("open", folder + "/b.mtop") as t:
         t.wait_for(re.compile(rf">.*{SITE}"))
         t.keys("x")
-        t.wait_for(f"!{SITE}: expected; w keeps that")
+        t.wait_for(f"!{SITE}: expected; w NAME.supp saves it")
         save(t, folder + "/c.mtop")
     assert sites(report(folder + "/c.mtop")) == {SITE}
     assert report(folder + "/c.mtop")["totals"] == report(folder + "/b.mtop")["totals"]
@@ -74,11 +74,11 @@ def t_marked_sites_are_in_the_session():
     with view("open", folder + "/cut.mtop") as t:
         t.wait_for(EXPECTED)
         t.keys("x")
-        t.wait_for("expected; w keeps that")
+        t.wait_for("expected; w NAME.supp saves it")
         t.keys("w")
         t.wait_for("Save as")
         t.prompt(folder + "/d.mtop", "C-u")
-        t.wait_for(re.compile("saved, but not to the end: .*: without the marks of x: it was cut"))
+        t.wait_for(re.compile("saved in part: .*: without the call sites marked by x: the session was cut"))
     text = run([MEMTOP, "report", folder + "/a.mtop"], env=environment()).stdout
     assert re.search(rf"{SITE} .*\(expected\)\n", text) and text.count("(expected)") == 1, text
 
@@ -88,7 +88,7 @@ def t_rules_of_a_file():
     folder = temporary_folder()
     rules = folder + "/rules.supp"
     write(rules, f"# ours\n*!{SITE}\nnonsense\n*!png_*\nnot *!png_read_info\n")
-    wrong = f"{rules}:3: no rule: not of the form MODULE!FUNCTION; the others are used"
+    wrong = f"{rules}:3: not a suppression (MODULE!FUNCTION): this line is ignored"
     agent = Synthetic("--past", 60, "--still")
     with view("--suppress", rules, agent.address) as t:
         t.wait_for(EXPECTED)
@@ -117,7 +117,7 @@ def save_refused(t, folder):
     t.keys("w")
     t.wait_for("Save as")
     t.prompt(folder + "/b.supp", "C-u")
-    t.wait_for("not saved: nothing is marked as expected")
+    t.wait_for("not saved: no call site is marked as expected")
     assert not os.path.exists(folder + "/b.supp")
 
 
@@ -127,7 +127,7 @@ def t_a_place_is_not_marked_before_its_name():
     with Terminal([MEMTOP, agent.address], 120, 36, env={"MEMTOP_TEST_SYMBOLS_GATE": "/nowhere"}) as t:
         t.wait_for(re.compile(r"\n>.* \S+\+0x[0-9a-f]+ .*mapd"))
         t.keys("x")
-        t.wait_for("not marked: its name is on its way")
+        t.wait_for("not marked: its name is still loading")
 
 
 @test

@@ -64,14 +64,14 @@ def shows(t, i):
 
 def memory(t, i):
     if i["memory"] is None:
-        t.wait_for("Of what the resident memory consists is not known: the agent had not looked by this instant.")
+        t.wait_for("The resident memory by part is not known: the agent had not scanned the heap by then.")
     else:
-        t.wait_for(re.compile(rf"^.\s+{i['memory'][1]:,} .* RSS, all of it", re.M))
+        t.wait_for(re.compile(rf"^.\s+{i['memory'][1]:,} .* RSS, total", re.M))
 
 
 def threads(t, i):
     if i["threads"] is None:
-        t.wait_for("What each thread holds is not known: the agent had not looked by this instant.")
+        t.wait_for("LIVE of each thread is not known: the agent had not scanned the heap by then.")
     else:
         t.wait_for(re.compile(rf"^>\s+{i['threads']:,} ", re.M), what=f"{i} held by the thread")
 
@@ -141,11 +141,11 @@ def t_ages_of_the_past_are_of_a_look_before():
             command(t, f"at {clock(i['time'])}")
             t.wait_for(lambda lines, i=i: f"PAST {clock(i['time'])}," in lines[0])
             if i["cohorts"] is None:
-                t.wait_for("How old blocks are, and whose is not known: the agent had not looked by this instant.")
+                t.wait_for("age and thread of blocks is not known: the agent had not scanned the heap by then.")
             else:
-                t.wait_for(lambda lines: "not known" not in t.text() and "ages of 0." in t.text())
+                t.wait_for(lambda lines: "not known" not in t.text() and "ages as of 0." in t.text())
         t.keys("v")  # of one call path, of that instant; and of the end
-        t.wait_for(re.compile(r"Of the agent's last look, 0\.\d+ s before(.*\n)+.*Ages of live blocks: median 0 s(.*\n)+.*Allocated by"))
+        t.wait_for(re.compile(r"From the agent's last scan, 0\.\d+ s before(.*\n)+.*Ages of live blocks: median 0 s(.*\n)+.*Allocated by"))
         t.keys("q")
         command(t, "at now")
         t.wait_for("EXITED 0")

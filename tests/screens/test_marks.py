@@ -16,7 +16,7 @@ def t_mark_and_diff():
         t.keys("d")
         t.wait_for("no mark to compare with")
         t.keys("2", "s")
-        t.wait_for("mark asked for")
+        t.wait_for("setting a mark")
         t.keys("5")
         t.wait_for(re.compile(r"^[> ] +(A +)?m1 ", re.M))
         t.keys("2", "d")
@@ -140,7 +140,7 @@ def t_marks_set_themselves():
         for wrong in ("", "0", "x", "+", "5y", "0.1"):
             t.type(f":every {wrong}")
             t.keys("Enter")
-            t.wait_for("every: 60, 5m, 1h, +10M")
+            t.wait_for("every: write 60, 5m, 1h, +10M")
             t.keys("Escape")
 
 

@@ -21,7 +21,7 @@ def t_what_threads_hold_is_of_the_last_look():
     with phases() as t:
         t.keys("6")
         t.wait_for(re.compile(r"^>.* 6\.2M .*s_phases", re.M))
-        t.wait_for(re.compile(r"LIVE of [1-9] s ago"))  # asked again after two at the soonest
+        t.wait_for(re.compile(r"LIVE as of [1-9] s ago"))  # asked again after two at the soonest
         t.keys("1")
         os.kill(t.child, signal.SIGUSR1)
         t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M "), 15)
@@ -29,7 +29,7 @@ def t_what_threads_hold_is_of_the_last_look():
         t.wait_for(lambda lines: "PAST" in lines[0] and lines[2].startswith(" Live 25.0M "), 15)
         t.keys("6")
         # of before, which is said, unless the session's own look came just then
-        t.wait_for(re.compile(r"LIVE of a look [\d.]+ s before: [\d.]+M of 25\.0M|^>.* 25\.0M +100 ", re.M))
+        t.wait_for(re.compile(r"LIVE from a scan [\d.]+ s before: [\d.]+M of 25\.0M|^>.* 25\.0M +100 ", re.M))
 
 
 @mostly_waits
@@ -53,7 +53,7 @@ def t_memory_that_nobody_asked_for():
         t.wait_for("live blocks, resident")
         command(t, "at 0:00")
         t.wait_for(lambda lines: "PAST" in lines[0])
-        t.wait_for("is not known: the agent had not looked by this instant")
+        t.wait_for("is not known: the agent had not scanned the heap by then")
         assert "smaps" not in t.text(), t.text()
 
 
@@ -76,7 +76,7 @@ def t_of_a_thread_only_what_is_known_of_it():
         t.wait_for(re.compile(r"^.\s+\S+\s+[\d,]+\s+\S+\s+[\d.]+k? ▼ ", re.M))  # LIVE, BLOCKS, SELF, CALLS/s
         t.keys("6")
         t.wait_for(re.compile(r"^>.* \d+ +\S+$", re.M))
-        t.wait_gone("LIVE is asked for")
+        t.wait_gone("LIVE is loading")
         t.keys("Enter")
         t.wait_for(re.compile(r"filter: thread:\d+"))
         t.wait_for(re.compile(r"^.\s+\S+\s+[\d,]+\s+\S+\s{5,}▼ ", re.M))
@@ -97,9 +97,9 @@ def t_a_row_of_several_has_no_detail():
         t.wait_for(lambda lines: re.search(r" \.\.\. [\d,]+ more", selected(lines) or ""))
         for key in ("v", "z", "+"):
             t.keys(key)
-            t.wait_for("this row is several")
+            t.wait_for("this row folds several")
             t.keys("Escape")
-            t.wait_gone("this row is several")
+            t.wait_gone("this row folds several")
         assert "Detail" not in t.lines()[3], t.text()
 
 
@@ -115,7 +115,7 @@ def t_a_leaf_says_that_it_opens_nothing():
         t.wait_for(re.compile("^>.*png_read_row", re.M))
         for key in ("z", "+", "*"):
             t.keys(key)
-            t.wait_for("nothing is below this row")
+            t.wait_for("no row below")
 
 
 @mostly_waits
@@ -124,9 +124,9 @@ def t_what_is_said_is_over_with_what_ended_it():
     with view(agent) as t:
         t.wait_for("[1 Overview]")
         t.keys("p")
-        t.wait_for("the display is paused")
+        t.wait_for("display paused")
         t.keys("p")
-        t.wait_for("the display goes on")
+        t.wait_for("display resumed")
         t.wait_for(lambda lines: "PAUSED" not in lines[0])
 
 

@@ -161,7 +161,7 @@ def t_a_mark_is_set_in_all_with_one_name():
         t.keys("Escape")
         t.wait_gone("PROCESS")
         t.keys("s")
-        t.wait_for("mark asked for in 2 processes; d compares")
+        t.wait_for("setting a mark in 2 processes; d compares")
         t.keys("5")
         name = t.wait_for(re.compile(r"> A +m1 +(\d\d:\d\d:\d\d) ")).group(1)
         t.wait_for("m1 in 2 processes")
@@ -275,7 +275,7 @@ def t_what_a_diff_is_of_is_said():
         open_list(t)
         assert not re.search(r"\bd Diff\b", t.lines()[-1]), t.text()
         t.keys("d")
-        t.wait_for("Enter shows this one, then d")
+        t.wait_for("press Enter, then d")
         t.wait_for(re.compile(r"LIVE .* PROCESS"))
 
 

@@ -120,7 +120,7 @@ def stop(t):
     t.keys("1", "q")
     t.wait_for("stop it")
     t.keys("s")
-    t.wait_for("its last state is waited for")
+    t.wait_for("waiting for its last state")
 
 
 @test
@@ -151,7 +151,7 @@ def t_keys_live_while_it_stops_and_q_leaves():
         stop(t)
         t.keys("2", "q")
         screen = "\n".join(t.wait_for(lambda lines: lines if any("status=0" in x for x in lines) else None))
-        assert f"process {pid} was asked to end (SIGTERM)" in screen, screen
+        assert f"SIGTERM was sent to process {pid}" in screen, screen
         assert alive(pid)
 
 
@@ -164,7 +164,7 @@ def t_what_ends_slowly_does_not_run_on():
         t.wait_for("stop it")
         t.keys("s")
         screen = "\n".join(t.wait_for(lambda lines: lines if any("status=" in x for x in lines) else None))
-        assert f"process {pid} was asked to end (SIGTERM)" in screen and "runs on" not in screen, screen
+        assert f"SIGTERM was sent to process {pid}" in screen and "runs on" not in screen, screen
         assert alive(pid)
 
 

@@ -23,7 +23,7 @@ def verdict(target):
 
 def in_text(target):
     out = run([MEMTOP, "report", *target], stdout=subprocess.PIPE, text=True).stdout
-    return [shown(line) for line in out.splitlines() if "/min" in line or "more of watching" in line]
+    return [shown(line) for line in out.splitlines() if "/min" in line or "verdict on growth needs" in line]
 
 
 def shown(text):

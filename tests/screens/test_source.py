@@ -63,7 +63,7 @@ def t_lines_and_what_they_hold():
     folder = temporary_folder()
     path = compiled(folder)
     with watch(folder, 120, 50) as t:
-        t.wait_for("in all of the file 1007.0K on 3 lines.")
+        t.wait_for("The file's total: 1007.0K on 3 lines.")
         t.wait_for(f"Source  {path}")
         t.wait_for(re.compile(r"\n >     9 +kept\[i\] = malloc\(10240\); +1000.0K  100 blocks\n"))
         t.wait_for(re.compile(r"\n +12 +kept\[i\] = malloc\(1024\); +5.0K  5 blocks\n"))
@@ -73,7 +73,7 @@ def t_lines_and_what_they_hold():
         os.utime(path)
         t.wait_for("The file is newer than keeps: lines may have moved.")
         os.rename(path, folder + "/keeps.c")
-        t.wait_for('is not here; ":source DIR" says where to look.')
+        t.wait_for('is not on this machine; ":source DIR" adds a folder to search.')
         assert re.search(rf"^ {path}:9$", t.text(), re.M), t.text()
         t.type(f":source {folder}")
         t.keys("Enter")
@@ -81,7 +81,7 @@ def t_lines_and_what_they_hold():
         t.wait_for("malloc(10240);")
         with open(folder + "/keeps.c", "w", encoding="ascii") as f:
             f.write("/* all gone */\n")
-        t.wait_for("The file has no line 9: it is not the one that was compiled.")
+        t.wait_for("The file has no line 9: it is not the file that was compiled.")
 
 
 @test
@@ -111,7 +111,7 @@ def t_survival_by_marks():
     with watch(folder, 80, 50) as t:
         assert "Survival" not in t.text()
         t.keys("s")
-        t.wait_for("Survival: alive now, of the blocks that were allocated between marks")
+        t.wait_for("Survival: how many blocks allocated between two marks are alive now")
         t.wait_for(re.compile(r"\n +start \.\. m1 +100\.0% +100 of 100 +\S+\n"))
 
 
@@ -130,7 +130,7 @@ def t_many_paths_are_added_up_in_slices():
             return row and len(seen) > 60 and len(set(seen[-60:])) == 1 and row.group(1)
         bytes_of_site = t.wait_for(whole, 60, "a sum that stands still")
         t.keys("v")
-        t.wait_for(re.compile(r"in all of the file 2\.5G on 150 lines\."), 20)
+        t.wait_for(re.compile(r"The file's total: 2\.5G on 150 lines\."), 20)
         t.wait_for(re.compile(rf"\n > +406 .* {re.escape(bytes_of_site)}  [\d,]+ blocks\n"), 20)
 
 

@@ -66,7 +66,7 @@ def t_nobody_there_is_all_that_is_said():
                 assert word not in t.text(), t.text()
             path = temporary_folder() + "/a.txt"
             t.prompt(path, "w", "C-u")
-            t.wait_for("no program has answered yet")
+            t.wait_for("the agent has not answered yet")
             assert not os.path.exists(path)
 
 
@@ -125,9 +125,9 @@ def t_save_by_ending():
             t.prompt(f"{folder}/a.{ending}", "C-u")
             t.wait_for(f"saved: {folder}/a.{ending}", 20)
         t.prompt(f"{folder}/a.doc", "w", "C-u")
-        t.wait_for("which format?")
+        t.wait_for("unknown format")
         t.prompt(f"{folder}/a.txt", "w", "C-u")
-        t.wait_for("It exists")
+        t.wait_for("The file exists")
         t.keys("Escape")
         t.wait_for("not saved")
     with open(f"{folder}/a.json", encoding="utf-8") as f:

@@ -50,7 +50,7 @@ def looked_at(r):
     r.send("q", "/", "vertex")
     r.wait_for(re.compile(r"\d+ hits?"))
     r.send("\r", "y")
-    r.wait_for(re.compile(r"\d+ frames (copied|are in /.*; the terminal's clipboard does not take them)"))
+    r.wait_for(re.compile(r"\d+ frames (copied|saved in /.*; too long for the terminal's clipboard)"))
     r.send("t", "p", "1")
     r.wait_for("PAUSED")
 

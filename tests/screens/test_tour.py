@@ -43,7 +43,7 @@ def tour(t, holder, place, thread):
     t.keys("3")
     t.wait_for(re.compile(r"\n>.*" + holder), 20)                      # who holds most
     t.keys("s")
-    t.wait_for(re.compile(r"mark asked for"))
+    t.wait_for(re.compile(r"setting a mark"))
     t.keys("d")
     t.wait_for(re.compile(r"BORN +GONE +NET"))
     t.wait_for(re.compile(r"\n>.*\+[0-9.]+[KM].*" + holder), 20)       # by what it grew since the mark
@@ -103,7 +103,7 @@ def t_redis_under_load():
     with Terminal([MEMTOP, redis.target], 120, 50, env=environment()) as t:
         t.wait_for("[1 Overview]", 20)
         t.keys("3", "s")
-        t.wait_for("mark asked for")
+        t.wait_for("setting a mark")
         for i in range(20000):
             connection.send("SET", f"more:{i}", "x" * 400)
         for i in range(20000):

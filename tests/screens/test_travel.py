@@ -105,7 +105,7 @@ def t_by_the_cursor_and_back():
         live_is(t, PHASES[2], "LIVE")
         for wrong in ("", "m9", "yesterday", "1:2:3:4", "-", "-5x"):
             command(t, f"at {wrong}")
-            t.wait_for("at: 0:12:09, -2m, a mark or now")
+            t.wait_for("at: write 0:12:09, -2m, a mark or now")
             t.keys("Escape")
         command(t, "at -1s")
         t.wait_for(re.compile(r"PAST 0:\d\d:\d\d(\.\d\d\d)?, [1-3](\.\d\d\d)? s ago"))
@@ -160,7 +160,7 @@ def t_without_a_session_there_is_no_way_back():
     with kept_in("/proc/none") as t:
         t.wait_for(lambda lines: lines[2].startswith(" Live 6.2M "), 15)
         t.keys("[")
-        t.wait_for("no session is kept of this program")
+        t.wait_for("no session of this program is saved")
         assert "PAST" not in t.lines()[0]
 
 

@@ -78,12 +78,12 @@ def t_inlined_functions_are_merged():
         select_by_search(t, "tile_decode")
         t.keys("Escape")
         t.keys("I")
-        t.wait_for("inlined functions are part of")
+        t.wait_for("inlined functions: merged")
         t.wait_for(lambda lines: not any(" inlined " in line for line in lines[5:-1]) and "tile_decode" in (selected(lines) or ""))
         assert "inlined left out" in t.lines()[4], t.text()
         assert re.search(r"^>.*▼ tile_decode .*\n(.*\n){1,3}.* new_vertex_array ", t.text(), re.M) and "read_ring" not in t.text(), t.text()
         t.keys("I")
-        t.wait_for("rows of their own")
+        t.wait_for("inlined functions: separate rows")
         t.wait_gone("inlined left out")
         t.wait_for(lambda lines: "tile_decode" in (selected(lines) or "") and any("read_ring inlined" in line for line in lines))
         # one that goes: then what it is part of
@@ -98,7 +98,7 @@ def t_inlined_functions_are_merged():
         t.keys("3")
         t.wait_for("[3 Sites]")
         command(t, "inlined off")
-        t.wait_for("inlined functions are part of")
+        t.wait_for("inlined functions: merged")
         t.keys("2")
         t.wait_for(lambda lines: "in read_feature" not in lines[4] and any("start_thread > work" in line for line in lines[6:-5]))
         # turned over, too: the allocation is in the function that has its code
@@ -106,7 +106,7 @@ def t_inlined_functions_are_merged():
         t.wait_for("inverted")
         t.wait_for(lambda lines: not any(" inlined " in line for line in lines[5:-1]) and any("new_vertex_array" in line for line in lines))
         t.keys("I")
-        t.wait_for("rows of their own")
+        t.wait_for("inlined functions: separate rows")
         t.keys("Q")
 
 
@@ -220,14 +220,14 @@ def t_a_stack_is_copied():
             select_by_search(t, "new_vertex_array")
             t.tmux("set-buffer", "empty")
             t.keys("y")
-            said = t.wait_for(re.compile(r"(\d+) frames copied, .*in (/\S*), too"))
+            said = t.wait_for(re.compile(r"(\d+) frames copied .*saved in (/\S*)"))
             with open(said[2], encoding="utf-8") as f:
                 text = f.read()
             assert len(text.splitlines()) == int(said[1]) > 2, text
             assert re.match(r"#0 +new_vertex_array at /\S+\.c:\d+ in \S+\+0x[0-9a-f]+\n#1 ", text), text
             wait_for(lambda want=text: t.tmux("show-buffer") == want, 5, "the clipboard")
         t.keys("4", "y")
-        t.wait_for("no call path is selected")
+        t.wait_for("no call path selected")
 
 
 @test

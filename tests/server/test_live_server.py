@@ -298,7 +298,7 @@ def t_link_cut():
         load.stop()
         stop(proxy)
         t.wait_for("STALE", 15)
-        t.wait_for("nobody listens there", 15)
+        t.wait_for("nothing listens there", 15)
         t.wait_for("_sdsnewlen")
         forward.listening("slowproxy.py", "--to", redis.target, "--rate", 20_000_000, "--delay", 0.001, "--port", port)
         used, r = at_rest(connection, lambda: report(redis.target))

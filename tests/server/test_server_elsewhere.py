@@ -268,7 +268,7 @@ def t_program_in_a_user_namespace():
                env=environment())
     assert (done.returncode, done.stdout) == (3, "here\n"), done
     warnings = report(path)["warnings"]
-    assert len([w for w in warnings if "followed by exec is not in this session" in w and "user namespace" in w]) == 1, warnings
+    assert len([w for w in warnings if "this one executed is not in this session" in w and "user namespace" in w]) == 1, warnings
 
 
 @test

@@ -155,7 +155,7 @@ def t_fifo():
     os.mkfifo(f"/tmp/perf-{p.pid}.map")
     r = report(p.name, seconds=30)
     assert names(r) == {1000: (None, None, None)}, names(r)
-    assert [w for w in r["warnings"] if "no regular file" in w], r["warnings"]
+    assert [w for w in r["warnings"] if "not a regular file" in w], r["warnings"]
 
 
 @test

@@ -41,11 +41,11 @@ static int mark_now(struct app *a, const char *name)
 	char where[48] = "";
 
 	if (!processes)
-		return status_error("no mark was set: there is no live link to the program");
+		return status_error("no mark set: no live link to the program");
 	if (processes > 1)
 		snprintf(where, sizeof where, " in %zu processes", processes);
-	status_say(watch_instant(a->watch) ? "mark asked for%s, of now and not of this instant%s%s"
-					   : "mark asked for%s%s%s; d compares with it",
+	status_say(watch_instant(a->watch) ? "marking now%s, not the instant shown%s%s"
+					   : "setting a mark%s%s%s; d compares with it",
 		   where, *name ? ": " : "", name);
 	return 0;
 }
@@ -118,9 +118,8 @@ unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
 	action_mark_name(a, from, one, sizeof one);
 	action_mark_name(a, to, two, sizeof two);
 	if (model_set_interval(a->model, from, to))
-		return said(
-			status_error("%s%s%s: only the totals are known at a mark that is compared",
-				     one, to ? " .. " : "", to ? two : ""));
+		return said(status_error("%s%s%s: no diff: a mark kept only its totals", one,
+					 to ? " .. " : "", to ? two : ""));
 	watch_go_on(a->watch);
 	interval_name(a, false, from, to, name, sizeof name);
 	if (to)
@@ -128,13 +127,13 @@ unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
 	else if (from)
 		status_say("d again: off.  BORN, GONE, NET %s", name);
 	else
-		status_say("diff off: what is live now");
+		status_say("diff off: showing what is live now");
 	return VIEW_RESORT;
 }
 
 static unsigned no_mark(const struct app *a)
 {
-	return said(status_error("there is no mark to compare with%s",
+	return said(status_error("no mark to compare with%s",
 				 watch_live(a->watch) ? " yet; s sets one" : " in this session"));
 }
 
@@ -178,7 +177,7 @@ static void leaving(void *arg, enum prompt_event e, const char *text)
 		return;
 	if (*text == 's') {
 		quit_stop(a);
-		status_say("Asked to end; its last state is waited for.  q: leave now");
+		status_say("Stopping the program, waiting for its last state.  q: leave now");
 		return;
 	}
 	app_quit(a, 0);
@@ -255,7 +254,7 @@ static unsigned next_theme(struct app *a)
 	size_t n = theme_names(&names), at = 0;
 
 	if (n == 0)
-		return said(status_error("no theme files were found"));
+		return said(status_error("no theme files found"));
 	while (at < n && strcmp(names[at], a->theme.name))
 		at++;
 	return said(action_set_theme(a, names[at < n ? (at + 1) % n : 0]));
@@ -263,8 +262,7 @@ static unsigned next_theme(struct app *a)
 
 void action_set_units(enum units u)
 {
-	static const char *const words[UNITS_COUNT] = { "K, M, G as it fits", "M (MiB)",
-							"exact bytes" };
+	static const char *const words[UNITS_COUNT] = { "K, M or G", "M (MiB)", "bytes" };
 
 	text_set_units(u);
 	status_say("sizes: %s", words[u]);
@@ -274,8 +272,8 @@ unsigned action_set_direct(struct app *a, bool on)
 {
 	owners_direct(a->owners, on);
 	owners_direct(travel_owners(a), on);
-	status_say(on ? "libraries by direct caller: whose code called the allocator"
-		      : "libraries by owner: past libc, libstdc++ and other wrappers");
+	status_say(on ? "libraries by direct caller of the allocator"
+		      : "libraries by owner: libc, libstdc++ and other wrappers skipped");
 	return VIEW_RESORT;
 }
 
@@ -283,9 +281,9 @@ static unsigned pause_or_go_on(struct app *a)
 {
 	a->paused = !a->paused;
 	if (a->paused)
-		status_say("the display is paused; the data keeps flowing; p goes on");
+		status_say("display paused, data keeps flowing; p resumes");
 	else
-		status_say("the display goes on");
+		status_say("display resumed");
 	return a->paused ? VIEW_DRAW : VIEW_REFRESH;
 }
 
@@ -293,17 +291,17 @@ static unsigned mouse_or_not(struct app *a)
 {
 	a->mouse = !a->mouse;
 	term_mouse(a->mouse);
-	status_say(a->mouse ? "the mouse is memtop's: a click selects, a second one opens; Shift "
-			      "leaves it to the terminal"
-			    : "the mouse is the terminal's: it selects text");
+	status_say(a->mouse ? "mouse on: a click selects, a second click opens; Shift+mouse "
+			      "selects text"
+			    : "mouse off: the terminal selects text");
 	return VIEW_DRAW;
 }
 
 static unsigned detach(struct app *a)
 {
 	if (watch_detach(a->watch))
-		return said(status_error("detach: there is no live link to the program"));
-	status_say("asked the agent to go");
+		return said(status_error("detach: no live link to the program"));
+	status_say("detaching the agent");
 	return VIEW_DRAW;
 }
 

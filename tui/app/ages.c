@@ -82,11 +82,11 @@ char *ages_words(const struct ages *g, const struct app *a, char *out, size_t si
 
 	*out = 0;
 	if (g->part)
-		snprintf(out, size, ", too many to sort by age: those in view only");
+		snprintf(out, size, ", too many to sort by age: sorted in view only");
 	else if (c && c->left_bytes)
-		snprintf(out, size, ", %s of no known age", text_bytes(text, c->left_bytes));
+		snprintf(out, size, ", %s of unknown age", text_bytes(text, c->left_bytes));
 	else if (age)
-		snprintf(out, size, ", ages of %s ago", text_ago(text, age));
+		snprintf(out, size, ", ages as of %s ago", text_ago(text, age));
 	return out;
 }
 

@@ -216,10 +216,9 @@ static void hung_up(struct app *a)
 	int pid = (int)o->child_pid;
 
 	if (o->child && !*o->ended) {
-		char *text =
-			xasprintf("The terminal was closed here. The program runs on as process "
-				  "%d: memtop -p %d watches it again, kill %d ends it.",
-				  pid, pid, pid);
+		char *text = xasprintf("The terminal was closed. The program runs on as process "
+				       "%d: memtop -p %d watches it again, kill %d ends it.",
+				       pid, pid, pid);
 		watch_note(a->watch, text);
 		free(text);
 	}

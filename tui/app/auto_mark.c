@@ -46,7 +46,7 @@ int action_every(struct app *a, const char *text)
 
 	if (!strcmp(text, "off")) {
 		a->every = (struct every){ 0 };
-		status_say("no more marks by themselves");
+		status_say("automatic marks: off");
 		return 0;
 	}
 	if (*text == '+')
@@ -55,16 +55,16 @@ int action_every(struct app *a, const char *text)
 		e.ns = amount(text, "smh", seconds, NS);
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
 		return status_error(
-			"every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
+			"every: write 60, 5m, 1h, +10M (when the heap grew by 10M) or off");
 	if (!watch_live(a->watch))
-		return status_error("every: there is no live link to the program");
+		return status_error("every: no live link to the program");
 	e.next_ns = now_ns() + e.ns;
 	a->every = e;
 	if (e.ns)
-		status_say("a mark every %s from now on; :every off ends that",
+		status_say("automatic marks: every %s; :every off stops them",
 			   text_span(size, e.ns));
 	else
-		status_say("a mark whenever the heap grew by %s; :every off ends that",
+		status_say("automatic marks: each time the heap grew by %s; :every off stops them",
 			   text_bytes(size, e.bytes));
 	return 0;
 }

@@ -35,10 +35,10 @@ static int set_option(struct app *a, const char *text, size_t len)
 	equals = strchr(setting, '=');
 	if (!equals || equals == setting || equals - setting > (long)MTW_NAME_MAX ||
 	    len >= sizeof setting)
-		return status_error("set: NAME=VALUE is wanted, as in :set min_size=64 sample=64k");
+		return status_error("set: write NAME=VALUE, as in :set min_size=64 sample=64k");
 	*equals = 0;
 	if (watch_set_option(a->watch, setting, equals + 1))
-		return status_error("set: there is no live link to the program");
+		return status_error("set: no live link to the program");
 	return 0;
 }
 
@@ -51,7 +51,7 @@ static void set_options(struct app *a, const char *text)
 		if (set_option(a, at, (size_t)(next - at)))
 			return;
 	} while (*(at = next));
-	status_say("asked for %s", text);
+	status_say("setting %s", text);
 }
 
 static void set_source(struct app *a, const char *text)
@@ -60,7 +60,7 @@ static void set_source(struct app *a, const char *text)
 		status_error("source: too long");
 		return;
 	}
-	status_say("source files are looked for below %s, too", text);
+	status_say("source files: also searched below %s", text);
 	app_act(a, VIEW_REFRESH);
 }
 
@@ -132,7 +132,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		set_options(a, rest);
 	else if (!strcmp(word, "mark") && *rest) {
 		if (watch_mark(a->watch, rest))
-			status_error("no mark was set: there is no live link to the program");
+			status_error("no mark set: no live link to the program");
 	} else if (!strcmp(word, "every"))
 		action_every(a, rest);
 	else if (!strcmp(word, "at"))
@@ -162,7 +162,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
-		status_error(":%s: no such command; Tab goes through them", word);
+		status_error(":%s: no such command; Tab lists commands", word);
 }
 
 /* --- completion */

@@ -70,8 +70,7 @@ static bool set_key(const char *name, const char *keys, char *why, size_t size)
 	enum request r;
 
 	if (!request_named(name, &r)) {
-		snprintf(why, size, "nothing is called \"%.40s\"; memtop --keys lists the names",
-			 name);
+		snprintf(why, size, "no request \"%.40s\"; memtop --keys lists the names", name);
 		return false;
 	}
 	return request_set_keys(r, keys, why, size);
@@ -99,7 +98,7 @@ static bool take_line(char *name, char *value, char *why, size_t size)
 		return set_key(trimmed(name + 4), value, why, size);
 	if (!strncmp(name, "hide", 4) && (name[4] == ' ' || name[4] == '\t'))
 		return columns_set(trimmed(name + 5), value, why, size);
-	snprintf(why, size, "there is no \"%.40s\"", name);
+	snprintf(why, size, "no setting \"%.40s\"", name);
 	return false;
 }
 
@@ -124,7 +123,8 @@ static void read_file(const char *path, FILE *f)
 		char *name = trimmed(line), *equals = strchr(name, '=');
 		if (!*name || *name == '#')
 			continue;
-		snprintf(why, sizeof why, cut ? "too long a line" : "not of the form name = value");
+		snprintf(why, sizeof why,
+			 cut ? "the line is too long" : "not of the form name = value");
 		if (equals && !cut) {
 			char *value = equals + 1 + strspn(equals + 1, " \t");
 			/* a key may be '#' */
@@ -169,7 +169,7 @@ const struct config *config_get(struct err *said)
 			fclose(f);
 		} else if (errno != ENOENT && errno != ENOTDIR) {
 			err_set(&wrong, 2, "%s: cannot be read: %s", path,
-				errno == EINVAL ? "it is no file" : strerror(errno));
+				errno == EINVAL ? "not a file" : strerror(errno));
 		}
 	}
 	done = true;
@@ -227,7 +227,7 @@ int config_write(const struct config *c, char *path, size_t size, struct err *er
 
 	path[0] = 0;
 	if (folder(dir, sizeof dir))
-		return err_set(err, 2, "there is no home for it; set HOME or XDG_CONFIG_HOME");
+		return err_set(err, 2, "no folder for it; set HOME or XDG_CONFIG_HOME");
 	make_folder(dir);
 	snprintf(path, size, "%s/config", dir);
 	real = realpath(path, NULL); /* a link stays one */

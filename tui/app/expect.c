@@ -15,14 +15,14 @@ unsigned action_expect(struct app *a, const struct site *s)
 	if (!query_site_key(a->query, s->id, key))
 		return VIEW_DRAW;
 	if (s->flags & ROW_PENDING) { /* the rule would be of a place without a name */
-		status_error("not marked: its name is on its way");
+		status_error("not marked: its name is still loading; try again");
 		return VIEW_DRAW;
 	}
 	expected_rule_of(rule, key);
 	if (watch_expect(a->watch, rule, on))
-		status_error("not marked: there are %u rules already", EXPECTED_MAX);
+		status_error("not marked: %u suppressions are the limit", EXPECTED_MAX);
 	else if (watch_target(a->watch)->kind == TARGET_FILE)
-		status_say("%s: %s; w keeps that", key, on ? "expected" : "not expected");
+		status_say("%s: %s; w NAME.supp saves it", key, on ? "expected" : "not expected");
 	else
 		status_say("%s: %s", key, on ? "expected" : "not expected");
 	return VIEW_REFRESH;
@@ -44,10 +44,11 @@ int action_suppress(struct app *a, const char *path)
 	if (*err.text)
 		return status_error("%s", err.text);
 	if (refused)
-		return status_error("%s: %zu rules are too many and not used", path, refused);
+		return status_error("%s: %zu suppressions over the limit are not used", path,
+				    refused);
 	if (*wrong.text)
 		return status_error("%s", wrong.text);
-	status_say("%zu rules of %s", n, path);
+	status_say("suppressions: %zu from %s", n, path);
 	return 0;
 }
 
@@ -58,7 +59,7 @@ int action_save_rules(struct app *a, const char *path)
 	struct err err = { 0 };
 
 	if (!expected_rules(e, &rules))
-		return status_error("not saved: nothing is marked as expected (x)");
+		return status_error("not saved: no call site is marked as expected (x marks one)");
 	if (expected_write(e, path, &err))
 		return status_error("%s", err.text);
 	status_say("saved: %s", path);

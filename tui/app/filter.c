@@ -107,8 +107,8 @@ static void say_unknown_words(const char *text)
 			     !strncmp(w, "age", 3) || !strncmp(w, "size>", 5);
 		if (!known && n && strchr(":<>=", w[n]) && w[n] && strncmp(w + n, "::", 2) &&
 		    w[n + 1])
-			status_say("\"%s\" is looked for as a name; words of the filter are lib: "
-				   "thread: age> age< size> grew new",
+			status_say("\"%s\" is matched as a name; filter words: lib: thread: age> "
+				   "age< size> grew new",
 				   w);
 	}
 }
@@ -153,14 +153,13 @@ static void older(void *arg, enum prompt_event e, const char *text)
 	}
 	snprintf(word, sizeof word, "age>%.50s", text);
 	if (!replace_word(a, "age>", *text ? word : NULL) && *text)
-		status_say("LIVE and BLOCKS are of blocks older than %s; a and Enter: of all",
+		status_say("LIVE and BLOCKS count only blocks older than %s; a, Enter: all blocks",
 			   text);
 }
 
 void action_older(struct app *a)
 {
-	prompt_line(&a->prompt, "Only blocks older than (60s, 5m, 2h; nothing: all): ", "", older,
-		    a);
+	prompt_line(&a->prompt, "Only blocks older than (60s, 5m, 2h; empty: all): ", "", older, a);
 }
 
 unsigned action_zoom_thread(struct app *a, uint32_t tid)
@@ -168,14 +167,13 @@ unsigned action_zoom_thread(struct app *a, uint32_t tid)
 	char word[32];
 
 	if (!tid) {
-		status_error(
-			"this row is of several threads: those that none could be told apart for");
+		status_error("this row sums threads that could not be told apart");
 		return VIEW_DRAW;
 	}
 	snprintf(word, sizeof word, "thread:%u", tid);
 	if (!replace_word(a, "thread:", word)) {
 		app_show(a, VIEW_TREE);
-		status_say("LIVE and BLOCKS are of blocks that thread %u allocated; Esc: of all",
+		status_say("LIVE and BLOCKS count only blocks that thread %u allocated; Esc: all",
 			   tid);
 	}
 	return VIEW_DRAW;

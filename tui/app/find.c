@@ -63,7 +63,7 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 unsigned find_begin(struct app *a)
 {
 	if (!app_view(a)->ops->search) {
-		status_error("this view has nothing to search");
+		status_error("no search in this view");
 		return VIEW_DRAW;
 	}
 	forget(&a->find);
@@ -78,7 +78,7 @@ unsigned find_next(struct app *a, bool backwards)
 	struct view *v = app_view(a);
 
 	if (!f->text[0] || !v->ops->search) {
-		status_error("nothing is searched for; / starts a search");
+		status_error("no search yet; / starts one");
 		return VIEW_DRAW;
 	}
 	if (f->hits <= 0 || f->pending)

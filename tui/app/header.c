@@ -172,7 +172,7 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER_WARNING, "%s",
 		    report_filter(filter, true, recorded, sizeof recorded));
 	else if (f->estimate)
-		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
+		add(right, &m, ROLE_HEADER_WARNING, "~ partly sampled");
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
@@ -209,32 +209,31 @@ const char *frame_empty_reason(const struct app *a)
 
 	if (!model_program(a->model)) {
 		const char *problem = watch_problem(a->watch);
-		return problem ? problem : "connecting: nothing has answered yet";
+		return problem ? problem : "connecting: no answer yet";
 	}
 	if (ages_missing(a))
 		return ages_missing(a);
 	if (a->building >= 0)
-		return "building: the rows are not there yet";
+		return "building the rows";
 	if (a->filter[0]) {
 		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
 			 a->filter);
 		return text;
 	}
 	if (capture && !strcmp(capture, "off"))
-		return "NOT COUNTING: the capture is off (:set capture=on)";
+		return "NOT COUNTING: capture is off (:set capture=on turns it on)";
 	if (a->figures.totals.sum.alloc_blocks == 0 && model_filter(a->model)) {
 		char what[400];
-		snprintf(text, sizeof text, "nothing yet that passes the agent's filter: %s",
+		snprintf(text, sizeof text, "no block passes the agent's filter yet: %s",
 			 report_filter(model_filter(a->model), false, what, sizeof what));
 		return text;
 	}
 	if (a->figures.totals.sum.alloc_blocks == 0)
-		return a->figures.final
-			       ? "the program ended without an allocation that the agent could see "
-				 "(static, or with an allocator of its own?)"
-			       : "waiting for the first allocation";
+		return a->figures.final ? "the program ended before the agent saw an allocation "
+					  "(static, or its own allocator?)"
+					: "waiting for the first allocation";
 	if (!a->figures.complete)
-		return "loading: the first rows are on their way";
+		return "loading the first rows";
 	if (live_blocks(&a->figures.totals.sum))
 		return "no rows yet";
 	return "nothing is live";

@@ -22,9 +22,9 @@ static void answered(void *arg, enum prompt_event e, const char *text)
 	}
 	snprintf(value, sizeof value, "%llu", (unsigned long long)a->offered);
 	if (watch_set_option(a->watch, "sample", value))
-		status_error("sample: there is no live link to the program");
+		status_error("sample: no live link to the program");
 	else
-		status_say("asked for sample=%s; :set sample=0 records every block again", value);
+		status_say("setting sample=%s; :set sample=0 records every block again", value);
 }
 
 void offer_sampling(struct app *a)

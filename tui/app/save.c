@@ -32,7 +32,8 @@ void action_save_as(struct app *a, const char *path)
 		return;
 	}
 	if (!format && (!dot || strcmp(dot, ".mtop"))) {
-		status_error("%s: which format? end the name in .mtop, .json, .txt or .supp", path);
+		status_error("%s: unknown format; end the name in .mtop, .json, .txt or .supp",
+			     path);
 		return;
 	}
 	saver_start(a, format, path);
@@ -62,7 +63,8 @@ static void naming(void *arg, enum prompt_event e, const char *text)
 		return;
 	}
 	snprintf(pending, sizeof pending, "%s", text);
-	prompt_ask(&a->prompt, "It exists.  o: overwrite   Esc: keep it", "o", overwriting, a);
+	prompt_ask(&a->prompt, "The file exists.  o: overwrite   Esc: keep it", "o", overwriting,
+		   a);
 }
 
 void action_save(struct app *a)
@@ -77,7 +79,7 @@ void action_save(struct app *a)
 	sanitize_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
 	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
 	prompt_line(&a->prompt,
-		    "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming,
-		    a);
+		    "Save as (.mtop session, .json or .txt report, .supp suppressions): ", name,
+		    naming, a);
 	prompt_offers(&a->prompt);
 }

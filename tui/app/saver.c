@@ -127,7 +127,7 @@ static void on_words(void *arg, unsigned events)
 	job.said[job.said_len] = '\0';
 	waitpid(job.pid, &status, 0);
 	if (status == 0 && job.said_len)
-		status_error("saved, but not to the end: %s: %s", job.path, job.said);
+		status_error("saved in part: %s: %s", job.path, job.said);
 	else if (status == 0)
 		status_say("saved: %s", job.path);
 	else
@@ -177,7 +177,7 @@ static void on_slice(void *arg)
 		start_child();
 		return;
 	}
-	status_say("saving %s: names %s of %s", job.path, text_count(one, done),
+	status_say("saving %s: %s of %s names resolved", job.path, text_count(one, done),
 		   text_count(two, asked));
 }
 
@@ -186,11 +186,11 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 	struct err err = { 0 };
 
 	if (job.app) {
-		status_error("%s is still being written; %s: not saved", job.path, path);
+		status_error("%s: still being written; %s: not saved, try again", job.path, path);
 		return;
 	}
 	if (format && !model_program(a->model)) {
-		status_error("%s: not saved: no program has answered yet", path);
+		status_error("%s: not saved: the agent has not answered yet", path);
 		return;
 	}
 	if (atomic_file_begin(&job.file, path, &err)) {

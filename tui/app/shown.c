@@ -119,9 +119,7 @@ void shown_release(struct app *a)
 static int wait_for_it(struct app *a, const struct process *p)
 {
 	a->wanted = p->id;
-	status_say("%.63s [%d]: its agent does not listen yet; it is shown as soon as that does.  "
-		   "Esc: stay",
-		   p->name, p->pid);
+	status_say("%.63s [%d]: waiting until its agent listens.  Esc: stay", p->name, p->pid);
 	return 0;
 }
 
@@ -132,9 +130,9 @@ int action_show_process(struct app *a, uint32_t id)
 
 	a->wanted = 0;
 	if (!p)
-		return status_error("this process is not in the list any more");
+		return status_error("this process is no longer in the list");
 	if (saver_naming())
-		return status_error("a file is being saved; show another process when it is there");
+		return status_error("saving a file; switch processes when that is done");
 	struct watch *w = processes_watch(a->processes, id, &err); /* from now on it stays */
 	if (!w && !p->why && process_runs(p))
 		return wait_for_it(a, p);

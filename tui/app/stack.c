@@ -33,7 +33,7 @@ static struct frame_out *selected_stack(struct app *a, struct view_row *row, siz
 	if (v->ops->row && v->ops->row(v, row) &&
 	    (*count = query_stack(a->query, row->leaf, frames, FRAMES_MAX)))
 		return frames;
-	status_error("no call path is selected; choose a row of Overview, Tree or Sites");
+	status_error("no call path selected; select a row in Overview, Tree or Sites");
 	free(frames);
 	return NULL;
 }
@@ -105,13 +105,13 @@ unsigned action_copy_stack(struct app *a)
 	bool sent = term_clipboard(text, size),
 	     kept = write_file(text, size, path, sizeof path) == 0;
 	if (sent && kept)
-		status_say("%zu frames copied, where the terminal allows it; they are in %s, too",
-			   count, path);
+		status_say("%zu frames copied (if the terminal allows it), and saved in %s", count,
+			   path);
 	else if (sent)
-		status_say("%zu frames copied, where the terminal allows it", count);
+		status_say("%zu frames copied (if the terminal allows it)", count);
 	else if (kept)
-		status_say("%zu frames are in %s; the terminal's clipboard does not take them",
-			   count, path);
+		status_say("%zu frames saved in %s; too long for the terminal's clipboard", count,
+			   path);
 	else
 		status_error("%s: cannot be written: %s; the stack was not copied",
 			     path[0] ? path : FILE_NAME, strerror(errno));
@@ -194,10 +194,10 @@ unsigned action_edit(struct app *a)
 			line = frames[i].line;
 		}
 	if (!file || !line)
-		status_error("no source line of this row is known; debug symbols are needed "
-			     "(--symbols DIR)");
+		status_error(
+			"no source line known for this row; give debug symbols with --symbols DIR");
 	else if (!source_find(file, path, sizeof path))
-		status_error("%s: not on this machine; :source DIR says where to look", file);
+		status_error("%s: not on this machine; :source DIR adds a folder to search", file);
 	else
 		edit(path, line);
 	free(frames);

@@ -148,11 +148,11 @@ static void say_where(struct app *a)
 	char clock[32];
 
 	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
-		status_error("call paths are known from %s on, which is shown: before that only "
-			     "the graph knows",
-			     graph_clock(clock, &a->figures, &a->time, shown));
+		status_error(
+			"showing %s: call paths are not recorded before that, only the graph is",
+			graph_clock(clock, &a->figures, &a->time, shown));
 	else if (shown && shown < a->travel.wanted_ns && *watch_travel_problem(a->watch))
-		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown),
+		status_error("showing %s: %s", graph_clock(clock, &a->figures, &a->time, shown),
 			     watch_travel_problem(a->watch));
 }
 
@@ -183,7 +183,7 @@ void travel_arrived(struct app *a)
 	bool on = t->to_ns && watch_travelled(a->watch) == 100;
 	if (on && !shown) {
 		give_up(a, *watch_travel_problem(a->watch) ? watch_travel_problem(a->watch)
-							   : "there is no way back in time");
+							   : "no earlier instant is recorded");
 		return;
 	}
 	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(a->watch)) {
@@ -247,7 +247,7 @@ int travel_command(struct app *a, const char *text)
 	if (mark > 0)
 		to = model_mark(m, (uint32_t)mark)->time_ns;
 	else if (strcmp(text, "now") && !read_clock(text, &to) && !read_ago(text, now, &to))
-		return status_error("at: 0:12:09, -2m, a mark or now is wanted");
+		return status_error("at: write 0:12:09, -2m, a mark or now");
 	a->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
 	return 0;
 }

@@ -42,15 +42,15 @@ static void say_waiting(void *arg, const char *what)
 {
 	const struct adb_app *app = arg;
 
-	warn("%s: waits for %s; bring the app to the front, or touch it", app->name, what);
+	warn("%s: waiting for %s; bring the app to the front, or touch it", app->name, what);
 }
 
 static const char *way_text(enum adb_way way)
 {
 	switch (way) {
-	case ADB_THERE: return "the agent was there";
-	case ADB_PTRACE: return "the agent was loaded by root (ptrace)";
-	case ADB_JDWP: return "the agent was loaded by its debug port (JDWP)";
+	case ADB_THERE: return "the agent was already loaded";
+	case ADB_PTRACE: return "the agent was loaded as root (ptrace)";
+	case ADB_JDWP: return "the agent was loaded through its debug port (JDWP)";
 	case ADB_WRAP_PROPERTY: return "started with the agent (property wrap)";
 	case ADB_WRAP_SCRIPT: return "started with the agent (its wrap.sh)";
 	default:
@@ -168,33 +168,32 @@ static int check(const struct args *a, bool *list, struct err *err)
 	if (args_max_overhead(a, &unused, err) || args_timeout(a, &ms, err))
 		return -1;
 	if (a->operand_count > 1)
-		return err_set(err, STATUS_USAGE, "%s: one app is enough; see memtop adb --help",
+		return err_set(err, STATUS_USAGE,
+			       "%s: only one app can be named; see memtop adb --help",
 			       a->operands[1]);
 	if (a->list && word)
 		return err_set(err, STATUS_USAGE, "%s: --list takes no app; see memtop adb --help",
 			       word);
 	if (a->start && !word)
-		return err_set(
-			err, STATUS_USAGE,
-			"--start: an app's package is missing; use memtop adb --start PACKAGE");
+		return err_set(err, STATUS_USAGE,
+			       "--start: no package given; use memtop adb --start PACKAGE");
 	if (a->activity && !a->start)
 		return err_set(err, STATUS_USAGE,
-			       "--activity: only where an app is started; use memtop adb --start "
+			       "--activity: works only with --start; use memtop adb --start "
 			       "PACKAGE --activity NAME");
 	if (word && !is_app(word, a->start))
-		return err_set(err, STATUS_USAGE,
-			       "%s: not an app's package%s; write com.example.app, or see memtop "
-			       "adb --list",
-			       word, a->start ? "" : " and not a process id");
-	if (a->serial && strlen(a->serial) >= sizeof((struct adb *)NULL)->serial)
 		return err_set(
 			err, STATUS_USAGE,
-			"--serial: too long for a device; memtop adb --list shows the devices");
+			"%s: not a package name%s; write com.example.app, or see memtop adb --list",
+			word, a->start ? "" : " or a process id");
+	if (a->serial && strlen(a->serial) >= sizeof((struct adb *)NULL)->serial)
+		return err_set(err, STATUS_USAGE,
+			       "--serial: too long; memtop adb --list shows the devices");
 	if (!word && !*list && !a->no_view && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		*list = true;
 	if (!word && !*list && a->no_view)
 		return err_set(err, STATUS_USAGE,
-			       "--no-view: an app is missing; use memtop adb --no-view PACKAGE");
+			       "--no-view: no app given; use memtop adb --no-view PACKAGE");
 	if (!*list && !a->no_view &&
 	    !cmd_terminal(err, STATUS_USAGE, "adb", "memtop adb --no-view PACKAGE"))
 		return -1;
@@ -251,19 +250,19 @@ static const struct option_spec opt_serial = { 's',
 static const struct option_spec opt_list = { 0,
 					     "list",
 					     NULL,
-					     "print the processes that take a debugger, and end",
+					     "print the processes that take a debugger, and exit",
 					     offsetof(struct args, list),
 					     false };
 static const struct option_spec opt_start = { 0,
 					      "start",
 					      NULL,
-					      "start the app anew, with the agent from the start",
+					      "restart the app, with the agent from the start",
 					      offsetof(struct args, start),
 					      false };
 static const struct option_spec opt_activity = { 0,
 						 "activity",
 						 "NAME",
-						 "with --start: not the launcher's activity",
+						 "with --start: this activity, not the launcher's",
 						 offsetof(struct args, activity),
 						 false };
 static const struct option_spec opt_adb = {
@@ -278,7 +277,7 @@ static const struct option_spec opt_no_view = {
 	0,
 	"no-view",
 	NULL,
-	"load the agent, print one line with the port, and end",
+	"load the agent, print one line with the port, and exit",
 	offsetof(struct args, no_view),
 	false
 };
@@ -292,16 +291,12 @@ const struct verb verb_adb = {
 	.name = "adb",
 	.synopsis = synopsis,
 	.summary = "watch an Android app through adb",
-	.details =
-		"A debuggable app: the agent is copied into its folder by run-as and loaded by its "
-		"debug\n"
-		"port (JDWP), as Android Studio would; --start starts it with the agent, by its "
-		"wrap.sh,\n"
-		"the property wrap.PACKAGE where that may be set, or am start -D. Without an app: "
-		"a table\n"
-		"to choose from. At the end the forwarded port is taken back.\n"
-		"\n"
-		"On a rooted device (adb root, su) any other app or native process: by ptrace.\n",
+	.details = "memtop copies the agent into a debuggable app's folder (run-as) and loads it "
+		   "through the\napp's debug port (JDWP). --start restarts the app with the agent: "
+		   "by its wrap.sh, by the\nproperty wrap.PACKAGE if it can be set, or by am start "
+		   "-D. Without an app, memtop offers a\nchoice. It removes the forwarded port at "
+		   "the end.\n\nOn a rooted device (adb root, su) it enters any other app or "
+		   "native process by ptrace.\n",
 	.options = options,
 	.run = adb_verb,
 };

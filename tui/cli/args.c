@@ -35,22 +35,24 @@ const struct option_spec opt_agent_options = { 0,
 const struct option_spec opt_no_follow = { 0,
 					   "no-follow",
 					   NULL,
-					   "leave alone what the program starts: no agent there",
+					   "do not follow processes that the program starts",
 					   offsetof(struct args, no_follow),
 					   false };
 const struct option_spec opt_last = {
 	0, "last", NULL, "the newest session of a live view", offsetof(struct args, last), false
 };
-const struct option_spec opt_symbols = { 0,
-					 "symbols",
-					 "DIR",
-					 "look here too for unstripped files (repeatable)",
-					 offsetof(struct args, symbol_dirs),
-					 true };
+const struct option_spec opt_symbols = {
+	0,
+	"symbols",
+	"DIR",
+	"also search this folder for unstripped files (repeatable)",
+	offsetof(struct args, symbol_dirs),
+	true
+};
 const struct option_spec opt_sysroot = { 0,
 					 "sysroot",
 					 "DIR",
-					 "where the target's / is on this machine",
+					 "folder of the target's / on this machine",
 					 offsetof(struct args, sysroot),
 					 false };
 const struct option_spec opt_theme = { 0,
@@ -67,7 +69,7 @@ const struct option_spec opt_max_overhead = {
 	0,
 	"max-overhead",
 	"PCT",
-	"what the agent may take of the program's cpu time; more: see sampling",
+	"limit of the agent's share of the cpu time; above it, offer to sample",
 	offsetof(struct args, max_overhead),
 	false
 };
@@ -76,31 +78,28 @@ const struct option_spec opt_suppress = {
 	0,
 	"suppress",
 	"FILE",
-	"rules for call sites that are expected (w NAME.supp writes them)",
+	"suppressions: expected call sites (w NAME.supp writes them)",
 	offsetof(struct args, suppress),
 	false
 };
 
-const struct option_spec opt_detach = {
-	0,
-	"detach",
-	NULL,
-	"at the end take the agent out of the process (of memtop attach)",
-	offsetof(struct args, detach),
-	false
-};
+const struct option_spec opt_detach = { 0,
+					"detach",
+					NULL,
+					"at the end take out the agent that memtop attach loaded",
+					offsetof(struct args, detach),
+					false };
 
 const struct option_spec opt_break = { 0,
 				       "break",
 				       "METHOD",
-				       "pkg.Class.method that the Java program calls soon",
+				       "a method that the program calls soon: pkg.Class.method",
 				       offsetof(struct args, break_at),
 				       false };
 const struct option_spec opt_timeout = { 0,
 					 "timeout",
 					 "SECONDS",
-					 "how long a thread of it is waited for (" TIMEOUT_DEFAULT
-					 ")",
+					 "how long to wait for a thread (" TIMEOUT_DEFAULT ")",
 					 offsetof(struct args, timeout),
 					 false };
 
@@ -108,7 +107,7 @@ const struct option_spec opt_process = {
 	0,
 	"process",
 	"PROCESS",
-	"of a session of several processes (else the one that allocated most)",
+	"process of the session (else the one that allocated most)",
 	offsetof(struct args, process),
 	false
 };
@@ -276,7 +275,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 	a->operand_count = n;
 	/* behind -p it is a mark's name, which may be empty */
 	if (n && !*a->operands[0] && !a->pid)
-		return usage_error(v, err, "\"\"", "an empty word names nothing");
+		return usage_error(v, err, "\"\"", "an argument is empty");
 	return check_folders(v, a, err) ? -1 : read_rules(a, err);
 }
 
@@ -313,14 +312,14 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 	size_t given = a->operand_count + (a->pid != NULL);
 
 	if (given == 0)
-		return usage_error(v, err, verb_name(v),
-				   "a target is missing: :PORT, HOST:PORT, @NAME, unix:PATH, -p "
-				   "PID or FILE.mtop");
+		return usage_error(
+			v, err, verb_name(v),
+			"no target given: :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
 	if (given > 1 && !a->pid && target_parse(a->operands[0], t, err))
 		return -1;
 	if (given > 1)
 		return usage_error(v, err, a->operand_count > 1 ? a->operands[1] : a->operands[0],
-				   "one target is enough");
+				   "only one target can be given");
 	return a->pid ? target_parse_pid(a->pid, t, err) : target_parse(a->operands[0], t, err);
 }
 
@@ -334,7 +333,7 @@ int args_max_overhead(const struct args *a, double *percent, struct err *err)
 	*percent = strtod(a->max_overhead, &end);
 	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
 		return err_set(err, STATUS_USAGE,
-			       "--max-overhead %s: not a number of percent; write --max-overhead 5",
+			       "--max-overhead %s: not a percentage; write --max-overhead 5",
 			       a->max_overhead);
 	return 0;
 }

@@ -22,10 +22,10 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 		return 0;
 	if (!word)
 		return err_set(err, STATUS_USAGE,
-			       "attach: a process is missing; use memtop attach PID");
+			       "attach: no process given; use memtop attach PID");
 	if (a->operand_count + (a->pid != NULL) > 1)
 		return err_set(err, STATUS_USAGE,
-			       "%s: one process is enough; see memtop attach --help",
+			       "%s: only one process can be given; see memtop attach --help",
 			       a->operands[a->pid ? 0 : 1]);
 	if (target_parse_pid(word, t, NULL))
 		return err_set(err, STATUS_USAGE,
@@ -40,7 +40,7 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 
 	if (!a->jdwp && (a->break_at || a->timeout))
 		return err_set(err, STATUS_USAGE,
-			       "--%s: belongs to --jdwp; see memtop attach --help",
+			       "--%s: works only with --jdwp; see memtop attach --help",
 			       a->break_at ? "break" : "timeout");
 	if (!a->jdwp)
 		return 0;
@@ -52,8 +52,8 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 	if (a->options)
 		return err_set(
 			err, STATUS_USAGE,
-			"--options: System.load() of --jdwp hands no options over; start the "
-			"program with MEMTOP_OPTIONS in its environment, or use memtop attach PID");
+			"--options: --jdwp cannot pass options to the agent; start the program "
+			"with MEMTOP_OPTIONS in its environment, or use memtop attach PID");
 	return args_timeout(a, timeout_ms, err);
 }
 
@@ -61,7 +61,7 @@ static void waiting(void *arg, const char *what)
 {
 	const struct args *a = arg;
 
-	warn("--jdwp %s: waits for %s, %s s at most; ^C gives up", a->jdwp, what,
+	warn("--jdwp %s: waiting for %s, %s s at most; ^C gives up", a->jdwp, what,
 	     a->timeout ? a->timeout : TIMEOUT_DEFAULT);
 }
 
@@ -77,8 +77,7 @@ static int by_port(const struct args *a, const struct target *port, pid_t pid, i
 					       .arg = (void *)(uintptr_t)a };
 
 	if (getenv("MEMTOP_OPTIONS"))
-		warn("MEMTOP_OPTIONS: not handed over by --jdwp; the program's own environment "
-		     "counts");
+		warn("MEMTOP_OPTIONS: ignored with --jdwp; the program's own environment counts");
 	return attach_jdwp(&options, done, err);
 }
 
@@ -120,13 +119,13 @@ static const char *const synopsis[] = { "attach [OPTION...] PID",
 static const struct option_spec opt_no_view = { 0,
 						"no-view",
 						NULL,
-						"load the agent, print one line, and end",
+						"load the agent, print one line, and exit",
 						offsetof(struct args, no_view),
 						false };
 static const struct option_spec opt_jdwp = { 0,
 					     "jdwp",
 					     "PORT",
-					     "by the debug port of a Java program, not by ptrace",
+					     "use the debug port of a Java program, not ptrace",
 					     offsetof(struct args, jdwp),
 					     false };
 static const struct option_spec *const options[] = {
@@ -139,20 +138,15 @@ const struct verb verb_attach = {
 	.name = "attach",
 	.synopsis = synopsis,
 	.summary = "load the agent into a running process and watch it",
-	.details = "One thread of the process is held for some milliseconds, at a point where it "
-		   "holds\n"
-		   "no lock of the allocator or the loader, and calls dlopen there. Blocks from "
-		   "before\n"
-		   "are not known; all from then on are. memtop detach PID takes the agent out "
-		   "again.\n"
-		   "\n"
-		   "A Java program that runs with "
-		   "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,\n"
-		   "address=PORT is reached by that port, without the right to trace it: --jdwp "
-		   "PORT. Its\n"
-		   "first thread that runs Java code, or that calls the method of --break, loads "
-		   "the agent\n"
-		   "by System.load(). The options are those of the program's own MEMTOP_OPTIONS.\n",
+	.details = "memtop stops one thread for some milliseconds, where it holds no lock of the "
+		   "allocator or\nthe loader, and makes it call dlopen. Blocks from before are "
+		   "unknown; all later blocks are\ncounted. memtop detach PID takes the agent out "
+		   "again.\n\n--jdwp PORT needs no right to trace: it uses the debug port of a "
+		   "Java program that runs "
+		   "with\n-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=PORT. The "
+		   "first thread that\nruns Java code, or that calls the method of --break, loads "
+		   "the agent by System.load(). The\nagent takes its options from the program's "
+		   "own MEMTOP_OPTIONS.\n",
 	.options = options,
 	.run = attach_run,
 };

@@ -21,8 +21,7 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 
 	if (watch_detach(w))
 		return err_set(err, STATUS_UNREACHED,
-			       "%s: the link was lost before the agent was asked to go; try again",
-			       name);
+			       "%s: the link was lost before the detach; try again", name);
 	for (uint64_t now; (now = now_ns()) < end && watch_live(w);) {
 		if (model_final(watch_model(w)))
 			break;
@@ -32,8 +31,7 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 		return 0;
 	if (model_final(watch_model(w)))
 		return err_set(err, STATUS_UNREACHED,
-			       "%s: the program ended meanwhile; there is nothing to detach from",
-			       name);
+			       "%s: the program has ended; there is no agent to detach", name);
 	return err_set(err, STATUS_UNREACHED, "%s",
 		       watch_problem(w)  ? watch_problem(w)
 		       : watch_notice(w) ? watch_notice(w)
@@ -86,11 +84,9 @@ const struct verb verb_detach = {
 	.name = "detach",
 	.synopsis = synopsis,
 	.summary = "take the agent out of a process again",
-	.details = "The process runs as before memtop attach: nothing of it is hooked any more, "
-		   "and no\n"
-		   "socket or process of the agent is left; its code stays mapped. An agent that "
-		   "was there\n"
-		   "from the start (memtop run) cannot go.\n",
+	.details = "The process then runs as before memtop attach: no hook, socket or process of "
+		   "the agent is\nleft; its code stays mapped. An agent that was loaded at the "
+		   "start (memtop run) cannot be\ntaken out.\n",
 	.options = options,
 	.run = detach_run,
 };

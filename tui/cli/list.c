@@ -46,8 +46,8 @@ static int list_run(const struct args *a)
 	}
 	unheard = print_unheard();
 	if (!n && !unheard)
-		warn("list: no process of this machine has an agent; start one with memtop run "
-		     "PROG, or load one with memtop attach PID");
+		warn("list: no process on this machine has an agent; start a program with memtop "
+		     "run PROG, or load the agent with memtop attach PID");
 	free(list);
 	return 0;
 }

@@ -29,16 +29,10 @@ static void print_help(void)
 	printf("  %-10s %s\n", "TARGET", verb_live.summary);
 	for (const struct verb *const *v = verbs; *v; v++)
 		printf("  %-10s %s\n", (*v)->name, (*v)->summary);
-	printf("\n"
-	       "TARGET, the same for every verb:\n"
-	       "  :PORT, HOST:PORT   a forwarded TCP port\n"
-	       "  @NAME, unix:PATH   a local socket\n"
-	       "  -p PID             a local process that has the agent\n"
-	       "  FILE.mtop          a session file; any name does\n"
-	       "\n"
-	       "memtop VERB --help tells more about a verb.\n"
-	       "\n"
-	       "Options of the live view:\n");
+	printf("\nTARGET, the same for every verb:\n  :PORT, HOST:PORT   a forwarded TCP port\n  "
+	       "@NAME, unix:PATH   a local socket\n  -p PID             a local process that has "
+	       "the agent\n  FILE.mtop          a session file, under any name\n\nmemtop VERB "
+	       "--help explains a verb.\n\nOptions of the live view:\n");
 	for (const struct option_spec *const *o = verb_live.options; *o; o++)
 		args_option_help(*o, stdout);
 	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys",
@@ -59,7 +53,7 @@ static int flush_output(int status)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	if (status == 0) {
-		warn("standard output: %s; nothing is lost but this output", strerror(errno));
+		warn("standard output: %s; only this output is lost", strerror(errno));
 		return STATUS_UNREACHED;
 	}
 	return status;

@@ -47,7 +47,7 @@ static int set_mark(struct loop *loop, struct watch *w, const char *name, const 
 		loop_once(loop, (int)((end - now) / 1000000) + 1);
 	}
 	if (!k) {
-		warn("mark: the agent did not confirm it; memtop report shows which marks are set");
+		warn("mark: the agent did not confirm the mark; memtop report lists the marks");
 		return STATUS_UNREACHED;
 	}
 	char shown[256];
@@ -62,9 +62,10 @@ static int parse(const struct args *a, struct target *t, const char **name, stru
 	size_t max = a->pid ? 1 : 2;
 
 	if (a->operand_count > max)
-		return err_set(err, STATUS_USAGE,
-			       "%s: one target and one name are enough; see memtop mark --help",
-			       a->operands[max]);
+		return err_set(
+			err, STATUS_USAGE,
+			"%s: only one target and one name can be given; see memtop mark --help",
+			a->operands[max]);
 	*name = a->operand_count == max ? a->operands[max - 1] : "";
 	if (a->operand_count == max)
 		only.operand_count--;
@@ -112,9 +113,8 @@ const struct verb verb_mark = {
 	.name = "mark",
 	.synopsis = synopsis,
 	.summary = "set a mark in a live target, from a script",
-	.details = "Prints the mark's number and name once the agent has set it. A name that is "
-		   "taken\n"
-		   "gets a suffix; start, peak, end and now are reserved.\n",
+	.details = "Prints the mark's number and name once the agent has set it. A name in use "
+		   "gets a\nsuffix; start, peak, end and now are reserved.\n",
 	.options = options,
 	.run = mark_run,
 };

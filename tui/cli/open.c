@@ -10,9 +10,8 @@
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
 	if (a->operand_count + a->last != 1)
-		return err_set(
-			err, STATUS_USAGE,
-			"open: one session file or --last is needed; see memtop open --help");
+		return err_set(err, STATUS_USAGE,
+			       "open: give one session file or --last; see memtop open --help");
 	return a->last ? cmd_newest(t, err) : cmd_file(a->operands[0], t, err);
 }
 
@@ -38,8 +37,8 @@ const struct verb verb_open = {
 	.name = "open",
 	.synopsis = synopsis,
 	.summary = "look at a session file as if it were live",
-	.details = "A file that was cut off opens up to its last whole block, and says so.\n"
-		   "Live views keep their last five sessions in $XDG_STATE_HOME/memtop.\n",
+	.details = "A cut file opens up to its last whole block, with a notice. Live views keep "
+		   "their last\nfive sessions in $XDG_STATE_HOME/memtop.\n",
 	.options = options,
 	.run = open_run,
 };

@@ -138,15 +138,15 @@ static void keep_budget(struct recording *r)
 	if (r->allow_sampling && sample) {
 		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
 		watch_set_option(r->watch, "sample", value);
-		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it "
-		     "samples every %s from now on",
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; "
+		     "from now on it samples every %s",
 		     cost, r->budget.percent, format_bytes(rate, sample));
 	} else if (!r->budget_said) {
 		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s",
 		     cost, r->budget.percent,
-		     r->allow_sampling ? "to sample less would save nothing more"
-				       : "every block is still recorded, --allow-sampling would "
-					 "let it sample");
+		     r->allow_sampling
+			     ? "sampling less would save no more time"
+			     : "it still records every block; --allow-sampling lets it sample");
 		r->budget_said = true;
 	}
 }
@@ -223,7 +223,7 @@ static void say_on(struct recording *r, size_t running)
 	snprintf(how, sizeof how, WIFSIGNALED(r->status) ? "by signal %d" : "with status %d",
 		 WIFSIGNALED(r->status) ? WTERMSIG(r->status) : WEXITSTATUS(r->status));
 	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the "
-	     "recording, --first-only does not wait",
+	     "recording, --first-only does not wait for them",
 	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
 }
 
@@ -247,14 +247,14 @@ static bool all_over(struct recording *r)
 static void note_exec(struct recording *r)
 {
 	const char *const *list;
-	static const char missing[] = "The program that followed by exec is not in this session";
+	static const char missing[] = "The program that this one executed is not in this session";
 
 	if (!r->connected || !execed(r))
 		return;
 	for (size_t i = 0, n = watch_warnings(r->watch, &list); i < n; i++)
 		if (!strncmp(list[i], missing, sizeof missing - 1))
 			return;
-	char *text = xasprintf("%s: its agent never spoke.", missing);
+	char *text = xasprintf("%s: its agent never answered.", missing);
 	watch_note(r->watch, text);
 	free(text);
 }
@@ -312,7 +312,7 @@ static void say_nothing(const struct recording *r, const char *what)
 	size_t len = strlen(what);
 
 	if (!why)
-		why = "its agent never spoke; run it without memtop to compare";
+		why = "its agent never answered; run it without memtop to compare";
 	else if (!strncmp(why, what, len) && !strncmp(why + len, ": ", 2))
 		why += len + 2;
 	warn("%s: nothing was recorded: %s", what, why);
@@ -328,7 +328,7 @@ static int finish(struct recording *r, const char *what)
 	if (!r->connected)
 		say_nothing(r, what);
 	else if (!r->stop && !model_final(watch_model(r->watch)))
-		warn("%s: the end was not seen, the link broke; %s has what came before", what,
+		warn("%s: the link broke before the end; %s has everything up to then", what,
 		     r->path);
 	if (watch_end_record(r->watch, &err) || lost) {
 		warn("%s", err.text);
@@ -353,16 +353,15 @@ static int check_writable(struct recording *r, struct err *err)
 		st.st_mode = 0;
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		return err_set(err, STATUS_OURS,
-			       "%s: cannot be written: a pipe or socket holds no session; choose "
-			       "another -o",
+			       "%s: cannot be written: a session needs a plain file, not a pipe or "
+			       "socket; choose another -o",
 			       r->path);
 	if (S_ISBLK(st.st_mode))
-		return err_set(err, STATUS_OURS, "%s: kept as it is: a disk; choose another -o",
-			       r->path);
+		return err_set(err, STATUS_OURS,
+			       "%s: not overwritten: it is a disk; choose another -o", r->path);
 	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
 		return err_set(err, STATUS_OURS,
-			       "%s: kept as it is: it holds something that is no session; choose "
-			       "another -o",
+			       "%s: not overwritten: it is not a session file; choose another -o",
 			       r->path);
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
@@ -508,8 +507,7 @@ static int record_target(const struct args *a)
 	if (args_target(&verb_record, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (t.kind == TARGET_FILE) {
-		warn("%s: a session file is recorded already; use memtop report or memtop open",
-		     t.text);
+		warn("%s: already a session file; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
 	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
@@ -537,7 +535,7 @@ static int record_target(const struct args *a)
 static int record_run(const struct args *a)
 {
 	if (a->program && !a->operand_count) {
-		warn("record: a program or a target is missing; see memtop record --help");
+		warn("record: no program or target given; see memtop record --help");
 		return STATUS_USAGE;
 	}
 	cmd_survive_sigpipe();
@@ -555,7 +553,7 @@ static const struct option_spec opt_output = { 'o',
 static const struct option_spec opt_for = { 0,
 					    "for",
 					    "SECONDS",
-					    "record for so long (else to its end); it runs on",
+					    "record for this time (else to its end); it runs on",
 					    offsetof(struct args, seconds),
 					    false };
 static const struct option_spec opt_allow = {
@@ -570,7 +568,7 @@ static const struct option_spec opt_first_only = {
 	0,
 	"first-only",
 	NULL,
-	"end with the program, also when processes that it started run on",
+	"end with the program, even if processes that it started run on",
 	offsetof(struct args, first_only),
 	false
 };
@@ -592,15 +590,12 @@ const struct verb verb_record = {
 	.name = "record",
 	.synopsis = synopsis,
 	.summary = "record a program or a live target into a session file",
-	.details = "A program runs as it would without memtop: same input, output and exit status; "
-		   "125\n"
-		   "when recording failed, 126 when the program cannot be executed or watched, 127 "
-		   "when it\n"
-		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the "
-		   "recording and leave the\n"
-		   "program running. Processes that it starts are recorded into the same file; the "
-		   "recording goes\n"
-		   "on while one of them runs, and ends with the program's status.\n",
+	.details = "The program has the same input, output and exit status as without memtop. "
+		   "Status 125:\nrecording failed; 126: the program cannot be executed or watched; "
+		   "127: it is not found.\nSIGTERM, SIGHUP (the terminal is closed) and --for end "
+		   "the recording and leave the program\nrunning. The file also holds the "
+		   "processes that the program starts. Recording lasts until all\nof them have "
+		   "ended, and returns the program's status.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = record_run,

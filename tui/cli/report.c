@@ -20,7 +20,7 @@ static int pick_mark(const struct model *m, const char *word, uint32_t *id, stru
 
 	if (found < 0)
 		return err_set(err, STATUS_USAGE,
-			       "%s: no mark has this name or number; the report's marks list them",
+			       "%s: no mark has this name or number; the report lists the marks",
 			       word);
 	*id = (uint32_t)found;
 	return 0;
@@ -36,7 +36,7 @@ static int pick_changes(const struct args *a, const struct model *m, struct expo
 	o->changes = a->since || a->between;
 	if (a->since && a->between)
 		return err_set(err, STATUS_USAGE,
-			       "--since: goes not with --between; use one of them");
+			       "--since: cannot be combined with --between; use one of them");
 	if (a->since)
 		return pick_mark(m, a->since, &o->from, err);
 	if (!a->between)
@@ -88,10 +88,10 @@ static int refuse_session(const char *path, struct err *err)
 
 	if ((len < 5 || strcmp(path + len - 5, ".mtop")) && !session_file(path))
 		return 0;
-	return err_set(
-		err, STATUS_USAGE,
-		"%s: a report is no session; use -o FILE.txt or FILE.json, or memtop record -o %s",
-		path, path);
+	return err_set(err, STATUS_USAGE,
+		       "%s: a report is not a session; use -o FILE.txt or FILE.json, or memtop "
+		       "record -o %s",
+		       path, path);
 }
 
 static uint32_t id_of(const struct processes *p, const struct watch *w)
@@ -122,7 +122,7 @@ static int write_report(const struct export_format *f, struct watch *w, const st
 		rc = f->write(w, q, &o, out, err);
 	if (a->output && out && out != stdout && fclose(out) && !rc)
 		rc = err_set(err, STATUS_UNREACHED,
-			     "%s: cannot be written: %s; what was written is not whole", a->output,
+			     "%s: cannot be written: %s; the file is incomplete", a->output,
 			     strerror(errno));
 	query_free(q);
 	owners_free(owners);
@@ -134,7 +134,8 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	if (!a->last)
 		return args_target(&verb_report, a, t, err);
 	if (a->operand_count || a->pid)
-		return err_set(err, STATUS_USAGE, "--last: goes not with %s; use one of them",
+		return err_set(err, STATUS_USAGE,
+			       "--last: cannot be combined with %s; use one of them",
 			       a->pid ? "-p" : a->operands[0]);
 	return cmd_newest(t, err);
 }
@@ -207,10 +208,9 @@ const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details = "MARK is a name or a number (m2); start and now may stand for A and B. A "
-		   "session of several processes\n"
-		   "begins with their table, and the one that allocated most is reported, or "
-		   "--process.\n",
+	.details = "MARK is a name or a number (m2); A and B may also be start and now. For a "
+		   "session of several\nprocesses the report begins with their table, then covers "
+		   "the one that allocated most, or\n--process.\n",
 	.options = options,
 	.run = report_run,
 };

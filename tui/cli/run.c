@@ -84,8 +84,7 @@ static void say_what_runs(const struct processes *p, const char *program, bool s
 			first = i;
 		}
 	if (running && stopped)
-		warn("%s: ended; %zu of its processes were asked to end (SIGTERM), too: %s is "
-		     "process %d",
+		warn("%s: ended; SIGTERM was also sent to %zu of its processes: %s is process %d",
 		     program, running, list[first].name, list[first].pid);
 	else if (running)
 		warn("%s: ended; %zu of its processes run on; memtop -p %d watches %s again, kill "
@@ -100,8 +99,8 @@ static void say_what_became(const struct running *r, const struct processes *p, 
 	int pid = (int)r->pid;
 
 	if (!r->ended && r->stopped)
-		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not",
-		     program, pid, pid);
+		warn("%s: SIGTERM was sent to process %d; kill -9 %d if it does not end", program,
+		     pid, pid);
 	else if (!r->ended)
 		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it",
 		     program, pid, pid, pid);
@@ -165,7 +164,7 @@ static int run_run(const struct args *a)
 	if (args_max_overhead(a, &max_overhead, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (!a->operand_count) {
-		warn("run: a program is missing; see memtop run --help");
+		warn("run: no program given; see memtop run --help");
 		return STATUS_USAGE;
 	}
 	if (!cmd_terminal(&err, STATUS_OURS, "run", "memtop record -- PROG"))
@@ -201,11 +200,9 @@ const struct verb verb_run = {
 	.name = "run",
 	.synopsis = synopsis,
 	.summary = "start a program and watch it live",
-	.details = "The program has a session of its own; its output is in the Output view (8). "
-		   "What it starts\n"
-		   "is watched, too: P lists its processes. When you quit, memtop asks whether to "
-		   "leave them\n"
-		   "running.\n",
+	.details = "The program has its own session; its output is in the Output view (8). memtop "
+		   "also follows\nthe processes that it starts: P lists them. When you quit, "
+		   "memtop asks whether to leave them\nrunning.\n",
 	.options = options,
 	.takes = TAKES_PROGRAM,
 	.run = run_run,

@@ -45,8 +45,9 @@ static int refuse_process(const struct args *a, const struct target *t, struct e
 	return err_set(
 		err, STATUS_USAGE,
 		t->kind == TARGET_FILE
-			? "--process %s: there is one process in this session; leave the option out"
-			: "--process %s: chooses in a session file; of what runs use -p PID",
+			? "--process %s: this session has only one process; leave the option out"
+			: "--process %s: works only with a session file; use -p PID for a running "
+			  "process",
 		a->process);
 }
 

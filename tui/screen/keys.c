@@ -187,14 +187,14 @@ bool request_set_keys(enum request r, const char *keys, char *why, size_t size)
 		char word[32];
 		if (key == KEY_NOTHING) {
 			snprintf(why, size,
-				 n < KEYS_PER_REQUEST ? "\"%.*s\" is no key"
+				 n < KEYS_PER_REQUEST ? "\"%.*s\" is not a key"
 						      : "\"%.*s\" is one key too many",
 				 (int)(len < 40 ? len : 40), at);
 			return false;
 		}
 		enum request owner = other_owner(r, key);
 		if (owner) {
-			snprintf(why, size, "%.*s is :%s's key", (int)len, at,
+			snprintf(why, size, "%.*s is already the key of :%s", (int)len, at,
 				 request_word(owner, word));
 			return false;
 		}

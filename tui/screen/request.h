@@ -39,50 +39,45 @@ enum focus {
 	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)")               \
 	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now")                                        \
 	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name")                             \
-	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: off, back to now")      \
+	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: diff off")              \
 	X(DIFF_TWO, GLOBAL, "D", "", "choose two marks to diff")                                   \
 	X(SEARCH, GLOBAL, "/", "Find", "search as you type")                                       \
 	X(NEXT_HIT, GLOBAL, "n", "", "next hit")                                                   \
 	X(PREV_HIT, GLOBAL, "N", "", "previous hit")                                               \
 	X(FILTER, GLOBAL, "\\ <F4>", "Filter",                                                     \
-	  "filter: words match function, library, file; lib:ssl size>64k age>60s thread:io grew "  \
-	  "new")                                                                                   \
+	  "filter by function, library or file; also lib:ssl size>64k age>60s thread:io grew new") \
 	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)")            \
 	X(SAVE, GLOBAL, "w", "Save",                                                               \
-	  "save: NAME.json, NAME.txt a report; NAME.mtop the session; NAME.supp what is expected") \
+	  "save: NAME.json or .txt, a report; NAME.mtop, the session; NAME.supp, suppressions")    \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing")                \
-	X(INSTANT_BACK, GLOBAL, "[", "",                                                           \
-	  "back in time, by recorded instants: every view shows one")                              \
-	X(INSTANT_ON, GLOBAL, "]", "", "on in time, then to now; Esc is now at once")              \
+	X(INSTANT_BACK, GLOBAL, "[", "", "back one recorded instant, in every view")               \
+	X(INSTANT_ON, GLOBAL, "]", "",                                                             \
+	  "forward one instant, past the last: live again (Esc: live at once)")                    \
 	X(PROCESSES, GLOBAL, "P", "",                                                              \
-	  "the program's processes: what each holds, and which grows; Enter there shows another")  \
-	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are")        \
+	  "the program's processes: LIVE and growth of each; Enter shows one in all views")        \
+	X(AGENT, GLOBAL, "A", "Agent", "the agent: its cost, the quality of its stacks")           \
 	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes")                         \
 	X(DIRECT, GLOBAL, "L", "",                                                                 \
-	  "libraries by direct caller, whose code called the allocator; again: by owner (:direct " \
-	  "on, off)")                                                                              \
-	X(UNITS, GLOBAL, "u", "",                                                                  \
-	  "sizes as K, M, G, whichever fits; as M; as exact bytes (:units auto, mib, bytes)")      \
-	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file")  \
+	  "libraries by direct caller of the allocator; again: by owner (:direct on, off)")        \
+	X(UNITS, GLOBAL, "u", "", "sizes in K, M or G; in M; in bytes (:units auto, mib, bytes)")  \
+	X(COPY, GLOBAL, "y", "", "copy the row's stack to the terminal's clipboard and to a file") \
 	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line")             \
 	X(CHURN, GLOBAL, "T", "",                                                                  \
-	  "Sites by calls: what allocates most often, and how long it lives (LIFE); again: by "    \
-	  "LIVE")                                                                                  \
+	  "Sites by calls/s: most frequent call sites, with LIFE; again: by LIVE")                 \
 	X(COLUMNS, GLOBAL, "c", "", "choose the columns of this view")                             \
 	X(THEME, GLOBAL, "t", "", "next theme")                                                    \
-	X(MOUSE, GLOBAL, "M", "",                                                                  \
-	  "the mouse: memtop's, or left to the terminal, which then selects text")                 \
+	X(MOUSE, GLOBAL, "M", "", "mouse on, or off: the terminal then selects text")              \
 	X(REDRAW, GLOBAL, "^L", "", "redraw the screen")                                           \
-	X(DETACH, GLOBAL, "", "", ":detach takes the agent of memtop attach out again")            \
-	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop (the target runs on)")                        \
+	X(DETACH, GLOBAL, "", "", ":detach takes out the agent that memtop attach loaded")         \
+	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop; the target runs on")                         \
 	X(FOCUS_NEXT, GLOBAL, "<Tab>", "", "next part of the screen: list, graph, other half")     \
-	X(FOCUS_PREV, GLOBAL, "<S-Tab>", "", "the part before")                                    \
+	X(FOCUS_PREV, GLOBAL, "<S-Tab>", "", "previous part of the screen")                        \
 	X(COMMAND, GLOBAL, ":", "", "command line; Tab completes")                                 \
-	X(HELP, GLOBAL, "? <F1>", "Help", "this page (h is left, as in vi)")                       \
+	X(HELP, GLOBAL, "? <F1>", "Help", "this page (h moves left, as in vi)")                    \
 	X(ESCAPE, GLOBAL, "<Esc>", "",                                                             \
-	  "close the innermost field, page, search, zoom or filter; never quits")                  \
+	  "close the innermost prompt, page, search, zoom or filter; never quits")                 \
 	X(BACK, GLOBAL, "q <F10>", "Back",                                                         \
-	  "go back; in a main view: quit, after asking when a program would be left")              \
+	  "go back; in a main view: quit (asks first while a program runs)")                       \
 	X(QUIT, GLOBAL, "Q", "Quit", "quit; a program under memtop run runs on")                   \
 	X(UP, LIST, "<Up> k", "", "up")                                                            \
 	X(DOWN, LIST, "<Down> j", "", "down")                                                      \
@@ -105,20 +100,19 @@ enum focus {
 	X(TREE_NONE, TREE, "C", "", "close all below")                                             \
 	X(TREE_HEAVY, TREE, "z", "", "follow the heaviest child to the first fork")                \
 	X(INVERT, TREE, "i", "Invert",                                                             \
-	  "turn the tree over: from the allocation up, or from the entry down")                    \
+	  "invert the tree: from the allocation up, or from the entry down")                       \
 	X(INLINED, TREE, "I", "",                                                                  \
-	  "inlined functions: rows of their own, or part of the function that has their code "     \
-	  "(:inlined on, off)")                                                                    \
+	  "inlined functions: separate rows, or merged into their caller (:inlined on, off)")      \
 	X(ZOOM, TREE, "o", "", "zoom into the row's subtree")                                      \
 	X(ZOOM_LIB, TREE, "O", "", "zoom into the row's library")                                  \
 	X(ZOOM_OUT, TREE, "<BS>", "", "zoom out")                                                  \
 	X(DETAIL, TREE, "v", "Detail",                                                             \
-	  "detail of the row: figures, stack, source with what its lines hold, sizes, ages")       \
+	  "detail of the row: figures, stack, source with LIVE by line, sizes, ages")              \
 	X(SITE_TREE, SITES, "<Enter> <Space> <Right> l", "Tree", "show the site in the tree")      \
 	X(SITE_DETAIL, SITES, "v", "Detail",                                                       \
-	  "detail of the site: figures, stack, source with what its lines hold, sizes, ages")      \
+	  "detail of the site: figures, stack, source with LIVE by line, sizes, ages")             \
 	X(EXPECT, SITES, "x", "",                                                                  \
-	  "mark the site as expected (no finding; kept in the session), or take that back")        \
+	  "mark the site as expected (not a finding; saved in the session), or unmark it")         \
 	X(SITE_ZOOM, SITES, "O", "", "show the site's library in the tree")                        \
 	X(LIB_TREE, LIBS, "<Enter> <Space> <Right> l o", "Tree", "show the library in the tree")   \
 	X(PICK, MARKS, "<Space>", "Pick A, B", "pick the marks to compare: first A, then B")       \
@@ -127,14 +121,15 @@ enum focus {
 	X(RENAME, MARKS, "R", "Rename", "rename the mark")                                         \
 	X(DELETE, MARKS, "<Del>", "Delete", "delete the mark")                                     \
 	X(THREAD_TREE, THREADS, "<Enter> <Space> <Right> l o", "Tree",                             \
-	  "show in the tree what the thread allocated")                                            \
+	  "show the thread's blocks in the tree")                                                  \
 	X(COLUMN_TOGGLE, COLUMNS, "<Space> <Enter>", "Show, hide", "show the column, or hide it")  \
-	X(EARLIER, GRAPH, "<Left> h", "Earlier", "an earlier instant: the legend is of it")        \
-	X(LATER, GRAPH, "<Right> l", "Later", "a later one")                                       \
-	X(EARLIEST, GRAPH, "<Home> g", "", "the begin of the graph")                               \
+	X(EARLIER, GRAPH, "<Left> h", "Earlier",                                                   \
+	  "an earlier instant; the legend shows its values")                                       \
+	X(LATER, GRAPH, "<Right> l", "Later", "a later instant")                                   \
+	X(EARLIEST, GRAPH, "<Home> g", "", "the start of the graph")                               \
 	X(NOW, GRAPH, "<End> G", "Now", "now")                                                     \
-	X(ZOOM_IN_TIME, GRAPH, "+ =", "Less time", "a shorter time in the graphs")                 \
-	X(ZOOM_OUT_TIME, GRAPH, "-", "More time", "a longer time in the graphs")                   \
+	X(ZOOM_IN_TIME, GRAPH, "+ =", "Less time", "show less time in the graphs")                 \
+	X(ZOOM_OUT_TIME, GRAPH, "-", "More time", "show more time in the graphs")                  \
 	X(TEXT_UP, TEXT, "<Up> k", "", "up")                                                       \
 	X(TEXT_DOWN, TEXT, "<Down> j", "", "down")                                                 \
 	X(TEXT_PAGE_UP, TEXT, "<PgUp> ^B", "", "a page up")                                        \
@@ -142,14 +137,13 @@ enum focus {
 	X(TEXT_HALF_UP, TEXT, "^U", "", "half a page up")                                          \
 	X(TEXT_HALF_DOWN, TEXT, "^D", "", "half a page down")                                      \
 	X(TEXT_FIRST, TEXT, "<Home> g", "", "first line")                                          \
-	X(TEXT_LAST, TEXT, "<End> G", "", "last line; output is followed from there")              \
+	X(TEXT_LAST, TEXT, "<End> G", "", "last line; from there, follow the output")              \
 	X(PROCESS_SHOW, PROCESSES, "<Enter>", "Show",                                              \
-	  "show this process in all views; of a folded row: open or close it")                     \
+	  "show this process in all views; on a folded row: open or close it")                     \
 	X(PROCESS_OPEN, PROCESSES, "<Right> l + =", "", "open a folded row")                       \
 	X(PROCESS_CLOSE, PROCESSES, "<Left> h -", "", "close it")                                  \
 	X(PROCESS_TOGGLE, PROCESSES, "<Space>", "", "open or close it")                            \
-	X(PROCESS_ORDER, PROCESSES, "o", "Order",                                                  \
-	  "order: as a tree, by growth, LIVE, PEAK or IN ALL")                                     \
+	X(PROCESS_ORDER, PROCESSES, "o", "Order", "next order: tree, growth, LIVE, PEAK, IN ALL")  \
 	X(CHOOSE, CHOOSER, "<Enter> <Space> <Right> l", "Watch", "watch this process")
 
 enum request {

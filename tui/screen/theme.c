@@ -96,7 +96,7 @@ static const char *parse_line(char *line, struct theme *t, char *why, size_t siz
 		if (name && !strcmp(name, role_names[role]))
 			break;
 	if (role == ROLE_COUNT) {
-		snprintf(why, size, "no role is called \"%.40s\"", name ? name : "");
+		snprintf(why, size, "no role \"%.40s\"", name ? name : "");
 		return why;
 	}
 	for (char *word = strtok_r(equals + 1, " \t", &save); word;
@@ -212,11 +212,10 @@ int theme_load(const char *name, struct theme *t, struct err *err)
 		text = read_text(path);
 	}
 	if (!text)
-		return err_set(
-			err, 2,
-			"theme \"%s\": no such file in themes/; t in the live view goes through "
-			"those that are there",
-			name);
+		return err_set(err, 2,
+			       "theme \"%s\": no such file in themes/; t in the live view cycles "
+			       "through all themes",
+			       name);
 	struct complaint c = { path, err, 0 };
 	theme_plain(t);
 	snprintf(t->name, sizeof t->name, "%.60s", name);

@@ -51,8 +51,8 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
 	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
 	add(p, "both", a,
-	    isnan(q->of_program) ? "on top of the program's own (too little to tell)"
-				 : "on top of the program's own cpu time (estimated)");
+	    isnan(q->of_program) ? "of the program's own cpu time (too little to tell)"
+				 : "of the program's own cpu time (estimated)");
 	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident");
 	page_add(p, ROLE_NORMAL, "%s", "");
 }
@@ -65,21 +65,21 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 	page_add(p, ROLE_TITLE, "Stacks%s%s%s%s", engine ? ", taken by " : "", engine ? engine : "",
 		 why && *why ? ": " : "", why ? why : "");
 	snprintf(words, sizeof words,
-		 q->cut_blocks ? "of all blocks; %s have one that ends early" : "of all blocks",
+		 q->cut_blocks ? "of all blocks; the stacks of %s end early" : "of all blocks",
 		 text_count(n, q->cut_blocks));
 	add(p, "whole", share(a, q->whole), words);
 	if (q->pointer_blocks)
 		add(p, "by pointer", share(a, q->by_pointer),
-		    "of all blocks: (fp) frames, in code without tables");
+		    "of all blocks: stacks with (fp) frames, in code without unwind tables");
 	add(p, "remembered", share(a, q->remembered),
-	    model_estimate(m) ? "of allocations: not known where they were sampled"
-			      : "of allocations: the stack was the remembered one");
+	    model_estimate(m) ? "of allocations: unknown while sampling"
+			      : "of allocations: stack remembered, not walked");
 	snprintf(a, sizeof a, isnan(q->frames) ? "-" : "%.1f", q->frames);
-	add(p, "frames walked", a, "on the mean, for each that was not");
+	add(p, "frames walked", a, "on average, per stack that was walked");
 	add(p, "rules at hand", share(a, q->pc_hits),
-	    "of frames walked: the unwind rule was in the cache");
+	    "of frames walked: their unwind rule was cached");
 	add(p, "steps at hand", share(a, q->edge_hits),
-	    "of frames walked: so was the step in the call tree");
+	    "of frames walked: their call-tree step was cached");
 }
 
 static void add_cuts(struct page *p, const struct model *m)
@@ -116,13 +116,14 @@ static void add_late(struct page *p, const struct model *m)
 	hooked_before(m, &frees, &bytes);
 	page_add(p, ROLE_NORMAL, "%s", "");
 	page_add(p, ROLE_TITLE, "Attached while the program ran");
-	add(p, "before attach", text_count(n, frees), "blocks from before were freed since,");
+	add(p, "before attach", text_count(n, frees),
+	    "blocks allocated before have been freed since,");
 	add(p, "", text_bytes(b, bytes), "in usable sizes");
-	add(p, "modules", text_count(n, sums.hooked), "whose allocations are counted");
-	add(p, "", text_count(n, sums.calls_none), "that call no allocator");
+	add(p, "modules", text_count(n, sums.hooked), "have their allocations counted");
+	add(p, "", text_count(n, sums.calls_none), "call no allocator");
 	if (sums.unmatched)
 		add(p, "", text_count(n, sums.unmatched),
-		    "not matched: libs= or exclude= leaves them out");
+		    "not matched: left out by libs= or exclude=");
 }
 
 static void add_unseen(struct page *p, const struct model *m)
@@ -157,14 +158,14 @@ static const char *download_text(const struct debuginfod_file *f, char *out, siz
 	char a[32], b[32];
 
 	switch (f->state) {
-	case DEBUGINFOD_WAITS: return "waits for the others";
+	case DEBUGINFOD_WAITS: return "queued";
 	case DEBUGINFOD_ASKED: return "asked";
 	case DEBUGINFOD_LOADING:
 		snprintf(out, size, "downloading, %s of %s", text_bytes(a, f->bytes),
 			 text_bytes(b, f->whole));
 		return out;
 	case DEBUGINFOD_GOT: snprintf(out, size, "got, %s", text_bytes(a, f->bytes)); return out;
-	case DEBUGINFOD_ABSENT: return "not there";
+	case DEBUGINFOD_ABSENT: return "not on the server";
 	default: snprintf(out, size, "failed: %s", f->why); return out;
 	}
 }
@@ -177,9 +178,9 @@ static void add_downloads(struct page *p, const struct symbols *s)
 
 	page_add(p, ROLE_NORMAL, "%s", "");
 	page_add(p, ROLE_TITLE, "Debug files from servers (debuginfod)%s",
-		 !d                    ? ": never asked, DEBUGINFOD_URLS is not set"
+		 !d                    ? ": off, DEBUGINFOD_URLS is not set"
 		 : debuginfod_count(d) ? ""
-				       : ": not asked, nothing shown lacks its lines");
+				       : ": not needed so far");
 	for (size_t i = 0; i < debuginfod_count(d); i++) {
 		const struct debuginfod_file *f = debuginfod_at(d, i);
 		page_add(p, f->state == DEBUGINFOD_FAILED ? ROLE_WARNING : ROLE_NORMAL,

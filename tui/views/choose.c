@@ -99,8 +99,8 @@ static const struct table table = { "choose", columns, sizeof columns / sizeof c
 static void draw(struct chooser *c)
 {
 	static const char *const ways[] = {
-		"No process that you may watch has an agent. Three ways to start one:",
-		"  memtop run ./program               start it and watch it",
+		"No process that you may watch has an agent. Three ways to start:",
+		"  memtop run ./program               start a program and watch it",
 		"  LD_PRELOAD=libmemtop-agent.so ./program    start it yourself, then: memtop -p "
 		"PID",
 		"  memtop :9001                       a port that ssh or adb forwards to an agent",

@@ -78,9 +78,9 @@ static unsigned request(struct view *v, enum request r)
 	if (c->list.at < c->count) {
 		const char *view = c->of->ops->title, *title = column_at(c, c->list.at)->title;
 		if (!columns_hide(view, title, !columns_hidden(view, title)))
-			status_error("so many columns cannot be hidden");
+			status_error("hidden columns: that is too many");
 		else
-			status_say(":write-config keeps it");
+			status_say(":write-config saves it");
 	}
 	return VIEW_DRAW;
 }

@@ -84,23 +84,21 @@ static void add_questions(struct page *p)
 	static const struct {
 		const char *question, *answer;
 	} list[] = {
-		{ "Does it grow?", "Line 2 says so in words (below); <overview> Overview: every "
-				   "call site's shape and rate" },
-		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree: "
-				   "through which calls, <invert> turns it over" },
-		{ "Which process?", "<processes> lists all that the program started, and shows "
-				    "another one; line 2 names one that matters more" },
-		{ "What is new?", "<mark> sets a mark, then <diff> shows what was born and is gone "
-				  "since; <marks> any two marks" },
-		{ "Is it old?", "<older>: only blocks older than an age; <detail> of a row: ages, "
-				"sizes, source, stack" },
-		{ "Is it busy?", "<churn>: what allocates most often, and how long that lives" },
-		{ "Why is RSS larger?",
-		  "<memory> Memory: what it consists of, and which part grew" },
-		{ "What was it then?", "<instant-back> <instant-on> go back and on in time, in "
-				       "every view; <escape> is now" },
-		{ "Where is X?", "<search> searches, <next-hit> is the next one; <filter> leaves "
-				 "only what matches" },
+		{ "Does it grow?", "Line 2 has a verdict; <overview> Overview: rate by call site" },
+		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree, "
+				   "<invert> inverts it" },
+		{ "Which process?",
+		  "<processes> lists all; line 2 names one that grows or holds more" },
+		{ "What is new?",
+		  "<mark> sets a mark, <diff> shows BORN and GONE; <marks> compares marks" },
+		{ "Is it old?",
+		  "<older> shows only old blocks; <detail>: a row's ages, sizes, stack" },
+		{ "Is it busy?", "<churn> sorts call sites by calls/s and shows LIFE" },
+		{ "Why is RSS larger?", "<memory> Memory: the parts of RSS, and which part grew" },
+		{ "What was it then?",
+		  "<instant-back> <instant-on> go back and forward in time; <escape>: live again" },
+		{ "Where is X?",
+		  "<search> searches, <next-hit> next hit; <filter> hides rows without a match" },
 	};
 
 	add_title(p, "Questions, and the keys that answer them");
@@ -162,21 +160,21 @@ static void add_words(struct page *p, const char *title, const struct word *list
 static void add_verdicts(struct page *p)
 {
 	static const struct word list[] = {
-		{ "GROWING",
-		  "at a rate that holds, as a leak does; mostly steady: half of it or more does" },
+		{ "GROWING", "at a steady rate, as a leak does; mostly steady: at least half of "
+			     "the growth is steady" },
 		{ "FILLING", "ever more slowly, as a cache that fills" },
-		{ "GREW ..., then not", "it grew for a time and stands still since" },
-		{ "STEP", "all at once, in the interval that ended at the time that is named" },
-		{ "UP AND DOWN", "a saw-tooth: by how much its lowest rose is what matters" },
-		{ "SHRINKING, FLAT",
-		  "less, or as before: the larger of 4K and 0.1 % of what is live is no change" },
-		{ "AS EXPECTED", "it grows, but hardly anywhere that <expect> or --suppress did "
-				 "not mark as expected" },
-		{ "RSS GROWS", "the process grows and its heap does not, or by far less: Memory "
-			       "says what else does" },
-		{ "needs 20 s more", "growth is judged by samples that the agent takes, the same "
-				     "for everybody, and is not known before" },
-		{ "95 % of it: X", "the call site that did most of that growth" },
+		{ "GREW ..., then not", "it grew for a time and has stopped" },
+		{ "STEP", "all at once, in the interval that ended at the given time" },
+		{ "UP AND DOWN", "a saw-tooth; its growth is the rise of its low points" },
+		{ "SHRINKING, FLAT", "less, or as before: a change below 4K or 0.1 % of LIVE (the "
+				     "larger) does not count" },
+		{ "AS EXPECTED", "nearly all growth is at call sites that <expect> or --suppress "
+				 "marks as expected" },
+		{ "RSS GROWS",
+		  "the process grows, its heap does not or by far less; Memory shows what grows" },
+		{ "needs 20 s more",
+		  "no verdict yet: it needs more of the agent's samples, which all viewers share" },
+		{ "95 % of it: X", "the call site with most of the growth" },
 	};
 
 	add_words(p, "What line 2 says", list, sizeof list / sizeof *list);
@@ -185,35 +183,33 @@ static void add_verdicts(struct page *p)
 static void add_terms(struct page *p)
 {
 	static const struct word list[] = {
-		{ "LIVE", "requested bytes that are not freed" },
+		{ "LIVE", "requested bytes not freed" },
 		{ "BORN", "allocated after the base, alive now" },
 		{ "GONE", "alive at the base, freed since" },
-		{ "NET", "BORN - GONE, booked to who allocated" },
-		{ "SELF", "of LIVE: what the function itself allocated" },
-		{ "AGE, OLDEST", "half of the live blocks are older; the oldest one" },
+		{ "NET", "BORN - GONE, booked to the stack that allocated" },
+		{ "SELF", "the part of LIVE that the function itself allocated" },
+		{ "AGE, OLDEST", "median age of the live blocks; age of the oldest" },
 		{ "LIFE", "mean time from an allocation to its free" },
-		{ "SHAPE", "of a site's growth: steady as of a leak, slowing as of a cache that "
-			   "fills, step once, saw-tooth up and down; NET and /MIN: by what its "
-			   "lowest rose in that time, GREW IN its intervals" },
-		{ "size> in a filter", "call paths that hold more than so much; age> and thread: "
-				       "leave such blocks of each" },
-		{ "owner", "the library that had libc, libstdc++ or other wrappers allocate for "
-			   "it; <direct> counts by whose code called the allocator. Its letter is "
-			   "the same in graphs and rows." },
-		{ "M", "MiB. Rates in rows: of the last second; in the header: of the last ten." },
-		{ "~",
-		  "a figure estimated from a sample, or the agent's own estimate of its cost" },
-		{ "in the header",
-		  "cached: allocations whose stack was the remembered one; stacks: blocks whose "
-		  "stack is whole; agent: its memory and its part of a core; lost: events that "
-		  "were not counted. <agent> tells more." },
+		{ "SHAPE", "how a site grew: steady (a leak), slowing (a cache that fills), step "
+			   "(once), saw-tooth (up and down). Of a saw-tooth, NET and /MIN are the "
+			   "rise of its low points. GREW IN counts intervals." },
+		{ "size> in a filter", "keeps call paths that hold more; age> and thread: count "
+				       "only such blocks of each path" },
+		{ "owner", "the library whose memory it is: libc, libstdc++ and other wrappers are "
+			   "skipped. <direct> counts by direct caller instead. Graphs and rows "
+			   "show the same letter." },
+		{ "M",
+		  "MiB. Rates: in rows over the last second, in the header over the last ten." },
+		{ "~", "an estimate: a sampled figure, or the agent's cost" },
+		{ "in the header", "cached: allocations whose stack was remembered; stacks: blocks "
+				   "whose stack is whole; agent: its memory and its share of a "
+				   "core; lost: events not counted. More: <agent>" },
 	};
 
 	add_words(p, "Words", list, sizeof list / sizeof *list);
-	add_pair(p, text_glyph(GLYPH_UNKNOWN),
-		 "where a graph by library is so, nobody knows of whom that was");
+	add_pair(p, text_glyph(GLYPH_UNKNOWN), "in a graph by library: owner unknown");
 	add_pair(p, ">", "the selected row");
-	add_pair(p, text_glyph(GLYPH_DOT), "... while the keys go elsewhere");
+	add_pair(p, text_glyph(GLYPH_DOT), "the selected row while keys go elsewhere");
 	add_pair(p, text_glyph(GLYPH_HIT), "found by <search>");
 }
 

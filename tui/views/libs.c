@@ -162,7 +162,7 @@ static void name_cell(const struct libs *l, const struct owner *o, struct cell c
 {
 	const struct module *m =
 		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
-	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
+	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, blocks still live)" : "";
 	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
 	char text[400];
 

@@ -52,7 +52,7 @@ static const char *const brief[MTW_MEMORY_COUNT + 1] = {
 
 static const char *label(uint32_t what)
 {
-	return what == MTW_MEMORY_COUNT ? "RSS, all of it" : report_memory(what);
+	return what == MTW_MEMORY_COUNT ? "RSS, total" : report_memory(what);
 }
 
 enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
@@ -191,16 +191,16 @@ static const char *verdict(const struct model *m, const struct growth *most, int
 		return "";
 	switch (most->what) {
 	case MTW_MEMORY_LIVE: return ": the program keeps more";
-	case MTW_MEMORY_FREE: return ": fragmentation or a peak that has passed, not a leak";
+	case MTW_MEMORY_FREE: return ": fragmentation or a past peak, not a leak";
 	case MTW_MEMORY_OTHER:
 		if (!r)
 			return ": mapped by the program itself, not by malloc";
 		snprintf(own, sizeof own, ": %s, not malloc's%s%s; %s shows it", r->heap,
 			 r->seen ? ": " : "", r->seen ? r->seen : "", r->shows);
 		return own;
-	case MTW_MEMORY_STACK: return ": more threads, or deeper ones";
-	case MTW_MEMORY_FILE: return ": pages of files that were read";
-	case MTW_MEMORY_AGENT: return ": memtop's own";
+	case MTW_MEMORY_STACK: return ": more threads, or deeper stacks";
+	case MTW_MEMORY_FILE: return ": pages of mapped files";
+	case MTW_MEMORY_AGENT: return ": memtop's own memory";
 	default: return "";
 	}
 }
@@ -221,11 +221,10 @@ static void sentence(const struct memory *m, char *out, size_t size)
 
 	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, rss_all(&m->now)));
 	if (!m->compared) {
-		snprintf(
-			out + n, size - n,
-			figures_over(&m->v.app->figures) || m->v.app->figures.past
-				? ".  It was looked at once only: what grew is not known."
-				: ".  What grows is seen from the next look on, in a few seconds.");
+		snprintf(out + n, size - n,
+			 figures_over(&m->v.app->figures) || m->v.app->figures.past
+				 ? ".  What grew is unknown: the agent scanned it only once."
+				 : ".  What grows shows after the next scan, in a few seconds.");
 		return;
 	}
 	if (m->mark)

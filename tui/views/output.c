@@ -116,8 +116,7 @@ static void draw(struct view *v, const struct area *a)
 	}
 	if (n == 0)
 		draw_text(a, 1, 3, ROLE_WARNING,
-			  v->app->figures.final ? "the program wrote nothing"
-						: "the program has written nothing yet");
+			  v->app->figures.final ? "the program wrote no output" : "no output yet");
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)

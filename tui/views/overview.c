@@ -161,7 +161,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	text_count(count, s->count);
 	text_count(growing, grow);
 	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
-		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");
+		snprintf(out, size, brief ? "now" : "up to now; 2, 3, 4 diff the marks");
 	else if (brief)
 		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->app, over));
 	else
@@ -187,7 +187,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_SORT_LEFT:
 	case REQ_SORT_RIGHT:
 	case REQ_REVERSE:
-		status_say("the overview sorts by shape and growth; Sites (3) by any column");
+		status_say("the Overview sorts by shape and growth; Sites (3) sorts by any column");
 		return VIEW_DRAW;
 	default: return sites_request(&o->s, r, id_of);
 	}

@@ -272,10 +272,10 @@ static const char *about(const struct app *a, const struct process *p)
 	if (p->why)
 		return p->why;
 	if (p->id == a->others.shown)
-		return "It is shown: Enter goes back to it.";
+		return "The views show this process: Enter goes back to them.";
 	if (p->watch || process_runs(p))
 		return "Enter shows it in all views.";
-	return "It ended before it mattered: only its totals are known.";
+	return "It was small and short-lived: only its totals are known.";
 }
 
 /* Returns the lines that it took. */
@@ -306,10 +306,9 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 
 	if (!now) {
 		draw_rule(s, 0, ROLE_BORDER, "");
-		draw_text(
-			s, 1, 1, ROLE_NORMAL,
-			r ? "Enter opens or closes it."
-			  : "Enter leaves this view for the list of programs that can be watched.");
+		draw_text(s, 1, 1, ROLE_NORMAL,
+			  r ? "Enter opens or closes it."
+			    : "Enter lists other programs that can be watched.");
 		return;
 	}
 	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name,
@@ -508,8 +507,8 @@ static const struct view_ops ops = {
 	.title = "Processes",
 	.brief = "Processes",
 	.no_filter = true,
-	.no_diff = "d compares one process with a mark: Enter shows this one, then d.  /MIN is "
-		   "what each grows by",
+	.no_diff = "d compares one process with a mark: press Enter, then d.  /MIN is each one's "
+		   "growth",
 	.table = columns_of,
 	.sort = sort_of,
 	.foci = foci,

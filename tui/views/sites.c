@@ -289,7 +289,7 @@ static void by_calls(struct sites *s)
 	s->sort[0] = s->sort[0] == BY_RATE ? BY_LIVE : BY_RATE;
 	s->reverse = false;
 	if (s->sort[0] == BY_RATE && columns_hidden("Sites", "CALLS/s"))
-		status_say("sorted by CALLS/s, which c shows again");
+		status_say("sorted by CALLS/s, a hidden column; c shows it");
 }
 
 /* To the next column that is on the screen once it is what rows are sorted by: columns change with
@@ -315,7 +315,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_SORT_RIGHT: sort_beside(s, 1); return VIEW_RESORT;
 	case REQ_CHURN:
 		if (diffing(s))
-			status_error("with a base there is no CALLS/s; d: back to now");
+			status_error("a diff has no CALLS/s; d: diff off");
 		else
 			by_calls(s);
 		return VIEW_RESORT;

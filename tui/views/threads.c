@@ -270,7 +270,7 @@ static void draw(struct view *v, const struct area *a)
 		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING,
-			   l->hidden ? "All threads have ended, and hold nothing."
+			   l->hidden ? "All threads have ended and hold nothing."
 				     : frame_empty_reason(v->app));
 }
 
@@ -284,11 +284,11 @@ static void live_of(const struct threads *l, char *out, size_t size)
 
 	if (!model_looked(a->model, MTW_KIND_THREADS))
 		snprintf(out, size, "  LIVE is %s",
-			 watch_live(a->watch) && !still ? "asked for" : "not known");
+			 watch_live(a->watch) && !still ? "loading" : "unknown");
 	else if (!still && age >= OLD_NS)
-		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
+		snprintf(out, size, "  LIVE as of %s ago", text_span(one, age));
 	else if (still && l->held != all)
-		snprintf(out, size, "  LIVE of a look %s before: %s of %s", text_ago(ago, age),
+		snprintf(out, size, "  LIVE from a scan %s before: %s of %s", text_ago(ago, age),
 			 text_bytes(one, l->held), text_bytes(two, all));
 }
 

@@ -10,28 +10,28 @@
 static const struct {
 	const char *title, *what;
 } words[] = {
-	{ "LIVE", "requested bytes that are not freed" },
-	{ "LIVE NOW", "requested bytes that are not freed: now, not at the interval's end" },
-	{ "BLOCKS", "live blocks; with a base: how many more than there" },
-	{ "BLOCKS+", "live blocks: how many more than at the base" },
-	{ "TID", "the kernel's number of the thread" },
-	{ "SELF", "of LIVE: what the function itself allocated" },
+	{ "LIVE", "requested bytes not freed" },
+	{ "LIVE NOW", "requested bytes not freed: now, not at the interval's end" },
+	{ "BLOCKS", "live blocks; in a diff: growth since the base" },
+	{ "BLOCKS+", "live blocks: growth since the base" },
+	{ "TID", "the kernel's thread id" },
+	{ "SELF", "the part of LIVE that the function itself allocated" },
 	{ "CALLS/s", "allocations in the last second" },
 	{ "BYTES/s", "allocated in the last second" },
-	{ "CHURN/s", "allocated and freed again a second, in the last ten: allocated - |NET|" },
-	{ "LIFE", "mean time from an allocation to its free; >: nothing was freed for so long" },
+	{ "CHURN/s", "allocated and freed again per second, over ten: allocated - |NET|" },
+	{ "LIFE", "mean time from allocation to free; >: nothing freed for this long" },
 	{ "IN ALL", "allocated since the start, freed or not" },
-	{ "AGE", "half of the live blocks are older" },
+	{ "AGE", "median age of the live blocks" },
 	{ "OLDEST", "age of the oldest live block" },
 	{ "BORN", "allocated after the base, alive now" },
 	{ "GONE", "alive at the base, freed since" },
 	{ "NET", "BORN - GONE" },
 	{ "SHAPE", "how it grew: steady as of a leak, slowing as of a cache" },
 	{ "/MIN", "NET per minute" },
-	{ "GREW IN", "in how many of the intervals that shapes are judged by" },
+	{ "GREW IN", "in how many intervals it grew" },
 	{ "TREND", "live bytes over time" },
 	{ "AT", "source line, or module" },
-	{ "OWNER", "library whose memory it is" },
+	{ "OWNER", "library that owns the memory" },
 	{ "SHARE", "part of the whole" },
 	{ "ALLOC", "allocated by the thread" },
 	{ "FREED", "freed by the thread" },
@@ -96,7 +96,7 @@ bool columns_set(const char *view, const char *titles, char *why, size_t size)
 	char copy[1024], *save = NULL;
 
 	if (!is_view(view)) {
-		snprintf(why, size, "no view with columns is called \"%.40s\"", view);
+		snprintf(why, size, "no view with columns \"%.40s\"", view);
 		return false;
 	}
 	for (size_t i = count; i-- > 0;)
@@ -108,7 +108,7 @@ bool columns_set(const char *view, const char *titles, char *why, size_t size)
 		for (size_t n = strlen(t); n && t[n - 1] == ' '; n--)
 			t[n - 1] = 0;
 		if (*t && (!columns_what(t) || !columns_hide(view, t, true))) {
-			snprintf(why, size, "\"%.40s\" is no column that can be hidden", t);
+			snprintf(why, size, "no column \"%.40s\" that can be hidden", t);
 			return false;
 		}
 	}

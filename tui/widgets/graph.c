@@ -191,7 +191,7 @@ char *graph_title(char *out, size_t size, const struct figures *f, const struct 
 			 graph_ago(two, f, t, f->time_ns - t->at_ns),
 			 text_bytes(three,
 				    there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes),
-			 there || f->known[at] ? "" : ", of whom is not known");
+			 there || f->known[at] ? "" : ", owners unknown");
 	else if (!graph_start_known(f, graph_window_start(f, t)) && known < f->point_count)
 		snprintf(out, size, "Live by %s, known since %s%s", by,
 			 graph_clock(one, f, t, f->points[known].time_ns), keys);

@@ -37,8 +37,7 @@ int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err)
 		snprintf(a->serial, sizeof a->serial, "%s", serial);
 	if (given && !runs(given, strlen(given), "", a->program, sizeof a->program))
 		return err_set(err, 3,
-			       "%s: no adb there that can be run: %s; give the path of the client "
-			       "with --adb",
+			       "%s: not a usable adb client: %s; give the client's path with --adb",
 			       given, strerror(errno));
 	if (given)
 		return 0;
@@ -192,10 +191,10 @@ int adb_forward(const struct adb *a, const char *remote, int *port, struct err *
 	if (rc == 0 && r.status)
 		rc = adb_explain("adb forward", *r.said ? r.said : r.out, err);
 	else if (rc == 0 && (*port = atoi(r.out)) <= 0)
-		rc = err_set(err, 3,
-			     "adb forward: it says no port for tcp:0: %s is too old; use a newer "
-			     "client (--adb)",
-			     a->program);
+		rc = err_set(
+			err, 3,
+			"adb forward: no port for tcp:0: %s is too old; use a newer client (--adb)",
+			a->program);
 	adb_answer_release(&r);
 	return rc;
 }

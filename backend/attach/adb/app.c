@@ -125,8 +125,8 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 	else if (!strcmp(app->abi, "armeabi-v7a") || !strcmp(app->abi, "armeabi") ||
 		 !strcmp(app->abi, "x86"))
 		return err_set(err, 3,
-			       "%s: a 32-bit process (%s), and Android's agents are for 64-bit "
-			       "ones; install a build of the app for arm64-v8a or x86_64",
+			       "%s: a 32-bit process (%s), but the Android agents are 64-bit; "
+			       "install a build of the app for arm64-v8a or x86_64",
 			       app->name, app->abi);
 	else if (!launch_installed(name, path, size))
 		return err_set(
@@ -139,16 +139,16 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 		return err_set(err, 125, "%s: no agent there: %s; check --agent", path,
 			       strerror(-rc));
 	if (!k.class_bits || k.type != ET_DYN)
-		return err_set(
-			err, 125,
-			"%s: not an agent: no shared object; give the path of a libmemtop-agent.so",
-			path);
+		return err_set(err, 125,
+			       "%s: not an agent: not a shared object; give the path of a "
+			       "libmemtop-agent.so",
+			       path);
 	for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
 		if (!strcmp(abis[i].abi, app->abi) &&
 		    (abis[i].machine != k.machine || abis[i].bits != k.class_bits))
 			return err_set(err, 125,
-				       "%s: for %s, and %s is a program for %s; name an agent for "
-				       "that with --agent",
+				       "%s: built for %s, but %s is a program for %s; name an "
+				       "agent for that with --agent",
 				       path, progcheck_machine(&k), app->name, app->abi);
 	return 0;
 }
@@ -166,7 +166,7 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, co
 				     ending) >= size)
 		return err_set(
 			err, 3,
-			"%s: its folder on the device cannot be told; see adb shell run-as %s pwd",
+			"%s: its folder on the device is unknown; see adb shell run-as %s pwd",
 			app->package, app->package);
 	return 0;
 }
@@ -241,8 +241,7 @@ int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, 
 
 	if (!*app->package)
 		return err_set(err, 3,
-			       "%s: no app by its name, so that there is no folder to put the "
-			       "agent into; name an app",
+			       "%s: not an app, so it has no folder for the agent; name an app",
 			       app->name);
 	if (adb_app_agent(app, q, agent, sizeof agent, err))
 		return -1;
@@ -321,13 +320,13 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 		return adb_stopped(err);
 	if (l.waited && rc == JDWP_CLOSED)
 		return err_set(err, 3,
-			       "%s: its debug port was closed: the app ended, or the device went; "
-			       "see memtop adb --list",
+			       "%s: its debug port was closed: the app ended or the device was "
+			       "disconnected; see memtop adb --list",
 			       app->name);
 	if (rc == JDWP_CLOSED || rc == JDWP_SILENT) {
 		err_set(err, 3,
-			"%s: its debug port does not answer: another debugger has it (Android "
-			"Studio?), or the app ended; close that, and try again",
+			"%s: its debug port does not answer: another debugger uses it (Android "
+			"Studio?), or the app ended; close the debugger and try again",
 			app->name);
 		return 1;
 	}
@@ -349,8 +348,8 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 		int fd = connect_port(app->debug_port);
 		if (fd < 0)
 			return err_set(err, 3,
-				       "%s: nobody listens on the port that adb forwarded: %s; see "
-				       "adb forward --list",
+				       "%s: nothing listens on the port that adb forwarded: %s; "
+				       "see adb forward --list",
 				       app->name, strerror(errno));
 		rc = load(app, q, path, fd, err);
 		close(fd);
@@ -360,8 +359,8 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 	rc = adb_app_listens(app, LISTEN_MS, err);
 	if (rc == 0)
 		rc = err_set(err, 3,
-			     "%s: took the agent in, but nothing listens there after %d s; see "
-			     "whether it still runs, and what adb logcat says of memtop",
+			     "%s: loaded the agent, but nothing listens there after %d s; check "
+			     "that it still runs, and what adb logcat says about memtop",
 			     app->name, LISTEN_MS / 1000);
 	return rc < 0 ? -1 : 0;
 }
@@ -379,8 +378,8 @@ static int attach(struct adb_app *app, const struct adb_request *q, struct err *
 		return -1;
 	if (there)
 		return q->options ? err_set(err, 2,
-					    "--options: %s has an agent already, which keeps its "
-					    "own; use :set in the view",
+					    "--options: %s already has an agent, which keeps its "
+					    "options; use :set in the view",
 					    app->name)
 				  : 0;
 	int root = app->closed || q->options ? adb_root(app, err) : 0;
@@ -388,8 +387,8 @@ static int attach(struct adb_app *app, const struct adb_request *q, struct err *
 		return root < 0 ? -1 : adb_root_attach(app, q, err);
 	if (q->options)
 		return err_set(err, 2,
-			       "--options: an app that runs has no way to get them but by root; "
-			       "use --start, or :set in the view");
+			       "--options: only root can pass options to a running app; use "
+			       "--start, or :set in the view");
 	app->way = ADB_JDWP;
 	if (adb_refuse_sanitizer(app, err) || adb_app_place(app, q, path, sizeof path, err) ||
 	    adb_app_load(app, q, path, 0, err))

@@ -81,8 +81,8 @@ int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err)
 	adb_answer_release(&r);
 	if (rc == 0 && !*p->abi)
 		rc = err_set(err, 3,
-			     "%s: it has no property ro.product.cpu.abi: not Android, or another "
-			     "shell; connect to an Android device",
+			     "%s: no property ro.product.cpu.abi: not Android, or another shell; "
+			     "connect to an Android device",
 			     a->serial);
 	return rc;
 }
@@ -210,9 +210,9 @@ static int explain_absent(const struct adb_app *app, const char *word, int pid, 
 	free(script);
 	if (rc == 0 && strstr(r.out, "runs"))
 		err_set(err, 3,
-			"%s: runs, but takes no debugger: it is not a debuggable app (a "
-			"profileable release build cannot be entered either); install a debug "
-			"build (android:debuggable), or use a rooted device (adb root, su)",
+			"%s: runs, but takes no debugger: it is not a debuggable app (profileable "
+			"is not enough); install a debug build (android:debuggable), or use a "
+			"rooted device (adb root, su)",
 			word);
 	else if (rc == 0 && strspn(word, "0123456789") == strlen(word))
 		err_set(err, 3,

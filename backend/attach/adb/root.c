@@ -52,11 +52,10 @@ static int find_tracer(const struct adb_app *app, char *path, size_t size, struc
 	snprintf(name, sizeof name, "android/%s/memtop-attach", app->abi);
 	if (launch_installed(name, path, size))
 		return 0;
-	return err_set(
-		err, 125,
-		"%s: not beside memtop or in %s/lib/memtop: it loads the agent into a process that "
-		"takes no debugger; build it with make android (arm64-v8a, x86_64)",
-		name, MEMTOP_PREFIX);
+	return err_set(err, 125,
+		       "%s: not found beside memtop or in %s/lib/memtop: a process that takes no "
+		       "debugger needs it; build it with make android (arm64-v8a, x86_64)",
+		       name, MEMTOP_PREFIX);
 }
 
 /* file to /data/local/tmp; to->check: a piece of a script that ends with status 1 when it is not
@@ -93,8 +92,8 @@ static int load(struct adb_app *app, const struct pushed *agent, const struct pu
 		rc = !strncmp(said, own, sizeof own - 1)
 			     ? err_set(err, 3, "%s", said + sizeof own - 1)
 			     : err_set(err, 3,
-				       "%s: its root shell says: %s; see whether it may run "
-				       "programs of /data/local/tmp (SELinux: adb shell "
+				       "%s: its root shell says: %s; check that it may run "
+				       "programs from /data/local/tmp (SELinux: adb shell "
 				       "getenforce)",
 				       app->adb->serial, *said ? said : "nothing");
 	}
@@ -121,10 +120,10 @@ int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err
 		return -1;
 	int rc = adb_app_listens(app, LISTEN_MS, err);
 	if (rc == 0)
-		rc = err_set(err, 3,
-			     "%s: took the agent in, but nothing answers there after %d s; see "
-			     "whether it still runs, and whether SELinux keeps adb from its socket "
-			     "(adb shell getenforce)",
-			     app->name, LISTEN_MS / 1000);
+		rc = err_set(
+			err, 3,
+			"%s: loaded the agent, but nothing answers there after %d s; check that it "
+			"still runs, and that SELinux lets adb connect (adb shell getenforce)",
+			app->name, LISTEN_MS / 1000);
 	return rc < 0 ? -1 : 0;
 }

@@ -38,8 +38,7 @@ struct command {
 
 int adb_stopped(struct err *err)
 {
-	return err_set(err, ADB_STOPPED,
-		       "adb: interrupted: what was begun is taken back; run it again");
+	return err_set(err, ADB_STOPPED, "adb: interrupted: everything is undone; run it again");
 }
 
 int adb_pause(const struct adb *a, int ms, struct err *err)
@@ -153,8 +152,8 @@ static int follow(const struct adb *a, struct command *c, const char *what, int 
 			return 0;
 		if (now > end)
 			return err_set(err, 3,
-				       "adb %s: no end after %d s; see whether the device answers: "
-				       "adb devices",
+				       "adb %s: not finished after %d s; check that the device "
+				       "answers: adb devices",
 				       what, limit_ms / 1000);
 	}
 }

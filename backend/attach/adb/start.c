@@ -59,10 +59,8 @@ static int find_activity(const struct adb_app *app, const char *given, char *com
 		rc = err_set(err, 3, "%s: no such app on %s; see adb shell pm list packages",
 			     app->package, app->adb->serial);
 	else if (rc == 0 && !is_component(component))
-		rc = err_set(
-			err, 3,
-			"%s: has no activity that a launcher would start; name one with --activity",
-			app->package);
+		rc = err_set(err, 3, "%s: no launcher activity; name one with --activity",
+			     app->package);
 	adb_answer_release(&r);
 	return rc;
 }
@@ -150,10 +148,9 @@ static int wait_process(struct adb_app *app, struct err *err)
 		app->pid = adb_pidof(app->adb, app->package, err);
 		rc = app->pid < 0 ? -1 : 0;
 		if (rc == 0 && !app->pid && now_ns() > end)
-			rc = err_set(
-				err, 3,
-				"%s: was started, and has no process after %d s; see adb logcat",
-				app->package, PROCESS_MS / 1000);
+			rc = err_set(err, 3,
+				     "%s: started, but has no process after %d s; see adb logcat",
+				     app->package, PROCESS_MS / 1000);
 		if (rc == 0 && !app->pid)
 			rc = adb_pause(app->adb, AGAIN_MS, err);
 	}
@@ -188,16 +185,16 @@ static int wait_agent(struct adb_app *app, struct err *err)
 	if (!there)
 		return err_set(
 			err, 3,
-			"%s: ended before an agent listened there; see what adb logcat says of it",
+			"%s: ended before its agent listened; see what adb logcat says about it",
 			app->package);
 	return app->way == ADB_WRAP_SCRIPT
 		       ? err_set(err, 3,
-				 "%s: its package has a wrap.sh, and no agent listens after %d s; "
-				 "let that script load it: man memtop-remote",
+				 "%s: its package has a wrap.sh, but no agent listens after %d s; "
+				 "make that script load it: man memtop-remote",
 				 app->package, AGENT_MS / 1000)
 		       : err_set(err, 3,
-				 "%s: started with wrap.%s set, and no agent listens after %d s; "
-				 "see what adb logcat says of the linker",
+				 "%s: started with wrap.%s set, but no agent listens after %d s; "
+				 "see what adb logcat says about the linker",
 				 app->package, app->package, AGENT_MS / 1000);
 }
 
@@ -220,7 +217,7 @@ static int start(struct adb_app *app, const struct adb_request *q, struct err *e
 	if (q->options && app->way != ADB_WRAP_PROPERTY)
 		return err_set(err, 3,
 			       "--options: the property wrap.%s cannot be set on this device, and "
-			       "no other way takes options; set them in the view: :set sample=64k",
+			       "only it passes options; set them in the view: :set sample=64k",
 			       app->package);
 	if (start_activity(app, component, err) || wait_process(app, err))
 		return -1;

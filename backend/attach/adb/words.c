@@ -19,7 +19,7 @@ struct saying {
 
 /* The whole of what is said. */
 static const struct saying states[] = {
-	{ "authorizing", "it is still asking for this computer's key",
+	{ "authorizing", "it still asks whether to trust this computer",
 	  "unlock its screen, accept the question, and try again" },
 	{ "offline", "it is offline: adb sees it, and it does not answer",
 	  "unplug it and plug it in again, or use adb reconnect" },
@@ -35,7 +35,7 @@ static const struct saying states[] = {
 /* A part of it; narrower ones come first. */
 static const struct saying complaints[] = {
 	{ "unauthorized", "it does not trust this computer yet",
-	  "unlock its screen, accept the question about this computer's key, and try again" },
+	  "unlock its screen, accept this computer's key, and try again" },
 	{ "device offline", "it is offline: adb sees it, and it does not answer",
 	  "unplug it and plug it in again, or use adb reconnect" },
 	{ "no permissions", "adb may not open its USB device",
@@ -73,15 +73,14 @@ static const struct saying complaints[] = {
 	{ "does not exist", "there is no such activity",
 	  "name one with --activity (adb shell cmd package resolve-activity PACKAGE)" },
 	{ "protocol fault", "the link to it was lost",
-	  "see whether it is still there: adb devices" },
+	  "check that it is still there: adb devices" },
 	{ "onnection reset", "the link to it was lost",
-	  "see whether it is still there: adb devices" },
+	  "check that it is still there: adb devices" },
 	{ "' not found", "it is not connected",
 	  "see adb devices, and name one that is there with --serial" },
 	{ "device not found", "it is not connected",
 	  "see adb devices, and name one that is there with --serial" },
-	{ "error: closed", "the link to it was lost",
-	  "see whether it is still there: adb devices" },
+	{ "error: closed", "the link to it was lost", "check that it is still there: adb devices" },
 };
 
 const char *adb_line(const char *text, char *buf, size_t size)
@@ -113,9 +112,8 @@ int adb_explain(const char *what, const char *said, struct err *err)
 				       complaints[i].remedy);
 	if (!*adb_line(said, line, sizeof line))
 		return err_set(err, 3,
-			       "%s: the link to it was lost, without a word; see whether it is "
+			       "%s: the link to it was lost without a message; check that it is "
 			       "still there: adb devices",
 			       name);
-	return err_set(err, 3, "%s: \"%s\"; see whether the device is well: adb devices", name,
-		       line);
+	return err_set(err, 3, "%s: \"%s\"; check the device: adb devices", name, line);
 }

@@ -87,8 +87,8 @@ static int open_port(const struct target *port, struct err *err)
 		snprintf(t.host, sizeof t.host, "127.0.0.1");
 	if (conn_resolve(&t, &peers, err) || !peers.count || !is_loopback(&peers.addr[0]))
 		return err_set(err, 3,
-			       "%s: not a port of this machine, and the agent's file is; run "
-			       "memtop there, or, of a phone, memtop adb",
+			       "%s: a port of another machine, but the agent's file is on this "
+			       "one; run memtop there, or for a phone use memtop adb",
 			       t.text);
 	for (int tries = 0; tries < LISTEN_TRIES && why == ECONNREFUSED; tries++) {
 		if (tries)
@@ -98,9 +98,9 @@ static int open_port(const struct target *port, struct err *err)
 	if (fd >= 0)
 		return fd;
 	return err_set(err, 3,
-		       "%s: nobody listens there: %s; start the program with "
-		       "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,"
-		       "address=PORT, and close any other debugger: the port takes one",
+		       "%s: nothing listens there: %s; start the program with "
+		       "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=PORT, and "
+		       "close any other debugger: the port takes only one",
 		       t.text, strerror(why));
 }
 
@@ -128,14 +128,14 @@ static int find_process(struct visit *v, int64_t own)
 
 	if (!own && !o->pid)
 		return err_set(&v->err, 3,
-			       "%s: the program cannot tell its process id (no /proc?); name it: "
+			       "%s: the program does not know its process id (no /proc?); name it: "
 			       "memtop attach --jdwp %d PID",
 			       text, o->port->port);
 	attach_facts(o->pid ? o->pid : (pid_t)own, f);
 	attach_name(f, v->name, sizeof v->name);
 	if (o->pid && f->gone)
 		return err_set(&v->err, 3,
-			       "%d: no such process; leave the PID out: the debug port tells it",
+			       "%d: no such process; leave the PID out: the debug port knows it",
 			       (int)f->pid);
 	if (f->program)
 		return agent_server_explain(v->name, f->program, f->program_name, &v->err);
@@ -147,13 +147,13 @@ static int find_process(struct visit *v, int64_t own)
 			       v->name, text);
 	if (o->pid)
 		return err_set(&v->err, 3,
-			       "%s: is not the program of the debug port %s, process %lld is; "
+			       "%s: not the program of the debug port %s: that is process %lld; "
 			       "leave the PID out",
 			       v->name, text, (long long)own);
 	return err_set(&v->err, 3,
-		       "%s: its program is process %lld of another pid namespace, or of another "
-		       "machine (a phone: memtop adb); of a container, name its number here: "
-		       "memtop attach --jdwp %d PID",
+		       "%s: its program is process %lld of another pid namespace or machine (a "
+		       "phone: memtop adb); for a container give its PID on this machine: memtop "
+		       "attach --jdwp %d PID",
 		       text, (long long)own, o->port->port);
 }
 
@@ -182,12 +182,11 @@ static int find_agent(struct visit *v)
 		return -1;
 	if (attach_sees(&v->facts, v->agent))
 		return 0;
-	return err_set(
-		&v->err, 3,
-		"%s: does not see the agent's file %s, or may not load it (another mount "
-		"namespace, a folder closed to its user, noexec); use memtop attach %d, which "
-		"hands it over, or put a copy where it sees one and name that path with --agent",
-		v->name, v->agent, (int)v->facts.pid);
+	return err_set(&v->err, 3,
+		       "%s: cannot see or load the agent's file %s (another mount namespace, a "
+		       "folder closed to its user, noexec); use memtop attach %d, which hands it "
+		       "over, or put a copy where it sees it and name that path with --agent",
+		       v->name, v->agent, (int)v->facts.pid);
 }
 
 static const char *choose(void *arg, int64_t own, char *why, size_t n)
@@ -199,14 +198,14 @@ static const char *choose(void *arg, int64_t own, char *why, size_t n)
 		rc = attach_refuse_second(v->facts.pid, v->name, &v->err);
 	if (!rc && v->facts.other_network)
 		rc = err_set(&v->err, 3,
-			     "%s: in another network namespace, where its agent would listen for "
-			     "nobody; use memtop attach %d",
+			     "%s: in another network namespace, where memtop cannot reach its "
+			     "agent; use memtop attach %d",
 			     v->name, (int)v->facts.pid);
 	if (!rc)
 		rc = find_agent(v);
 	if (!rc && maps_file(v->facts.pid, v->agent, false))
 		rc = err_set(&v->err, 3,
-			     "%s: has had this agent before, and Java starts a library once; use "
+			     "%s: had this agent before, and Java starts a library only once; use "
 			     "memtop attach %d",
 			     v->name, (int)v->facts.pid);
 	snprintf(why, n, "%s", v->err.text);
@@ -239,8 +238,8 @@ static int finish(struct visit *v, struct attached *a, struct err *err)
 	if (attach_listens(&v->facts))
 		return 0;
 	return err_set(err, 3,
-		       "%s: loaded the agent, which does not listen: its MEMTOP_OPTIONS are wrong, "
-		       "or it cannot count there; memtop attach %d tells why",
+		       "%s: loaded the agent, but it does not listen: its MEMTOP_OPTIONS are "
+		       "wrong, or it cannot count there; memtop attach %d tells why",
 		       v->name, (int)v->facts.pid);
 }
 

@@ -59,12 +59,12 @@ static int break_closed(struct jdwp_link *l, int error)
 {
 	if (!l->id)
 		return jdwp_break(l, JDWP_CLOSED,
-				  "it took the connection and closed it: no debug port, or one "
-				  "whose debugger is there already; close that debugger, or name "
-				  "the port that the program's -agentlib:jdwp has");
+				  "it closed the connection at once: not a debug port, or another "
+				  "debugger uses it; close that debugger, or name the port of the "
+				  "program's -agentlib:jdwp");
 	return jdwp_break(l, JDWP_CLOSED,
-			  "the connection was lost%s%s: the program ended, or what forwards the "
-			  "port did; see whether it runs",
+			  "the connection was lost%s%s: the program or the port forwarding ended; "
+			  "check that it runs",
 			  error ? ": " : "", error ? strerror(error) : "");
 }
 
@@ -91,12 +91,12 @@ static int break_silent(struct jdwp_link *l)
 	if (l->id > 1)
 		return jdwp_break(
 			l, JDWP_SILENT,
-			"its Java machine does not answer any more: it is stopped, or what was "
-			"called in it waits for something; see whether it runs, and try again");
+			"its Java machine no longer answers: it is stopped, or the called method "
+			"waits for something; check that it runs, and try again");
 	return jdwp_break(
 		l, JDWP_SILENT,
-		"it takes connections and does not answer: another debugger has it, the program is "
-		"stopped, or it is no debug port; close that debugger and try again");
+		"it takes connections but does not answer: another debugger uses it, the program "
+		"is stopped, or it is not a debug port; close that debugger and try again");
 }
 
 static int send_all(struct jdwp_link *l, const uint8_t *p, size_t len)
@@ -250,8 +250,8 @@ static int break_stranger(struct jdwp_link *l)
 	said[strcspn(said, "\r\n")] = '\0';
 	sanitize_clean(said, sizeof said, said);
 	return jdwp_break(l, JDWP_NOT_JDWP,
-			  "no Java debug port: it answers \"%s\"; use the port that the program's "
-			  "-agentlib:jdwp has",
+			  "not a Java debug port: it answers \"%s\"; use the port of the program's "
+			  "-agentlib:jdwp",
 			  said);
 }
 

@@ -59,8 +59,7 @@ void jdwp_on_event(void *arg, struct jdwp_in *in)
 		unsigned kind = (unsigned)jdwp_get(in, 1);
 		jdwp_get(in, 4); /* not looked at: it may come before the reply that says it */
 		if (kind == VM_DEATH) {
-			jdwp_break(&m->link, JDWP_CLOSED,
-				   "the program ended meanwhile; start it again");
+			jdwp_break(&m->link, JDWP_CLOSED, "the program has ended; start it again");
 			return;
 		}
 		if (kind != STEP && kind != BREAKPOINT)
@@ -226,19 +225,18 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 	}
 	if (n == 0)
 		return jdwp_fail(m, JDWP_NO_CLASS,
-				 "it has no class %.*s loaded: a wrong name, or one that was not "
-				 "used so far; give its full name, an inner one as pkg.Outer$Inner",
+				 "no class %.*s is loaded: a wrong name, or not used so far; give "
+				 "its full name, an inner class as pkg.Outer$Inner",
 				 (int)(method - 1 - name), name);
 	if (bits & JDWP_METHOD_NATIVE)
 		return jdwp_fail(m, JDWP_NATIVE,
-				 "%s is native, so no breakpoint can be there; name a method that "
-				 "is Java code",
+				 "%s is native and takes no breakpoint; name a method in Java code",
 				 name);
 	if (bits & JDWP_METHOD_ABSTRACT)
-		return jdwp_fail(m, JDWP_NO_METHOD,
-				 "%s is abstract, so no breakpoint can be there; name the class "
-				 "that implements it",
-				 name);
+		return jdwp_fail(
+			m, JDWP_NO_METHOD,
+			"%s is abstract and takes no breakpoint; name the class that implements it",
+			name);
 	return jdwp_fail(m, JDWP_NO_METHOD,
 			 "%.*s has no method %s of its own; name the class that declares it",
 			 (int)(method - 1 - name), name, method);
@@ -298,7 +296,7 @@ static int listen_out(struct jdwp_machine *m, const char *const *breaks)
 	if (rc != 1)
 		return rc;
 	return jdwp_fail(
-		m, JDWP_TIMEOUT, "waited %g s for %s, and none came%s; %s", q->timeout_ms / 1e3,
+		m, JDWP_TIMEOUT, "waited %g s for %s, but none came%s; %s", q->timeout_ms / 1e3,
 		what, m->unseen ? " (its native overload cannot be seen)" : "",
 		m->android ? "bring the app to the front and try again"
 		: breaks

@@ -242,26 +242,26 @@ static int no_safe_point(struct work *w, size_t count)
 	const char *name = w->job->name;
 
 	if (!count || has_ended(w->job->pid))
-		return FAIL(w, "%s: ended meanwhile; start it again", name);
+		return FAIL(w, "%s: has ended; start it again", name);
 	if (w->other_program)
-		return FAIL(w, "%s: became another program meanwhile (exec); try again", name);
+		return FAIL(w, "%s: executed another program just now; try again", name);
 	if (w->group)
 		return FAIL(w,
-			    "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and "
+			    "%s: was stopped just now (SIGSTOP or job control); continue it and "
 			    "try again: kill -CONT %d",
 			    name, (int)w->job->pid);
 	if (w->refused && !w->stopped)
 		return FAIL(w,
-			    "%s: the kernel does not let it be traced: %s (a security module, or a "
-			    "container's rules); run memtop as root outside of it, or start it "
-			    "with memtop run",
+			    "%s: the kernel forbids tracing it: %s (a security module, or a "
+			    "container's rules); run memtop as root outside the container, or "
+			    "start it with memtop run",
 			    name, strerror(EPERM));
 	if (w->r->looks < LOOKS_LEAST)
-		return FAIL(w,
-			    "%s: found no safe point within 10 s: its %zu threads hardly get to "
-			    "run (a quota of cpu time, a frozen container, a slow disk); try again "
-			    "when they do",
-			    name, count);
+		return FAIL(
+			w,
+			"%s: found no safe point within 10 s: its %zu threads hardly get to run (a "
+			"cpu quota, a frozen container, a slow disk); try again when they do",
+			name, count);
 	return FAIL(w,
 		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
 		    "allocator or waits for a lock; try again, or start it with memtop run",
@@ -318,8 +318,7 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 		snprintf(buf, size, "caused signal %d (%s)", t->signal, strsignal(t->signal));
 	else
 		snprintf(buf, size,
-			 s == STOP_LATE ? "hangs in a lock"
-					: "was not finished: the process ended");
+			 s == STOP_LATE ? "hangs in a lock" : "did not finish: the process ended");
 	return buf;
 }
 
@@ -333,7 +332,7 @@ static int call_failed(struct work *w, enum inject_stop s, const char *what)
 	if (!w->told)
 		FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
 		     s == STOP_GONE ? "start it again"
-				    : "it goes on as before; start it with memtop run");
+				    : "it runs on as before; start it with memtop run");
 	w->r->rc = -1;
 	for (; s == STOP_LATE; let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
@@ -349,9 +348,8 @@ static void tell(struct work *w, const char *what)
 	w->told = w->r->lingers = true;
 	w->r->rc = -1;
 	FAIL(w,
-	     "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a "
-	     "frozen container, a slow disk); the call goes on until it returns: see memtop list "
-	     "then, or try again",
+	     "%s: %s takes more than 10 s: the process hardly gets to run (a cpu quota, a frozen "
+	     "container, a slow disk); the call continues: see memtop list later, or try again",
 	     w->job->name, what);
 	w->said(w->arg, w->r);
 }
@@ -412,8 +410,8 @@ static int map_stack(struct work *w)
 	if (system_call(w, "mmap", SYS_mmap, map, &at))
 		return -1;
 	if (at < 0 && at > -4096)
-		return FAIL(w, "%s: no memory for the call of dlopen: %s; raise its limits",
-			    w->job->name, strerror((int)-at));
+		return FAIL(w, "%s: no memory to call dlopen: %s; raise its limits", w->job->name,
+			    strerror((int)-at));
 	w->scratch = (uint64_t)at;
 	const uint64_t guard[6] = { w->scratch, GUARD_BYTES, PROT_NONE };
 	return system_call(w, "mprotect", SYS_mprotect, guard, &at);
@@ -427,7 +425,7 @@ static int put_text(struct work *w, int n, const char *text, uint64_t *at)
 	if (len > TEXT_BYTES)
 		return FAIL(w, "%s: too long for the agent; shorten it", text);
 	return inject_write(&w->modules, *at, text, len)
-		       ? FAIL(w, "%s: ended meanwhile; start it again", w->job->name)
+		       ? FAIL(w, "%s: has ended; start it again", w->job->name)
 		       : 0;
 }
 
@@ -444,7 +442,7 @@ static long hand_over(struct work *w)
 	if (system_call(w, "memfd_create", SYS_memfd_create, args, &fd))
 		return -1;
 	if (fd < 0)
-		return FAIL(w, "%s: takes no copy of the agent: %s; start it with memtop run",
+		return FAIL(w, "%s: cannot hold a copy of the agent: %s; start it with memtop run",
 			    w->job->name, strerror((int)-fd));
 	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)w->job->pid, fd);
 	int from = open(w->job->path, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
@@ -484,10 +482,10 @@ static int open_there(struct work *w, const char *name)
 		return 0;
 	if (w->ground.dlerror && call(w, "dlerror", w->ground.dlerror, 0, 0, &text) == 0)
 		inject_read_text(&w->modules, text, why, sizeof why);
-	return FAIL(w,
-		    "%s: its loader does not take the agent: %s; check --agent, or start it with "
-		    "memtop run",
-		    w->job->name, *why ? why : "no reason is told");
+	return FAIL(
+		w,
+		"%s: its loader refuses the agent: %s; check --agent, or start it with memtop run",
+		w->job->name, *why ? why : "no reason given");
 }
 
 static int load(struct work *w)
@@ -571,13 +569,13 @@ static int check_filters(struct work *w)
 	switch (inject_seccomp(w->thread.tid, &killer)) {
 	case VERDICT_DEADLY:
 		return FAIL(w,
-			    "%s: its seccomp filter kills for %s, which loading the agent takes; "
+			    "%s: its seccomp filter kills for %s, and loading the agent needs it; "
 			    "start it with memtop run",
 			    w->job->name, killer);
 	case VERDICT_UNKNOWN:
 		return FAIL(w,
-			    "%s: has a seccomp filter that only root can read, and that may kill "
-			    "it for loading the agent; run memtop as root: sudo memtop attach %d",
+			    "%s: its seccomp filter may kill it for loading the agent, and only "
+			    "root can read the filter; run memtop as root: sudo memtop attach %d",
 			    w->job->name, (int)w->job->pid);
 	default: return 0;
 	}
@@ -595,7 +593,7 @@ static void use_thread(struct work *w)
 	if (w->job->filtered && check_filters(w)) {
 		;
 	} else if (inject_thread_borrow(t)) {
-		FAIL(w, "%s: its registers cannot be kept: %s; start it with memtop run",
+		FAIL(w, "%s: its registers cannot be saved: %s; start it with memtop run",
 		     w->job->name, strerror(errno));
 	} else if (map_stack(w) == 0 &&
 		   call(w, "__errno_location", w->ground.errno_location, 0, 0, &w->errno_at) == 0 &&

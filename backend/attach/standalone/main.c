@@ -32,8 +32,8 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || argc > 4) {
 		err_set(&err, STATUS_USAGE,
-			"a process and an agent are to be named; use memtop-attach PID "
-			"libmemtop-agent.so [OPTIONS]");
+			"no process and agent given; use memtop-attach PID libmemtop-agent.so "
+			"[OPTIONS]");
 		return complain(&err);
 	}
 	if (target_parse_pid(argv[1], &t, NULL)) {

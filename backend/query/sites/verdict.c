@@ -221,7 +221,7 @@ static void say_growth(struct query *q, struct verdict *v)
 		say_site(v, s);
 	} else if (expected > 0) {
 		say_share(v, (uint64_t)expected, (uint64_t)total);
-		say(v, "what is marked as expected");
+		say(v, "call sites marked as expected");
 	}
 }
 
@@ -233,12 +233,12 @@ static void say_waiting(struct query *q, struct verdict *v, bool whole)
 	v->word = "WATCHING";
 	v->needed_ns = g->needed_ns;
 	if (!whole)
-		say(v, "loading: there is a verdict when all is here");
+		say(v, "loading: no verdict until the state is complete");
 	else if (!model_samples_told(q->m))
-		say(v, "no verdict on growth: the agent is older than this memtop, and keeps "
-		       "nothing to judge by");
+		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
+		       "samples");
 	else
-		say(v, "a verdict on growth needs %u s more of watching",
+		say(v, "a verdict on growth needs %u s more",
 		    (unsigned)((g->needed_ns + NS - 1) / NS));
 }
 

@@ -22,7 +22,7 @@ static void add_stack(struct detail *d)
 	for (size_t i = 0; i < n; i++)
 		pointers |= frames[i].by_pointer;
 	page_add(&d->p, ROLE_TITLE, "Stack, innermost first (>: the call site%s)",
-		 pointers ? "; fp: found by a frame pointer, without an unwind table" : "");
+		 pointers ? "; fp: caller found by frame pointer, no unwind table" : "");
 	for (size_t i = 0; i < n; i++) {
 		const struct frame_out *f = &frames[i];
 		char text[600], place[600] = "", where[400] = "?";
@@ -68,7 +68,7 @@ static void add_figures(struct detail *d, const struct node *n)
 
 	if (d->stacks > 1)
 		page_add(&d->p, ROLE_DIM,
-			 "Of the %u %s that the row adds up, the one that holds most:", d->stacks,
+			 "This row sums %u %s. The one that holds most:", d->stacks,
 			 d->inclusive ? "paths" : "stacks");
 	page_add(&d->p, ROLE_NORMAL,
 		 "Live %s%s in %s%s.  Allocated in all %s%s in %s%s, freed %s%s.", w,
@@ -158,7 +158,7 @@ static void refresh(struct view *v, bool resort)
 	(void)resort;
 	page_clear(&d->p);
 	if (!n) {
-		page_add(&d->p, ROLE_WARNING, "this call path is not in the session any more");
+		page_add(&d->p, ROLE_WARNING, "this call path is no longer in the session");
 		return;
 	}
 	add_figures(d, n);
@@ -175,7 +175,7 @@ static void refresh(struct view *v, bool resort)
 			/* it was given up for others' sake, or went with the link */
 			ask_for_ages(d);
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
-		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: asked for, not here yet");
+		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: loading");
 	}
 }
 

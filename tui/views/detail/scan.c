@@ -202,7 +202,7 @@ void detail_survival(struct detail *d)
 	if (n > 1 && d->slots_whole) {
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
 		page_add(&d->p, ROLE_TITLE,
-			 "Survival: alive now, of the blocks that were allocated between marks");
+			 "Survival: how many blocks allocated between two marks are alive now");
 	}
 	for (size_t i = 0; n > 1 && d->slots_whole && i < n; i++) {
 		const struct tally *t = &list[i].sum;
@@ -267,7 +267,9 @@ void detail_looked(struct detail *d)
 	if (!c || !d->slots_whole) {
 		const char *why = watch_missing(a->watch, MTW_KIND_COHORTS);
 		page_add(&d->p, ROLE_DIM, "%s",
-			 why ? why : "Ages and threads: too many call paths run through here");
+			 why ? why
+			     : "Ages and threads: not shown, too many call paths run through this "
+			       "row");
 		return;
 	}
 	s.births = xcalloc(c->count + 1, sizeof *s.births);
@@ -277,7 +279,8 @@ void detail_looked(struct detail *d)
 			add_cohort(&s, first, c->time_ns);
 	qsort(s.births, s.birth_count, sizeof *s.births, by_birth);
 	page_add(&d->p, ROLE_DIM,
-		 "Of the agent's last look, %s before; sizes are known while the program runs only",
+		 "From the agent's last scan, %s before; sizes are known only while the program "
+		 "runs",
 		 text_ago(ago, looked_ago(a, MTW_KIND_COHORTS)));
 	add_ages(d, &s, c->time_ns);
 	add_threads(d, &s);

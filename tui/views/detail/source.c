@@ -49,7 +49,7 @@ static void say_newer(struct detail *d, const struct frame_out *f)
 			 x->name);
 	else if (p && p->start_unix_ns && d->source.changed_ns > p->start_unix_ns)
 		page_add(&d->p, ROLE_WARNING,
-			 "The file was changed after the program's start: lines may have moved.");
+			 "The file changed after the program started: lines may have moved.");
 }
 
 static const struct source_line *sum_of(const struct source_line *list, size_t n, uint32_t line)
@@ -93,10 +93,9 @@ static void add_file(struct detail *d, const struct frame_out *f)
 	}
 	page_add(&d->p, ROLE_TITLE, "Source  %s", s->path);
 	page_add(&d->p, ROLE_DIM,
-		 "LIVE of all call paths that allocate on the line; in all of the file %s%s on %zu "
-		 "line%s%s",
+		 "LIVE by line, over all call paths. The file's total: %s%s on %zu line%s%s",
 		 estimate ? "~" : "", text_bytes(text, bytes), n, n == 1 ? "" : "s",
-		 whole ? "." : ", being added up.");
+		 whole ? "." : ", still adding up.");
 	say_newer(d, f);
 	for (uint32_t i = 0; i < s->count; i++) {
 		int w = text_width(s->lines[i]);
@@ -107,7 +106,7 @@ static void add_file(struct detail *d, const struct frame_out *f)
 		add_line(d, s->first + i, s->lines[i], width, sum_of(list, n, s->first + i));
 	if (s->first + s->count <= s->line)
 		page_add(&d->p, ROLE_WARNING,
-			 "The file has no line %u: it is not the one that was compiled.", s->line);
+			 "The file has no line %u: it is not the file that was compiled.", s->line);
 }
 
 void detail_source(struct detail *d, const struct frame_out *frames, size_t count)
@@ -124,5 +123,6 @@ void detail_source(struct detail *d, const struct frame_out *frames, size_t coun
 	}
 	page_add(&d->p, ROLE_TITLE, "Source");
 	page_add(&d->p, ROLE_DIM, "%s:%u", f->file, f->line);
-	page_add(&d->p, ROLE_DIM, "is not here; \":source DIR\" says where to look.");
+	page_add(&d->p, ROLE_DIM,
+		 "is not on this machine; \":source DIR\" adds a folder to search.");
 }

@@ -207,7 +207,7 @@ static void renaming(void *arg, enum prompt_event e, const char *text)
 	if (e != PROMPT_DONE)
 		return;
 	if (watch_rename_mark(m->v.app->watch, m->asked, text))
-		status_error("not renamed: there is no live link to the program");
+		status_error("not renamed: no live link to the program");
 }
 
 static void deleting(void *arg, enum prompt_event e, const char *text)
@@ -218,7 +218,7 @@ static void deleting(void *arg, enum prompt_event e, const char *text)
 	if (e != PROMPT_DONE)
 		return;
 	if (watch_drop_mark(m->v.app->watch, m->asked))
-		status_error("not deleted: there is no live link to the program");
+		status_error("not deleted: no live link to the program");
 }
 
 static size_t row_of(const struct marks *m, uint32_t id)
@@ -267,7 +267,7 @@ static unsigned mark_request(struct marks *m, enum request r)
 	if (r == REQ_PICK)
 		return pick(m, row->id);
 	if (row->id == 0 || row->id == MARK_NOW) {
-		status_error("%s is not a mark that can be changed", marks_label(row->id, label));
+		status_error("%s is reserved and cannot be changed", marks_label(row->id, label));
 		return VIEW_DRAW;
 	}
 	m->asked = row->id;
@@ -323,8 +323,7 @@ void view_marks_pick(struct view *v)
 	struct marks *m = (struct marks *)v;
 
 	m->picked = m->pick_b = m->lower_focus = false;
-	status_say("Space picks A, then B; the change between them is below, Enter shows it as a "
-		   "tree");
+	status_say("Space picks A, then B. Their diff is below; Enter shows it as a tree");
 }
 
 static void view_free(struct view *v)

@@ -228,7 +228,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
 	} else if (m && m->path) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
-			    r->flags & ROW_PENDING ? "  (its names are being looked up)"
+			    r->flags & ROW_PENDING ? "  (resolving names)"
 						   : "  (no line information)");
 	}
 }

@@ -54,7 +54,7 @@ static void opened_all(size_t left)
 	char count[32];
 
 	if (left)
-		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX,
+		status_say("the first %d rows are open, %s more stay closed", OPEN_ALL_MAX,
 			   text_count(count, left));
 }
 
@@ -78,7 +78,7 @@ static void pursue(struct tree *t)
 	if (end)
 		select_id(t, end);
 	else if (t->want == WANT_NODE)
-		status_error("the call path is not in the tree as it is filtered or zoomed now");
+		status_error("filter or zoom hides this call path");
 	if (t->want == WANT_FIRST && end)
 		t->list.top = 0; /* from the entry down, as far as it fits when it is drawn */
 	opened_all(left);
@@ -177,8 +177,7 @@ static unsigned go_right(struct tree *t, const struct row *r)
 static unsigned show_detail(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_REST)
-		status_error(
-			"this row is several: Enter opens it, and each of them has its detail");
+		status_error("this row folds several: Enter opens it; each has its own detail");
 	else
 		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
 	return VIEW_DRAW;
@@ -205,8 +204,8 @@ unsigned view_tree_inlined(struct view *v, bool on)
 	query_set_inlined(v->app->query, on);
 	if (app_view(v->app) == v)
 		find_anew(v->app); /* hits are of rows */
-	status_say(on ? "inlined functions are rows of their own"
-		      : "inlined functions are part of the function that has their code");
+	status_say(on ? "inlined functions: separate rows"
+		      : "inlined functions: merged into their caller");
 	return VIEW_RESORT;
 }
 
@@ -232,10 +231,10 @@ static bool opens_nothing(const struct row *r, enum request req)
 	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)
 		return false;
 	if (r->flags & ROW_REST)
-		status_error("this row is several: Enter opens it");
+		status_error("this row folds several: Enter opens it");
 	else if (r->flags & ROW_LEAF)
 		status_error(
-			"nothing is below this row: it allocates itself; Enter shows its detail");
+			"no row below: this function allocates itself; Enter shows its detail");
 	return r->flags & (ROW_REST | ROW_LEAF);
 }
 
@@ -321,8 +320,8 @@ static unsigned next_hit(struct view *v, bool backwards)
 		select_id(t, id);
 	else
 		status_error(query_zoom_depth(v->app->query)
-				     ? "no hit below the row that is zoomed into; z goes back out"
-				     : "no hit has a row as the tree is now");
+				     ? "no hit inside the zoom; Backspace zooms out"
+				     : "the tree's filter or folding hides all hits");
 	return VIEW_DRAW;
 }
 

@@ -72,7 +72,7 @@ TEST(rights)
 	f.uid = 1001;
 	REFUSED(f, "belongs to user 1001, you are user 1000");
 	f.own_uid = 0;
-	REFUSED(f, "this root has no CAP_SYS_PTRACE");
+	REFUSED(f, "this root lacks CAP_SYS_PTRACE");
 	f.capable = true;
 	ALLOWED(f);
 	f = plain();
@@ -82,7 +82,7 @@ TEST(rights)
 	ALLOWED(f);
 	f = plain();
 	f.more_capable = true;
-	REFUSED(f, "has capabilities that you have not");
+	REFUSED(f, "has capabilities that you lack");
 }
 
 TEST(what_it_is)
@@ -90,7 +90,7 @@ TEST(what_it_is)
 	struct attach_facts f = plain();
 
 	f.self = f.pid;
-	REFUSED(f, "this memtop itself");
+	REFUSED(f, "this is memtop itself");
 	f = plain();
 	f.gone = true;
 	REFUSED(f, "no such process");
@@ -108,7 +108,7 @@ TEST(what_it_is)
 	f = plain();
 	f.tracer = 7;
 	snprintf(f.tracer_name, sizeof f.tracer_name, "strace");
-	REFUSED(f, "already traced, by 7 (strace)");
+	REFUSED(f, "already traced by 7 (strace)");
 	f = plain();
 	f.seccomp = 1;
 	REFUSED(f, "seccomp's strict mode");
@@ -119,7 +119,7 @@ TEST(what_it_is)
 	REFUSED(f, "runs with a shadow stack");
 	f = plain();
 	f.uid_unmapped = true;
-	REFUSED(f, "its user namespace does not know your user 1000");
+	REFUSED(f, "its user namespace does not map your user 1000");
 }
 
 /* What no permission mends is said before what one does. */

@@ -61,7 +61,7 @@ TEST(two_meanings_are_refused_with_both)
 	int fd = mkstemp(path);
 	CHECK(fd >= 0);
 	snprintf(text, sizeof text,
-		 "%s: a file, but not a session; use one that memtop record wrote", path);
+		 "%s: a file, but not a session; use a file that memtop record wrote", path);
 	bad(path, text);
 	CHECK_EQ(write(fd, SESSION_MAGIC, 8), 8);
 	good(path, TARGET_FILE, "", 0, path);
@@ -70,7 +70,7 @@ TEST(two_meanings_are_refused_with_both)
 	strcpy(un.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	CHECK(bind(fd, (struct sockaddr *)&un, sizeof un) == 0);
-	snprintf(text, sizeof text, "%s: a socket, say so; use unix:%s", path, path);
+	snprintf(text, sizeof text, "%s: a socket; use unix:%s", path, path);
 	bad(path, text);
 	close(fd);
 	unlink(path);

@@ -270,7 +270,7 @@ TEST(name_that_is_looked_up_for_ever)
 	/* The loop goes on all the while: its timers say so, and who waits for the link may
 	 * leave. */
 	WAIT_FOR(problems == 1);
-	CHECK(strstr(problem, "never:9001: its name is still being looked up") != NULL);
+	CHECK(strstr(problem, "never:9001: looking up the name") != NULL);
 	CHECK(!conn_tried(c));
 	CHECK_EQ(lookups, 1);
 	conn_free(c);
@@ -456,7 +456,7 @@ TEST(answers_without_proof)
 	no_proof(access, sizeof access,
 		 "refused: the token is wrong, or another process holds the port");
 	CHECK(!strstr(problem, "pay me"));
-	no_proof(NULL, 0, "the other end closed the stream before it proved");
+	no_proof(NULL, 0, "the other end closed the stream before proving");
 }
 
 /* Zeros, our own proof sent back, a proof of other greetings, one with another token. */
@@ -594,7 +594,7 @@ TEST(queue_that_stays_full)
 		rc = connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0),
 			     (struct sockaddr *)&un, len);
 	WAIT_FOR(problems > 0);
-	CHECK(strstr(problem, "busy: it takes no more connections now") != NULL);
+	CHECK(strstr(problem, "busy: it accepts no more connections now") != NULL);
 	CHECK(conn_tried(c));
 	end_link(c, listener);
 }

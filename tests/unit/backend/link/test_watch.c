@@ -302,11 +302,11 @@ TEST(full_spool_is_said_once_and_what_is_kept_can_be_saved)
 	for (uint32_t i = 0; i < 200 && !watch_notice(w); i++)
 		noise(i);
 	WAIT_FOR(watch_notice(w) != NULL);
-	CHECK(strstr(watch_notice(w), "the session is no longer kept: ") != NULL);
-	CHECK(strstr(watch_notice(w), "the most that is kept of a session by itself") != NULL);
+	CHECK(strstr(watch_notice(w), "the session is no longer saved: ") != NULL);
+	CHECK(strstr(watch_notice(w), "the limit for a live view's session") != NULL);
 	unsigned warned = 0;
 	for (size_t i = watch_warnings(w, &warnings); i-- > 0;)
-		warned += strstr(warnings[i], "no longer kept") != NULL;
+		warned += strstr(warnings[i], "no longer saved") != NULL;
 	CHECK_EQ(warned, 1);
 	/* Watching goes on, and nothing is said again. */
 	unsigned before = told;

@@ -243,7 +243,7 @@ TEST(who_cannot_be_followed_is_named_with_the_reason)
 	WAIT_FOR(named("busybox") && named("busybox")->state == PROCESS_UNFOLLOWED);
 	CHECK(strstr(named("busybox")->why, "static") != NULL);
 	WAIT_FOR(named("prog") && named("prog")->state == PROCESS_UNFOLLOWED);
-	CHECK(strstr(named("prog")->why, "never spoke") != NULL);
+	CHECK(strstr(named("prog")->why, "never answered") != NULL);
 	CHECK(named("prog")->end_ns != 0);
 	CHECK_EQ(record(2)->xstate, BOARD_FREE);
 	leave();

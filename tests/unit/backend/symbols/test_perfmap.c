@@ -172,7 +172,7 @@ TEST(no_regular_file)
 		struct perfmap *p = perfmap_new(&where, &nowhere);
 		CHECK_STR(name_of(p, PC), "");
 		char *why = perfmap_problem(p);
-		CHECK(why && strstr(why, map) && strstr(why, "no regular file"));
+		CHECK(why && strstr(why, map) && strstr(why, "not a regular file"));
 		free(why);
 		CHECK_STR(name_of(p, PC), "");
 		CHECK(!perfmap_problem(p));

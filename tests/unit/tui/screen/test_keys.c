@@ -60,7 +60,7 @@ TEST(keys_of_the_user)
 	char why[160], written[64];
 
 	CHECK(!request_set_keys(REQ_MARK, "m <Nope>", why, sizeof why));
-	CHECK_STR(why, "\"<Nope>\" is no key");
+	CHECK_STR(why, "\"<Nope>\" is not a key");
 	CHECK(!request_set_keys(REQ_MARK, "d", why, sizeof why));
 	CHECK_STR(why, "d is :diff's key");
 	CHECK(!request_set_keys(REQ_MARK, "1 2 3 4 5 6 7 8", why, sizeof why));

@@ -195,7 +195,7 @@ TEST(not_enough_is_said)
 	query_verdict(x.q, &v);
 	CHECK_EQ(v.kind, V_WATCHING);
 	CHECK_EQ(v.needed_ns, 20 * SECOND - x.now);
-	CHECK_STR(v.text, "a verdict on growth needs 10 s more of watching");
+	CHECK_STR(v.text, "a verdict on growth needs 10 s more");
 	end(&x);
 	begin(&x);
 	node(&x, 1, 0, 0, "main");
