@@ -399,7 +399,7 @@ def t_a_budget_without_a_person():
 def t_a_budget_on_the_screen():
     w = Watched(threads=1)
     with Terminal([MEMTOP, "--max-overhead", "0.1", w.name], 120, 30) as t:
-        t.wait_for(re.compile(r"The agent takes .* y: sample every 64"), seconds=60)
+        t.wait_for(re.compile(r"The agent takes .* y: sample every 64"), seconds=20)
         t.keys("y")
         t.wait_for(re.compile(r"~1 in 64"))
     w.client.until(lambda: w.client.filters, "the filter")
