@@ -83,9 +83,14 @@ if [[ -z $only || layers =~ ^($only)$ ]]; then
 	execute "$log/layers" tests/layers.py "$BUILD"
 	judge layers "$log/layers"
 fi
-# From the last name to the first: so the long ones have company. Screens wait more than they compute: each is beside others.
-beside 2 $(chosen $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort -r))
-beside 4 $(paste -d '\n' <(chosen $(ls -r tests/*/test_*.{py,sh} | grep -v '^tests/screens/')) <(chosen $(ls -r tests/screens/test_*)))
+# The longest first, so that none of them is alone at the end; then what is left, unit tests last. Most of a script's time
+# is waiting: six beside each other keep two processors busy.
+long="exact contained attach_slow old_kernels unwind verdicts adb_app adb_root same_verdict fuzz_wire torture travel operators
+	symbolizer everywhere engines gaps slowlink linked demo arm64 armhf android screen stderr live_server server_exec terminals
+	views processes server_door extremes tree_record keys allocators marks tour conn session"
+all=$(chosen tests/*/test_*.{py,sh} $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort))
+first=$(for name in $long; do grep -E "/test_$name(\.py|\.sh|$)" <<<"$all"; done)
+beside 6 $first $(grep -vxF "$first" <<<"$all")
 alone=1
 beside 1 "${once_more[@]}"
 

@@ -14,10 +14,10 @@ import socket
 import subprocess
 import sys
 
-from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, server_of, state,
-                       totals)
+from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
 from cli import memtop, one_line
 from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
+from servers import server_of
 from tracing import HeldAtClose
 
 ROUNDS = 67 if LONG else 5
@@ -107,7 +107,7 @@ def t_a_wait_that_was_restarted():
 
 @test
 def t_a_wait_that_may_not_be_used():
-    """Under a malloc that is not the libc's no futex is idle: the thread is stopped and stepped until one is found, and no trap is left to it."""
+    """Under another malloc no futex is idle: memtop stops the thread, steps it to a safe point, and leaves it no trap."""
     process = ready([FIRE, "0", "0", "3"], env=environment(LD_PRELOAD=f"{BUILD}/tests/lib/count_preload.so"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")
     done = run([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment())

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from attaching import FIRE, HELD, SEALED, attach, finish, let_go, ready, refused, root_only, state, statuses, totals, tracers
-from harness import BUILD, LONG, MEMTOP, Skip, at_end, environment, main, mostly_waits, need, run, start, temporary_folder, test, wait_for
+from harness import BUILD, LONG, MEMTOP, Skip, at_end, at_once, environment, main, mostly_waits, need, run, start, temporary_folder, test, wait_for
 
 
 @test
@@ -35,7 +35,7 @@ def t_memtop_killed_half_way():
 
 @test
 def t_the_group_of_memtop_killed():
-    """As by a container's end or a test's time limit: what traces is not of that group, and ends by itself."""
+    """A container's end or a time limit kills the group. The tracer is of another group, and ends by itself."""
     for _ in range(40 if LONG else 8):
         process = ready([FIRE, "2"])
         with start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.DEVNULL, start_new_session=True) as killed:
@@ -112,7 +112,7 @@ def t_a_thread_that_cannot_stop():
 
 @mostly_waits
 def t_the_tracer_killed_while_it_searches():
-    """By whoever may kill it: the kernel lets the thread go, and that goes on."""
+    """Somebody kills the tracer: the kernel lets the thread go, and the thread goes on."""
     process = ready([FIRE, "0"], env=environment(LD_PRELOAD=f"{BUILD}/tests/lib/late_preload.so"))
     memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: tracers(process.pid) not in ("", "TracerPid:\t0\n"), 10, "the tracing")
@@ -122,9 +122,9 @@ def t_the_tracer_killed_while_it_searches():
     assert process.returncode == 0 and out == "seen 0\n", (process.returncode, out)
 
 
-def cpu_group():
+def cpu_group(name):
     """A new cgroup whose cpu time can be limited; and a function that limits it to so many us of each second, -1 = all."""
-    v1, v2, name = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cgroup.subtree_control", f"memtop-test-{os.getpid()}"
+    v1, v2, name = "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cgroup.subtree_control", f"memtop-test-{os.getpid()}-{name}"
     if os.path.exists(f"{v1}/cpu.cfs_quota_us"):
         folder = f"{v1}/{name}"
     elif os.path.exists(v2) and "cpu" in open(v2).read().split():
@@ -150,25 +150,27 @@ def cpu_group():
     return put, limit
 
 
+def starved(delay):
+    """memtop attaches, and 3 * delay ms later the process starves: what memtop said. The process goes on either way."""
+    put, limit = cpu_group(delay)
+    process = ready([FIRE, "13"])
+    put("cgroup.procs", str(process.pid))
+    memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        memtop.wait(delay % 10 * 0.003)
+    limit(1000)
+    out, err = memtop.communicate(timeout=60)
+    limit(-1)
+    let_go(process)
+    finish(process, 30)
+    return "attached" if HELD.fullmatch(out) else err.split("(s_attach): ")[1].split(";")[0].split(":")[0]
+
+
 @mostly_waits
 def t_a_starved_process():
     """As in a throttled container: 0.1 % of a cpu for 14 threads, from somewhere in the attach on. Attached or not, it goes on."""
     root_only()
-    put, limit = cpu_group()
-    said = set()
-    for delay in range(25 if LONG else 4):
-        limit(-1)
-        process = ready([FIRE, "13"])
-        put("cgroup.procs", str(process.pid))
-        memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            memtop.wait(delay % 10 * 0.003)
-        limit(1000)
-        out, err = memtop.communicate(timeout=60)
-        said.add("attached" if HELD.fullmatch(out) else err.split("(s_attach): ")[1].split(";")[0].split(":")[0])
-        limit(-1)
-        let_go(process)
-        finish(process, 30)
+    said = set(at_once(starved, [(delay,) for delay in range(25 if LONG else 4)]))
     print("  | starved:", *sorted(said), sep="\n  |   ")
 
 
@@ -208,14 +210,14 @@ def goes_on(process):
 
 @mostly_waits
 def t_a_call_that_takes_long():
-    """It is waited for however long it takes: left half way, it would keep the loader's lock for ever."""
+    """The tracer waits for the call however long it takes: half way it would leave the loader locked."""
     loads("5000", "not an agent that can be attached")
     loads("12000", "dlopen takes more than 10 s")
 
 
 @mostly_waits
 def t_memtop_killed_while_a_call_takes_long():
-    """What traces has nobody left to tell, and waits for the call all the same."""
+    """The tracer has nobody left to tell, and waits for the call all the same."""
     process = ready([sys.executable, "-c", LOADS], stdin=subprocess.PIPE, env=environment(SLOW_AGENT="12000"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")
     memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(MEMTOP_AGENT=f"{BUILD}/tests/lib/slow_agent.so"))
@@ -227,7 +229,7 @@ def t_memtop_killed_while_a_call_takes_long():
 
 @mostly_waits
 def t_a_call_that_hangs():
-    """In a lock that nobody has: the thread goes on with what it did before."""
+    """The call waits for a lock that nobody holds: the thread goes on with what it did before."""
     process = ready([sys.executable, "-c", LOADS.replace("threading.Thread(target=beat, daemon=True).start()", "")], stdin=subprocess.PIPE,
                     env=environment(SLOW_AGENT="hang"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")

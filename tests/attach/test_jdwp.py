@@ -14,10 +14,10 @@ import threading
 import urllib.request
 import zlib
 
-from attaching import server_of
 from cli import memtop, one_line
 from harness import AGENT, LONG, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
 from java import END_S, Java
+from servers import server_of
 from term import Terminal
 
 HELD = re.compile(r"(\d+) java: the agent counts; a Java thread was held for ([\d.]+) ms; watch it with memtop (\S.*)\n")

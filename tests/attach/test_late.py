@@ -350,7 +350,7 @@ def calls_of(late, name):
 
 
 def status_of(client, name):
-    """Of that library, as soon as it is said."""
+    """The hooks of that library, once the agent has reported some."""
     def said():
         flags = [m["flags"] for m in settled(client).modules.values() if m["path"].endswith(f"/liblate_{name}.so")]
         return flags and flags[0] & wire.MODULE_HOOKS

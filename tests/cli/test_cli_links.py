@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli_links.py - the command line: what is said where no agent answers, or another one than was meant."""
+"""test_cli_links.py - the command line: what memtop says where no agent answers, or another agent does."""
 import contextlib
 import os
 import socket

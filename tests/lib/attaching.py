@@ -21,7 +21,7 @@ def attach(pid, *more, env=None, status=0):
 
 
 def refused(pid, *words, **more):
-    """It is refused in one line that has these words, and the process is unharmed: still what it was."""
+    """memtop refuses in one line that has these words, and the process goes on unharmed."""
     out, err = attach(pid, status=3, **more)
     assert not out and err.startswith("memtop: ") and err.count("\n") == 1 and "; " in err, (out, err)
     for word in words:
@@ -42,7 +42,7 @@ def detached(target):
 
 
 def ready(command, **named):
-    """A started program that has said its first line; .first has it."""
+    """A started program; .first is the first line that it printed."""
     process = start(command, stdout=subprocess.PIPE, text=True, **named)
     process.first = process.stdout.readline()
     assert process.first, f"{command}: ended at once, status {process.wait()}"
@@ -71,17 +71,6 @@ def totals(pid):
 
 def report_of(target):
     return report(target, env=environment())
-
-
-def server_of(pid):
-    """The process that shares the memory of pid as its agent's server."""
-    def look():
-        for other in map(int, filter(str.isdigit, os.listdir("/proc"))):
-            with contextlib.suppress(OSError), open(f"/proc/{other}/comm") as f, open(f"/proc/{other}/maps") as a, open(f"/proc/{pid}/maps") as b:
-                if other != pid and f.read() == "memtop-agent\n" and a.readline() == b.readline():
-                    return other
-        return None
-    return wait_for(look, 20, f"the server of {pid}")
 
 
 def root_only():

@@ -2,7 +2,7 @@
 """container.py - targets run as a container engine would run them, where CONTAIN says so.
 
 CONTAIN, in the environment, holds flags of tests/targets/contain.c; empty: targets run as they are. Scripts that
-start targets through contained() can then be run once more for each kind of container (t_contained does).
+start targets through contained() can then be run once more for each kind of container (platform/test_contained.py does).
 """
 import os
 

@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 from client import Client
-from harness import BUILD, MEMTOP, Skip, at_end, check_invariants, environment, need, report, run, start, temporary_folder, wait_for
+from harness import BUILD, MEMTOP, Skip, at_end, check_invariants, environment, need, report, run, start, temporary_folder, test, wait_for
 from obedient import Obedient
 import wire
 
@@ -237,3 +237,34 @@ class Machine:
             assert c.state["status"] == status or not known, (how, c.state)
             assert any(c.slot_live(s) == (10, 10000) for s in c.counts), c.counts
             assert p.process.wait(20) == status
+
+
+def tests_of_every_machine(machine, arch, word_bits):
+    """Registers the tests that do not depend on the machine; machine() makes one."""
+    @test
+    def t_totals_equal_the_counters():
+        machine().check_totals()
+
+    @test
+    def t_threads_and_their_blocks():
+        machine().check_threads()
+
+    @test
+    def t_marks_from_within():
+        machine().check_marks()
+
+    @test
+    def t_live_while_it_runs():
+        machine().check_live()
+
+    @test
+    def t_hello_and_what_its_server_is():
+        machine().check_hello(arch, word_bits)
+
+    @test
+    def t_torture():
+        machine().check_torture()
+
+    @test
+    def t_ends():
+        machine().check_ends()

@@ -49,7 +49,7 @@ def test(function):
 
 
 def mostly_waits(function):
-    """The same for one that waits for seconds and leaves the machine alone: all of a file run at the same time, last."""
+    """Register a test that waits for seconds and computes little: those of a file run last, all at the same time."""
     _waiting.append(function)
     return function
 
@@ -149,6 +149,18 @@ def kill(pid):
     """One that is not ours to reap, if it is still there."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+
+
+def kill_tree(pid):
+    """One that is not ours to reap, and all that it started."""
+    children = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as f:
+                children += map(int, f.read().split())
+    kill(pid)
+    for child in children:
+        kill_tree(child)
 
 
 def start(command, **named):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mtop.py - session files in Python: their frames, and files of other frames. Blocks as session.h states them."""
+"""mtop.py - session files in Python: their frames, and files of other frames. Blocks are those of backend/session/format.h."""
 import ctypes
 
 import wire

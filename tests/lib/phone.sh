@@ -36,8 +36,9 @@ dmesg) echo "dmesg: klogctl: Permission denied" >&2; exit 1 ;;
 pm) [ -d "$package/$2" ] && echo "package:/data/app/$2/base.apk" ;;
 dumpsys) cat "$package/$2/dump" 2>/dev/null ;;
 pidof) # the latest first, as some Androids do: an agent's server before its program
-	for d in $(ls /proc | sort -rn); do
-		[[ $d == [0-9]* ]] && IFS= read -r -d '' name <"/proc/$d/cmdline" && [ "$name" = "$1" ] &&
+	# by the time of their start: numbers begin again at the lowest one day
+	for d in $(cat /proc/[0-9]*/stat 2>/dev/null | sed 's/(.*) //' | sort -k21,21rn -k1,1rn | cut -d' ' -f1); do
+		IFS= read -r -d '' name <"/proc/$d/cmdline" && [ "$name" = "$1" ] &&
 			grep -qzx "PHONE=$PHONE" "/proc/$d/environ" && found+=("$d")
 	done 2>/dev/null
 	[ "${#found[@]}" != 0 ] && touch "$PHONE/seen" && echo "${found[@]}" ;;

@@ -182,6 +182,10 @@ class Raw:
         """What stty -a prints, as lists."""
         return termios.tcgetattr(self.slave)
 
+    def echoes(self):
+        """Whether the terminal still shows what is typed, or keeps it until a line is whole."""
+        return bool(self.settings()[3] & (termios.ECHO | termios.ICANON))
+
     def allowed(self):
         """A pattern of all sequences that this TERM has."""
         caps = capabilities(self.term, self.env)

@@ -78,6 +78,13 @@ class Terminal:
         self.tmux("send-keys", "-l", text)
         self.sent += len(text)
 
+    def prompt(self, text, *keys):
+        """Keys that open a prompt, if it is not open; the text; Enter."""
+        if keys:
+            self.keys(*keys)
+        self.type(text)
+        self.keys("Enter")
+
     def mouse(self, column, line, button=0, release=True):
         """An SGR mouse click, as a terminal would send it; column and line count from 0. 64/65: wheel."""
         press = f"\x1b[<{button};{column + 1};{line + 1}M"
@@ -173,7 +180,7 @@ def running(command, width=120, height=36, **named):
     """Of a program that it starts, and would leave running: that ends with the test. Its pid is .child."""
     t = Terminal([harness.MEMTOP, "run", *command], width, height, **named)
     t.child = int(t.wait_for(re.compile(r" \[([1-9]\d*)\]"), 20).group(1))
-    harness.at_end(harness.kill, t.child)
+    harness.at_end(harness.kill_tree, t.child)
     return t
 
 
@@ -183,12 +190,9 @@ def selected(lines):
 
 
 def select_by_search(t, name):
-    t.keys("/")
-    t.type(name)
-    t.keys("Enter")
+    t.prompt(name, "/")
     t.wait_for(lambda lines: name in (selected(lines) or ""))
 
 
 def command(t, text):
-    t.type(":" + text)
-    t.keys("Enter")
+    t.prompt(":" + text)

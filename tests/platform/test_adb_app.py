@@ -23,7 +23,7 @@ LINE = re.compile(r"(\d+) (\S+): (.+); watch it with memtop :(\d+), then: adb -s
 
 
 def brought(phone, *arguments, how, app=APP):
-    """memtop adb --no-view: (pid, report of the port that it printed), which is taken back."""
+    """memtop adb --no-view: (pid, report of the port that it printed). The forwarding is removed."""
     done = phone.memtop("--no-view", "--agent", AGENT, *arguments)
     match = LINE.fullmatch(done.stdout)
     assert done.returncode == 0 and match and match[2] == app and how in match[3], done

@@ -8,10 +8,10 @@ import re
 import shutil
 import signal
 
-from attaching import server_of
 from cli import compiled, one_line
 from harness import AGENT, BUILD, MEMTOP, TARGETS, Skip, main, mostly_waits, report, run, start, temporary_folder
 from phone import Phone
+from servers import server_of
 from term import Terminal
 
 APP, OTHER = "com.example.app", "com.example.other"
@@ -40,7 +40,7 @@ def debugged():
 
 
 def brought(phone, *arguments, name):
-    """memtop adb --no-view: (pid, report of the port that it printed), which is taken back."""
+    """memtop adb --no-view: (pid, report of the port that it printed). The forwarding is removed."""
     done = phone.memtop("--no-view", "--agent", AGENT, *arguments)
     match = LINE.fullmatch(done.stdout)
     assert done.returncode == 0 and match and match[2] == name and not done.stderr, done

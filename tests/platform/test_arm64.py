@@ -6,7 +6,7 @@ qemu-user refuses the agent a process of its own, so that its server is a thread
 neither ptrace nor MADV_WIPEONFORK nor a host's memory figures: those are tested natively only.
 """
 
-from elsewhere import Machine, check_cut, shown, told
+from elsewhere import Machine, check_cut, shown, tests_of_every_machine, told
 from harness import main, run, temporary_folder, test
 
 
@@ -14,39 +14,7 @@ def machine():
     return Machine("arm64", "qemu-aarch64-static", "aarch64-linux-gnu")
 
 
-@test
-def t_totals_equal_the_counters():
-    machine().check_totals()
-
-
-@test
-def t_threads_and_their_blocks():
-    machine().check_threads()
-
-
-@test
-def t_marks_from_within():
-    machine().check_marks()
-
-
-@test
-def t_live_while_it_runs():
-    machine().check_live()
-
-
-@test
-def t_hello_and_what_its_server_is():
-    machine().check_hello("aarch64", 64)
-
-
-@test
-def t_torture():
-    machine().check_torture()
-
-
-@test
-def t_ends():
-    machine().check_ends()
+tests_of_every_machine(machine, "aarch64", 64)
 
 
 @test
@@ -130,7 +98,7 @@ def t_compiled_code_of_art():
 
 @test
 def t_code_without_records():
-    """By frame pointers: a table tells that a function keeps none, and the walk ends there, which is said."""
+    """The fp engine ends a stack at a function whose table says that it keeps no frame pointer; the report gives the reason."""
     m = machine()
     r, said = m.recorded(m.compile("s_stacks", "-fomit-frame-pointer", "-O2"), options="unwind=fp")
     want = told(said)

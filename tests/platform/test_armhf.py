@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_armhf.py - the agent on 32-bit ARM, under qemu-user: totals, threads, marks, ends; stacks as far as its tables go."""
 
-from elsewhere import Machine
+from elsewhere import Machine, tests_of_every_machine
 from harness import main, test
 
 
@@ -10,39 +10,7 @@ def machine():
     return Machine("armhf", "qemu-arm-static", "arm-linux-gnueabihf")
 
 
-@test
-def t_totals_equal_the_counters():
-    machine().check_totals()
-
-
-@test
-def t_threads_and_their_blocks():
-    machine().check_threads()
-
-
-@test
-def t_marks_from_within():
-    machine().check_marks()
-
-
-@test
-def t_live_while_it_runs():
-    machine().check_live()
-
-
-@test
-def t_hello_and_what_its_server_is():
-    machine().check_hello("arm", 32)
-
-
-@test
-def t_torture():
-    machine().check_torture()
-
-
-@test
-def t_ends():
-    machine().check_ends()
+tests_of_every_machine(machine, "arm", 32)
 
 
 @test

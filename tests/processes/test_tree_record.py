@@ -560,7 +560,7 @@ def t_memtop_is_killed():
 
 @mostly_waits
 def t_a_disk_that_fills():
-    """It is said once, the tree runs to its end, its status is passed on, and what was saved opens."""
+    """memtop says so once. The tree runs to its end, memtop passes its status on, and the file opens."""
     folder = temporary_folder()
     if run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", folder]).returncode:
         raise Skip("mounting a tmpfs needs rights")

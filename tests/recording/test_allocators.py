@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_allocators.py - programs whose malloc is not libc's: every block is counted, or it is said why none is.
+"""test_allocators.py - programs whose malloc is not libc's: memtop counts every block, or says why it counts none.
 
 s_alloc prints what it allocated, by a count of its own. Where the agent stands before the allocator, the report must
 say the same to the byte. Where it cannot (an executable that defines malloc, a library that was preloaded before the
@@ -124,7 +124,7 @@ int main() { return !ITS_MALLOC(100) || !malloc(77); }
 
 @test
 def t_called_by_another_name():
-    """What goes past malloc cannot be seen, and is said; with malloc's own blocks nothing is the matter."""
+    """The report warns of blocks that go past malloc; it does not warn where malloc has all blocks."""
     for name, how in (("mi_malloc", ("-Wl,--no-as-needed", library("mimalloc"))),
                       ("tc_malloc", ("-Wl,--no-as-needed", library("tcmalloc_minimal"))), ("_rjem_malloc", ("-DINSIDE",))):
         prog = linked(f"-DITS_MALLOC={name}", *how, source=DIRECT)

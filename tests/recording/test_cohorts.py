@@ -78,7 +78,7 @@ def t_who_holds_what_since_when():
 
 @test
 def t_many_come_in_parts():
-    """Time and again: on a fast link the window grows far beyond the buffer that parts are made in."""
+    """The agent sends parts in each of six scans: on a fast link the window outgrows the buffer of a part."""
     p = Target()
     p.does("m")
     c = p.client()
@@ -114,7 +114,7 @@ def t_the_end_has_them():
 
 @mostly_waits
 def t_a_session_has_those_of_its_end():
-    """Also what came after the agent's last tick. No tick comes any more: rows that move take their ages along."""
+    """A session has the blocks that came after the agent's last tick. Rows that move take their ages along."""
     need("tmux")
     path = os.path.join(temporary_folder(), "s.mtop")
     p = start([MEMTOP, "record", "-o", path, "--", f"{BUILD}/tests/targets/s_cohorts"], stdin=subprocess.PIPE,
@@ -138,9 +138,7 @@ def t_a_session_has_those_of_its_end():
         t.keys("Home", "*")
         t.wait_for(re.compile(r"early.* [3-6] s +[3-6] s$", re.M))
         t.wait_for(re.compile(r"late.* [012] s +[012] s$", re.M))
-        t.keys("3")
-        t.type("\\thread:io-7")
-        t.keys("Enter")
+        t.prompt("\\thread:io-7", "3")
         t.wait_gone("early")
         t.wait_for(re.compile(r"9\.8K .* [012] s +[012] s .*late"))
         t.type("a1h")

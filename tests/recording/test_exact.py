@@ -95,6 +95,10 @@ def programs(folder):
     return quick + (slow if LONG else [])
 
 
+# Targets that run until somebody ends them.
+ENDLESS = {"s_swings"}
+
+
 def targets():
     """Every target program that ends by itself, without arguments, within a few seconds."""
     found = []
@@ -108,6 +112,8 @@ def targets():
 
 def judge(name, argv, options, folder):
     """(word, name, why)"""
+    if name in ENDLESS:
+        return "SKIP", name, "does not end by itself"
     run = valgrind_compare.Compared(argv, os.path.join(folder, "run-" + name), **options)
     try:
         wrong = run.compare(LONG)

@@ -524,7 +524,7 @@ def t_waits_in_two_parts_last_as_long():
 
 @mostly_waits
 def t_child_that_stays_dormant_is_told():
-    """It makes no call, or is inside one that cannot be divided: no session, and -p says what it is."""
+    """The program makes no call, or is inside one that cannot be divided: no session comes, and -p names the reason."""
     def asked(how):
         p, children = waiting_children(how)
         return p, run([MEMTOP, "report", "-p", str(children[how])], env=environment())

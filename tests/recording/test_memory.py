@@ -106,7 +106,7 @@ __asm__(".section .note.go.buildid, \\"a\\", @note\\n .balign 4\\n"
 
 @test
 def t_go_is_told_by_its_note():
-    """As Go's linker writes it, after the build-id, which is still found."""
+    """Go's linker writes its note behind the build-id; memtop finds both."""
     for kind, go in ((4, True), (5, False)):
         p, c = watched(compiled(GO % kind, "-Wl,--build-id"))
         program = next(m for m in c.modules.values() if m["flags"] & 1)

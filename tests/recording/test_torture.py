@@ -184,7 +184,7 @@ def t_sockets_forbidden():
 
 @test
 def t_little_memory():
-    """All blocks are counted, or it is said that some or all are not; the program lives."""
+    """The agent counts all blocks, or the report says that it missed some. The program lives."""
     def limited(kind, mib):
         path, command = temporary_folder() + "/t.mtop", ["prlimit", f"--{kind}={mib << 20}", TORTURE, "clone-vm"]
         plain, done = run(command), run([MEMTOP, "record", "-o", path, "--", *command], env=environment())

@@ -19,7 +19,7 @@ def recorded(options):
 
 
 def share(percent):
-    """Never rounded up to what it is not."""
+    """A share as the page shows it: cut off, never rounded up."""
     return "100" if percent == 100 else f"{int(percent * 10) / 10:.1f}"
 
 

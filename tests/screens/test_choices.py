@@ -29,9 +29,7 @@ def t_config_file():
         t.wait_for("Name of the mark:")
         t.keys("Escape", "S")
         t.wait_gone("Name of the mark:")
-        t.keys("M", "%")
-        t.type(":write-config")
-        t.keys("Enter")
+        t.prompt(":write-config", "M", "%")
         t.wait_for(f"written to {path}")
     with open(path, encoding="ascii") as f:
         text = f.read()

@@ -18,9 +18,7 @@ def view(*arguments):
 def save(t, path):
     t.keys("w")
     t.wait_for("Save as")
-    t.keys("C-u")
-    t.type(path)
-    t.keys("Enter")
+    t.prompt(path, "C-u")
     t.wait_for(f"saved: {path}")
 
 
@@ -79,9 +77,7 @@ def t_marked_sites_are_in_the_session():
         t.wait_for("expected; w NAME.supp saves it")
         t.keys("w")
         t.wait_for("Save as")
-        t.keys("C-u")
-        t.type(folder + "/d.mtop")
-        t.keys("Enter")
+        t.prompt(folder + "/d.mtop", "C-u")
         t.wait_for(re.compile("saved in part: .*: without the call sites marked by x: the session was cut"))
     text = run([MEMTOP, "report", folder + "/a.mtop"], env=environment()).stdout
     assert re.search(rf"{SITE} .*\(expected\)\n", text) and text.count("(expected)") == 1, text
@@ -120,9 +116,7 @@ def t_rules_of_a_file():
 def save_refused(t, folder):
     t.keys("w")
     t.wait_for("Save as")
-    t.keys("C-u")
-    t.type(folder + "/b.supp")
-    t.keys("Enter")
+    t.prompt(folder + "/b.supp", "C-u")
     t.wait_for("not saved: no call site is marked as expected")
     assert not os.path.exists(folder + "/b.supp")
 

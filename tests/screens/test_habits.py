@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_habits.py - what hands expect that know other programs: typing, Esc, sorting, and a list that shows what is new."""
+"""test_habits.py - what users of other programs expect: typing, Esc, sorting, and a list that shows what is new."""
 import json
 import os
 import re
@@ -56,7 +56,7 @@ def t_home_and_several_settings():
 
 @test
 def t_a_file_is_saved_in_the_place_of_a_file_alone():
-    """Not of a FIFO or a device, and beside it nothing is touched; a link stays one."""
+    """memtop overwrites no FIFO and no device, touches no file beside it, and keeps a link a link."""
     folder = temporary_folder()
     os.mkfifo(folder + "/pipe.txt")
     os.symlink("/dev/null", folder + "/device.mtop")
@@ -71,9 +71,7 @@ def t_a_file_is_saved_in_the_place_of_a_file_alone():
                            ("link.txt", "saved: ")):
             t.keys("w")
             t.wait_for("Save as")
-            t.keys("C-u")
-            t.type(f"{folder}/{name}")
-            t.keys("Enter")
+            t.prompt(f"{folder}/{name}", "C-u")
             t.wait_for("The file exists")
             t.keys("o")
             t.wait_for(said, 20)
@@ -129,9 +127,7 @@ def t_escape_ends_the_search_before_the_zoom():
         t.wait_for(re.compile(r"^>.*[▼▶ ] ", re.M))
         t.keys("g", "O")
         t.wait_for(re.compile(r"\[2 Tree\].* in "))
-        t.keys("/")
-        t.type("tile_cache")
-        t.keys("Enter")
+        t.prompt("tile_cache", "/")
         t.wait_for(re.compile(r"[1-9]\d* hits?; n next"))
         t.keys("Escape")
         t.wait_gone("; n next")
@@ -189,13 +185,9 @@ def t_a_filter_says_what_it_took_for_a_name():
     agent = Synthetic("--past", 60, "--still")
     with view(agent) as t:
         t.wait_for("[1 Overview]")
-        t.keys("3", "\\")
-        t.type("foo:bar")
-        t.keys("Enter")
+        t.prompt("foo:bar", "3", "\\")
         t.wait_for('"foo:bar" is matched as a name; filter words: lib: thread:')
-        t.keys("\\", "C-u")
-        t.type("lib:tile age>1s Cache::grow")
-        t.keys("Enter")
+        t.prompt("lib:tile age>1s Cache::grow", "\\", "C-u")
         t.wait_for("filter: lib:tile age>1s Cache::grow")
         t.wait_gone("matched as a name")
         t.keys("4")  # of libraries all are listed: no filter is named

@@ -135,9 +135,7 @@ def t_ages_of_the_past_are_of_a_look_before():
     list_ = instants(path)
     with Terminal([MEMTOP, "open", path], 120, 36) as t:
         t.wait_for("EXITED 0")
-        t.keys("3", "\\")
-        t.type("age<50s")
-        t.keys("Enter")
+        t.prompt("age<50s", "3", "\\")
         t.wait_for(re.compile(r"^> .* main", re.M))
         for i in (list_[0], next(x for x in list_ if x["cohorts"])):
             command(t, f"at {clock(i['time'])}")

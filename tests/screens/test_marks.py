@@ -126,9 +126,7 @@ def t_marks_set_themselves():
     agent = Synthetic("--past", 60)
     with view(agent, 120, 36) as t:
         t.wait_for("new_vertex_array")
-        t.keys("5")
-        t.type(":every 1")
-        t.keys("Enter")
+        t.prompt(":every 1", "5")
         t.wait_for(re.compile(r"every 1 s, next in \d s"))
         t.wait_for(re.compile(r"^. +m3 ", re.M), 10)
         t.type(":every off")

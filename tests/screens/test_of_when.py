@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_of_when.py - figures that stand beside each other are of one time and of one thing, or it is said of which."""
+"""test_of_when.py - figures beside each other are of one time and one thing, or name theirs."""
 import os
 import re
 import signal

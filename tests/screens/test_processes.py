@@ -224,9 +224,7 @@ def t_a_build_is_folded_by_name():
         open_list(t)
         t.wait_for("cc1: 3 ended, peak", 30)
         t.wait_for("as: 3 ended, peak", 30)
-        t.keys("/")
-        t.type("cc1")
-        t.keys("Enter")
+        t.prompt("cc1", "/")
         t.wait_for(lambda lines: selected(lines) and "cc1: 3 ended" in selected(lines))
         t.keys("Escape", "Right")
         t.wait_for(lambda lines: sum(re.search(r"exited 0 +cc1$", x) is not None for x in lines) == 3)
@@ -256,9 +254,7 @@ def t_the_selection_stays_with_a_process_that_is_folded():
         first = re.search(r" (\d+) running", next(x for x in t.lines() if x.endswith(" cat"))).group(1)
         with open(f"/proc/{first}/cmdline", encoding="ascii") as f:
             waits_for = f.read().split("\0")[1]
-        t.keys("/")
-        t.type(first)
-        t.keys("Enter")
+        t.prompt(first, "/")
         t.wait_for(lambda lines: selected(lines) and selected(lines).endswith(" cat"))
         t.keys("Escape")
         for name in waits_for + "abc".replace(waits_for, ""):
@@ -335,9 +331,7 @@ def t_a_session_saved_from_another_process_has_the_tree():
         t.wait_for("[1 Over")
         t.keys("w")
         t.wait_for("Save as")
-        t.keys("C-u")
-        t.type(f"{path}/a.mtop")
-        t.keys("Enter")
+        t.prompt(f"{path}/a.mtop", "C-u")
         t.wait_for(f"saved: {path}/a.mtop")
     table = run([MEMTOP, "report", f"{path}/a.mtop"]).stdout
     assert re.search(r"1\d\.\dM .* running +python3 ", table) and re.search(r"running +sh ", table), table

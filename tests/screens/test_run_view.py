@@ -63,9 +63,7 @@ def t_output_is_followed_without_control_sequences():
         t.wait_for(lambda lines: int(re.search(r"line (\d+)", "\n".join(lines)).group(1)) > first + 20)
         t.keys("Up")
         t.wait_for("End follows")
-        t.keys("/")
-        t.type("line 7 ")
-        t.keys("Enter")
+        t.prompt("line 7 ", "/")
         t.wait_for(re.compile(r"^\*line 7 red", re.M))
 
 
@@ -186,8 +184,8 @@ def t_chooser_lists_and_watches():
     with t:
         t.keys("Q")
         t.wait_for("status=0")
-        with Terminal([MEMTOP], 100, 24) as c:
-            c.wait_for(re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M))
+        with Terminal([MEMTOP], 100, 70) as c:  # a line for each agent that others run now
+            c.wait_for(re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M), 30)  # it asks one agent after the other
             select(c, pid)
             c.keys("Enter")
             c.wait_for(f"[{pid}]")

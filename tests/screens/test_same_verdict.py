@@ -101,9 +101,7 @@ def live_and_files(c, word):
         names.append(saved)
         late.keys("w")
         late.wait_for("Save as")
-        late.keys("C-u")
-        late.type(saved)
-        late.keys("Enter")
+        late.prompt(saved, "C-u")
         late.wait_for(f"saved: {saved}")
         return before if verdict([saved])["at_s"] == before["at_s"] == verdict(c.target)["at_s"] else None
 

@@ -133,9 +133,7 @@ def t_threads_by_what_they_hold():
         # its order is by what they hold, > sorts by the next column, r turns it over
         t.keys(">")
         t.wait_for(lambda lines: any("BLOCKS▼" in line or "BLOCKSv" in line for line in lines))
-        t.keys("/")
-        t.type("logg")
-        t.keys("Enter")
+        t.prompt("logg", "/")
         t.wait_for(re.compile(r"^>.*\*logger *$", re.M))
     with view(agent, 40, 10) as t:
         t.wait_for("new_vertex_array")
@@ -425,9 +423,7 @@ def t_keys_are_answered_while_a_report_waits_for_names():
     gate = f"{temporary_folder()}/gate"
     with view(agent, env={"MEMTOP_TEST_SYMBOLS_GATE": gate}) as t:
         t.wait_for("[1 Overview]")
-        t.keys("w", "C-u")
-        t.type(f"{folder}/a.json")
-        t.keys("Enter")
+        t.prompt(f"{folder}/a.json", "w", "C-u")
         t.wait_for(re.compile(r"saving .*a\.json: \d+ of \d+ names resolved"))
         for key, tab in (("2", "[2 Tree]"), ("3", "[3 Sites]"), ("2", "[2 Tree]")):
             t.keys(key)

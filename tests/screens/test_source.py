@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_source.py - the detail page's source: what each line holds, and what is said when the file is not what was compiled."""
+"""test_source.py - the detail page's source: what each line holds, and what the page says when the file changed since it was compiled."""
 import os
 import re
 

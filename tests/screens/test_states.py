@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_states.py - a program that has ended, a link that is lost, a file instead of a program: what is said of them, and what is kept."""
+"""test_states.py - a program that ended, a lost link, a file: what the screen says of each, and what it keeps."""
 import json
 import os
 import re
@@ -31,9 +31,7 @@ def t_cut_recording_says_what_was_alive():
     agent = Synthetic("--past", 60)
     with view(agent) as t:
         t.wait_for("new_vertex_array")
-        t.keys("w", "C-u")
-        t.type(f"{folder}/whole.mtop")
-        t.keys("Enter")
+        t.prompt(f"{folder}/whole.mtop", "w", "C-u")
         t.wait_for("saved:")
     agent.stop()
     with open(f"{folder}/whole.mtop", "rb") as f:
@@ -67,9 +65,7 @@ def t_nobody_there_is_all_that_is_said():
             for word in ("LIVE 0", "Live 0", "loading", "first allocation", "[0]", "0 sites"):
                 assert word not in t.text(), t.text()
             path = temporary_folder() + "/a.txt"
-            t.keys("w", "C-u")
-            t.type(path)
-            t.keys("Enter")
+            t.prompt(path, "w", "C-u")
             t.wait_for("the agent has not answered yet")
             assert not os.path.exists(path)
 
@@ -126,17 +122,11 @@ def t_save_by_ending():
         for ending in ("json", "txt", "mtop"):
             t.keys("w")
             t.wait_for("Save as")
-            t.keys("C-u")
-            t.type(f"{folder}/a.{ending}")
-            t.keys("Enter")
+            t.prompt(f"{folder}/a.{ending}", "C-u")
             t.wait_for(f"saved: {folder}/a.{ending}", 20)
-        t.keys("w", "C-u")
-        t.type(f"{folder}/a.doc")
-        t.keys("Enter")
+        t.prompt(f"{folder}/a.doc", "w", "C-u")
         t.wait_for("unknown format")
-        t.keys("w", "C-u")
-        t.type(f"{folder}/a.txt")
-        t.keys("Enter")
+        t.prompt(f"{folder}/a.txt", "w", "C-u")
         t.wait_for("The file exists")
         t.keys("Escape")
         t.wait_for("not saved")

@@ -101,7 +101,7 @@ def still(width, height):
                 t.keys("u")
             if name == "overview-instant":
                 t.keys("End", "Tab")
-        go(t, ["3", "v"], "Stack, innermost first")  # has paths and times of files in it: t_source looks closer
+        go(t, ["3", "v"], "Stack, innermost first")  # has paths and times of files in it: test_source.py looks closer
     assert not wrong, f"{len(wrong)} screens:\n" + "\n".join(wrong)
 
 

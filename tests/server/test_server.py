@@ -9,6 +9,7 @@ import container
 import wire
 from harness import Skip, main, test, wait_for
 from obedient import PROGRAM, Obedient
+from servers import server_of
 
 
 def counters(c):
@@ -342,23 +343,6 @@ def t_memory_of_the_dead_is_given_back():
     c.acknowledge()
     c.until_final(30)
     assert c.counts == full.counts and counters(c) == counters(full)
-
-
-def server_of(pid):
-    """The server of that target, which may be about to start: a process of this name in its memory."""
-    def found():
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{entry}/comm", encoding="utf-8", errors="replace") as f:
-                    if f.read().strip() != "memtop-agent":
-                        continue
-                with open(f"/proc/{entry}/maps") as a, open(f"/proc/{pid}/maps") as b:
-                    if a.readline() == b.readline() and os.readlink(f"/proc/{entry}/exe") == os.readlink(f"/proc/{pid}/exe"):
-                        return int(entry)
-            except OSError:
-                continue
-        return None
-    return wait_for(found, 10, "its server")
 
 
 def of_session(leader):

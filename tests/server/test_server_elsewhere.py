@@ -73,7 +73,7 @@ def t_process_one_that_is_killed():
 
 @test
 def t_process_one_of_a_container():
-    """Its server is a process with a table of its own: nothing of it is seen, closed or filtered with the program's."""
+    """The server has a table of descriptors of its own: the program neither sees, closes nor filters it."""
     for profile in ("docker", "podman"):
         p = in_container(profile)
         c = p.viewer().until_complete()
@@ -96,7 +96,7 @@ def t_process_one_of_a_container():
 
 @test
 def t_filter_of_its_own():
-    """Whatever that lets pass, it ends as without the agent: what the server calls it need not, and nothing is asked at the end."""
+    """The program ends as it does without the agent: its filter need not allow the server's calls, and its end makes none."""
     for kind in [], ["--pid1"], ["--init"], ["--pid1", "--profile", "docker"]:
         for command in ("y", "z"):
             name = f"@memtop-test-filter-{os.getpid()}{''.join(kind)}-{command}"  # the one before may still say its last

@@ -11,6 +11,7 @@ import struct
 import wire
 from harness import LIB, Skip, environment, main, need, run, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
+from servers import server_of
 from refuse import ERRNO, refuse
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -124,19 +125,6 @@ def went_on_alone(p, server):
     return wait_for(found, 20, "the server in memory of its own")
 
 
-def server_of(p):
-    """By its socket: the only process that listens there."""
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/comm", encoding="utf-8", errors="replace") as f, open(f"/proc/{entry}/maps", encoding="utf-8", errors="replace") as a, \
-                 open(f"/proc/{p.pid}/maps", encoding="utf-8", errors="replace") as b:
-                if f.read() == "memtop-agent\n" and a.readline() == b.readline():
-                    return int(entry)
-        except OSError:
-            pass
-    raise AssertionError("no server")
-
-
 def has_children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
         return f.read().strip()
@@ -150,7 +138,7 @@ def t_survivors_keep_their_memory():
         slow = held_up(p)
         full = p.viewer().until_complete()
         p.do("f 40 1000000")
-        server = server_of(p)
+        server = server_of(p.pid)
         p.tell(command)
         if command == "V":
             assert p.answer() == "ok"
@@ -201,7 +189,7 @@ def t_unmapped_range_stays_free():
     p.do("a 5 100")
     for c in viewers:
         c.until(lambda c=c: any(c.slot_live(s) == (10, 1000) for s in c.counts), "the blocks")
-    server = server_of(p)
+    server = server_of(p.pid)
     assert p.end() == 0
     for c in viewers:
         c.until_final()
@@ -241,7 +229,7 @@ def t_program_that_writes_over_the_servers_list():
     p = Obedient()
     c = p.viewer().until_complete()
     p.do("a 5 100")
-    server = server_of(p)
+    server = server_of(p.pid)
     found = list(heads(server, lambda at, w: 8 << 20 < w[2] < 64 << 20 and w[2] % 4096 == 0 and w[0] > 1 << 32 and w[0] % 4096 == 0))
     assert found, "no head of the viewer's arrays"
     for at in found:
@@ -260,7 +248,7 @@ def t_server_that_walks_without_end():
     """In a list that a stray write made a ring: the kernel ends it, by a limit that moves on with each round."""
     p = Obedient()
     p.viewer().until_complete()
-    server = server_of(p)
+    server = server_of(p.pid)
     soft, hard = wait_for(lambda: limit_of(server), 10, "a limit of processor time")
     assert soft <= 120, soft
     chunk, *_ = heads(server, lambda at, w: w[1] == 1 << 20 and w[3] == at)

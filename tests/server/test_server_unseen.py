@@ -12,6 +12,7 @@ import wire
 from harness import Skip, main, run, temporary_folder, test, wait_for
 from client import preload, run_watched
 from obedient import Obedient
+from servers import is_server_of, server_of
 
 
 # What wait() says, with __WALL where the server is no child of the target's.
@@ -61,7 +62,7 @@ def t_no_sigchld_no_children_in_proc():
     with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
         children = f.read().split()
     # That of process 1 would fall to it, if it were not its child from the start.
-    children = [c for c in children if not (container.AS_ONE and is_server_of(int(c), p.pid))]
+    children = [c for c in children if not (container.AS_ONE and is_server_of(c, p.pid))]
     assert not children, f"the target has children: {children}"
     with open(f"/proc/{p.pid}/status") as f:
         status = dict(line.split(":", 1) for line in f)
@@ -171,7 +172,7 @@ def t_setuid_takes_the_server_along():
         raise Skip("needs root")
     p = Obedient(cwd="/")
     c = p.viewer().until_complete()
-    server = next(int(e) for e in os.listdir("/proc") if e.isdigit() and is_server_of(int(e), p.pid))
+    server = server_of(p.pid)
     p.do("i 65534", "0")
     wait_for(lambda: uids(server) == [65534] * 3, 10, "the server's user")
     p.do("a 3 100")
@@ -183,17 +184,6 @@ def t_setuid_takes_the_server_along():
     c.until_final()
 
 
-def is_server_of(pid, target):
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
-            if f.read().strip() != "memtop-agent":
-                return False
-        with open(f"/proc/{pid}/maps") as a, open(f"/proc/{target}/maps") as b:
-            return a.readline() == b.readline()
-    except OSError:
-        return False
-
-
 def uids(pid):
     with open(f"/proc/{pid}/status") as f:
         return next([int(n) for n in line.split()[1:4]] for line in f if line.startswith("Uid:"))
@@ -203,7 +193,7 @@ def uids(pid):
 def t_terminal_signals_do_not_reach_it():
     p = Obedient()
     c = p.viewer().until_complete()
-    server = next(int(e) for e in os.listdir("/proc") if e.isdigit() and is_server_of(int(e), p.pid))
+    server = server_of(p.pid)
     assert os.getsid(server) == server and os.getpgid(server) == server
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGPIPE, signal.SIGALRM):
         os.kill(server, number)
@@ -216,7 +206,7 @@ def t_terminal_signals_do_not_reach_it():
 def t_server_killed_target_lives():
     p = Obedient()
     c = p.viewer().until_complete()
-    server = next(int(e) for e in os.listdir("/proc") if e.isdigit() and is_server_of(int(e), p.pid))
+    server = server_of(p.pid)
     for number in (signal.SIGKILL,):
         os.kill(server, number)
     c.until(lambda: c.ended, "closed")

@@ -152,7 +152,7 @@ def t_attach_that_says_why():
 
 @test
 def t_start_that_fails():
-    """That is said at once, and again to whoever asks later."""
+    """The agent says so at once, and again to each viewer that comes later."""
     for options, why in (("nonsense=1", 'no option is called "nonsense=1"'), ("listen=tcp:9", "TCP needs a token"),
                          ("unwind=nonsense", "unwind=nonsense")):
         p = Program("x", options)

@@ -140,7 +140,7 @@ def t_instrument_without_tables():
         for r, count in zip((a, b), names):
             for s in r["stacks"]:
                 fs = functions(s, "s_instrument")
-                if not {"unseen", "climb"} & set(fs):  # see unwind_shadow.c
+                if not {"unseen", "climb"} & set(fs):  # see agent/unwind/shadow_stack.c
                     count[fs] += s["allocated_blocks"]
         assert names[0] == names[1], f"{names[0] - names[1]} against {names[1] - names[0]}"
 

@@ -186,13 +186,18 @@ def t_linked_in():
         check_of_gap(r, 2002, gaps["program"])
 
 
+def mapped(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
 @test
 def t_attached_and_detached():
     """The slots of a program with gaps are hooked, and restored: it calls as it did before."""
     for kind in KINDS:
         process = start([program("bfd", kind, 65536, "separate-code", "-Wl,-z,lazy")], env=environment(GAPS_WAIT="1"),
                         stdout=subprocess.DEVNULL)
-        wait_for(lambda: process.poll() is None and os.path.exists(f"/proc/{process.pid}/maps"), 10, "the program")
+        wait_for(lambda: "libc.so" in mapped(process.pid), 10, "the loader's work")  # start() returns in the middle of exec
         target = f"@memtop.{process.pid}"
         for _ in range(3):
             done = run([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment())

@@ -139,7 +139,7 @@ def t_hostile_names():
 
 @test
 def t_foreign_file():
-    """What somebody else put there is not read, and that is said."""
+    """memtop does not read a file that another user put there, and says so."""
     if os.geteuid():
         raise Skip("only root gives a file away")
     p = program(["n 0 alpha", "a 0 1000 1"])

@@ -7,6 +7,7 @@
 #define MADE_QUERY_H
 
 #include "made.h"
+#include "query/expected.h"
 #include "query/query.h"
 
 #define SECOND 1000000000ull
@@ -31,6 +32,7 @@ struct session {
 	uint64_t now;
 	struct tally sum;
 	struct made_samples samples;
+	struct expected *rules; /* none until the first */
 };
 
 static inline void begin(struct session *x)
@@ -202,22 +204,49 @@ static inline void open_row(struct session *x, const char *name)
 	CHECK_EQ(query_open(x->q, row(x, name), true), 0);
 }
 
+/* One call path: its node, and the bytes of its one block. */
+struct made_path {
+	uint32_t id, parent, module;
+	const char *name;
+	uint64_t bytes; /* 0: no block */
+};
+
+static inline void begin_with(struct session *x, const struct made_path *paths, size_t count)
+{
+	begin(x);
+	for (size_t i = 0; i < count; i++)
+		node(x, paths[i].id, paths[i].parent, paths[i].module, paths[i].name);
+	for (size_t i = 0; i < count; i++)
+		if (paths[i].bytes)
+			grow(x, paths[i].id, 1, paths[i].bytes);
+	tick(x, SECOND);
+}
+
+#define BEGIN_WITH(x, paths) begin_with(x, paths, sizeof(paths) / sizeof *(paths))
+
 /* main > serve at two lines (one function) > decode, draw; main > log */
 static inline void family(struct session *x)
 {
-	begin(x);
-	node(x, 1, 0, 0, "main");
-	node(x, 2, 1, 0, "serve");
-	node(x, 3, 1, 0, "serve");
-	node(x, 4, 2, 1, "decode");
-	node(x, 5, 3, 1, "decode");
-	node(x, 6, 3, 1, "draw");
-	node(x, 7, 1, 0, "log_line");
-	grow(x, 4, 1, 400);
-	grow(x, 5, 1, 300);
-	grow(x, 6, 1, 2000);
-	grow(x, 7, 1, 50);
-	tick(x, SECOND);
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },      { 2, 1, 0, "serve", 0 },    { 3, 1, 0, "serve", 0 },
+		{ 4, 2, 1, "decode", 400 },  { 5, 3, 1, "decode", 300 }, { 6, 3, 1, "draw", 2000 },
+		{ 7, 1, 0, "log_line", 50 },
+	};
+
+	BEGIN_WITH(x, paths);
+}
+
+/* The site is what the person expects, or no more. */
+static inline void expect(struct session *x, uint32_t site, bool on)
+{
+	char key[EXPECTED_KEY_MAX], rule[2 * EXPECTED_KEY_MAX];
+
+	if (!x->rules)
+		x->rules = expected_new();
+	query_expect(x->q, x->rules);
+	CHECK(query_site_key(x->q, site, key));
+	expected_rule_of(rule, key);
+	CHECK_EQ(expected_set(x->rules, rule, on), 0);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * t_base.c - what all of the backend stands on.
+ * test_base.c - what all of the backend stands on.
  */
 #include "base/base.h"
 #include "check.h"

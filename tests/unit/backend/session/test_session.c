@@ -4,6 +4,7 @@
  * disk.
  */
 #include "check.h"
+#include "made_file.h"
 #include "session/session.h"
 #include <memtop/wire.h>
 
@@ -79,25 +80,6 @@ static unsigned read_frames(struct session_reader *r, unsigned first, int *rc, s
 	return i - first;
 }
 
-static size_t load(uint8_t **bytes)
-{
-	FILE *f = fopen(path, "r");
-	struct stat st;
-
-	CHECK(f && fstat(fileno(f), &st) == 0);
-	*bytes = malloc((size_t)st.st_size);
-	CHECK_EQ(fread(*bytes, 1, (size_t)st.st_size, f), st.st_size);
-	fclose(f);
-	return (size_t)st.st_size;
-}
-
-static void store(const uint8_t *bytes, size_t len)
-{
-	FILE *f = fopen(path, "w");
-
-	CHECK(f && fwrite(bytes, 1, len, f) == len && fclose(f) == 0);
-}
-
 TEST(round_trip)
 {
 	struct err err;
@@ -168,10 +150,10 @@ TEST(cut_at_every_byte)
 
 	enter();
 	write_file(5 * BLOCK);
-	size_t size = load(&bytes);
+	size_t size = made_load(path, &bytes);
 	for (size_t n = 0; n < size; n++) {
 		CHECK(truncate(path, 0) == 0);
-		store(bytes, n);
+		made_store(path, bytes, n);
 		struct session_reader *r = session_open(path, 0, &err);
 		if (n < 16) {
 			CHECK(r == NULL && err.status == 3 &&
@@ -200,10 +182,10 @@ TEST(flipped_bytes)
 
 	enter();
 	write_file(3 * BLOCK);
-	size_t size = load(&bytes);
+	size_t size = made_load(path, &bytes);
 	for (size_t n = 0; n < size; n++) {
 		bytes[n] ^= (uint8_t)(1 << n % 8);
-		store(bytes, size);
+		made_store(path, bytes, size);
 		bytes[n] ^= (uint8_t)(1 << n % 8);
 		struct session_reader *r = session_open(path, 0, &err);
 		if (!r) {
@@ -243,7 +225,7 @@ TEST(empty_and_random_files)
 					     56);
 		if (i % 2)
 			memcpy(bytes, "MEMTOPS\n\1\0\0\0\0\0\0\0BLK1", 20);
-		store(bytes, sizeof bytes - (size_t)i);
+		made_store(path, bytes, sizeof bytes - (size_t)i);
 		struct session_reader *r = session_open(path, 0, &err);
 		if (!r) {
 			CHECK_EQ(i % 2, 0);
@@ -264,7 +246,7 @@ TEST(another_format_is_said)
 	struct err err;
 
 	enter();
-	store(head, sizeof head);
+	made_store(path, head, sizeof head);
 	CHECK(session_open(path, 0, &err) == NULL);
 	CHECK(strstr(err.text, "format 3") != NULL);
 	unlink(path);

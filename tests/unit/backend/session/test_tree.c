@@ -5,6 +5,7 @@
  * every memtop reads.
  */
 #include "check.h"
+#include "made_file.h"
 #include "link/recorder.h"
 #include "session/session.h"
 #include <memtop/wire.h>
@@ -114,25 +115,6 @@ static unsigned count_stream(unsigned s, int *rc, bool *cut)
 	return i;
 }
 
-static size_t load(uint8_t **bytes)
-{
-	FILE *f = fopen(path, "r");
-	struct stat st;
-
-	CHECK(f && fstat(fileno(f), &st) == 0);
-	*bytes = malloc((size_t)st.st_size);
-	CHECK_EQ(fread(*bytes, 1, (size_t)st.st_size, f), st.st_size);
-	fclose(f);
-	return (size_t)st.st_size;
-}
-
-static void store(const uint8_t *bytes, size_t len)
-{
-	FILE *f = fopen(path, "w");
-
-	CHECK(f && fwrite(bytes, 1, len, f) == len && fclose(f) == 0);
-}
-
 static unsigned version(void)
 {
 	uint8_t head[16];
@@ -196,9 +178,9 @@ TEST(cut_at_every_byte)
 
 	enter();
 	write_file();
-	size_t size = load(&bytes);
+	size_t size = made_load(path, &bytes);
 	for (size_t n = 16; n < size; n++) {
-		store(bytes, n);
+		made_store(path, bytes, n);
 		for (unsigned s = 0; s < STREAMS; s++) {
 			unsigned got = read_stream(path, s, &rc, &cut);
 			CHECK(rc == 0 && cut);
@@ -221,10 +203,10 @@ TEST(flipped_bytes)
 
 	enter();
 	write_file();
-	size_t size = load(&bytes);
+	size_t size = made_load(path, &bytes);
 	for (size_t n = 16; n < size; n++) {
 		bytes[n] ^= (uint8_t)(1 << n % 8);
-		store(bytes, size);
+		made_store(path, bytes, size);
 		bytes[n] ^= (uint8_t)(1 << n % 8);
 		for (unsigned s = 0; s < STREAMS; s++) {
 			unsigned got = count_stream(s, &rc, &cut);

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * test_process_rows.c - rows of processes: the tree, folds of those that ended, orders, and which
+ * other process is worth a look.
+ */
 #include "check.h"
 
 #include "views/others.h"
@@ -19,6 +23,17 @@ static struct process *add(uint32_t parent, const char *name, enum process_state
 	if (state != PROCESS_RUNNING)
 		p->end_ns = 1;
 	return p;
+}
+
+/* "PARENT:NAME" of each, in the order of their ids; "PARENT:-NAME" has exited. */
+static void add_all(const char *text)
+{
+	unsigned parent;
+	char name[sizeof list->name];
+	int length;
+
+	for (; sscanf(text, " %u:%63s%n", &parent, name, &length) == 2; text += length)
+		add(parent, name + (*name == '-'), *name == '-' ? PROCESS_EXITED : PROCESS_RUNNING);
 }
 
 static struct process_rows r;
@@ -48,10 +63,7 @@ static const char *rows(void)
 
 TEST(a_tree_in_the_order_of_its_parents)
 {
-	add(0, "nginx", PROCESS_RUNNING);
-	add(1, "worker", PROCESS_RUNNING);
-	add(2, "helper", PROCESS_RUNNING);
-	add(1, "cache", PROCESS_RUNNING);
+	add_all("0:nginx 1:worker 2:helper 1:cache");
 	make(PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("nginx/0 worker/1 helper/2 cache/1");
 }
@@ -118,10 +130,8 @@ TEST(those_that_mattered_are_folded_where_there_are_many)
 
 TEST(a_crash_keeps_its_row)
 {
-	add(0, "sh", PROCESS_RUNNING);
-	add(1, "python3", PROCESS_EXITED);
-	add(1, "python3", PROCESS_SIGNALLED);
-	add(1, "python3", PROCESS_EXITED);
+	add_all("0:sh 1:-python3 1:-python3 1:-python3");
+	list[2].state = PROCESS_SIGNALLED;
 	make(PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("sh/0 python3/1 python3*2/1");
 	CHECK_EQ(r.rows[1].p.state, PROCESS_SIGNALLED);
@@ -140,20 +150,15 @@ TEST(small_ones_that_mattered_are_folded)
 /* sh -c 'exec ./server' */
 TEST(a_program_stands_in_the_place_of_the_one_that_executed_it)
 {
-	add(0, "sh", PROCESS_EXECED);
-	add(1, "date", PROCESS_EXITED);
-	add(1, "server", PROCESS_RUNNING);
-	add(3, "worker", PROCESS_RUNNING);
+	add_all("0:-sh 1:-date 1:server 3:worker");
+	list[0].state = PROCESS_EXECED;
 	process_rows_make(&r, list, count, 3, PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("server/0 worker/1 sh/0 date/0");
 }
 
 TEST(neither_the_first_nor_the_shown_one_is_folded)
 {
-	add(0, "sh", PROCESS_EXITED);
-	add(1, "sh", PROCESS_EXITED);
-	add(1, "sh", PROCESS_EXITED);
-	add(1, "sh", PROCESS_EXITED);
+	add_all("0:-sh 1:-sh 1:-sh 1:-sh");
 	process_rows_make(&r, list, count, 3, PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("sh/0 sh/1 sh*2/1");
 	CHECK_EQ(r.rows[1].id, 3);
@@ -162,11 +167,7 @@ TEST(neither_the_first_nor_the_shown_one_is_folded)
 /* It hangs below the nearest row above that is there. */
 TEST(a_daemon_whose_parents_ended_stays)
 {
-	add(0, "init.sh", PROCESS_RUNNING);
-	add(1, "sh", PROCESS_EXITED);
-	add(2, "sh", PROCESS_EXITED);
-	add(3, "daemon", PROCESS_RUNNING);
-	add(4, "worker", PROCESS_RUNNING);
+	add_all("0:init.sh 1:-sh 2:-sh 3:daemon 4:worker");
 	make(PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("init.sh/0 daemon/1 worker/2 sh*2/1");
 }

@@ -8,15 +8,14 @@
 
 TEST(inlined_frames_are_rows)
 {
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },
+		{ 2, 1, 0, "push|grow|serve", 100 },
+		{ 3, 1, 0, "log_line", 10 },
+	};
 	struct session x;
 
-	begin(&x);
-	node(&x, 1, 0, 0, "main");
-	node(&x, 2, 1, 0, "push|grow|serve");
-	node(&x, 3, 1, 0, "log_line");
-	grow(&x, 2, 1, 100);
-	grow(&x, 3, 1, 10);
-	tick(&x, SECOND);
+	BEGIN_WITH(&x, paths);
 	open_row(&x, "main");
 	CHECK_STR(screen(&x, true), "main 110\n.serve > grow > push 100\n.log_line 10");
 	const struct row *r;
@@ -34,24 +33,21 @@ TEST(inlined_frames_are_rows)
  * into it. */
 static void searched_from_the_top(const char *name, const char *expect)
 {
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },
+		{ 2, 1, 0, "serve", 0 },
+		{ 3, 1, 0, "grow|push|serve", 0 },
+		{ 4, 2, 1, "decode", 0 },
+		{ 5, 3, 1, "draw", 0 },
+		{ 6, 5, 1, "line", 300 },
+		{ 7, 5, 1, "box", 200 },
+		{ 8, 4, 1, "bits", 30 },
+		{ 9, 4, 1, "bytes", 20 },
+	};
 	struct session x;
 	size_t pending;
 
-	begin(&x);
-	node(&x, 1, 0, 0, "main");
-	node(&x, 2, 1, 0, "serve");
-	node(&x, 3, 1, 0, "grow|push|serve");
-	node(&x, 4, 2, 1, "decode");
-	node(&x, 5, 3, 1, "draw");
-	node(&x, 6, 5, 1, "line");
-	node(&x, 7, 5, 1, "box");
-	node(&x, 8, 4, 1, "bits");
-	node(&x, 9, 4, 1, "bytes");
-	grow(&x, 6, 1, 300);
-	grow(&x, 7, 1, 200);
-	grow(&x, 8, 1, 30);
-	grow(&x, 9, 1, 20);
-	tick(&x, SECOND);
+	BEGIN_WITH(&x, paths);
 	CHECK_STR(screen(&x, true), "main > serve 550");
 	CHECK_EQ(query_search(x.q, name, &pending), 1);
 	CHECK_STR(screen(&x, true), expect);
@@ -72,23 +68,15 @@ TEST(search_opens_rows_below_inlined_functions)
 /* main > serve, whose inlined push (of two) and grow call decode and draw; and log_line. */
 static void inlined_family(struct session *x)
 {
-	begin(x);
-	node(x, 1, 0, 0, "main");
-	node(x, 2, 1, 0, "grow|push|serve");
-	node(x, 3, 1, 0, "push|serve");
-	node(x, 4, 2, 1, "decode");
-	node(x, 5, 3, 1, "decode");
-	node(x, 6, 3, 1, "draw");
-	node(x, 7, 6, 1, "line");
-	node(x, 8, 6, 1, "box");
-	node(x, 9, 1, 0, "log_line");
-	grow(x, 3, 1, 5);
-	grow(x, 4, 1, 400);
-	grow(x, 5, 1, 300);
-	grow(x, 7, 1, 2000);
-	grow(x, 8, 1, 1000);
-	grow(x, 9, 1, 50);
-	tick(x, SECOND);
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },       { 2, 1, 0, "grow|push|serve", 0 },
+		{ 3, 1, 0, "push|serve", 5 }, { 4, 2, 1, "decode", 400 },
+		{ 5, 3, 1, "decode", 300 },   { 6, 3, 1, "draw", 0 },
+		{ 7, 6, 1, "line", 2000 },    { 8, 6, 1, "box", 1000 },
+		{ 9, 1, 0, "log_line", 50 },
+	};
+
+	BEGIN_WITH(x, paths);
 }
 
 /* What the rows add up to, self and all, in what order they may stand. */
