@@ -232,10 +232,6 @@ man-keys: $(B)/memtop
 FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
 	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
 
-# By clang-format 14, Debian 12's: others differ in places. Twice, for a second pass may change what the first one broke.
-FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
-	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
-
 format:
 	clang-format -i $(FORMATTED)
 	clang-format -i $(FORMATTED)
