@@ -335,7 +335,7 @@ static void trace(const struct inject_job *job, int fd)
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	stand_apart(&fd);
-	inject(job, &r, send_result, &fd);
+	inject_agent(job, &r, send_result, &fd);
 	send_result(&fd, &r);
 	_exit(0);
 }
@@ -431,7 +431,7 @@ static int prepare(struct plan *p, const struct attach_options *o, struct target
 	return p->loaded ? 0 : place(p, err);
 }
 
-int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err)
+int attach_program(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err)
 {
 	struct plan *p = xcalloc(1, sizeof *p);
 	uint64_t began = now_ns();

@@ -3,8 +3,8 @@
  * attach.h - load the agent into a process that runs without it. Main thread only; nothing of
  * memtop's own runs meanwhile, some 20 s at most.
  */
-#ifndef ATTACH_H
-#define ATTACH_H
+#ifndef ATTACH_ATTACH_H
+#define ATTACH_ATTACH_H
 
 #include "link/watch.h"
 #include <sys/types.h>
@@ -29,7 +29,7 @@ struct attached {
  * 0 when the agent counts and listens. -1 and *err (3; 125 when no agent is found): the process is
  * as it was, the sentence names what stands in the way and the one thing to do.
  */
-int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
+int attach_program(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
 
 /* --- attach/jdwp/attach.c: by the debug port of a Java program, which asks for no right to trace
  * it */
@@ -44,7 +44,7 @@ struct attach_jdwp_options {
 	void *arg;
 };
 
-/* As attach(); of *a are set: target, name, stopped_ns, whole_ns. */
+/* As attach_program(); of *a are set: target, name, stopped_ns, whole_ns. */
 int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct err *err);
 
 /* --- what both ways ask, attach/attach.c */

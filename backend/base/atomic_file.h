@@ -2,8 +2,8 @@
  *
  * atomic_file.h - replaces a file that the user named, whole or not at all.
  */
-#ifndef REPLACE_H
-#define REPLACE_H
+#ifndef BASE_ATOMIC_FILE_H
+#define BASE_ATOMIC_FILE_H
 
 #include "base/base.h"
 #include <limits.h>

@@ -16,9 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One line, whatever a peer or a path put into it; of one that is too long the middle goes, the
- * advice at its end stays. */
-static void one_line(char *text, size_t size, const char *format, va_list args)
+/* The advice at its end stays. */
+void err_line(char *text, size_t size, const char *format, va_list args)
 {
 	char *whole = NULL;
 	int n = vasprintf(&whole, format, args);
@@ -47,36 +46,9 @@ int err_set(struct err *err, int status, const char *format, ...)
 		return -1;
 	err->status = status;
 	va_start(args, format);
-	one_line(err->text, sizeof err->text, format, args);
+	err_line(err->text, sizeof err->text, format, args);
 	va_end(args);
 	return -1;
-}
-
-static void say(const char *format, va_list args)
-{
-	char text[sizeof((struct err *)NULL)->text];
-
-	one_line(text, sizeof text, format, args);
-	fprintf(stderr, "memtop: %s\n", text);
-}
-
-void die(int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	say(format, args);
-	va_end(args);
-	exit(status);
-}
-
-void warn(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	say(format, args);
-	va_end(args);
 }
 
 void (*bug_restore)(void);
@@ -95,10 +67,29 @@ void bug_at(const char *file, int line, const char *format, ...)
 	abort();
 }
 
+static void end_with(const char *format, ...) PRINTF(1, 2) __attribute__((noreturn));
+
+static void end_with(const char *format, ...)
+{
+	va_list args;
+
+	fputs("memtop: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(125);
+}
+
+void base_out_of_memory(void)
+{
+	end_with("out of memory: the system has no more; end other programs and try again");
+}
+
 static void *got(void *p)
 {
 	if (!p)
-		die(125, "out of memory: the system has no more; end other programs and try again");
+		base_out_of_memory();
 	return p;
 }
 
@@ -227,9 +218,9 @@ void grow_array(void **ptr, size_t *have, size_t need, size_t size)
 	if (room < need)
 		room = need;
 	if (room > SIZE_MAX / 2 / size)
-		die(125,
-		    "out of memory: an array of %zu elements; use a filter or a shorter session",
-		    room);
+		end_with("out of memory: an array of %zu elements; use a filter or a shorter "
+			 "session",
+			 room);
 	*ptr = xrealloc(*ptr, room * size);
 	memset((char *)*ptr + *have * size, 0, (room - *have) * size);
 	*have = room;

@@ -4,9 +4,11 @@
  *
  * A function that can fail for the user takes `struct err *` last: untouched on success, on
  * failure a complete clause "WHAT: WHY; what to do" without the program's name or a newline.
+ * The library ends its program in two cases alone: memory runs out (base_out_of_memory()), and a
+ * bug of its own (BUG()).
  */
-#ifndef BASE_H
-#define BASE_H
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,16 +26,20 @@ struct err {
 /* returns -1; err may be NULL */
 int err_set(struct err *err, int status, const char *format, ...) PRINTF(3, 4);
 
-/* main only */
-void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn));
-/* "memtop: ..." on stderr; never while curses is up */
-void warn(const char *format, ...) PRINTF(1, 2);
+/* One line for a person, cleaned of what a peer or a path put into it. Of text that is longer than
+ * `size` the middle goes. */
+void err_line(char *text, size_t size, const char *format, va_list args);
+
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4)
 	__attribute__((noreturn));
 
 /* Called before BUG() speaks, NULL = nothing: a screen gives the terminal back. */
 extern void (*bug_restore)(void);
+
+/* What the x functions and GROW() call: says so on stderr and ends the program, status 125. Sizes
+ * that a peer decides are bounded before they are asked for. */
+void base_out_of_memory(void) __attribute__((noreturn));
 
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t bytes);

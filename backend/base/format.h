@@ -3,8 +3,8 @@
  * format.h - numbers as a person reads them: each writes to the buffer that it is given, and
  * returns that. Any thread.
  */
-#ifndef FORMAT_H
-#define FORMAT_H
+#ifndef BASE_FORMAT_H
+#define BASE_FORMAT_H
 
 #include <stdint.h>
 

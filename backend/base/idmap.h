@@ -7,8 +7,8 @@
  * order, as most do, a leaf is a run (first id, count, first index), which lies in the upper level:
  * eight bytes for 64 ids, and one load.
  */
-#ifndef IDMAP_H
-#define IDMAP_H
+#ifndef BASE_IDMAP_H
+#define BASE_IDMAP_H
 
 #include "base/base.h"
 

@@ -72,7 +72,16 @@ static void on_wake(void *arg, unsigned events)
 	run_posts(l);
 }
 
-struct loop *loop_new(void)
+static void release(struct loop *l)
+{
+	if (l->base)
+		event_base_free(l->base);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
+	free(l);
+}
+
+struct loop *loop_new(struct err *err)
 {
 	struct loop *l = xcalloc(1, sizeof *l);
 	struct event_config *config = event_config_new();
@@ -83,8 +92,11 @@ struct loop *loop_new(void)
 	l->base = config ? event_base_new_with_config(config) : NULL;
 	event_config_free(config);
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!l->base || l->wake_fd < 0)
-		die(125, "event loop: cannot be made; close other programs and try again");
+	if (!l->base || l->wake_fd < 0) {
+		err_set(err, 125, "event loop: cannot be made; close other programs and try again");
+		release(l);
+		return NULL;
+	}
 	pthread_mutex_init(&l->lock, NULL);
 	l->posts_tail = &l->posts;
 	l->wake = loop_fd(l, l->wake_fd, LOOP_READ, on_wake, l);
@@ -98,10 +110,8 @@ void loop_free(struct loop *l)
 	run_posts(l);
 	while (l->sources)
 		loop_remove(l->sources);
-	event_base_free(l->base);
-	close(l->wake_fd);
 	pthread_mutex_destroy(&l->lock);
-	free(l);
+	release(l);
 }
 
 /* The source may be removed by its own callback: nothing of it is touched afterwards. */
@@ -125,7 +135,7 @@ static struct loop_source *source_new(struct loop *l, int fd, short events)
 	s->loop = l;
 	s->event = event_new(l->base, fd, events, dispatch, s);
 	if (!s->event)
-		die(125, "out of memory: the system has no more; end other programs and try again");
+		base_out_of_memory();
 	s->next = l->sources;
 	s->link = &l->sources;
 	if (s->next)

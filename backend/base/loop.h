@@ -3,8 +3,8 @@
  * loop.h - descriptors, timers, signals and wake-ups over libevent; the one event loop of memtop.
  * Callbacks run on the main thread. loop_post() is the only function for other threads.
  */
-#ifndef LOOP_H
-#define LOOP_H
+#ifndef BASE_LOOP_H
+#define BASE_LOOP_H
 
 #include "base/base.h"
 
@@ -13,7 +13,8 @@ struct loop_source;
 #define LOOP_READ 1u
 #define LOOP_WRITE 2u
 
-struct loop *loop_new(void);
+/* NULL = *err: no descriptor for it */
+struct loop *loop_new(struct err *err);
 void loop_free(struct loop *l);
 struct loop_source *loop_fd(struct loop *l, int fd, unsigned events,
 			    void (*fn)(void *arg, unsigned events), void *arg);

@@ -2,8 +2,8 @@
  *
  * map.h - 64-bit keys to 32-bit values: open addressing, no single removal. 0 is a fine key.
  */
-#ifndef MAP_H
-#define MAP_H
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
 
 #include "base/base.h"
 

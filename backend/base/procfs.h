@@ -2,8 +2,8 @@
  *
  * procfs.h - what /proc says of a process, as far as a tree of processes needs it. Any thread.
  */
-#ifndef PROCFS_H
-#define PROCFS_H
+#ifndef BASE_PROCFS_H
+#define BASE_PROCFS_H
 
 #include "base/base.h"
 

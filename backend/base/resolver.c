@@ -99,17 +99,21 @@ static void start_thread(struct shared *s)
 
 struct resolver *resolver_start(struct loop *loop, const char *host, int port,
 				void (*fn)(void *arg, int rc, const struct addrinfo *found),
-				void *arg)
+				void *arg, struct err *err)
 {
+	int done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (done_fd < 0) {
+		err_set(err, 125,
+			"host names: no descriptor for them; close other programs and try again");
+		return NULL;
+	}
 	struct resolver *l = xcalloc(1, sizeof *l);
 	struct shared *s = xcalloc(1, sizeof *s);
-
 	atomic_init(&s->xowners, 2);
 	s->host = xstrdup(host);
 	snprintf(s->port, sizeof s->port, "%d", port);
-	s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->done_fd < 0)
-		die(125, "host names: no descriptor for them; close other programs and try again");
+	s->done_fd = done_fd;
 	l->shared = s;
 	l->fn = fn;
 	l->arg = arg;

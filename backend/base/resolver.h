@@ -3,8 +3,8 @@
  * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own.
  * Main thread only.
  */
-#ifndef LOOKUP_H
-#define LOOKUP_H
+#ifndef BASE_RESOLVER_H
+#define BASE_RESOLVER_H
 
 #include "base/loop.h"
 
@@ -12,10 +12,10 @@ struct addrinfo;
 struct resolver;
 
 /* fn is called once, from the loop: rc and found as of getaddrinfo(), borrowed for the call; then
- * the lookup is gone. Never called after resolver_cancel(). */
+ * the lookup is gone. Never called after resolver_cancel(). NULL = *err: no descriptor for it. */
 struct resolver *resolver_start(struct loop *loop, const char *host, int port,
 				void (*fn)(void *arg, int rc, const struct addrinfo *found),
-				void *arg);
+				void *arg, struct err *err);
 void resolver_cancel(struct resolver *l); /* does not wait; NULL is fine */
 
 #endif

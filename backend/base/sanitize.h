@@ -5,8 +5,8 @@
  * reach one, neither as a control code nor as UTF-8 (C1), nor as bytes that are no UTF-8. Pure, any
  * thread.
  */
-#ifndef FOREIGN_H
-#define FOREIGN_H
+#ifndef BASE_SANITIZE_H
+#define BASE_SANITIZE_H
 
 #include "base/base.h"
 

@@ -2,8 +2,8 @@
  *
  * string_pool.h - a set of strings: the same file and function names come thousands of times.
  */
-#ifndef TEXTS_H
-#define TEXTS_H
+#ifndef BASE_STRING_POOL_H
+#define BASE_STRING_POOL_H
 
 #include "base/base.h"
 

@@ -3,8 +3,8 @@
  * agent_server.h - the agent's server beside its program: a process that shares the program's
  * memory, has its command line, and is no program to watch. Any thread; reads /proc.
  */
-#ifndef AGENT_SERVER_H
-#define AGENT_SERVER_H
+#ifndef LAUNCH_AGENT_SERVER_H
+#define LAUNCH_AGENT_SERVER_H
 
 #include "base/base.h"
 #include <sys/types.h>

@@ -2,8 +2,8 @@
  *
  * dormant.h - a process that nobody listens for. Any thread.
  */
-#ifndef DORMANT_H
-#define DORMANT_H
+#ifndef LAUNCH_DORMANT_H
+#define LAUNCH_DORMANT_H
 
 #include "base/base.h"
 #include "launch/target.h"

@@ -310,7 +310,8 @@ static int open_stdin(const struct launch_options *o, struct err *err)
 	return fd;
 }
 
-int launch(char *const argv[], const struct launch_options *o, struct launched *l, struct err *err)
+int launch_program(char *const argv[], const struct launch_options *o, struct launched *l,
+		   struct err *err)
 {
 	char agent[PATH_MAX], path[PATH_MAX], name[108];
 	const char *mine = getenv("MEMTOP_OPTIONS");

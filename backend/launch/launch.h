@@ -2,8 +2,8 @@
  *
  * launch.h - start a program under the agent. Main thread only.
  */
-#ifndef LAUNCH_H
-#define LAUNCH_H
+#ifndef LAUNCH_LAUNCH_H
+#define LAUNCH_LAUNCH_H
 
 #include "base/base.h"
 #include <sys/types.h>
@@ -28,7 +28,8 @@ struct launched {
 
 /* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or
  * 127. */
-int launch(char *const argv[], const struct launch_options *o, struct launched *l, struct err *err);
+int launch_program(char *const argv[], const struct launch_options *o, struct launched *l,
+		   struct err *err);
 /* Path of the agent that would be used; musl: for a program of that libc (musl/ beside the other).
  * A named one is taken as it is. */
 int launch_find_agent(const char *given, bool musl, char *path, size_t size, struct err *err);

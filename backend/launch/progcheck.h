@@ -5,8 +5,8 @@
  * A preloaded library is dropped in silence by static and setuid programs, and is a loader's
  * complaint in a program of another word size: whoever waits for an agent there waits for ever.
  */
-#ifndef PROGCHECK_H
-#define PROGCHECK_H
+#ifndef LAUNCH_PROGCHECK_H
+#define LAUNCH_PROGCHECK_H
 
 #include "base/base.h"
 

@@ -3,8 +3,8 @@
  * progmalloc.h - whose malloc a program's calls will reach, told from its file before it starts.
  * Any thread.
  */
-#ifndef PROGMALLOC_H
-#define PROGMALLOC_H
+#ifndef LAUNCH_PROGMALLOC_H
+#define LAUNCH_PROGMALLOC_H
 
 #include "base/base.h"
 

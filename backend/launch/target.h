@@ -4,8 +4,8 @@
  *
  *   TARGET  :PORT | HOST:PORT | @NAME | unix:PATH | -p PID | FILE.mtop
  */
-#ifndef TARGET_H
-#define TARGET_H
+#ifndef LAUNCH_TARGET_H
+#define LAUNCH_TARGET_H
 
 #include "base/base.h"
 

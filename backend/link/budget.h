@@ -2,8 +2,8 @@
  *
  * budget.h - does the agent cost more than the user allows? Main thread.
  */
-#ifndef BUDGET_H
-#define BUDGET_H
+#ifndef LINK_BUDGET_H
+#define LINK_BUDGET_H
 
 #include "model/model.h"
 

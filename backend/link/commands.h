@@ -3,8 +3,8 @@
  * commands.h - a viewer's commands as frames. Main thread only. 0, or -1 when they cannot be sent;
  * the effect arrives as frames.
  */
-#ifndef ASK_H
-#define ASK_H
+#ifndef LINK_COMMANDS_H
+#define LINK_COMMANDS_H
 
 #include "link/conn.h"
 

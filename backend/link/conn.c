@@ -488,8 +488,12 @@ static void try_connect(void *arg)
 		connect_peers(c);
 	} else {
 		c->state = LOOKING;
-		c->lookup = resolver_start(c->loop, c->target.host, c->target.port, on_found, c);
-		set_timer(c, SILENCE_MS, on_patience);
+		c->lookup =
+			resolver_start(c->loop, c->target.host, c->target.port, on_found, c, &err);
+		if (c->lookup)
+			set_timer(c, SILENCE_MS, on_patience);
+		else
+			lost(c, &err);
 	}
 }
 

@@ -6,8 +6,8 @@
  * A broken link is retried for ever with a growing pause; whoever does not want that looks at
  * conn_tried(). Frames are handed over in slices of a few ms, then the loop has its turn.
  */
-#ifndef CONN_H
-#define CONN_H
+#ifndef LINK_CONN_H
+#define LINK_CONN_H
 
 #include "base/base.h"
 #include "link/watch.h"

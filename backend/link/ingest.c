@@ -16,13 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ingest_init(struct ingest *in, struct loop *loop, const char *target,
-		 const struct symbol_options *o)
+int ingest_init(struct ingest *in, struct loop *loop, const char *target,
+		const struct symbol_options *o, struct err *err)
 {
 	in->target = target;
 	in->model = model_new();
-	in->symbols = symbols_new(loop, in->model, o);
+	in->symbols = symbols_new(loop, in->model, o, err);
 	in->expected = expected_new();
+	if (in->symbols)
+		return 0;
+	ingest_release(in);
+	return -1;
 }
 
 void ingest_release(struct ingest *in)

@@ -5,8 +5,8 @@
  * Knows nothing of links, of what is kept, or of who looks. How the child of memtop itself ended is
  * certain, and outlives whatever an agent says of it.
  */
-#ifndef INTAKE_H
-#define INTAKE_H
+#ifndef LINK_INGEST_H
+#define LINK_INGEST_H
 
 #include "query/expected.h"
 #include "symbols/symbols.h"
@@ -31,8 +31,9 @@ struct ingest {
 	int child_status;
 };
 
-void ingest_init(struct ingest *in, struct loop *loop, const char *target,
-		 const struct symbol_options *o);
+/* -1 = *err: there is nothing to release */
+int ingest_init(struct ingest *in, struct loop *loop, const char *target,
+		const struct symbol_options *o, struct err *err);
 void ingest_release(struct ingest *in);
 bool ingest_has_hello(const struct ingest *in); /* a program is known */
 /* 0, or -1 and *err (3): the stream is broken. Moves model_ticks() when there is something new to

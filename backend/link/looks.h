@@ -7,8 +7,8 @@
  * that shows one of these asks in the rhythm of somebody who looks. Both keep the agent's time on
  * it small.
  */
-#ifndef LOOKS_H
-#define LOOKS_H
+#ifndef LINK_LOOKS_H
+#define LINK_LOOKS_H
 
 #include "link/conn.h"
 #include "model/model.h"

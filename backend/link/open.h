@@ -3,8 +3,8 @@
  * open.h - a socket to a target, whether the right one answers, and sentences for what stands in
  * the way. Main thread only.
  */
-#ifndef CONN_OPEN_H
-#define CONN_OPEN_H
+#ifndef LINK_OPEN_H
+#define LINK_OPEN_H
 
 #include "link/watch.h"
 #include <sys/socket.h>

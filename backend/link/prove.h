@@ -3,8 +3,8 @@
  * prove.h - the client's half of the proof that comes before a session over TCP:
  * include/memtop/wire.h, section 2.
  */
-#ifndef CONN_PROVE_H
-#define CONN_PROVE_H
+#ifndef LINK_PROVE_H
+#define LINK_PROVE_H
 
 #include "base/base.h"
 #include "link/watch.h"

@@ -9,8 +9,8 @@
  * Of a process tree, the first program's keep has the file, and those of the others write streams
  * of their own into it: recorder_join(). Whoever joined goes before the one that it joined.
  */
-#ifndef KEEP_H
-#define KEEP_H
+#ifndef LINK_RECORDER_H
+#define LINK_RECORDER_H
 
 #include "query/expected.h"
 #include "session/session.h"

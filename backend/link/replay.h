@@ -12,8 +12,8 @@
  * Playing takes its time in slices of the loop; until the arrival what was shown stays. A later
  * instant is played on from the one that is shown, an earlier one from the session's begin.
  */
-#ifndef PAST_H
-#define PAST_H
+#ifndef LINK_REPLAY_H
+#define LINK_REPLAY_H
 
 #include "model/model.h"
 

@@ -8,17 +8,12 @@
  * A broken link never takes anything off the screen: the last whole state stays, STALE since its
  * last byte, until the link that replaces it has brought a whole one.
  */
-#include "link/watch.h"
+#include "link/internal.h"
 
-#include "link/commands.h"
 #include "link/conn.h"
 #include "launch/dormant.h"
-#include "link/ingest.h"
-#include "link/recorder.h"
 #include "launch/launch.h"
-#include "link/looks.h"
 #include "base/loop.h"
-#include "link/replay.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -33,48 +28,8 @@
 #define EXEC_NS 10000000000ull   /* a new program's agent answers within this, or has none */
 #define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
 #define KEEP_MS 1000
-/* a recording that ends before its program waits so long for the answers */
-#define LAST_LOOK_MS 2000u
 #define WORK_NS 8000000u
 #define NAMES_MS 20 /* answers of the symbolizer come in crowds */
-
-struct watch {
-	struct loop *loop; /* borrowed */
-	struct target target;
-	struct watch_options options;
-	struct ingest in; /* model and symbols; model: what is now */
-	/* what watch_model() says: in.model, or it holds an instant of the past */
-	struct model *shown;
-	struct replay *past;
-	struct conn *conn;              /* NULL: a file */
-	struct loop_source *timer;      /* each second */
-	struct loop_source *names_soon; /* answers came: told together; NULL = none since */
-	struct loop_source *work;       /* a large tick is being taken in; NULL = none */
-	void (*on_change)(void *arg, unsigned bits);
-	void *on_change_arg;
-	unsigned bits;          /* to be told after this slice */
-	char *problem, *notice; /* NULL = none */
-	char *noted;            /* watch_note(), for a spool that is made later; NULL = none */
-	char *instant;          /* warning: what is shown is not the end; NULL = it is */
-	char **warnings;
-	size_t warning_count, warning_room;
-	const char **warning_list; /* what watch_warnings() returned last */
-
-	struct recorder keep; /* spool or record */
-	uint64_t rules_read;  /* expected_version() of what the file has */
-	bool told_not_kept;
-
-	uint64_t opened_ns;
-	bool greeted; /* HELLO came over this link */
-	bool told_final;
-	/* last byte of the link that brought what is shown; 0 = this link did */
-	uint64_t stale_since;
-	uint64_t final_ns;    /* now_ns() of the final tick, 0 = none yet */
-	uint32_t names_asked; /* those of locations below were asked for, in the model of ... */
-	uint64_t resets_seen; /* ... model_resets() */
-	uint64_t child_ns;
-	struct looks looks;
-};
 
 static void set_text(char **slot, const char *text)
 {
@@ -425,7 +380,10 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->options = *o;
 	w->opened_ns = now_ns();
 	w->looks.kept = o->record_path || o->spool || o->share;
-	ingest_init(&w->in, loop, w->target.text, &o->symbols);
+	if (ingest_init(&w->in, loop, w->target.text, &o->symbols, err)) {
+		free(w);
+		return NULL;
+	}
 	w->shown = w->in.model;
 	model_set_sliced(w->in.model, o->sliced);
 	w->past = replay_new(loop, w->shown, on_instant, w);
@@ -480,26 +438,6 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 
 /* --- questions */
 
-struct model *watch_model(struct watch *w)
-{
-	return w->shown;
-}
-
-struct model *watch_now(struct watch *w)
-{
-	return w->in.model;
-}
-
-uint64_t watch_instant(const struct watch *w)
-{
-	return replay_away(w->past) ? model_time(w->shown) : 0;
-}
-
-int watch_travelled(const struct watch *w)
-{
-	return replay_percent(w->past);
-}
-
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
@@ -519,21 +457,6 @@ void watch_return(struct watch *w)
 	replay_return(w->past);
 }
 
-const char *watch_travel_problem(const struct watch *w)
-{
-	return replay_problem(w->past);
-}
-
-struct symbols *watch_symbols(struct watch *w)
-{
-	return w->in.symbols;
-}
-
-const struct expected *watch_expected(const struct watch *w)
-{
-	return w->in.expected;
-}
-
 int watch_expect(struct watch *w, const char *rule, bool on)
 {
 	if (expected_set(w->in.expected, rule, on))
@@ -543,19 +466,9 @@ int watch_expect(struct watch *w, const char *rule, bool on)
 	return 0;
 }
 
-const struct target *watch_target(const struct watch *w)
-{
-	return &w->target;
-}
-
 bool watch_live(const struct watch *w)
 {
 	return w->conn && w->greeted && conn_up(w->conn);
-}
-
-unsigned watch_peer(const struct watch *w)
-{
-	return w->conn ? conn_peer(w->conn) : 0;
 }
 
 uint64_t watch_silent_ns(const struct watch *w)
@@ -573,29 +486,6 @@ uint64_t watch_stale_ns(const struct watch *w)
 							   : watch_silent_ns(w);
 }
 
-const char *watch_problem(const struct watch *w)
-{
-	return w->problem;
-}
-
-const char *watch_notice(const struct watch *w)
-{
-	return w->notice;
-}
-
-int watch_loading(const struct watch *w)
-{
-	const struct totals *coming = w->conn ? model_coming(w->in.model) : NULL;
-	const struct totals *t = coming ? coming : model_totals(w->in.model);
-
-	if (!w->conn || (!coming && model_complete(w->in.model)))
-		return 100;
-	if (!t->slots_total)
-		return 0;
-	uint64_t percent = t->slots_sent * 100 / t->slots_total;
-	return percent > 99 ? 99 : (int)percent;
-}
-
 void watch_note(struct watch *w, const char *text)
 {
 	if (!*text)
@@ -607,93 +497,7 @@ void watch_note(struct watch *w, const char *text)
 	recorder_note(&w->keep, text);
 }
 
-size_t watch_warnings(const struct watch *w, const char *const **sentences)
-{
-	struct watch *mine = (struct watch *)w; /* only its scratch list */
-	const char *const *symbols = NULL;
-	size_t n = symbols_warnings(w->in.symbols, &symbols);
-
-	mine->warning_list = xrealloc(mine->warning_list,
-				      (w->warning_count + n + 2) * sizeof *mine->warning_list);
-	for (size_t i = 0; i < w->warning_count; i++)
-		mine->warning_list[i] = w->warnings[i];
-	for (size_t i = 0; i < n; i++)
-		mine->warning_list[w->warning_count + i] = symbols[i];
-	size_t count = w->warning_count + n;
-	if (w->instant)
-		mine->warning_list[count++] = w->instant;
-	*sentences = mine->warning_list;
-	return count;
-}
-
-/* --- commands */
-
-int watch_mark(struct watch *w, const char *name)
-{
-	return watch_live(w) ? command_mark(w->conn, name) : -1;
-}
-
-int watch_drop_mark(struct watch *w, uint32_t id)
-{
-	return watch_live(w) ? command_drop_mark(w->conn, id) : -1;
-}
-
-int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
-{
-	return watch_live(w) ? command_rename_mark(w->conn, id, name) : -1;
-}
-
-int watch_set_option(struct watch *w, const char *name, const char *value)
-{
-	return watch_live(w) ? command_set_option(w->conn, name, value) : -1;
-}
-
-int watch_detach(struct watch *w)
-{
-	return watch_live(w) ? command_detach(w->conn) : -1;
-}
-
-int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)
-{
-	return watch_live(w) ? looks_ask(&w->looks, w->conn, w->in.model, kind, slots, count) : -1;
-}
-
-void watch_want(struct watch *w, enum mtw_kind kind)
-{
-	looks_want(&w->looks, kind);
-	if (watch_live(w))
-		looks_go_on(&w->looks, w->conn, w->in.model);
-}
-
-void watch_look(struct watch *w, unsigned timeout_ms)
-{
-	uint64_t end = now_ns() + timeout_ms * 1000000ull;
-
-	looks_all(&w->looks);
-	for (uint64_t now; watch_live(w) && !model_final(w->in.model) && (now = now_ns()) < end;) {
-		looks_go_on(&w->looks, w->conn, w->in.model);
-		if (!looks_waiting(&w->looks))
-			break;
-		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
-	}
-}
-
-const char *watch_missing(const struct watch *w, enum mtw_kind kind)
-{
-	return looks_missing(w->shown, kind, replay_away(w->past),
-			     watch_live(w) && !model_final(w->in.model));
-}
-
 /* --- saving and ending */
-
-int watch_save(struct watch *w, const char *path, struct err *err)
-{
-	const struct expected *more =
-		expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
-
-	return w->conn ? recorder_copy(&w->keep, path, err)
-		       : recorder_copy_file(w->target.name, path, more, w->target.stream, err);
-}
 
 void watch_save_begin(struct watch *w)
 {
@@ -701,76 +505,11 @@ void watch_save_begin(struct watch *w)
 	check_kept(w);
 }
 
-const char *watch_spool_path(const struct watch *w)
-{
-	return recorder_path(&w->keep);
-}
-
-bool watch_keeps(const struct watch *w)
-{
-	return recorder_open(&w->keep);
-}
-
-bool watch_may_keep(const struct watch *w)
-{
-	return w->options.spool && w->conn && !*w->keep.failed.text && !model_final(w->in.model);
-}
-
 void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		      size_t len)
 {
 	recorder_table(&w->keep, time_ns, type, payload, len);
 	check_kept(w);
-}
-
-bool watch_named(const struct watch *w)
-{
-	uint64_t done, asked;
-
-	symbols_progress(w->in.symbols, &done, &asked);
-	return done >= asked;
-}
-
-int watch_end_record(struct watch *w, struct err *err)
-{
-	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
-		recorder_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
-	if (recorder_open(&w->keep)) {
-		watch_look(w, LAST_LOOK_MS);
-		symbols_wait(w->in.symbols); /* answers go into the file as they come */
-	}
-	return recorder_end(&w->keep, err);
-}
-
-int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
-{
-	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
-
-	if (!w->conn)
-		return 0;
-	while (!model_complete(w->in.model) && !model_final(w->in.model)) {
-		/* a slow link is no reason to give up while the state still grows */
-		uint64_t got =
-			model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
-		if (got != seen)
-			end = now_ns() + timeout_ms * 1000000ull;
-		seen = got;
-		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
-			return err_set(err, 3, "%s", w->problem);
-		if ((now = now_ns()) >= end)
-			return err_set(err, 3,
-				       "%s: no data for %u s, and the first state is incomplete "
-				       "(%d %% of it): %s",
-				       w->target.text, timeout_ms / 1000, watch_loading(w),
-				       w->problem ? w->problem : "try again");
-		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
-	}
-	return 0;
-}
-
-bool watch_growing(const struct watch *w)
-{
-	return w->in.growing;
 }
 
 void watch_child_ended(struct watch *w, int wait_status)

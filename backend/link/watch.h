@@ -6,8 +6,8 @@
  * A live watch reconnects by itself; every frame that came is also written to the spool. Errors of
  * the link are a state, not a failure: watch_problem() has the sentence for the header.
  */
-#ifndef WATCH_H
-#define WATCH_H
+#ifndef LINK_WATCH_H
+#define LINK_WATCH_H
 
 #include "launch/target.h"
 #include "model/model.h"

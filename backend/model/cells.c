@@ -3,12 +3,12 @@
  * cells.c - how much of each slot was alive at an instant, where it differs from the instant
  * before: of marks (model/marks.c) and of samples (model/samples.c).
  */
-#include "model/internal.h"
+#include "model/cells.h"
 
 #include <stdlib.h>
 
 /* Overlay: `older` moves in below what k has; both sorted by slot. */
-void cells_merge(struct model *m, struct mark_cells *k, const struct mark_cells *older)
+void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older)
 {
 	size_t room = k->count + older->count, n = 0, a = 0, b = 0;
 	struct mark_cell *cells = xmalloc((room + 1) * sizeof *cells);
@@ -21,14 +21,14 @@ void cells_merge(struct model *m, struct mark_cells *k, const struct mark_cells 
 			cells[n++] = older->list[b++];
 		}
 	}
-	m->bytes += (room - k->room) * sizeof *cells;
+	q->bytes += (room - k->room) * sizeof *cells;
 	free(k->list);
 	*k = (struct mark_cells){ cells, n, room };
 }
 
-void cells_forget(struct model *m, struct mark_cells *k)
+void cells_forget(struct quota *q, struct mark_cells *k)
 {
-	m->bytes -= k->room * sizeof *k->list;
+	q->bytes -= k->room * sizeof *k->list;
 	free(k->list);
 	*k = (struct mark_cells){ 0 };
 }
@@ -58,15 +58,15 @@ void cells_finish(struct mark_cells *k)
 	k->count = n;
 }
 
-int cells_add(struct model *m, struct mark_cells *k, struct mark_cell cell, struct err *err)
+int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, struct err *err)
 {
 	if (k->count == k->room) {
 		size_t before = k->room;
-		if (model_take(m, (before / 2 + 16) * sizeof *k->list, err))
+		if (quota_take(q, (before / 2 + 16) * sizeof *k->list, err))
 			return -1;
 		GROW(k->list, k->room, k->count + 1);
 		/* it may grow by less */
-		m->bytes -= (before + before / 2 + 16 - k->room) * sizeof *k->list;
+		q->bytes -= (before + before / 2 + 16 - k->room) * sizeof *k->list;
 	}
 	k->list[k->count++] = cell;
 	return 0;

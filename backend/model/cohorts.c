@@ -2,20 +2,20 @@
  *
  * cohorts.c - live blocks by slot, thread and age, as of the last scan that came whole.
  */
-#include "model/internal.h"
+#include "model/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define COHORTS_MAX (1u << 22) /* several times what an agent sends */
 
-void cohorts_clear(struct model *m)
+void cohorts_clear(struct cohort_scans *x)
 {
-	free(m->cohorts.list);
-	free(m->cohorts_coming.list);
-	m->cohorts = m->cohorts_coming = (struct cohorts){ 0 };
-	m->cohorts_room = 0;
-	m->cohorts_whole = m->cohorts_begun = false;
+	free(x->now.list);
+	free(x->coming.list);
+	x->now = x->coming = (struct cohorts){ 0 };
+	x->room = 0;
+	x->whole = x->begun = false;
 }
 
 static int by_slot(const void *a, const void *b)
@@ -33,56 +33,46 @@ static bool in_order(const struct cohorts *c)
 	return true;
 }
 
-static void publish(struct model *m)
+static void publish(struct cohort_scans *x)
 {
-	struct cohorts *c = &m->cohorts_coming;
+	struct cohorts *c = &x->coming;
 
 	if (!in_order(c))
 		qsort(c->list, c->count, sizeof *c->list, by_slot);
-	free(m->cohorts.list);
-	m->cohorts = *c;
-	m->cohorts_whole = true;
-	instants_looked(m, MTW_KIND_COHORTS, c->time_ns);
-	m->cohort_scans++;
-	m->cohorts_begun = false;
+	free(x->now.list);
+	x->now = *c;
+	x->whole = true;
+	x->scans++;
+	x->begun = false;
 	*c = (struct cohorts){ 0 };
-	m->cohorts_room = 0;
+	x->room = 0;
 }
 
-int cohorts_apply(struct model *m, const struct event *e, struct err *err)
+int cohorts_apply(struct cohort_scans *x, const struct event *e, struct err *err)
 {
-	struct cohorts *c = &m->cohorts_coming;
+	struct cohorts *c = &x->coming;
 
 	if (e->u.cohorts.flags & MTW_PART_FIRST) {
 		c->count = 0;
-		m->cohorts_request = e->u.cohorts.request;
-		m->cohorts_begun = true;
+		x->request = e->u.cohorts.request;
+		x->begun = true;
 	}
-	if (!m->cohorts_begun || m->cohorts_request != e->u.cohorts.request)
+	if (!x->begun || x->request != e->u.cohorts.request)
 		return 0; /* the rest of one whose begin was given up */
 	if (c->count + e->u.cohorts.count > COHORTS_MAX)
 		return err_set(err, 3, "stream: a scan has more than %u cohorts; connect again",
 			       COHORTS_MAX);
-	GROW(c->list, m->cohorts_room, c->count + e->u.cohorts.count);
+	GROW(c->list, x->room, c->count + e->u.cohorts.count);
 	if (e->u.cohorts.count)
 		memcpy(c->list + c->count, e->u.cohorts.list, e->u.cohorts.count * sizeof *c->list);
 	c->count += e->u.cohorts.count;
 	c->time_ns = e->u.cohorts.time_ns;
 	c->left_blocks = e->u.cohorts.left_blocks;
 	c->left_bytes = e->u.cohorts.left_bytes;
-	if (e->u.cohorts.flags & MTW_PART_LAST)
-		publish(m);
-	return 0;
-}
-
-const struct cohorts *model_cohorts(const struct model *m)
-{
-	return m->cohorts_whole ? &m->cohorts : NULL;
-}
-
-uint64_t model_cohort_scans(const struct model *m)
-{
-	return m->cohort_scans;
+	if (!(e->u.cohorts.flags & MTW_PART_LAST))
+		return 0;
+	publish(x);
+	return 1;
 }
 
 size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first)

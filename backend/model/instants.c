@@ -7,77 +7,50 @@
  * what the counters say; the last of the session is the exception, which has all. So a place in the
  * session is the count of ticks up to it, which is the same for whoever reads the same frames.
  */
-#include "model/internal.h"
+#include "model/instants.h"
 
 #include <stdlib.h>
 
 /* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
 #define INSTANTS_MAX (1u << 16)
 
-void instants_clear(struct model *m)
+void instants_clear(struct instants *x)
 {
-	free(m->instants);
-	m->instants = NULL;
-	m->instant_count = m->instant_room = 0;
-	m->ticks_read = 0;
+	free(x->list);
+	x->list = NULL;
+	x->count = x->room = 0;
+	x->ticks_read = 0;
 	for (int k = 0; k < MTW_KIND_COUNT; k++)
-		m->looked_ns[k] = m->answers[k] = 0;
+		x->looked_ns[k] = x->answers[k] = 0;
 }
 
-static void thin(struct model *m)
+static void thin(struct instants *x)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < m->instant_count; i += 2)
-		m->instants[kept++] = m->instants[i];
-	m->instant_count = kept;
+	for (size_t i = 0; i < x->count; i += 2)
+		x->list[kept++] = x->list[i];
+	x->count = kept;
 }
 
-void instants_tick(struct model *m, uint64_t time_ns, uint32_t flags)
+void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags)
 {
-	m->ticks_read++;
+	x->ticks_read++;
 	if (!(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return;
-	bool again = m->instant_count && m->instants[m->instant_count - 1].time_ns == time_ns;
+	bool again = x->count && x->list[x->count - 1].time_ns == time_ns;
 	if (again && !(flags & MTW_TICK_FINAL))
 		return;
-	if (!again && m->instant_count == INSTANTS_MAX)
-		thin(m);
-	GROW(m->instants, m->instant_room, m->instant_count + 1);
-	m->instant_count += !again;
-	m->instants[m->instant_count - 1] = (struct instant){ time_ns, m->ticks_read };
-}
-
-size_t model_instants(const struct model *m, const struct instant **list)
-{
-	*list = m->instants;
-	return m->instant_count;
-}
-
-size_t model_instant_at(const struct model *m, uint64_t time_ns)
-{
-	/* 0 - 1 = SIZE_MAX */
-	return count_up_to(m->instants, m->instant_count, sizeof *m->instants, time_ns) - 1;
-}
-
-uint64_t model_ticks_read(const struct model *m)
-{
-	return m->ticks_read;
+	if (!again && x->count == INSTANTS_MAX)
+		thin(x);
+	GROW(x->list, x->room, x->count + 1);
+	x->count += !again;
+	x->list[x->count - 1] = (struct instant){ time_ns, x->ticks_read };
 }
 
 /* An answer is of the time that it says, else of the last tick before it. */
-void instants_looked(struct model *m, enum mtw_kind kind, uint64_t time_ns)
+void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, uint64_t tick_ns)
 {
-	m->looked_ns[kind] = time_ns ? time_ns : m->time_ns ? m->time_ns : 1;
-	m->answers[kind]++;
-}
-
-uint64_t model_answers(const struct model *m, enum mtw_kind kind)
-{
-	return m->answers[kind];
-}
-
-uint64_t model_looked(const struct model *m, enum mtw_kind kind)
-{
-	return m->looked_ns[kind];
+	x->looked_ns[kind] = time_ns ? time_ns : tick_ns ? tick_ns : 1;
+	x->answers[kind]++;
 }

@@ -16,10 +16,10 @@ bool model_mark_says(const struct model *m, uint32_t mark)
 {
 	if (!mark)
 		return true;
-	if (mark >= m->mark_limit || !mark_in_chain(&m->marks[mark]))
+	if (mark >= m->marks.limit || !mark_in_chain(&m->marks.list[mark]))
 		return false;
 	for (size_t i = 1; i <= mark; i++)
-		if (mark_in_chain(&m->marks[i]) && !m->marks[i].live_known)
+		if (mark_in_chain(&m->marks.list[i]) && !m->marks.list[i].live_known)
 			return false;
 	return true;
 }
@@ -30,7 +30,8 @@ static void live_start(const struct model *m, struct live_job *l, uint32_t mark)
 {
 	*l = (struct live_job){ .mark = mark,
 				.at = 1,
-				.live = mark ? xcalloc(m->slot_count, sizeof *l->live) : NULL };
+				.live = mark ? xcalloc(m->trie.slot_count, sizeof *l->live)
+					     : NULL };
 }
 
 /* What the cells say. False: time is up. */
@@ -39,12 +40,12 @@ static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_n
 	size_t seen = 0;
 
 	for (; l->at <= l->mark; l->at++, l->cell = 0) {
-		const struct mark *k = &m->marks[l->at];
+		const struct mark *k = &m->marks.list[l->at];
 		for (; mark_in_chain(k) && l->cell < k->cells.count; l->cell++) {
 			const struct mark_cell *c = &k->cells.list[l->cell];
 			if (time_is_up(seen++, end_ns))
 				return false;
-			l->live[idmap_get(&m->slot_ids, c->slot)] =
+			l->live[idmap_get(&m->trie.slot_ids, c->slot)] =
 				(struct live){ c->blocks, c->bytes };
 		}
 	}
@@ -57,7 +58,7 @@ static struct live live_of_slot(const struct model *m, const struct live_job *l,
 {
 	if (!l->mark)
 		return otherwise;
-	if (slot_at(m, index)->epoch > m->marks[l->mark].epoch)
+	if (slot_at(&m->trie, index)->epoch > m->marks.list[l->mark].epoch)
 		l->live[index] = (struct live){ 0, 0 };
 	return l->live[index];
 }
@@ -66,7 +67,7 @@ static struct change slot_moved(const struct model *m, const struct live_job *fr
 				const struct live_job *to, uint32_t index)
 {
 	struct live a = live_of_slot(m, from, index, (struct live){ 0, 0 });
-	struct live b = live_of_slot(m, to, index, live_of(&slot_at(m, index)->now));
+	struct live b = live_of_slot(m, to, index, live_of(&slot_at(&m->trie, index)->now));
 
 	return change_between(a.blocks, a.bytes, b.blocks, b.bytes);
 }
@@ -82,10 +83,10 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 	live_start(m, &b, to);
 	live_go_on(m, &a, UINT64_MAX);
 	live_go_on(m, &b, UINT64_MAX);
-	for (uint32_t i = 0; i < m->slot_count; i++) {
+	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
 		struct change c = slot_moved(m, &a, &b, i);
 		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
-			fn(arg, slot_at(m, i)->id, &c);
+			fn(arg, slot_at(&m->trie, i)->id, &c);
 	}
 	free(a.live);
 	free(b.live);
@@ -96,7 +97,7 @@ static void walk_start(const struct model *m, struct mark_walk *w)
 {
 	if (w->held)
 		return;
-	w->slots = m->slot_count;
+	w->slots = m->trie.slot_count;
 	w->held = xcalloc(w->slots + 1u, sizeof *w->held);
 }
 
@@ -106,10 +107,10 @@ static bool walk_cells(const struct model *m, struct mark_walk *w, const struct 
 {
 	while (w->cell < k->count) {
 		const struct mark_cell *c = &k->list[w->cell++];
-		uint32_t index = idmap_get(&m->slot_ids, c->slot);
+		uint32_t index = idmap_get(&m->trie.slot_ids, c->slot);
 		if (index >= w->slots)
 			continue; /* younger than the walk, and so than the instants */
-		const struct slot *s = slot_at(m, index);
+		const struct slot *s = slot_at(&m->trie, index);
 		struct live *held = &w->held[index], was = *held;
 		*held = s->epoch > epoch ? (struct live){ 0, 0 }
 					 : (struct live){ c->blocks, c->bytes };
@@ -128,8 +129,8 @@ bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_w
 
 	walk_start(m, w);
 	w->mark += !w->mark; /* marks are counted from 1 */
-	while (w->mark <= last && w->mark < m->mark_limit) {
-		const struct mark *k = &m->marks[w->mark];
+	while (w->mark <= last && w->mark < m->marks.limit) {
+		const struct mark *k = &m->marks.list[w->mark];
 		if (!walk_cells(m, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch, fn,
 				arg))
 			return false;
@@ -140,8 +141,8 @@ bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_w
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg)
 {
 	walk_start(m, w);
-	while (w->mark < m->sample_count) {
-		const struct sample *k = &m->samples[w->mark];
+	while (w->mark < m->samples.count) {
+		const struct sample *k = &m->samples.list[w->mark];
 		if (!walk_cells(m, w, &k->cells, k->f.serial, UINT64_MAX, fn, arg))
 			return false;
 	}
@@ -159,8 +160,8 @@ void mark_walk_end(struct mark_walk *w)
 /* What the sum of node i, if it has one, got from below goes on to the next above. */
 static void move_up(const struct model *m, struct change *moves, size_t room, uint32_t i)
 {
-	const struct node *n = node_at(m, i);
-	const struct sum *s = n->sum != NO_ID ? sum_at(m, n->sum) : NULL;
+	const struct node *n = node_at(&m->trie, i);
+	const struct sum *s = n->sum != NO_ID ? sum_at(&m->trie, n->sum) : NULL;
 
 	if (s && !s->late && s->up != NO_ID && n->sum < room)
 		change_add(&moves[s->up], &moves[n->sum]);
@@ -169,31 +170,31 @@ static void move_up(const struct model *m, struct change *moves, size_t room, ui
 /* Inclusive changes of all sums: children come after their parents, so backwards is bottom-up. */
 void interval_sum_moves(struct model *m)
 {
-	GROW(m->moves, m->moves_room, m->sum_count);
-	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		struct change c = slot_change(m, i, &slot_at(m, i)->now);
-		if (slot_at(m, i)->sum != NO_ID)
-			change_add(&m->moves[slot_at(m, i)->sum], &c);
+	GROW(m->interval.moves, m->interval.moves_room, m->trie.sum_count);
+	memset(m->interval.moves, 0, m->interval.moves_room * sizeof *m->interval.moves);
+	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
+		struct change c = slot_change(&m->interval, i, &slot_at(&m->trie, i)->now);
+		if (slot_at(&m->trie, i)->sum != NO_ID)
+			change_add(&m->interval.moves[slot_at(&m->trie, i)->sum], &c);
 	}
-	for (uint32_t i = m->node_count; i-- > 0;)
-		move_up(m, m->moves, m->moves_room, i);
+	for (uint32_t i = m->trie.node_count; i-- > 0;)
+		move_up(m, m->interval.moves, m->interval.moves_room, i);
 }
 
-static void forget(struct model *m)
+static void forget(struct interval *x)
 {
-	free(m->at_base);
-	free(m->at_until);
-	free(m->moves);
-	m->at_base = m->at_until = NULL;
-	m->moves = NULL;
-	m->at_count = m->moves_room = 0;
-	m->base = m->until = 0;
+	free(x->at_base);
+	free(x->at_until);
+	free(x->moves);
+	x->at_base = x->at_until = NULL;
+	x->moves = NULL;
+	x->at_count = x->moves_room = 0;
+	x->base = x->until = 0;
 }
 
-static void drop_job(struct model *m)
+static void drop_job(struct interval *x)
 {
-	struct interval_job *j = &m->interval;
+	struct interval_job *j = &x->job;
 
 	free(j->from.live);
 	free(j->to.live);
@@ -201,54 +202,54 @@ static void drop_job(struct model *m)
 	*j = (struct interval_job){ 0 };
 }
 
-void interval_clear(struct model *m)
+void interval_clear(struct interval *x)
 {
-	drop_job(m);
-	forget(m);
+	drop_job(x);
+	forget(x);
 }
 
-static void start_job(struct model *m, uint32_t from, uint32_t to)
+static void start_job(struct interval *x, uint32_t from, uint32_t to)
 {
-	struct interval_job *j = &m->interval;
+	struct interval_job *j = &x->job;
 
-	drop_job(m);
+	drop_job(x);
 	*j = (struct interval_job){ .busy = true, .from.mark = from, .to.mark = to };
 }
 
 /* No tick is being taken in. */
 static void begin(struct model *m)
 {
-	struct interval_job *j = &m->interval;
+	struct interval_job *j = &m->interval.job;
 
 	live_start(m, &j->from, j->from.mark);
 	live_start(m, &j->to, j->to.mark);
 	j->begun = true;
-	j->slot_count = m->slot_count;
-	j->node_count = j->left = m->node_count;
-	j->sum_count = m->sum_count;
+	j->slot_count = m->trie.slot_count;
+	j->node_count = j->left = m->trie.node_count;
+	j->sum_count = m->trie.sum_count;
 	j->moves = xcalloc(j->sum_count + 1u, sizeof *j->moves); /* is there, if it holds nothing */
 }
 
 static void take_effect(struct model *m)
 {
-	struct interval_job j = m->interval;
+	struct interval_job j = m->interval.job;
 
-	forget(m);
-	m->base = j.from.mark;
-	m->until = j.to.mark;
-	m->at_base = j.from.live;
-	m->at_until = j.to.live;
-	m->at_count = j.slot_count;
-	m->moves = j.moves;
-	m->moves_room = j.sum_count + 1u;
-	m->interval = (struct interval_job){ 0 };
-	m->intervals++;
-	model_notify(m, NULL, 0);
+	forget(&m->interval);
+	m->interval.base = j.from.mark;
+	m->interval.until = j.to.mark;
+	m->interval.at_base = j.from.live;
+	m->interval.at_until = j.to.live;
+	m->interval.at_count = j.slot_count;
+	m->interval.moves = j.moves;
+	m->interval.moves_room = j.sum_count + 1u;
+	m->interval.job = (struct interval_job){ 0 };
+	m->interval.generation++;
+	observers_tell(&m->observers, NULL, 0);
 }
 
 bool interval_go_on(struct model *m, uint64_t end_ns)
 {
-	struct interval_job *j = &m->interval;
+	struct interval_job *j = &m->interval.job;
 	size_t seen = 0;
 
 	if (!j->begun)
@@ -259,8 +260,8 @@ bool interval_go_on(struct model *m, uint64_t end_ns)
 		if (time_is_up(seen++, end_ns))
 			return false;
 		struct change c = slot_moved(m, &j->from, &j->to, j->slot);
-		if (slot_at(m, j->slot)->sum < j->sum_count)
-			change_add(&j->moves[slot_at(m, j->slot)->sum], &c);
+		if (slot_at(&m->trie, j->slot)->sum < j->sum_count)
+			change_add(&j->moves[slot_at(&m->trie, j->slot)->sum], &c);
 	}
 	for (; j->left; j->left--) {
 		if (time_is_up(seen++, end_ns))
@@ -271,79 +272,80 @@ bool interval_go_on(struct model *m, uint64_t end_ns)
 	return true;
 }
 
-int model_set_interval(struct model *m, uint32_t from, uint32_t to)
+int interval_ask(struct model *m, uint32_t from, uint32_t to)
 {
 	if (!model_mark_says(m, from) || !model_mark_says(m, to))
 		return -1;
-	m->base_wanted = from;
-	m->until_wanted = to;
+	m->interval.base_wanted = from;
+	m->interval.until_wanted = to;
 	if (from || to) {
-		start_job(m, from, to);
-		if (!m->sliced)
-			tick_settle(m);
+		start_job(&m->interval, from, to);
 		return 0;
 	}
-	interval_clear(m);
-	m->job.no_interval = true;
-	m->intervals++;
-	model_notify(m, NULL, 0);
+	interval_clear(&m->interval);
+	m->tick.job.no_interval = true;
+	m->interval.generation++;
+	observers_tell(&m->observers, NULL, 0);
 	return 0;
 }
 
 /* What was alive at a mark comes anew: the interval is taken up again when it is whole. */
 void interval_unsettle(struct model *m, uint32_t id)
 {
-	uint32_t from = m->base_wanted, to = m->until_wanted;
+	uint32_t from = m->interval.base_wanted, to = m->interval.until_wanted;
 
-	if (m->base < id && m->until < id && m->interval.from.mark < id && m->interval.to.mark < id)
+	if (m->interval.base < id && m->interval.until < id && m->interval.job.from.mark < id &&
+	    m->interval.job.to.mark < id)
 		return;
-	model_set_interval(m, 0, 0);
-	m->base_wanted = from;
-	m->until_wanted = to;
+	interval_ask(m, 0, 0);
+	m->interval.base_wanted = from;
+	m->interval.until_wanted = to;
 }
 
 /* The mark cannot say any more what was alive at it; its cells are another mark's. */
 void interval_without(struct model *m, uint32_t id)
 {
-	const struct interval_job j = m->interval;
+	const struct interval_job j = m->interval.job;
 
-	if (m->base == id || m->until == id || j.from.mark == id || j.to.mark == id)
-		model_set_interval(m, 0, 0);
+	if (m->interval.base == id || m->interval.until == id || j.from.mark == id ||
+	    j.to.mark == id)
+		interval_ask(m, 0, 0);
 	else if (j.begun)
-		start_job(m, j.from.mark, j.to.mark);
+		start_job(&m->interval, j.from.mark, j.to.mark);
 }
 
 /* Take up the wanted interval when it has become possible. */
 void interval_resume(struct model *m)
 {
-	uint32_t from = m->base_wanted, to = m->until_wanted;
+	uint32_t from = m->interval.base_wanted, to = m->interval.until_wanted;
 
-	if (m->complete && !m->interval.busy && (from != m->base || to != m->until))
-		model_set_interval(m, from, to); /* or its cells are still under way */
+	if (m->complete && !m->interval.job.busy &&
+	    (from != m->interval.base || to != m->interval.until))
+		interval_ask(m, from, to); /* or its cells are still under way */
 }
 
 int model_counting(const struct model *m, uint32_t *from, uint32_t *to)
 {
-	const struct interval_job *j = &m->interval;
-	uint64_t all = (uint64_t)m->slot_count + m->node_count;
+	const struct interval_job *j = &m->interval.job;
+	uint64_t all = (uint64_t)m->trie.slot_count + m->trie.node_count;
 	uint64_t done = j->begun ? (uint64_t)j->slot + j->node_count - j->left : 0;
 
-	*from = j->busy ? j->from.mark : m->base;
-	*to = j->busy ? j->to.mark : m->until;
+	*from = j->busy ? j->from.mark : m->interval.base;
+	*to = j->busy ? j->to.mark : m->interval.until;
 	return j->busy ? (int)(done * 100 / (all + 1)) : -1;
 }
 
 uint64_t model_intervals(const struct model *m)
 {
-	return m->intervals;
+	return m->interval.generation;
 }
 
 uint32_t model_base(const struct model *m)
 {
-	return m->base;
+	return m->interval.base;
 }
 
 uint32_t model_until(const struct model *m)
 {
-	return m->until;
+	return m->interval.until;
 }

@@ -7,7 +7,7 @@
  * (its names, whether it is a wrapper) is kept once, by that number: symbols/symbols.h,
  * owners/names.h.
  */
-#include "model/internal.h"
+#include "model/locations.h"
 
 #include <stdlib.h>
 
@@ -16,9 +16,8 @@ static uint64_t hash_place(uint32_t module, uint64_t offset, uint8_t kind)
 	return hash_mix(offset ^ (uint64_t)module << 34 ^ (uint64_t)kind << 62);
 }
 
-uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind)
+uint32_t locations_find(const struct locations *l, uint32_t module, uint64_t offset, uint8_t kind)
 {
-	const struct locations *l = &m->locations;
 	uint32_t i = map_get(&l->by_hash, hash_place(module, offset, kind), NO_ID);
 
 	for (; i != NO_ID; i = l->next[i])
@@ -28,16 +27,15 @@ uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t of
 	return i;
 }
 
-uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind,
-			 struct err *err)
+uint32_t locations_enter(struct locations *l, struct quota *q, uint32_t module, uint64_t offset,
+			 uint8_t kind, struct err *err)
 {
-	struct locations *l = &m->locations;
-	uint32_t found = model_location_find(m, module, offset, kind);
+	uint32_t found = locations_find(l, module, offset, kind);
 	uint64_t hash = hash_place(module, offset, kind);
 
 	if (found != NO_ID)
 		return found;
-	if (model_take(m, sizeof *l->list + sizeof *l->next + 2 * sizeof *l->by_hash.cells, err))
+	if (quota_take(q, sizeof *l->list + sizeof *l->next + 2 * sizeof *l->by_hash.cells, err))
 		return NO_ID;
 	GROW(l->list, l->room, l->count + 1);
 	GROW(l->next, l->next_room, l->count + 1);
@@ -47,22 +45,17 @@ uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint
 	return (uint32_t)l->count++;
 }
 
-void locations_clear(struct model *m)
+void locations_clear(struct locations *l)
 {
-	map_release(&m->locations.by_hash);
-	free(m->locations.list);
-	free(m->locations.next);
-	m->locations = (struct locations){ 0 };
+	map_release(&l->by_hash);
+	free(l->list);
+	free(l->next);
+	*l = (struct locations){ 0 };
 }
 
-uint32_t model_location_count(const struct model *m)
-{
-	return (uint32_t)m->locations.count;
-}
-
-const struct location *model_location(const struct model *m, uint32_t number)
+const struct location *locations_at(const struct locations *l, uint32_t number)
 {
 	static const struct location nowhere = { .module = NO_ID };
 
-	return number < m->locations.count ? &m->locations.list[number] : &nowhere;
+	return number < l->count ? &l->list[number] : &nowhere;
 }

@@ -15,8 +15,8 @@
  * one, and changes while somebody asks for them (all of that: model_self() and what follows it).
  * Not here: names (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
  */
-#ifndef MODEL_H
-#define MODEL_H
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
 
 #include "base/base.h"
 #include <memtop/wire.h>
@@ -244,7 +244,7 @@ size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct coho
 struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count);
 
 struct model;
-struct event; /* wire/decode.h */
+struct event; /* model/event.h */
 
 struct model *model_new(void);
 void model_free(struct model *m);
@@ -337,7 +337,6 @@ size_t model_rss_named(const struct model *m, const struct rss_named **list);
 #define RSS_NEAR_NS 10000000000u
 /* The answer next to a time, RSS_NEAR_NS away at most; NULL = none. */
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
-uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 /* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
 /* moves with each, of an agent that could not find out, too */

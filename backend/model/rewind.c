@@ -9,6 +9,7 @@
  * by dense index goes on to mean the same: what is open stays open.
  */
 #include "model/internal.h"
+#include "model/slices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +37,12 @@ static int seed_module(struct model *m, const struct module *x, uint32_t id, str
 
 static int seed_node(struct model *m, const struct model *from, struct err *err)
 {
-	const struct node *x = node_at(from, m->node_count);
+	const struct node *x = node_at(&from->trie, m->trie.node_count);
 	const struct location *at = model_place(from, x);
 	struct event e = { .type = MTW_NODES };
 
 	e.u.node.id = x->id;
-	e.u.node.parent = node_at(from, x->parent)->id;
+	e.u.node.parent = node_at(&from->trie, x->parent)->id;
 	e.u.node.module = at->module;
 	e.u.node.kind = at->kind;
 	e.u.node.offset = at->offset;
@@ -57,25 +58,26 @@ static int seed_node(struct model *m, const struct model *from, struct err *err)
 
 static int seed_slot(struct model *m, const struct model *from, struct err *err)
 {
-	const struct slot *x = slot_at(from, m->slot_count);
+	const struct slot *x = slot_at(&from->trie, m->trie.slot_count);
 	struct event e = { .type = MTW_SLOTS };
 
 	e.u.slot.id = x->id;
-	e.u.slot.node = node_at(from, x->node)->id;
+	e.u.slot.node = node_at(&from->trie, x->node)->id;
 	e.u.slot.epoch = x->epoch;
 	return model_apply(m, &e, err);
 }
 
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err)
 {
-	for (uint32_t id = 0; id < from->module_count; id++)
-		if (from->modules[id].known && (id >= m->module_count || !m->modules[id].known) &&
-		    seed_module(m, &from->modules[id], id, err))
+	for (uint32_t id = 0; id < from->modules.count; id++)
+		if (from->modules.list[id].known &&
+		    (id >= m->modules.count || !m->modules.list[id].known) &&
+		    seed_module(m, &from->modules.list[id], id, err))
 			return -1;
-	for (; m->node_count < from->node_count; steps--)
+	for (; m->trie.node_count < from->trie.node_count; steps--)
 		if (!steps || seed_node(m, from, err))
 			return steps ? -1 : 0;
-	for (; m->slot_count < from->slot_count; steps--)
+	for (; m->trie.slot_count < from->trie.slot_count; steps--)
 		if (!steps || seed_slot(m, from, err))
 			return steps ? -1 : 0;
 	return 1;
@@ -83,16 +85,17 @@ int model_seed(struct model *m, const struct model *from, size_t steps, struct e
 
 void model_want_interval(struct model *m, const struct model *as)
 {
-	m->base_wanted = as->base_wanted;
-	m->until_wanted = as->until_wanted;
+	m->interval.base_wanted = as->interval.base_wanted;
+	m->interval.until_wanted = as->interval.until_wanted;
 }
 
 static bool same_structure(const struct model *a, const struct model *b)
 {
-	uint32_t nodes = a->node_count < b->node_count ? a->node_count : b->node_count;
+	uint32_t nodes =
+		a->trie.node_count < b->trie.node_count ? a->trie.node_count : b->trie.node_count;
 
 	for (uint32_t i = 0; i < nodes; i++)
-		if (node_at(a, i)->id != node_at(b, i)->id)
+		if (node_at(&a->trie, i)->id != node_at(&b->trie, i)->id)
 			return false;
 	return true;
 }
@@ -106,22 +109,21 @@ static uint64_t past_both(uint64_t a, uint64_t b)
  * look again. */
 static void keep_own(struct model *m, const struct model *was, bool same)
 {
-	memcpy(m->observers, was->observers, sizeof m->observers);
-	m->observer_count = was->observer_count;
-	m->on_notice = was->on_notice;
-	m->notice_arg = was->notice_arg;
+	memcpy(m->observers.list, was->observers.list, sizeof m->observers.list);
+	m->observers.count = was->observers.count;
+	m->observers.on_notice = was->observers.on_notice;
+	m->observers.notice_arg = was->observers.notice_arg;
 	m->resets = was->resets + !same;
 	m->ticks = past_both(m->ticks, was->ticks);
-	m->marks_generation = past_both(m->marks_generation, was->marks_generation);
-	m->samples_generation = past_both(m->samples_generation, was->samples_generation);
-	m->rss_scans = past_both(m->rss_scans, was->rss_scans);
-	m->cohort_scans = past_both(m->cohort_scans, was->cohort_scans);
+	m->marks.generation = past_both(m->marks.generation, was->marks.generation);
+	m->samples.generation = past_both(m->samples.generation, was->samples.generation);
+	m->cohorts.scans = past_both(m->cohorts.scans, was->cohorts.scans);
 }
 
 void model_swap(struct model *a, struct model *b)
 {
-	tick_settle(a);
-	tick_settle(b);
+	slices_settle(a);
+	slices_settle(b);
 	bool same = same_structure(a, b);
 	struct model *was = xmalloc(sizeof *was);
 
@@ -134,6 +136,6 @@ void model_swap(struct model *a, struct model *b)
 	keep_own(b, other, same);
 	free(other);
 	free(was);
-	model_notify(a, NULL, 0);
-	model_notify(b, NULL, 0);
+	observers_tell(&a->observers, NULL, 0);
+	observers_tell(&b->observers, NULL, 0);
 }

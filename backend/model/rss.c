@@ -2,7 +2,7 @@
  *
  * rss.c - of what the resident memory consisted, each time that somebody asked.
  */
-#include "model/internal.h"
+#include "model/rss.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,32 +10,31 @@
 #define LIST_MAX 512u /* then every second one goes, but the first, and those next to a mark */
 #define BYTES_MAX ((uint64_t)1 << 48)
 
-static void clear_named(struct model *m)
+static void clear_named(struct rss_answers *x)
 {
-	for (size_t i = 0; i < m->rss_named_count; i++)
-		free(m->rss_named[i].name);
-	free(m->rss_named);
-	m->rss_named = NULL;
-	m->rss_named_count = 0;
+	for (size_t i = 0; i < x->named_count; i++)
+		free(x->named[i].name);
+	free(x->named);
+	x->named = NULL;
+	x->named_count = 0;
 }
 
-void rss_clear(struct model *m)
+void rss_clear(struct rss_answers *x)
 {
-	clear_named(m);
-	free(m->rss_list);
-	m->rss_list = NULL;
-	m->rss_count = m->rss_room = 0;
+	clear_named(x);
+	free(x->list);
+	x->list = NULL;
+	x->count = x->room = 0;
 }
 
 /* The answer next to a time; SIZE_MAX = none within RSS_NEAR_NS. */
-static size_t next_to(const struct model *m, uint64_t time_ns)
+static size_t next_to(const struct rss_answers *x, uint64_t time_ns)
 {
 	uint64_t least = RSS_NEAR_NS;
 	size_t best = SIZE_MAX;
 
-	for (size_t i = 0; i < m->rss_count; i++) {
-		uint64_t t = m->rss_list[i].time_ns,
-			 apart = t > time_ns ? t - time_ns : time_ns - t;
+	for (size_t i = 0; i < x->count; i++) {
+		uint64_t t = x->list[i].time_ns, apart = t > time_ns ? t - time_ns : time_ns - t;
 		if (apart <= least) {
 			least = apart;
 			best = i;
@@ -44,35 +43,35 @@ static size_t next_to(const struct model *m, uint64_t time_ns)
 	return best;
 }
 
-const struct rss *model_rss_at(const struct model *m, uint64_t time_ns)
+const struct rss *rss_at(const struct rss_answers *x, uint64_t time_ns)
 {
-	size_t i = next_to(m, time_ns);
+	size_t i = next_to(x, time_ns);
 
-	return i == SIZE_MAX ? NULL : &m->rss_list[i];
+	return i == SIZE_MAX ? NULL : &x->list[i];
 }
 
-static void thin(struct model *m)
+static void thin(struct rss_answers *x, const struct marks *marks)
 {
 	bool keep[LIST_MAX] = { true };
 	size_t kept = 0, wanted = 0;
 
-	for (uint32_t id = 1; id < m->mark_limit; id++) {
-		size_t i = m->marks[id].known ? next_to(m, m->marks[id].time_ns) : SIZE_MAX;
+	for (uint32_t id = 1; id < marks->limit; id++) {
+		size_t i = marks->list[id].known ? next_to(x, marks->list[id].time_ns) : SIZE_MAX;
 		if (i != SIZE_MAX && wanted < LIST_MAX / 4 && !keep[i])
 			wanted += keep[i] = true;
 	}
-	for (size_t i = 0; i < m->rss_count; i++)
+	for (size_t i = 0; i < x->count; i++)
 		if (keep[i] || i % 2 == 0)
-			m->rss_list[kept++] = m->rss_list[i];
-	m->rss_count = kept;
+			x->list[kept++] = x->list[i];
+	x->count = kept;
 }
 
-void rss_apply(struct model *m, const struct event *e)
+bool rss_apply(struct rss_answers *x, const struct marks *marks, const struct event *e)
 {
 	struct rss now = { .time_ns = e->u.rss.time_ns };
 
-	clear_named(m);
-	m->rss_named = xcalloc(e->u.rss.count, sizeof *m->rss_named);
+	clear_named(x);
+	x->named = xcalloc(e->u.rss.count, sizeof *x->named);
 	for (size_t i = 0; i < e->u.rss.count; i++) {
 		const struct rss_read *p = &e->u.rss.parts[i];
 		uint32_t what = p->what < MTW_MEMORY_COUNT ? (uint32_t)p->what : MTW_MEMORY_OTHER;
@@ -81,40 +80,15 @@ void rss_apply(struct model *m, const struct event *e)
 		now.bytes[what] += p->bytes;
 		now.mappings[what] += p->mappings;
 		if (p->name.len)
-			m->rss_named[m->rss_named_count++] =
+			x->named[x->named_count++] =
 				(struct rss_named){ what, xstrndup(p->name.s, p->name.len),
 						    p->bytes, p->mappings };
 	}
-	m->rss_scans++;
-	if (!e->u.rss.count) { /* the agent could not find out */
-		m->answers[MTW_KIND_MEMORY]++;
-		return;
-	}
-	if (m->rss_count == LIST_MAX)
-		thin(m);
-	GROW(m->rss_list, m->rss_room, m->rss_count + 1);
-	m->rss_list[m->rss_count++] = now;
-	instants_looked(m, MTW_KIND_MEMORY, now.time_ns);
-}
-
-size_t model_rss(const struct model *m, const struct rss **list)
-{
-	*list = m->rss_list;
-	return m->rss_count;
-}
-
-const struct rss *model_rss_newest(const struct model *m)
-{
-	return m->rss_count ? &m->rss_list[m->rss_count - 1] : NULL;
-}
-
-size_t model_rss_named(const struct model *m, const struct rss_named **list)
-{
-	*list = m->rss_named;
-	return m->rss_named_count;
-}
-
-uint64_t model_rss_scans(const struct model *m)
-{
-	return m->rss_scans;
+	if (!e->u.rss.count)
+		return false; /* the agent could not find out */
+	if (x->count == LIST_MAX)
+		thin(x, marks);
+	GROW(x->list, x->room, x->count + 1);
+	x->list[x->count++] = now;
+	return true;
 }

@@ -7,15 +7,17 @@
  * The list comes whole each time. A sample that is not in it any more gives its cells to the next
  * one that is, as the agent's did: nothing is sent twice.
  */
-#include "model/internal.h"
+#include "model/samples.h"
+
+#include "model/cells.h"
 
 #include <stdlib.h>
 
-static struct sample *by_serial(struct model *m, uint32_t serial)
+static struct sample *by_serial(struct samples *x, uint32_t serial)
 {
-	for (size_t i = 0; i < m->sample_count; i++)
-		if (m->samples[i].f.serial == serial)
-			return &m->samples[i];
+	for (size_t i = 0; i < x->count; i++)
+		if (x->list[i].f.serial == serial)
+			return &x->list[i];
 	return NULL;
 }
 
@@ -28,14 +30,14 @@ static const struct sample_figures *listed(const struct event *e, uint32_t seria
 }
 
 /* One that did not come whole comes merged, if it comes. */
-static void leave(struct model *m, struct sample *s, struct sample *next)
+static void leave(struct quota *q, struct sample *s, struct sample *next)
 {
 	if (next && next->whole && s->whole)
-		cells_merge(m, &next->cells, &s->cells);
-	cells_forget(m, &s->cells);
+		cells_merge(q, &next->cells, &s->cells);
+	cells_forget(q, &s->cells);
 }
 
-int samples_apply(struct model *m, const struct event *e, struct err *err)
+int samples_apply(struct samples *x, struct quota *q, const struct event *e, struct err *err)
 {
 	struct sample list[MTW_SAMPLES_MAX];
 	size_t n = e->u.samples.count;
@@ -44,85 +46,62 @@ int samples_apply(struct model *m, const struct event *e, struct err *err)
 		if (e->u.samples.list[i].serial <= e->u.samples.list[i - 1].serial ||
 		    e->u.samples.list[i].time_ns < e->u.samples.list[i - 1].time_ns)
 			return err_set(err, 3, "stream: samples are out of order; connect again");
-	for (size_t i = 0; i < m->sample_count; i++) {
-		const struct sample_figures *f = listed(e, m->samples[i].f.serial);
-		if (!f || f->serial != m->samples[i].f.serial)
-			leave(m, &m->samples[i], f ? by_serial(m, f->serial) : NULL);
+	for (size_t i = 0; i < x->count; i++) {
+		const struct sample_figures *f = listed(e, x->list[i].f.serial);
+		if (!f || f->serial != x->list[i].f.serial)
+			leave(q, &x->list[i], f ? by_serial(x, f->serial) : NULL);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct sample *had = by_serial(m, e->u.samples.list[i].serial);
+		const struct sample *had = by_serial(x, e->u.samples.list[i].serial);
 		list[i] = had ? *had : (struct sample){ 0 };
 		list[i].f = e->u.samples.list[i];
 	}
-	memcpy(m->samples, list, n * sizeof *list);
-	m->sample_count = n;
-	m->samples_told = true;
-	m->samples_totals_only = e->u.samples.flags & MTW_SAMPLES_TOTALS_ONLY;
-	m->samples_generation++;
+	memcpy(x->list, list, n * sizeof *list);
+	x->count = n;
+	x->told = true;
+	x->totals_only = e->u.samples.flags & MTW_SAMPLES_TOTALS_ONLY;
+	x->generation++;
 	return 0;
 }
 
-int samples_cell(struct model *m, const struct event *e, struct err *err)
+int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const struct event *e,
+		 bool resuming, struct err *err)
 {
 	uint32_t serial = e->u.mark_live.mark;
-	struct sample *s = by_serial(m, serial);
+	struct sample *s = by_serial(x, serial);
 
 	if (!s)
 		return err_set(err, 3,
 			       "stream: live bytes of sample %u, which is not one; connect again",
 			       serial);
-	if (s->whole && m->resuming)
+	if (s->whole && resuming)
 		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
 		cells_finish(&s->cells);
 		s->whole = true;
-		m->samples_generation++;
+		x->generation++;
 		return 0;
 	}
-	if (!slot_by_id(m, e->u.mark_live.slot))
+	if (!slot_by_id(t, e->u.mark_live.slot))
 		return err_set(
 			err, 3,
 			"stream: sample %u names slot %u, which was never named; connect again",
 			serial, e->u.mark_live.slot);
 	if (s->whole) /* sent anew */
-		cells_forget(m, &s->cells);
+		cells_forget(q, &s->cells);
 	s->whole = false;
-	return cells_add(m, &s->cells,
+	return cells_add(q, &s->cells,
 			 (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
 					     e->u.mark_live.bytes },
 			 err);
 }
 
-void samples_clear(struct model *m)
+void samples_clear(struct samples *x)
 {
-	for (size_t i = 0; i < m->sample_count; i++)
-		free(m->samples[i].cells.list);
-	memset(m->samples, 0, sizeof m->samples);
-	m->sample_count = 0;
-	m->samples_told = m->samples_totals_only = false;
-	m->samples_generation++;
-}
-
-size_t model_samples(const struct model *m, const struct sample **list)
-{
-	*list = m->samples;
-	return m->sample_count;
-}
-
-bool model_samples_told(const struct model *m)
-{
-	return m->samples_told;
-}
-
-bool model_samples_by_slot(const struct model *m)
-{
-	for (size_t i = 0; i < m->sample_count; i++)
-		if (!m->samples[i].whole)
-			return false;
-	return !m->samples_totals_only;
-}
-
-uint64_t model_samples_generation(const struct model *m)
-{
-	return m->samples_generation;
+	for (size_t i = 0; i < x->count; i++)
+		free(x->list[i].cells.list);
+	memset(x->list, 0, sizeof x->list);
+	x->count = 0;
+	x->told = x->totals_only = false;
+	x->generation++;
 }

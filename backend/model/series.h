@@ -7,8 +7,8 @@
  * older some six hundred in all: so that a graph is sharp over ten seconds and over a month. The
  * first and the newest point always stay.
  */
-#ifndef SERIES_H
-#define SERIES_H
+#ifndef MODEL_SERIES_H
+#define MODEL_SERIES_H
 
 #include "model/model.h"
 

@@ -14,21 +14,66 @@
  * comes meanwhile is late. Until all is settled it is read through the one part that its node had
  * before; the others hold nothing yet.
  */
+#include "model/sums.h"
+
 #include "model/internal.h"
 
 #define SUM_EVERY 16u
+
+struct tally model_self(const struct model *m, const struct node *n)
+{
+	struct tally sum = { 0 };
+
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node)
+		tally_add(&sum, &slot_at(&m->trie, i)->now);
+	return sum;
+}
+
+struct change model_self_change(const struct model *m, const struct node *n)
+{
+	struct change sum = { 0 };
+
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node) {
+		struct change c = slot_change(&m->interval, i, &slot_at(&m->trie, i)->now);
+		change_add(&sum, &c);
+	}
+	return sum;
+}
+
+bool model_held_at_base(const struct model *m, const struct node *n)
+{
+	for (uint32_t i = n->first_slot; i != NO_ID && m->interval.at_base;
+	     i = slot_at(&m->trie, i)->next_of_node)
+		if (i < m->interval.at_count && m->interval.at_base[i].blocks)
+			return true;
+	return false;
+}
+
+struct rate model_self_rate(const struct model *m, const struct node *n)
+{
+	struct rate rate = { 0, 0 };
+
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node) {
+		const struct slot *s = slot_at(&m->trie, i);
+		struct rate r = rate_read(&m->rates, i);
+		rate_add(&rate, &r);
+		if (m->tick.job.folding && s->change)
+			rate_add(&rate, &m->tick.changes->list[s->change - 1].self_rate);
+	}
+	return rate;
+}
 
 /* What says what a node has: a sum; NULL = the slots of *n, which is then at or below it. */
 static const struct sum *teller(const struct model *m, const struct node **n)
 {
 	for (;;) {
-		const struct sum *s = (*n)->sum != NO_ID ? sum_at(m, (*n)->sum) : NULL;
+		const struct sum *s = (*n)->sum != NO_ID ? sum_at(&m->trie, (*n)->sum) : NULL;
 		if (s && !s->late)
 			return s;
 		uint32_t below = s ? s->delta : (*n)->first_child;
 		if (below == NO_ID)
 			return NULL;
-		*n = node_at(m, below);
+		*n = node_at(&m->trie, below);
 	}
 }
 
@@ -38,7 +83,7 @@ struct tally model_incl(const struct model *m, const struct node *n)
 
 	if (!s)
 		return model_self(m, n);
-	const struct delta *d = unfolded(m, s);
+	const struct delta *d = unfolded(&m->tick, s);
 	struct tally incl = s->incl;
 	if (d)
 		tally_add(&incl, &d->incl);
@@ -51,7 +96,7 @@ uint32_t model_sampled(const struct model *m, const struct node *n)
 
 	if (!s)
 		return n->self_estimate;
-	const struct delta *d = unfolded(m, s);
+	const struct delta *d = unfolded(&m->tick, s);
 	return s->sampled + (d ? d->sampled : 0);
 }
 
@@ -61,7 +106,7 @@ struct rate model_rate(const struct model *m, const struct node *n)
 
 	if (!s)
 		return model_self_rate(m, n);
-	const struct delta *d = unfolded(m, s);
+	const struct delta *d = unfolded(&m->tick, s);
 	struct rate r = s->rate;
 	if (d)
 		rate_add(&r, &d->rate);
@@ -78,17 +123,18 @@ struct change model_change(const struct model *m, const struct node *n)
 	const struct sum *s = teller(m, &n);
 	if (!s)
 		return model_self_change(m, n);
-	const struct delta *d = unfolded(m, s);
-	struct change c = n->sum < m->moves_room ? m->moves[n->sum] : (struct change){ 0 };
-	if (d && !m->until)
-		change_add(&c, &m->delta_moves[d - m->deltas]);
+	const struct delta *d = unfolded(&m->tick, s);
+	struct change c =
+		n->sum < m->interval.moves_room ? m->interval.moves[n->sum] : (struct change){ 0 };
+	if (d && !m->interval.until)
+		change_add(&c, &m->tick.delta_moves[d - m->tick.deltas]);
 	return c;
 }
 
-uint32_t sum_above(const struct model *m, const struct node *n)
+uint32_t sum_above(const struct trie *t, const struct node *n)
 {
 	while (n->sum == NO_ID && n->parent != NO_ID)
-		n = node_at(m, n->parent);
+		n = node_at(t, n->parent);
 	return n->sum;
 }
 
@@ -98,14 +144,14 @@ static void take_over(struct model *m, const struct node *n, uint32_t child)
 	const struct node *x = n;
 
 	if (child != NO_ID)
-		for (x = node_at(m, child); x->sum == NO_ID && x->first_child != NO_ID;)
-			x = node_at(m, x->first_child);
+		for (x = node_at(&m->trie, child); x->sum == NO_ID && x->first_child != NO_ID;)
+			x = node_at(&m->trie, x->first_child);
 	if (x != n && x->sum != NO_ID) {
-		sum_at(m, x->sum)->up = n->sum;
+		sum_at(&m->trie, x->sum)->up = n->sum;
 		return;
 	}
-	for (uint32_t i = x->first_slot; i != NO_ID; i = slot_at(m, i)->next_of_node)
-		slot_at(m, i)->sum = n->sum;
+	for (uint32_t i = x->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node)
+		slot_at(&m->trie, i)->sum = n->sum;
 }
 
 /* What the node has so far becomes its sum's. */
@@ -114,10 +160,10 @@ static void fill(struct model *m, const struct node *n, struct sum *s)
 	s->incl = model_incl(m, n);
 	s->sampled = model_sampled(m, n);
 	s->rate = model_rate(m, n);
-	if (m->moves) {
+	if (m->interval.moves) {
 		struct change moved = model_change(m, n);
-		GROW(m->moves, m->moves_room, m->sum_count);
-		m->moves[n->sum] = moved;
+		GROW(m->interval.moves, m->interval.moves_room, m->trie.sum_count);
+		m->interval.moves[n->sum] = moved;
 	}
 }
 
@@ -127,29 +173,28 @@ void sums_before(struct model *m, struct node *n, bool child)
 
 	if (n->sum != NO_ID || !(second || (child && n->depth % SUM_EVERY == 0)))
 		return;
-	struct sum sum = { .up = sum_above(m, n),
+	struct sum sum = { .up = sum_above(&m->trie, n),
 			   .depth = n->depth & 0xffffffu,
 			   .late = second,
 			   .delta = second ? n->first_child : 0 };
-	chunk_for((void ***)&m->sums, &m->sum_chunks, m->sum_count, sizeof sum);
-	*sum_at(m, m->sum_count) = sum;
-	n->sum = m->sum_count++;
+	*trie_new_sum(&m->trie) = sum;
+	n->sum = m->trie.sum_count - 1;
 	if (!second)
 		return;
-	bool alone = !m->late_count && !m->job.busy && !m->interval.begun;
-	GROW(m->late, m->late_room, m->late_count + 1);
-	m->late[m->late_count++] = n->index;
+	bool alone = !m->trie.late_count && !m->tick.job.busy && !m->interval.job.begun;
+	GROW(m->trie.late, m->trie.late_room, m->trie.late_count + 1);
+	m->trie.late[m->trie.late_count++] = n->index;
 	if (alone)
 		sums_settle(m, UINT64_MAX);
 }
 
 bool sums_settle(struct model *m, uint64_t end_ns)
 {
-	for (size_t seen = 0; m->late_count; m->late_count--) {
+	for (size_t seen = 0; m->trie.late_count; m->trie.late_count--) {
 		if (time_is_up(seen++, end_ns))
 			return false;
-		const struct node *n = node_at(m, m->late[m->late_count - 1]);
-		struct sum *s = sum_at(m, n->sum);
+		const struct node *n = node_at(&m->trie, m->trie.late[m->trie.late_count - 1]);
+		struct sum *s = sum_at(&m->trie, n->sum);
 		uint32_t child = s->delta;
 		fill(m, n, s);
 		s->delta = s->late = 0;
@@ -158,59 +203,59 @@ bool sums_settle(struct model *m, uint64_t end_ns)
 	return true;
 }
 
-void sums_make(struct model *m)
+void sums_make(struct trie *t)
 {
-	for (uint32_t i = 0; i < m->sum_count; i++) {
-		sum_at(m, i)->incl = (struct tally){ 0 };
-		sum_at(m, i)->sampled = 0;
+	for (uint32_t i = 0; i < t->sum_count; i++) {
+		sum_at(t, i)->incl = (struct tally){ 0 };
+		sum_at(t, i)->sampled = 0;
 	}
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		const struct slot *s = slot_at(m, i);
-		struct node *n = node_at(m, s->node);
+	for (uint32_t i = 0; i < t->slot_count; i++) {
+		const struct slot *s = slot_at(t, i);
+		struct node *n = node_at(t, s->node);
 		bool estimate = slot_is_estimate(s, &s->now);
 		if (s->sum != NO_ID)
-			tally_add(&sum_at(m, s->sum)->incl, &s->now);
+			tally_add(&sum_at(t, s->sum)->incl, &s->now);
 		n->self_estimate |= estimate;
 	}
 	/* Children come after their parents, so backwards is bottom-up. */
-	for (uint32_t i = m->node_count; i-- > 0;) {
-		const struct node *n = node_at(m, i);
-		uint32_t above = n->self_estimate ? sum_above(m, n) : NO_ID;
+	for (uint32_t i = t->node_count; i-- > 0;) {
+		const struct node *n = node_at(t, i);
+		uint32_t above = n->self_estimate ? sum_above(t, n) : NO_ID;
 		if (above != NO_ID)
-			sum_at(m, above)->sampled++;
-		const struct sum *s = n->sum != NO_ID ? sum_at(m, n->sum) : NULL;
+			sum_at(t, above)->sampled++;
+		const struct sum *s = n->sum != NO_ID ? sum_at(t, n->sum) : NULL;
 		if (!s || s->up == NO_ID)
 			continue;
-		tally_add(&sum_at(m, s->up)->incl, &s->incl);
-		sum_at(m, s->up)->sampled += s->sampled;
+		tally_add(&sum_at(t, s->up)->incl, &s->incl);
+		sum_at(t, s->up)->sampled += s->sampled;
 	}
 }
 
-bool sums_check(const struct model *m, struct err *err)
+bool sums_check(const struct trie *t, struct err *err)
 {
-	for (uint32_t i = 0; i < m->node_count; i++) {
-		const struct node *n = node_at(m, i);
+	for (uint32_t i = 0; i < t->node_count; i++) {
+		const struct node *n = node_at(t, i);
 		bool child = n->first_child != NO_ID;
 		bool more = child && (n->first_slot != NO_ID ||
-				      node_at(m, n->first_child)->next_sibling != NO_ID);
+				      node_at(t, n->first_child)->next_sibling != NO_ID);
 		if ((n->sum != NO_ID) != (more || (child && n->depth % SUM_EVERY == 0)))
 			return err_set(err, 125,
 				       "model: node %u: a sum is kept where it need not, or is not",
 				       n->id) == 0;
-		uint32_t up = i ? sum_above(m, node_at(m, n->parent)) : NO_ID;
-		if (n->sum != NO_ID && !m->late_count &&
-		    (sum_at(m, n->sum)->up != up || sum_at(m, n->sum)->depth != n->depth))
+		uint32_t up = i ? sum_above(t, node_at(t, n->parent)) : NO_ID;
+		if (n->sum != NO_ID && !t->late_count &&
+		    (sum_at(t, n->sum)->up != up || sum_at(t, n->sum)->depth != n->depth))
 			return err_set(err, 125,
 				       "model: node %u: its sum goes to another than the next "
 				       "above",
 				       n->id) == 0;
-		for (uint32_t k = n->first_slot; k != NO_ID && !m->late_count;
-		     k = slot_at(m, k)->next_of_node)
-			if (slot_at(m, k)->sum != sum_above(m, n))
+		for (uint32_t k = n->first_slot; k != NO_ID && !t->late_count;
+		     k = slot_at(t, k)->next_of_node)
+			if (slot_at(t, k)->sum != sum_above(t, n))
 				return err_set(err, 125,
 					       "model: slot %u goes to another sum than the next "
 					       "above",
-					       slot_at(m, k)->id) == 0;
+					       slot_at(t, k)->id) == 0;
 	}
 	return true;
 }

@@ -8,6 +8,8 @@
  * changed paths. All of it lies beside the sums (struct delta) until the tick takes effect
  * (model/tick.c) and it is folded into them. All in slices.
  */
+#include "model/walk.h"
+
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -20,45 +22,45 @@
 static void expect_sum(const struct model *m, uint32_t number)
 {
 	if (number != NO_ID)
-		__builtin_prefetch(&sum_at(m, number)->delta, 1);
+		__builtin_prefetch(&sum_at(&m->trie, number)->delta, 1);
 }
 
 static void expect_delta(const struct model *m, uint32_t number)
 {
-	uint32_t delta = number != NO_ID ? sum_at(m, number)->delta : 0;
+	uint32_t delta = number != NO_ID ? sum_at(&m->trie, number)->delta : 0;
 
 	if (delta)
-		__builtin_prefetch(&m->deltas[delta - 1], 1);
+		__builtin_prefetch(&m->tick.deltas[delta - 1], 1);
 }
 
 static struct delta *delta_of(struct model *m, uint32_t number)
 {
-	struct sum *s = sum_at(m, number);
+	struct sum *s = sum_at(&m->trie, number);
 
 	if (s->delta)
-		return &m->deltas[s->delta - 1];
-	GROW(m->deltas, m->delta_room, m->delta_count + 1);
-	GROW(m->levels, m->level_room, (size_t)s->depth + 1);
-	if (moving(m)) {
-		GROW(m->delta_moves, m->delta_moves_room, m->delta_count + 1);
-		m->delta_moves[m->delta_count] = (struct change){ 0 };
+		return &m->tick.deltas[s->delta - 1];
+	GROW(m->tick.deltas, m->tick.delta_room, m->tick.delta_count + 1);
+	GROW(m->tick.levels, m->tick.level_room, (size_t)s->depth + 1);
+	if (moving(&m->interval)) {
+		GROW(m->tick.delta_moves, m->tick.delta_moves_room, m->tick.delta_count + 1);
+		m->tick.delta_moves[m->tick.delta_count] = (struct change){ 0 };
 	}
-	struct level *l = &m->levels[s->depth];
+	struct level *l = &m->tick.levels[s->depth];
 	GROW(l->deltas, l->room, l->count + 1);
-	l->deltas[l->count++] = (uint32_t)m->delta_count;
-	if (s->depth >= m->level_count)
-		m->level_count = s->depth + 1u;
-	struct delta *d = &m->deltas[m->delta_count++];
+	l->deltas[l->count++] = (uint32_t)m->tick.delta_count;
+	if (s->depth >= m->tick.level_count)
+		m->tick.level_count = s->depth + 1u;
+	struct delta *d = &m->tick.deltas[m->tick.delta_count++];
 	*d = (struct delta){ .sum = number, .up = s->up };
-	s->delta = (uint32_t)m->delta_count;
+	s->delta = (uint32_t)m->tick.delta_count;
 	return d;
 }
 
 /* The slot's values move: what observers see. */
 static struct model_delta *change_of(struct model *m, uint32_t index)
 {
-	struct slot *s = slot_at(m, index);
-	struct model_changes *c = m->changes;
+	struct slot *s = slot_at(&m->trie, index);
+	struct model_changes *c = m->tick.changes;
 
 	if (!s->change) {
 		c->list[c->count++] = (struct model_delta){ .node = s->node, .slot = index };
@@ -69,7 +71,7 @@ static struct model_delta *change_of(struct model *m, uint32_t index)
 
 static void add_rate(struct model *m, uint32_t index, const struct rate *rate)
 {
-	uint32_t sum = slot_at(m, index)->sum;
+	uint32_t sum = slot_at(&m->trie, index)->sum;
 
 	rate_add(&change_of(m, index)->self_rate, rate);
 	if (sum != NO_ID)
@@ -83,18 +85,18 @@ static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 
 	for (; j->expired < j->due; j->expired++) {
 		if (!j->block && !j->entry)
-			j->block = rates_batch(m, j->expired)->blocks;
+			j->block = rates_batch(&m->rates, j->expired)->blocks;
 		for (; j->block; j->block = j->block->next, j->entry = 0) {
 			for (; j->entry < j->block->count; j->entry++) {
 				const struct rate_entry *e = &j->block->entries[j->entry];
 				if (time_is_up(seen++, end_ns))
 					return false;
 				if (j->entry + AHEAD < j->block->count)
-					expect_slot(m, e[AHEAD].slot);
+					expect_slot(&m->trie, e[AHEAD].slot);
 				if (j->entry + AHEAD / 2 < j->block->count)
-					expect_sum(m, slot_at(m, e[AHEAD / 2].slot)->sum);
+					expect_sum(m, slot_at(&m->trie, e[AHEAD / 2].slot)->sum);
 				if (j->entry + AHEAD / 4 < j->block->count)
-					expect_delta(m, slot_at(m, e[AHEAD / 4].slot)->sum);
+					expect_delta(m, slot_at(&m->trie, e[AHEAD / 4].slot)->sum);
 				add_rate(m, e->slot,
 					 &(struct rate){ 0 - e->bytes, 0 - (uint64_t)e->blocks });
 			}
@@ -115,7 +117,7 @@ static bool first_estimate(struct node *n)
 /* What a staged slot gives to the sums above it; it is not written itself. */
 static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 {
-	struct slot *s = slot_at(m, x->slot);
+	struct slot *s = slot_at(&m->trie, x->slot);
 	struct rate rate = { 0, 0 };
 
 	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
@@ -127,14 +129,14 @@ static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 	    !rates_enter(&j->batch, x->slot, (double)grown.alloc_bytes * j->weight,
 			 (double)grown.alloc_blocks * j->weight, &rate))
 		rate = (struct rate){ 0, 0 };
-	if (!m->told)
+	if (!m->tick.told)
 		return;
-	struct change before = slot_change(m, x->slot, &s->now),
-		      after = slot_change(m, x->slot, &x->now);
+	struct change before = slot_change(&m->interval, x->slot, &s->now),
+		      after = slot_change(&m->interval, x->slot, &x->now);
 	struct change moved = change_sub(&after, &before);
 	struct model_delta *own = change_of(m, x->slot);
 	struct delta *d = s->sum != NO_ID ? delta_of(m, s->sum) : NULL;
-	if (slot_is_estimate(s, &x->now) && first_estimate(node_at(m, s->node))) {
+	if (slot_is_estimate(s, &x->now) && first_estimate(node_at(&m->trie, s->node))) {
 		own->self_sampled = 1;
 		j->estimates = true;
 		if (d)
@@ -147,8 +149,8 @@ static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 		return;
 	tally_add(&d->incl, &grown);
 	rate_add(&d->rate, &rate);
-	if (moving(m))
-		change_add(&m->delta_moves[d - m->deltas], &moved);
+	if (moving(&m->interval))
+		change_add(&m->tick.delta_moves[d - m->tick.deltas], &moved);
 }
 
 static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
@@ -159,11 +161,11 @@ static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 		if (time_is_up(seen++, end_ns))
 			return false;
 		if (j->at + AHEAD < j->count)
-			expect_slot(m, j->staged[j->at + AHEAD].slot);
+			expect_slot(&m->trie, j->staged[j->at + AHEAD].slot);
 		if (j->at + AHEAD / 2 < j->count)
-			expect_sum(m, slot_at(m, j->staged[j->at + AHEAD / 2].slot)->sum);
+			expect_sum(m, slot_at(&m->trie, j->staged[j->at + AHEAD / 2].slot)->sum);
 		if (j->at + AHEAD / 4 < j->count)
-			expect_delta(m, slot_at(m, j->staged[j->at + AHEAD / 4].slot)->sum);
+			expect_delta(m, slot_at(&m->trie, j->staged[j->at + AHEAD / 4].slot)->sum);
 		take_slot(m, j, &j->staged[j->at]);
 	}
 	return true;
@@ -172,16 +174,16 @@ static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 static void expect_up(const struct model *m, const struct level *l, size_t at)
 {
 	if (at + AHEAD < l->count)
-		__builtin_prefetch(&m->deltas[l->deltas[at + AHEAD]]);
+		__builtin_prefetch(&m->tick.deltas[l->deltas[at + AHEAD]]);
 	if (at + AHEAD / 2 < l->count)
-		expect_sum(m, m->deltas[l->deltas[at + AHEAD / 2]].up);
+		expect_sum(m, m->tick.deltas[l->deltas[at + AHEAD / 2]].up);
 	if (at + AHEAD / 4 < l->count)
-		expect_delta(m, m->deltas[l->deltas[at + AHEAD / 4]].up);
+		expect_delta(m, m->tick.deltas[l->deltas[at + AHEAD / 4]].up);
 }
 
 static void give_up(struct model *m, uint32_t i)
 {
-	struct delta d = m->deltas[i]; /* what it is in may move */
+	struct delta d = m->tick.deltas[i]; /* what it is in may move */
 
 	if (d.up == NO_ID)
 		return;
@@ -189,8 +191,8 @@ static void give_up(struct model *m, uint32_t i)
 	tally_add(&up->incl, &d.incl);
 	rate_add(&up->rate, &d.rate);
 	up->sampled += d.sampled;
-	if (moving(m))
-		change_add(&m->delta_moves[up - m->deltas], &m->delta_moves[i]);
+	if (moving(&m->interval))
+		change_add(&m->tick.delta_moves[up - m->tick.deltas], &m->tick.delta_moves[i]);
 }
 
 static void drop_level(struct level *l)
@@ -206,8 +208,8 @@ static void drop_level(struct level *l)
  * too. */
 static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
-	for (size_t seen = 0; m->level_count; m->level_count--, j->next = 0) {
-		struct level *l = &m->levels[m->level_count - 1];
+	for (size_t seen = 0; m->tick.level_count; m->tick.level_count--, j->next = 0) {
+		struct level *l = &m->tick.levels[m->tick.level_count - 1];
 		for (; j->next < l->count; j->next++) {
 			if (time_is_up(seen++, end_ns))
 				return false;
@@ -219,28 +221,28 @@ static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 	return true;
 }
 
-void levels_forget(struct model *m)
+void walk_forget(struct tick *x)
 {
-	while (m->level_count)
-		drop_level(&m->levels[--m->level_count]);
+	while (x->level_count)
+		drop_level(&x->levels[--x->level_count]);
 }
 
 /* The sums themselves get what was worked out for them. False: time is up. */
 static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
-	for (size_t seen = 0; j->folded < m->delta_count; j->folded++) {
+	for (size_t seen = 0; j->folded < m->tick.delta_count; j->folded++) {
 		if (time_is_up(seen++, end_ns))
 			return false;
-		const struct delta *d = &m->deltas[j->folded];
-		struct sum *s = sum_at(m, d->sum);
-		if (j->folded + AHEAD < m->delta_count)
+		const struct delta *d = &m->tick.deltas[j->folded];
+		struct sum *s = sum_at(&m->trie, d->sum);
+		if (j->folded + AHEAD < m->tick.delta_count)
 			expect_sum(m, d[AHEAD].sum);
 		s->delta = 0;
 		tally_add(&s->incl, &d->incl);
 		s->sampled += d->sampled;
 		rate_add(&s->rate, &d->rate);
-		if (moving(m))
-			change_add(&m->moves[d->sum], &m->delta_moves[j->folded]);
+		if (moving(&m->interval))
+			change_add(&m->interval.moves[d->sum], &m->tick.delta_moves[j->folded]);
 	}
 	return true;
 }
@@ -248,37 +250,37 @@ static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 /* So do slots: their rates, for all else they have already. */
 static bool fold_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
-	for (size_t seen = 0; j->rated < m->changes->count; j->rated++) {
+	for (size_t seen = 0; j->rated < m->tick.changes->count; j->rated++) {
 		if (time_is_up(seen++, end_ns))
 			return false;
-		const struct model_delta *d = &m->changes->list[j->rated];
-		if (j->rated + AHEAD < m->changes->count)
-			expect_slot(m, d[AHEAD].slot);
-		slot_at(m, d->slot)->change = 0;
+		const struct model_delta *d = &m->tick.changes->list[j->rated];
+		if (j->rated + AHEAD < m->tick.changes->count)
+			expect_slot(&m->trie, d[AHEAD].slot);
+		slot_at(&m->trie, d->slot)->change = 0;
 		if (d->self_rate.bytes | d->self_rate.blocks)
-			rate_add(rate_at(m, d->slot), &d->self_rate);
+			rate_add(rate_at(&m->rates, d->slot), &d->self_rate);
 	}
 	return true;
 }
 
-bool tick_fold(struct model *m, uint64_t end_ns)
+bool walk_fold(struct model *m, uint64_t end_ns)
 {
-	return fold_sums(m, &m->job, end_ns) && fold_slots(m, &m->job, end_ns);
+	return fold_sums(m, &m->tick.job, end_ns) && fold_slots(m, &m->tick.job, end_ns);
 }
 
 /* What was worked out is not needed. */
-void tick_undo(struct model *m)
+void walk_undo(struct model *m)
 {
-	for (size_t i = 0; i < m->delta_count; i++)
-		sum_at(m, m->deltas[i].sum)->delta = 0;
-	levels_forget(m);
-	for (size_t i = 0; m->changes && i < m->changes->count; i++)
-		slot_at(m, m->changes->list[i].slot)->change = 0;
+	for (size_t i = 0; i < m->tick.delta_count; i++)
+		sum_at(&m->trie, m->tick.deltas[i].sum)->delta = 0;
+	walk_forget(&m->tick);
+	for (size_t i = 0; m->tick.changes && i < m->tick.changes->count; i++)
+		slot_at(&m->trie, m->tick.changes->list[i].slot)->change = 0;
 }
 
-bool tick_work_out(struct model *m, uint64_t end_ns)
+bool walk_work_out(struct model *m, uint64_t end_ns)
 {
-	struct tick_job *j = &m->job;
+	struct tick_job *j = &m->tick.job;
 
 	if (!expire_rates(m, j, end_ns) || !take_slots(m, j, end_ns))
 		return false;
@@ -287,12 +289,12 @@ bool tick_work_out(struct model *m, uint64_t end_ns)
 	return walk_up(m, j, end_ns);
 }
 
-void levels_free(struct model *m)
+void walk_free(struct tick *x)
 {
-	levels_forget(m);
-	for (size_t i = 0; i < m->level_room; i++)
-		free(m->levels[i].deltas);
-	free(m->levels);
-	m->levels = NULL;
-	m->level_room = 0;
+	walk_forget(x);
+	for (size_t i = 0; i < x->level_room; i++)
+		free(x->levels[i].deltas);
+	free(x->levels);
+	x->levels = NULL;
+	x->level_room = 0;
 }

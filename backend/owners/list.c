@@ -6,7 +6,7 @@
  * The history is that of the model's points. Of those before memtop looked, the agent's own figures
  * tell, as far as they go; the rule that is not in force keeps its own.
  */
-#include "owners/held.h"
+#include "owners/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static uint64_t *other_of(struct held *h)
 	return h->other;
 }
 
-void history_switch(struct owners *o)
+static void switch_history(struct owners *o)
 {
 	const struct point *points;
 	size_t count = model_history(o->m, &points);
@@ -131,7 +131,7 @@ static void fill_columns(struct owners *o, const struct point *points, size_t co
 					     : between(points, from, p, count - 1, made[h][from],
 						       live_bytes(&o->held[h]->pub.sum));
 		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
-			made[held_of_module(o, modules[k])][p] += bytes[k];
+			made[owner_held(o, modules[k])][p] += bytes[k];
 	}
 	for (size_t h = 0; h < o->held_count; h++)
 		memcpy(o->held[h]->series, made[h], count * sizeof(uint64_t));
@@ -152,7 +152,7 @@ static void update_series(struct owners *o)
 
 	/* So that no owner appears while columns are made. */
 	for (size_t k = 0; k < owners; k++)
-		held_of_module(o, modules[k]);
+		owner_held(o, modules[k]);
 	const struct columns *c = &o->columns;
 	bool same = count == c->count && count &&
 		    points[count - 1].time_ns == c->times[count - 1] &&
@@ -182,7 +182,7 @@ void owners_inherit(struct owners *o, struct owners *from)
 		o->held[i]->pub.letter = '?';
 	for (size_t i = 0; i < from->held_count; i++) {
 		const struct held *f = from->held[i];
-		uint32_t to = f->pub.module == OWNER_UNKNOWN ? 0 : held_of_module(o, f->pub.module);
+		uint32_t to = f->pub.module == OWNER_UNKNOWN ? 0 : owner_held(o, f->pub.module);
 		o->held[to]->pub.letter = f->pub.letter;
 		memcpy(o->held[to]->series, f->series, sizeof f->series);
 		if (f->other)
@@ -229,4 +229,14 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		o->copies[i] = *o->list[i];
 	*list = o->copies;
 	return count;
+}
+
+bool owners_direct(struct owners *o, int on)
+{
+	if (on >= 0 && o->direct != (on != 0)) {
+		switch_history(o);
+		o->direct = !o->direct;
+		o->assigned = 0;
+	}
+	return o->direct;
 }

@@ -16,7 +16,6 @@
 struct names {
 	const struct model *m;
 	struct symbols *s;
-	struct wrappers wrappers;
 	uint64_t resets, generation, version;
 
 	struct name_fn *fns;
@@ -65,7 +64,6 @@ void names_free(struct names *n)
 		free(n->libs[i].path);
 		free(n->libs[i].name);
 	}
-	wrappers_release(&n->wrappers);
 	map_release(&n->fn_map);
 	free(n->fns);
 	free(n->locs);
@@ -111,11 +109,6 @@ const struct name_fn *names_fn(const struct names *n, uint32_t fn)
 	return &n->fns[fn];
 }
 
-const struct wrappers *names_wrappers(const struct names *n)
-{
-	return &n->wrappers;
-}
-
 bool names_tells(const struct names *n, uint32_t fn)
 {
 	const struct name_fn *f = &n->fns[fn];
@@ -123,11 +116,11 @@ bool names_tells(const struct names *n, uint32_t fn)
 	return !f->wrapper || !f->function || (n->libs[f->lib].flags & MTW_MODULE_LIBC);
 }
 
-static bool judge(struct names *n, const struct name_fn *f)
+static bool judge(const struct names *n, const struct name_fn *f)
 {
 	uint32_t flags = f->lib == NO_ID ? 0 : n->libs[f->lib].flags;
 
-	return f->lib != NO_ID && wrappers_match(&n->wrappers, flags, f->function, f->name);
+	return f->lib != NO_ID && wrappers_match(flags, f->function);
 }
 
 /* key: the full name, or of a nameless location the built one. */
@@ -291,22 +284,6 @@ size_t names_refresh(struct names *n, const uint32_t **changed)
 	n->version += n->changed_count != 0;
 	*changed = n->changed;
 	return n->changed_count;
-}
-
-int names_add_wrapper(struct names *n, const char *pattern)
-{
-	if (wrappers_add(&n->wrappers, pattern))
-		return -1;
-	for (size_t i = 0; i < n->fn_count; i++)
-		n->fns[i].wrapper = judge(n, &n->fns[i]);
-	for (size_t i = 0; i < n->loc_count; i++) {
-		struct name_loc *l = &n->locs[i];
-		l->wrapper = l->asked;
-		for (size_t k = 0; k < l->count; k++)
-			l->wrapper &= n->fns[l->frames[k].fn].wrapper;
-	}
-	n->version++;
-	return 0;
 }
 
 uint64_t names_version(const struct names *n)

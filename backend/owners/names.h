@@ -10,8 +10,8 @@
  * (wrapper or not) once per location; grouping then compares small numbers. Inside of
  * backend/: used by owners/owner.c and query_*.c.
  */
-#ifndef NAMES_H
-#define NAMES_H
+#ifndef OWNERS_NAMES_H
+#define OWNERS_NAMES_H
 
 #include "base/map.h"
 #include "symbols/symbols.h"
@@ -55,9 +55,6 @@ bool names_update(struct names *n);
 /* Takes in new answers; *changed = locations whose frames changed, valid until the next call. */
 size_t names_refresh(struct names *n, const uint32_t **changed);
 uint64_t names_version(const struct names *n); /* moves when a location's frames changed */
-/* then all locations are judged anew */
-int names_add_wrapper(struct names *n, const char *pattern);
-const struct wrappers *names_wrappers(const struct names *n);
 /* False: its name tells nothing, it allocates for its caller (operator new, std:: templates,
    xmalloc). A function of the C library does tell (fopen, qsort), and so does a place without a
    name. */

@@ -12,7 +12,7 @@
  * assigned one by one, sums move with them. Sums that the model cannot tell the differences of are
  * made beside those that are lent, which stay as they were until then.
  */
-#include "owners/held.h"
+#include "owners/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ void owners_free(struct owners *o)
 	free(o);
 }
 
-uint32_t held_of_module(struct owners *o, uint32_t module)
+uint32_t owner_held(struct owners *o, uint32_t module)
 {
 	if (module == OWNER_GENERATED) {
 		if (!o->generated)
@@ -205,8 +205,8 @@ static uint32_t find_owner(struct owners *o, uint32_t index)
 		if (l->kind == MTW_NODE_TRUNCATED)
 			return 0;
 		if (!passes(o, l))
-			return held_of_module(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
-									     : l->module);
+			return owner_held(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
+									 : l->module);
 	}
 	return 0;
 }
@@ -401,14 +401,6 @@ const struct owner *owners_of_node(struct owners *o, uint32_t node)
 	return n && n->known ? owners_of_index(o, n->index) : &o->held[0]->pub;
 }
 
-int owners_add_wrapper(struct owners *o, const char *pattern)
-{
-	o->assigned = 0;
-	int rc = names_add_wrapper(o->names, pattern);
-	tell_renamed(o, NULL, 0);
-	return rc;
-}
-
 uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 {
 	*frame_index = 0;
@@ -434,14 +426,4 @@ uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 	if (n && n->known && n->index)
 		model_dense(o->m, owners_site_of_index(o, n->index, frame_index), &id);
 	return id;
-}
-
-bool owners_direct(struct owners *o, int on)
-{
-	if (on >= 0 && o->direct != (on != 0)) {
-		history_switch(o);
-		o->direct = !o->direct;
-		o->assigned = 0;
-	}
-	return o->direct;
 }

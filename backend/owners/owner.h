@@ -9,8 +9,8 @@
  * generated code, which has no module, to OWNER_GENERATED.
  * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
  */
-#ifndef OWNER_H
-#define OWNER_H
+#ifndef OWNERS_OWNER_H
+#define OWNERS_OWNER_H
 
 #include "symbols/symbols.h"
 
@@ -36,7 +36,6 @@ void owners_free(struct owners *o);
 void owners_forget_history(struct owners *o);
 /* Of the same program: letters and the history by owner are from now on as `from` has them. */
 void owners_inherit(struct owners *o, struct owners *from);
-int owners_add_wrapper(struct owners *o, const char *pattern); /* shell pattern on function names */
 /* Brings sums up to date; cheap when nothing changed. Returns owners, heaviest live first. */
 size_t owners_update(struct owners *o, const struct owner **list);
 /* False: what it says is not of all stacks yet, or not by the rule that is in force; a query on
@@ -55,5 +54,31 @@ bool owners_direct(struct owners *o, int on);
 /* Of each of model_history()'s points, as of the last owners_update(): is it known who held
  * what? */
 const bool *owners_known(const struct owners *o);
+
+/* --- for queries */
+
+struct names *owners_names(struct owners *o);
+/* Takes in new nodes and names, so that owners_of_node() and names_*() are current; sums too,
+ * unless in slices. */
+void owners_refresh(struct owners *o);
+/* At first false. On: what goes over all stacks is left to owners_make(), and what was whole last
+ * is lent until then. */
+void owners_in_slices(struct owners *o, bool on);
+#define NODES_A_STEP 4u /* of those of query_allow(), when they are only looked at */
+/* Goes on with it while step() says so. True: all is whole. */
+bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg);
+const struct owner *owners_of_index(struct owners *o, uint32_t index); /* dense */
+/* owners_site() in dense indices, by the names that are here: takes in none. */
+uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index);
+/*
+ * Called from owners_refresh() for stacks (dense indices) whose owner or call site may have become
+ * another since they were first asked for; NULL: any may have. One listener.
+ */
+void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count),
+		    void *arg);
+/* Called before that, for locations that have other frames, or are judged otherwise, than before;
+ * NULL: any may. One listener. */
+void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count),
+		      void *arg);
 
 #endif

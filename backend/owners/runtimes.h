@@ -3,8 +3,8 @@
  * runtimes.h - language runtimes with a heap of their own, beside malloc's: memory that they map
  * themselves is in no block, and a person who sees it grow must be told what shows it. Main thread.
  */
-#ifndef RUNTIMES_H
-#define RUNTIMES_H
+#ifndef OWNERS_RUNTIMES_H
+#define OWNERS_RUNTIMES_H
 
 #include "model/model.h"
 

@@ -2,7 +2,7 @@
  *
  * wrappers.c - the table of allocation wrappers.
  *
- * Three kinds, in the order in which they are asked:
+ * Two kinds, in the order in which they are asked:
  *   1. whole modules: the agent, the C library with its loader, and the C++ runtime want no memory
  *      for themselves that a person could act on; what they allocate is their caller's (strdup's
  *      text, stdout's buffer, what dlopen() keeps, a std::string's bytes). Judged by module, so
@@ -14,8 +14,7 @@
  *      static initialiser) is [unknown]'s;
  *   2. names that allocate wherever they are (malloc in any allocator, operator new, everything of
  *      std:: that a template put into the program's own module, the well-known x/g_/Py/sqlite
- *      families);
- *   3. the user's patterns.
+ *      families).
  * A demangled template instance begins with its return type, which may well begin with std::; so
  * C++ names are compared from the qualified name on.
  */
@@ -57,23 +56,6 @@ static const char *const anywhere[] = {
 	"__cxa_*", NULL,
 };
 /* clang-format on */
-
-void wrappers_release(struct wrappers *w)
-{
-	for (size_t i = 0; i < w->count; i++)
-		free(w->patterns[i]);
-	free(w->patterns);
-	*w = (struct wrappers){ 0 };
-}
-
-int wrappers_add(struct wrappers *w, const char *pattern)
-{
-	if (!*pattern)
-		return -1;
-	GROW(w->patterns, w->room, w->count + 1);
-	w->patterns[w->count++] = xstrdup(pattern);
-	return 0;
-}
 
 const char *wrappers_qualified(const char *function)
 {
@@ -117,8 +99,7 @@ static bool listed(const char *const *list, const char *name)
 	return false;
 }
 
-bool wrappers_match(const struct wrappers *w, uint32_t module_flags, const char *function,
-		    const char *name)
+bool wrappers_match(uint32_t module_flags, const char *function)
 {
 	if (module_flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX))
 		return true;
@@ -127,12 +108,5 @@ bool wrappers_match(const struct wrappers *w, uint32_t module_flags, const char 
 	const char *qualified = wrappers_qualified(function);
 	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's
 	 * C++. */
-	if (listed(anywhere, qualified))
-		return true;
-	for (size_t i = 0; i < w->count; i++)
-		if (!fnmatch(w->patterns[i], function, 0) ||
-		    !fnmatch(w->patterns[i], qualified, 0) ||
-		    (name && !fnmatch(w->patterns[i], name, 0)))
-			return true;
-	return false;
+	return listed(anywhere, qualified);
 }

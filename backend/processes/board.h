@@ -7,8 +7,8 @@
  * strings end, whose enums are among their values and whose times lie between the board's making
  * and now. Nothing else of it is believed here.
  */
-#ifndef TREE_BOARD_H
-#define TREE_BOARD_H
+#ifndef PROCESSES_BOARD_H
+#define PROCESSES_BOARD_H
 
 #include "base/base.h"
 

@@ -9,8 +9,8 @@
  *   processes/relatives.c   lines from /proc, for a target that memtop did not start; who is still
  *                           there
  */
-#ifndef PROCESSES_PRIV_H
-#define PROCESSES_PRIV_H
+#ifndef PROCESSES_INTERNAL_H
+#define PROCESSES_INTERNAL_H
 
 #include "processes/processes.h"
 

@@ -14,8 +14,8 @@
  * they are looked at by a timer. When a process executes another program, its watch goes on with
  * the new line; the old one (PROCESS_EXECED) has none then.
  */
-#ifndef PROCESSES_H
-#define PROCESSES_H
+#ifndef PROCESSES_PROCESSES_H
+#define PROCESSES_PROCESSES_H
 
 #include "link/watch.h"
 
@@ -73,7 +73,7 @@ uint64_t process_allocated_blocks(const struct process *p);
 struct processes_options {
 	uint64_t matter_bytes, matter_ns, matter_alloc_bytes; /* 0 = 16 MiB, 1 s, 64 MiB */
 	bool follow; /* memtop starts the program: by the board. false: by relatives of its pid */
-	/* as launch() was given it; for reasons why a program has none. Borrowed */
+	/* as launch_program() was given it; for reasons why a program has none. Borrowed */
 	const char *agent;
 	/* somebody may look at one that has ended: its watch stays, while there is room */
 	bool keep_ended;
@@ -82,9 +82,9 @@ struct processes_options {
 };
 
 /*
- * The board: made before the first program starts; launch() takes its path along. NULL and *err: no
- * memfd. The watch of the first program is the caller's to open and to close, and is given by
- * processes_first(). It is closed after processes_free(): the others write into its file.
+ * The board: made before the first program starts; launch_program() takes its path along. NULL and
+ * *err: no memfd. The watch of the first program is the caller's to open and to close, and is given
+ * by processes_first(). It is closed after processes_free(): the others write into its file.
  */
 struct processes *processes_new(struct loop *loop, const struct processes_options *o,
 				struct err *err);

@@ -13,8 +13,8 @@
  * A file of rules (.supp): one a line; `not RULE` takes back what an earlier one says; empty lines
  * and those that begin with # say nothing.
  */
-#ifndef EXPECTED_H
-#define EXPECTED_H
+#ifndef QUERY_EXPECTED_H
+#define QUERY_EXPECTED_H
 
 #include "model/model.h"
 

@@ -12,36 +12,10 @@
  */
 #include "query/internal.h"
 
-#define AHEAD 16u         /* in what arrived */
-#define STEPS_FIRST 1000u /* of a slice that begins late */
-#define STEPS_A_LOOK 64u  /* at the clock */
+#define AHEAD 16u /* in what arrived */
 #define NAMES_EVERY_NS 1000000000ull
 
-void query_allow(struct query *q, size_t steps)
-{
-	if (!q->unfinished)
-		q->steps = 0;
-	q->allowed = steps;
-	if (steps == SIZE_MAX)
-		owners_in_slices(q->o, false);
-	q->end_ns = 0;
-	q->unfinished = false;
-}
-
-void query_allow_until(struct query *q, uint64_t end_ns)
-{
-	query_allow(q, STEPS_FIRST);
-	q->end_ns = end_ns;
-}
-
-bool more_steps(struct query *q)
-{
-	if (q->end_ns && now_ns() < q->end_ns)
-		q->allowed = STEPS_A_LOOK;
-	return q->allowed;
-}
-
-bool more_names_soon(const struct query *q, uint64_t looked_ns)
+bool feed_more_names(const struct query *q, uint64_t looked_ns)
 {
 	uint64_t done, asked;
 
@@ -83,7 +57,7 @@ int query_building(const struct query *q)
 }
 
 /* Something arrived at a stack: add it wherever the stack is counted. */
-void follow(struct query *q, uint32_t index, const struct value *raw)
+void feed_follow(struct query *q, uint32_t index, const struct value *raw)
 {
 	struct value passed = *raw;
 
@@ -122,7 +96,7 @@ static void follow_moved(struct query *q)
 			return;
 		spend_steps(q, FOLLOW_STEPS);
 		if (filter_on(q)) /* its owner may have been asked for */
-			follow(q, q->moved[q->moved_at], &nothing);
+			feed_follow(q, q->moved[q->moved_at], &nothing);
 		sites_move(q, q->moved[q->moved_at]);
 	}
 	q->moved_at = q->moved_count = 0;
@@ -178,9 +152,9 @@ static void drain(struct query *q)
 		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
 		expect(q);
 		if (d->node)
-			follow(q, d->node,
-			       &(struct value){ d->self, d->self_change, d->self_rate.bytes,
-						d->self_rate.blocks, d->self_sampled });
+			feed_follow(q, d->node,
+				    &(struct value){ d->self, d->self_change, d->self_rate.bytes,
+						     d->self_rate.blocks, d->self_sampled });
 	}
 	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
 		stamp(q); /* its sums moved, or the model's */
@@ -252,7 +226,7 @@ void query_owners(struct query *q)
 	owners_make(q->o, one_step, q);
 }
 
-bool tree_refresh(struct query *q)
+bool feed_tree(struct query *q)
 {
 	query_owners(q);
 	if (q->resets != model_resets(q->m)) {
@@ -275,9 +249,9 @@ bool tree_refresh(struct query *q)
 	return build(q);
 }
 
-bool stacks_refresh(struct query *q)
+bool feed_stacks(struct query *q)
 {
-	if (!tree_refresh(q))
+	if (!feed_tree(q))
 		return false;
 	if (q->bulk)
 		drain(q);

@@ -23,7 +23,7 @@
 #define PAGE 512u      /* nodes */
 #define PAGE_STEPS 32u /* to give one back */
 
-bool text_has(const char *text, const char *part)
+bool filter_text_has(const char *text, const char *part)
 {
 	return text && strcasestr(text, part);
 }
@@ -78,12 +78,12 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 		return f->word_of_fn[fn];
 	uint16_t words = ASKED;
 	for (size_t i = 0; i < f->word_count; i++)
-		if (text_has(x->function, f->words_wanted[i]) ||
-		    text_has(x->name, f->words_wanted[i]) ||
-		    text_has(x->lib != NO_ID ? names_lib(q->n, x->lib)->name
-			     : x->function   ? GENERATED_NAME
-					     : NULL,
-			     f->words_wanted[i]))
+		if (filter_text_has(x->function, f->words_wanted[i]) ||
+		    filter_text_has(x->name, f->words_wanted[i]) ||
+		    filter_text_has(x->lib != NO_ID ? names_lib(q->n, x->lib)->name
+				    : x->function   ? GENERATED_NAME
+						    : NULL,
+				    f->words_wanted[i]))
 			words |= (uint16_t)(1u << i);
 	return f->word_of_fn[fn] = words;
 }
@@ -100,7 +100,7 @@ static uint16_t words_of_loc(struct query *q, uint32_t loc)
 	for (uint32_t i = 0; i < l->count; i++) {
 		words |= words_of_fn(q, l->frames[i].fn);
 		for (size_t w = 0; w < f->word_count; w++)
-			if (text_has(l->frames[i].file, f->words_wanted[w]))
+			if (filter_text_has(l->frames[i].file, f->words_wanted[w]))
 				words |= (uint16_t)(1u << w);
 	}
 	return f->word_of_loc[loc] = words;
@@ -167,7 +167,7 @@ static bool passes(struct query *q, uint32_t index)
 	struct tally self = model_self(q->m, n);
 	if (!self.alloc_blocks)
 		return false;
-	if (f->active && f->lib && !text_has(owners_of_index(q->o, index)->name, f->lib))
+	if (f->active && f->lib && !filter_text_has(owners_of_index(q->o, index)->name, f->lib))
 		return false;
 	if (q->zoom_owner_on && owners_of_index(q->o, index)->module != q->zoom_owner)
 		return false;
@@ -267,7 +267,8 @@ static void find_threads(struct query *q)
 		if (!t || !t->known)
 			continue;
 		snprintf(id, sizeof id, "%u", t->tid);
-		f->thread_hit[i] = by_id ? !strcmp(id, f->thread) : text_has(t->name, f->thread);
+		f->thread_hit[i] =
+			by_id ? !strcmp(id, f->thread) : filter_text_has(t->name, f->thread);
 	}
 }
 

@@ -27,10 +27,11 @@
  * the cursor only: before it, it will be met. So nothing starts over because the program goes on,
  * and each slice comes further.
  */
-#ifndef QUERY_PRIV_H
-#define QUERY_PRIV_H
+#ifndef QUERY_INTERNAL_H
+#define QUERY_INTERNAL_H
 
-#include "owners/internal.h"
+#include "owners/names.h"
+#include "owners/owner.h"
 #include "query/query.h"
 
 struct value { /* what is added up */
@@ -239,6 +240,20 @@ struct query {
 	const struct expected *expected; /* borrowed; NULL = none */
 };
 
+/* query/value.c */
+/* ROW_ZERO when nothing is to be seen: nothing alive, or no change between two marks. */
+uint32_t value_zero_flag(const struct model *m, const struct value *v);
+/*
+ * As GROW, for arrays beside the nodes: what is new is not touched, so that a first one costs no
+ * time and what nobody uses no memory.
+ */
+#define GROW_UNTOUCHED(ptr, have, need)                                                            \
+	value_grow_untouched((void **)&(ptr), &(have), (need), sizeof *(ptr))
+void value_grow_untouched(void **ptr, size_t *have, size_t need, size_t size);
+void value_add(struct value *v, const struct value *d);
+void value_sub(struct value *v, const struct value *d);
+void value_of_node(const struct model *m, const struct node *n, bool incl, struct value *v);
+
 /* query/arrived.c */
 /* takes over what is kept; not of 0 */
 void arrivals_push(struct arrivals *a, struct model_changes *changes);
@@ -320,21 +335,12 @@ void filter_renamed(struct query *q, const uint32_t *locs, size_t count);
 bool filter_rename(struct query *q); /* takes these in; false: no step was left */
 void filter_forget_renamed(struct query *q);
 
-/* query/feed.c */
-void follow(struct query *q, uint32_t index, const struct value *raw); /* what arrived at a stack */
-#define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
-#define BULK_STEPS 2u    /* to its call site alone */
-/* Before anything else. False: sums are still being made; nothing may be looked at. */
-bool tree_refresh(struct query *q);
-/* The same for what is added up stack by stack: all that arrived is in it. */
-bool stacks_refresh(struct query *q);
-bool more_steps(struct query *q); /* for take_step() */
-/* What names came since then can wait: more will come, and all are taken in together. */
-bool more_names_soon(const struct query *q, uint64_t looked_ns);
+/* query/steps.c */
+bool steps_more(struct query *q); /* for take_step() */
 /* One of the steps that query_allow() gave; false = none is left. */
 static inline bool take_step(struct query *q)
 {
-	if (!q->allowed && !more_steps(q)) {
+	if (!q->allowed && !steps_more(q)) {
 		q->unfinished = true;
 		return false;
 	}
@@ -351,6 +357,17 @@ static inline void spend_steps(struct query *q, size_t steps)
 	q->steps += steps;
 }
 
+/* query/feed.c */
+void feed_follow(struct query *q, uint32_t index,
+		 const struct value *raw); /* what arrived at a stack */
+#define FOLLOW_STEPS 24u                   /* a walk from the root to a stack, and back */
+#define BULK_STEPS 2u                      /* to its call site alone */
+/* Before anything else. False: sums are still being made; nothing may be looked at. */
+bool feed_tree(struct query *q);
+/* The same for what is added up stack by stack: all that arrived is in it. */
+bool feed_stacks(struct query *q);
+/* What names came since then can wait: more will come, and all are taken in together. */
+bool feed_more_names(const struct query *q, uint64_t looked_ns);
 /* query/filter.c */
 bool filter_on(const struct query *q);
 void filter_start(struct query *q); /* all sums anew, if there is a filter */
@@ -368,7 +385,7 @@ const struct value *filter_incl(const struct query *q, uint32_t index);
 bool filter_passed(const struct query *q, uint32_t index);
 bool filter_takes(const struct query *q, const struct cohort *c);
 void filter_release(struct filter *f);
-bool text_has(const char *text, const char *part); /* without case; NULL text has nothing */
+bool filter_text_has(const char *text, const char *part); /* without case; NULL text has nothing */
 
 /* query/sites/sites.c */
 void sites_free(struct query *q);
@@ -380,7 +397,6 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 void sites_move(struct query *q, uint32_t index); /* its site may be another */
 void sites_stale(struct query *q, bool only_moved);
 uint32_t sites_left(const struct query *q); /* nodes that are not summed yet */
-uint32_t sites_of_index(struct query *q, uint32_t index);
 /* query/sites/ages.c */
 void ages_forget(struct query *q);
 /* What a row of the tree that is shown, or a call site, is sorted by; not known: last in that
@@ -402,19 +418,6 @@ struct swing {
 };
 enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
 		    const struct swing *w, uint32_t *grew);
-
-/* ROW_ZERO when nothing is to be seen: nothing alive, or no change between two marks. */
-uint32_t zero_flag(const struct model *m, const struct value *v);
-/*
- * As GROW, for arrays beside the nodes: what is new is not touched, so that a first one costs no
- * time and what nobody uses no memory.
- */
-#define GROW_UNTOUCHED(ptr, have, need)                                                            \
-	grow_untouched((void **)&(ptr), &(have), (need), sizeof *(ptr))
-void grow_untouched(void **ptr, size_t *have, size_t need, size_t size);
-void value_add(struct value *v, const struct value *d);
-void value_sub(struct value *v, const struct value *d);
-void value_of_node(const struct model *m, const struct node *n, bool incl, struct value *v);
 
 /* query/sites/lines.c */
 void lines_add_value(struct query *q, uint32_t index, const struct value *raw);

@@ -6,8 +6,8 @@
  * Shares are in percent, NAN where nothing is known. Time in the program's calls is estimated from
  * samples and is always shown with a ~; all else is measured.
  */
-#ifndef QUALITY_H
-#define QUALITY_H
+#ifndef QUERY_QUALITY_H
+#define QUERY_QUALITY_H
 
 #include "model/model.h"
 #include "symbols/symbols.h"

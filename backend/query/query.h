@@ -8,8 +8,8 @@
  * so that what is open and selected follows the trie node, never the line. Only open rows cost
  * anything.
  */
-#ifndef QUERY_H
-#define QUERY_H
+#ifndef QUERY_QUERY_H
+#define QUERY_QUERY_H
 
 #include "owners/owner.h"
 

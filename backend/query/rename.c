@@ -58,7 +58,7 @@ static bool rename_below(struct query *q, struct renaming *r)
 		}
 		if (n->first_slot != NO_ID) {
 			spend_steps(q, FOLLOW_STEPS);
-			follow(q, r->node, &nothing);
+			feed_follow(q, r->node, &nothing);
 		}
 		r->node = n->first_child != NO_ID ? n->first_child : after(q, r->top, r->node);
 	}

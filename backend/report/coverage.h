@@ -2,8 +2,8 @@
  *
  * coverage.h - what an agent that came late (memtop attach) sees of a program, and what not.
  */
-#ifndef HOOKED_H
-#define HOOKED_H
+#ifndef REPORT_COVERAGE_H
+#define REPORT_COVERAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * formats.c - the formats of a report. A new format is one file and one line here.
+ * formats.c - the formats of a report. A new format is one file, which defines its struct
+ * export_format as export_NAME, and one line here.
  */
 #include "report/formats.h"
 
 #include <string.h>
 
-const struct export_format export_formats[] = {
-	{ "text", ".txt", export_text },
-	{ "json", ".json", export_json },
-	{ NULL, NULL, NULL },
-};
+#define FORMATS(F)                                                                                 \
+	F(text)                                                                                    \
+	F(json)
+
+#define DECLARE(name) extern const struct export_format export_##name;
+#define LIST(name) &export_##name,
+FORMATS(DECLARE)
+
+static const struct export_format *const formats[] = { FORMATS(LIST) NULL };
 
 const struct export_format *export_by_name(const char *name)
 {
-	for (const struct export_format *f = export_formats; f->name; f++)
-		if (!strcmp(f->name, name))
-			return f;
+	for (const struct export_format *const *f = formats; *f; f++)
+		if (!strcmp((*f)->name, name))
+			return *f;
 	return NULL;
 }
 
@@ -24,11 +29,11 @@ const struct export_format *export_by_path(const char *path)
 {
 	size_t len = strlen(path);
 
-	for (const struct export_format *f = export_formats; f->name; f++) {
-		size_t end = strlen(f->ending);
+	for (const struct export_format *const *f = formats; *f; f++) {
+		size_t end = strlen((*f)->ending);
 
-		if (len > end && !strcmp(path + len - end, f->ending))
-			return f;
+		if (len > end && !strcmp(path + len - end, (*f)->ending))
+			return *f;
 	}
 	return NULL;
 }

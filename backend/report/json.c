@@ -7,11 +7,13 @@
  * The outer object is written by hand and each element of a list is built, printed and freed by
  * itself: a report of a million stacks needs the memory of one.
  */
-#include "report/json_looks.h"
 #include "report/coverage.h"
+#include "report/json_agent.h"
+#include "report/json_looks.h"
+#include "report/json_processes.h"
+#include "report/json_values.h"
 #include "report/report.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,52 +30,6 @@ struct printer {
 	struct frame_out *frames; /* FRAMES_MAX of them */
 	bool keys, elements;      /* whether one was printed already: a comma is due */
 };
-
-/* --- values */
-
-static json_t *text(const char *s)
-{
-	return export_json_text(s);
-}
-
-static json_t *number(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
-static json_t *seconds(uint64_t ns)
-{
-	return json_real((double)ns / 1e9);
-}
-
-static void set(json_t *object, const char *key, json_t *value_take)
-{
-	json_object_set_new(object, key, value_take);
-}
-
-static json_t *build_id(const struct module *m)
-{
-	char hex[2 * MTW_BUILD_ID_MAX + 1];
-
-	if (!m || !m->build_id_len)
-		return json_null();
-	for (uint32_t i = 0; i < m->build_id_len; i++)
-		sprintf(hex + 2 * i, "%02x", m->build_id[i]);
-	return json_string(hex);
-}
-
-static void set_live(json_t *object, const struct tally *t)
-{
-	set(object, "live_bytes", number(live_bytes(t)));
-	set(object, "live_blocks", number(live_blocks(t)));
-}
-
-static void set_tally(json_t *object, const struct tally *t)
-{
-	set_live(object, t);
-	set(object, "allocated_bytes", number(t->alloc_bytes));
-	set(object, "allocated_blocks", number(t->alloc_blocks));
-}
 
 /* --- the outer object */
 
@@ -139,121 +95,15 @@ static json_t *program(const struct model *m)
 	uint32_t state = model_state(m, &status, &known);
 
 	for (size_t i = 0; i < g->arg_count; i++)
-		json_array_append_new(args, text(g->args[i]));
+		json_array_append_new(args, export_json_text(g->args[i]));
 	set(o, "pid", number(g->pid));
-	set(o, "exe", text(g->exe));
+	set(o, "exe", export_json_text(g->exe));
 	set(o, "args", args);
 	set(o, "start_time", start_time(g));
 	set(o, "duration_s", seconds(model_time(m)));
 	set(o, "state", json_string(report_state(state, known)));
 	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
 	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
-	return o;
-}
-
-/* null: nothing is known. */
-static json_t *percent(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
-}
-
-/* Time in hooks is estimated from samples; the rest are the kernel's clocks. */
-static json_t *cpu(const struct totals *t, const struct quality *q)
-{
-	json_t *o = json_object();
-
-	set(o, "hooks_s", seconds(t->hook_ns));
-	set(o, "hooks_estimate", json_true());
-	set(o, "server_s", seconds(t->agent_cpu_ns));
-	set(o, "program_s", seconds(t->target_cpu_ns));
-	set(o, "percent_of_program", percent(q->of_program));
-	return o;
-}
-
-static json_t *memory(const struct model *m)
-{
-	const struct memory_part *parts;
-	size_t n = model_memory(m, &parts);
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		json_t *o = json_object();
-
-		set(o, "part", text(parts[i].name));
-		set(o, "bytes", number(parts[i].bytes));
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
-/* How the stacks were come by, and where they could not be finished. */
-static json_t *stack_effort(const struct report *r, const struct quality *q)
-{
-	const struct effort *e = model_effort(r->model);
-	json_t *o = json_object(), *cuts = json_array();
-
-	set(o, "allocations", number(e->allocations));
-	set(o, "remembered",
-	    number(e->allocations > e->captures ? e->allocations - e->captures : 0));
-	set(o, "captures", number(e->captures));
-	set(o, "captures_from_nothing", number(e->whole));
-	set(o, "frames_walked", number(e->frames));
-	set(o, "pc_misses", number(e->pc_misses));
-	set(o, "edge_misses", number(e->edge_misses));
-	set(o, "whole_percent", percent(q->whole));
-	set(o, "by_fp_percent", percent(q->by_pointer));
-	set(o, "remembered_percent", percent(q->remembered));
-	set(o, "frames_per_capture", percent(q->frames));
-	set(o, "pc_hit_percent", percent(q->pc_hits));
-	set(o, "edge_hit_percent", percent(q->edge_hits));
-	for (size_t i = 0; i < r->cut_count; i++) {
-		const struct cut *c = &r->cuts[i];
-		json_t *cut = json_object();
-
-		set(cut, "reason", text(report_truncation(c->reason)));
-		set(cut, "module", text(quality_module_name(r->model, c->module)));
-		set(cut, "stacks", number(c->stacks));
-		set(cut, "blocks", number(c->blocks));
-		json_array_append_new(cuts, cut);
-	}
-	set(o, "truncated", cuts);
-	return o;
-}
-
-static json_t *agent(const struct report *r)
-{
-	const struct model *m = r->model;
-	json_t *o = json_object(), *lost = json_object(), *reasons = json_array();
-	uint64_t bytes, events = report_lost(m, &bytes);
-	struct quality q;
-
-	quality_of(m, &q);
-	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
-		uint64_t e, b;
-
-		model_loss(m, i, &e, &b);
-		if (e && i != MTW_LOSS_UNKNOWN_FREE)
-			json_array_append_new(reasons, text(report_loss(i)));
-	}
-	set(lost, "events", number(events));
-	set(lost, "bytes", number(bytes));
-	set(lost, "reasons", reasons);
-	set(o, "attached", json_boolean(hooked_late(m)));
-	hooked_before(m, &events, &bytes);
-	json_t *before = json_object();
-	set(before, "freed_blocks", number(events));
-	set(before, "freed_bytes", number(bytes));
-	set(o, "before_attach", before);
-	set(o, "unwind", text(model_option(m, "unwind")));
-	set(o, "unwind_why", text(model_option(m, "unwind_why")));
-	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
-	set(o, "overhead_percent", percent(q.hooks + q.server));
-	set(o, "cpu", cpu(model_totals(m), &q));
-	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
-	set(o, "memory", memory(m));
-	set(o, "truncated_stacks", number(r->truncated_stacks));
-	set(o, "stacks", stack_effort(r, &q));
-	set(o, "lost", lost);
 	return o;
 }
 
@@ -290,10 +140,10 @@ static void filters(struct printer *p)
 		set(o, "sample", number(list[i].sample));
 		set(o, "min_size", number(list[i].min_size));
 		set(o, "max_size", number(list[i].max_size));
-		set(o, "libs", text(list[i].libs));
-		set(o, "exclude", text(list[i].exclude));
+		set(o, "libs", export_json_text(list[i].libs));
+		set(o, "exclude", export_json_text(list[i].exclude));
 		set(o, "merge", number(list[i].merge));
-		set(o, "set_by", text(list[i].who));
+		set(o, "set_by", export_json_text(list[i].who));
 		element(p, o);
 	}
 	list_end(p);
@@ -323,8 +173,9 @@ static void libraries(struct printer *p)
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
-		set(o, "name", text(list[i].name));
-		set(o, "build_id", build_id(model_module(p->report->model, list[i].module)));
+		set(o, "name", export_json_text(list[i].name));
+		set(o, "build_id",
+		    export_json_build_id(model_module(p->report->model, list[i].module)));
 		set_tally(o, &list[i].sum);
 		set(o, "estimate", json_boolean(list[i].sampled != 0));
 		element(p, o);
@@ -359,7 +210,7 @@ static void threads(struct printer *p)
 		json_t *o = json_object();
 
 		set(o, "tid", number(list[i]->tid));
-		set(o, "name", text(list[i]->name));
+		set(o, "name", export_json_text(list[i]->name));
 		set(o, "live_bytes", looked ? number(list[i]->live_bytes) : json_null());
 		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
@@ -383,15 +234,15 @@ static json_t *frames(struct printer *p, uint32_t leaf)
 		if (!f->has_offset && !f->address && !f->module)
 			continue; /* stands for the missing rest: "truncated" says why */
 		json_t *o = json_object();
-		set(o, "function", text(f->function));
-		set(o, "module", text(f->module));
+		set(o, "function", export_json_text(f->function));
+		set(o, "module", export_json_text(f->module));
 		set(o, "offset", f->has_offset ? number(f->offset) : json_null());
 		set(o, "address", number(f->address));
-		set(o, "file", text(f->file));
+		set(o, "file", export_json_text(f->file));
 		set(o, "line", f->line ? number(f->line) : json_null());
 		set(o, "inlined", json_boolean(f->inlined));
 		if (f->by_pointer)
-			set(o, "by", text("fp"));
+			set(o, "by", export_json_text("fp"));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -402,7 +253,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 	json_t *o = json_object();
 
 	set(o, "id", number(s->leaf));
-	set(o, "owner", text(owners_of_node(p->report->owners, s->leaf)->name));
+	set(o, "owner", export_json_text(owners_of_node(p->report->owners, s->leaf)->name));
 	set_tally(o, &s->sum);
 	set(o, "estimate", json_boolean(s->estimate));
 	set(o, "expected", json_boolean(query_expected(p->query, s->leaf)));
@@ -411,7 +262,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 
 static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
 {
-	set(o_take, "truncated", text(report_truncation(s->truncated)));
+	set(o_take, "truncated", export_json_text(report_truncation(s->truncated)));
 	set(o_take, "frames", frames(p, s->leaf));
 	element(p, o_take);
 }
@@ -436,8 +287,8 @@ static void marks(struct printer *p)
 			continue;
 		json_t *o = json_object();
 		set(o, "id", number(id));
-		set(o, "name", text(k->name));
-		set(o, "set_by", text(k->set_by));
+		set(o, "name", export_json_text(k->name));
+		set(o, "set_by", export_json_text(k->set_by));
 		set(o, "time_s", seconds(k->time_ns));
 		set_live(o, &k->totals);
 		set(o, "estimate", json_boolean(model_mark_estimate(m, id)));
@@ -459,11 +310,11 @@ static json_t *named_site(struct printer *p, uint32_t id)
 		json_decref(o);
 		return json_null();
 	}
-	set(o, "function", text(list[i].name));
-	set(o, "caller", text(list[i].caller));
-	set(o, "file", text(list[i].file));
+	set(o, "function", export_json_text(list[i].name));
+	set(o, "caller", export_json_text(list[i].caller));
+	set(o, "file", export_json_text(list[i].file));
 	set(o, "line", list[i].line ? number(list[i].line) : json_null());
-	set(o, "library", text(list[i].owner ? list[i].owner->name : NULL));
+	set(o, "library", export_json_text(list[i].owner ? list[i].owner->name : NULL));
 	return o;
 }
 
@@ -474,8 +325,8 @@ static json_t *verdict(struct printer *p)
 	struct verdict v;
 
 	query_verdict(p->query, &v);
-	set(o, "word", text(v.word));
-	set(o, "text", text(v.text));
+	set(o, "word", export_json_text(v.word));
+	set(o, "text", export_json_text(v.text));
 	set(o, "per_minute", v.rated ? json_integer(v.per_minute) : json_null());
 	set(o, "over_s", v.rated ? seconds(v.over_ns) : json_null());
 	set(o, "at_s", v.rated ? seconds(v.at_ns) : json_null());
@@ -533,7 +384,7 @@ static void warnings(struct printer *p)
 {
 	list_begin(p, "warnings");
 	for (size_t i = 0; i < p->report->warning_count; i++)
-		element(p, text(p->report->warnings[i]));
+		element(p, export_json_text(p->report->warnings[i]));
 	list_end(p);
 }
 
@@ -550,11 +401,11 @@ static void modules(struct printer *p)
 		if (!k || !k->known)
 			continue;
 		json_t *o = json_object();
-		set(o, "name", text(k->name));
-		set(o, "path", text(k->path));
-		set(o, "build_id", build_id(k));
+		set(o, "name", export_json_text(k->name));
+		set(o, "path", export_json_text(k->path));
+		set(o, "build_id", export_json_build_id(k));
 		set(o, "load_bias", number(k->bias));
-		set(o, "hooks", text(hooked_word(k->flags)));
+		set(o, "hooks", export_json_text(hooked_word(k->flags)));
 		element(p, o);
 	}
 	list_end(p);
@@ -564,7 +415,7 @@ static void modules(struct printer *p)
 static void processes(struct printer *p, const struct export_options *o)
 {
 	const struct process **sorted = NULL;
-	size_t n = o->processes ? export_tree_sorted(o->processes, &sorted) : 0;
+	size_t n = o->processes ? report_tree_sorted(o->processes, &sorted) : 0;
 
 	if (o->processes)
 		value(p, "tree", export_tree_json(o->processes));
@@ -575,8 +426,8 @@ static void processes(struct printer *p, const struct export_options *o)
 	free(sorted);
 }
 
-int export_json(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
-		struct err *err)
+static int write_report(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+			struct err *err)
 {
 	struct report *r = report_new(w);
 	struct printer p = { .out = out, .report = r, .query = q };
@@ -592,7 +443,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	fputs("{\n", out);
 	value(&p, "schema", json_integer(1));
 	value(&p, "program", program(r->model));
-	value(&p, "agent", agent(r));
+	value(&p, "agent", export_json_agent(r));
 	sampling(&p);
 	value(&p, "totals", totals(r->model));
 	libraries(&p);
@@ -610,12 +461,12 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	value(&p, "verdict", verdict(&p));
 	processes(&p, o);
 	fputs("\n}\n", out);
-	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3, "the report: cannot be written: %s; the output is incomplete",
-			     strerror(errno));
+	rc = report_flush(out, err);
 out:
 	free(p.frames);
 	free(changed);
 	report_free(r);
 	return rc;
 }
+
+const struct export_format export_json = { "json", ".json", write_report };

@@ -5,38 +5,13 @@
  */
 #include "report/json_looks.h"
 
-#include "base/sanitize.h"
+#include "report/json_values.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const enum mtw_kind kinds[] = { MTW_KIND_THREADS, MTW_KIND_MEMORY, MTW_KIND_COHORTS };
-
-json_t *export_json_text(const char *s)
-{
-	if (!s)
-		return json_null();
-	json_t *whole = json_string(s);
-	if (whole)
-		return whole;
-	char *escaped = xmalloc(strlen(s) * 4 + 1), *at = escaped;
-
-	while (*s) {
-		int32_t cp;
-		size_t n = sanitize_decode(s, &cp);
-
-		if (cp == FOREIGN_BAD)
-			at += sprintf(at, "\\x%02x", (unsigned char)*s);
-		else
-			at = mempcpy(at, s, n);
-		s += n;
-	}
-	*at = '\0';
-	whole = json_string(escaped);
-	free(escaped);
-	return whole ? whole : json_null();
-}
 
 static json_t *part(unsigned what, const char *name, uint64_t bytes, uint64_t mappings)
 {

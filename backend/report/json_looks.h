@@ -4,8 +4,8 @@
  * resident memory consists, how old the blocks are; and what of it is not known, and why. Main
  * thread only.
  */
-#ifndef EXPORT_JSON_LOOKS_H
-#define EXPORT_JSON_LOOKS_H
+#ifndef REPORT_JSON_LOOKS_H
+#define REPORT_JSON_LOOKS_H
 
 #include "link/watch.h"
 
@@ -15,7 +15,5 @@
 json_t *export_json_resident(const struct model *m);
 json_t *export_json_ages(const struct model *m);
 json_t *export_json_not_known(const struct watch *w); /* sentences */
-/* any bytes: what is not UTF-8 becomes \xNN; NULL becomes null */
-json_t *export_json_text(const char *s);
 
 #endif

@@ -2,19 +2,14 @@
  *
  * json_processes.c - the processes of a tree for scripts: each by itself, and the sums.
  */
-#include "report/formats.h"
+#include "report/json_processes.h"
+
 #include "base/sanitize.h"
-
-#include <jansson.h>
-
-static void set(json_t *o, const char *key, json_t *value_take)
-{
-	json_object_set_new(o, key, value_take);
-}
+#include "report/json_values.h"
 
 static void set_number(json_t *o, const char *key, uint64_t n)
 {
-	set(o, key, json_integer((json_int_t)n));
+	set(o, key, number(n));
 }
 
 static json_t *word(const char *s)

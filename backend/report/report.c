@@ -10,6 +10,7 @@
 #include "report/report.h"
 #include "report/coverage.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,15 +67,13 @@ static void rank_frames(struct report *r)
 	free(keys);
 }
 
-static const struct report *sorting; /* qsort has no argument; main thread only */
-
-static int compare_frames(uint32_t a, uint32_t b)
+static int compare_frames(const struct report *r, uint32_t a, uint32_t b)
 {
-	const struct model *m = sorting->model;
+	const struct model *m = r->model;
 
 	for (const struct node *na = model_node(m, a), *nb = model_node(m, b); na != nb;
 	     na = model_dense(m, na->parent, NULL), nb = model_dense(m, nb->parent, NULL)) {
-		uint32_t ra = sorting->rank[na->location + 1], rb = sorting->rank[nb->location + 1];
+		uint32_t ra = r->rank[na->location + 1], rb = r->rank[nb->location + 1];
 
 		if (ra != rb)
 			return ra < rb ? -1 : 1;
@@ -84,23 +83,21 @@ static int compare_frames(uint32_t a, uint32_t b)
 	return 0;
 }
 
-static int compare_stacks(const void *pa, const void *pb)
+static int compare_stacks(const void *pa, const void *pb, void *report)
 {
 	const struct report_stack *a = pa, *b = pb;
 	uint64_t la = live_bytes(&a->sum), lb = live_bytes(&b->sum);
 
 	if (la != lb)
 		return la > lb ? -1 : 1;
-	int c = compare_frames(a->leaf, b->leaf);
+	int c = compare_frames(report, a->leaf, b->leaf);
 	return c ? c : (a->leaf > b->leaf) - (a->leaf < b->leaf);
 }
 
-static void sort_stacks(const struct report *r, struct report_stack *stacks, size_t n)
+static void sort_stacks(struct report *r, struct report_stack *stacks, size_t n)
 {
-	sorting = r;
 	if (n)
-		qsort(stacks, n, sizeof *stacks, compare_stacks);
-	sorting = NULL;
+		qsort_r(stacks, n, sizeof *stacks, compare_stacks, r);
 }
 
 /* --- gathering */
@@ -417,4 +414,36 @@ void report_free(struct report *r)
 	free(r->rank);
 	owners_free(r->owners);
 	free(r);
+}
+
+int report_flush(FILE *out, struct err *err)
+{
+	if (!fflush(out) && !ferror(out))
+		return 0;
+	return err_set(err, 3, "the report: cannot be written: %s; the output is incomplete",
+		       strerror(errno));
+}
+
+/* --- the tree */
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct process *x = *(const struct process *const *)a,
+			     *y = *(const struct process *const *)b;
+
+	if (x->peak_bytes != y->peak_bytes)
+		return x->peak_bytes < y->peak_bytes ? 1 : -1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+size_t report_tree_sorted(const struct processes *p, const struct process ***sorted)
+{
+	const struct process *list;
+	size_t n = processes_list(p, &list);
+
+	*sorted = xcalloc(n + 1, sizeof **sorted);
+	for (size_t i = 0; i < n; i++)
+		(*sorted)[i] = &list[i];
+	qsort(*sorted, n, sizeof **sorted, by_peak);
+	return n;
 }

@@ -5,8 +5,8 @@
  *
  *   sum of stacks = sum of owners = totals     (when the model is complete)
  */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
 
 #include "base/format.h"
 #include "report/formats.h"
@@ -42,6 +42,12 @@ void report_free(struct report *r);
  * unknown or kept only its totals. Free with free(). */
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
+
+/* All processes of the tree, by peak; how many. free() the list. */
+size_t report_tree_sorted(const struct processes *p, const struct process ***list);
+
+/* For writers, at the end: -1 and *err when something could not be written. */
+int report_flush(FILE *out, struct err *err);
 
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);

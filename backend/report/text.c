@@ -6,9 +6,9 @@
 #include "report/report.h"
 
 #include "report/text_looks.h"
+#include "report/text_processes.h"
 #include "base/sanitize.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -554,8 +554,8 @@ static int compare_net(const void *pa, const void *pb)
 	return (a->leaf > b->leaf) - (a->leaf < b->leaf);
 }
 
-int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
-		struct err *err)
+static int write_report(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+			struct err *err)
 {
 	struct page p = { out, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
 	struct frame_out *frames = NULL;
@@ -587,12 +587,12 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 	threads(&p);
 	export_text_resident(w, p.report->model, out);
 	export_text_ages(w, p.report->model, out);
-	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3, "the report: cannot be written: %s; the output is incomplete",
-			     strerror(errno));
+	rc = report_flush(out, err);
 out:
 	free(frames);
 	free(changed);
 	report_free(p.report);
 	return rc;
 }
+
+const struct export_format export_text = { "text", ".txt", write_report };

@@ -3,8 +3,8 @@
  * text_looks.h - of a text report, what the agent's looks through the live blocks say: a table
  * each, or the sentence why there is none. Main thread only.
  */
-#ifndef EXPORT_TEXT_LOOKS_H
-#define EXPORT_TEXT_LOOKS_H
+#ifndef REPORT_TEXT_LOOKS_H
+#define REPORT_TEXT_LOOKS_H
 
 #include "link/watch.h"
 

@@ -3,6 +3,8 @@
  * text_processes.c - the processes of a tree in a report: a table that a person reads, largest peak
  * first, in which the many short ones of a name are one row.
  */
+#include "report/text_processes.h"
+
 #include "base/sanitize.h"
 #include "report/report.h"
 
@@ -25,28 +27,6 @@ static const char *const state_words[] = {
 	[PROCESS_EXECED] = "execed",           [PROCESS_GONE] = "gone",
 	[PROCESS_UNFOLLOWED] = "not followed",
 };
-
-static int by_peak(const void *a, const void *b)
-{
-	const struct process *x = *(const struct process *const *)a,
-			     *y = *(const struct process *const *)b;
-
-	if (x->peak_bytes != y->peak_bytes)
-		return x->peak_bytes < y->peak_bytes ? 1 : -1;
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-size_t export_tree_sorted(const struct processes *p, const struct process ***sorted)
-{
-	const struct process *list;
-	size_t n = processes_list(p, &list);
-
-	*sorted = xcalloc(n + 1, sizeof **sorted);
-	for (size_t i = 0; i < n; i++)
-		(*sorted)[i] = &list[i];
-	qsort(*sorted, n, sizeof **sorted, by_peak);
-	return n;
-}
 
 static uint64_t lived(const struct processes *all, const struct process *p)
 {
@@ -196,7 +176,7 @@ static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *o
 void export_tree_text(const struct processes *p, uint32_t shown, FILE *out)
 {
 	const struct process **sorted;
-	size_t n = export_tree_sorted(p, &sorted);
+	size_t n = report_tree_sorted(p, &sorted);
 	struct tree_row *rows = xcalloc(n + 1, sizeof *rows);
 	size_t count = make_rows(p, sorted, n, rows);
 

@@ -32,8 +32,6 @@ struct session_reader {
 	size_t raw_len, raw_at; /* the open block; [raw_at, raw_len) is not read yet */
 	uint64_t time_ns;
 	ZSTD_DCtx *zstd;
-	struct session_entry *index;
-	size_t index_len, index_room;
 	bool indexed;
 	struct err damage; /* text not empty: nothing follows */
 };
@@ -57,7 +55,7 @@ static bool read_at(const struct session_reader *r, uint64_t at, uint8_t *p, siz
 }
 
 /* The index behind the last block, when file, trailer and checksum agree. */
-static void read_index(struct session_reader *r)
+static void check_index(struct session_reader *r)
 {
 	uint8_t trailer[SESSION_TRAILER], head[8];
 
@@ -76,13 +74,6 @@ static void read_index(struct session_reader *r)
 	uint8_t *p = xmalloc(bytes + 4);
 	r->cut = !read_at(r, at + 8, p, bytes + 4) ||
 		 session_crc(p, bytes) != session_get(p + bytes, 4);
-	for (uint64_t i = 0; !r->cut && i < bytes; i += entry) {
-		struct session_entry e = { session_get(p + i, 8), session_get(p + i + 8, 8),
-					   session_get(p + i + 16, 8),
-					   tree ? session_get(p + i + 24, 8) : 0 };
-		GROW(r->index, r->index_room, r->index_len + 1);
-		r->index[r->index_len++] = e;
-	}
 	r->indexed = !r->cut;
 	free(p);
 }
@@ -156,7 +147,7 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 		session_reader_free(r);
 		return NULL;
 	}
-	read_index(r);
+	check_index(r);
 	return r;
 }
 
@@ -318,46 +309,6 @@ bool session_more(struct session_reader *r)
 	return true;
 }
 
-/* A file without a good index has its block heads walked once. */
-static void scan_index(struct session_reader *r)
-{
-	uint8_t head[SESSION_BLOCK_HEAD];
-
-	for (uint64_t at = SESSION_HEAD; read_at(r, at, head, sizeof head);) {
-		bool other = !memcmp(head, SESSION_BLOCK_OF, 4);
-		struct session_entry e = { at, session_get(head + 12, 8), session_get(head + 20, 8),
-					   other ? session_get(head + 28, 4) : 0 };
-		if (!other && memcmp(head, SESSION_BLOCK, 4))
-			break;
-		at += (other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD) +
-		      session_get(head + 4, 4);
-		if (at > r->size)
-			break;
-		GROW(r->index, r->index_room, r->index_len + 1);
-		r->index[r->index_len++] = e;
-	}
-	r->indexed = true;
-}
-
-int session_seek(struct session_reader *r, uint64_t time_ns)
-{
-	const struct session_entry *found = NULL;
-
-	if (!r->indexed)
-		scan_index(r);
-	/* the last block that begins at or before time_ns, or the first */
-	for (size_t i = 0; i < r->index_len; i++)
-		if (r->index[i].stream == r->stream && (!found || r->index[i].first_ns <= time_ns))
-			found = &r->index[i];
-	if (!found || found->offset < SESSION_HEAD || found->offset >= r->size)
-		return -1;
-	r->at = found->offset;
-	r->raw_at = r->raw_len = 0;
-	r->ended = false;
-	r->damage.text[0] = '\0';
-	return 0;
-}
-
 void session_reader_free(struct session_reader *r)
 {
 	if (!r)
@@ -367,6 +318,5 @@ void session_reader_free(struct session_reader *r)
 	free(r->path);
 	free(r->packed);
 	free(r->raw);
-	free(r->index);
 	free(r);
 }

@@ -26,8 +26,8 @@
  * Writing fails once and for all: what was whole stays, half a block is cut off again, and every
  * later call gives the same sentence, which says how much was saved.
  */
-#ifndef SESSION_H
-#define SESSION_H
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
 
 #include "base/base.h"
 
@@ -63,8 +63,6 @@ bool session_growing(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */
 /* the file grew past what was its end: session_next() goes on */
 bool session_more(struct session_reader *r);
-/* block that holds it (needs the index) */
-int session_seek(struct session_reader *r, uint64_t time_ns);
 void session_reader_free(struct session_reader *r);
 
 #endif

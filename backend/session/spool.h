@@ -2,8 +2,8 @@
  *
  * spool.h - where live views keep their sessions: $XDG_STATE_HOME/memtop. Main thread only.
  */
-#ifndef SPOOL_H
-#define SPOOL_H
+#ifndef SESSION_SPOOL_H
+#define SESSION_SPOOL_H
 
 #include "session/session.h"
 

@@ -122,7 +122,7 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 	w->max_bytes = max_bytes;
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
-		die(125, "out of memory: the system has no more; end other programs and try again");
+		base_out_of_memory();
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
 	return w;

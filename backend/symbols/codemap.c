@@ -89,15 +89,6 @@ bool codemap_full(const struct codemap *c)
 	return c->full;
 }
 
-size_t codemap_pieces(const struct codemap *c)
-{
-	size_t n = 0;
-
-	for (int k = 0; k < RUNS; k++)
-		n += c->runs[k].count;
-	return n;
-}
-
 /* --- lines */
 
 static const char *take_hex(const char *p, const char *end, uint64_t *value)

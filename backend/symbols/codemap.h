@@ -8,8 +8,8 @@
  * that overlap the latest wins, as in perf. Only addresses are kept (16 bytes a line); names are
  * read from the file on demand.
  */
-#ifndef CODEMAP_H
-#define CODEMAP_H
+#ifndef SYMBOLS_CODEMAP_H
+#define SYMBOLS_CODEMAP_H
 
 #include "base/base.h"
 
@@ -32,8 +32,7 @@ void codemap_forget(struct codemap *c); /* another file follows */
 bool codemap_read(struct codemap *c, int fd);
 /* One more with each codemap_read() that found a line or started over. */
 uint64_t codemap_version(const struct codemap *c);
-bool codemap_full(const struct codemap *c);     /* a bound was met: later lines are left out */
-size_t codemap_pieces(const struct codemap *c); /* ranges that are kept: 16 bytes each */
+bool codemap_full(const struct codemap *c); /* a bound was met: later lines are left out */
 /* The name of the code at pc; false: no line has it. If the file changed since it was read, all is
  * forgotten: read again. */
 bool codemap_name(struct codemap *c, int fd, uint64_t pc, char name[CODEMAP_NAME_MAX]);

@@ -15,8 +15,11 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static bool has_id(int fd, const unsigned char *id, int len)
@@ -103,4 +106,20 @@ int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_
 	if (file && link)
 		fd = by_link(d, file, link, id, len, found);
 	return fd < 0 && d->given ? try(d->given, id, len, found) : fd;
+}
+
+int symdw_vdso(void)
+{
+	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	int fd = vdso ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return -1;
+	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)vdso;
+	size_t size = e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
+	if (write(fd, vdso, size) != (ssize_t)size) {
+		close(fd);
+		return -1;
+	}
+	return fd;
 }

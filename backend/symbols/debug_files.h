@@ -2,8 +2,8 @@
  *
  * debug_files.h - a module's separate debug file. The symbolizer's thread only; for symbols/dwfl.c.
  */
-#ifndef SYM_DW_DEBUG_H
-#define SYM_DW_DEBUG_H
+#ifndef SYMBOLS_DEBUG_FILES_H
+#define SYMBOLS_DEBUG_FILES_H
 
 #include <elfutils/libdwfl.h>
 
@@ -15,5 +15,9 @@ struct symdw_debug {       /* what the module's userdata points to */
 /* Dwfl_Callbacks.find_debuginfo: local files, then the given one. Asks no server. */
 int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 		     const char *file, const char *link, GElf_Word crc, char **found);
+
+/* The vdso is no file: it is the kernel's page, the same in every process. A descriptor of a copy;
+ * -1. */
+int symdw_vdso(void);
 
 #endif

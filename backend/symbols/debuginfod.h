@@ -6,8 +6,8 @@
  * Each file is asked for once per session, whatever came of it. A download is a process of its own:
  * it holds up nothing, and its end waits for nobody's answer.
  */
-#ifndef DEBUGINFOD_H
-#define DEBUGINFOD_H
+#ifndef SYMBOLS_DEBUGINFOD_H
+#define SYMBOLS_DEBUGINFOD_H
 
 #include "base/base.h"
 

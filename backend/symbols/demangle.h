@@ -2,8 +2,8 @@
  *
  * demangle.h - names as people write them. No state; any thread. Results are the caller's.
  */
-#ifndef MEMTOP_DEMANGLE_H /* libiberty has the shorter one */
-#define MEMTOP_DEMANGLE_H
+#ifndef SYMBOLS_DEMANGLE_H
+#define SYMBOLS_DEMANGLE_H
 
 /* C++ and Rust names demangled, others copied. */
 char *demangle(const char *raw);

@@ -23,10 +23,8 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -90,23 +88,6 @@ static char *debug_path(const struct symdw_places *p)
 		path = longer;
 	}
 	return path;
-}
-
-/* The vdso is no file: it is the kernel's page, the same in every process. */
-static int vdso_fd(void)
-{
-	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	int fd = vdso ? memfd_create("vdso", MFD_CLOEXEC) : -1;
-
-	if (fd < 0)
-		return -1;
-	const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)vdso;
-	size_t size = e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
-	if (write(fd, vdso, size) != (ssize_t)size) {
-		close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 static void drop_dwfl(struct symdw_file *f)
@@ -211,7 +192,7 @@ static int find_file(struct symdw_file *f, const struct symdw_where *w,
 	int fd;
 
 	if (w->vdso)
-		return (fd = vdso_fd()) >= 0 && try_fd(f, w, "[vdso]", fd) > 0;
+		return (fd = symdw_vdso()) >= 0 && try_fd(f, w, "[vdso]", fd) > 0;
 	for (size_t i = 0; i < p->dir_count; i++) {
 		snprintf(path, sizeof path, "%s/%s", p->dirs[i], w->path);
 		if (try_path(f, w, path, other, size) > 0)

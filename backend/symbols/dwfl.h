@@ -3,8 +3,8 @@
  * dwfl.h - code locations of one file to names, lines and inlined frames, by libdw. The
  * symbolizer's thread only.
  */
-#ifndef SYM_DW_H
-#define SYM_DW_H
+#ifndef SYMBOLS_DWFL_H
+#define SYMBOLS_DWFL_H
 
 #include "base/base.h"
 

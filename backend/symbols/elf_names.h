@@ -2,8 +2,8 @@
  *
  * elf_names.h - the symbol tables of one file, sorted by address. The symbolizer's thread only.
  */
-#ifndef SYM_DW_NAMES_H
-#define SYM_DW_NAMES_H
+#ifndef SYMBOLS_ELF_NAMES_H
+#define SYMBOLS_ELF_NAMES_H
 
 #include <elfutils/libdwfl.h>
 

@@ -2,8 +2,8 @@
  *
  * internal.h - what symbols*.c share: the book and its entries. Main thread.
  */
-#ifndef SYMBOLS_BOOK_H
-#define SYMBOLS_BOOK_H
+#ifndef SYMBOLS_INTERNAL_H
+#define SYMBOLS_INTERNAL_H
 
 #include "symbols/symbols.h"
 
@@ -74,7 +74,14 @@ struct symbols {
 	size_t warning_count, warning_room;
 };
 
-/* symbols/symbols.c */
+/* symbols/entries.c */
+struct entry *entries_get(struct symbols *s, uint32_t module, uint64_t offset, unsigned signal);
+/* from: as the symbolizer or a session has them; copied */
+void entries_set_frames(struct symbols *s, struct entry *e, int source,
+			const struct symdw_frame *from, size_t count);
+void entries_free_frames(struct entry *e);
+
+/* symbols/asking.c */
 void symbols_send(struct symbols *s, struct entry *e, struct sym_job job);
 /* of a location; NULL: none has code in a file */
 struct entry *symbols_entry(struct symbols *s, uint32_t number);

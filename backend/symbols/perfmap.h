@@ -9,8 +9,8 @@
  * comes from --symbols DIR and --sysroot DIR. What belongs to neither the program's user nor root,
  * is no regular file, or is older than the process, is not read.
  */
-#ifndef PERFMAP_H
-#define PERFMAP_H
+#ifndef SYMBOLS_PERFMAP_H
+#define SYMBOLS_PERFMAP_H
 
 #include "symbols/dwfl.h"
 

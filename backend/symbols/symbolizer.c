@@ -293,7 +293,7 @@ static void copy_places(struct symdw_places *to, const struct symdw_places *from
 }
 
 struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate,
-				  void (*wake)(void *arg), void *arg)
+				  void (*wake)(void *arg), void *arg, struct err *err)
 {
 	struct sym_worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
@@ -315,16 +315,20 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, const char 
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&w->thread, NULL, worker, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc)
-		die(125, "symbols: cannot start a thread: %s; raise the process limit",
-		    strerror(rc));
-	return w;
+	if (!rc)
+		return w;
+	err_set(err, 125, "symbols: cannot start a thread: %s; raise the process limit",
+		strerror(rc));
+	worker_release(w);
+	return NULL;
 }
 
 void sym_worker_free(struct sym_worker *w)
 {
 	struct timespec until = clock_at(now_ns() + LEAVE_MS * 1000000ull);
 
+	if (!w)
+		return;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_signal(&w->work);

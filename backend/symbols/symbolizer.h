@@ -6,8 +6,8 @@
  * A job is answered twice: by the symbol table, then finally (by DWARF where there is any). It
  * belongs to the worker from sym_ask() until its final answer was taken, then to the caller again.
  */
-#ifndef SYM_H
-#define SYM_H
+#ifndef SYMBOLS_SYMBOLIZER_H
+#define SYMBOLS_SYMBOLIZER_H
 
 #include "symbols/perfmap.h"
 
@@ -66,9 +66,9 @@ struct sym_worker;
 extern unsigned sym_rest_ms;
 /* wake: called by the worker, when answers wait where none did; it may post, not take. places is
  * copied. gate: for tests, nothing is looked up before this file exists; NULL = none; borrowed for
- * good. */
+ * good. NULL = *err: the system gives no thread. */
 struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate,
-				  void (*wake)(void *arg), void *arg);
+				  void (*wake)(void *arg), void *arg, struct err *err);
 /* Drops what is not answered; wake is not called any more. Does not wait for a location that takes
  * long: the worker then ends by itself, some time, and cleans up. Jobs not answered finally are
  * freed. */

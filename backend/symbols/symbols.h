@@ -13,8 +13,8 @@
  * every two seconds, when the map has changed, and in symbols_wait(). The first name that a pc gets
  * stays.
  */
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
+#ifndef SYMBOLS_SYMBOLS_H
+#define SYMBOLS_SYMBOLS_H
 
 #include "model/model.h"
 
@@ -45,9 +45,10 @@ struct symbol_options {
 	size_t dir_count;
 };
 
-/* loop may be NULL: then answers are only taken in by symbols_wait(). */
+/* loop may be NULL: then answers are only taken in by symbols_wait(). NULL = *err: the
+ * system gives no thread. */
 struct symbols *symbols_new(struct loop *loop, const struct model *m,
-			    const struct symbol_options *o);
+			    const struct symbol_options *o, struct err *err);
 void symbols_free(struct symbols *s);
 /* Another session's module ids follow: forget every location. Strings stay. */
 void symbols_clear(struct symbols *s);

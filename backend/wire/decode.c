@@ -13,77 +13,9 @@
  */
 #include "wire/decode.h"
 
+#include "wire/internal.h"
+
 #include <stdlib.h>
-
-struct reader {
-	struct mtw_in in;
-	struct event e;
-	int (*fn)(void *arg, const struct event *e, struct err *err);
-	void *arg;
-	struct err *err;
-	bool stopped; /* fn returned non-zero: its *err stands */
-};
-
-static bool emit(struct reader *r)
-{
-	if (r->in.bad)
-		return false;
-	if (r->fn(r->arg, &r->e, r->err))
-		r->stopped = r->in.bad = true;
-	return !r->in.bad;
-}
-
-static uint32_t get32(struct reader *r)
-{
-	return (uint32_t)mtw_get_below(&r->in, (uint64_t)UINT32_MAX + 1);
-}
-
-static uint32_t get_id(struct reader *r, uint32_t limit)
-{
-	return (uint32_t)mtw_get_below(&r->in, limit);
-}
-
-/* The next id of a batch: differences are taken modulo 2^64, so that any order can be written. */
-static uint32_t get_delta(struct reader *r, uint64_t *before, uint32_t limit)
-{
-	*before += mtw_get(&r->in);
-	if (*before == 0 || *before >= limit)
-		r->in.bad = true;
-	return r->in.bad ? 0 : (uint32_t)*before;
-}
-
-/* A count of entries that each take at least `least` bytes. */
-static size_t get_count(struct reader *r, size_t max, size_t least)
-{
-	uint64_t n = mtw_get(&r->in);
-
-	if (n > max || n > (uint64_t)(r->in.end - r->in.at) / least) {
-		r->in.bad = true;
-		return 0;
-	}
-	return (size_t)n;
-}
-
-static struct text get_text(struct reader *r, size_t max)
-{
-	struct text t;
-
-	t.s = mtw_get_bytes(&r->in, max, &t.len);
-	if (t.len && memchr(t.s, 0, t.len))
-		r->in.bad = true;
-	return t;
-}
-
-static struct tally get_tally(struct reader *r)
-{
-	struct tally t;
-
-	t.alloc_blocks = mtw_get(&r->in);
-	t.alloc_bytes = mtw_get(&r->in);
-	t.free_blocks = mtw_get(&r->in);
-	t.free_bytes = mtw_get(&r->in);
-	return t;
-}
 
 static void read_hello(struct reader *r)
 {
@@ -432,88 +364,6 @@ static void read_notice(struct reader *r)
 	emit(r);
 }
 
-static void read_scan_threads(struct reader *r)
-{
-	r->e.u.scan_thread.request = mtw_get(&r->in);
-	size_t n = get_count(r, MTW_THREADS_MAX, 3);
-
-	while (n-- && !r->in.bad) {
-		r->e.u.scan_thread.thread = get_id(r, MTW_THREADS_MAX);
-		r->e.u.scan_thread.blocks = mtw_get(&r->in);
-		r->e.u.scan_thread.bytes = mtw_get(&r->in);
-		emit(r);
-	}
-}
-
-static struct age_cell *get_cells(struct reader *r, size_t *count)
-{
-	size_t n = *count = get_count(r, MTW_BATCH_MAX, 3);
-	struct age_cell *cells = xcalloc(n, sizeof *cells);
-
-	for (size_t i = 0; i < n && !r->in.bad; i++) {
-		cells[i].key = mtw_get(&r->in);
-		cells[i].blocks = mtw_get(&r->in);
-		cells[i].bytes = mtw_get(&r->in);
-	}
-	return cells;
-}
-
-static void read_scan_ages(struct reader *r)
-{
-	struct scan_ages *a = &r->e.u.ages;
-
-	a->request = mtw_get(&r->in);
-	a->blocks = mtw_get(&r->in);
-	a->bytes = mtw_get(&r->in);
-	a->births = get_cells(r, &a->birth_count);
-	a->sizes = get_cells(r, &a->size_count);
-	a->threads = get_cells(r, &a->thread_count);
-	emit(r);
-	free(a->births);
-	free(a->sizes);
-	free(a->threads);
-}
-
-static void read_scan_memory(struct reader *r)
-{
-	r->e.u.rss.request = mtw_get(&r->in);
-	r->e.u.rss.time_ns = mtw_get(&r->in);
-	size_t n = r->e.u.rss.count = get_count(r, MTW_RSS_PARTS_MAX, 4);
-	struct rss_read *parts = r->e.u.rss.parts = xcalloc(n, sizeof *parts);
-
-	for (size_t i = 0; i < n && !r->in.bad; i++) {
-		parts[i].what = mtw_get(&r->in); /* a later version may know more of them */
-		parts[i].name = get_text(r, MTW_STRING_MAX);
-		parts[i].bytes = mtw_get(&r->in);
-		parts[i].mappings = mtw_get(&r->in);
-	}
-	emit(r);
-	free(parts);
-}
-
-static void read_scan_cohorts(struct reader *r)
-{
-	uint64_t slot = 0;
-
-	r->e.u.cohorts.request = mtw_get(&r->in);
-	r->e.u.cohorts.flags = get32(r);
-	r->e.u.cohorts.time_ns = mtw_get(&r->in);
-	r->e.u.cohorts.left_blocks = mtw_get(&r->in);
-	r->e.u.cohorts.left_bytes = mtw_get(&r->in);
-	size_t n = r->e.u.cohorts.count = get_count(r, MTW_BATCH_MAX, 5);
-	struct cohort *list = r->e.u.cohorts.list = xcalloc(n, sizeof *list);
-
-	for (size_t i = 0; i < n && !r->in.bad; i++) {
-		list[i].slot = get_delta(r, &slot, MTW_SLOTS_MAX);
-		list[i].thread = get_id(r, MTW_THREADS_MAX);
-		list[i].age_s = get32(r);
-		list[i].blocks = mtw_get(&r->in);
-		list[i].bytes = mtw_get(&r->in);
-	}
-	emit(r);
-	free(list);
-}
-
 static void read_s_symbol(struct reader *r)
 {
 	bool generated = r->e.type == MTW_S_GENERATED;
@@ -581,10 +431,10 @@ static const struct {
 	{ MTW_STACKS, "STACKS", read_stacks },
 	{ MTW_OPTION, "OPTION", read_option },
 	{ MTW_NOTICE, "NOTICE", read_notice },
-	{ MTW_SCAN_THREADS, "SCAN_THREADS", read_scan_threads },
-	{ MTW_SCAN_AGES, "SCAN_AGES", read_scan_ages },
-	{ MTW_SCAN_MEMORY, "SCAN_MEMORY", read_scan_memory },
-	{ MTW_SCAN_COHORTS, "SCAN_COHORTS", read_scan_cohorts },
+	{ MTW_SCAN_THREADS, "SCAN_THREADS", scans_read_threads },
+	{ MTW_SCAN_AGES, "SCAN_AGES", scans_read_ages },
+	{ MTW_SCAN_MEMORY, "SCAN_MEMORY", scans_read_memory },
+	{ MTW_SCAN_COHORTS, "SCAN_COHORTS", scans_read_cohorts },
 	{ MTW_FILTER, "FILTER", read_filter },
 	{ MTW_WEIGHED, "WEIGHED", read_weighed },
 	{ MTW_MEMORY, "MEMORY", read_memory },

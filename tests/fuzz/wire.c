@@ -73,6 +73,19 @@ const struct debuginfod *symbols_debuginfod(const struct symbols *s)
 
 /* --- frames */
 
+static void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn));
+
+static void die(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(status);
+}
+
 static struct {
 	uint8_t bytes[2048];
 	size_t len;
@@ -477,8 +490,6 @@ static void read_file(const char *path, struct session *x)
 
 	if (!r)
 		return;
-	if (below(2))
-		session_seek(r, below(2000000000));
 	while (session_next(r, &time_ns, &type, &payload, &len, &err) > 0)
 		if (wire_read(type, payload, len, take, x, &err))
 			break;

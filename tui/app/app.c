@@ -18,6 +18,7 @@
 
 #include "base/loop.h"
 #include "screen/term.h"
+#include "screen/warn.h"
 
 #include <inttypes.h>
 #include <signal.h>

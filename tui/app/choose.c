@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "widgets/status.h"
 #include "screen/term.h"
+#include "screen/warn.h"
 #include "widgets/list_view.h"
 
 #include <signal.h>

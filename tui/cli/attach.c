@@ -98,7 +98,7 @@ static int attach_run(const struct args *a)
 		return args_fail(&err, STATUS_USAGE);
 	cmd_survive_sigpipe();
 	if (a->jdwp ? by_port(a, &port, t.pid, timeout_ms, &done, &err)
-		    : attach(t.pid, &options, &done, &err))
+		    : attach_program(t.pid, &options, &done, &err))
 		return args_fail(&err, STATUS_UNREACHED);
 	if (*done.note)
 		warn("%s", done.note);

@@ -60,7 +60,7 @@ static int detach_run(const struct args *a)
 
 	if (parse(a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	struct watch *w = watch_open(loop, &t, &options, &err);
 	if (w && watch_wait_complete(w, GREET_MS, &err) == 0)
 		rc = cmd_detach(loop, w, &err);

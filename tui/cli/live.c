@@ -14,7 +14,7 @@
 static int choose(const struct args *a, struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	int rc = tui_choose(loop, &tui, t);
 
 	loop_free(loop);

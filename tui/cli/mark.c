@@ -92,7 +92,7 @@ static int mark_run(const struct args *a)
 	if (parse(a, &t, &name, &err))
 		return args_fail(&err, STATUS_USAGE);
 	snprintf(who, sizeof who, "script %d", (int)getpid());
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	struct watch *w = watch_open(loop, &t, &options, &err);
 	int status = STATUS_UNREACHED;
 

@@ -207,9 +207,9 @@ static int record_program(const struct args *a)
 	if (record_check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
-	r.loop = loop_new();
+	r.loop = cmd_loop();
 	if (follow(&r, a, &options, &launching, &err) ||
-	    launch(a->operands, &launching, &l, &err)) {
+	    launch_program(a->operands, &launching, &l, &err)) {
 		processes_free(r.processes);
 		loop_free(r.loop);
 		return record_give_up(&r, &err, STATUS_OURS);
@@ -268,7 +268,7 @@ static int record_target(const struct args *a)
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
 	options.record_path = r.path;
-	r.loop = loop_new();
+	r.loop = cmd_loop();
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch && watch_wait_complete(r.watch, 60000, &err) == 0) {
 		stop_after(&r, seconds);

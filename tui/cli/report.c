@@ -160,7 +160,7 @@ static int report_run(const struct args *a)
 	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) ||
 	    !(f = pick_format(a, &err)))
 		return args_fail(&err, STATUS_USAGE);
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	struct processes *p =
 		processes_new(loop, &(struct processes_options){ .follow = false }, &err);
 	struct watch *w = open_one(loop, p, &t, a, &err);

@@ -172,10 +172,10 @@ static int run_run(const struct args *a)
 	cmd_survive_sigpipe();
 	launching.output_fd = output_file(&err);
 	args_symbols(a, &options.watch.symbols);
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	struct processes *p = launching.output_fd < 0 ? NULL : processes_new(loop, &options, &err);
 	launching.board = p && !a->no_follow ? processes_board(p) : NULL;
-	if (!p || launch(a->operands, &launching, &l, &err))
+	if (!p || launch_program(a->operands, &launching, &l, &err))
 		return args_fail(&err, STATUS_OURS);
 	int status = view(loop, a, p, &options, &l, launching.output_fd, &err);
 

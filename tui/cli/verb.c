@@ -133,7 +133,7 @@ int cmd_view(const struct args *a, const struct target *t)
 		.keep_ended = true,
 		.watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules }
 	};
-	struct loop *loop = loop_new();
+	struct loop *loop = cmd_loop();
 	struct err err = { 0 };
 
 	tui.can_switch = live;

@@ -6,6 +6,7 @@
 #ifndef VERB_H
 #define VERB_H
 
+#include "cli/loop.h"
 #include "cli/verbs.h"
 
 #include "app/tui.h"
@@ -40,7 +41,7 @@ int cmd_choose_process(const struct args *a, struct processes *p, struct target 
 void cmd_note_rules(const struct args *a, struct watch *w);
 
 struct launched;
-/* The agent of a program that launch() started; `name` is shown in the header. */
+/* The agent of a program that launch_program() started; `name` is shown in the header. */
 void cmd_launched_target(const struct launched *l, const char *name, struct target *t);
 
 /* Takes the agent of w out of its process, and waits for that. 0; -1 and *err: it stays, or nobody

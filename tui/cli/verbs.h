@@ -12,6 +12,7 @@
 #define VERBS_H
 
 #include "link/watch.h"
+#include "screen/warn.h"
 
 #define STATUS_USAGE 2
 #define STATUS_UNREACHED 3

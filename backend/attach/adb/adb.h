@@ -6,8 +6,8 @@
  *
  * What fails is one sentence in *err; what adb said in its own words is in it where we have none.
  */
-#ifndef ADB_H
-#define ADB_H
+#ifndef ATTACH_ADB_ADB_H
+#define ATTACH_ADB_ADB_H
 
 #include "base/base.h"
 

@@ -12,8 +12,8 @@
  * app's own folder by run-as, as simpleperf and debuggers do; as root where adb is root. Both are
  * removed as soon as it is loaded.
  */
-#ifndef ADB_APP_H
-#define ADB_APP_H
+#ifndef ATTACH_ADB_APP_H
+#define ATTACH_ADB_APP_H
 
 #include "attach/adb/adb.h"
 

@@ -11,7 +11,7 @@
  * version and on Android, of classes that are always loaded; ProcessHandle is of Java 9, and ours
  * to load.
  */
-#include "attach/jdwp/machine.h"
+#include "attach/jdwp/internal.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -11,41 +11,13 @@
  * machine by itself when the connection ends: nothing of ours outlives memtop there, even if memtop
  * is killed.
  */
-#include "attach/jdwp/machine.h"
+#include "attach/jdwp/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define GREET_MS 10000
 #define LEAVE_MS 5000
-
-int jdwp_fail(struct jdwp_machine *m, enum jdwp_result result, const char *format, ...)
-{
-	va_list args;
-
-	if (m->result)
-		return -1;
-	m->result = result;
-	va_start(args, format);
-	jdwp_say(&m->err, format, args);
-	va_end(args);
-	return -1;
-}
-
-int jdwp_fail_code(struct jdwp_machine *m, int code, const char *doing)
-{
-	if (code < 0)
-		return -1;
-	return jdwp_fail(
-		m, JDWP_ERROR,
-		"its Java machine refused to %s: error %d (%s) of the debug protocol; try again",
-		doing, code, jdwp_error_name(code));
-}
-
-void jdwp_hurry(struct jdwp_machine *m, int ms)
-{
-	m->link.deadline_ns = now_ns() + (uint64_t)ms * 1000000;
-}
 
 static int know(struct jdwp_machine *m)
 {

@@ -4,8 +4,8 @@
  * Platform SE, "JDWP Specification"; OpenJDK and ART speak it). Main thread only. Blocking, for the
  * verbs that attach have no loop yet; never for longer than the request allows.
  */
-#ifndef JDWP_H
-#define JDWP_H
+#ifndef ATTACH_JDWP_JDWP_H
+#define ATTACH_JDWP_JDWP_H
 
 #include <stddef.h>
 #include <stdint.h>

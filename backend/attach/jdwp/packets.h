@@ -7,8 +7,8 @@
  * reply (flags 0x80), u16 error code; then data. All big-endian. Ids of objects, types and methods
  * have the widths that the machine states (IDSizes) and are kept as numbers here.
  */
-#ifndef JDWP_WIRE_H
-#define JDWP_WIRE_H
+#ifndef ATTACH_JDWP_PACKETS_H
+#define ATTACH_JDWP_PACKETS_H
 
 #include "base/base.h"
 #include "attach/jdwp/jdwp.h"

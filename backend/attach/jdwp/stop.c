@@ -18,7 +18,7 @@
  * A machine that was started with suspend=y is suspended as a whole until a debugger comes; it goes
  * on when the wishes are made.
  */
-#include "attach/jdwp/machine.h"
+#include "attach/jdwp/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * All functions are for a thread that the caller traces and that is stopped; they return 0 or
  * -errno. Called in the process that traces (attach/ptrace/inject.h).
  */
-#ifndef INJECT_ARCH_H
-#define INJECT_ARCH_H
+#ifndef ATTACH_PTRACE_ARCH_H
+#define ATTACH_PTRACE_ARCH_H
 
 #include "base/base.h"
 #include <sys/types.h>

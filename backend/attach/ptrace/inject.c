@@ -20,11 +20,10 @@
  * others return EINTR even when there was no signal, which programs are not ready for: their result
  * is made the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
-#include "attach/ptrace/inject.h"
+#include "attach/ptrace/internal.h"
 
-#include "attach/ptrace/safe_point.h"
 #include "attach/ptrace/seccomp.h"
-#include "attach/ptrace/stuck.h"
+#include "base/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,286 +35,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SEARCH_NS 2000000000ull   /* for a safe point */
-#define STARVED_NS 10000000000ull /* the same, until LOOKS_LEAST looks were had */
-#define LOOKS_LEAST 200
 #define CALL_NS                                                                                    \
 	10000000000ull      /* for one call; then the user is told, and the call is waited for     \
 			     */
 #define TICK_NS 20000000ull /* how often such a call is looked after */
-#define STOP_NS 50000000ull /* for a thread to stop, where others can be tried */
-#define LOOKS 64            /* at one thread in turn: some 10 ms */
-#define RUN_NS 20000u       /* it runs for so long between two looks, */
-#define RUN_MORE_NS 200000u /* and for a random part of this more */
-#define NAP_NS 5000000      /* where no thread stops */
 #define STACK_BYTES (260 * 1024) /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
 #define TEXT_BYTES 4096 /* of one string */
 
-struct work {
-	const struct inject_job *job;
-	struct inject_result *r;
-	struct inject_modules modules;
-	struct inject_ground ground;
-	struct inject_thread thread, other; /* other: a late one, while a call is under way */
-	pid_t late[64];                     /* threads that did not stop in time: they will */
-	size_t late_count;
-	bool refused, stopped; /* some thread could not be traced; some was stopped */
-	bool group;            /* the process was stopped meanwhile: SIGSTOP, job control */
-	bool other_program;    /* it is another one by now: exec */
-	bool told;             /* said() was called for a call that takes long */
-	uint32_t random;
-	struct inject_stuck stuck; /* the call under way */
-	uint64_t scratch;          /* the stack in the process, 0 = none */
-	uint64_t errno_at;
-	int errno_value;
-	void (*said)(void *arg, const struct inject_result *r);
-	void *arg;
-};
-
-#define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
-
-/* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread
- * goes on with. */
-static void wait_again(struct work *w, struct inject_thread *t)
-{
-	uint8_t code[INJECT_CODE_BYTES] = { 0 };
-	bool eintr;
-
-	inject_read(&w->modules, inject_regs_pc(&t->saved) - INJECT_CODE_BYTES / 2, code,
-		    sizeof code);
-	long nr = inject_regs_syscall(&t->saved, code, &eintr);
-	if (nr >= 0 && eintr && inject_waits(nr) && inject_regs_again(&t->saved))
-		t->changed = true;
-}
-
-/* It was only looked at. */
-static void leave(struct work *w, struct inject_thread *t)
-{
-	if (t->stopped && inject_thread_read(t) == 0) {
-		t->saved = t->regs;
-		wait_again(w, t);
-		inject_thread_give_back(t);
-	}
-	inject_thread_release(t);
-}
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
-}
-
-/* Random, so that a thread that does everything in turn is not always met at the same place. */
-static uint64_t run_ns(struct work *w)
-{
-	w->random = w->random * 1103515245u + 12345u;
-	return RUN_NS + (w->random >> 8) % RUN_MORE_NS;
-}
-
-static struct inject_thread *begin_thread(struct work *w, struct inject_thread *t, pid_t tid)
-{
-	memset(t, 0, offsetof(struct inject_thread, regs));
-	t->pid = w->job->pid;
-	t->tid = tid;
-	return t;
-}
-
-/* One of the late ones. After an exec it is the process' first thread, under that number. */
-static enum inject_stop look_at(struct work *w, struct inject_thread *t, pid_t tid)
-{
-	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
-
-	if (s == STOP_GONE && tid != w->job->pid &&
-	    (t == &w->thread || w->thread.tid != w->job->pid) &&
-	    inject_thread_look(begin_thread(w, t, w->job->pid)) == STOP_HERE)
-		leave(w, t);
-	return s;
-}
-
-/* Late ones that have stopped go on. */
-static void let_late_go(struct work *w)
-{
-	for (size_t i = w->late_count; i-- > 0;) {
-		enum inject_stop s = look_at(w, &w->other, w->late[i]);
-		if (s == STOP_HERE)
-			leave(w, &w->other);
-		if (s != STOP_LATE)
-			w->late[i] = w->late[--w->late_count];
-	}
-}
-
-/* An exec gives the process another memory; what we have open is the former one's. From the stop on
- * a tracer is told of an exec. */
-static bool is_what_was_read(const struct work *w)
-{
-	uint8_t code[4];
-
-	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 &&
-	       inject_find_gadget(code, sizeof code) == 0;
-}
-
-/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it
- * is let go, or will be. */
-static bool try_stopped(struct work *w, enum inject_stop s, uint64_t until_ns)
-{
-	struct inject_thread *t = &w->thread;
-	enum inject_where where = WHERE_WAITS;
-	uint64_t since = now_ns();
-
-	for (int n = 0; s == STOP_HERE && !t->group && inject_thread_read(t) == 0; n++) {
-		w->r->looks++;
-		where = inject_judge(&w->ground, t);
-		if (where != WHERE_INSIDE || n == LOOKS || since > until_ns)
-			break;
-		s = inject_thread_run_on(t, run_ns(w), since + STOP_NS);
-		since = now_ns();
-	}
-	w->stopped |= s == STOP_HERE;
-	w->group |= s == STOP_HERE && t->group;
-	w->other_program |= s == STOP_HERE && !is_what_was_read(w);
-	if (s == STOP_HERE && !w->other_program && (where == WHERE_SAFE || where == WHERE_IDLE)) {
-		w->r->idle = where == WHERE_IDLE;
-		w->r->tid = t->tid;
-		w->r->stopped_ns = since;
-		return true;
-	}
-	if (s == STOP_LATE)
-		w->late[w->late_count++] = t->tid;
-	else
-		leave(w, t);
-	return false;
-}
-
-/* Those whose stop came late, which has come now. */
-static bool try_late(struct work *w, uint64_t until_ns)
-{
-	for (size_t i = 0, left = w->late_count; left; left--) {
-		enum inject_stop s = look_at(w, &w->thread, w->late[i]);
-		if (s == STOP_LATE) {
-			i++;
-			continue;
-		}
-		w->late[i] = w->late[--w->late_count];
-		if (try_stopped(w, s, until_ns))
-			return true;
-	}
-	return false;
-}
-
-static bool is_late(const struct work *w, pid_t tid)
-{
-	for (size_t i = 0; i < w->late_count; i++)
-		if (w->late[i] == tid)
-			return true;
-	return false;
-}
-
-/* Stops one thread; true when it is where it may be borrowed. */
-static bool try_thread(struct work *w, pid_t tid, uint64_t until_ns)
-{
-	if (try_late(w, until_ns))
-		return true;
-	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
-		return false;
-	w->r->threads++;
-	enum inject_stop s =
-		inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
-	w->refused |= s == STOP_REFUSED; /* or it ends just now */
-	return try_stopped(w, s, until_ns);
-}
-
-/* A zombie, or gone: it has no memory. */
-static bool has_ended(pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(path, "re");
-	bool ended = !f || fgetc(f) == EOF;
-	if (f)
-		fclose(f);
-	return ended;
-}
-
-static int no_safe_point(struct work *w, size_t count)
-{
-	const char *name = w->job->name;
-
-	if (!count || has_ended(w->job->pid))
-		return FAIL(w, "%s: has ended; start it again", name);
-	if (w->other_program)
-		return FAIL(w, "%s: executed another program just now; try again", name);
-	if (w->group)
-		return FAIL(w,
-			    "%s: was stopped just now (SIGSTOP or job control); continue it and "
-			    "try again: kill -CONT %d",
-			    name, (int)w->job->pid);
-	if (w->refused && !w->stopped)
-		return FAIL(w,
-			    "%s: the kernel forbids tracing it: %s (a security module, or a "
-			    "container's rules); run memtop as root outside the container, or "
-			    "start it with memtop run",
-			    name, strerror(EPERM));
-	if (w->r->looks < LOOKS_LEAST)
-		return FAIL(
-			w,
-			"%s: found no safe point within 10 s: its %zu threads hardly get to run (a "
-			"cpu quota, a frozen container, a slow disk); try again when they do",
-			name, count);
-	return FAIL(w,
-		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
-		    "allocator or waits for a lock; try again, or start it with memtop run",
-		    name, count);
-}
-
-static bool must_end(const struct work *w)
-{
-	return w->group || w->other_program;
-}
-
-/* 0 with a thread stopped at a safe point. */
-static int find_safe_point(struct work *w)
-{
-	uint64_t began = now_ns(), until = began + STARVED_NS;
-	size_t count = 0;
-
-	do {
-		struct inject_candidate *list = inject_candidates(w->job->pid, &count);
-		unsigned looks = w->r->looks;
-		bool found = false;
-
-		for (size_t i = 0; i < count && !found && !must_end(w) && now_ns() < until; i++) {
-			found = try_thread(w, list[i].tid, until);
-			if (w->r->looks >= LOOKS_LEAST)
-				until = began + SEARCH_NS;
-		}
-		free(list);
-		if (found)
-			return 0;
-		if (!count || must_end(w) || (w->refused && !w->stopped && !w->late_count))
-			break;
-		if (looks == w->r->looks)
-			nap();
-	} while (now_ns() < until);
-	return no_safe_point(w, count);
-}
-
-/* Threads that did not stop in time are let go when they have. */
-static void wait_for_late(struct work *w)
-{
-	let_late_go(w);
-	if (!w->late_count)
-		return;
-	w->r->lingers = true;
-	w->said(w->arg, w->r);
-	for (; w->late_count; let_late_go(w))
-		nap();
-}
-
 static const char *how(enum inject_stop s, const struct inject_thread *t, char *buf, size_t size)
 {
+	char name[FORMAT_SIGNAL];
+
 	if (s == STOP_FAULT)
-		snprintf(buf, size, "caused signal %d (%s)", t->signal, strsignal(t->signal));
+		snprintf(buf, size, "caused %s", format_signal(t->signal, name));
 	else
 		snprintf(buf, size,
 			 s == STOP_LATE ? "hangs in a lock" : "did not finish: the process ended");
@@ -324,7 +57,7 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 
 /* What a call came to other than its return: the thread is stopped, for what follows to put it
  * right. */
-static int call_failed(struct work *w, enum inject_stop s, const char *what)
+static int call_failed(struct inject_work *w, enum inject_stop s, const char *what)
 {
 	struct inject_thread *t = &w->thread;
 	char buf[128];
@@ -334,14 +67,14 @@ static int call_failed(struct work *w, enum inject_stop s, const char *what)
 		     s == STOP_GONE ? "start it again"
 				    : "it runs on as before; start it with memtop run");
 	w->r->rc = -1;
-	for (; s == STOP_LATE; let_late_go(w))
+	for (; s == STOP_LATE; search_let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
 	w->scratch = 0; /* somebody may still point to it */
 	return -1;
 }
 
 /* Whoever waits for memtop need not wait for this. */
-static void tell(struct work *w, const char *what)
+static void tell(struct inject_work *w, const char *what)
 {
 	if (w->told)
 		return;
@@ -358,7 +91,7 @@ static void tell(struct work *w, const char *what)
  * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it
  * waits for. -1: there is none to go on from; told: it came, but too late for the user.
  */
-static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
+static int await(struct inject_work *w, const char *what, bool may_hang, uint64_t *result)
 {
 	struct inject_thread *t = &w->thread;
 	uint64_t began = now_ns();
@@ -366,7 +99,7 @@ static int await(struct work *w, const char *what, bool may_hang, uint64_t *resu
 
 	w->stuck = (struct inject_stuck){ .word = 0 };
 	while ((s = inject_thread_await(t, now_ns() + TICK_NS, result)) == STOP_LATE) {
-		let_late_go(w);
+		search_let_late_go(w);
 		if (may_hang && inject_is_stuck(&w->stuck, t->pid, t->tid))
 			break;
 		if (now_ns() > began + CALL_NS)
@@ -377,7 +110,7 @@ static int await(struct work *w, const char *what, bool may_hang, uint64_t *resu
 	return w->told ? -1 : 0;
 }
 
-static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint64_t b,
+static int call(struct inject_work *w, const char *what, uint64_t fn, uint64_t a, uint64_t b,
 		uint64_t *result)
 {
 	uint64_t top = (w->scratch + STACK_BYTES - 2 * TEXT_BYTES) & ~15ull;
@@ -386,7 +119,7 @@ static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint6
 	return s == STOP_HERE ? await(w, what, true, result) : call_failed(w, s, what);
 }
 
-static int system_call(struct work *w, const char *what, long nr, const uint64_t args[6],
+static int system_call(struct inject_work *w, const char *what, long nr, const uint64_t args[6],
 		       long *result)
 {
 	uint64_t value = 0;
@@ -397,7 +130,7 @@ static int system_call(struct work *w, const char *what, long nr, const uint64_t
 	return rc;
 }
 
-static int map_stack(struct work *w)
+static int map_stack(struct inject_work *w)
 {
 	const uint64_t map[6] = { 0,
 				  STACK_BYTES,
@@ -417,7 +150,7 @@ static int map_stack(struct work *w)
 	return system_call(w, "mprotect", SYS_mprotect, guard, &at);
 }
 
-static int put_text(struct work *w, int n, const char *text, uint64_t *at)
+static int put_text(struct inject_work *w, int n, const char *text, uint64_t *at)
 {
 	size_t len = strlen(text) + 1;
 
@@ -430,7 +163,7 @@ static int put_text(struct work *w, int n, const char *text, uint64_t *at)
 }
 
 /* Copies the agent's file to one without a name in the process; its descriptor there, or -1. */
-static long hand_over(struct work *w)
+static long hand_over(struct inject_work *w)
 {
 	char path[64], buf[65536];
 	uint64_t name;
@@ -460,7 +193,7 @@ static long hand_over(struct work *w)
 	return fd;
 }
 
-static void close_there(struct work *w, long fd)
+static void close_there(struct inject_work *w, long fd)
 {
 	const uint64_t args[6] = { (uint64_t)fd };
 	long unused;
@@ -469,7 +202,7 @@ static void close_there(struct work *w, long fd)
 		system_call(w, "close", SYS_close, args, &unused);
 }
 
-static int open_there(struct work *w, const char *name)
+static int open_there(struct inject_work *w, const char *name)
 {
 	uint64_t path, handle, text;
 	char why[400] = "";
@@ -488,7 +221,7 @@ static int open_there(struct work *w, const char *name)
 		w->job->name, *why ? why : "no reason given");
 }
 
-static int load(struct work *w)
+static int load(struct inject_work *w)
 {
 	char name[96];
 
@@ -506,7 +239,7 @@ static int load(struct work *w)
 }
 
 /* Where the agent is now, of what is loaded. */
-static int find_attach(struct work *w)
+static int find_attach(struct inject_work *w)
 {
 	struct inject_modules now;
 	int rc = inject_modules_read(w->job->pid, &now);
@@ -522,7 +255,7 @@ static int find_attach(struct work *w)
 		    w->job->path);
 }
 
-static int load_and_attach(struct work *w)
+static int load_and_attach(struct inject_work *w)
 {
 	uint64_t options, code;
 
@@ -551,7 +284,7 @@ static bool ignores_faults(pid_t pid)
 	return ignored >> (SIGSEGV - 1) & 1;
 }
 
-static void ignore_faults_again(struct work *w)
+static void ignore_faults_again(struct inject_work *w)
 {
 	const uint64_t action[4] = { (uint64_t)(uintptr_t)SIG_IGN },
 		       at = w->scratch + STACK_BYTES - TEXT_BYTES;
@@ -562,7 +295,7 @@ static void ignore_faults_again(struct work *w)
 		system_call(w, "rt_sigaction", SYS_rt_sigaction, args, &result);
 }
 
-static int check_filters(struct work *w)
+static int check_filters(struct inject_work *w)
 {
 	const char *killer = "";
 
@@ -582,7 +315,7 @@ static int check_filters(struct work *w)
 }
 
 /* With a thread of ours at a safe point. */
-static void use_thread(struct work *w)
+static void use_thread(struct inject_work *w)
 {
 	struct inject_thread *t = &w->thread;
 	bool ignored = ignores_faults(w->job->pid);
@@ -610,7 +343,7 @@ static void use_thread(struct work *w)
 		system_call(w, "munmap", SYS_munmap, args, &unused);
 	}
 	if (t->stopped) {
-		wait_again(w, t);
+		search_wait_again(w, t);
 		inject_thread_give_back(t);
 	}
 	w->r->stopped_ns = now_ns() - w->r->stopped_ns;
@@ -618,21 +351,21 @@ static void use_thread(struct work *w)
 	inject_thread_release(t);
 }
 
-void inject(const struct inject_job *job, struct inject_result *r,
-	    void (*said)(void *arg, const struct inject_result *r), void *arg)
+void inject_agent(const struct inject_job *job, struct inject_result *r,
+		  void (*said)(void *arg, const struct inject_result *r), void *arg)
 {
-	struct work *w = xcalloc(1, sizeof *w);
+	struct inject_work *w = xcalloc(1, sizeof *w);
 
-	*w = (struct work){ .job = job, .r = r, .said = said, .arg = arg };
+	*w = (struct inject_work){ .job = job, .r = r, .said = said, .arg = arg };
 	*r = (struct inject_result){ .rc = -1 };
 	if (inject_modules_read(job->pid, &w->modules))
 		FAIL(w, "%s: its memory cannot be read: %s; run memtop as its user or as root",
 		     job->name, strerror(errno));
 	else if (inject_ground(&w->ground, &w->modules))
 		FAIL(w, "%s: its C library has no dlopen; start it with memtop run", job->name);
-	else if (find_safe_point(w) == 0)
+	else if (search_safe_point(w) == 0)
 		use_thread(w);
-	wait_for_late(w);
+	search_wait_for_late(w);
 	inject_modules_release(&w->modules);
 	free(w);
 }

@@ -7,8 +7,8 @@
  * let go when it ends, whatever becomes of memtop, and a thread that does not come back from the
  * kernel can be waited for there.
  */
-#ifndef INJECT_H
-#define INJECT_H
+#ifndef ATTACH_PTRACE_INJECT_H
+#define ATTACH_PTRACE_INJECT_H
 
 #include "base/base.h"
 #include <sys/types.h>
@@ -40,9 +40,9 @@ struct inject_result {
  * Fills *r in each case. Never leaves a thread changed, unless r->err says that the process ended.
  * What takes long in the process (a quota of cpu time, a frozen container, a slow disk) is waited
  * for, however long that is: `said` is called with the message or the success as soon as it is
- * known, and inject() returns only after every thread was put right and let go.
+ * known, and inject_agent() returns only after every thread was put right and let go.
  */
-void inject(const struct inject_job *job, struct inject_result *r,
-	    void (*said)(void *arg, const struct inject_result *r), void *arg);
+void inject_agent(const struct inject_job *job, struct inject_result *r,
+		  void (*said)(void *arg, const struct inject_result *r), void *arg);
 
 #endif

@@ -5,8 +5,8 @@
  *
  * Needs the right to trace the process (/proc/PID/mem); nothing is stopped.
  */
-#ifndef INJECT_MODULES_H
-#define INJECT_MODULES_H
+#ifndef ATTACH_PTRACE_MODULES_H
+#define ATTACH_PTRACE_MODULES_H
 
 #include "base/base.h"
 #include <sys/types.h>

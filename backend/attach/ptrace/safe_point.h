@@ -3,8 +3,8 @@
  * safe_point.h - may a stopped thread be made to call dlopen where it is? Not while it holds a lock
  * that dlopen takes: the allocator's, the loader's. In the process that traces.
  */
-#ifndef INJECT_SAFE_H
-#define INJECT_SAFE_H
+#ifndef ATTACH_PTRACE_SAFE_POINT_H
+#define ATTACH_PTRACE_SAFE_POINT_H
 
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/thread.h"

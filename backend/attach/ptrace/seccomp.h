@@ -3,8 +3,8 @@
  * seccomp.h - would a process' seccomp filters kill it for what loading the agent takes? In the
  * process that traces.
  */
-#ifndef INJECT_SECCOMP_H
-#define INJECT_SECCOMP_H
+#ifndef ATTACH_PTRACE_SECCOMP_H
+#define ATTACH_PTRACE_SECCOMP_H
 
 #include "base/base.h"
 #include <linux/filter.h>

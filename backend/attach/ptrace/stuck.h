@@ -3,8 +3,8 @@
  * stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone:
  * the thread runs.
  */
-#ifndef INJECT_STUCK_H
-#define INJECT_STUCK_H
+#ifndef ATTACH_PTRACE_STUCK_H
+#define ATTACH_PTRACE_STUCK_H
 
 #include "base/base.h"
 #include <sys/types.h>

@@ -8,8 +8,8 @@
  * that ends, and the SIGTRAP of that step then kills the program. A stop that was asked for is
  * taken back by the kernel instead.
  */
-#ifndef INJECT_THREAD_H
-#define INJECT_THREAD_H
+#ifndef ATTACH_PTRACE_THREAD_H
+#define ATTACH_PTRACE_THREAD_H
 
 #include "attach/ptrace/arch.h"
 #include "attach/ptrace/modules.h"

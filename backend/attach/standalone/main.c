@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 		return complain(&err);
 	}
 	struct attach_options options = { .agent = argv[2], .options = argv[3] };
-	if (attach(t.pid, &options, &done, &err))
+	if (attach_program(t.pid, &options, &done, &err))
 		return complain(&err);
 	if (*done.note)
 		fprintf(stderr, "memtop-attach: %s\n", done.note);

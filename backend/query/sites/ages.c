@@ -7,7 +7,7 @@
  * on at each call as far as query_allow() lets it, and what was known before is lent meanwhile:
  * ages are seconds old in any case.
  */
-#include "query/internal.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,7 @@
  *
  * Of all stacks of the site, whatever the filter shows, as shapes are.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * (query/expected.h).
  */
 #include "query/expected.h"
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 void query_expect(struct query *q, const struct expected *e)
 {

@@ -20,7 +20,7 @@
  * shows. A program's first five seconds do not count: a program that starts up grows. Samples are
  * of all stacks, whatever the filter shows: a filter typed in is no growth.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -229,4 +229,46 @@ uint64_t query_window(const struct query *q)
 	const struct growth *g = q->sites ? &q->sites->growth : NULL;
 
 	return g && g->count ? g->at_ns[g->count] - g->at_ns[0] : 0;
+}
+
+int64_t sites_steady(const struct site_table *t)
+{
+	uint64_t net = 0; /* modulo 2^64: of peers that lie it is anything */
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->shape == SHAPE_STEADY)
+			net += (uint64_t)s->net_window;
+	}
+	return (int64_t)net;
+}
+
+int64_t sites_expected(const struct site_table *t)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && s->flags & ROW_EXPECTED && s->net_window > 0)
+			sum = net_clamped(sum + s->net_window);
+	}
+	return sum;
+}
+
+uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
+{
+	uint32_t best = 0;
+
+	*net = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		bool more = s->net_window > *net ||
+			    (best && s->net_window == *net && site_first(s, *site));
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && more) {
+			*net = s->net_window;
+			*site = s;
+			best = s->id;
+		}
+	}
+	return best;
 }

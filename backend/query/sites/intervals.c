@@ -3,7 +3,7 @@
  * intervals.c - net by interval between successive marks, for the call sites that changed: the
  * difference of what they held at its ends.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * names came, or when what arrived was too much to be followed; then what a tick changed is added.
  * Whatever the filter shows.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ bool query_lines(struct query *q, const char *file, const struct source_line **l
 		q->lines->stale = true;
 	}
 	struct lines *l = q->lines;
-	bool ready = stacks_refresh(q);
+	bool ready = feed_stacks(q);
 	if (l->resets != q->resets)
 		l->out_count = 0;
 	/* Names that keep coming let it come to its end first. */

@@ -8,7 +8,7 @@
  * while that goes on held nothing at any of them. Stacks that get another site meanwhile are
  * counted by the next walk.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

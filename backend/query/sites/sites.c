@@ -6,7 +6,7 @@
  * site a stack belongs to is kept, and so are the sums: differences are added as they arrive, and a
  * stack that gets another site as names come takes its own along.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -393,13 +393,13 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 		describe(q, s);
 	s->describe = false;
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
-	s->pub.flags |= zero_flag(q->m, &s->sum);
+	s->pub.flags |= value_zero_flag(q->m, &s->sum);
 }
 
 /* Names came since the sites were described, and no more come soon. */
 static bool renamed(const struct query *q, const struct site_table *t)
 {
-	return t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
+	return t->names != names_version(q->n) && !feed_more_names(q, t->described_ns);
 }
 
 /* Names that came are of few sites, but to find which is as much. */
@@ -445,7 +445,7 @@ static struct site_table *table(struct query *q)
 
 struct site_table *sites_table(struct query *q)
 {
-	bool ready = stacks_refresh(q); /* a new state may have forgotten all of the table */
+	bool ready = feed_stacks(q); /* a new state may have forgotten all of the table */
 	struct site_table *t = table(q);
 
 	if (!ready)
@@ -475,165 +475,4 @@ struct site_table *sites_table(struct query *q)
 		t->looking |= s->look;
 	}
 	return t;
-}
-
-uint32_t sites_of_index(struct query *q, uint32_t index)
-{
-	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
-}
-
-static struct {
-	enum query_column by;
-	bool reverse;
-	struct site_table *t;
-	const struct query *q;
-} sorting; /* main thread only */
-
-static int64_t key_of(const struct site *s)
-{
-	switch (sorting.by) {
-	case BY_BLOCKS: return (int64_t)live_blocks(&s->sum);
-	case BY_NET: return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
-	case BY_BORN: return (int64_t)s->change.born_bytes;
-	case BY_GONE: return (int64_t)s->change.gone_bytes;
-	case BY_RATE: return (int64_t)s->rate_blocks;
-	case BY_CHURN: return (int64_t)s->churn_bytes;
-	/* the shortest first */
-	case BY_LIFE:
-		return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns : 0;
-	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
-	case BY_AGE:
-	case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);
-	default: return (int64_t)live_bytes(&s->sum);
-	}
-}
-
-static int rank_of(const struct site *s)
-{
-	static const int ranks[] = {
-		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1,   [SHAPE_STEP] = 2, [SHAPE_SAWTOOTH] = 3,
-		[SHAPE_YOUNG] = 4,  [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
-	};
-
-	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
-}
-
-/* By shape; those that grew by how much. */
-static int by_growth(const struct site *x, const struct site *y)
-{
-	if (rank_of(x) != rank_of(y))
-		return rank_of(x) - rank_of(y);
-	if (rank_of(x) >= 4 || x->net_window == y->net_window)
-		return 0;
-	return x->net_window < y->net_window ? 1 : -1;
-}
-
-bool site_first(const struct site *x, const struct site *y)
-{
-	return x->leaf != y->leaf ? x->leaf < y->leaf : x->id < y->id;
-}
-
-static int by_key(const void *a, const void *b)
-{
-	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
-	const struct site *x = &sorting.t->sites[na - 1]->pub, *y = &sorting.t->sites[nb - 1]->pub;
-	int64_t kx = key_of(x), ky = key_of(y);
-	int order = sorting.by == BY_NAME     ? strcmp(x->name, y->name)
-		    : sorting.by == BY_GROWTH ? by_growth(x, y)
-		    : kx < ky                 ? 1
-		    : kx > ky                 ? -1
-					      : 0;
-
-	if (!order)
-		order = live_bytes(&x->sum) < live_bytes(&y->sum)   ? 1
-			: live_bytes(&x->sum) > live_bytes(&y->sum) ? -1
-								    : 0;
-	if (sorting.reverse)
-		order = -order;
-	return order ? order : site_first(x, y) ? -1 : 1;
-}
-
-static void sort_sites(struct site_table *t, enum query_column by, bool reverse)
-{
-	size_t with = 0;
-
-	sorting.by = by;
-	sorting.reverse = reverse;
-	sorting.t = t;
-	/* Sites without a stack have no name to compare. */
-	for (size_t i = 0; i < t->order_count; i++)
-		if (t->sites[t->order[i] - 1]->pub.stacks) {
-			uint32_t swap = t->order[with];
-			t->order[with++] = t->order[i];
-			t->order[i] = swap;
-		}
-	qsort(t->order, with, sizeof *t->order, by_key);
-}
-
-size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
-		   const struct site **sites)
-{
-	struct site_table *t = sites_table(q);
-
-	if (!t) {
-		*sites = q->sites->out;
-		return q->sites->out_count;
-	}
-	GROW(t->order, t->order_room, t->count + 1);
-	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
-		t->order[t->order_count] = (uint32_t)t->order_count + 1;
-	sorting.q = q;
-	if (resort)
-		sort_sites(t, by, reverse);
-	GROW(t->out, t->out_room, t->order_count + 1);
-	t->out_count = 0;
-	for (size_t i = 0; i < t->order_count; i++) {
-		const struct query_site *s = t->sites[t->order[i] - 1];
-		if (s->pub.stacks && s->sum.tally.alloc_blocks)
-			t->out[t->out_count++] = s->pub;
-	}
-	*sites = t->out;
-	return t->out_count;
-}
-
-int64_t sites_steady(const struct site_table *t)
-{
-	uint64_t net = 0; /* modulo 2^64: of peers that lie it is anything */
-
-	for (size_t i = 0; i < t->count; i++) {
-		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->shape == SHAPE_STEADY)
-			net += (uint64_t)s->net_window;
-	}
-	return (int64_t)net;
-}
-
-int64_t sites_expected(const struct site_table *t)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < t->count; i++) {
-		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && s->flags & ROW_EXPECTED && s->net_window > 0)
-			sum = net_clamped(sum + s->net_window);
-	}
-	return sum;
-}
-
-uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
-{
-	uint32_t best = 0;
-
-	*net = 0;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct site *s = &t->sites[i]->pub;
-		bool more = s->net_window > *net ||
-			    (best && s->net_window == *net && site_first(s, *site));
-		if (s->stacks && !(s->flags & ROW_EXPECTED) && more) {
-			*net = s->net_window;
-			*site = s;
-			best = s->id;
-		}
-	}
-	return best;
 }

@@ -7,7 +7,7 @@
  * for reports and for files. The call site that grew most is named, by file and line where these
  * are known. Where the heap does not grow but the process does, that is said.
  */
-#include "query/sites/sites.h"
+#include "query/sites/internal.h"
 #include "base/format.h"
 #include "owners/runtimes.h"
 

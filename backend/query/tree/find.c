@@ -80,7 +80,7 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 
 	if (!row_of(q, top) || row_of(q, top)->rest)
 		return 0;
-	if (!tree_refresh(q))
+	if (!feed_tree(q))
 		return 0;
 	left = open_all(q, top, open, &limit);
 	q->rows[tree_root(q)]->open = true;
@@ -115,7 +115,7 @@ row_id query_open_heaviest(struct query *q, row_id id)
 	row_id last = id;
 	bool fork = false;
 
-	if (!tree_refresh(q))
+	if (!feed_tree(q))
 		return id;
 	for (uint32_t at = id ? id : tree_root(q); row_of(q, at) && !q->rows[at]->rest && !fork;) {
 		uint32_t tail = at;
@@ -231,7 +231,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 	const struct node *x = model_node(q->m, node);
 	struct member as;
 
-	if (!tree_refresh(q) || !x || !x->known)
+	if (!feed_tree(q) || !x || !x->known)
 		return 0;
 	if (q->inverted)
 		return want(q, child_with(q, at, x->index, &as));
@@ -262,7 +262,8 @@ static bool loc_hits(struct query *q, const struct name_loc *l)
 {
 	for (uint32_t i = q->merged ? l->count - 1 : 0; i < l->count; i++) {
 		const struct name_fn *f = names_fn(q->n, l->frames[i].fn);
-		if (text_has(f->function, q->search.text) || text_has(f->name, q->search.text))
+		if (filter_text_has(f->function, q->search.text) ||
+		    filter_text_has(f->name, q->search.text))
 			return true;
 	}
 	return false;
@@ -308,7 +309,7 @@ static bool search_on(struct query *q)
 {
 	struct search *s = &q->search;
 
-	if (!tree_refresh(q) || (s->node != NO_ID && !open_hits(q, s)))
+	if (!feed_tree(q) || (s->node != NO_ID && !open_hits(q, s)))
 		return false;
 	while (s->loc < names_loc_count(q->n)) {
 		const struct name_loc *l = names_loc(q->n, s->loc);

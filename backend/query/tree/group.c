@@ -284,7 +284,7 @@ static void finish(struct query *q, struct trow *r)
 bool tree_good(const struct query *q, const struct trow *r)
 {
 	return tree_current(q, r) ||
-	       (r->built && r->member_count > LARGE_MEMBERS && more_names_soon(q, r->grouped_ns));
+	       (r->built && r->member_count > LARGE_MEMBERS && feed_more_names(q, r->grouped_ns));
 }
 
 /*

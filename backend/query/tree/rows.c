@@ -57,8 +57,6 @@ static const char *short_name(const struct query *q, const struct trow *r)
 	return r->fn == NO_ID ? "" : names_fn(q->n, r->fn)->name;
 }
 
-static struct query *sorting; /* qsort has no argument; main thread only */
-
 /* Ages order rows, but say nothing of which is the heaviest. */
 static int64_t order_key(const struct query *q, uint32_t row)
 {
@@ -67,23 +65,24 @@ static int64_t order_key(const struct query *q, uint32_t row)
 	return tree_key(q, row);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key(const void *a, const void *b, void *query)
 {
+	const struct query *q = query;
 	const uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
-	const struct trow *x = sorting->rows[na], *y = sorting->rows[nb];
+	const struct trow *x = q->rows[na], *y = q->rows[nb];
 	int order = 0;
 
-	if (sorting->by == BY_NAME) {
-		order = strcmp(short_name(sorting, x), short_name(sorting, y));
+	if (q->by == BY_NAME) {
+		order = strcmp(short_name(q, x), short_name(q, y));
 	} else {
-		int64_t kx = order_key(sorting, na), ky = order_key(sorting, nb);
+		int64_t kx = order_key(q, na), ky = order_key(q, nb);
 		uint64_t lx = live_bytes(&x->incl.tally), ly = live_bytes(&y->incl.tally);
 		order = kx != ky ? (kx < ky ? 1 : -1) : lx != ly ? (lx < ly ? 1 : -1) : 0;
 	}
-	if (sorting->reverse)
+	if (q->reverse)
 		order = -order;
 	if (!order) /* as everybody sees it who looks, whatever came first */
-		order = strcmp(short_name(sorting, x), short_name(sorting, y));
+		order = strcmp(short_name(q, x), short_name(q, y));
 	return order ? order : na < nb ? -1 : 1;
 }
 
@@ -186,7 +185,9 @@ static bool is_hit(struct query *q, uint32_t fn)
 	if (!s->hit_of_fn[fn]) {
 		const struct name_fn *x = names_fn(q->n, fn);
 		s->hit_of_fn[fn] =
-			text_has(x->function, s->text) || text_has(x->name, s->text) ? 2 : 1;
+			filter_text_has(x->function, s->text) || filter_text_has(x->name, s->text)
+				? 2
+				: 1;
 	}
 	return s->hit_of_fn[fn] == 2;
 }
@@ -202,7 +203,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_LEAF;
 	else if (r->open)
 		flags |= ROW_OPEN;
-	flags |= zero_flag(q->m, &r->incl);
+	flags |= value_zero_flag(q->m, &r->incl);
 	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	if (l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED)
@@ -354,10 +355,8 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 
 	if (!small_below(q, &floor) || !value_children(q, r, floor, &few))
 		return false;
-	if (resort && r->child_count > 1) {
-		sorting = q;
-		qsort(r->children, r->child_count, sizeof *r->children, by_key);
-	}
+	if (resort && r->child_count > 1)
+		qsort_r(r->children, r->child_count, sizeof *r->children, by_key, q);
 	for (size_t i = 0; i < r->child_count; i++) {
 		struct trow *c = q->rows[r->children[i]];
 		if (!c->incl.tally
@@ -431,7 +430,7 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 	if (q->shown.inverted != q->inverted)
 		q->shown.count = 0;
 	q->shown.inverted = q->inverted;
-	bool ready = tree_refresh(q);
+	bool ready = feed_tree(q);
 	q->filling = true;
 	if (ready && fill_next(q, resort)) {
 		struct shown last = q->shown;

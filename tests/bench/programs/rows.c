@@ -73,8 +73,10 @@ static void apply(struct model *m, const struct event *e)
 {
 	struct err err;
 
-	if (model_apply(m, e, &err))
-		die(1, "%s", err.text);
+	if (model_apply(m, e, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(1);
+	}
 }
 
 static uint32_t random_below(uint32_t n)

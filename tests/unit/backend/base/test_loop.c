@@ -34,7 +34,7 @@ static void remove_mine(void *arg)
 
 TEST(nothing_happens_in_time)
 {
-	l = loop_new();
+	l = loop_new(NULL);
 	CHECK_EQ(loop_once(l, 0), 0);
 	uint64_t before = now_ns();
 	CHECK_EQ(loop_once(l, 20), 0);
@@ -44,7 +44,7 @@ TEST(nothing_happens_in_time)
 
 TEST(timers)
 {
-	l = loop_new();
+	l = loop_new(NULL);
 	mine = loop_timer(l, 1, true, add_one, NULL);
 	while (count < 3)
 		CHECK_EQ(loop_once(l, 1000), 1);
@@ -62,7 +62,7 @@ TEST(timers)
 
 TEST(a_source_may_remove_itself)
 {
-	l = loop_new();
+	l = loop_new(NULL);
 	mine = loop_timer(l, 0, true, remove_mine, NULL);
 	CHECK_EQ(loop_once(l, 1000), 1);
 	CHECK_EQ(loop_once(l, 5), 0);
@@ -84,7 +84,7 @@ TEST(descriptors)
 	int fds[2];
 
 	CHECK(pipe(fds) == 0);
-	l = loop_new();
+	l = loop_new(NULL);
 	mine = loop_fd(l, fds[0], LOOP_READ, read_byte, &fds[0]);
 	CHECK_EQ(loop_once(l, 0), 0);
 	CHECK_EQ(write(fds[1], "ab", 2), 2);
@@ -99,7 +99,7 @@ TEST(descriptors)
 
 TEST(signals)
 {
-	l = loop_new();
+	l = loop_new(NULL);
 	loop_signal(l, SIGUSR1, add_one, NULL);
 	raise(SIGUSR1);
 	CHECK_EQ(loop_once(l, 1000), 1);
@@ -121,7 +121,7 @@ TEST(posts_from_threads)
 {
 	pthread_t t[3];
 
-	l = loop_new();
+	l = loop_new(NULL);
 	for (int i = 0; i < 3; i++)
 		CHECK(pthread_create(&t[i], NULL, poster, NULL) == 0);
 	while (count < 3 * POSTS)
@@ -137,7 +137,7 @@ TEST(posts_from_threads)
 
 TEST(run_until_stopped)
 {
-	l = loop_new();
+	l = loop_new(NULL);
 	loop_timer(l, 5, false, stop, NULL);
 	loop_run(l);
 	loop_free(l);
@@ -155,7 +155,7 @@ TEST(slices_yield)
 	int fds[2];
 
 	CHECK(pipe(fds) == 0);
-	l = loop_new();
+	l = loop_new(NULL);
 	mine = loop_timer(l, 0, false, work, NULL);
 	loop_fd(l, fds[0], LOOP_READ, read_byte, &fds[0]);
 	CHECK_EQ(write(fds[1], "a", 1), 1);

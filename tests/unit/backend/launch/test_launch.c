@@ -47,7 +47,7 @@ static char *output_of_program(char *const argv[], struct launch_options *o, str
 	o->agent = agent;
 	o->own_session = true;
 	o->output_fd = fd;
-	if (launch(argv, o, l, &err))
+	if (launch_program(argv, o, l, &err))
 		printf("  %s\n", err.text);
 	CHECK_EQ(err.status, 0);
 	CHECK_EQ(waitpid(l->pid, &status, 0), l->pid);
@@ -153,7 +153,7 @@ TEST(input_from_a_file)
 	char *argv[] = { (char *)"true", NULL };
 	struct err err = { 0 };
 	o.stdin_path = "/nowhere/in";
-	CHECK_EQ(launch(argv, &o, &l, &err), -1);
+	CHECK_EQ(launch_program(argv, &o, &l, &err), -1);
 	CHECK_EQ(err.status, 125);
 	leave();
 }
@@ -171,7 +171,7 @@ TEST(where_the_agent_listens)
 	char *argv[] = { (char *)"true", NULL };
 	struct err err = { 0 };
 	o.options = "listen=tcp:9001";
-	CHECK_EQ(launch(argv, &o, &l, &err), -1);
+	CHECK_EQ(launch_program(argv, &o, &l, &err), -1);
 	CHECK_EQ(err.status, 125);
 	leave();
 }
@@ -183,7 +183,7 @@ static void refused(const char *program, int status, const char *part)
 	struct launched l;
 	struct err err = { 0 };
 
-	CHECK_EQ(launch(argv, &o, &l, &err), -1);
+	CHECK_EQ(launch_program(argv, &o, &l, &err), -1);
 	if (err.status != status || !strstr(err.text, part) ||
 	    strncmp(err.text, program, strlen(program)))
 		printf("  %s\n", err.text);
@@ -251,7 +251,7 @@ TEST(programs_that_change_their_user)
 	char *argv[] = { (char *)in_dir("own"), NULL };
 	struct launched l;
 	struct err err = { 0 };
-	CHECK_EQ(launch(argv, &o, &l, &err), 0);
+	CHECK_EQ(launch_program(argv, &o, &l, &err), 0);
 	waitpid(l.pid, NULL, 0);
 	leave();
 }
@@ -266,7 +266,7 @@ TEST(scripts_without_a_first_line)
 	sh("printf 'exit $1\\n' >%s/plain; chmod +x %s/plain", dir, dir);
 	struct launch_options o = { .agent = agent, .stdin_path = "-" };
 	char *argv[] = { (char *)in_dir("plain"), (char *)"7", NULL };
-	CHECK_EQ(launch(argv, &o, &l, &err), 0);
+	CHECK_EQ(launch_program(argv, &o, &l, &err), 0);
 	CHECK_EQ(waitpid(l.pid, &status, 0), l.pid);
 	CHECK_EQ(WEXITSTATUS(status), 7);
 	leave();

@@ -73,7 +73,7 @@ static struct conn *open_name(const char *word)
 	struct target t;
 	struct err err = { 0 };
 
-	loop = loop_new();
+	loop = loop_new(NULL);
 	CHECK_EQ(target_parse(word, &t, &err), 0);
 	t.forwarded = forwarded;
 	return conn_new(loop, &t, "test", 0, &events);
@@ -84,7 +84,7 @@ static struct conn *open_link(int *listener)
 	const struct conn_events events = { .frame = on_frame, .up = on_up, .down = on_down };
 	struct target t;
 
-	loop = loop_new();
+	loop = loop_new(NULL);
 	*listener = peer_listen(&t);
 	return conn_new(loop, &t, "test", 0, &events);
 }

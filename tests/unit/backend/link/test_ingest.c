@@ -35,10 +35,10 @@ TEST(the_end_of_a_child_is_its_own)
 	} cases[] = { { 100, 100, true }, { 200, 100, false }, { 200, 0, true } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct loop *loop = loop_new();
+		struct loop *loop = loop_new(NULL);
 		const struct symbol_options none = { 0 };
 		in = (struct ingest){ 0 };
-		ingest_init(&in, loop, "made", &none);
+		CHECK_EQ(ingest_init(&in, loop, "made", &none, NULL), 0);
 		hello_frame(cases[i].shown, 1000);
 		module_frame();
 		CHECK_EQ(state(), MTW_RUNNING);

@@ -102,7 +102,7 @@ static void enter(void)
 	file = session_create(path, 0, &err);
 	CHECK(file != NULL);
 	now = shown = model_new();
-	loop = loop_new();
+	loop = loop_new(NULL);
 	past = replay_new(loop, shown, on_moved, NULL);
 	model_on_change(shown, on_change, &anew);
 }

@@ -27,7 +27,7 @@ static void enter(bool spool)
 	struct watch_options o = { .spool = spool, .wait = true };
 	struct err err = { 0 };
 
-	loop = loop_new();
+	loop = loop_new(NULL);
 	listener = peer_listen(&target);
 	w = watch_open(loop, &target, &o, &err);
 	CHECK(w != NULL);
@@ -327,7 +327,7 @@ TEST(full_spool_is_said_once_and_what_is_kept_can_be_saved)
 	CHECK_EQ(stat(path, &st), 0);
 	CHECK(st.st_size <= 1000000 + 10000);
 	CHECK_EQ(target_parse(path, &target, &err), 0);
-	loop = loop_new();
+	loop = loop_new(NULL);
 	w = watch_open(loop, &target, &(struct watch_options){ 0 }, &err);
 	CHECK(w != NULL);
 	CHECK_EQ(live(), 1000);

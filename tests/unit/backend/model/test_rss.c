@@ -31,7 +31,7 @@ TEST(resident_memory_by_part)
 	resident(m, 5, UINT64_MAX, MTW_MEMORY_SHARED); /* no process has that */
 	made_apply(m, &none); /* it could not find out: what is known stays */
 	CHECK_EQ(model_rss(m, &list), 3);
-	CHECK_EQ(model_rss_scans(m), 4);
+	CHECK_EQ(model_answers(m, MTW_KIND_MEMORY), 4);
 	CHECK_EQ(list[0].bytes[MTW_MEMORY_FILE], 7);
 	CHECK_EQ(list[0].mappings[MTW_MEMORY_FILE], 2);
 	CHECK_EQ(list[1].bytes[MTW_MEMORY_OTHER], 7);

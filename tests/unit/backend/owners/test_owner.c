@@ -5,7 +5,8 @@
  */
 #include "check.h"
 #include "made.h"
-#include "owners/internal.h"
+#include "owners/names.h"
+#include "owners/owner.h"
 
 enum { PROGRAM, LIBC, CXX, GLIB, AGENT, LOADER };
 
@@ -289,21 +290,6 @@ TEST(history_has_nothing_of_a_state_that_was_still_coming)
 		}
 		end(&x);
 	}
-}
-
-TEST(users_wrappers)
-{
-	struct session x;
-
-	begin(&x);
-	uint32_t leaf =
-		STACK(&x, true, { PROGRAM, "main" }, { GLIB, "pool_get_page" }, { LIBC, "malloc" });
-	CHECK_STR(owner(&x, leaf), "libglib-2.0.so.0");
-	CHECK_EQ(owners_add_wrapper(x.o, "pool_*"), 0);
-	CHECK_EQ(owners_add_wrapper(x.o, ""), -1);
-	CHECK_STR(owner(&x, leaf), "program");
-	CHECK_STR(site(&x, leaf), "main");
-	end(&x);
 }
 
 TEST(several_loads_are_one_owner)

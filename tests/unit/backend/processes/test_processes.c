@@ -38,7 +38,7 @@ static void enter(void)
 	struct target nobody;
 	struct err err = { 0 };
 
-	loop = loop_new();
+	loop = loop_new(NULL);
 	listener = peer_listen(&target);
 	tree = processes_new(loop, &o, &err);
 	CHECK(tree != NULL);
@@ -428,7 +428,7 @@ static void read_file(void)
 	struct err err = { 0 };
 
 	CHECK_EQ(session_close(writer, &err), 0);
-	loop = loop_new();
+	loop = loop_new(NULL);
 	tree = processes_new(loop, &o, &err);
 	CHECK(processes_read(tree, file));
 }

@@ -253,7 +253,6 @@ TEST(empty_and_random_files)
 		uint64_t type, t;
 		size_t len;
 		CHECK(session_next(r, &t, &type, &payload, &len, &err) <= 0);
-		session_seek(r, 77);
 		session_reader_free(r);
 	}
 	unlink(path);
@@ -268,27 +267,6 @@ TEST(another_format_is_said)
 	store(head, sizeof head);
 	CHECK(session_open(path, 0, &err) == NULL);
 	CHECK(strstr(err.text, "format 3") != NULL);
-	unlink(path);
-}
-
-TEST(seek_finds_the_block)
-{
-	uint8_t *bytes;
-	struct err err;
-	int rc;
-
-	enter();
-	write_file(10 * BLOCK);
-	size_t size = load(&bytes);
-	for (int whole = 0; whole < 2; whole++) {
-		store(bytes, whole ? size : size - 3); /* by the index, and without it */
-		struct session_reader *r = session_open(path, 0, &err);
-		for (unsigned b = 0; b < 10; b++) {
-			CHECK_EQ(session_seek(r, (b * BLOCK + 5) * 1000003ull), 0);
-			CHECK_EQ(read_frames(r, b * BLOCK, &rc, &err), (10 - b) * BLOCK);
-		}
-		session_reader_free(r);
-	}
 	unlink(path);
 }
 

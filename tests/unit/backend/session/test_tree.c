@@ -235,24 +235,6 @@ TEST(flipped_bytes)
 	unlink(path);
 }
 
-TEST(seeks_in_its_own_stream)
-{
-	const uint8_t *payload;
-	uint64_t type, t;
-	struct err err;
-	size_t len;
-
-	enter();
-	write_file();
-	struct session_reader *r = session_open(path, 7000, &err);
-	CHECK_EQ(session_seek(r, (2 * FRAMES + 3) * 1000005ull), 0);
-	CHECK_EQ(session_next(r, &t, &type, &payload, &len, &err), 1);
-	CHECK_EQ(t, 2 * FRAMES * 1000005ull);
-	CHECK_EQ(session_stream(r), 7000);
-	session_reader_free(r);
-	unlink(path);
-}
-
 TEST(a_disk_that_fills)
 {
 	struct rlimit limit = { 2500, 2500 };

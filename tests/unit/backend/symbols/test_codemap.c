@@ -125,7 +125,6 @@ TEST(latest_wins_at_random)
 			CHECK_STR(name_at(c, fd, (uint64_t)a), want);
 		}
 	}
-	CHECK(codemap_pieces(c) < 3 * LINES);
 	close(fd);
 	codemap_free(c);
 }
@@ -269,7 +268,6 @@ TEST(huge)
 		slices++;
 	CHECK(slices >= 300 / 9);
 	CHECK(!codemap_full(c));
-	CHECK_EQ(codemap_pieces(c), lines);
 	char *name = text;
 	CHECK(codemap_name(c, fd, 0x10000000 + 64ull * (unsigned)(lines - 1) + 63, name));
 	int last = 0;

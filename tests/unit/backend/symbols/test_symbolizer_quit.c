@@ -104,7 +104,7 @@ static struct sym_worker *ask_three(void)
 	const char *dirs[] = { dir };
 	struct symdw_places places = { root, dirs, 1 };
 	struct symdw_where where = { .path = "/huge" };
-	struct sym_worker *w = sym_worker_new(&places, NULL, wake, NULL);
+	struct sym_worker *w = sym_worker_new(&places, NULL, wake, NULL, NULL);
 
 	for (int i = 0; i < 3; i++) {
 		struct sym_job *job = xcalloc(1, sizeof *job);

@@ -18,7 +18,7 @@ TEST(whose_answer_it_was)
 {
 	struct symbol_options none = { 0 };
 	struct model *m = model_new();
-	struct symbols *s = symbols_new(NULL, m, &none);
+	struct symbols *s = symbols_new(NULL, m, &none, NULL);
 	struct symbol_place p;
 
 	CHECK(!symbols_answered(s, symbols_generation(s), &p));
@@ -50,7 +50,7 @@ TEST(generated_code_from_a_file)
 {
 	struct symbol_options none = { 0 };
 	struct model *m = model_new();
-	struct symbols *s = symbols_new(NULL, m, &none);
+	struct symbols *s = symbols_new(NULL, m, &none, NULL);
 	struct symbol_frame f = { .function = "get (a) <b>", .file = "a.js", .line = 3 };
 	struct symbol_place p;
 
@@ -99,7 +99,7 @@ TEST(generated_code_of_a_program)
 	struct event hello = { .type = MTW_HELLO }, module = { .type = MTW_MODULE };
 	struct symbol_options none = { 0 };
 	struct model *m = model_new();
-	struct symbols *s = symbols_new(NULL, m, &none);
+	struct symbols *s = symbols_new(NULL, m, &none, NULL);
 	uint64_t done, asked;
 	char path[64];
 

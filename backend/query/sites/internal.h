@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sites.h - the table of call sites, for query/sites/sites.c, query/sites/growth.c,
+ * internal.h - the table of call sites, for query/sites/sites.c, query/sites/growth.c,
  * query/sites/intervals.c and query/sites/verdict.c alone.
  */
-#ifndef QUERY_SITES_H
-#define QUERY_SITES_H
+#ifndef QUERY_SITES_INTERNAL_H
+#define QUERY_SITES_INTERNAL_H
 
 #include "query/internal.h"
 
@@ -113,15 +113,23 @@ struct site_table {
 	struct verdict verdict; /* the last one that was whole; text is empty: none yet */
 };
 
+static inline uint32_t sites_of_index(const struct query *q, uint32_t index)
+{
+	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
+}
 /* Up to date; NULL while sums are being made: what was lent last holds. */
 struct site_table *sites_table(struct query *q);
+/* query/sites/growth.c */
 /* Net bytes, over the window of the shapes, of all that grow steadily and not as expected. */
 int64_t sites_steady(const struct site_table *t);
 /* The same of all that grow, in whatever shape, and are marked as expected. */
 int64_t sites_expected(const struct site_table *t);
 /* Of two with the same figure x stands first: in the agent's order of stacks, not as they were met
  * here, and so for all. */
-bool site_first(const struct site *x, const struct site *y);
+static inline bool site_first(const struct site *x, const struct site *y)
+{
+	return x->leaf != y->leaf ? x->leaf < y->leaf : x->id < y->id;
+}
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
 /* query/sites/expected_sites.c: moves when other sites may be expected. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * machine.h - the machine that a library is loaded into, shared by the parts of jdwp_load():
+ * internal.h - the machine that a library is loaded into, shared by the parts of jdwp_load():
  * attach/jdwp/jdwp.c (the order of it), attach/jdwp/stop.c (a thread to do it on),
  * attach/jdwp/java.c (calls of Java methods on that thread). Main thread only.
  */
-#ifndef JDWP_MACHINE_H
-#define JDWP_MACHINE_H
+#ifndef ATTACH_JDWP_INTERNAL_H
+#define ATTACH_JDWP_INTERNAL_H
 
 #include "attach/jdwp/packets.h"
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * failure.c - the first failure of a machine is noted, and how long it may take.
+ */
+#include "attach/jdwp/internal.h"
+
+int jdwp_fail(struct jdwp_machine *m, enum jdwp_result result, const char *format, ...)
+{
+	va_list args;
+
+	if (m->result)
+		return -1;
+	m->result = result;
+	va_start(args, format);
+	jdwp_say(&m->err, format, args);
+	va_end(args);
+	return -1;
+}
+
+int jdwp_fail_code(struct jdwp_machine *m, int code, const char *doing)
+{
+	if (code < 0)
+		return -1;
+	return jdwp_fail(
+		m, JDWP_ERROR,
+		"its Java machine refused to %s: error %d (%s) of the debug protocol; try again",
+		doing, code, jdwp_error_name(code));
+}
+
+void jdwp_hurry(struct jdwp_machine *m, int ms)
+{
+	m->link.deadline_ns = now_ns() + (uint64_t)ms * 1000000;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * search.c - a thread of the process that is stopped at a safe point (attach/ptrace/safe_point.h).
+ */
+#include "attach/ptrace/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SEARCH_NS 2000000000ull   /* for a safe point */
+#define STARVED_NS 10000000000ull /* the same, until LOOKS_LEAST looks were had */
+#define LOOKS_LEAST 200
+#define LOOKS 64            /* at one thread in turn: some 10 ms */
+#define RUN_NS 20000u       /* it runs for so long between two looks, */
+#define RUN_MORE_NS 200000u /* and for a random part of this more */
+#define NAP_NS 5000000      /* where no thread stops */
+
+void search_wait_again(struct inject_work *w, struct inject_thread *t)
+{
+	uint8_t code[INJECT_CODE_BYTES] = { 0 };
+	bool eintr;
+
+	inject_read(&w->modules, inject_regs_pc(&t->saved) - INJECT_CODE_BYTES / 2, code,
+		    sizeof code);
+	long nr = inject_regs_syscall(&t->saved, code, &eintr);
+	if (nr >= 0 && eintr && inject_waits(nr) && inject_regs_again(&t->saved))
+		t->changed = true;
+}
+
+/* It was only looked at. */
+static void leave(struct inject_work *w, struct inject_thread *t)
+{
+	if (t->stopped && inject_thread_read(t) == 0) {
+		t->saved = t->regs;
+		search_wait_again(w, t);
+		inject_thread_give_back(t);
+	}
+	inject_thread_release(t);
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
+}
+
+/* Random, so that a thread that does everything in turn is not always met at the same place. */
+static uint64_t run_ns(struct inject_work *w)
+{
+	w->random = w->random * 1103515245u + 12345u;
+	return RUN_NS + (w->random >> 8) % RUN_MORE_NS;
+}
+
+static struct inject_thread *begin_thread(struct inject_work *w, struct inject_thread *t, pid_t tid)
+{
+	memset(t, 0, offsetof(struct inject_thread, regs));
+	t->pid = w->job->pid;
+	t->tid = tid;
+	return t;
+}
+
+/* One of the late ones. After an exec it is the process' first thread, under that number. */
+static enum inject_stop look_at(struct inject_work *w, struct inject_thread *t, pid_t tid)
+{
+	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
+
+	if (s == STOP_GONE && tid != w->job->pid &&
+	    (t == &w->thread || w->thread.tid != w->job->pid) &&
+	    inject_thread_look(begin_thread(w, t, w->job->pid)) == STOP_HERE)
+		leave(w, t);
+	return s;
+}
+
+/* Late ones that have stopped go on. */
+void search_let_late_go(struct inject_work *w)
+{
+	for (size_t i = w->late_count; i-- > 0;) {
+		enum inject_stop s = look_at(w, &w->other, w->late[i]);
+		if (s == STOP_HERE)
+			leave(w, &w->other);
+		if (s != STOP_LATE)
+			w->late[i] = w->late[--w->late_count];
+	}
+}
+
+/* An exec gives the process another memory; what we have open is the former one's. From the stop on
+ * a tracer is told of an exec. */
+static bool is_what_was_read(const struct inject_work *w)
+{
+	uint8_t code[4];
+
+	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 &&
+	       inject_find_gadget(code, sizeof code) == 0;
+}
+
+/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it
+ * is let go, or will be. */
+static bool try_stopped(struct inject_work *w, enum inject_stop s, uint64_t until_ns)
+{
+	struct inject_thread *t = &w->thread;
+	enum inject_where where = WHERE_WAITS;
+	uint64_t since = now_ns();
+
+	for (int n = 0; s == STOP_HERE && !t->group && inject_thread_read(t) == 0; n++) {
+		w->r->looks++;
+		where = inject_judge(&w->ground, t);
+		if (where != WHERE_INSIDE || n == LOOKS || since > until_ns)
+			break;
+		s = inject_thread_run_on(t, run_ns(w), since + STOP_NS);
+		since = now_ns();
+	}
+	w->stopped |= s == STOP_HERE;
+	w->group |= s == STOP_HERE && t->group;
+	w->other_program |= s == STOP_HERE && !is_what_was_read(w);
+	if (s == STOP_HERE && !w->other_program && (where == WHERE_SAFE || where == WHERE_IDLE)) {
+		w->r->idle = where == WHERE_IDLE;
+		w->r->tid = t->tid;
+		w->r->stopped_ns = since;
+		return true;
+	}
+	if (s == STOP_LATE)
+		w->late[w->late_count++] = t->tid;
+	else
+		leave(w, t);
+	return false;
+}
+
+/* Those whose stop came late, which has come now. */
+static bool try_late(struct inject_work *w, uint64_t until_ns)
+{
+	for (size_t i = 0, left = w->late_count; left; left--) {
+		enum inject_stop s = look_at(w, &w->thread, w->late[i]);
+		if (s == STOP_LATE) {
+			i++;
+			continue;
+		}
+		w->late[i] = w->late[--w->late_count];
+		if (try_stopped(w, s, until_ns))
+			return true;
+	}
+	return false;
+}
+
+static bool is_late(const struct inject_work *w, pid_t tid)
+{
+	for (size_t i = 0; i < w->late_count; i++)
+		if (w->late[i] == tid)
+			return true;
+	return false;
+}
+
+/* Stops one thread; true when it is where it may be borrowed. */
+static bool try_thread(struct inject_work *w, pid_t tid, uint64_t until_ns)
+{
+	if (try_late(w, until_ns))
+		return true;
+	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
+		return false;
+	w->r->threads++;
+	enum inject_stop s =
+		inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
+	w->refused |= s == STOP_REFUSED; /* or it ends just now */
+	return try_stopped(w, s, until_ns);
+}
+
+/* A zombie, or gone: it has no memory. */
+static bool has_ended(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool ended = !f || fgetc(f) == EOF;
+	if (f)
+		fclose(f);
+	return ended;
+}
+
+static int no_safe_point(struct inject_work *w, size_t count)
+{
+	const char *name = w->job->name;
+
+	if (!count || has_ended(w->job->pid))
+		return FAIL(w, "%s: has ended; start it again", name);
+	if (w->other_program)
+		return FAIL(w, "%s: executed another program just now; try again", name);
+	if (w->group)
+		return FAIL(w,
+			    "%s: was stopped just now (SIGSTOP or job control); continue it and "
+			    "try again: kill -CONT %d",
+			    name, (int)w->job->pid);
+	if (w->refused && !w->stopped)
+		return FAIL(w,
+			    "%s: the kernel forbids tracing it: %s (a security module, or a "
+			    "container's rules); run memtop as root outside the container, or "
+			    "start it with memtop run",
+			    name, strerror(EPERM));
+	if (w->r->looks < LOOKS_LEAST)
+		return FAIL(
+			w,
+			"%s: found no safe point within 10 s: its %zu threads hardly get to run (a "
+			"cpu quota, a frozen container, a slow disk); try again when they do",
+			name, count);
+	return FAIL(w,
+		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
+		    "allocator or waits for a lock; try again, or start it with memtop run",
+		    name, count);
+}
+
+static bool must_end(const struct inject_work *w)
+{
+	return w->group || w->other_program;
+}
+
+/* 0 with a thread stopped at a safe point. */
+int search_safe_point(struct inject_work *w)
+{
+	uint64_t began = now_ns(), until = began + STARVED_NS;
+	size_t count = 0;
+
+	do {
+		struct inject_candidate *list = inject_candidates(w->job->pid, &count);
+		unsigned looks = w->r->looks;
+		bool found = false;
+
+		for (size_t i = 0; i < count && !found && !must_end(w) && now_ns() < until; i++) {
+			found = try_thread(w, list[i].tid, until);
+			if (w->r->looks >= LOOKS_LEAST)
+				until = began + SEARCH_NS;
+		}
+		free(list);
+		if (found)
+			return 0;
+		if (!count || must_end(w) || (w->refused && !w->stopped && !w->late_count))
+			break;
+		if (looks == w->r->looks)
+			nap();
+	} while (now_ns() < until);
+	return no_safe_point(w, count);
+}
+
+/* Threads that did not stop in time are let go when they have. */
+void search_wait_for_late(struct inject_work *w)
+{
+	search_let_late_go(w);
+	if (!w->late_count)
+		return;
+	w->r->lingers = true;
+	w->said(w->arg, w->r);
+	for (; w->late_count; search_let_late_go(w))
+		nap();
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watched.c - what a watch knows, what is asked of its agent, and how a session is saved.
+ */
+#include "link/internal.h"
+
+#include "base/loop.h"
+#include "link/commands.h"
+#include "link/conn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* a recording that ends before its program waits so long for the answers */
+#define LAST_LOOK_MS 2000u
+
+struct model *watch_model(struct watch *w)
+{
+	return w->shown;
+}
+
+struct model *watch_now(struct watch *w)
+{
+	return w->in.model;
+}
+
+uint64_t watch_instant(const struct watch *w)
+{
+	return replay_away(w->past) ? model_time(w->shown) : 0;
+}
+
+int watch_travelled(const struct watch *w)
+{
+	return replay_percent(w->past);
+}
+
+const char *watch_travel_problem(const struct watch *w)
+{
+	return replay_problem(w->past);
+}
+
+struct symbols *watch_symbols(struct watch *w)
+{
+	return w->in.symbols;
+}
+
+const struct expected *watch_expected(const struct watch *w)
+{
+	return w->in.expected;
+}
+
+const struct target *watch_target(const struct watch *w)
+{
+	return &w->target;
+}
+
+unsigned watch_peer(const struct watch *w)
+{
+	return w->conn ? conn_peer(w->conn) : 0;
+}
+
+const char *watch_problem(const struct watch *w)
+{
+	return w->problem;
+}
+
+const char *watch_notice(const struct watch *w)
+{
+	return w->notice;
+}
+
+int watch_loading(const struct watch *w)
+{
+	const struct totals *coming = w->conn ? model_coming(w->in.model) : NULL;
+	const struct totals *t = coming ? coming : model_totals(w->in.model);
+
+	if (!w->conn || (!coming && model_complete(w->in.model)))
+		return 100;
+	if (!t->slots_total)
+		return 0;
+	uint64_t percent = t->slots_sent * 100 / t->slots_total;
+	return percent > 99 ? 99 : (int)percent;
+}
+
+size_t watch_warnings(const struct watch *w, const char *const **sentences)
+{
+	struct watch *mine = (struct watch *)w; /* only its scratch list */
+	const char *const *symbols = NULL;
+	size_t n = symbols_warnings(w->in.symbols, &symbols);
+
+	mine->warning_list = xrealloc(mine->warning_list,
+				      (w->warning_count + n + 2) * sizeof *mine->warning_list);
+	for (size_t i = 0; i < w->warning_count; i++)
+		mine->warning_list[i] = w->warnings[i];
+	for (size_t i = 0; i < n; i++)
+		mine->warning_list[w->warning_count + i] = symbols[i];
+	size_t count = w->warning_count + n;
+	if (w->instant)
+		mine->warning_list[count++] = w->instant;
+	*sentences = mine->warning_list;
+	return count;
+}
+
+int watch_mark(struct watch *w, const char *name)
+{
+	return watch_live(w) ? command_mark(w->conn, name) : -1;
+}
+
+int watch_drop_mark(struct watch *w, uint32_t id)
+{
+	return watch_live(w) ? command_drop_mark(w->conn, id) : -1;
+}
+
+int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
+{
+	return watch_live(w) ? command_rename_mark(w->conn, id, name) : -1;
+}
+
+int watch_set_option(struct watch *w, const char *name, const char *value)
+{
+	return watch_live(w) ? command_set_option(w->conn, name, value) : -1;
+}
+
+int watch_detach(struct watch *w)
+{
+	return watch_live(w) ? command_detach(w->conn) : -1;
+}
+
+int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)
+{
+	return watch_live(w) ? looks_ask(&w->looks, w->conn, w->in.model, kind, slots, count) : -1;
+}
+
+void watch_want(struct watch *w, enum mtw_kind kind)
+{
+	looks_want(&w->looks, kind);
+	if (watch_live(w))
+		looks_go_on(&w->looks, w->conn, w->in.model);
+}
+
+void watch_look(struct watch *w, unsigned timeout_ms)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull;
+
+	looks_all(&w->looks);
+	for (uint64_t now; watch_live(w) && !model_final(w->in.model) && (now = now_ns()) < end;) {
+		looks_go_on(&w->looks, w->conn, w->in.model);
+		if (!looks_waiting(&w->looks))
+			break;
+		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
+	}
+}
+
+const char *watch_missing(const struct watch *w, enum mtw_kind kind)
+{
+	return looks_missing(w->shown, kind, replay_away(w->past),
+			     watch_live(w) && !model_final(w->in.model));
+}
+
+int watch_save(struct watch *w, const char *path, struct err *err)
+{
+	const struct expected *more =
+		expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
+
+	return w->conn ? recorder_copy(&w->keep, path, err)
+		       : recorder_copy_file(w->target.name, path, more, w->target.stream, err);
+}
+
+const char *watch_spool_path(const struct watch *w)
+{
+	return recorder_path(&w->keep);
+}
+
+bool watch_keeps(const struct watch *w)
+{
+	return recorder_open(&w->keep);
+}
+
+bool watch_may_keep(const struct watch *w)
+{
+	return w->options.spool && w->conn && !*w->keep.failed.text && !model_final(w->in.model);
+}
+
+bool watch_named(const struct watch *w)
+{
+	uint64_t done, asked;
+
+	symbols_progress(w->in.symbols, &done, &asked);
+	return done >= asked;
+}
+
+int watch_end_record(struct watch *w, struct err *err)
+{
+	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
+		recorder_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
+	if (recorder_open(&w->keep)) {
+		watch_look(w, LAST_LOOK_MS);
+		symbols_wait(w->in.symbols); /* answers go into the file as they come */
+	}
+	return recorder_end(&w->keep, err);
+}
+
+int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
+
+	if (!w->conn)
+		return 0;
+	while (!model_complete(w->in.model) && !model_final(w->in.model)) {
+		/* a slow link is no reason to give up while the state still grows */
+		uint64_t got =
+			model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
+		if (got != seen)
+			end = now_ns() + timeout_ms * 1000000ull;
+		seen = got;
+		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
+			return err_set(err, 3, "%s", w->problem);
+		if ((now = now_ns()) >= end)
+			return err_set(err, 3,
+				       "%s: no data for %u s, and the first state is incomplete "
+				       "(%d %% of it): %s",
+				       w->target.text, timeout_ms / 1000, watch_loading(w),
+				       w->problem ? w->problem : "try again");
+		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
+	}
+	return 0;
+}
+
+bool watch_growing(const struct watch *w)
+{
+	return w->in.growing;
+}

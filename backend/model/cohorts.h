@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cohorts.h - live blocks by slot, thread and age, as of the last scan that came whole. Main thread
+ * only.
+ */
+#ifndef MODEL_COHORTS_H
+#define MODEL_COHORTS_H
+
+#include "model/event.h"
+
+struct cohort_scans {
+	struct cohorts now, coming; /* coming: its last part is not here yet */
+	size_t room;                /* of the one that is coming */
+	bool whole, begun;
+	uint64_t request; /* of the one that is coming */
+	uint64_t scans;
+};
+
+/* 1: a scan is whole with this part; 0; -1 = *err */
+int cohorts_apply(struct cohort_scans *x, const struct event *e, struct err *err);
+void cohorts_clear(struct cohort_scans *x);
+
+#endif

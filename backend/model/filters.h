@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * filters.h - what was recorded, since when. Main thread only.
+ */
+#ifndef MODEL_FILTERS_H
+#define MODEL_FILTERS_H
+
+#include "model/event.h"
+
+struct filters {
+	struct recorded *list; /* by time */
+	size_t count, room;
+};
+
+int filters_apply(struct filters *x, const struct event *e, struct err *err);
+void filters_clear(struct filters *x);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * slices.h - which of the model's large works goes on. Main thread only.
+ */
+#ifndef MODEL_SLICES_H
+#define MODEL_SLICES_H
+
+#include <stdint.h>
+
+struct model;
+
+void slices_tick(struct model *m, uint64_t time_ns, uint32_t flags); /* a TICK came */
+void slices_settle(struct model *m); /* what is being taken in or worked out is, at once */
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sums.h - inclusive sums of nodes, and what a node has of its own. Main thread only.
+ */
+#ifndef MODEL_SUMS_H
+#define MODEL_SUMS_H
+
+#include "model/trie.h"
+
+struct model;
+
+void sums_before(struct model *m, struct node *n, bool child); /* the node gets one, else a slot */
+/* number of the next one, from the node itself up */
+uint32_t sum_above(const struct trie *t, const struct node *n);
+/* nothing is being worked out. True: none is late any more */
+bool sums_settle(struct model *m, uint64_t end_ns);
+void sums_make(struct trie *t); /* all anew */
+bool sums_check(const struct trie *t, struct err *err);
+
+#endif

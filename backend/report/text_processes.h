@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text_processes.h - the processes of a tree in a text report. Main thread only.
+ */
+#ifndef REPORT_TEXT_PROCESSES_H
+#define REPORT_TEXT_PROCESSES_H
+
+#include "processes/processes.h"
+
+/* The table before the report of one of them; shown: that one's id. */
+void export_tree_text(const struct processes *p, uint32_t shown, FILE *out);
+
+#endif
