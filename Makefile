@@ -4,7 +4,7 @@
 #   make demo       a live view on a leaking program   make install    PREFIX=/usr/local DESTDIR=
 #   make help       all targets
 #
-# Variants: DEBUG=1 (no optimisation, internal checks), ASAN=1 (address and undefined), WERROR=1. V=1 shows the commands.
+# Variants: DEBUG=1 (no optimisation), ASAN=1 (address and undefined), WERROR=1. V=1 shows the commands.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -16,7 +16,7 @@ B ?= build/$(VARIANT)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror,)
 CSTD := -std=c11 -D_GNU_SOURCE
-OPT := $(if $(DEBUG),-O0 -DMT_DEBUG=1,-O2) -g
+OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
 CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CFLAGS)
@@ -55,7 +55,7 @@ $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 # glibc's handlers of cancellation then do without the unwinder that libgcc would bring along.
 $(B)/agent/hooks/spawn.o: AGENT_CFLAGS += -fno-exceptions
 
-# The path of every event ends in tail calls and has no use for a frame. See agent/hooks/malloc.h for rbp.
+# The path of every event ends in tail calls and has no use for a frame. See agent/hooks/caller.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
 	-ffixed-rbp -DMT_FIXED_RBP)
 $(B)/agent/record/record.o: AGENT_CFLAGS += -fomit-frame-pointer
@@ -227,10 +227,6 @@ install: all
 man-keys: $(B)/memtop
 	$(B)/memtop --keys | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' >$(B)/keys
 	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/man/memtop.1
-
-# By clang-format 14, Debian 12's: others differ in places. Twice, for a second pass may change what the first one broke.
-FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
-	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
 
 # By clang-format 14, Debian 12's: others differ in places. Twice, for a second pass may change what the first one broke.
 FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\

@@ -16,7 +16,9 @@
  * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
  * insert-only list, which the server walks to know which memory to keep when the target is gone.
  */
-#include "base/agent.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/prim_linux.h"
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN 16u

@@ -6,7 +6,8 @@
  * CLONE_THREAD, with which the server cannot be. There the call is made here. The child begins on
  * its stack, in `run`, and ends with what that returns.
  */
-#include "base/agent.h"
+#include "base/clone.h"
+#include "base/types.h"
 
 #include <errno.h>
 #include <sched.h>

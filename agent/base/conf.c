@@ -8,7 +8,8 @@
  * then runs unharmed and unprofiled (mt_conf_parse is false): a misspelt option must not pass for
  * a setting that is in force.
  */
-#include "base/agent.h"
+#include "base/conf.h"
+#include "base/msg.h"
 #include "base/regex.h"
 
 #include <memtop/wire.h>

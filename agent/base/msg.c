@@ -7,7 +7,9 @@
  * child at once. From then on a line is only kept, in memtop_said: `memtop -p PID` and `memtop
  * attach PID` read it there, in the process' memory.
  */
-#include "base/agent.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/types.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -13,8 +13,10 @@
  * finds that it is not told what to do with it. Every program with threads makes that call, so
  * filters let it pass, as they do not process_vm_readv.
  */
-#include "base/agent.h"
+#include "base/prim_linux.h"
+#include "base/compiler.h"
 #include "base/syscalls.h"
+#include "base/types.h"
 
 #include <errno.h>
 #include <fcntl.h>

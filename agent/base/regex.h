@@ -2,10 +2,10 @@
  *
  * regex.h - small regular expressions, for names of libraries.
  */
-#ifndef MT_REGEX_H
-#define MT_REGEX_H
+#ifndef MT_BASE_REGEX_H
+#define MT_BASE_REGEX_H
 
-#include "base/agent.h"
+#include "base/types.h"
 
 #define REGEX_OPS 512
 

@@ -12,7 +12,8 @@
  * until the last of its rounds. What other destructors allocate or free after that belongs to
  * another state, which then nobody inherits; libc's own blocks of a thread are not malloc's.
  */
-#include "base/agent.h"
+#include "base/self.h"
+#include "base/msg.h"
 
 #include <errno.h>
 

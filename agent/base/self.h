@@ -12,8 +12,8 @@
  * And who owns a state: until its thread is gone for good it is nobody else's; then somebody
  * inherits it (record/thread.c).
  */
-#ifndef MT_SELF_H
-#define MT_SELF_H
+#ifndef MT_BASE_SELF_H
+#define MT_BASE_SELF_H
 
 #include "base/types.h"
 

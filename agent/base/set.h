@@ -20,10 +20,12 @@
  *
  * struct set_kind makes this generic; it is always a constant and everything is inlined.
  */
-#ifndef MT_SET_H
-#define MT_SET_H
+#ifndef MT_BASE_SET_H
+#define MT_BASE_SET_H
 
-#include "base/agent.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 #define SET_FIRST_LEVEL 7u /* 128 buckets to begin with */
 #define SET_LEVELS 26u     /* at most 2^25 buckets */

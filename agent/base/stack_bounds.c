@@ -17,6 +17,7 @@
  * about first.
  */
 #include "base/stack_bounds.h"
+#include "base/prim_linux.h"
 
 #include <string.h>
 #include <sys/auxv.h>

@@ -2,10 +2,11 @@
  *
  * stack_bounds.h - pcs, and which parts of a thread's stack a walk may read.
  */
-#ifndef MT_STACK_BOUNDS_H
-#define MT_STACK_BOUNDS_H
+#ifndef MT_BASE_STACK_BOUNDS_H
+#define MT_BASE_STACK_BOUNDS_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 /* Pcs carry this bit when they are exact (interrupted there), not return addresses. */
 #if defined(__x86_64__)

@@ -4,10 +4,11 @@
  * up, and the counters whose change makes remembered stacks stale. Set by hooks/init.c and
  * hooks/attach.c; any thread and the server read it.
  */
-#ifndef MT_STATE_H
-#define MT_STATE_H
+#ifndef MT_BASE_STATE_H
+#define MT_BASE_STATE_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -55,7 +56,8 @@ MT_INLINE void mt_era_next(void)
 	atomic_fetch_add_explicit(&mt_era, 1, memory_order_release);
 }
 
-extern _Atomic uint32_t mt_pass; /* the collector's pass; stamps copy it */
+extern _Atomic uint64_t mt_epoch; /* record/slots.c moves it, at a mark */
+extern _Atomic uint32_t mt_pass;  /* the collector's pass; stamps copy it */
 
 #pragma GCC visibility pop
 

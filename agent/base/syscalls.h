@@ -4,8 +4,8 @@
  * where the plain name is an older call for ids of 16 bits, or is missing. Times are pairs of long
  * everywhere: what the plain names take.
  */
-#ifndef MT_CALLS_H
-#define MT_CALLS_H
+#ifndef MT_BASE_SYSCALLS_H
+#define MT_BASE_SYSCALLS_H
 
 #include <sys/stat.h>
 #include <sys/syscall.h>

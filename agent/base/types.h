@@ -31,8 +31,8 @@
  *   node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a TRUNCATED(NODES) node
  *   epoch  40 bits
  */
-#ifndef MT_TYPES_H
-#define MT_TYPES_H
+#ifndef MT_BASE_TYPES_H
+#define MT_BASE_TYPES_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,10 +4,11 @@
  * halves (Knuth, The Art of Computer Programming 2, 4.3.1), and the quotient bit by bit, since only
  * samples ask for it.
  */
-#ifndef MT_WIDE_H
-#define MT_WIDE_H
+#ifndef MT_BASE_WIDE_H
+#define MT_BASE_WIDE_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 struct wide {
 	uint64_t hi, lo;

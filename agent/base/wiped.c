@@ -17,8 +17,8 @@
  * in our memory: clearing that would end our session. It has the page.
  */
 #include "base/wiped.h"
-
-#include "base/agent.h"
+#include "base/prim_linux.h"
+#include "base/types.h"
 
 #include <errno.h>
 #include <sys/mman.h>

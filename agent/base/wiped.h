@@ -2,8 +2,8 @@
  *
  * wiped.h - memory that reads 0 in a forked child: base/wiped.c says how.
  */
-#ifndef MT_WIPED_H
-#define MT_WIPED_H
+#ifndef MT_BASE_WIPED_H
+#define MT_BASE_WIPED_H
 
 #include <stdbool.h>
 #include <stddef.h>

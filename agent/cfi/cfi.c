@@ -8,6 +8,7 @@
  * rows).
  */
 #include "cfi/cfi.h"
+#include "cfi/records.h"
 #include "cfi/table.h"
 
 #include <string.h>

@@ -2,11 +2,11 @@
  *
  * cfi.h - .eh_frame read on demand: the row of the unwind table that holds for one pc.
  */
-#ifndef MT_CFI_H
-#define MT_CFI_H
+#ifndef MT_CFI_CFI_H
+#define MT_CFI_CFI_H
 
-#include "base/agent.h"
-#include "base/stack_bounds.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 #include <memtop/wire.h>
 
@@ -65,29 +65,6 @@ struct cfi_regs {
 
 /* MTW_TRUNC_NONE, or why there is no row. */
 unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row);
-
-void mt_cfi_init(void);
-
-/* cfi/outermost.c. Is it what a coroutine's first function returns to? pc: a lookup address. */
-bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact);
-/* Is it code without a table where a program, a thread or the loader itself begins? pc: a lookup
- * address. */
-bool mt_cfi_is_start(const struct module *m, uintptr_t pc, bool exact);
-
-/* The packed rule for a lookup address; never 0. */
-uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);
-
-/* Replaces `r` by its caller's. false: *reason says why, or NONE at the end of the stack. */
-bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason);
-
-/* Is it the code that a signal's handler returns to? */
-bool mt_cfi_is_sigreturn(uintptr_t pc);
-/* AArch64: `r` becomes what a signal interrupted, whose ucontext lies at `context`. */
-bool mt_cfi_leave_signal(struct known *known, uintptr_t context, struct cfi_regs *r);
-
-/* cfi/expr.c: a DWARF expression (its length first). false: cannot be computed. */
-bool mt_cfi_eval(struct known *known, const uint8_t *expr, const uint8_t *end,
-		 const struct cfi_regs *r, const uint64_t *initial, uint64_t *result);
 
 /* A position in tables that are not to be trusted; after an overrun everything reads 0. */
 struct cfi_cursor {

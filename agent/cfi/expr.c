@@ -4,7 +4,7 @@
  *
  * Every read of memory is checked; the number of steps is bounded, since expressions may branch.
  */
-#include "cfi/cfi.h"
+#include "cfi/expr.h"
 
 #include <string.h>
 

@@ -19,10 +19,16 @@
  * for each function, a third of the section. Where there is no memory for it, or more than
  * INDEX_BYTES, stacks end there with that reason.
  */
-#include "cfi/table.h"
-#include "modules/maps.h"
+#include "cfi/index.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "cfi/cfi.h"
+#include "cfi/records.h"
+#include "modules/segments.h"
 
 #include <link.h>
+#include <memtop/wire.h>
 #include <string.h>
 
 #define INDEX_BYTES ((size_t)64 << 20) /* some 8 million functions */

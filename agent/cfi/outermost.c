@@ -8,11 +8,15 @@
  * But that code shows what it is: it passes the result on to exit() or pthread_exit(), which never
  * return, next to where libc begins programs or threads.
  */
+#include "cfi/outermost.h"
+#include "base/prim_linux.h"
+#include "base/stack_bounds.h"
 #include "cfi/cfi.h"
 #include "modules/maps.h"
 
 #include <elf.h>
 #include <link.h>
+#include <memtop/wire.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

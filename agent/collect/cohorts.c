@@ -7,7 +7,9 @@
  * of one cohort.
  */
 #include "collect/cohorts.h"
-#include "collect/server.h"
+#include "collect/memory.h"
+#include "record/live.h"
+#include "record/slots.h"
 
 #define COHORTS_MAX (1u << 19)
 #define PLACES_LEAST 4096u

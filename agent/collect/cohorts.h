@@ -6,11 +6,11 @@
  * link takes them, or to all as a part of the final state. Memory is bounded: what would be one
  * cohort too many is only summed up, and said. Server thread.
  */
-#ifndef MT_COHORTS_H
-#define MT_COHORTS_H
+#ifndef MT_COLLECT_COHORTS_H
+#define MT_COLLECT_COHORTS_H
 
-#include "base/agent.h"
-#include "memtop/wire.h"
+#include "base/types.h"
+#include <memtop/wire.h>
 
 struct cohorts;
 

@@ -12,7 +12,26 @@
  * While a first state loads, half of each pump goes to it and half to what changed in slots already
  * sent.
  */
+#include "collect/encode.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/state.h"
+#include "collect/cohorts.h"
+#include "collect/encode_slots.h"
+#include "collect/history.h"
+#include "collect/marks.h"
+#include "collect/memory.h"
+#include "collect/options.h"
+#include "collect/output.h"
+#include "collect/samples.h"
+#include "collect/scan.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "record/filter.h"
+#include "record/loss.h"
+
+#include <memtop/wire.h>
 
 #define PUMP_LEAST 2048u /* do not begin with less room: a few totals, and a TICK */
 #define TICK_BYTES 256u  /* the closing TOTALS and TICK */
@@ -56,15 +75,15 @@ static void put_tally(struct mtw_out *o, const struct tally *t)
 	mtw_put(o, t->free_bytes);
 }
 
-static void put_args(struct mtw_out *o, const struct server *s)
+static void put_args(struct mtw_out *o, const struct target *target)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < s->args_len; i++)
-		n += !s->args[i] || i + 1 == s->args_len;
+	for (size_t i = 0; i < target->args_len; i++)
+		n += !target->args[i] || i + 1 == target->args_len;
 	n = n < MTW_ARGS_MAX ? n : MTW_ARGS_MAX;
 	mtw_put(o, n);
-	for (const char *p = s->args; n; n--) {
+	for (const char *p = target->args; n; n--) {
 		mtw_put_string(o, p);
 		p += strlen(p) + 1;
 	}
@@ -91,17 +110,17 @@ void encode_hello(struct server *s, struct viewer *v)
 	mt_conf_print(options, sizeof(options));
 	mtw_put(&o, v->tcp ? MTW_VERSION : MTW_VERSION_UNIX);
 	mtw_put(&o, MTW_FEATURE_MEMORY | MTW_FEATURE_COHORTS);
-	mtw_put(&o, (uint64_t)s->target);
-	mtw_put(&o, s->rights.uid[1]);
+	mtw_put(&o, (uint64_t)s->target.pid);
+	mtw_put(&o, s->privileges.rights.uid[1]);
 	mtw_put(&o, s->start_unix_ns);
 	mtw_put(&o, server_now());
 	mtw_put(&o, v->tick_ns);
 	mtw_put(&o, 8 * sizeof(void *));
 	mtw_put_string(&o, ARCH);
-	mtw_put_string(&o, s->exe);
+	mtw_put_string(&o, s->target.exe);
 	mtw_put_string(&o, MEMTOP_VERSION);
 	mtw_put_string(&o, options);
-	put_args(&o, s);
+	put_args(&o, &s->target);
 	put_fork(&o);
 	send(s, v, MTW_HELLO, &o);
 	v->hello = true;
@@ -111,16 +130,16 @@ static void put_totals(struct server *s, struct viewer *v)
 {
 	struct mtw_out o = begin(s);
 
-	mtw_put(&o, s->pass_ns);
-	put_tally(&o, &s->totals);
-	mtw_put(&o, s->peak_bytes);
-	mtw_put(&o, s->peak_error);
-	mtw_put(&o, s->peak_ns);
-	mtw_put(&o, s->memory_bytes);
-	mtw_put(&o, s->agent_cpu_ns);
-	mtw_put(&o, s->hook_ns);
-	mtw_put(&o, s->target_cpu_ns);
-	mtw_put(&o, s->slots_seen);
+	mtw_put(&o, s->sums.pass_ns);
+	put_tally(&o, &s->sums.totals);
+	mtw_put(&o, s->sums.peak_bytes);
+	mtw_put(&o, s->sums.peak_error);
+	mtw_put(&o, s->sums.peak_ns);
+	mtw_put(&o, s->figures.memory_bytes);
+	mtw_put(&o, s->figures.agent_cpu_ns);
+	mtw_put(&o, s->figures.hook_ns);
+	mtw_put(&o, s->figures.target_cpu_ns);
+	mtw_put(&o, s->sums.slots_seen);
 	mtw_put(&o, v->slots_sent);
 	mtw_put(&o, v->live_sent < 0 ? 0 : (uint64_t)v->live_sent);
 	send(s, v, MTW_TOTALS, &o);
@@ -128,37 +147,37 @@ static void put_totals(struct server *s, struct viewer *v)
 
 static void put_state(struct server *s, struct viewer *v)
 {
-	if (v->state_serial == s->state_serial || !fits(v, SMALL_BYTES))
+	if (v->state_serial == s->state.serial || !fits(v, SMALL_BYTES))
 		return;
 	struct mtw_out o = begin(s);
-	mtw_put(&o, s->state);
-	mtw_put(&o, s->state_status);
-	mtw_put(&o, s->state_ns);
-	mtw_put(&o, s->state_known);
+	mtw_put(&o, s->state.what);
+	mtw_put(&o, s->state.status);
+	mtw_put(&o, s->state.ns);
+	mtw_put(&o, s->state.known);
 	send(s, v, MTW_STATE, &o);
-	v->state_serial = s->state_serial;
+	v->state_serial = s->state.serial;
 }
 
 static void put_options(struct server *s, struct viewer *v)
 {
-	if (v->option_serial == s->option_serial || !fits(v, s->option_count * SMALL_BYTES))
+	if (v->option_serial == s->options.serial || !fits(v, s->options.count * SMALL_BYTES))
 		return;
-	for (uint32_t i = 0; i < s->option_count; i++) {
-		if (s->option[i].changed <= v->option_serial)
+	for (uint32_t i = 0; i < s->options.count; i++) {
+		if (s->options.option[i].changed <= v->option_serial)
 			continue;
 		struct mtw_out o = begin(s);
-		mtw_put_string(&o, s->option[i].name);
-		mtw_put_string(&o, s->option[i].value);
-		mtw_put_string(&o, s->option[i].who);
+		mtw_put_string(&o, s->options.option[i].name);
+		mtw_put_string(&o, s->options.option[i].value);
+		mtw_put_string(&o, s->options.option[i].who);
 		send(s, v, MTW_OPTION, &o);
 	}
-	v->option_serial = s->option_serial;
+	v->option_serial = s->options.serial;
 }
 
 static void put_filters(struct server *s, struct viewer *v)
 {
-	for (; v->filters_sent < s->filter_count; v->filters_sent++) {
-		const struct filter_entry *f = &s->filter[v->filters_sent];
+	for (; v->filters_sent < s->options.filter_count; v->filters_sent++) {
+		const struct filter_entry *f = &s->options.filter[v->filters_sent];
 		if (!fits(v, 2 * SMALL_BYTES))
 			return;
 		struct mtw_out o = begin(s);
@@ -196,12 +215,12 @@ static void put_losses(struct server *s, struct viewer *v)
 static void put_threads(struct server *s, struct viewer *v)
 {
 	if (v->thread_at == 0) {
-		if (s->thread_pass <= v->thread_pass)
+		if (s->sums.thread_pass <= v->thread_pass)
 			return;
-		v->thread_begun = s->pass;
+		v->thread_begun = s->sums.pass;
 	}
-	for (; v->thread_at < s->thread_limit; v->thread_at++) {
-		const struct thread_row *row = &s->thread[v->thread_at];
+	for (; v->thread_at < s->sums.thread_limit; v->thread_at++) {
+		const struct thread_row *row = &s->sums.thread[v->thread_at];
 		if (!row->changed || row->changed <= v->thread_pass)
 			continue;
 		if (!fits(v, SMALL_BYTES))
@@ -220,32 +239,32 @@ static void put_threads(struct server *s, struct viewer *v)
 
 static void put_process(struct server *s, struct viewer *v)
 {
-	if ((v->process_pass && s->process_pass <= v->process_pass) || !fits(v, SMALL_BYTES))
+	if ((v->process_pass && s->figures.pass <= v->process_pass) || !fits(v, SMALL_BYTES))
 		return;
 	struct mtw_out o = begin(s);
-	mtw_put(&o, s->rss_bytes);
-	mtw_put(&o, s->virtual_bytes);
-	mtw_put(&o, s->thread_count);
-	mtw_put(&o, s->children);
+	mtw_put(&o, s->figures.rss_bytes);
+	mtw_put(&o, s->figures.virtual_bytes);
+	mtw_put(&o, s->figures.thread_count);
+	mtw_put(&o, s->figures.children);
 	send(s, v, MTW_PROCESS, &o);
-	v->process_pass = s->pass;
+	v->process_pass = s->sums.pass;
 }
 
 static void put_stacks(struct server *s, struct viewer *v)
 {
-	const struct effort *e = &s->effort;
+	const struct effort *e = &s->figures.effort;
 
-	if (s->effort_allocations == v->effort_allocations || !fits(v, SMALL_BYTES))
+	if (s->figures.effort_allocations == v->effort_allocations || !fits(v, SMALL_BYTES))
 		return;
 	struct mtw_out o = begin(s);
-	mtw_put(&o, s->effort_allocations);
+	mtw_put(&o, s->figures.effort_allocations);
 	mtw_put(&o, e->captures);
 	mtw_put(&o, e->whole);
 	mtw_put(&o, e->frames);
 	mtw_put(&o, e->pc_misses);
 	mtw_put(&o, e->edge_misses);
 	send(s, v, MTW_STACKS, &o);
-	v->effort_allocations = s->effort_allocations;
+	v->effort_allocations = s->figures.effort_allocations;
 }
 
 static void put_memory(struct server *s, struct viewer *v)
@@ -254,22 +273,23 @@ static void put_memory(struct server *s, struct viewer *v)
 						       "caches of unwinding", "threads",
 						       "server, marks and history" };
 
-	if (!memcmp(s->memory_of, v->memory_of, sizeof(s->memory_of)) || !fits(v, SMALL_BYTES))
+	if (!memcmp(s->figures.memory_of, v->memory_of, sizeof(s->figures.memory_of)) ||
+	    !fits(v, SMALL_BYTES))
 		return;
 	struct mtw_out o = begin(s);
 	mtw_put(&o, PART_COUNT);
 	for (int i = 0; i < PART_COUNT; i++) {
 		mtw_put_string(&o, names[i]);
-		mtw_put(&o, s->memory_of[i]);
+		mtw_put(&o, s->figures.memory_of[i]);
 	}
 	send(s, v, MTW_MEMORY, &o);
-	memcpy(v->memory_of, s->memory_of, sizeof(s->memory_of));
+	memcpy(v->memory_of, s->figures.memory_of, sizeof(s->figures.memory_of));
 }
 
 static void put_marks(struct server *s, struct viewer *v)
 {
-	for (uint32_t id = 1; id <= s->mark_last; id++) {
-		const struct mark *m = &s->mark[id];
+	for (uint32_t id = 1; id <= s->marks.last; id++) {
+		const struct mark *m = &s->marks.mark[id];
 		if (v->mark_sent[id] == m->changed || !fits(v, SMALL_BYTES))
 			continue;
 		struct mtw_out o = begin(s);
@@ -316,7 +336,7 @@ static void put_history(struct server *s, struct viewer *v)
 static void put_notices(struct server *s, struct viewer *v)
 {
 	for (uint32_t i = 0; i < NOTICES; i++) {
-		const struct notice *n = &s->notice[(s->notice_serial + i) % NOTICES];
+		const struct notice *n = &s->notices.notice[(s->notices.serial + i) % NOTICES];
 		if (!n->serial || n->serial <= v->notice_serial)
 			continue;
 		if (!fits(v, SMALL_BYTES))
@@ -349,7 +369,7 @@ static bool put_slots(struct server *s, struct viewer *v)
 static bool put_last_scans(struct server *s, struct viewer *v)
 {
 	for (; s->over && v->last_scans < LAST_SCANS; v->last_scans++) {
-		const struct last_scan *last = &s->last[v->last_scans];
+		const struct last_scan *last = &s->scans.last[v->last_scans];
 		if (last->reply && viewer_space(v) < last->len + SMALL_BYTES) {
 			v->wants = true;
 			return false;
@@ -363,11 +383,11 @@ static bool put_last_scans(struct server *s, struct viewer *v)
 /* False: there is no room for all of them yet. */
 static bool put_last_cohorts(struct server *s, struct viewer *v)
 {
-	while (s->over && s->last_cohorts && !v->last_cohorts.whole) {
+	while (s->over && s->scans.last_cohorts && !v->last_cohorts.whole) {
 		if (!fits(v, COHORTS_PART_LEAST + SMALL_BYTES))
 			return false;
 		size_t room = viewer_room(v) - TICK_BYTES - SMALL_BYTES;
-		size_t len = cohorts_encode(s->last_cohorts, &v->last_cohorts, 0, s->scratch,
+		size_t len = cohorts_encode(s->scans.last_cohorts, &v->last_cohorts, 0, s->scratch,
 					    room < SCRATCH_BYTES ? room : SCRATCH_BYTES);
 		viewer_frame(v, MTW_SCAN_COHORTS, s->scratch, len);
 	}
@@ -380,14 +400,14 @@ static void put_tick(struct server *s, struct viewer *v, bool complete)
 
 	v->final = s->over && complete;
 	mtw_put(&o, ++v->seq);
-	mtw_put(&o, s->pass_ns);
+	mtw_put(&o, s->sums.pass_ns);
 	mtw_put(&o, (complete ? MTW_TICK_COMPLETE : 0) | (v->final ? MTW_TICK_FINAL : 0));
 	send(s, v, MTW_TICK, &o);
 }
 
 void encode_pump(struct server *s, struct viewer *v, bool tick)
 {
-	if (!s->pass || (!tick && !v->wants) || v->final)
+	if (!s->sums.pass || (!tick && !v->wants) || v->final)
 		return;
 	/* Between ticks not before a good piece has been taken: small frames would be mostly
 	 * TICKs. */

@@ -12,7 +12,21 @@
  * by group what changed since the group was served. A group is marked clean before the next begins,
  * so a sweep that had to stop goes on where it stood, and comes round.
  */
+#include "collect/encode_slots.h"
+#include "collect/bits.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "record/filter.h"
+#include "record/slots.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
+
+#include <memtop/wire.h>
 
 #define BATCH_NODES 4096u
 #define BATCH_SLOTS 2048u
@@ -170,7 +184,7 @@ static void flush_counts(struct server *s, struct viewer *v)
 	sort(b->count, b->counts);
 	mtw_put(&o, b->counts);
 	for (uint32_t i = 0; i < b->counts; i++) {
-		const struct tally *t = &sums_at(s, b->count[i])->now;
+		const struct tally *t = &sums_at(&s->sums, b->count[i])->now;
 		mtw_put(&o, b->count[i] - before);
 		mtw_put(&o, t->alloc_blocks);
 		mtw_put(&o, t->alloc_bytes);
@@ -203,7 +217,7 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 
 	if (!m)
 		return true;
-	if (!s->module_seen[id])
+	if (!s->sums.module_seen[id])
 		proc_file_of(m); /* met since the pass */
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_acquire);
 	uint64_t unloaded = atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire);
@@ -227,13 +241,13 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 void encode_slots_modules(struct server *s, struct viewer *v)
 {
 	if (v->module_at == 0) {
-		if (s->module_pass <= v->module_pass)
+		if (s->sums.module_pass <= v->module_pass)
 			return;
-		v->module_begun = s->pass;
+		v->module_begun = s->sums.pass;
 	}
-	for (; v->module_at < s->modules_seen; v->module_at++) {
+	for (; v->module_at < s->sums.modules_seen; v->module_at++) {
 		uint32_t id = v->module_at;
-		if (id < v->module_count && s->module_changed[id] <= v->module_pass)
+		if (id < v->module_count && s->sums.module_changed[id] <= v->module_pass)
 			continue;
 		if (!put_module(s, v, id)) {
 			v->wants = true;
@@ -331,14 +345,14 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 	struct slots_batch *b = s->batch;
 	uint32_t at = 0;
 
-	v->list_limit = s->slot_limit ? s->slot_limit : 1;
-	v->list_bytes = s->slots_seen * sizeof(uint32_t) + 4;
+	v->list_limit = s->sums.slot_limit ? s->sums.slot_limit : 1;
+	v->list_bytes = s->sums.slots_seen * sizeof(uint32_t) + 4;
 	v->list = memory_map(v->list_bytes);
 	if (!v->list)
 		return false;
 	memset(b->class, 0, sizeof(b->class));
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(s, id);
+		const struct sum *sum = sums_at(&s->sums, id);
 		if (sum)
 			b->class[class_of(sum)]++;
 	}
@@ -348,7 +362,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		at += n;
 	}
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(s, id);
+		const struct sum *sum = sums_at(&s->sums, id);
 		if (sum)
 			v->list[b->class[class_of(sum)]++] = id;
 	}
@@ -357,12 +371,12 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 }
 
 /* Slots that were first seen while the list went out, where the sweep took them for the list's. */
-static void end_list(struct server *s, struct viewer *v)
+static void end_list(struct sums *sums, struct viewer *v)
 {
 	memory_unmap(v->list, v->list_bytes);
 	v->list = NULL;
-	for (slot_id id = 1; id < s->slot_limit; id++)
-		if (sums_at(s, id) && !bit_get(v->slot_known, id))
+	for (slot_id id = 1; id < sums->slot_limit; id++)
+		if (sums_at(sums, id) && !bit_get(v->slot_known, id))
 			v->clean[id / SUM_GROUP] = v->swept = 0;
 }
 
@@ -376,19 +390,19 @@ void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 	for (; v->list_at < v->list_count; v->list_at++) {
 		slot_id id = v->list[v->list_at];
 		size_t left = limit > v->produced ? (size_t)(limit - v->produced) : 0;
-		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(s, id), left))
+		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(&s->sums, id), left))
 			break;
 	}
 	flush(s, v);
 	/* A path that is longer than a whole empty window must go all the same. */
 	if (v->list_at < v->list_count && v->quiet && v->list_at == v->list_before) {
 		slot_id id = v->list[v->list_at];
-		v->list_at += add_slot(s, v, id, sums_at(s, id), viewer_space(v));
+		v->list_at += add_slot(s, v, id, sums_at(&s->sums, id), viewer_space(v));
 		flush(s, v);
 	}
 	v->list_before = v->list_at;
 	if (v->list_at == v->list_count)
-		end_list(s, v);
+		end_list(&s->sums, v);
 }
 
 /* What changed in group g since this viewer was served. False: did not fit whole. */
@@ -399,7 +413,7 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 	struct slots_batch *b = s->batch;
 
 	for (unsigned i = 0; i < SUM_GROUP; i++, id++) {
-		const struct sum *sum = sums_at(s, id);
+		const struct sum *sum = sums_at(&s->sums, id);
 		if (!sum || sum->changed <= v->clean[g] ||
 		    (!bit_get(v->slot_known, id) && id < v->list_limit && v->list))
 			continue;
@@ -411,23 +425,23 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 			return false;
 		v->quiet = false;
 	}
-	v->clean[g] = s->pass;
+	v->clean[g] = s->sums.pass;
 	return true;
 }
 
 bool encode_slots_sweep(struct server *s, struct viewer *v)
 {
-	uint32_t groups = (s->slot_limit + SUM_GROUP - 1) / SUM_GROUP;
+	uint32_t groups = (s->sums.slot_limit + SUM_GROUP - 1) / SUM_GROUP;
 	bool done = true;
 
 	encode_slots_modules(s, v);
-	if (v->swept == s->pass)
+	if (v->swept == s->sums.pass)
 		return v->module_at == 0;
 	if (v->sweep >= groups)
 		v->sweep = 0;
 	for (uint32_t left = groups; left && done; left--) {
 		uint32_t g = v->sweep;
-		const struct sum_chunk *c = s->chunk[g / (SUM_CHUNK / SUM_GROUP)];
+		const struct sum_chunk *c = s->sums.chunk[g / (SUM_CHUNK / SUM_GROUP)];
 		if (c && c->group[g % (SUM_CHUNK / SUM_GROUP)] > v->clean[g])
 			done = sweep_group(s, v, g);
 		if (done)
@@ -435,6 +449,6 @@ bool encode_slots_sweep(struct server *s, struct viewer *v)
 	}
 	flush(s, v);
 	if (done)
-		v->swept = s->pass;
+		v->swept = s->sums.pass;
 	return done && v->module_at == 0;
 }

@@ -7,7 +7,11 @@
  * graphs of a viewer that comes late are full. A series follows one owner's live bytes; it gets its
  * place when the owner first holds something, and loses it to a larger one when places are short.
  */
+#include "collect/history.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+
+#include <memtop/wire.h>
 
 #define FIRST_INTERVAL_NS (250 * MILLI)
 
@@ -61,8 +65,8 @@ static void take_series(struct server *s, struct point *p)
 {
 	struct history *h = s->history;
 
-	for (uint32_t m = 0; m < s->modules_seen; m++) {
-		uint64_t bytes = s->module_live[m] > 0 ? (uint64_t)s->module_live[m] : 0;
+	for (uint32_t m = 0; m < s->sums.modules_seen; m++) {
+		uint64_t bytes = s->sums.module_live[m] > 0 ? (uint64_t)s->sums.module_live[m] : 0;
 		int at = find_series(h, m);
 		if (at < 0 && bytes)
 			at = make_series(h, m, bytes);
@@ -86,11 +90,11 @@ void history_point(struct server *s, uint64_t now, bool force)
 	memset(p, 0, sizeof(*p));
 	take_series(s, p);
 	p->time_ns = now;
-	p->alloc_bytes = s->totals.alloc_bytes;
-	p->alloc_blocks = s->totals.alloc_blocks;
-	p->free_blocks = s->totals.free_blocks;
-	p->live_bytes = s->totals.alloc_bytes - s->totals.free_bytes;
-	p->rss_bytes = s->rss_bytes;
+	p->alloc_bytes = s->sums.totals.alloc_bytes;
+	p->alloc_blocks = s->sums.totals.alloc_blocks;
+	p->free_blocks = s->sums.totals.free_blocks;
+	p->live_bytes = s->sums.totals.alloc_bytes - s->sums.totals.free_bytes;
+	p->rss_bytes = s->figures.rss_bytes;
 	h->points++;
 	h->next_ns = now + h->interval_ns;
 }

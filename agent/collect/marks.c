@@ -9,42 +9,53 @@
  * changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
  * that has none of its own.
  */
+#include "collect/marks.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "collect/shared.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "record/live.h"
+#include "record/loss.h"
 
 #include <linux/futex.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
-bool marks_init(struct server *s)
+bool marks_init(struct marks *marks)
 {
-	s->mark = memory_map(MTW_MARKS_MAX * sizeof(*s->mark));
-	return s->mark;
+	marks->mark = memory_map(MTW_MARKS_MAX * sizeof(*marks->mark));
+	return marks->mark;
 }
 
-static struct mark *by_id(struct server *s, uint32_t id)
+static struct mark *by_id(struct marks *marks, uint32_t id)
 {
-	struct mark *m = id && id <= s->mark_last ? &s->mark[id] : NULL;
+	struct mark *m = id && id <= marks->last ? &marks->mark[id] : NULL;
 
 	return m && !(m->flags & MTW_MARK_DROPPED) ? m : NULL;
 }
 
 /* The nearest one with entries of its own, before or after id; NULL = none. */
-static struct mark *neighbour(struct server *s, uint32_t id, int step)
+static struct mark *neighbour(struct marks *marks, uint32_t id, int step)
 {
-	for (id += (uint32_t)step; id && id <= s->mark_last; id += (uint32_t)step)
-		if (s->mark[id].kept.live)
-			return &s->mark[id];
+	for (id += (uint32_t)step; id && id <= marks->last; id += (uint32_t)step)
+		if (marks->mark[id].kept.live)
+			return &marks->mark[id];
 	return NULL;
 }
 
-static bool name_taken(struct server *s, const char *name, uint32_t but)
+static bool name_taken(struct marks *marks, const char *name, uint32_t but)
 {
 	static const char reserved[][6] = { "start", "peak", "end", "now" };
 
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (!strcmp(name, reserved[i]))
 			return true;
-	for (uint32_t id = 1; id <= s->mark_last; id++)
-		if (id != but && by_id(s, id) && !strcmp(s->mark[id].name, name))
+	for (uint32_t id = 1; id <= marks->last; id++)
+		if (id != but && by_id(marks, id) && !strcmp(marks->mark[id].name, name))
 			return true;
 	return false;
 }
@@ -73,7 +84,7 @@ static void give_name(struct server *s, struct mark *m, const char *wanted)
 		size_t tail = strlen(suffix), head = cut(base, MTW_NAME_MAX - tail);
 		memcpy(name, base, head);
 		memcpy(name + head, suffix, tail + 1);
-		if (!name_taken(s, name, m->id))
+		if (!name_taken(&s->marks, name, m->id))
 			break;
 		mt_format(suffix, sizeof(suffix), "-%u", n);
 	}
@@ -89,85 +100,85 @@ static void subtract(struct tally *from, const struct tally *t)
 }
 
 /* What a slot of a later epoch has is not the mark's; the next mark finds it changed. */
-static void leave_to_next(struct server *s, void *arg, slot_id id, const struct sum *sum)
+static void leave_to_next(struct sums *sums, void *arg, slot_id id, const struct sum *sum)
 {
 	struct mark *m = arg;
 
 	subtract(&m->then, &sum->now);
-	sums_touch(s, id);
+	sums_touch(sums, id);
 }
 
 /* m's entries go to the next mark; where that has its own, its own count. */
-static void merge_into_next(struct server *s, struct mark *m)
+static void merge_into_next(struct marks *marks, struct mark *m)
 {
-	struct mark *to = neighbour(s, m->id, 1);
+	struct mark *to = neighbour(marks, m->id, 1);
 
-	if (to && !snapshot_merge(&m->kept, &to->kept, &s->mark_bytes)) {
+	if (to && !snapshot_merge(&m->kept, &to->kept, &marks->bytes)) {
 		to->flags |= MTW_MARK_TOTALS_ONLY;
-		to->changed = ++s->mark_serial;
-		snapshot_forget(&to->kept, &s->mark_bytes);
+		to->changed = ++marks->serial;
+		snapshot_forget(&to->kept, &marks->bytes);
 	}
-	snapshot_forget(&m->kept, &s->mark_bytes);
+	snapshot_forget(&m->kept, &marks->bytes);
 }
 
 /* Beyond mark_memory the oldest keep their totals only. */
-static void stay_within_memory(struct server *s)
+static void stay_within_memory(struct marks *marks)
 {
-	while (s->mark_bytes > mt_conf.mark_memory) {
-		struct mark *m = neighbour(s, 0, 1);
+	while (marks->bytes > mt_conf.mark_memory) {
+		struct mark *m = neighbour(marks, 0, 1);
 		if (!m)
 			return;
 		mt_record_loss(MTW_LOSS_MARKS, m->kept.bytes);
 		m->flags |= MTW_MARK_TOTALS_ONLY;
-		m->changed = ++s->mark_serial;
-		merge_into_next(s, m);
+		m->changed = ++marks->serial;
+		merge_into_next(marks, m);
 	}
 }
 
 uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch)
 {
-	if (s->mark_last + 1 >= MTW_MARKS_MAX)
+	if (s->marks.last + 1 >= MTW_MARKS_MAX)
 		return 0;
 	if (!s->over)
 		mt_live_advance(server_now(), true);
 	sums_pass(s, false);
-	const struct mark *last = neighbour(s, s->mark_last + 1, -1);
+	const struct mark *last = neighbour(&s->marks, s->marks.last + 1, -1);
 	uint32_t since = last ? last->kept.pass : 0;
-	struct mark *m = &s->mark[++s->mark_last];
-	m->id = s->mark_last;
+	struct mark *m = &s->marks.mark[++s->marks.last];
+	m->id = s->marks.last;
 	m->epoch = epoch;
-	m->time_ns = s->pass_ns;
-	m->rss_bytes = s->rss_bytes;
-	m->then = s->totals;
+	m->time_ns = s->sums.pass_ns;
+	m->rss_bytes = s->figures.rss_bytes;
+	m->then = s->sums.totals;
 	memcpy(m->set_by, who, cut(who, MTW_NAME_MAX));
 	give_name(s, m, name);
-	if (!snapshot_take(s, &m->kept, since, epoch, leave_to_next, m, &s->mark_bytes))
+	if (!snapshot_take(&s->sums, &m->kept, since, epoch, leave_to_next, m, &s->marks.bytes))
 		m->flags |= MTW_MARK_TOTALS_ONLY;
-	m->changed = ++s->mark_serial;
-	stay_within_memory(s);
+	m->changed = ++s->marks.serial;
+	stay_within_memory(&s->marks);
 	return m->id;
 }
 
-bool marks_drop(struct server *s, uint32_t id)
+bool marks_drop(struct marks *marks, uint32_t id)
 {
-	struct mark *m = by_id(s, id);
+	struct mark *m = by_id(marks, id);
 
 	if (!m)
 		return false;
-	merge_into_next(s, m);
+	merge_into_next(marks, m);
 	m->flags |= MTW_MARK_DROPPED;
-	m->changed = ++s->mark_serial;
+	m->changed = ++marks->serial;
 	return true;
 }
 
 bool marks_rename(struct server *s, uint32_t id, const char *name)
 {
-	struct mark *m = by_id(s, id);
+	struct mark *m = by_id(&s->marks, id);
 
 	if (!m)
 		return false;
 	give_name(s, m, name);
-	m->changed = ++s->mark_serial;
+	m->changed = ++s->marks.serial;
 	return true;
 }
 
@@ -196,8 +207,8 @@ void marks_requests(struct server *s)
 
 bool marks_send(struct server *s, struct viewer *v)
 {
-	for (uint32_t id = 1; id <= s->mark_last; id++) {
-		const struct mark *m = &s->mark[id];
+	for (uint32_t id = 1; id <= s->marks.last; id++) {
+		const struct mark *m = &s->marks.mark[id];
 		/* Its frame went out first, else there was no room for that either. */
 		if (!m->kept.live || v->mark_live[id] == 1 + m->kept.version)
 			continue;

@@ -2,7 +2,9 @@
  *
  * memory.c - the server's own memory, and its clock.
  */
-#include "collect/server.h"
+#include "collect/memory.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 
 #include <sys/syscall.h>
 

@@ -3,9 +3,15 @@
  * output.c - what is sent to one viewer: frames into its buffer, as much as its window takes, and
  * the end of its connection.
  */
+#include "collect/output.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
+#include "collect/scan_requests.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
 
 #include <errno.h>
+#include <memtop/wire.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -87,12 +93,12 @@ void viewer_close(struct server *s, struct viewer *v)
 
 	if (v->state == VIEWER_FREE)
 		return;
-	s->last_taken |= v->final && !v->out_len;
+	s->lingering.last_taken |= v->final && !v->out_len;
 	mt_prim_call(SYS_close, v->fd, 0, 0, 0, 0, 0);
 	if (v->list)
 		memory_unmap(v->list, v->list_bytes);
 	memory_unmap(v->map, v->map_bytes);
-	scan_drop(s, v);
+	scan_drop(&s->scans, v);
 	memset(v, 0, sizeof(*v));
 	v->index = index;
 	v->fd = -1;
@@ -127,12 +133,12 @@ void viewer_write(struct server *s, struct viewer *v)
 		viewer_close(s, v);
 }
 
-void viewers_notice(struct server *s, int except, int only, const char *text)
+void viewers_notice(struct notices *notices, int except, int only, const char *text)
 {
-	struct notice *n = &s->notice[s->notice_serial % NOTICES];
+	struct notice *n = &notices->notice[notices->serial % NOTICES];
 	size_t len = strlen(text);
 
-	n->serial = ++s->notice_serial;
+	n->serial = ++notices->serial;
 	n->except = except;
 	n->only = only;
 	len = len < NOTICE_MAX ? len : NOTICE_MAX - 1;

@@ -5,10 +5,18 @@
  * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
  * hidden gives zeros, which viewers show as unknown.
  */
-#include "modules/maps.h"
+#include "collect/proc.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "modules/maps.h"
+#include "record/thread_list.h"
+#include "unwind/unwind.h"
 
 #include <fcntl.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 #define CLOCK_OF_THREAD 3L /* CLOCK_THREAD_CPUTIME_ID: the server's own */
@@ -170,10 +178,10 @@ static void sum_effort(struct server *s)
 {
 	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 
-	memset(&s->effort, 0, sizeof(s->effort));
+	memset(&s->figures.effort, 0, sizeof(s->figures.effort));
 	for (; t; t = t->next)
-		mt_unwind_effort(t, &s->effort);
-	s->effort_allocations = s->totals.alloc_blocks;
+		mt_unwind_effort(t, &s->figures.effort);
+	s->figures.effort_allocations = s->sums.totals.alloc_blocks;
 }
 
 struct resident {
@@ -214,32 +222,33 @@ static void measure_memory(struct server *s)
 
 	mt_arena_each(add_resident, &r);
 	memory_each(add_resident, &r);
-	memcpy(s->memory_of, r.of, sizeof(s->memory_of));
+	memcpy(s->figures.memory_of, r.of, sizeof(s->figures.memory_of));
 	for (int i = 0; i < PART_COUNT; i++)
-		sum += s->memory_of[i];
-	s->memory_bytes = sum;
-	mt_arena_tell(sum, s->peak_bytes);
-	uint64_t took = server_now() - begin, age = s->pass_ns / 4; /* soon, while all is new */
+		sum += s->figures.memory_of[i];
+	s->figures.memory_bytes = sum;
+	mt_arena_tell(sum, s->sums.peak_bytes);
+	uint64_t took = server_now() - begin,
+		 age = s->sums.pass_ns / 4; /* soon, while all is new */
 	uint64_t pause = age < SECOND ? age : SECOND;
-	s->memory_next_ns = s->pass_ns + (1000 * took > pause ? 1000 * took : pause);
+	s->figures.memory_next_ns = s->sums.pass_ns + (1000 * took > pause ? 1000 * took : pause);
 }
 
 /* Children of the main thread that still run the same program: they count by themselves. */
-static uint64_t count_children(struct server *s)
+static uint64_t count_children(struct target *target)
 {
 	char file[48], list[4096], path[64], exe[512];
 	uint64_t n = 0;
 
-	mt_format(file, sizeof(file), "task/%d/children", s->target);
-	if (proc_read(s->target, file, list, sizeof(list)) <= 0)
+	mt_format(file, sizeof(file), "task/%d/children", target->pid);
+	if (proc_read(target->pid, file, list, sizeof(list)) <= 0)
 		return 0;
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
 		int pid = (int)number(at);
 		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe,
 					sizeof(exe), 0, 0);
-		n += len > 0 && (size_t)len == strlen(s->exe) &&
-		     !memcmp(exe, s->exe, (size_t)len) && pid != mt_prim_getpid();
+		n += len > 0 && (size_t)len == strlen(target->exe) &&
+		     !memcmp(exe, target->exe, (size_t)len) && pid != mt_prim_getpid();
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}
@@ -249,54 +258,55 @@ static uint64_t count_children(struct server *s)
 void proc_figures(struct server *s)
 {
 	char text[1024];
-	uint64_t rss = s->rss_bytes, virt = s->virtual_bytes, threads = s->thread_count;
-	uint64_t children = s->children;
+	uint64_t rss = s->figures.rss_bytes, virt = s->figures.virtual_bytes,
+		 threads = s->figures.thread_count;
+	uint64_t children = s->figures.children;
 
-	s->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
-	s->hook_ns = hook_time();
-	if (s->over || s->pass_ns >= s->effort_next_ns) {
-		s->effort_next_ns = s->pass_ns + SECOND;
+	s->figures.agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
+	s->figures.hook_ns = hook_time();
+	if (s->over || s->sums.pass_ns >= s->figures.effort_next_ns) {
+		s->figures.effort_next_ns = s->sums.pass_ns + SECOND;
 		sum_effort(s);
 	}
-	if (s->over || s->pass_ns >= s->memory_next_ns)
+	if (s->over || s->sums.pass_ns >= s->figures.memory_next_ns)
 		measure_memory(s);
 	if (s->over)
 		return; /* the last figures stay */
-	if (proc_read(s->target, "statm", text, sizeof(text)) > 0) {
+	if (proc_read(s->target.pid, "statm", text, sizeof(text)) > 0) {
 		const char *second = strchr(text, ' ');
 		virt = number(text) * mt_prim_page_bytes();
 		rss = second ? number(second + 1) * mt_prim_page_bytes() : 0;
 	}
-	if (proc_read(s->target, "stat", text, sizeof(text)) > 0) {
+	if (proc_read(s->target.pid, "stat", text, sizeof(text)) > 0) {
 		threads = proc_field(text, 20); /* qemu-user says 0 */
 		threads -= threads && s->thread_mode;
 	}
-	if (s->pass_ns >= s->children_next_ns) {
-		s->children_next_ns = s->pass_ns + SECOND;
-		children = count_children(s);
+	if (s->sums.pass_ns >= s->figures.children_next_ns) {
+		s->figures.children_next_ns = s->sums.pass_ns + SECOND;
+		children = count_children(&s->target);
 	}
-	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target));
+	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target.pid));
 	if (cpu)
-		s->target_cpu_ns = cpu;
-	if (rss != s->rss_bytes || virt != s->virtual_bytes || threads != s->thread_count ||
-	    children != s->children)
-		s->process_pass = s->pass;
-	s->rss_bytes = rss;
-	s->virtual_bytes = virt;
-	s->thread_count = threads;
-	s->children = children;
+		s->figures.target_cpu_ns = cpu;
+	if (rss != s->figures.rss_bytes || virt != s->figures.virtual_bytes ||
+	    threads != s->figures.thread_count || children != s->figures.children)
+		s->figures.pass = s->sums.pass;
+	s->figures.rss_bytes = rss;
+	s->figures.virtual_bytes = virt;
+	s->figures.thread_count = threads;
+	s->figures.children = children;
 }
 
-void proc_identity(struct server *s)
+void proc_identity(struct target *target)
 {
 	char path[64];
 
-	mt_format(path, sizeof(path), "/proc/%d/exe", s->target);
-	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)s->exe,
-			      sizeof(s->exe) - 1, 0, 0);
-	s->exe[n > 0 ? n : 0] = 0;
-	n = proc_read(s->target, "cmdline", s->args, sizeof(s->args));
-	s->args_len = n > 0 ? (size_t)n : 0;
+	mt_format(path, sizeof(path), "/proc/%d/exe", target->pid);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)target->exe,
+			      sizeof(target->exe) - 1, 0, 0);
+	target->exe[n > 0 ? n : 0] = 0;
+	n = proc_read(target->pid, "cmdline", target->args, sizeof(target->args));
+	target->args_len = n > 0 ? (size_t)n : 0;
 }
 
 /* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its

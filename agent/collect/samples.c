@@ -24,7 +24,13 @@
  * enough samples keep their totals only: growth is then judged as ever, and the call site is not
  * named.
  */
+#include "collect/samples.h"
+#include "base/conf.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+
+#include <memtop/wire.h>
 
 #define FIRST_INTERVAL_NS (1250 * MILLI)
 #define LAST_INTERVAL_NS (20 * SECOND)
@@ -113,30 +119,30 @@ static void take(struct server *s, uint64_t live)
 	struct sample *p = &t->sample[t->count++];
 	memset(p, 0, sizeof(*p));
 	p->serial = ++t->serial;
-	p->time_ns = s->pass_ns;
+	p->time_ns = s->sums.pass_ns;
 	p->live_bytes = live;
 	p->low_bytes = t->low_bytes;
 	p->fall_bytes = t->fall_bytes;
-	p->rss_bytes = s->rss_bytes;
+	p->rss_bytes = s->figures.rss_bytes;
 	t->low_bytes = t->peak_bytes = live;
 	t->fall_bytes = 0;
 	if (!t->totals_only &&
-	    !snapshot_take(s, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
+	    !snapshot_take(&s->sums, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
 		t->totals_only = true;
 	stay_within_memory(t);
-	t->next_ns = place_of_next(s->pass_ns, t->interval_ns);
+	t->next_ns = place_of_next(s->sums.pass_ns, t->interval_ns);
 	t->changed++;
 }
 
 void samples_tick(struct server *s)
 {
 	struct samples *t = s->samples;
-	uint64_t live = s->totals.alloc_bytes - s->totals.free_bytes;
+	uint64_t live = s->sums.totals.alloc_bytes - s->sums.totals.free_bytes;
 
 	t->low_bytes = live < t->low_bytes ? live : t->low_bytes;
 	t->peak_bytes = live > t->peak_bytes ? live : t->peak_bytes;
 	t->fall_bytes = t->peak_bytes - live > t->fall_bytes ? t->peak_bytes - live : t->fall_bytes;
-	if (s->pass_ns >= t->next_ns && !s->over)
+	if (s->sums.pass_ns >= t->next_ns && !s->over)
 		take(s, live);
 }
 

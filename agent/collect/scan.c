@@ -10,11 +10,22 @@
  * scan are of its duration, not of one moment, and need not equal TOTALS to the block. The last
  * one, when the target is gone, belongs to the final state and does equal them.
  */
-#include "record/heaps.h"
+#include "collect/scan.h"
+#include "collect/bits.h"
+#include "collect/breath.h"
+#include "collect/cohorts.h"
+#include "collect/encode.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/scan_memory.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "record/live.h"
 
-#define BREATH_STEPS 8192u /* until the clock is looked at; a block is one */
-#define BREATH_NS (20 * MILLI)
+#include <memtop/wire.h>
+
 #define SIZES 65u
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
@@ -36,22 +47,6 @@ struct work {
 	struct count all, size[SIZES], thread[MTW_THREADS_MAX], birth[BIRTHS];
 };
 
-void scan_breathe(struct server *s, struct breath *b, uint32_t steps)
-{
-	uint64_t now;
-
-	b->steps += steps;
-	if (b->steps < BREATH_STEPS)
-		return;
-	b->steps = 0;
-	now = server_now();
-	if (b->since_ns && now - b->since_ns <= BREATH_NS)
-		return;
-	if (b->since_ns)
-		s->breathe(s);
-	b->since_ns = server_now();
-}
-
 static void add(struct count *c, const struct block *b, uint64_t weight)
 {
 	c->blocks += weight;
@@ -63,7 +58,7 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	struct work *w = arg;
 
 	(void)addr;
-	scan_breathe(w->s, &w->breath, 1);
+	breath_take(w->s, &w->breath, 1);
 	uint64_t weight = mt_filter_weight(b);
 	slot_id slot = b->slot & SLOT_WEIGHED ? b->slot & (WEIGHED_END - 1) : b->slot;
 	if (w->slots && (slot >= MTW_SLOTS_MAX || !bit_get(w->slots, slot)))
@@ -144,28 +139,6 @@ static void put_ages(struct mtw_out *o, struct work *w)
 	put_threads(o, w);
 }
 
-static void forget_request(struct scan_request *r)
-{
-	memory_unmap(r->slots, MTW_SLOTS_MAX / 8);
-	*r = (struct scan_request){ 0 };
-}
-
-/* Nothing is under way any more. */
-static void end_scan(struct scan *scan)
-{
-	memory_unmap(scan->reply, SCRATCH_BYTES);
-	cohorts_free(scan->cohorts);
-	*scan = (struct scan){ .viewer = -1 };
-}
-
-void scan_drop(struct server *s, struct viewer *v)
-{
-	for (int k = 0; k < MTW_KIND_COUNT; k++)
-		forget_request(&v->scan[k]);
-	if (s->scan.viewer == v->index)
-		end_scan(&s->scan);
-}
-
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n)
 {
 	uint64_t *slots = n ? memory_map(MTW_SLOTS_MAX / 8) : NULL;
@@ -184,7 +157,7 @@ bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw
 		memory_unmap(slots, 0);
 		return false;
 	}
-	forget_request(&v->scan[kind]);
+	scan_forget_request(&v->scan[kind]);
 	v->scan[kind] = (struct scan_request){ true, request, slots };
 	return true;
 }
@@ -253,10 +226,10 @@ static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum 
 }
 
 /* A reply passes the window: it was asked for, and is of bounded size. True: sent. */
-static bool send_reply(struct server *s, struct viewer *v)
+static bool send_reply(struct scans *scans, struct viewer *v)
 {
 	static const unsigned frame_of[] = { MTW_SCAN_THREADS, MTW_SCAN_AGES, MTW_SCAN_MEMORY };
-	const struct scan *scan = &s->scan;
+	const struct scan *scan = &scans->now;
 
 	if (viewer_space(v) < scan->reply_len + 64)
 		return false;
@@ -268,7 +241,7 @@ static bool send_reply(struct server *s, struct viewer *v)
  * all is sent. */
 static bool send_cohorts(struct server *s, struct viewer *v)
 {
-	struct scan *scan = &s->scan;
+	struct scan *scan = &s->scans.now;
 	size_t kept = (v->window < OUT_BYTES ? (size_t)v->window : OUT_BYTES) / 2 + 64;
 
 	while (!scan->at.whole && viewer_room(v) > kept + COHORTS_PART_LEAST) {
@@ -292,20 +265,20 @@ static bool others_wait(const struct server *s, int viewer)
 
 bool scan_waits(const struct server *s)
 {
-	return s->scan.viewer < 0 && others_wait(s, -1);
+	return s->scans.now.viewer < 0 && others_wait(s, -1);
 }
 
 static void scan_send(struct server *s)
 {
-	struct scan *scan = &s->scan;
+	struct scan *scan = &s->scans.now;
 	struct viewer *v = &s->viewer[scan->viewer];
-	bool sent =
-		v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
+	bool sent = v->state == VIEWER_OPEN &&
+		    (scan->cohorts ? send_cohorts(s, v) : send_reply(&s->scans, v));
 
 	uint64_t now = server_now();
 	bool late = now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS;
 	if (sent || (late && others_wait(s, v->index)))
-		end_scan(scan);
+		scan_end(scan);
 	if (sent)
 		encode_pump(s, v, true);
 	else if (v->state == VIEWER_OPEN)
@@ -316,7 +289,7 @@ static void scan_send(struct server *s)
 static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, struct scan_request *r)
 {
 	for (int n = 0; n < VIEWERS_MAX; n++) {
-		struct viewer *v = &s->viewer[(s->scan_turn + n) % VIEWERS_MAX];
+		struct viewer *v = &s->viewer[(s->scans.turn + n) % VIEWERS_MAX];
 		for (int k = 0; v->state == VIEWER_OPEN && k < MTW_KIND_COUNT; k++) {
 			if (!v->scan[k].waits)
 				continue;
@@ -324,7 +297,7 @@ static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, str
 			v->scan[k] = (struct scan_request){ 0 };
 			*viewer = v->index;
 			*kind = (enum mtw_kind)k;
-			s->scan_turn = v->index + 1;
+			s->scans.turn = v->index + 1;
 			return true;
 		}
 	}
@@ -333,14 +306,14 @@ static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, str
 
 void scan_run(struct server *s)
 {
-	struct scan *scan = &s->scan;
+	struct scan *scan = &s->scans.now;
 	struct scan_request r;
 	struct cohorts *cohorts = NULL;
 	uint8_t *reply = NULL;
 	size_t len = 0;
 
 	if (s->over && scan->cohorts)
-		end_scan(scan); /* the final state has them */
+		scan_end(scan); /* the final state has them */
 	if (scan->viewer >= 0) {
 		scan_send(s);
 		return;
@@ -348,8 +321,8 @@ void scan_run(struct server *s)
 	if (!next_request(s, &scan->viewer, &scan->kind, &r))
 		return;
 	if (s->over && scan->kind == MTW_KIND_COHORTS) {
-		forget_request(&r);
-		end_scan(scan);
+		scan_forget_request(&r);
+		scan_end(scan);
 		return;
 	}
 	if (scan->kind == MTW_KIND_COHORTS)
@@ -357,7 +330,7 @@ void scan_run(struct server *s)
 	else
 		reply = make_reply(s, &r, scan->kind, &len);
 	uint64_t request = r.request;
-	forget_request(&r);
+	scan_forget_request(&r);
 	scan->reply = reply;
 	scan->reply_len = len;
 	scan->cohorts = cohorts;
@@ -368,8 +341,8 @@ void scan_run(struct server *s)
 		return;
 	}
 	if (scan->viewer >= 0 && !s->over)
-		viewers_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
-	end_scan(scan); /* or who asked is gone */
+		viewers_notice(&s->notices, -1, scan->viewer, "the agent has no memory for a scan");
+	scan_end(scan); /* or who asked is gone */
 }
 
 /* `reply` is given up unless it is whole. */
@@ -393,8 +366,8 @@ static void last_threads(struct server *s)
 	if (reply) {
 		mtw_put(&o, 0);
 		put_threads(&o, w);
-		keep_last(&s->last[0], MTW_SCAN_THREADS, reply, &o, true);
-		s->last_cohorts = c;
+		keep_last(&s->scans.last[0], MTW_SCAN_THREADS, reply, &o, true);
+		s->scans.last_cohorts = c;
 	} else {
 		cohorts_free(c);
 	}
@@ -413,7 +386,7 @@ static void last_memory(struct server *s)
 	if (!reply)
 		return;
 	mtw_put(&o, 0);
-	keep_last(&s->last[1], MTW_SCAN_MEMORY, reply, &o, scan_memory(s, &o));
+	keep_last(&s->scans.last[1], MTW_SCAN_MEMORY, reply, &o, scan_memory(s, &o));
 }
 
 void scan_last(struct server *s)

@@ -14,12 +14,24 @@
  * Blocks of which only some pages were ever touched count with those (mincore(2)). Counters go on
  * meanwhile: parts are of the walk's duration. Sampled blocks count for those that they stand for.
  */
-#include "record/heaps.h"
-#include "record/live_fast.h"
-#include "modules/maps.h"
+#include "collect/scan_memory.h"
+#include "base/arena.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "collect/breath.h"
+#include "collect/memory.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "modules/maps.h"
+#include "modules/segments.h"
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "record/live.h"
+#include "record/live_fast.h"
+#include "record/thread_list.h"
 
 #include <fcntl.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 #define REGIONS_FIRST 1024u
@@ -229,7 +241,7 @@ static bool read_regions(struct walk *w)
 		return false;
 	while (good && next_line(w)) {
 		char c = w->line[0];
-		scan_breathe(w->s, &w->breath, LINE_STEPS);
+		breath_take(w->s, &w->breath, LINE_STEPS);
 		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
 			r = classify(w, w->line);
 		} else if (starts(w->line, "Rss:") && r.end) {
@@ -266,7 +278,7 @@ static void look(struct walk *w, const struct region *r, uintptr_t from)
 {
 	size_t page = mt_prim_page_bytes(), most = WINDOW_PAGES * page;
 
-	scan_breathe(w->s, &w->breath, WINDOW_PAGES);
+	breath_take(w->s, &w->breath, WINDOW_PAGES);
 	w->window = from & ~(page - 1);
 	w->window_end = r->end - w->window < most ? r->end : w->window + most;
 	memset(w->there, 0, sizeof(w->there));
@@ -349,7 +361,7 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	uintptr_t end = addr + (b->size ? b->size : 1);
 	uint64_t weight = mt_filter_weight(b);
 
-	scan_breathe(w->s, &w->breath, 1);
+	breath_take(w->s, &w->breath, 1);
 	if (ended_meanwhile(w) || end < addr)
 		return;
 	w->weighed |= weight != 1;

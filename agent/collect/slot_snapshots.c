@@ -13,7 +13,14 @@
  * A viewer may be in the middle of an instant when it is merged: it starts again with the merged
  * one. What it had taken already is repeated or overruled, never contradicted.
  */
+#include "collect/slot_snapshots.h"
+#include "collect/memory.h"
+#include "collect/output.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "record/slots.h"
+
+#include <memtop/wire.h>
 
 #define ENTRY_BYTES 25u
 #define PART_BYTES 32768u
@@ -28,16 +35,16 @@ struct taking {
 	uint32_t before;
 };
 
-static void visit(struct server *s, struct taking *t, slot_id id)
+static void visit(struct sums *sums, struct taking *t, slot_id id)
 {
-	const struct sum *sum = sums_at(s, id);
+	const struct sum *sum = sums_at(sums, id);
 
 	if (!sum || sum->changed <= t->since)
 		return;
 	uint64_t blocks = sum->now.alloc_blocks - sum->now.free_blocks;
 	bool later = mt_slots_at(id)->epoch > t->epoch;
 	if (later && t->o)
-		t->later(s, t->arg, id, sum);
+		t->later(sums, t->arg, id, sum);
 	if (later || (!t->since && !blocks))
 		return;
 	t->entries++;
@@ -49,14 +56,14 @@ static void visit(struct server *s, struct taking *t, slot_id id)
 	t->before = id;
 }
 
-static void walk(struct server *s, struct taking *t)
+static void walk(struct sums *sums, struct taking *t)
 {
-	for (uint32_t g = 0; g * SUM_GROUP < s->slot_limit; g++) {
-		const struct sum_chunk *c = s->chunk[g / (SUM_CHUNK / SUM_GROUP)];
+	for (uint32_t g = 0; g * SUM_GROUP < sums->slot_limit; g++) {
+		const struct sum_chunk *c = sums->chunk[g / (SUM_CHUNK / SUM_GROUP)];
 		if (!c || c->group[g % (SUM_CHUNK / SUM_GROUP)] <= t->since)
 			continue;
 		for (slot_id id = g * SUM_GROUP; id < (g + 1) * SUM_GROUP; id++)
-			visit(s, t, id);
+			visit(sums, t, id);
 	}
 }
 
@@ -83,20 +90,20 @@ void snapshot_forget(struct snapshot *k, size_t *total)
 	k->bytes = k->mapped = 0;
 }
 
-bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch,
+bool snapshot_take(struct sums *sums, struct snapshot *k, uint32_t since, uint64_t epoch,
 		   kept_later later, void *arg, size_t *total)
 {
 	struct taking count = { .since = since, .epoch = epoch }, t = count;
 
-	k->pass = s->pass;
-	walk(s, &count);
+	k->pass = sums->pass;
+	walk(sums, &count);
 	size_t size = count.entries * ENTRY_BYTES + 1;
 	uint8_t *buf = memory_map(size);
 	struct mtw_out o = { buf, buf ? buf + size : NULL, false };
 	t.later = later;
 	t.arg = arg;
 	t.o = &o;
-	walk(s, &t); /* without memory, too: for `later` */
+	walk(sums, &t); /* without memory, too: for `later` */
 	bool ok = buf && keep(k, buf, (size_t)(o.at - buf), total);
 	memory_unmap(buf, size);
 	return ok;

@@ -2,7 +2,7 @@
  *
  * sums.c - the central sums: what the target's threads counted, added up once per pass.
  *
- *     s->totals       = sum over slots of sum.now     at every moment, to the last byte
+ *     s->sums.totals       = sum over slots of sum.now     at every moment, to the last byte
  *     module_live[m]  = sum of live bytes over slots whose owner is m
  *
  * because all three only change together, in changed(). Each sum carries the pass in which it last
@@ -12,9 +12,19 @@
  * The owner of a slot is the innermost module of its stack that is neither the agent, the C library
  * nor the C++ runtime: coarser than what viewers compute with symbols, for history only.
  */
+#include "collect/sums.h"
+#include "base/prim_linux.h"
+#include "collect/bits.h"
+#include "collect/memory.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "record/slots.h"
+#include "unwind/stacks.h"
 
 #include <errno.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 static uint32_t owner_of(slot_id id)
@@ -38,9 +48,9 @@ static uint32_t owner_of(slot_id id)
 	return NO_OWNER;
 }
 
-static struct sum *make_sum(struct server *s, slot_id id)
+static struct sum *make_sum(struct sums *sums, slot_id id)
 {
-	struct sum_chunk **c = &s->chunk[id / SUM_CHUNK];
+	struct sum_chunk **c = &sums->chunk[id / SUM_CHUNK];
 
 	if (!*c) {
 		*c = memory_map(sizeof(**c));
@@ -50,25 +60,25 @@ static struct sum *make_sum(struct server *s, slot_id id)
 	return &(*c)->sum[id % SUM_CHUNK];
 }
 
-struct sum *sums_at(struct server *s, slot_id id)
+struct sum *sums_at(struct sums *sums, slot_id id)
 {
-	struct sum_chunk *c = id < MTW_SLOTS_MAX ? s->chunk[id / SUM_CHUNK] : NULL;
+	struct sum_chunk *c = id < MTW_SLOTS_MAX ? sums->chunk[id / SUM_CHUNK] : NULL;
 
 	return c && c->sum[id % SUM_CHUNK].changed ? &c->sum[id % SUM_CHUNK] : NULL;
 }
 
-static void stamp(struct server *s, slot_id id, uint32_t pass)
+static void stamp(struct sums *sums, slot_id id, uint32_t pass)
 {
-	struct sum_chunk *c = s->chunk[id / SUM_CHUNK];
+	struct sum_chunk *c = sums->chunk[id / SUM_CHUNK];
 
 	c->sum[id % SUM_CHUNK].changed = pass;
 	c->group[id % SUM_CHUNK / SUM_GROUP] = pass;
 	c->changed = pass;
 }
 
-void sums_touch(struct server *s, slot_id id)
+void sums_touch(struct sums *sums, slot_id id)
 {
-	stamp(s, id, s->pass + 1);
+	stamp(sums, id, sums->pass + 1);
 }
 
 static int64_t live_bytes(const struct tally *t)
@@ -89,7 +99,7 @@ static void tell_loading(struct server *s, slot_id id, int64_t more)
 static void changed(void *arg, slot_id id)
 {
 	struct server *s = arg;
-	struct sum *sum = make_sum(s, id);
+	struct sum *sum = make_sum(&s->sums, id);
 	struct tally now;
 
 	if (!sum)
@@ -99,45 +109,45 @@ static void changed(void *arg, slot_id id)
 		return;
 	if (!sum->changed) {
 		sum->owner = owner_of(id);
-		s->slots_seen++;
-		if (id >= s->slot_limit)
-			s->slot_limit = id + 1;
+		s->sums.slots_seen++;
+		if (id >= s->sums.slot_limit)
+			s->sums.slot_limit = id + 1;
 	}
 	int64_t more = live_bytes(&now) - live_bytes(&sum->now);
-	s->totals.alloc_blocks += now.alloc_blocks - sum->now.alloc_blocks;
-	s->totals.alloc_bytes += now.alloc_bytes - sum->now.alloc_bytes;
-	s->totals.free_blocks += now.free_blocks - sum->now.free_blocks;
-	s->totals.free_bytes += now.free_bytes - sum->now.free_bytes;
+	s->sums.totals.alloc_blocks += now.alloc_blocks - sum->now.alloc_blocks;
+	s->sums.totals.alloc_bytes += now.alloc_bytes - sum->now.alloc_bytes;
+	s->sums.totals.free_blocks += now.free_blocks - sum->now.free_blocks;
+	s->sums.totals.free_bytes += now.free_bytes - sum->now.free_bytes;
 	if (sum->owner != NO_OWNER)
-		s->module_live[sum->owner] += more;
+		s->sums.module_live[sum->owner] += more;
 	if (more)
 		tell_loading(s, id, more);
 	sum->now = now;
-	stamp(s, id, s->pass);
+	stamp(&s->sums, id, s->sums.pass);
 }
 
 void sums_pass(struct server *s, bool all)
 {
-	s->pass++;
-	s->pass_ns = server_now();
+	s->sums.pass++;
+	s->sums.pass_ns = server_now();
 	/* The first of a forked child's: its parent's server has had what was counted until
 	 * then. */
-	mt_slots_collect(all || s->pass == 1, changed, s);
-	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
+	mt_slots_collect(all || s->sums.pass == 1, changed, s);
+	mt_slots_peak(&s->sums.peak_bytes, &s->sums.peak_error, &s->sums.peak_ns);
 	/* Threads publish in steps; what a pass saw is exact, and may be more. */
-	uint64_t live = s->totals.alloc_bytes - s->totals.free_bytes;
-	if (live > s->seen_peak) {
-		s->seen_peak = live;
-		s->seen_peak_ns = s->pass_ns;
+	uint64_t live = s->sums.totals.alloc_bytes - s->sums.totals.free_bytes;
+	if (live > s->sums.seen_peak) {
+		s->sums.seen_peak = live;
+		s->sums.seen_peak_ns = s->sums.pass_ns;
 	}
-	if (s->seen_peak > s->peak_bytes) {
-		s->peak_bytes = s->seen_peak;
-		s->peak_ns = s->seen_peak_ns;
+	if (s->sums.seen_peak > s->sums.peak_bytes) {
+		s->sums.peak_bytes = s->sums.seen_peak;
+		s->sums.peak_ns = s->sums.seen_peak_ns;
 	}
 }
 
 /* A module that came, went or was flagged. Ids are never reused, and appear in order. */
-void sums_modules(struct server *s)
+void sums_modules(struct sums *sums)
 {
 	uint32_t count = mt_maps_count();
 
@@ -145,47 +155,47 @@ void sums_modules(struct server *s)
 		struct module *m = mt_maps_module(i);
 		if (!m)
 			continue;
-		if (!s->module_seen[i])
+		if (!sums->module_seen[i])
 			proc_file_of(m);
 		/* What of it may change, folded: 1 keeps "seen" apart from "never seen". */
 		uint32_t is =
 			1u | atomic_load_explicit(&m->xflags, memory_order_acquire) << 1 |
 			(atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire) ? 1u << 31
 										      : 0);
-		if (s->module_seen[i] != is) {
-			s->module_seen[i] = is;
-			s->module_changed[i] = s->pass;
-			s->module_pass = s->pass;
+		if (sums->module_seen[i] != is) {
+			sums->module_seen[i] = is;
+			sums->module_changed[i] = sums->pass;
+			sums->module_pass = sums->pass;
 		}
 	}
-	s->modules_seen = count;
+	sums->modules_seen = count;
 }
 
 /* record/thread.c learns of an end when the state finds its next owner; the kernel knows at
  * once. */
-static bool is_gone(const struct server *s, int tid)
+static bool is_gone(const struct target *target, int tid)
 {
-	return tid && mt_prim_call(SYS_tgkill, s->target, tid, 0, 0, 0, 0) == -ESRCH;
+	return tid && mt_prim_call(SYS_tgkill, target->pid, tid, 0, 0, 0, 0) == -ESRCH;
 }
 
 void sums_threads(struct server *s)
 {
-	bool look = s->pass_ns >= s->threads_next_ns && !s->over;
+	bool look = s->sums.pass_ns >= s->sums.threads_next_ns && !s->over;
 	uint32_t count;
 
 	if (look) {
-		s->threads_next_ns = s->pass_ns + SECOND;
+		s->sums.threads_next_ns = s->sums.pass_ns + SECOND;
 		mt_thread_refresh();
 	}
 	count = mt_thread_count();
 	count = count < MTW_THREADS_MAX ? count : MTW_THREADS_MAX;
 	for (uint32_t i = 0; i < count; i++) {
-		struct thread_row *row = &s->thread[i];
+		struct thread_row *row = &s->sums.thread[i];
 		struct thread_info now;
 		if (row->over || !mt_thread_info(i, &now))
 			continue;
 		if (look && !row->gone && !now.ended)
-			row->gone = is_gone(s, now.tid);
+			row->gone = is_gone(&s->target, now.tid);
 		row->over = now.ended;
 		now.ended |= row->gone;
 		if (i == 0 && !now.done.alloc_blocks && !now.done.free_blocks)
@@ -193,19 +203,20 @@ void sums_threads(struct server *s)
 		if (!row->changed || memcmp(&row->info.done, &now.done, sizeof(now.done)) ||
 		    row->info.ended != now.ended || strcmp(row->info.name, now.name)) {
 			row->info = now;
-			row->changed = s->pass;
-			s->thread_pass = s->pass;
+			row->changed = s->sums.pass;
+			s->sums.thread_pass = s->sums.pass;
 		}
 	}
-	s->thread_limit = count;
+	s->sums.thread_limit = count;
 }
 
-bool sums_init(struct server *s)
+bool sums_init(struct sums *sums)
 {
-	s->chunk = memory_map(SUM_CHUNKS * sizeof(*s->chunk));
-	s->module_live = memory_map(MTW_MODULES_MAX * sizeof(*s->module_live));
-	s->module_changed = memory_map(MTW_MODULES_MAX * sizeof(*s->module_changed));
-	s->module_seen = memory_map(MTW_MODULES_MAX * sizeof(*s->module_seen));
-	s->thread = memory_map(MTW_THREADS_MAX * sizeof(*s->thread));
-	return s->chunk && s->module_live && s->module_changed && s->module_seen && s->thread;
+	sums->chunk = memory_map(SUM_CHUNKS * sizeof(*sums->chunk));
+	sums->module_live = memory_map(MTW_MODULES_MAX * sizeof(*sums->module_live));
+	sums->module_changed = memory_map(MTW_MODULES_MAX * sizeof(*sums->module_changed));
+	sums->module_seen = memory_map(MTW_MODULES_MAX * sizeof(*sums->module_seen));
+	sums->thread = memory_map(MTW_THREADS_MAX * sizeof(*sums->thread));
+	return sums->chunk && sums->module_live && sums->module_changed && sums->module_seen &&
+	       sums->thread;
 }

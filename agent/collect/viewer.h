@@ -6,32 +6,21 @@
  * see collect/server.h) and bitmaps, never as queued data: a viewer that is slow costs nothing but
  * these.
  */
-#ifndef MT_VIEWER_H
-#define MT_VIEWER_H
+#ifndef MT_COLLECT_VIEWER_H
+#define MT_COLLECT_VIEWER_H
 
-#include "base/agent.h"
+#include "base/arena.h"
+#include "base/types.h"
 #include "collect/cohorts.h"
-#include "memtop/wire.h"
+#include "collect/scan_requests.h"
+#include "collect/slot_snapshots.h"
+#include <memtop/wire.h>
 
 #define VIEWERS_MAX 16
 #define OUT_BYTES (256u << 10) /* encoded and not yet written, per viewer */
 #define IN_BYTES (MTW_CLIENT_FRAME_MAX + 32u)
 
-struct server;
-
 enum viewer_state { VIEWER_FREE, VIEWER_OPEN, VIEWER_CLOSING };
-
-struct scan_request { /* that waits for its turn: collect/scan.c */
-	bool waits;
-	uint64_t request;
-	uint64_t *slots; /* bitmap, NULL = all */
-};
-
-struct snapshot_at { /* how far one is sent: collect/slot_snapshots.c */
-	uint32_t id, version, slot;
-	size_t offset;
-	bool whole;
-};
 
 struct viewer {
 	enum viewer_state state;
@@ -77,17 +66,5 @@ struct viewer {
 	uint64_t slots_sent;
 	int64_t live_sent;
 };
-
-/* A place; HELLO is next. NULL: *why, and fd stays the caller's. */
-struct viewer *viewer_enter(struct server *s, int fd, const char **why);
-/* Takes what came behind its CLIENT frame: less than IN_BYTES. */
-void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len);
-void viewer_read(struct server *s, struct viewer *v);
-void viewer_write(struct server *s, struct viewer *v);
-void viewer_close(struct server *s, struct viewer *v);
-void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text);
-void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len);
-size_t viewer_room(const struct viewer *v);  /* bytes that may be produced now */
-size_t viewer_space(const struct viewer *v); /* ... that fit, whatever the window says */
 
 #endif

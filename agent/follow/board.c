@@ -21,7 +21,11 @@
  * Sums are those of all threads' own counters, which add up to the slots' (record/slots.c).
  */
 #include "follow/board.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "record/slots.h"
 
 #include <errno.h>
 #include <fcntl.h>

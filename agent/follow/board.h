@@ -6,10 +6,10 @@
  * Every function does nothing where there is no board. None allocates, takes a lock, or makes a
  * system call, but mt_board_open().
  */
-#ifndef MT_BOARD_H
-#define MT_BOARD_H
+#ifndef MT_FOLLOW_BOARD_H
+#define MT_FOLLOW_BOARD_H
 
-#include "base/agent.h"
+#include "base/types.h"
 
 #include <memtop/board.h>
 

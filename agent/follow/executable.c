@@ -19,8 +19,10 @@
  * Every offset is a stranger's: what pread does not give is not there.
  */
 #include "follow/executable.h"
-#include "base/agent.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
 #include "base/syscalls.h"
+#include "base/types.h"
 
 #include <memtop/board.h>
 

@@ -2,8 +2,8 @@
  *
  * executable.h - what an exec is about to run: follow/executable.c.
  */
-#ifndef MT_EXECUTABLE_H
-#define MT_EXECUTABLE_H
+#ifndef MT_FOLLOW_EXECUTABLE_H
+#define MT_FOLLOW_EXECUTABLE_H
 
 #include <stdbool.h>
 

@@ -3,7 +3,13 @@
  * api.c - the memtop_* functions that a program may call; their contract is in memtop/memtop.h.
  * Called on the program's threads, at any time; without a server they do nothing.
  */
-#include "hooks/malloc.h"
+#include "hooks/caller.h"
+#include "base/compiler.h"
+#include "base/types.h"
+#include "hooks/gate.h"
+#include "hooks/init.h"
+#include "server/start.h"
+#include "unwind/unwind.h"
 
 #include <memtop/memtop.h>
 

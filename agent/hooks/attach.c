@@ -32,9 +32,22 @@
  * the loader keeps in reserve for such: glibc 512 bytes and more, of which we need 48. Where it is
  * used up, dlopen itself says so.
  */
-#include "hooks/malloc.h"
-#include "modules/object.h"
+#include "base/compiler.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "hooks/init.h"
+#include "hooks/jemalloc.h"
 #include "modules/hook_list.h"
+#include "modules/maps.h"
+#include "modules/object.h"
+#include "modules/real.h"
+#include "modules/rebind.h"
+#include "record/filter.h"
+#include "record/record.h"
+#include "server/start.h"
 
 #include <elf.h>
 #include <errno.h>

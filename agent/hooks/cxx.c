@@ -20,10 +20,22 @@
  *
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */
+#include "hooks/caller.h"
+#include "hooks/cxx.h"
+#include "base/compiler.h"
+#include "base/self.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "hooks/gate.h"
 #include "hooks/malloc.h"
 #include "modules/loader.h"
 #include "modules/object.h"
+#include "modules/real.h"
 #include "modules/rebind.h"
+#include "record/live.h"
+#include "record/record.h"
+#include "record/record_fast.h"
+#include "record/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,12 @@
  * than the process whose memory it works in: what it executes is a program of its own, and that
  * process' session goes on.
  */
+#include "base/compiler.h"
+#include "base/types.h"
 #include "hooks/follow.h"
-#include "hooks/malloc.h"
+#include "hooks/found.h"
+#include "hooks/init.h"
+#include "hooks/process_reals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +27,7 @@
 /* Declares `env` in the caller: envp as the new program shall get it. */
 #define WITH_US(env, envp, how, folder, path)                                                      \
 	struct follow us;                                                                          \
+	hooks_in_child();                                                                          \
 	bool ours = mt_follow_exec(&us, how, folder, path, (char *const *)(envp));                 \
 	char **env = ours ? FOLLOW_ENV(&us, envp) : (char **)(envp);                               \
 	if (ours)                                                                                  \
@@ -35,17 +40,6 @@ static int sys_execve(const char *path, char *const *argv, char *const *envp)
 	return (int)syscall(SYS_execve, path, argv, envp);
 }
 
-/* Looked up with hooks/process.c's: exec is mostly called in a forked child, where nothing can be
- * looked up. */
-static int (*real_execvpe)(const char *, char *const *, char *const *);
-static int (*real_fexecve)(int, char *const *, char *const *);
-
-void mt_hooks_exec_init(void)
-{
-	real_execvpe = (int (*)(const char *, char *const *, char *const *))mt_real_next("execvpe");
-	real_fexecve = (int (*)(int, char *const *, char *const *))mt_real_next("fexecve");
-}
-
 static int any_execve(const char *path, char *const *argv, char *const *envp)
 {
 	WITH_US(env, envp, LOOKUP_PATH, AT_FDCWD, path);
@@ -56,13 +50,13 @@ static int any_execve(const char *path, char *const *argv, char *const *envp)
 /* The PATH search is libc's; its own execve inside does not come back to us. */
 static int any_execvpe(const char *file, char *const *argv, char *const *envp)
 {
-	mt_hooks_proc_found();
-	if (!real_execvpe) {
+	hooks_found();
+	if (!mt_process.execvpe) {
 		errno = ENOSYS;
 		return -1;
 	}
 	WITH_US(env, envp, LOOKUP_SEARCH, AT_FDCWD, file);
-	int rc = real_execvpe(file, argv, env);
+	int rc = mt_process.execvpe(file, argv, env);
 	return FAILED(rc);
 }
 
@@ -104,13 +98,13 @@ MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const
  * /proc/self/fd its own way. */
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
-	mt_hooks_proc_found();
-	if (!real_fexecve) {
+	hooks_found();
+	if (!mt_process.fexecve) {
 		errno = ENOSYS;
 		return -1;
 	}
 	WITH_US(env, envp, LOOKUP_EMPTY, fd, "");
-	int rc = real_fexecve(fd, argv, envp ? env : NULL); /* glibc refuses NULL */
+	int rc = mt_process.fexecve(fd, argv, envp ? env : NULL); /* glibc refuses NULL */
 	return FAILED(rc);
 }
 

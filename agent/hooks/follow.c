@@ -33,7 +33,12 @@
  * kernel as it came.
  */
 #include "hooks/follow.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "server/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +55,8 @@
 #define NO_WAIT " wait=0" /* a later word of the options wins */
 #define FILE_BYTES 512
 #define PROBE_BYTES 4096u /* no machine has smaller pages */
+
+char **mt_follow_copy;
 
 static char other_agent[FILE_BYTES]; /* for programs of the other C library; "" = none */
 static bool waits;                   /* the options that we came with say so */
@@ -187,8 +194,6 @@ static void begin(struct follow *f)
 	f->claim = NO_CLAIM;
 	f->file.path[0] = '\0';
 	f->file.runs = false;
-	if (mt_thread_forked())
-		mt_init_forked();
 }
 
 /* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not
@@ -198,7 +203,7 @@ static bool has_another(const struct follow *f, char *const *envp)
 	const char *slash = strrchr(mt_state_preload(), '/'),
 		   *mine = slash ? slash + 1 : mt_state_preload();
 
-	return f->configured && !mt_environ_is_copy(envp) && user_has(f, mine);
+	return f->configured && !(envp && envp == mt_follow_copy) && user_has(f, mine);
 }
 
 static void look(struct follow *f, enum lookup how, int folder, const char *path)

@@ -2,11 +2,13 @@
  *
  * follow.h - how the agent goes along into what the program executes: hooks/follow.c.
  */
-#ifndef MT_FOLLOW_H
-#define MT_FOLLOW_H
+#ifndef MT_HOOKS_FOLLOW_H
+#define MT_HOOKS_FOLLOW_H
 
+#include "base/types.h"
 #include "follow/board.h"
 #include "follow/executable.h"
+#include "hooks/init.h"
 
 #include <alloca.h>
 
@@ -38,6 +40,7 @@ struct follow {
 
 /* What is executed, and how it is found. */
 enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
+/* For these, a forked child knows that it is one: hooks_in_child(). */
 /* False: nothing of this concerns us; env stays as it is, and mt_follow_failed() is not called. */
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
 		    char *const *envp);
@@ -64,12 +67,8 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
 		 : (char **)(envp))
 
-bool mt_environ_is_copy(
-	char *const *envp); /* hooks/spawn.c: `environ` as it is while a thread is in system() */
-
-/* hooks/spawn.c: in a forked child: a call of its parent's that had `environ` replaced is none of
- * its own. */
-void mt_spawn_forked(void);
+/* Stands in for `environ` while libc starts a shell (hooks/spawn.c); NULL = none does. */
+extern char **mt_follow_copy;
 
 void mt_follow_init(void); /* start-up, once our entry of LD_PRELOAD is known */
 

@@ -4,6 +4,8 @@
  * nothing is recorded.
  */
 #include "hooks/gate.h"
+#include "base/state.h"
+#include "record/thread.h"
 
 struct thread *mt_gate_slow(void)
 {

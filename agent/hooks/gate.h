@@ -2,10 +2,13 @@
  *
  * gate.h - the first thing that a hook does: whose event is this, and is it counted at all?
  */
-#ifndef MT_GATE_H
-#define MT_GATE_H
+#ifndef MT_HOOKS_GATE_H
+#define MT_HOOKS_GATE_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/self.h"
+#include "base/types.h"
+#include "hooks/init.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -9,11 +9,20 @@
  * blocks from, and says so, stops counting: as a free of that block, whose own free is then no
  * news.
  */
+#include "hooks/caller.h"
+#include "base/compiler.h"
+#include "base/types.h"
+#include "hooks/gate.h"
+#include "hooks/init.h"
 #include "record/filter.h"
-#include "record/heaps.h"
-#include "hooks/malloc.h"
-#include "record/live_fast.h"
 #include "record/guard.h"
+#include "record/heaps.h"
+#include "record/live.h"
+#include "record/loss.h"
+#include "record/record.h"
+#include "record/slots.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
 
 #include <memtop/memtop.h>
 #include <memtop/wire.h>

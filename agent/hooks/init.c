@@ -16,14 +16,32 @@
  * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for
  * what the program executes (hooks/follow.c).
  */
-#include "follow/board.h"
-#include "hooks/follow.h"
-#include "record/heaps.h"
-#include "hooks/malloc.h"
-#include "modules/loader.h"
-#include "modules/object.h"
-#include "modules/rebind.h"
+#include "hooks/init.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/wiped.h"
+#include "follow/board.h"
+#include "hooks/cxx.h"
+#include "hooks/follow.h"
+#include "hooks/instrument.h"
+#include "hooks/jemalloc.h"
+#include "hooks/process_reals.h"
+#include "hooks/wait_reals.h"
+#include "modules/loader.h"
+#include "modules/maps.h"
+#include "modules/object.h"
+#include "modules/real.h"
+#include "modules/rebind.h"
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "record/live.h"
+#include "record/slots.h"
+#include "server/dlclose_gate.h"
+#include "server/start.h"
+#include "unwind/unwind.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -380,6 +398,8 @@ __attribute__((constructor)) static void begin(void)
 	errno = kept;
 }
 
+void (*_Atomic mt_init_in_child)(void);
+
 /* In the child, by its only thread: from the fork hook, or from the first hook after. */
 void mt_init_forked(void)
 {
@@ -401,7 +421,9 @@ void mt_init_forked(void)
 	mt_unwind_forked();
 	mt_thread_fork_child();
 	mt_slots_forked();
-	mt_spawn_forked();
+	void (*undo)(void) = atomic_load_explicit(&mt_init_in_child, memory_order_relaxed);
+	if (undo)
+		undo();
 	mt_slots_totals(&mt_before_fork);
 	mt_board_forked(mt_own_pid, &mt_before_fork);
 }

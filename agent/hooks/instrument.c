@@ -19,8 +19,14 @@
  * exits in the middle of an enter leaves the place of the new entry overwritten; so its sp is
  * written before the entry counts, and again with all the rest after.
  */
-#include "hooks/malloc.h"
-#include "unwind/unwind.h"
+#include "hooks/caller.h"
+#include "hooks/instrument.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/self.h"
+#include "base/types.h"
+#include "record/thread.h"
 #include "unwind/shadow_stack.h"
 
 #include <string.h>

@@ -17,9 +17,15 @@
  * exported as others are: see hooks/jemalloc_names.c, and modules/rebind.c, which puts them in
  * front of jemalloc's.
  */
-#include "hooks/malloc.h"
+#include "hooks/caller.h"
+#include "hooks/jemalloc.h"
+#include "base/compiler.h"
+#include "base/types.h"
+#include "hooks/gate.h"
 #include "modules/loader.h"
+#include "modules/real.h"
 #include "modules/rebind.h"
+#include "record/record.h"
 
 #include <string.h>
 

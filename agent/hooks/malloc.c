@@ -13,7 +13,16 @@
  * program has a malloc that comes before ours, they are written on that one's, which counts if it
  * passes the call on.
  */
+#include "hooks/caller.h"
 #include "hooks/malloc.h"
+#include "base/compiler.h"
+#include "base/self.h"
+#include "base/types.h"
+#include "hooks/gate.h"
+#include "modules/real.h"
+#include "record/record.h"
+#include "record/record_fast.h"
+#include "record/thread.h"
 
 #include <errno.h>
 #include <malloc.h>

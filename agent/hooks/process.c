@@ -9,8 +9,20 @@
  * be called through; children that come about in other ways are found by their wiped gate
  * (record/thread.c).
  */
+#include "hooks/caller.h"
+#include "base/compiler.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "follow/board.h"
-#include "hooks/malloc.h"
+#include "hooks/found.h"
+#include "hooks/init.h"
+#include "hooks/process_reals.h"
+#include "modules/loader.h"
+#include "modules/maps.h"
+#include "record/live.h"
+#include "record/thread.h"
+#include "server/dlclose_gate.h"
+#include "server/start.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,65 +36,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/*
- * NULL until looked up: another library's constructor may come here before anything of ours ran. No
- * hook looks anything up after that. Looking up takes the loader's locks, and in a forked child
- * they are held for good if another thread was in the loader at the fork.
- */
-static _Atomic bool xfound;
-static void *(*real_dlopen)(const char *, int);
-#ifdef LM_ID_BASE
-static void *(*real_dlmopen)(Lmid_t, const char *, int);
-#endif
-static int (*real_dlclose)(void *);
-static pid_t (*real_fork)(void);
 __attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
-static int (*real_daemon)(int, int);
-static void (*real_abort)(void);
-static void (*real_quick)(int);
-static int (*real_prctl)(int, ...);
-static int (*real_setname)(pthread_t, const char *);
-
-void mt_hooks_proc_init(void)
-{
-#ifdef LM_ID_BASE
-	real_dlmopen = (void *(*)(Lmid_t, const char *, int))mt_real_next("dlmopen");
-#endif
-	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
-	real_fork = (pid_t(*)(void))mt_real_next("fork");
-	real_daemon = (int (*)(int, int))mt_real_next("daemon");
-	real_quick = (void (*)(int))mt_real_next("quick_exit");
-	real_abort = (void (*)(void))mt_real_next("abort");
-	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
-	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
-	real_dlopen = (void *(*)(const char *, int))mt_real_next("dlopen");
-	mt_hooks_exec_init();
-	mt_hooks_spawn_init();
-	atomic_store_explicit(&xfound, true, memory_order_release);
-}
-
-/* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
-MT_COLD static void find(void)
-{
-	int kept = errno;
-
-	if (atomic_load(&mt_state) == AGENT_EARLY)
-		mt_init_early();
-	if (!atomic_load_explicit(&xfound, memory_order_acquire))
-		mt_hooks_proc_init();
-	errno = kept;
-}
-
-MT_INLINE void found(void)
-{
-	if (unlikely(!atomic_load_explicit(&xfound, memory_order_acquire)))
-		find();
-}
-
-void mt_hooks_proc_found(void)
-{
-	found();
-}
 
 #ifdef RTLD_DEEPBIND
 /* What comes then has a malloc and a free that are not ours. */
@@ -95,31 +49,31 @@ MT_COLD static void suspect(void)
 
 JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
 {
-	found();
+	hooks_found();
 	mt_maps_invalidate();
 #ifdef RTLD_DEEPBIND
 	if (unlikely(mode & RTLD_DEEPBIND))
 		suspect();
 #endif
-	return real_dlopen(file, mode);
+	return mt_process.dlopen(file, mode);
 }
 
 #ifdef LM_ID_BASE
 JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
-	found();
+	hooks_found();
 	mt_maps_invalidate();
 	suspect();
-	return real_dlmopen(ns, file, mode);
+	return mt_process.dlmopen(ns, file, mode);
 }
 #endif
 
 MT_EXPORT int dlclose(void *handle)
 {
-	found();
+	hooks_found();
 	mt_maps_invalidate();
 	mt_dlclose_begin();
-	int rc = real_dlclose ? real_dlclose(handle) : -1;
+	int rc = mt_process.dlclose ? mt_process.dlclose(handle) : -1;
 	mt_dlclose_end();
 	mt_maps_invalidate();
 	return rc;
@@ -127,9 +81,9 @@ MT_EXPORT int dlclose(void *handle)
 
 MT_EXPORT pid_t fork(void)
 {
-	found();
+	hooks_found();
 	mt_init_forks();
-	pid_t pid = real_fork ? real_fork() : _Fork ? _Fork() : -1;
+	pid_t pid = mt_process.fork ? mt_process.fork() : _Fork ? _Fork() : -1;
 
 	if (pid == 0)
 		mt_init_forked();
@@ -139,9 +93,9 @@ MT_EXPORT pid_t fork(void)
 /* It forks inside libc, and its parent goes at once. */
 MT_EXPORT int daemon(int no_chdir, int no_close)
 {
-	found();
+	hooks_found();
 	mt_init_daemon_begins();
-	int rc = real_daemon ? real_daemon(no_chdir, no_close) : -1;
+	int rc = mt_process.daemon ? mt_process.daemon(no_chdir, no_close) : -1;
 
 	if (!rc)
 		mt_init_daemon();
@@ -175,19 +129,19 @@ MT_COLD static void die(void)
 MT_EXPORT void hooked_abort(void) __asm__("abort");
 JUMPS void hooked_abort(void)
 {
-	found();
+	hooks_found();
 	mt_init_aborts();
-	if (unlikely(!real_abort))
-		real_abort = die;
-	real_abort();
+	if (unlikely(!mt_process.abort))
+		mt_process.abort = die;
+	mt_process.abort();
 }
 
 MT_EXPORT void quick_exit(int status)
 {
-	found();
+	hooks_found();
 	mt_init_quick(status);
-	if (real_quick)
-		real_quick(status);
+	if (mt_process.quick)
+		mt_process.quick(status);
 	_exit(status);
 }
 
@@ -202,8 +156,8 @@ MT_EXPORT int prctl(int option, ...)
 	va_end(ap);
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		mt_state_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
-	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3])
-			    : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	int rc = mt_process.prctl ? mt_process.prctl(option, a[0], a[1], a[2], a[3])
+				  : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
 	    option == PR_SET_SECUREBITS)
 		mt_server_look();
@@ -214,8 +168,8 @@ MT_EXPORT int prctl(int option, ...)
 
 MT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
-	found();
-	int rc = real_setname ? real_setname(thread, name) : ENOSYS;
+	hooks_found();
+	int rc = mt_process.setname ? mt_process.setname(thread, name) : ENOSYS;
 
 	if (!rc)
 		mt_thread_named(mt_thread_tid(thread), name);

@@ -19,7 +19,7 @@
  *                                 taken out of that, or has written to the copy: what it wrote
  *                                 goes to the array that is put back
  *   fork() inside                 the child has no such call under way: it puts it back at once
- *                                 (mt_spawn_forked)
+ *                                 (forked)
  *
  * All that is one at a time, by a lock: setenv() frees the array that another thread's system()
  * would be copying. A handler that interrupts who holds it does without: system() is then not
@@ -28,8 +28,15 @@
  * A copy is never freed, for a thread may still walk over it; a program that changes its
  * environment between calls uses the next of COPIES, and the oldest one again after that.
  */
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "hooks/follow.h"
-#include "hooks/malloc.h"
+#include "hooks/found.h"
+#include "hooks/init.h"
+#include "hooks/process_reals.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,16 +44,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if __has_include(<wordexp.h>)
-#include <wordexp.h>
-#define HAS_WORDEXP
-#endif
-
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-
-/* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
-typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
-		       char *const *argv, char *const *envp);
 
 #define COPIES 16u
 
@@ -54,17 +52,6 @@ struct copy {
 	char **list;  /* NULL = none yet */
 	size_t bytes; /* mapped */
 };
-
-static spawn_call *real_spawn, *real_spawnp;
-static int (*real_setenv)(const char *, const char *, int);
-static int (*real_unsetenv)(const char *);
-static int (*real_putenv)(char *);
-static int (*real_clearenv)(void);
-static int (*real_system)(const char *);
-static void *(*real_popen)(const char *, const char *);
-#ifdef HAS_WORDEXP
-static int (*real_wordexp)(const char *, wordexp_t *, int);
-#endif
 
 static struct copy copies[COPIES];
 static _Atomic uintptr_t xowner; /* pthread_self() of who has the lock; 0 = nobody */
@@ -74,22 +61,8 @@ static unsigned inside;     /* calls under way */
 static struct follow shell; /* what the first of them found */
 static char **plain; /* what the copy was made of; freed, if the program has had a new one made */
 static char *user;   /* the user's own LD_PRELOAD entry in it */
-static char **ours;  /* the copy that `environ` is; NULL = none */
 
-void mt_hooks_spawn_init(void)
-{
-	real_spawn = (__typeof__(real_spawn))mt_real_next("posix_spawn");
-	real_spawnp = (__typeof__(real_spawnp))mt_real_next("posix_spawnp");
-	real_setenv = (__typeof__(real_setenv))mt_real_next("setenv");
-	real_unsetenv = (__typeof__(real_unsetenv))mt_real_next("unsetenv");
-	real_putenv = (__typeof__(real_putenv))mt_real_next("putenv");
-	real_clearenv = (__typeof__(real_clearenv))mt_real_next("clearenv");
-	real_system = (__typeof__(real_system))mt_real_next("system");
-	real_popen = (__typeof__(real_popen))mt_real_next("popen");
-#ifdef HAS_WORDEXP
-	real_wordexp = (__typeof__(real_wordexp))mt_real_next("wordexp");
-#endif
-}
+static void forked(void);
 
 /* --- the lock */
 
@@ -99,8 +72,8 @@ static bool lock(void)
 	uintptr_t self = (uintptr_t)pthread_self();
 	const long a_while[2] = { 0, 20000 };
 
-	if (mt_thread_forked())
-		mt_init_forked();
+	hooks_in_child();
+	atomic_store_explicit(&mt_init_in_child, forked, memory_order_relaxed);
 	for (;;) {
 		uintptr_t is = 0;
 		if (atomic_compare_exchange_strong(&xowner, &is, self))
@@ -125,11 +98,6 @@ static bool lock_if_on(void)
 	return state != AGENT_EARLY && state != AGENT_OFF && lock();
 }
 
-bool mt_environ_is_copy(char *const *envp)
-{
-	return envp && envp == ours;
-}
-
 /* --- posix_spawn */
 
 static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, const void *actions,
@@ -138,6 +106,7 @@ static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, 
 	struct follow us;
 	int own = 0, *told = pid ? pid : &own;
 
+	hooks_in_child();
 	if (!mt_follow_spawn(&us, how, path, !actions || path[0] == '/', envp))
 		return real(pid, path, actions, attributes, argv, envp);
 	char **env = FOLLOW_ENV(&us, envp);
@@ -148,19 +117,19 @@ static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, 
 MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
 			  char *const *argv, char *const *envp)
 {
-	mt_hooks_proc_found();
-	if (!real_spawn)
+	hooks_found();
+	if (!mt_process.spawn)
 		return ENOSYS;
-	return spawn(real_spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
+	return spawn(mt_process.spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
 }
 
 MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
 			   char *const *argv, char *const *envp)
 {
-	mt_hooks_proc_found();
-	if (!real_spawnp)
+	hooks_found();
+	if (!mt_process.spawnp)
 		return ENOSYS;
-	return spawn(real_spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv, envp);
+	return spawn(mt_process.spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv, envp);
 }
 
 /* --- environ, while libc starts a shell */
@@ -236,20 +205,20 @@ static void take_out(char **to, char *const *from, char *const *copy)
 /* What the program did to its environment while it was the copy stays done. */
 static void put_back(void)
 {
-	char **is = ours;
+	char **is = mt_follow_copy;
 
-	if (!ours)
+	if (!mt_follow_copy)
 		return;
 	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
-		take_out(plain, ours, ours);
+		take_out(plain, mt_follow_copy, mt_follow_copy);
 	else if (is)
-		take_out(is, is, ours);
-	ours = NULL;
+		take_out(is, is, mt_follow_copy);
+	mt_follow_copy = NULL;
 }
 
-/* `ours` before `environ`: a child that another thread forks in between takes out what is not
- * there, and nothing else. */
+/* `mt_follow_copy` before `environ`: a child that another thread forks in between takes out what is
+ * not there, and nothing else. */
 static void swap_in(void)
 {
 	char **is = plain = environ;
@@ -259,10 +228,18 @@ static void swap_in(void)
 	if (!copy || mt_follow_fill(&shell, is, copy) != copy)
 		return;
 	user = user_preload(is);
-	ours = copy;
+	mt_follow_copy = copy;
 	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
-		ours = NULL;
+		mt_follow_copy = NULL;
+}
+
+/* A call of its parent's that had `environ` replaced is none of a forked child's own. */
+static void forked(void)
+{
+	put_back();
+	inside = 0;
+	unlock();
 }
 
 static bool enter(void)
@@ -302,18 +279,11 @@ static void leave(void *entered)
 	pthread_cleanup_pop(1)
 #endif
 
-void mt_spawn_forked(void)
-{
-	put_back();
-	inside = 0;
-	unlock();
-}
-
 /* --- the program's changes of its environment */
 
 static bool change_begins(void)
 {
-	mt_hooks_proc_found();
+	hooks_found();
 	bool locked = lock_if_on();
 	if (locked)
 		put_back();
@@ -341,61 +311,62 @@ MT_EXPORT int setenv(const char *name, const char *value, int replace)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, real_setenv ? real_setenv(name, value, replace) : missing());
+	return change_ends(locked,
+			   mt_process.setenv ? mt_process.setenv(name, value, replace) : missing());
 }
 
 MT_EXPORT int unsetenv(const char *name)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, real_unsetenv ? real_unsetenv(name) : missing());
+	return change_ends(locked, mt_process.unsetenv ? mt_process.unsetenv(name) : missing());
 }
 
 MT_EXPORT int putenv(char *entry)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, real_putenv ? real_putenv(entry) : missing());
+	return change_ends(locked, mt_process.putenv ? mt_process.putenv(entry) : missing());
 }
 
 MT_EXPORT int clearenv(void)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, real_clearenv ? real_clearenv() : missing());
+	return change_ends(locked, mt_process.clearenv ? mt_process.clearenv() : missing());
 }
 
 MT_EXPORT int system(const char *command)
 {
-	mt_hooks_proc_found();
-	if (!real_system)
+	hooks_found();
+	if (!mt_process.system)
 		return -1;
 	bool entered = command && enter();
 	int rc = -1;
-	INSIDE(&entered, rc = real_system(command));
+	INSIDE(&entered, rc = mt_process.system(command));
 	return rc;
 }
 
 MT_EXPORT void *popen(const char *command, const char *mode)
 {
-	mt_hooks_proc_found();
-	if (!real_popen)
+	hooks_found();
+	if (!mt_process.popen)
 		return NULL;
 	bool entered = enter();
 	void *f = NULL;
-	INSIDE(&entered, f = real_popen(command, mode));
+	INSIDE(&entered, f = mt_process.popen(command, mode));
 	return f;
 }
 
 #ifdef HAS_WORDEXP
 MT_EXPORT int wordexp(const char *text, wordexp_t *words, int flags)
 {
-	mt_hooks_proc_found();
-	if (!real_wordexp)
+	hooks_found();
+	if (!mt_process.wordexp)
 		return WRDE_NOSPACE;
 	bool entered = !(flags & WRDE_NOCMD) && enter();
 	int rc = WRDE_NOSPACE;
-	INSIDE(&entered, rc = real_wordexp(text, words, flags));
+	INSIDE(&entered, rc = mt_process.wordexp(text, words, flags));
 	return rc;
 }
 #endif

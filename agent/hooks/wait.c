@@ -17,7 +17,15 @@
  * until it returns. So does one that waits for a lock, a condition or a semaphore: those are waits
  * of the libc's own, for memory, that call nothing here.
  */
-#include "hooks/malloc.h"
+#include "hooks/caller.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/self.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "hooks/init.h"
+#include "hooks/wait_reals.h"
+#include "record/thread.h"
 
 #include <alloca.h>
 #include <errno.h>
@@ -35,69 +43,14 @@
 #define SECOND 1000000000ull
 #define MILLI 1000000ull
 
-/* name, result, parameters, arguments: made in two parts when they last. */
-#define TIMED(X)                                                                                   \
-	X(poll, int, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))                        \
-	X(ppoll, int,                                                                              \
-	  (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *m),            \
-	  (fds, n, t, m))                                                                          \
-	X(epoll_wait, int, (int fd, struct epoll_event *e, int n, int ms), (fd, e, n, ms))         \
-	X(epoll_pwait, int, (int fd, struct epoll_event *e, int n, int ms, const sigset_t *m),     \
-	  (fd, e, n, ms, m))                                                                       \
-	X(select, int, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t),                \
-	  (n, r, w, e, t))                                                                         \
-	X(pselect, int,                                                                            \
-	  (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t, const sigset_t *m),   \
-	  (n, r, w, e, t, m))                                                                      \
-	X(sleep, unsigned, (unsigned seconds), (seconds))                                          \
-	X(usleep, int, (useconds_t us), (us))                                                      \
-	X(nanosleep, int, (const struct timespec *t, struct timespec *rest), (t, rest))            \
-	X(clock_nanosleep, int,                                                                    \
-	  (clockid_t c, int f, const struct timespec *t, struct timespec *rest), (c, f, t, rest))  \
-	X(sigsuspend, int, (const sigset_t *mask), (mask))                                         \
-	X(sigwait, int, (const sigset_t *mask, int *sig), (mask, sig))
-
-/* ... only looked before. sys/socket.h would make accept's address a union. */
-#define UNTIMED(X)                                                                                 \
-	X(accept, int, (int fd, void *addr, unsigned *len), (fd, addr, len))                       \
-	X(accept4, int, (int fd, void *addr, unsigned *len, int flags), (fd, addr, len, flags))    \
-	X(read, ssize_t, (int fd, void *to, size_t n), (fd, to, n))                                \
-	X(recv, ssize_t, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))              \
-	X(recvfrom, ssize_t, (int fd, void *to, size_t n, int flags, void *addr, unsigned *len),   \
-	  (fd, to, n, flags, addr, len))                                                           \
-	X(recvmsg, ssize_t, (int fd, void *msg, int flags), (fd, msg, flags))                      \
-	X(waitpid, pid_t, (pid_t pid, int *status, int flags), (pid, status, flags))
-
-/* Without arguments it needs a hook of its own below. */
-#define PAUSE(X) X(pause, int, (void), ())
-
-#define DECLARE(name, result, parameters, arguments) static result(*real_##name) parameters;
-TIMED(DECLARE)
-PAUSE(DECLARE)
-UNTIMED(DECLARE)
-static int (*real_sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
-static _Atomic bool xfound;
-
-void mt_hooks_wait_init(void)
-{
-#define FIND(name, result, parameters, arguments)                                                  \
-	real_##name = (result(*) parameters)mt_real_next(#name);
-	TIMED(FIND)
-	PAUSE(FIND)
-	UNTIMED(FIND)
-	real_sigtimedwait = (int (*)(const sigset_t *, siginfo_t *,
-				     const struct timespec *))mt_real_next("sigtimedwait");
-	atomic_store_explicit(&xfound, true, memory_order_release);
-}
-
-/* Before our start, as in hooks/process.c. */
+/* Before our start, as in hooks/found.c. */
 MT_COLD static void find(void)
 {
 	int kept = errno;
 
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		mt_init_early();
-	if (!atomic_load_explicit(&xfound, memory_order_acquire))
+	if (!atomic_load_explicit(&mt_wait.xfound, memory_order_acquire))
 		mt_hooks_wait_init();
 	errno = kept;
 }
@@ -161,12 +114,12 @@ static int poll_parts(uint64_t left, struct pollfd *fds, nfds_t n, uint64_t ns, 
 	sigset_t was = hold_signals();
 	struct timespec part = span(left < ns ? left : ns), rest;
 	uint64_t begin = mt_prim_now_ns();
-	int rc = real_ppoll(fds, n, &part, m ? m : &was);
+	int rc = mt_wait.ppoll(fds, n, &part, m ? m : &was);
 
 	if (!rc && ns > left) {
 		look();
 		rest = span(rest_of(ns, begin));
-		rc = real_ppoll(fds, n, ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
+		rc = mt_wait.ppoll(fds, n, ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -179,7 +132,7 @@ static uint64_t of_ms(int ms)
 
 static int poll_long(uint64_t left, struct pollfd *fds, nfds_t n, int ms)
 {
-	return of_ms(ms) <= left ? real_poll(fds, n, ms)
+	return of_ms(ms) <= left ? mt_wait.poll(fds, n, ms)
 				 : poll_parts(left, fds, n, of_ms(ms), NULL);
 }
 
@@ -187,7 +140,7 @@ static int ppoll_long(uint64_t left, struct pollfd *fds, nfds_t n, const struct 
 		      const sigset_t *m)
 {
 	if (!valid(t) || duration(t) <= left)
-		return real_ppoll(fds, n, t, m);
+		return mt_wait.ppoll(fds, n, t, m);
 	return poll_parts(left, fds, n, duration(t), m);
 }
 
@@ -195,15 +148,15 @@ static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n,
 			    const sigset_t *m)
 {
 	if (of_ms(ms) <= left)
-		return real_epoll_pwait(fd, e, n, ms, m);
+		return mt_wait.epoll_pwait(fd, e, n, ms, m);
 	sigset_t was = hold_signals();
 	uint64_t begin = mt_prim_now_ns();
-	int rc = real_epoll_pwait(fd, e, n, (int)(left / MILLI), m ? m : &was);
+	int rc = mt_wait.epoll_pwait(fd, e, n, (int)(left / MILLI), m ? m : &was);
 	if (!rc) {
 		look();
 		uint64_t rest = rest_of(of_ms(ms), begin);
-		rc = real_epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI),
-				      m ? m : &was);
+		rc = mt_wait.epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI),
+					 m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -211,7 +164,7 @@ static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n,
 
 static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms)
 {
-	return of_ms(ms) <= left ? real_epoll_wait(fd, e, n, ms)
+	return of_ms(ms) <= left ? mt_wait.epoll_wait(fd, e, n, ms)
 				 : epoll_pwait_long(left, fd, e, n, ms, NULL);
 }
 
@@ -238,15 +191,15 @@ static int select_parts(uint64_t left, int n, fd_set *const set[3], uint64_t ns,
 	uint64_t begin = mt_prim_now_ns();
 
 	copy_sets(bytes, kept, set);
-	int rc = real_pselect(n, set[0], set[1], set[2], &part, m ? m : &was);
+	int rc = mt_wait.pselect(n, set[0], set[1], set[2], &part, m ? m : &was);
 	if (!rc) {
 		look();
 		for (int i = 0; i < 3; i++)
 			if (set[i])
 				memcpy(set[i], kept[i], bytes);
 		rest = span(rest_of(ns, begin));
-		rc = real_pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest,
-				  m ? m : &was);
+		rc = mt_wait.pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest,
+				     m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -256,7 +209,7 @@ static int pselect_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e,
 			const struct timespec *t, const sigset_t *m)
 {
 	if (!valid(t) || duration(t) <= left || n < 0 || n > FD_SETSIZE)
-		return real_pselect(n, r, w, e, t, m);
+		return mt_wait.pselect(n, r, w, e, t, m);
 	return select_parts(left, n, (fd_set *const[]){ r, w, e }, duration(t), m);
 }
 
@@ -267,12 +220,12 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 	uint64_t begin = mt_prim_now_ns();
 
 	if (t && (t->tv_sec < 0 || (unsigned long)t->tv_usec >= 1000000))
-		return real_select(n, r, w, e, t);
+		return mt_wait.select(n, r, w, e, t);
 	if (t)
 		total = (struct timespec){ t->tv_sec, t->tv_usec * 1000 };
 	uint64_t ns = duration(t ? &total : NULL);
 	if (ns <= left || n < 0 || n > FD_SETSIZE)
-		return real_select(n, r, w, e, t);
+		return mt_wait.select(n, r, w, e, t);
 	int rc = select_parts(left, n, (fd_set *const[]){ r, w, e }, ns, NULL);
 	if (t && ns != UINT64_MAX) {
 		struct timespec rest = span(rc ? rest_of(ns, begin) : 0);
@@ -290,14 +243,14 @@ static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
 	sigset_t was = hold_signals();
 	struct timespec part = span(left);
 	uint64_t begin = mt_prim_now_ns(), todo;
-	int kept = errno, rc = real_ppoll(NULL, 0, &part, &was);
+	int kept = errno, rc = mt_wait.ppoll(NULL, 0, &part, &was);
 
 	if (!rc)
 		look();
 	while (!rc && (todo = rest_of(ns, begin))) {
 		uint64_t late = todo / 200 < 100 * MILLI ? todo / 200 : 100 * MILLI;
 		part = span(late > MILLI / 20 ? todo - late : todo);
-		rc = real_ppoll(NULL, 0, &part, &was);
+		rc = mt_wait.ppoll(NULL, 0, &part, &was);
 	}
 	let_signals(&was);
 	errno = kept;
@@ -311,7 +264,7 @@ static unsigned sleep_long(uint64_t left, unsigned seconds)
 	struct timespec rest;
 
 	if (seconds * SECOND <= left)
-		return real_sleep(seconds);
+		return mt_wait.sleep(seconds);
 	if (!sleep_parts(left, seconds * SECOND, &rest))
 		return 0;
 	errno = EINTR;
@@ -323,7 +276,7 @@ static int usleep_long(uint64_t left, useconds_t us)
 	uint64_t ns = (uint64_t)us * 1000;
 
 	if (ns <= left)
-		return real_usleep(us);
+		return mt_wait.usleep(us);
 	if (!sleep_parts(left, ns, NULL))
 		return 0;
 	errno = EINTR;
@@ -333,7 +286,7 @@ static int usleep_long(uint64_t left, useconds_t us)
 static int nanosleep_long(uint64_t left, const struct timespec *t, struct timespec *rest)
 {
 	if (!t || !valid(t) || duration(t) <= left || duration(t) == UINT64_MAX)
-		return real_nanosleep(t, rest);
+		return mt_wait.nanosleep(t, rest);
 	if (!sleep_parts(left, duration(t), rest))
 		return 0;
 	errno = EINTR;
@@ -350,7 +303,7 @@ static int clock_nanosleep_long(uint64_t left, clockid_t c, int flags, const str
 		ns = ns == UINT64_MAX || ns > now ? rest_of(ns, 0) : 0;
 	if (ns <= left || ns == UINT64_MAX ||
 	    (c != CLOCK_MONOTONIC && (until || c != CLOCK_REALTIME)))
-		return real_clock_nanosleep(c, flags, t, rest);
+		return mt_wait.clock_nanosleep(c, flags, t, rest);
 	return sleep_parts(left, ns, until ? NULL : rest);
 }
 
@@ -364,10 +317,10 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 {
 	int kept = errno;
 
-	for (; left && real_sigtimedwait; left = look()) {
+	for (; left && mt_wait.sigtimedwait; left = look()) {
 		struct timespec part = span(left);
 		siginfo_t info;
-		int got = real_sigtimedwait(mask, &info, &part);
+		int got = mt_wait.sigtimedwait(mask, &info, &part);
 		if (got > 0) {
 			*sig = got;
 			return 0;
@@ -377,7 +330,7 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 		errno = kept;
 	}
 	errno = kept;
-	return real_sigwait(mask, sig);
+	return mt_wait.sigwait(mask, sig);
 }
 
 /* --- the hooks */
@@ -385,7 +338,7 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 /* Dormant, or forked past the hooks and not yet aware of it. */
 MT_COLD static bool closed(void)
 {
-	if (!atomic_load_explicit(&xfound, memory_order_acquire))
+	if (!atomic_load_explicit(&mt_wait.xfound, memory_order_acquire))
 		find();
 	return atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT ||
 	       mt_thread_forked();
@@ -404,7 +357,7 @@ MT_INLINE bool dormant(void)
 		uint64_t left = dormant() ? look() : 0;                                            \
 		if (unlikely(left))                                                                \
 			return name##_long(left, UNWRAP arguments);                                \
-		return real_##name arguments;                                                      \
+		return mt_wait.name arguments;                                                     \
 	}
 TIMED(DEFINE_TIMED)
 
@@ -412,7 +365,7 @@ JUMPS MT_EXPORT int pause(void)
 {
 	uint64_t left = dormant() ? look() : 0;
 
-	return unlikely(left) ? poll_parts(left, NULL, 0, UINT64_MAX, NULL) : real_pause();
+	return unlikely(left) ? poll_parts(left, NULL, 0, UINT64_MAX, NULL) : mt_wait.pause();
 }
 
 #define DEFINE_UNTIMED(name, result, parameters, arguments)                                        \
@@ -420,6 +373,6 @@ JUMPS MT_EXPORT int pause(void)
 	{                                                                                          \
 		if (dormant())                                                                     \
 			look();                                                                    \
-		return real_##name arguments;                                                      \
+		return mt_wait.name arguments;                                                     \
 	}
 UNTIMED(DEFINE_UNTIMED)

@@ -14,8 +14,12 @@
  * Weak ones bring nothing into the program that is not there: a second malloc least of all. What is
  * not weak is brought in, for the program's own reference to it is one to the hook.
  */
+#include "base/types.h"
+#include "hooks/jemalloc.h"
 #include "hooks/malloc.h"
+#include "modules/hook_list.h"
 #include "modules/linked.h"
+#include "modules/rebind.h"
 
 #define WEAK __attribute__((weak))
 
@@ -26,8 +30,6 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #else /* musl passes over that section */
 #define BEFORE_ALL __attribute__((constructor(101)))
 #endif
-
-#define HOOKS_MAX 64
 
 /* The libc's malloc comes in one piece with what is weak here, but musl's. */
 #ifdef __GLIBC__

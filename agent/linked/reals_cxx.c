@@ -6,7 +6,9 @@
  * to get the C++ library's, or its allocator's, which hooks/cxx.c falls back on. A jump leaves the
  * caller's frame as it is.
  */
+#include "base/types.h"
 #include "modules/linked.h"
+#include "modules/rebind.h"
 
 #if defined(__x86_64__)
 #define JUMP "jmp "

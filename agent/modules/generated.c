@@ -9,7 +9,9 @@
  * interrupted until its table is written again sees the table's number change, and answers UNKNOWN.
  */
 #include "modules/generated.h"
-#include "base/agent.h"
+#include "base/arena.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
 
 #include <fcntl.h>
 #include <string.h>

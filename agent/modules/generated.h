@@ -2,10 +2,10 @@
  *
  * generated.h - which memory outside modules may hold code that runs.
  */
-#ifndef MT_GENERATED_H
-#define MT_GENERATED_H
+#ifndef MT_MODULES_GENERATED_H
+#define MT_MODULES_GENERATED_H
 
-#include "base/agent.h"
+#include "base/types.h"
 
 enum runs { RUNS_UNKNOWN, RUNS_YES, RUNS_NOT };
 

@@ -3,6 +3,7 @@
  * hook_list.c - see hook_list.h.
  */
 #include "modules/hook_list.h"
+#include "modules/object.h"
 
 struct hook_list mt_hooks;
 

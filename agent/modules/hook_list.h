@@ -4,9 +4,10 @@
  * hooks/attach.c fills the list before the session begins; the server then reads it
  * (server/coverage.c) and takes them out (server/detach.c).
  */
-#ifndef MT_HOOK_LIST_H
-#define MT_HOOK_LIST_H
+#ifndef MT_MODULES_HOOK_LIST_H
+#define MT_MODULES_HOOK_LIST_H
 
+#include "base/types.h"
 #include "modules/rebind.h"
 
 #define HOOKS_MAX 128u

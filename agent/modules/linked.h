@@ -2,8 +2,8 @@
  *
  * linked.h - the agent as a part of the program itself, with the linker's --wrap: agent/linked/.
  */
-#ifndef MT_LINKED_H
-#define MT_LINKED_H
+#ifndef MT_MODULES_LINKED_H
+#define MT_MODULES_LINKED_H
 
 #include "modules/rebind.h"
 

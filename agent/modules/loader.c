@@ -3,10 +3,12 @@
  * loader.c - where the loader left its list for debuggers (SVR4's r_debug): in the program's own
  * dynamic section (System V ABI, DT_DEBUG). Only glibc has a name for it, too.
  */
-#include "modules/maps.h"
+#include "modules/loader.h"
+#include "base/prim_linux.h"
 
 #include <elf.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 const struct r_debug *mt_loader_debug(void)
@@ -36,4 +38,32 @@ const struct r_debug *mt_loader_debug(void)
 		debug = (const struct r_debug *)d->d_un.d_ptr;
 	atomic_store_explicit(&known, debug, memory_order_relaxed);
 	return debug;
+}
+
+bool mt_loader_consistent(void)
+{
+	const struct r_debug *d = mt_loader_debug();
+
+	return d && __atomic_load_n(&d->r_state, __ATOMIC_ACQUIRE) == RT_CONSISTENT;
+}
+
+bool mt_loader_copy(const struct link_map *from, struct link_map *to)
+{
+	if (!mt_prim_readable((uintptr_t)from, sizeof(*from)))
+		return false;
+	memcpy(to, from, sizeof(*to));
+	return true;
+}
+
+const struct r_debug *mt_loader_next(const struct r_debug *d)
+{
+	const struct {
+		struct r_debug base;
+		const struct r_debug *next;
+	} *extended = (const void *)d;
+
+	if (d->r_version < 2 || !mt_prim_readable((uintptr_t)extended, sizeof(*extended)) ||
+	    !extended->next)
+		return NULL;
+	return mt_prim_readable((uintptr_t)extended->next, sizeof(*d)) ? extended->next : NULL;
 }

@@ -3,8 +3,10 @@
  * loader.h - the loader's functions that a static program has not: weak, so that none is brought
  * into one. Test dlsym or dladdr before the first call of any.
  */
-#ifndef MT_LOADER_H
-#define MT_LOADER_H
+#ifndef MT_MODULES_LOADER_H
+#define MT_MODULES_LOADER_H
+
+#include "base/types.h"
 
 #include <dlfcn.h>
 
@@ -14,5 +16,18 @@
 #ifdef __GLIBC__
 #pragma weak dladdr1
 #endif
+
+struct link_map;
+struct r_debug;
+#pragma GCC visibility push(hidden)
+/* The loader's list of what is loaded, and its state. NULL: there is no loader. Takes no lock. */
+const struct r_debug *mt_loader_debug(void);
+bool mt_loader_consistent(void); /* no load or unload is under way */
+/* Of the list; false: it cannot be read any more. */
+bool mt_loader_copy(const struct link_map *from, struct link_map *to);
+/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version
+ * 2. NULL: there is no other. */
+const struct r_debug *mt_loader_next(const struct r_debug *d);
+#pragma GCC visibility pop
 
 #endif

@@ -23,6 +23,16 @@
  * that a program which loads many libraries does not flush the unwinder's caches for each.
  */
 #include "modules/maps.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "modules/loader.h"
+#include "modules/maps_file.h"
+#include "modules/maps_kind.h"
+#include "modules/real.h"
+#include "modules/segments.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -65,7 +75,6 @@ static _Atomic bool xmissed; /* a pc was found in no module */
 static char exe_path[MTW_STRING_MAX];
 static bool alone; /* no loader: a static program */
 
-static bool consistent(void);
 static bool has_grown(void);
 static void walk_list(void);
 static bool is_listed(const struct module *m);
@@ -80,42 +89,9 @@ static bool is_gone(const struct module *m)
 	return atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_GONE;
 }
 
-/* --- what kind it is */
-
-static bool named(const char *base, const char *stem)
-{
-	size_t len = strlen(stem);
-
-	return !strncmp(base, stem, len) && (base[len] == '.' || base[len] == '-' || !base[len]);
-}
-
-static uint32_t kind_of(const char *path)
-{
-	static const char *const libc[] = {
-		"libc", "ld-linux",   "ld-linux-x86-64", "ld-linux-aarch64",
-		"ld",   "libpthread", "libdl",           "libm",
-		"ld64"
-	};
-	static const char *const cxx[] = { "libstdc++", "libc++", "libc++abi", "libgcc_s" };
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-
-	for (size_t i = 0; i < sizeof(libc) / sizeof(*libc); i++) {
-		if (named(base, libc[i]) && strstr(base, ".so"))
-			return MTW_MODULE_LIBC;
-	}
-	for (size_t i = 0; i < sizeof(cxx) / sizeof(*cxx); i++) {
-		if (named(base, cxx[i]) && strstr(base, ".so"))
-			return MTW_MODULE_CXX;
-	}
-	if (!strncmp(base, "linux-vdso", 10) || !strncmp(base, "linux-gate", 10))
-		return MTW_MODULE_VDSO;
-	return 0;
-}
-
 static uint32_t flags_of(const struct module *m)
 {
-	uint32_t flags = kind_of(m->path);
+	uint32_t flags = mt_maps_kind(m->path);
 
 	if (mt_maps_holds(m, getauxval(AT_ENTRY)))
 		flags |= MTW_MODULE_MAIN;
@@ -401,11 +377,6 @@ void mt_maps_restart(void)
 	mt_maps_invalidate();
 }
 
-bool mt_maps_whole(void)
-{
-	return consistent();
-}
-
 void mt_maps_invalidate(void)
 {
 	atomic_fetch_add_explicit(&mt_maps_suspicion, 1, memory_order_release);
@@ -414,21 +385,13 @@ void mt_maps_invalidate(void)
 
 /* --- the loader's list */
 
-static bool copy_link(const struct link_map *from, struct link_map *to)
-{
-	if (!mt_prim_readable((uintptr_t)from, sizeof(*from)))
-		return false;
-	memcpy(to, from, sizeof(*to));
-	return true;
-}
-
 /* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it.
  * Without one it stays. */
 static bool is_listed(const struct module *m)
 {
 	struct link_map copy;
 
-	return !m->link || (copy_link(m->link, &copy) && copy.l_addr == m->bias);
+	return !m->link || (mt_loader_copy(m->link, &copy) && copy.l_addr == m->bias);
 }
 
 /* Loaders append. The last one that was seen, and where it was loaded. */
@@ -440,15 +403,8 @@ static bool has_grown(void)
 	const struct link_map *last = atomic_load(&xlast);
 	struct link_map copy;
 
-	return !last || !copy_link(last, &copy) || copy.l_next ||
+	return !last || !mt_loader_copy(last, &copy) || copy.l_next ||
 	       copy.l_addr != atomic_load(&xlast_bias);
-}
-
-static bool consistent(void)
-{
-	const struct r_debug *d = mt_loader_debug();
-
-	return d && __atomic_load_n(&d->r_state, __ATOMIC_ACQUIRE) == RT_CONSISTENT;
 }
 
 static struct module *known(const struct object *o)
@@ -489,7 +445,7 @@ static struct module *meet_link(const struct link_map *link, const struct link_m
 	o.bias = copy->l_addr;
 	o.name = copy->l_name && mt_prim_readable((uintptr_t)copy->l_name, 1) ? copy->l_name : "";
 	describe(&o, false);
-	return consistent() ? adopt(&o) : NULL;
+	return mt_loader_consistent() ? adopt(&o) : NULL;
 }
 
 /* The last of them, when all were seen; its bias. */
@@ -499,8 +455,8 @@ static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t f
 	const struct link_map *at = d->r_map, *before = NULL;
 	struct link_map copy;
 
-	for (unsigned i = 0; at && i < MTW_MODULES_MAX && consistent(); i++) {
-		if (!copy_link(at, &copy) || copy.l_prev != before)
+	for (unsigned i = 0; at && i < MTW_MODULES_MAX && mt_loader_consistent(); i++) {
+		if (!mt_loader_copy(at, &copy) || copy.l_prev != before)
 			break;
 		struct module *m = meet_link(at, &copy);
 		if (m)
@@ -510,21 +466,6 @@ static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t f
 		*bias = copy.l_addr;
 	}
 	return at ? NULL : before;
-}
-
-/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version
- * 2. */
-static const struct r_debug *next_namespace(const struct r_debug *d)
-{
-	const struct {
-		struct r_debug base;
-		const struct r_debug *next;
-	} *extended = (const void *)d;
-
-	if (d->r_version < 2 || !mt_prim_readable((uintptr_t)extended, sizeof(*extended)) ||
-	    !extended->next)
-		return NULL;
-	return mt_prim_readable((uintptr_t)extended->next, sizeof(*d)) ? extended->next : NULL;
 }
 
 /* A static program has no list: it is all that there is, and stays. Its libc may not have begun to
@@ -553,7 +494,7 @@ static void walk_list(void)
 			atomic_store(&xlast_bias, bias);
 			atomic_store(&xlast, last);
 		}
-		d = next_namespace(d);
+		d = mt_loader_next(d);
 	}
 }
 

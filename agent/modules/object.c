@@ -9,6 +9,7 @@
  * define anything. A symbol of value 0 does not exist, as hooks/jemalloc_names.c has it.
  */
 #include "modules/object.h"
+#include "base/types.h"
 #include "modules/packed.h"
 
 #include <elf.h>

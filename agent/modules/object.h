@@ -3,8 +3,8 @@
  * object.h - a loaded object, as its headers and its dynamic section describe it. Any thread, while
  * the loader's list is held (dl_iterate_phdr).
  */
-#ifndef MT_OBJECT_H
-#define MT_OBJECT_H
+#ifndef MT_MODULES_OBJECT_H
+#define MT_MODULES_OBJECT_H
 
 #include <link.h>
 #include <stdbool.h>

@@ -15,6 +15,7 @@
  * with the same object unpacked.
  */
 #include "modules/packed.h"
+#include "base/types.h"
 
 #include <string.h>
 

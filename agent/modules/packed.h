@@ -2,8 +2,8 @@
  *
  * packed.h - Android's packed relocation tables (DT_ANDROID_RELA, DT_ANDROID_REL).
  */
-#ifndef MT_PACKED_H
-#define MT_PACKED_H
+#ifndef MT_MODULES_PACKED_H
+#define MT_MODULES_PACKED_H
 
 #include <stdbool.h>
 #include <stddef.h>

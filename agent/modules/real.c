@@ -11,10 +11,13 @@
  * One lookup at a time needs no lock: the first runs before there are threads, and a later one
  * (mt_real_beside) is marked in its own thread's state as `quiet`.
  */
-#include "base/agent.h"
+#include "modules/real.h"
+#include "base/arena.h"
+#include "base/prim_linux.h"
 #include "modules/linked.h"
 #include "modules/loader.h"
 #include "modules/object.h"
+#include "modules/rebind.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -26,8 +26,11 @@
  * block.
  */
 #include "modules/rebind.h"
+#include "base/prim_linux.h"
+#include "modules/loader.h"
 #include "modules/maps.h"
 #include "modules/object.h"
+#include "modules/segments.h"
 
 #include <elf.h>
 #include <string.h>
@@ -379,7 +382,7 @@ struct rebound mt_rebind_out(const struct rebind *list, size_t count)
 	each_module(&w, name_object);
 	/* A load that is under way has looked its names up before, and is not in the list yet: it
 	 * ends soon. */
-	for (int i = 0; i < LOAD_TRIES && !mt_maps_whole(); i++)
+	for (int i = 0; i < LOAD_TRIES && !mt_loader_consistent(); i++)
 		mt_prim_sleep(500000);
 	mt_maps_refresh();
 	each_module(&w, bind_object);

@@ -2,10 +2,10 @@
  *
  * rebind.h - hooks in front of functions that exist and are bound to: modules/rebind.c.
  */
-#ifndef MT_REBIND_H
-#define MT_REBIND_H
+#ifndef MT_MODULES_REBIND_H
+#define MT_MODULES_REBIND_H
 
-#include "base/agent.h"
+#include "base/types.h"
 
 #pragma GCC visibility push(hidden)
 

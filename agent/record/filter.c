@@ -7,8 +7,16 @@
  * squaring, one bit a step. Only blocks that are recorded come here.
  */
 #include "record/filter.h"
+#include "base/conf.h"
+#include "base/prim_linux.h"
 #include "base/set.h"
+#include "base/state.h"
 #include "base/wide.h"
+#include "record/filter_owner.h"
+#include "record/live.h"
+#include "record/loss.h"
+#include "record/slots.h"
+#include "unwind/stacks.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -238,6 +246,14 @@ bool mt_filter_stack(const struct period *p, node_id *node)
 	if (p->merge)
 		*node = cut(*node, p->merge);
 	return true;
+}
+
+bool mt_filter_module_wanted(const struct module *m)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+	struct owners *o = on & FILTER_STACK ? mt_filter_period[on >> FILTER_SHIFT].owners : NULL;
+
+	return !o || mt_filter_owner_calls_wanted(o, m);
 }
 
 /* Number of a rate; RATES when there is no room. */

@@ -48,10 +48,11 @@
  * Who calls: record/record.c, in the target's threads; mt_filter_update(): base/conf.c and the
  * server's commands.
  */
-#ifndef MT_FILTER_H
-#define MT_FILTER_H
+#ifndef MT_RECORD_FILTER_H
+#define MT_RECORD_FILTER_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 #define FILTER_SIZE 1u
 #define FILTER_SAMPLE 2u
@@ -79,6 +80,11 @@ extern _Atomic uint32_t mt_filter_on; /* 0, or the period's number << FILTER_SHI
 extern _Atomic uint32_t mt_filter_ever;
 extern struct period mt_filter_period[];
 
+const char *mt_filter_update(void); /* mt_conf is in force from now on; NULL, or what is wrong */
+uint64_t mt_filter_weight(const struct block *b); /* blocks that it was counted as */
+uint64_t mt_filter_rate(uint32_t rate);           /* its bytes; 0 = exact */
+/* false: what it allocates by its own calls is left out now */
+bool mt_filter_module_wanted(const struct module *m);
 void mt_filter_renew(struct filtering *f, uint32_t on); /* f->on is `on`; draws if it was another */
 void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
 /* bytes to the next sample, at least 1 */
@@ -89,12 +95,6 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
 bool mt_filter_stack(const struct period *p, node_id *node);
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size);
-
-/* record/filter_owner.c */
-struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong);
-bool mt_filter_owner_wanted(struct owners *o, node_id node);
-/* false: what it allocates by its own calls is left out now */
-bool mt_filter_module_wanted(const struct module *m);
 #pragma GCC visibility pop
 
 /* What every allocation asks. */

@@ -8,8 +8,15 @@
  * expressions say of a module is looked up once and kept, a byte each: a stack then costs the two
  * or three nodes up to its owner.
  */
-#include "record/filter.h"
+#include "record/filter_owner.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/conf.h"
+#include "base/prim_linux.h"
 #include "base/regex.h"
+#include "base/state.h"
+#include "modules/maps.h"
+#include "unwind/stacks.h"
 
 #include <errno.h>
 #include <memtop/wire.h>
@@ -94,12 +101,9 @@ bool mt_filter_owner_wanted(struct owners *o, node_id node)
 	return is_wanted(o, owner_of(node));
 }
 
-bool mt_filter_module_wanted(const struct module *m)
+bool mt_filter_owner_calls_wanted(struct owners *o, const struct module *m)
 {
-	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
-	struct owners *o = on & FILTER_STACK ? mt_filter_period[on >> FILTER_SHIFT].owners : NULL;
-
-	return !o || !is_owner(m) || is_wanted(o, m->id);
+	return !is_owner(m) || is_wanted(o, m->id);
 }
 
 struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong)

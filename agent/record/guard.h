@@ -6,7 +6,9 @@
 #ifndef MT_RECORD_GUARD_H
 #define MT_RECORD_GUARD_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
+#include "record/thread.h"
 
 #pragma GCC visibility push(hidden)
 /* The guard is set: by something that this is in the middle of? False: it was left behind. */

@@ -26,8 +26,10 @@
  * the owner of its blocks wherever there are owners.
  */
 #include "record/heaps.h"
-#include "record/live_fast.h"
+#include "base/arena.h"
+#include "base/prim_linux.h"
 #include "modules/maps.h"
+#include "record/live_fast.h"
 #include "unwind/stacks.h"
 
 #include <memtop/memtop.h>

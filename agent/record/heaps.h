@@ -3,10 +3,11 @@
  * heaps.h - named heaps: what programs report of allocators of their own (memtop/memtop.h).
  * record/heaps.c has the design.
  */
-#ifndef MT_HEAPS_H
-#define MT_HEAPS_H
+#ifndef MT_RECORD_HEAPS_H
+#define MT_RECORD_HEAPS_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 struct memtop_heap;
 struct cell;

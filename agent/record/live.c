@@ -36,8 +36,14 @@
  * There it stays until it is taken out: who finds nothing in the leaf looks into the twin. An entry
  * is in one of the two.
  */
-#include "record/filter.h"
 #include "record/live.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/conf.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "record/internal.h"
+#include "record/live_fast.h"
 #include "record/live_sampled.h"
 
 #include <string.h>
@@ -81,7 +87,7 @@ bool mt_live_init(unsigned granule_bytes)
 	if (!tick_start || !new_root(&mt_live_even.xsmall) || !new_root(&mt_live_even.xlarge) ||
 	    !new_root(&mt_live_open))
 		return false;
-	if (!(atomic_load(&mt_filter_on) & FILTER_SAMPLE) || !mt_live_few_begin())
+	if (!mt_conf.sample || !mt_live_few_begin())
 		atomic_store(&mt_live_fast, mt_live_open);
 	else if (!new_root(&mt_live_fast))
 		return false;
@@ -568,8 +574,6 @@ void mt_live_advance(uint64_t now_ns, bool mark)
 {
 	uint32_t n = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
 
-	if (!mark)
-		mt_live_give_back(now_ns);
 	if (n + 1 >= TICKS || (!mark && now_ns - tick_start[n] < tick_length_ns(n)))
 		return;
 	tick_start[n + 1] = now_ns;

@@ -1,50 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.h - the roots and leaves of the live map, for the two files that know them: record/live.c,
- * which has the design, and record/live_trim.c, which gives memory back.
+ * live.h - the live map: address -> entry.
  */
-#ifndef MT_LIVE_H
-#define MT_LIVE_H
+#ifndef MT_RECORD_LIVE_H
+#define MT_RECORD_LIVE_H
 
-#include "record/live_fast.h"
-
-/* of the smallest there are */
-#define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096)
-
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of
- * them. */
-struct shadow {
-	region_leaf *_Atomic xsmall;
-	region_leaf *_Atomic xlarge;
-	/* small leaves for what came while its region was closed: record/live_trim.c */
-	region_leaf *_Atomic xtwin;
-};
-
-enum leaf_kind { LEAF_EVEN, LEAF_ODD, LEAF_LARGE, LEAF_TWIN };
-
-/* Leaves in the order of their making: what a scan walks, instead of the roots. Immutable but
- * `empty`. */
-struct used {
-	struct used *next;
-	void *leaf;
-	size_t region; /* its index in the roots */
-	enum leaf_kind kind;
-	uint64_t *empty; /* record/live_trim.c's: a bit for each page of an even or odd leaf */
-};
+#include "base/types.h"
 
 #pragma GCC visibility push(hidden)
-extern struct shadow mt_live_even, mt_live_odd;
-/* The even map's small leaves without the one that is closed: what live_small() looks into. */
-extern region_leaf *_Atomic mt_live_open;
-/* The closed region's word in its map's xsmall; NULL = none is. */
-extern const region_leaf *_Atomic mt_live_closed;
-extern _Atomic uint32_t mt_live_unguarded; /* that write entries, and no thread's guard says so */
-extern struct used *_Atomic mt_live_used;
-extern uint64_t mt_live_given_back; /* pages, since start; server thread */
 
-size_t mt_live_small_bytes(void);                        /* of a small leaf */
-bool mt_live_make_twin(struct shadow *s, size_t region); /* has it one now? */
-void mt_live_give_back(uint64_t now_ns);                 /* server thread, now and then */
+bool mt_live_init(unsigned granule_bytes);
+bool mt_live_ready(const void *p, size_t size); /* room for an entry; false: no memory */
+/* After the real malloc, before the block is seen. True: occupied, *old was freed past us. */
+bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, struct block *old);
+struct block mt_live_take(const void *p); /* before the real free */
+bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
+bool mt_live_peek(const void *p, struct block *b);
+bool mt_live_knows(const void *p); /* ... without its contents: mostly asked for filtered ones */
+bool mt_live_knows_large(const void *p); /* ... where no small one has an entry */
+void mt_live_restart(void);              /* nothing is alive; nobody enters */
+void mt_live_dense(void);   /* no longer sampled; server thread: record/live_sampled.h */
+void mt_live_suspect(void); /* blocks may be freed past us: look at each closely */
+/* addr: of a small block, to the granule. Leaf by leaf, ascending within one. Server thread. */
+void mt_live_scan(void (*visit)(void *arg, uintptr_t addr, const struct block *b), void *arg);
+uint32_t mt_live_tick(void);                      /* current birth tick */
+uint64_t mt_live_tick_ns(uint32_t tick);          /* when it began, ns since start */
+void mt_live_advance(uint64_t now_ns, bool mark); /* server thread; ns since start */
+
 #pragma GCC visibility pop
 
 #endif

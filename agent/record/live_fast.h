@@ -3,10 +3,11 @@
  * live_fast.h - the part of the live map that every malloc and free runs: small blocks at even
  * addresses whose leaf is there. Everything else is record/live.c's, which has the design.
  */
-#ifndef MT_LIVE_FAST_H
-#define MT_LIVE_FAST_H
+#ifndef MT_RECORD_LIVE_FAST_H
+#define MT_RECORD_LIVE_FAST_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 #define REGION_SHIFT 26
 #if defined(__x86_64__)

@@ -4,6 +4,8 @@
  * the design.
  */
 #include "record/live_sampled.h"
+#include "base/arena.h"
+#include "base/prim_linux.h"
 
 #define TABLE_BYTES ((size_t)1 << (REGION_SHIFT - FEW_SHIFT))
 #define ROOT_BYTES (sizeof(region_leaf) << (ADDRESS_BITS - REGION_SHIFT))

@@ -14,9 +14,11 @@
  * live_small() finds leaves: so who has a block that was entered past the count finds that nobody
  * counts. Without a barrier (Linux before 4.14) live_small() stays closed.
  */
-#ifndef MT_LIVE_FEW_H
-#define MT_LIVE_FEW_H
+#ifndef MT_RECORD_LIVE_SAMPLED_H
+#define MT_RECORD_LIVE_SAMPLED_H
 
+#include "base/compiler.h"
+#include "base/types.h"
 #include "record/live_fast.h"
 
 #define FEW_SHIFT 12

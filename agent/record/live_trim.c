@@ -41,9 +41,15 @@
  * and are kept; so are twins. A child that was forked in between finds the region closed, which is
  * slower and right, until its own server opens it.
  *
- * Who calls: the server, by mt_live_advance(). All state here is its own.
+ * Who calls: the server, each tick. All state here is its own.
  */
-#include "record/live.h"
+#include "record/live_trim.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "record/internal.h"
+#include "record/live_fast.h"
+#include "record/slots.h"
+#include "record/thread_list.h"
 
 #include <sys/syscall.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.c - what a hook does with a block: stack, slot, counters, live map; and what was lost.
+ * record.c - what a hook does with a block: stack, slot, counters, live map.
  *
  * Everything between guard_in and guard_out belongs to the thread alone, but a signal handler may
  * interrupt it and allocate. Such an event is nested: it must touch neither the unwinder's cache
@@ -19,38 +19,33 @@
  * Our own time is estimated: of 1,024 allocations and frees of a thread at most one is timed, less
  * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
  */
-#include "record/record_fast.h"
+#include "record/record.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/stack_bounds.h"
+#include "base/state.h"
+#include "modules/real.h"
 #include "record/filter.h"
-#include "record/heaps.h"
-#include "record/live_sampled.h"
 #include "record/guard.h"
+#include "record/heaps.h"
+#include "record/live.h"
+#include "record/live_fast.h"
+#include "record/live_sampled.h"
+#include "record/loss.h"
+#include "record/record_fast.h"
+#include "record/slots.h"
+#include "record/slots_fast.h"
+#include "record/thread.h"
+#include "unwind/cache.h"
+#include "unwind/fast.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
 
 #include <memtop/wire.h>
 #include <string.h>
 
 #define TIMED_MAX_NS 20000u
-
-static struct {
-	_Atomic uint64_t xevents, xbytes;
-} losses[MTW_LOSS_COUNT];
-
-MT_COLD void mt_record_loss(unsigned reason, uint64_t bytes)
-{
-	atomic_fetch_add_explicit(&losses[reason].xevents, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&losses[reason].xbytes, bytes, memory_order_relaxed);
-}
-
-void mt_record_restart(void)
-{
-	memset(losses, 0, sizeof(losses));
-	atomic_store(&mt_filter_ever, 0); /* no block is left out of this session yet */
-}
-
-void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes)
-{
-	*events = atomic_load_explicit(&losses[reason].xevents, memory_order_relaxed);
-	*bytes = atomic_load_explicit(&losses[reason].xbytes, memory_order_relaxed);
-}
 
 /* Do both stack pointers lie on one stack? A native one may reach further in than was seen yet. */
 static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inner)
@@ -440,6 +435,12 @@ void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uin
 		      uintptr_t fp)
 {
 	return record_alloc(t, p, bytes, pc, sp, fp);
+}
+
+void mt_record_restart(void)
+{
+	mt_record_losses_restart();
+	atomic_store(&mt_filter_ever, 0);
 }
 
 uint64_t mt_record_seen(const struct thread *t)

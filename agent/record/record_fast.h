@@ -7,11 +7,15 @@
  * counters' tree; whatever is unusual is a tail call into record/record.c, which has the rules.
  * Measured: tests/bench/instructions.py.
  */
-#ifndef MT_RECORD_FAST_H
-#define MT_RECORD_FAST_H
+#ifndef MT_RECORD_RECORD_FAST_H
+#define MT_RECORD_RECORD_FAST_H
 
+#include "base/compiler.h"
+#include "base/types.h"
+#include "modules/real.h"
 #include "record/filter.h"
 #include "record/live_fast.h"
+#include "record/record.h"
 #include "record/slots_fast.h"
 #include "unwind/fast.h"
 

@@ -31,8 +31,16 @@
  *
  * What each event runs lies in record/slots_fast.h.
  */
-#include "record/slots_fast.h"
+#include "record/slots.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/wiped.h"
+#include "record/loss.h"
+#include "record/slots_fast.h"
+#include "record/thread_list.h"
+#include "unwind/stacks.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -43,8 +51,6 @@
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
 #define STEP_MAX (64 * 1024)
 #define TIMED_EVERY 1024u
-
-_Atomic uint64_t mt_epoch;
 
 static struct slot *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t xnext = SLOT_ROOT + 1;

@@ -3,10 +3,12 @@
  * slots_fast.h - the part of record/slots.c that every event runs: counters of a slot that the
  * thread has met, in a set that it alone writes. record/slots.c has the design and the slow twins.
  */
-#ifndef MT_SLOTS_FAST_H
-#define MT_SLOTS_FAST_H
+#ifndef MT_RECORD_SLOTS_FAST_H
+#define MT_RECORD_SLOTS_FAST_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/state.h"
+#include "base/types.h"
 
 #define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
 

@@ -13,8 +13,18 @@
  *
  * No system calls here on the target's threads but mmap: the tid comes from the thread library.
  */
-#include "base/agent.h"
+#include "record/thread.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/self.h"
+#include "base/state.h"
 #include "base/wiped.h"
+#include "record/loss.h"
+#include "record/slots.h"
+#include "record/thread_list.h"
+#include "unwind/unwind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,9 +53,6 @@ struct row {
 static MT_TLS char early_name[16]; /* set before its first hook, for the row that it gets then */
 #endif
 
-struct thread *_Atomic mt_threads;
-_Atomic uint32_t mt_thread_states;
-
 /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
 static _Atomic uint64_t *_Atomic xbirth;
 static struct hot *hots; /* the rest of it */
@@ -70,15 +77,6 @@ bool mt_thread_quiet(void)
 	return atomic_load_explicit(&mt_setting_up, memory_order_relaxed) || (self && self->quiet);
 }
 
-static void link_state(struct thread *t)
-{
-	t->next = atomic_load_explicit(&mt_threads, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&mt_threads, &t->next, t,
-						      memory_order_release, memory_order_relaxed))
-		;
-	atomic_fetch_add_explicit(&mt_thread_states, 1, memory_order_relaxed);
-}
-
 bool mt_thread_init(void)
 {
 	if (xbirth)
@@ -97,7 +95,7 @@ bool mt_thread_init(void)
 	mt_slots_thread_init(&shared_state);
 	shared_state.shared = true;
 	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
-	link_state(&shared_state);
+	mt_threads_add(&shared_state);
 	atomic_store((_Atomic uint64_t *)wiped, 1); /* first: nobody must take us for a child */
 	atomic_store_explicit(&xbirth, (_Atomic uint64_t *)wiped, memory_order_release);
 	return true;
@@ -286,7 +284,7 @@ static struct thread *new_state(void)
 	t->hot = &hots[at];
 	mt_self_own(t);
 	begin_owner(t);
-	link_state(t);
+	mt_threads_add(t);
 	return t;
 }
 

@@ -5,29 +5,46 @@
  * What one viewer changes all can see: a mark carries who set it, an option who changed it, and the
  * others get a sentence.
  */
+#include "server/commands.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/state.h"
+#include "collect/marks.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/scan.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "modules/real.h"
+#include "record/filter.h"
+#include "record/slots.h"
+#include "unwind/unwind.h"
+
+#include <memtop/wire.h>
 
 static const char *who(const struct viewer *v)
 {
 	return v->who[0] ? v->who : "another viewer";
 }
 
-static struct option *find_option(struct server *s, const char *name)
+static struct option *find_option(struct options *options, const char *name)
 {
-	for (uint32_t i = 0; i < s->option_count; i++)
-		if (!strcmp(s->option[i].name, name))
-			return &s->option[i];
-	if (s->option_count == OPTIONS_MAX)
+	for (uint32_t i = 0; i < options->count; i++)
+		if (!strcmp(options->option[i].name, name))
+			return &options->option[i];
+	if (options->count == OPTIONS_MAX)
 		return NULL;
-	struct option *o = &s->option[s->option_count++];
+	struct option *o = &options->option[options->count++];
 	size_t len = strlen(name);
 	memcpy(o->name, name, len < MTW_NAME_MAX ? len : MTW_NAME_MAX);
 	return o;
 }
 
-static void keep_option(struct server *s, const char *name, const char *value, const char *by)
+static void keep_option(struct options *options, const char *name, const char *value,
+			const char *by)
 {
-	struct option *o = find_option(s, name);
+	struct option *o = find_option(options, name);
 	size_t len = strlen(value);
 
 	if (!o)
@@ -36,18 +53,18 @@ static void keep_option(struct server *s, const char *name, const char *value, c
 	memcpy(o->value, value, len);
 	o->value[len] = 0;
 	memcpy(o->who, by, strlen(by) + 1);
-	o->changed = ++s->option_serial;
+	o->changed = ++options->serial;
 }
 
-static bool room_for_filter(struct server *s)
+static bool room_for_filter(struct options *options)
 {
-	if (!s->filter)
-		s->filter = memory_map(FILTERS_MAX * sizeof(*s->filter));
-	return s->filter && s->filter_count < FILTERS_MAX;
+	if (!options->filter)
+		options->filter = memory_map(FILTERS_MAX * sizeof(*options->filter));
+	return options->filter && options->filter_count < FILTERS_MAX;
 }
 
 /* Remembers the filters in force if they are others than before. */
-static void keep_filters(struct server *s, const char *by)
+static void keep_filters(struct options *options, const char *by)
 {
 	const struct conf *c = &mt_conf;
 	static const struct filter_entry none;
@@ -55,7 +72,8 @@ static void keep_filters(struct server *s, const char *by)
 				  .min_size = c->min_size,
 				  .max_size = c->max_size,
 				  .merge = c->merge };
-	const struct filter_entry *last = s->filter_count ? &s->filter[s->filter_count - 1] : &none;
+	const struct filter_entry *last =
+		options->filter_count ? &options->filter[options->filter_count - 1] : &none;
 
 	memcpy(f.libs, c->libs, sizeof(f.libs));
 	memcpy(f.exclude, c->exclude, sizeof(f.exclude));
@@ -63,15 +81,15 @@ static void keep_filters(struct server *s, const char *by)
 	    f.max_size == last->max_size && f.merge == last->merge && !strcmp(f.libs, last->libs) &&
 	    !strcmp(f.exclude, last->exclude))
 		return;
-	if (!room_for_filter(s))
+	if (!room_for_filter(options))
 		return;
 	memcpy(f.who, by, strlen(by) + 1);
 	f.since_ns = *by ? server_now() : 0;
-	s->filter[s->filter_count++] = f;
+	options->filter[options->filter_count++] = f;
 }
 
 /* "name=value name=value", a backslash before a character that would end the value. */
-void command_options(struct server *s)
+void command_options(struct options *options)
 {
 	char text[2048], name[MTW_NAME_MAX + 1], value[256];
 	size_t at = 0;
@@ -90,15 +108,15 @@ void command_options(struct server *s)
 		}
 		at += text[at] == ' ';
 		name[n] = value[v] = 0;
-		keep_option(s, name, value, "");
+		keep_option(options, name, value, "");
 	}
 	if (mt_unwind_why()[0])
-		keep_option(s, "unwind_why", mt_unwind_why(), "");
+		keep_option(options, "unwind_why", mt_unwind_why(), "");
 	if (mt_state_attached())
-		keep_option(s, "attached", "yes", "");
+		keep_option(options, "attached", "yes", "");
 	if (mt_real_front())
-		keep_option(s, "malloc_before", mt_real_front(), "");
-	keep_filters(s, "");
+		keep_option(options, "malloc_before", mt_real_front(), "");
+	keep_filters(options, "");
 }
 
 /* A string of the frame into a buffer that ends it; control characters would reach a screen. */
@@ -125,18 +143,19 @@ static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (!get_text(in, name, sizeof(name)))
 		return false;
 	if (s->over) {
-		viewers_notice(s, -1, v->index, "the program has ended; no mark was set");
+		viewers_notice(&s->notices, -1, v->index, "the program has ended; no mark was set");
 		return true;
 	}
 	marks_requests(s); /* theirs have older epochs */
 	uint64_t epoch = mt_slots_next_epoch();
 	uint32_t id = marks_set(s, name, v->who, epoch);
 	if (!id) {
-		viewers_notice(s, -1, v->index, "no more marks can be set in this session");
+		viewers_notice(&s->notices, -1, v->index,
+			       "no more marks can be set in this session");
 		return true;
 	}
-	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->mark[id].name);
-	viewers_notice(s, v->index, -1, text);
+	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->marks.mark[id].name);
+	viewers_notice(&s->notices, v->index, -1, text);
 	s->next_tick_ns = 0;
 	return true;
 }
@@ -148,11 +167,11 @@ static bool drop_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 
 	if (in->bad)
 		return false;
-	if (id >= MTW_MARKS_MAX || !marks_drop(s, (uint32_t)id))
+	if (id >= MTW_MARKS_MAX || !marks_drop(&s->marks, (uint32_t)id))
 		return true; /* two viewers may drop the same one */
 	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id,
-		  s->mark[id].name);
-	viewers_notice(s, v->index, -1, text);
+		  s->marks.mark[id].name);
+	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
 }
 
@@ -166,8 +185,8 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (id >= MTW_MARKS_MAX || !marks_rename(s, (uint32_t)id, name))
 		return true;
 	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id,
-		  s->mark[id].name);
-	viewers_notice(s, v->index, -1, text);
+		  s->marks.mark[id].name);
+	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
 }
 
@@ -178,19 +197,20 @@ static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (!get_text(in, name, sizeof(name)) || !get_text(in, value, sizeof(value)))
 		return false;
 	/* What is not told to viewers is not done. */
-	const char *wrong = room_for_filter(s) ? mt_conf_set(name, value, mt_filter_update)
-					       : "is one change too many for this session";
+	const char *wrong = room_for_filter(&s->options)
+				    ? mt_conf_set(name, value, mt_filter_update)
+				    : "is one change too many for this session";
 	if (wrong) {
 		mt_format(text, sizeof(text), "%s=%.60s was not set: %s %s", name, value,
 			  !strcmp(wrong, "is no option") ? "it" : "the value", wrong);
-		viewers_notice(s, -1, v->index, text);
+		viewers_notice(&s->notices, -1, v->index, text);
 		return true;
 	}
-	keep_filters(s, who(v));
+	keep_filters(&s->options, who(v));
 	mt_maps_invalidate(); /* depth= makes other stacks of the same frames: nothing kept holds */
-	keep_option(s, name, value, who(v));
+	keep_option(&s->options, name, value, who(v));
 	mt_format(text, sizeof(text), "%s set %s=%.60s", who(v), name, value);
-	viewers_notice(s, v->index, -1, text);
+	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
 }
 
@@ -203,13 +223,14 @@ static bool begin_scan(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (in->bad)
 		return false;
 	if (s->over && kind == MTW_KIND_MEMORY) {
-		viewers_notice(s, -1, v->index, "the program has ended; its memory is gone");
+		viewers_notice(&s->notices, -1, v->index,
+			       "the program has ended; its memory is gone");
 		return true;
 	}
 	if (s->over && kind == MTW_KIND_COHORTS)
 		return true; /* the final state has them */
 	if (!scan_ask(v, request, (enum mtw_kind)kind, in, n) && !in->bad)
-		viewers_notice(s, -1, v->index, "the agent has no memory for a scan");
+		viewers_notice(&s->notices, -1, v->index, "the agent has no memory for a scan");
 	return !in->bad;
 }
 

@@ -21,13 +21,18 @@
  * No library is unloaded while its tables are read: the caller sees to that. One that is being
  * loaded is asked later.
  */
-#include "record/filter.h"
+#include "server/coverage.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "modules/hook_list.h"
+#include "modules/loader.h"
 #include "modules/maps.h"
 #include "modules/object.h"
 #include "modules/rebind.h"
-#include "modules/hook_list.h"
-#include "collect/server.h"
+#include "modules/segments.h"
+#include "record/filter.h"
 
+#include <memtop/wire.h>
 #include <sys/auxv.h>
 
 struct tale {
@@ -151,7 +156,7 @@ void coverage_look(void)
 		if (!m || atomic_load(&m->xflags) &
 				  (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
 			continue;
-		if (mt_maps_whole())
+		if (mt_loader_consistent())
 			atomic_fetch_or(&m->xflags, settle(m, program));
 	}
 }

@@ -8,7 +8,10 @@
  * lists by number. The list is believed only when it names its own descriptor: /proc may be absent,
  * another pid namespace's, or no proc at all. Without a list each number is closed.
  */
-#include "collect/server.h"
+#include "server/descriptors.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/types.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -8,8 +8,22 @@
  * inside of a hook; what the session needed in memory is given back to the system, its addresses
  * are kept for the next one.
  */
-#include "modules/hook_list.h"
+#include "server/detach.h"
+#include "base/arena.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/memory.h"
+#include "collect/output.h"
 #include "collect/server.h"
+#include "collect/viewer.h"
+#include "modules/hook_list.h"
+#include "modules/rebind.h"
+#include "record/live.h"
+#include "record/thread.h"
+#include "server/dlclose_gate.h"
+
+#include <memtop/wire.h>
 
 #define LEAVE_PATIENCE_NS (3 * SECOND)
 #define UNLOAD_PATIENCE_NS SECOND
@@ -22,10 +36,10 @@ void detach_ask(struct server *s, struct viewer *v)
 			"this agent was loaded when the program started; it cannot be taken out");
 		return;
 	}
-	if (s->leaving || s->over)
+	if (s->leaving.asked || s->over)
 		return;
-	s->leaving = true;
-	s->leave_until_ns = server_now() + LEAVE_PATIENCE_NS;
+	s->leaving.asked = true;
+	s->leaving.until_ns = server_now() + LEAVE_PATIENCE_NS;
 	s->next_tick_ns = 0;
 }
 
@@ -46,18 +60,18 @@ bool detach_check(struct server *s)
 	char text[NOTICE_MAX];
 	struct rebound done = { .slots = 0 };
 
-	if (atomic_load(&s->shared->xleave) && !s->leaving) {
-		s->leaving = true;
-		s->leave_until_ns = UINT64_MAX;
+	if (atomic_load(&s->shared->xleave) && !s->leaving.asked) {
+		s->leaving.asked = true;
+		s->leaving.until_ns = UINT64_MAX;
 	}
-	if (!s->leaving)
+	if (!s->leaving.asked)
 		return false;
 	/* An attach that failed half way has put nothing in place. */
 	bool nothing = atomic_load(&s->shared->xleave) && atomic_load(&mt_state) == AGENT_OFF;
 	if (!take_hooks_out(&done) && !nothing) {
-		if (server_now() > s->leave_until_ns) {
-			s->leaving = false;
-			viewers_notice(s, -1, -1,
+		if (server_now() > s->leaving.until_ns) {
+			s->leaving.asked = false;
+			viewers_notice(&s->notices, -1, -1,
 				       "the agent was not taken out: a library is just being "
 				       "loaded or unloaded; try again");
 		}
@@ -68,20 +82,20 @@ bool detach_check(struct server *s)
 			  "%u places could not be written: they stay with the agent, which passes "
 			  "calls on",
 			  done.refused);
-		viewers_notice(s, -1, -1, text);
+		viewers_notice(&s->notices, -1, -1, text);
 	}
 	if (done.changed) {
 		mt_format(text, sizeof(text),
 			  "slots that somebody else changed since the attach, and that are left as "
 			  "they are: %u",
 			  done.changed);
-		viewers_notice(s, -1, -1, text);
+		viewers_notice(&s->notices, -1, -1, text);
 	}
-	s->state = MTW_DETACHED;
-	s->state_status = 0;
-	s->state_known = 1;
-	s->state_ns = server_now();
-	s->state_serial++;
+	s->state.what = MTW_DETACHED;
+	s->state.status = 0;
+	s->state.known = 1;
+	s->state.ns = server_now();
+	s->state.serial++;
 	return true;
 }
 

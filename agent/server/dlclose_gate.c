@@ -15,7 +15,10 @@
  * which ends a process of its own. On a busy machine a server may wait for a cpu for some 100 ms:
  * the patience must be longer, or a detach ends half way.
  */
-#include "base/agent.h"
+#include "server/dlclose_gate.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/shared.h"
 
 #define HELD (1u << 31)
 #define PAUSE_NS 100000

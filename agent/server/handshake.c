@@ -17,9 +17,16 @@
  * Nonces are HMAC(seed, counter and clock). The target draws the seed once, before its server
  * starts: later a seccomp filter may refuse random numbers, or kill for them.
  */
-#include "base/syscalls.h"
-#include "collect/server.h"
 #include "server/handshake.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/server.h"
+#include "collect/viewer.h"
+#include "server/listen.h"
+#include "server/viewer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,11 +84,11 @@ static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 	       len;
 }
 
-static void put_greeting(struct mtw_out *o, const struct server *s)
+static void put_greeting(struct mtw_out *o, const struct listening *listening)
 {
 	/* TCP serves no client without proof; Unix sockets ask for none. */
-	const uint8_t version = s->port ? MTW_VERSION : MTW_VERSION_UNIX;
-	const uint8_t lowest = s->port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
+	const uint8_t version = listening->port ? MTW_VERSION : MTW_VERSION_UNIX;
+	const uint8_t lowest = listening->port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
 	const uint8_t bytes[MTW_GREETING_LEN - MTW_MAGIC_LEN] = { version, 0, lowest, 0 };
 
 	memcpy(o->at, MTW_MAGIC, MTW_MAGIC_LEN);
@@ -167,9 +174,9 @@ static void greet(struct server *s, int fd, uint64_t now)
 	t->proved = false;
 	t->since_ns = now;
 	t->in_len = 0;
-	put_greeting(&o, s);
+	put_greeting(&o, &s->listening);
 	memcpy(t->exchange.agent_greeting, bytes, MTW_GREETING_LEN);
-	if (s->port) {
+	if (s->listening.port) {
 		draw_nonce(s->door, t->exchange.agent_nonce);
 		mtw_put(&o, MTW_CHALLENGE);
 		mtw_put(&o, MTW_NONCE_LEN + 1);
@@ -186,7 +193,7 @@ static void refuse(struct server *s, int fd, const char *why)
 	uint8_t bytes[REFUSAL_BYTES];
 	struct mtw_out o = { bytes, bytes + sizeof(bytes), false };
 
-	put_greeting(&o, s);
+	put_greeting(&o, &s->listening);
 	put_error(&o, MTW_E_ACCESS, why);
 	say(fd, &o, bytes);
 	hang_up(fd);
@@ -206,9 +213,9 @@ static void space(struct server *s, uint64_t now)
 	s->door->open_ns = (opened > least ? opened : least) + SPACING_NS;
 }
 
-static bool somebody_waits(const struct server *s)
+static bool somebody_waits(const struct listening *listening)
 {
-	struct pollfd fd = { s->listen_fd, POLLIN, 0 };
+	struct pollfd fd = { listening->fd, POLLIN, 0 };
 	long none[2] = { 0, 0 };
 
 	return mt_prim_call(SYS_ppoll, (long)&fd, 1, (long)none, 0, 8, 0) == 1 &&
@@ -229,16 +236,17 @@ static bool may_pass(struct server *s, long why)
 void handshake_arrivals(struct server *s, uint64_t now)
 {
 	while (s->door->open_ns <= now) {
-		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0,
+		int fd = (int)mt_prim_call(SYS_accept4, s->listening.fd, 0, 0,
 					   SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
-		if (fd == -EAGAIN || ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(s)))
+		if (fd == -EAGAIN ||
+		    ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(&s->listening)))
 			return;
 		space(s, now);
 		if (fd < 0 && !may_pass(s, fd))
 			s->door->open_ns = now + PAUSE_NS;
 		if (fd < 0)
 			continue;
-		const char *why = s->port ? NULL : listen_refuses(fd);
+		const char *why = s->listening.port ? NULL : listen_refuses(fd);
 		if (why)
 			refuse(s, fd, why);
 		else
@@ -266,7 +274,7 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 		return 0;
 	}
 	memcpy(t->exchange.client_greeting, g, MTW_GREETING_LEN);
-	t->stage = s->port ? DOOR_RESPONSE : DOOR_CLIENT;
+	t->stage = s->listening.port ? DOOR_RESPONSE : DOOR_CLIENT;
 	return MTW_GREETING_LEN;
 }
 
@@ -284,8 +292,8 @@ static void wrong_token(struct server *s, struct stranger *t)
 		return;
 	mt_format(text, sizeof(text),
 		  "a connection to TCP port %d was refused for a wrong token (%llu so far)",
-		  s->port, (unsigned long long)s->door->wrong_tokens);
-	viewers_notice(s, -1, -1, text);
+		  s->listening.port, (unsigned long long)s->door->wrong_tokens);
+	viewers_notice(&s->notices, -1, -1, text);
 }
 
 /* False: malformed. */
@@ -300,12 +308,12 @@ static bool take_proof(struct server *s, struct stranger *t, struct mtw_in *in, 
 	if (in->bad || nonce_len != MTW_NONCE_LEN || proof_len != MTW_PROOF_LEN)
 		return false;
 	memcpy(t->exchange.client_nonce, nonce, MTW_NONCE_LEN);
-	mtw_proof(s->token, MTW_LABEL_CLIENT, &t->exchange, want);
+	mtw_proof(s->listening.token, MTW_LABEL_CLIENT, &t->exchange, want);
 	if (!mtw_same(want, proof, MTW_PROOF_LEN)) {
 		wrong_token(s, t);
 		return true;
 	}
-	mtw_proof(s->token, MTW_LABEL_AGENT, &t->exchange, want);
+	mtw_proof(s->listening.token, MTW_LABEL_AGENT, &t->exchange, want);
 	mtw_put(&o, MTW_PROOF);
 	mtw_put(&o, MTW_PROOF_LEN + 1);
 	mtw_put_bytes(&o, want, MTW_PROOF_LEN);

@@ -4,12 +4,13 @@
  * belongs to the server's only thread, except the seed, which the target fills before the server
  * starts.
  */
-#ifndef MT_DOOR_H
-#define MT_DOOR_H
+#ifndef MT_SERVER_HANDSHAKE_H
+#define MT_SERVER_HANDSHAKE_H
 
-#include "base/agent.h"
-#include "memtop/proof.h"
-#include "memtop/wire.h"
+#include "base/types.h"
+
+#include <memtop/proof.h>
+#include <memtop/wire.h>
 
 #define DOOR_PLACES 64
 /* a head, and the largest payload before there is a place */

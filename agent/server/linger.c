@@ -10,38 +10,43 @@
  * (target_release()). Its record names the socket: after an exec the usual name is the next
  * program's.
  */
-#include "follow/board.h"
+#include "server/linger.h"
+#include "base/prim_linux.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "follow/board.h"
+#include "server/listen.h"
 
 #include <linux/futex.h>
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
-static struct board_figures figures(const struct server *s)
+static struct board_figures figures(const struct sums *sums)
 {
-	return (struct board_figures){ s->totals, s->peak_bytes };
+	return (struct board_figures){ sums->totals, sums->peak_bytes };
 }
 
 /* Its abstract name; "" = none. */
-static const char *socket_of(const struct server *s)
+static const char *socket_of(const struct listening *listening)
 {
-	const char *name = s->names[s->name_at];
+	const char *name = listening->names[listening->name_at];
 
-	return s->listen_fd >= 0 && !s->port && name[0] == '@' ? name + 1 : "";
+	return listening->fd >= 0 && !listening->port && name[0] == '@' ? name + 1 : "";
 }
 
 void linger_tell(struct server *s)
 {
-	struct board_figures f = figures(s);
+	struct board_figures f = figures(&s->sums);
 
-	mt_board_tell(&f, s->exe, s->exec_pending ? NULL : socket_of(s));
+	mt_board_tell(&f, s->target.exe, s->target.exec_pending ? NULL : socket_of(&s->listening));
 }
 
-static unsigned end_of(const struct server *s, uint32_t *status)
+static unsigned end_of(const struct session_state *state, uint32_t *status)
 {
-	*status = s->state_known ? s->state_status : 0;
-	switch (s->state) {
-	case MTW_EXITED: return s->state_known ? BOARD_EXIT : BOARD_UNKNOWN;
-	case MTW_SIGNALLED: return s->state_known ? BOARD_SIGNAL : BOARD_UNKNOWN;
+	*status = state->known ? state->status : 0;
+	switch (state->what) {
+	case MTW_EXITED: return state->known ? BOARD_EXIT : BOARD_UNKNOWN;
+	case MTW_SIGNALLED: return state->known ? BOARD_SIGNAL : BOARD_UNKNOWN;
 	case MTW_EXECED: return BOARD_EXEC;
 	default: return BOARD_UNKNOWN;
 	}
@@ -51,8 +56,9 @@ static unsigned end_of(const struct server *s, uint32_t *status)
  * wait for this. */
 static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
 {
-	return !anybody && s->state != MTW_DETACHED && !s->thread_mode &&
-	       !(s->announced && s->target == 1) && mt_board_linger_ns() && mt_board_mattered(f);
+	return !anybody && s->state.what != MTW_DETACHED && !s->thread_mode &&
+	       !(s->target.announced && s->target.pid == 1) && mt_board_linger_ns() &&
+	       mt_board_mattered(f);
 }
 
 /* A target that announced its end may wait for its server's. */
@@ -64,24 +70,25 @@ static void let_target_go(struct server *s)
 
 void linger_begin(struct server *s, bool anybody)
 {
-	struct board_figures f = figures(s);
+	struct board_figures f = figures(&s->sums);
 	uint32_t status;
 
-	s->lingers = wanted(s, anybody, &f) && listen_again(s);
-	if (s->lingers) {
-		s->linger_until_ns = s->over_ns + mt_board_linger_ns();
+	s->lingering.is = wanted(s, anybody, &f) && listen_again(s);
+	if (s->lingering.is) {
+		s->lingering.until_ns = s->over_ns + mt_board_linger_ns();
 		let_target_go(s);
 	}
-	unsigned how = end_of(s, &status);
-	mt_board_ended(&f, how, status, s->lingers, socket_of(s));
+	unsigned how = end_of(&s->state, &status);
+	mt_board_ended(&f, how, status, s->lingering.is, socket_of(&s->listening));
 }
 
 /* A viewer that has the final state is what it waited for. */
 void linger_check(struct server *s, uint64_t now)
 {
-	if (!s->lingers || (!s->last_taken && now < s->linger_until_ns && mt_board_linger_ns()))
+	if (!s->lingering.is ||
+	    (!s->lingering.last_taken && now < s->lingering.until_ns && mt_board_linger_ns()))
 		return;
-	s->lingers = false;
-	listen_close(s, true);
+	s->lingering.is = false;
+	listen_close(&s->listening, true);
 	mt_board_lingered();
 }

@@ -12,12 +12,19 @@
  * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
  * process id's former agent may still be about to let go of it.
  */
+#include "server/listen.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "collect/memory.h"
+#include "collect/proc.h"
 #include "collect/server.h"
-#include "server/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <memtop/wire.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -53,13 +60,14 @@ static bool expand(char *to, size_t size, const char *from, int pid)
 
 static bool make_names(struct server *s, const char *pattern)
 {
-	if (!expand(s->names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern,
-		    s->target)) {
+	if (!expand(s->listening.names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern,
+		    s->target.pid)) {
 		mt_msg("listen=%s: the name is too long; use a shorter one", mt_conf.listen);
 		return false;
 	}
 	for (int i = 1; i < LISTEN_NAMES; i++)
-		mt_format(s->names[i], sizeof(s->names[i]), "%s.%d", s->names[0], i + 1);
+		mt_format(s->listening.names[i], sizeof(s->listening.names[i]), "%s.%d",
+			  s->listening.names[0], i + 1);
 	return true;
 }
 
@@ -78,8 +86,8 @@ static bool read_token(struct server *s)
 {
 	const char *path = mt_conf.token_file;
 
-	token_from_environment(s->token, sizeof(s->token));
-	size_t len = strlen(s->token);
+	token_from_environment(s->listening.token, sizeof(s->listening.token));
+	size_t len = strlen(s->listening.token);
 	if (path[0] && !len) {
 		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0,
 				       0);
@@ -94,14 +102,16 @@ static bool read_token(struct server *s)
 			mt_msg("token_file=%s: cannot be read; check its name and mode", path);
 		}
 		long n = bad ? -1
-			     : mt_prim_call(SYS_read, fd, (long)s->token, MTW_TOKEN_MAX, 0, 0, 0);
+			     : mt_prim_call(SYS_read, fd, (long)s->listening.token, MTW_TOKEN_MAX,
+					    0, 0, 0);
 		if (fd >= 0)
 			mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 		if (n < 0)
 			return false;
-		while (n > 0 && (s->token[n - 1] == '\n' || s->token[n - 1] == '\r'))
+		while (n > 0 &&
+		       (s->listening.token[n - 1] == '\n' || s->listening.token[n - 1] == '\r'))
 			n--;
-		s->token[n] = 0;
+		s->listening.token[n] = 0;
 		len = (size_t)n;
 	}
 	if (len < TOKEN_LEAST) {
@@ -125,8 +135,8 @@ static bool parse_port(struct server *s, const char *text)
 		       mt_conf.listen);
 		return false;
 	}
-	s->port = (int)port;
-	return read_token(s) && handshake_seed(s);
+	s->listening.port = (int)port;
+	return read_token(s);
 }
 
 bool listen_parse(struct server *s)
@@ -248,7 +258,7 @@ static void remove_stale(struct server *s, const char *path)
 /* Its mode comes from the socket's own. */
 static long bind_unix(struct server *s, int fd, int i)
 {
-	const char *name = s->names[i];
+	const char *name = s->listening.names[i];
 	struct sockaddr_un un;
 	socklen_t len = unix_address(&un, name);
 	bool own_fs = !s->thread_mode; /* a raw thread would change the program's umask */
@@ -265,7 +275,7 @@ static long bind_unix(struct server *s, int fd, int i)
 	if (own_fs)
 		mt_prim_call(SYS_umask, mask, 0, 0, 0, 0, 0);
 	if (!err && is_socket(name, &st))
-		s->listens_at = file_of(&st);
+		s->listening.at = file_of(&st);
 	return err;
 }
 
@@ -290,72 +300,73 @@ static void say_unbound(struct server *s, long err)
 				  : "it cannot be bound there";
 
 	mt_msg_keep("listen=%s: %s (error %d); choose another one", mt_conf.listen, why, (int)-err);
-	s->listen_said = true;
+	s->listening.said = true;
 }
 
-static void listens(struct server *s, int fd, int name)
+static void listens(struct listening *listening, int fd, int name)
 {
-	s->listen_fd = fd;
-	s->name_at = name;
-	if (s->listen_said)
+	listening->fd = fd;
+	listening->name_at = name;
+	if (listening->said)
 		mt_msg_forget();
-	s->listen_said = false;
+	listening->said = false;
 }
 
 void listen_try(struct server *s, uint64_t now)
 {
 	long first = 0;
 
-	if (s->listen_fd >= 0 || s->listen_given_up || now < s->listen_next_ns)
+	if (s->listening.fd >= 0 || s->listening.given_up || now < s->listening.next_ns)
 		return;
-	s->listen_next_ns = now + RETRY_NS;
+	s->listening.next_ns = now + RETRY_NS;
 	/* Until the time is up the first name only, then whichever is free. */
-	int names = s->port || now < s->listen_until_ns ? 1 : LISTEN_NAMES;
+	int names = s->listening.port || now < s->listening.until_ns ? 1 : LISTEN_NAMES;
 	for (int i = 0; i < names; i++) {
-		int fd = new_socket(s->port ? AF_INET : AF_UNIX);
+		int fd = new_socket(s->listening.port ? AF_INET : AF_UNIX);
 		if (fd < 0)
 			return;
-		long err = s->port ? bind_tcp(fd, s->port) : bind_unix(s, fd, i);
+		long err =
+			s->listening.port ? bind_tcp(fd, s->listening.port) : bind_unix(s, fd, i);
 		if (!err) {
-			listens(s, fd, i);
+			listens(&s->listening, fd, i);
 			return;
 		}
 		first = i ? first : err;
 		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	}
-	if (now >= s->listen_until_ns)
+	if (now >= s->listening.until_ns)
 		say_unbound(s, first);
-	if (now >= s->listen_until_ns && !s->port)
-		s->listen_given_up = true;
-	if (now >= s->listen_until_ns + 60 * SECOND)
-		s->listen_given_up = true;
+	if (now >= s->listening.until_ns && !s->listening.port)
+		s->listening.given_up = true;
+	if (now >= s->listening.until_ns + 60 * SECOND)
+		s->listening.given_up = true;
 }
 
-void listen_close(struct server *s, bool unlink)
+void listen_close(struct listening *listening, bool unlink)
 {
-	const char *name = s->names[s->name_at];
+	const char *name = listening->names[listening->name_at];
 
-	if (s->listen_fd < 0)
+	if (listening->fd < 0)
 		return;
-	if (unlink && !s->port && name[0] != '@')
-		unlink_socket(name, &s->listens_at);
-	mt_prim_call(SYS_close, s->listen_fd, 0, 0, 0, 0, 0);
-	s->listen_fd = -1;
-	s->listen_next_ns = 0;
+	if (unlink && !listening->port && name[0] != '@')
+		unlink_socket(name, &listening->at);
+	mt_prim_call(SYS_close, listening->fd, 0, 0, 0, 0, 0);
+	listening->fd = -1;
+	listening->next_ns = 0;
 }
 
 /* The first name is the next program's, if there is one. */
 bool listen_again(struct server *s)
 {
-	if (s->listen_fd >= 0)
-		return !s->port && s->names[s->name_at][0] == '@';
-	if (s->port || s->names[0][0] != '@' || s->sealed)
+	if (s->listening.fd >= 0)
+		return !s->listening.port && s->listening.names[s->listening.name_at][0] == '@';
+	if (s->listening.port || s->listening.names[0][0] != '@' || s->privileges.sealed)
 		return false;
 	int fd = new_socket(AF_UNIX);
 	for (int i = 1; fd >= 0 && i < LISTEN_NAMES; i++)
 		if (!bind_unix(s, fd, i)) {
-			s->listen_fd = fd;
-			s->name_at = i;
+			s->listening.fd = fd;
+			s->listening.name_at = i;
 			return true;
 		}
 	if (fd >= 0)

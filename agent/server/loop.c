@@ -15,11 +15,38 @@
  * Runs as a process of its own in the target's memory; see collect/server.h for what may be used
  * here.
  */
-#include "modules/maps.h"
+#include "server/loop.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "collect/encode.h"
+#include "collect/encode_slots.h"
+#include "collect/history.h"
+#include "collect/marks.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/proc.h"
+#include "collect/samples.h"
+#include "collect/scan.h"
 #include "collect/server.h"
+#include "collect/shared.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "modules/maps.h"
+#include "record/live.h"
+#include "record/live_trim.h"
+#include "server/commands.h"
+#include "server/coverage.h"
+#include "server/detach.h"
+#include "server/dlclose_gate.h"
 #include "server/handshake.h"
+#include "server/linger.h"
+#include "server/listen.h"
+#include "server/privileges.h"
+#include "server/target_exit.h"
+#include "server/viewer.h"
 #include "unwind/fp_proof.h"
 
+#include <memtop/wire.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -124,32 +151,32 @@ bool loop_prepare(struct server *s)
 {
 	s->scratch = memory_map(SCRATCH_BYTES);
 	s->door = memory_map(sizeof(*s->door));
-	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) &&
-	       samples_init(s) && encode_slots_init(s);
+	return s->scratch && s->door && sums_init(&s->sums) && marks_init(&s->marks) &&
+	       history_init(s) && samples_init(s) && encode_slots_init(s);
 }
 
 static void breathe(struct server *s);
 
 static void begin(struct server *s)
 {
-	s->listen_fd = s->signal_fd = -1;
+	s->listening.fd = s->signal_fd = -1;
 	settle(s);
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		s->viewer[i].index = i;
 		s->viewer[i].fd = -1;
 	}
-	s->scan.viewer = -1;
+	s->scans.now.viewer = -1;
 	s->breathe = breathe;
 	s->start_unix_ns = mt_prim_unix_ns() - server_now();
-	s->state_known = 1;
-	s->state_serial = 1;
-	s->listen_until_ns = server_now() + 2 * SECOND;
+	s->state.known = 1;
+	s->state.serial = 1;
+	s->listening.until_ns = server_now() + 2 * SECOND;
 	listen_try(s, server_now());
 	privileges_begin(s);
 	target_begin(s);
 	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
-	proc_identity(s);
-	command_options(s);
+	proc_identity(&s->target);
+	command_options(&s->options);
 	/* The program may change its directory and unmount the old one: do not hold it. */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
@@ -182,14 +209,15 @@ void loop_tick(struct server *s, bool all)
 	if (!s->over) {
 		look_at_modules();
 		mt_unwind_proof_expire(server_now());
+		mt_live_give_back(server_now());
 		mt_live_advance(server_now(), false);
 	}
 	marks_requests(s);
 	sums_pass(s, all);
-	sums_modules(s);
+	sums_modules(&s->sums);
 	sums_threads(s);
 	proc_figures(s);
-	history_point(s, s->pass_ns, s->over);
+	history_point(s, s->sums.pass_ns, s->over);
 	samples_tick(s);
 	if (!s->over)
 		linger_tell(s);
@@ -231,22 +259,22 @@ static void the_end(struct server *s)
 {
 	s->over = true;
 	s->over_ns = server_now();
-	s->exec_pending = false;
-	if (s->listen_fd >= 0)
+	s->target.exec_pending = false;
+	if (s->listening.fd >= 0)
 		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
-	if (s->state == MTW_DETACHED)
+	if (s->state.what == MTW_DETACHED)
 		/* before anybody is told: the next attach looks whether somebody listens */
-		listen_close(s, true);
+		listen_close(&s->listening, true);
 	if (here)
 		last_tick(s);
 	else
 		sums_pass(s, true); /* all that the board is told */
 	linger_begin(s, here);
-	if (s->lingers)
+	if (s->lingering.is)
 		last_tick(s);
 	else
-		listen_close(s, true);
+		listen_close(&s->listening, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 	handshake_since(s, s->over_ns);
@@ -258,17 +286,18 @@ static void requests(struct server *s, uint64_t now)
 	uint32_t exec = atomic_load(&s->shared->xexec_futex);
 
 	if (exec == EXEC_BEGINS) {
-		listen_close(s, true);
-		s->exec_pending = true;
-		s->exec_since_ns = now;
+		listen_close(&s->listening, true);
+		s->target.exec_pending = true;
+		s->target.exec_since_ns = now;
 		if (atomic_compare_exchange_strong(&s->shared->xexec_futex, &exec, EXEC_RELEASED))
 			mt_prim_call(SYS_futex, (long)&s->shared->xexec_futex, FUTEX_WAKE, 1, 0, 0,
 				     0);
 	}
-	if (s->exec_pending && (exec == EXEC_NONE || now > s->exec_since_ns + 2 * SECOND)) {
-		s->exec_pending = false;
+	if (s->target.exec_pending &&
+	    (exec == EXEC_NONE || now > s->target.exec_since_ns + 2 * SECOND)) {
+		s->target.exec_pending = false;
 		atomic_store(&s->shared->xexec_futex, EXEC_NONE);
-		s->listen_until_ns = now + 2 * SECOND;
+		s->listening.until_ns = now + 2 * SECOND;
 	}
 	for (int i = 0; i < MARK_REQUESTS; i++) {
 		uint32_t state = atomic_load(&s->shared->mark[i].xstate);
@@ -288,17 +317,18 @@ static void patience(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		struct viewer *v = &s->viewer[i];
-		uint64_t limit = s->state == MTW_DETACHED ? LEAVING_PATIENCE_NS
-				 : s->over                ? FINAL_PATIENCE_NS
-							  : UINT64_MAX;
+		uint64_t limit = s->state.what == MTW_DETACHED ? LEAVING_PATIENCE_NS
+				 : s->over                     ? FINAL_PATIENCE_NS
+							       : UINT64_MAX;
 
 		if (v->state == VIEWER_CLOSING)
-			limit = v->final && s->state != MTW_DETACHED ? LAST_PATIENCE_NS
-								     : CLOSING_PATIENCE_NS;
+			limit = v->final && s->state.what != MTW_DETACHED ? LAST_PATIENCE_NS
+									  : CLOSING_PATIENCE_NS;
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
-	handshake_patience(s, now, s->over && !s->lingers ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+	handshake_patience(s, now,
+			   s->over && !s->lingering.is ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)
@@ -309,12 +339,12 @@ static int timeout_ms(const struct server *s, uint64_t now)
 		until = now + 100 * MILLI;
 	if (scan_waits(s))
 		return 0;
-	if (s->listen_fd < 0 && !s->listen_given_up && !s->over && !s->exec_pending &&
-	    s->listen_next_ns < until)
-		until = s->listen_next_ns;
-	if (s->exec_pending && now + MILLI < until)
+	if (s->listening.fd < 0 && !s->listening.given_up && !s->over && !s->target.exec_pending &&
+	    s->listening.next_ns < until)
+		until = s->listening.next_ns;
+	if (s->target.exec_pending && now + MILLI < until)
 		until = now + MILLI;
-	if (s->listen_fd >= 0 && handshake_opens(s) > now && handshake_opens(s) < until)
+	if (s->listening.fd >= 0 && handshake_opens(s) > now && handshake_opens(s) < until)
 		until = handshake_opens(s);
 	if (until <= now)
 		return 0;
@@ -329,9 +359,9 @@ static void poll_once(struct server *s, int ms)
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] =
-		(struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listen_fd, POLLIN, 0 };
-	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listening.fd, POLLIN,
+				   0 };
+	fd[n++] = (struct pollfd){ s->over ? -1 : s->target.pid_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		const struct viewer *v = &s->viewer[i];
@@ -375,9 +405,9 @@ static void due(struct server *s)
 	uint64_t now = server_now();
 
 	requests(s, now);
-	if (!s->over && !s->exec_pending)
+	if (!s->over && !s->target.exec_pending)
 		listen_try(s, now);
-	if (!s->over && (now >= s->next_tick_ns || s->exec_pending)) {
+	if (!s->over && (now >= s->next_tick_ns || s->target.exec_pending)) {
 		bool second = now >= s->next_second_ns;
 		if (second)
 			s->next_second_ns = now + SECOND;
@@ -392,9 +422,9 @@ static void due(struct server *s)
 	feed(s);
 	linger_check(s, now);
 	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
-	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) &&
-	    s->state != MTW_DETACHED) {
-		s->released = true;
+	if (s->over && !s->target.released && (late || (s->lingering.is && !anybody(s))) &&
+	    s->state.what != MTW_DETACHED) {
+		s->target.released = true;
 		target_release(s);
 	}
 }
@@ -423,13 +453,13 @@ int loop_main(void *arg)
 	 */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
-	while (!s->over || anybody(s) || s->lingers) {
+	while (!s->over || anybody(s) || s->lingering.is) {
 		limit_round(s);
 		poll_once(s, timeout_ms(s, server_now()));
 		due(s);
 		scan_run(s);
 	}
-	if (s->state == MTW_DETACHED)
+	if (s->state.what == MTW_DETACHED)
 		detach_memory(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
 	atomic_store(&s->shared->xfinal_futex, 1);

@@ -21,7 +21,13 @@
  * A raw thread (server/loop.c) follows users and capabilities alone: with a filter of its own it
  * would make the program's SECCOMP_FILTER_FLAG_TSYNC fail.
  */
+#include "server/privileges.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
+#include "collect/output.h"
+#include "collect/proc.h"
 #include "collect/server.h"
 
 #include <errno.h>
@@ -106,7 +112,7 @@ static bool user_space_of(int pid, char link[NEED_LINKS])
 	return n > 0;
 }
 
-static bool read_rights(int pid, struct privileges *r)
+static bool read_rights(int pid, struct rights *r)
 {
 	char text[STATUS_BYTES];
 
@@ -126,11 +132,11 @@ static bool read_rights(int pid, struct privileges *r)
 }
 
 /* No hook has seen what a program gave up before the attach. */
-static void note_seals(const struct server *s)
+static void note_seals(const struct target *target)
 {
 	char text[STATUS_BYTES];
 
-	if (!mt_state_attached() || proc_read(s->target, "status", text, sizeof(text)) <= 0)
+	if (!mt_state_attached() || proc_read(target->pid, "status", text, sizeof(text)) <= 0)
 		return;
 	if (proc_status_number(text, "NoNewPrivs"))
 		mt_state_seal(SEAL_RIGHTS);
@@ -140,12 +146,13 @@ static void note_seals(const struct server *s)
 
 void privileges_begin(struct server *s)
 {
-	note_seals(s);
-	if (!read_rights(mt_prim_getpid(), &s->rights)) { /* no /proc: nothing can be followed */
-		uint32_t *uid = s->rights.uid;
+	note_seals(&s->target);
+	if (!read_rights(mt_prim_getpid(),
+			 &s->privileges.rights)) { /* no /proc: nothing can be followed */
+		uint32_t *uid = s->privileges.rights.uid;
 		mt_prim_call(CALL_GETRESUID, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
 	}
-	s->root_seen = root_of(s->target, s->root);
+	s->privileges.root_seen = root_of(s->target.pid, s->privileges.root);
 	if (!s->thread_mode)
 		mt_prim_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
 }
@@ -159,7 +166,7 @@ static uint64_t both_words(const struct __user_cap_data_struct data[2], size_t a
 	return low | (uint64_t)high << 32;
 }
 
-static void follow_bounding(const struct privileges *to)
+static void follow_bounding(const struct rights *to)
 {
 	for (int cap = 0; cap < 64; cap++)
 		if (!(to->bounding >> cap & 1) &&
@@ -168,7 +175,7 @@ static void follow_bounding(const struct privileges *to)
 }
 
 /* Never more than we have. */
-static void follow_capabilities(const struct privileges *to)
+static void follow_capabilities(const struct rights *to)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
@@ -186,7 +193,7 @@ static void follow_capabilities(const struct privileges *to)
 
 /* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it
  * back. */
-static void follow_ids(const struct privileges *to)
+static void follow_ids(const struct rights *to)
 {
 	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
 
@@ -242,7 +249,7 @@ static void allow_with(struct rules *r, long call, unsigned argument, uint32_t m
 	put(r, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
-static bool filter_ourselves(const struct server *s)
+static bool filter_ourselves(const struct target *target)
 {
 	static const long calls[] = {
 		SYS_read,         SYS_close,   SYS_lseek,      SYS_sendto,
@@ -268,7 +275,7 @@ static bool filter_ourselves(const struct server *s)
 	allow_with(&r, SYS_kill, 1, UINT32_MAX, 0);
 	allow_with(&r, SYS_kcmp, 0, UINT32_MAX, self);
 	allow_with(&r, SYS_prlimit64, 0, UINT32_MAX, 0); /* its own limit of processor time */
-	allow_with(&r, SYS_ioctl, 0, UINT32_MAX, (uint32_t)s->pid_fd);
+	allow_with(&r, SYS_ioctl, 0, UINT32_MAX, (uint32_t)target->pid_fd);
 	allow_with(&r, SYS_prctl, 0, UINT32_MAX, PR_GET_SECCOMP);
 	put(&r, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1 /* EPERM */, 0, 0);
 	struct sock_fprog program = { r.count, r.rule };
@@ -279,38 +286,40 @@ static bool filter_ourselves(const struct server *s)
 static void seal(struct server *s, const char *why)
 {
 	char text[NOTICE_MAX];
-	const struct privileges nothing = { .permitted = 0 };
+	const struct rights nothing = { .permitted = 0 };
 
-	proc_keep(s->target);
+	proc_keep(s->target.pid);
 	follow_capabilities(&nothing);
-	s->sealed = true;
-	bool filtered = filter_ourselves(s);
+	s->privileges.sealed = true;
+	bool filtered = filter_ourselves(&s->target);
 	mt_format(text, sizeof(text), "the program %s: the agent's server gave up its own rights%s",
 		  why,
 		  filtered ? ", and sees no names of new threads and no children from now on"
 			   : ", but the system refuses it a filter of its own");
-	viewers_notice(s, -1, -1, text);
+	viewers_notice(&s->notices, -1, -1, text);
 }
 
 /* The change that cannot be followed, in words; NULL = none. */
-static const char *why_seal(struct server *s, const struct privileges *now, bool ids)
+static const char *why_seal(struct server *s, const struct rights *now, bool ids)
 {
 	char own[NEED_LINKS], theirs[NEED_LINKS];
 	uint64_t root[2];
-	bool may_move = now->permitted >> CAP_SYS_CHROOT & 1, seen = root_of(s->target, root);
+	bool may_move = now->permitted >> CAP_SYS_CHROOT & 1, seen = root_of(s->target.pid, root);
 
-	if ((now->filtered && !s->rights.filtered) || now->filters > s->rights.filters)
+	if ((now->filtered && !s->privileges.rights.filtered) ||
+	    now->filters > s->privileges.rights.filters)
 		return "runs under a filter of system calls now";
-	if (user_space_of(s->target, theirs) && user_space_of(mt_prim_getpid(), own) &&
+	if (user_space_of(s->target.pid, theirs) && user_space_of(mt_prim_getpid(), own) &&
 	    strcmp(own, theirs))
 		return "is in another user namespace now";
-	if (s->root_seen && seen && (root[0] != s->root[0] || root[1] != s->root[1]))
+	if (s->privileges.root_seen && seen &&
+	    (root[0] != s->privileges.root[0] || root[1] != s->privileges.root[1]))
 		return "has another root directory now";
-	if (s->root_seen && !seen && !s->root_settled)
+	if (s->privileges.root_seen && !seen && !s->privileges.root_settled)
 		return "cannot be looked at any more, and may have another root directory";
 	/* No more looks are needed: a program that cannot change its root keeps it. */
-	s->root_settled |= seen && !may_move;
-	return ids && s->user_is_fixed
+	s->privileges.root_settled |= seen && !may_move;
+	return ids && s->privileges.user_is_fixed
 		       ? "changed its user, and its filter of system calls lets nobody follow"
 		       : NULL;
 }
@@ -324,39 +333,40 @@ bool privileges_over_target(const struct server *s)
 {
 	char path[NEED_LINKS], link[NEED_LINKS];
 
-	mt_format(path, sizeof(path), "/proc/%d/root", s->target);
+	mt_format(path, sizeof(path), "/proc/%d/root", s->target.pid);
 	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, sizeof(link), 0, 0);
 	if (n >= 0 || n == -ENOENT)
 		return true;
-	return s->sealed &&
-	       mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM) >= 0;
+	return s->privileges.sealed &&
+	       mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target.pid, KCMP_VM) >= 0;
 }
 
 void privileges_follow(struct server *s)
 {
-	const struct privileges all = { .inheritable = s->rights.inheritable,
-					.permitted = ~0ull,
-					.effective = ~0ull };
-	struct privileges now;
+	const struct rights all = { .inheritable = s->privileges.rights.inheritable,
+				    .permitted = ~0ull,
+				    .effective = ~0ull };
+	struct rights now;
 
-	if (s->sealed || !read_rights(s->target, &now))
+	if (s->privileges.sealed || !read_rights(s->target.pid, &now))
 		return;
-	bool raised = s->rights.effective != s->rights.permitted;
+	bool raised = s->privileges.rights.effective != s->privileges.rights.permitted;
 	if (raised) /* rights that the program may take back: needed to read it, and to follow */
 		follow_capabilities(&all);
-	bool ids = memcmp(now.uid, s->rights.uid, sizeof(now.uid)) ||
-		   memcmp(now.gid, s->rights.gid, sizeof(now.gid)) ||
-		   now.groups != s->rights.groups ||
-		   memcmp(now.group, s->rights.group, sizeof(now.group));
+	bool ids = memcmp(now.uid, s->privileges.rights.uid, sizeof(now.uid)) ||
+		   memcmp(now.gid, s->privileges.rights.gid, sizeof(now.gid)) ||
+		   now.groups != s->privileges.rights.groups ||
+		   memcmp(now.group, s->privileges.rights.group, sizeof(now.group));
 	const char *why = s->thread_mode ? NULL : why_seal(s, &now, ids);
-	if (now.bounding != s->rights.bounding)
+	if (now.bounding != s->privileges.rights.bounding)
 		follow_bounding(&now);
-	if (ids && !s->user_is_fixed)
+	if (ids && !s->privileges.user_is_fixed)
 		follow_ids(&now);
-	if (raised || ids || now.inheritable != s->rights.inheritable ||
-	    now.permitted != s->rights.permitted || now.effective != s->rights.effective)
+	if (raised || ids || now.inheritable != s->privileges.rights.inheritable ||
+	    now.permitted != s->privileges.rights.permitted ||
+	    now.effective != s->privileges.rights.effective)
 		follow_capabilities(&now);
-	s->rights = now;
+	s->privileges.rights = now;
 	if (why)
 		seal(s, why);
 }

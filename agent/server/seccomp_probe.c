@@ -14,8 +14,9 @@
  * them. Without them the server does all but follow its target to another user, which that one
  * seldom can change to, either.
  */
+#include "server/seccomp_probe.h"
+#include "base/prim_linux.h"
 #include "base/syscalls.h"
-#include "collect/server.h"
 
 #include <sched.h>
 #include <sys/auxv.h>

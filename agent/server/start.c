@@ -31,15 +31,32 @@
  *
  * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
+#include "server/start.h"
+#include "base/arena.h"
+#include "base/clone.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/self.h"
+#include "base/state.h"
 #include "base/syscalls.h"
-#include "collect/server.h"
-#include "server/handshake.h"
 #include "base/wiped.h"
+#include "collect/memory.h"
+#include "collect/proc.h"
+#include "collect/server.h"
+#include "collect/shared.h"
+#include "record/slots.h"
+#include "server/descriptors.h"
+#include "server/handshake.h"
+#include "server/listen.h"
+#include "server/loop.h"
+#include "server/seccomp_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
+#include <memtop/wire.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -59,8 +76,6 @@
 #define EXIT_HURRY_NS (500 * MILLI)   /* ... when the server may live on */
 #define FIRST_NAMESPACE 0xEFFFFFFCu   /* the whole machine's: PROC_PID_INIT_INO */
 #define START_PATIENCE_NS (60 * SECOND)
-
-static struct shared *shared; /* wiped on fork */
 
 /* The server's block: its stack, then thread-local storage around the thread pointer. */
 struct start {
@@ -206,20 +221,20 @@ static int between(void *arg)
 	struct start *st = arg;
 	struct server *s = st->server;
 
-	if (mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != s->target)
+	if (mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != s->target.pid)
 		return 0; /* killed already */
 	uint64_t no_core[2] = { 0, 0 };
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
 	st->was_server = st->dead && is_server(st->dead);
-	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
-			       0, 0, 0, 0);
+	long fd = mt_prim_call(SYS_socket, s->listening.port ? AF_INET : AF_UNIX,
+			       SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
 		return 0;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
+	s->target.pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target.pid, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a
 	 * copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
@@ -260,7 +275,7 @@ static bool look_at_namespaces(struct server *s)
 
 	/* The process that it hangs on is 1, an init or a shell, which often ends when its only
 	 * child does. */
-	s->dies_along = s->target == 1 || (own && own != FIRST_NAMESPACE);
+	s->dies_along = s->target.pid == 1 || (own && own != FIRST_NAMESPACE);
 	if (!own) /* no /proc here */
 		return true;
 	if (!theirs) /* or Linux before 4.12, which has no such name */
@@ -292,7 +307,7 @@ static bool start_process(struct start *st)
 	uint8_t *stack = mt_prim_map(BETWEEN_BYTES, true);
 	if (!stack)
 		return false;
-	st->server->is_child = shared->is_child = inherits(st->server->target);
+	st->server->is_child = mt_shared->is_child = inherits(st->server->target.pid);
 	st->dead = st->server->is_child ? dead_child() : 0;
 	int status = 0, pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64,
 					    CLONE_VM | CLONE_VFORK, st, NULL, NULL, NULL);
@@ -302,7 +317,7 @@ static bool start_process(struct start *st)
 		mt_prim_call(SYS_wait4, st->dead, 0, __WCLONE | WNOHANG, 0, 0, 0);
 	st->killed = WIFSIGNALED(status);
 	mt_prim_unmap(stack, BETWEEN_BYTES);
-	uint32_t state = atomic_load(&shared->xstate_futex);
+	uint32_t state = atomic_load(&mt_shared->xstate_futex);
 	return state != SERVER_NONE && state != SERVER_FAILED;
 }
 
@@ -326,20 +341,20 @@ static bool start_thread(struct start *st)
 	struct server *s = st->server;
 	int tid = -1;
 
-	s->thread_mode = s->dies_along = shared->thread_mode = shared->dies_along = true;
-	s->pid_fd = -1;
+	s->thread_mode = s->dies_along = mt_shared->thread_mode = mt_shared->dies_along = true;
+	s->target.pid_fd = -1;
 	for (int i = 0; i < 2 && tid < 0; i++) {
 		s->shares_files = shares[i] != 0;
-		atomic_store(&shared->xstate_futex, SERVER_STARTING);
+		atomic_store(&mt_shared->xstate_futex, SERVER_STARTING);
 		tid = mt_prim_clone(in_thread, st->stack + STACK_BYTES - 64,
 				    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
 					    ITS_LIFE | shares[i],
-				    s, &shared->xtid, st->tls, &shared->xtid);
+				    s, &mt_shared->xtid, st->tls, &mt_shared->xtid);
 	}
 	/* Until it has closed its copies of the program's descriptors. */
 	if (tid > 0)
 		mt_server_await();
-	return tid > 0 && atomic_load(&shared->xstate_futex) != SERVER_FAILED;
+	return tid > 0 && atomic_load(&mt_shared->xstate_futex) != SERVER_FAILED;
 }
 
 static const char *refusal(const struct start *st)
@@ -355,7 +370,7 @@ bool mt_server_start(void)
 	bool ok = false;
 
 	proc_forget();
-	if (shared && shared->own)
+	if (mt_shared && mt_shared->own)
 		memory_release(); /* of the last session */
 	else
 		memory_forget(); /* a forked child has the list, and not what it lists */
@@ -363,22 +378,22 @@ bool mt_server_start(void)
 	struct start st = { s, memory_map(STACK_BYTES), make_tls(), false, 0, 0, false };
 
 	/* of the last session, or a copy of the page of the process that forked us */
-	bool known = shared;
+	bool known = mt_shared;
 	if (known)
-		memset(shared, 0, sizeof(*shared));
+		memset(mt_shared, 0, sizeof(*mt_shared));
 	else
-		shared = mt_wiped_map(sizeof(*shared));
-	if (shared)
-		shared->own = true;
-	if (!s || !st.stack || !st.tls || !shared || !loop_prepare(s)) {
+		mt_shared = mt_wiped_map(sizeof(*mt_shared));
+	if (mt_shared)
+		mt_shared->own = true;
+	if (!s || !st.stack || !st.tls || !mt_shared || !loop_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
 	if (!known)
-		mt_arena_range((uintptr_t)shared, sizeof(*shared), PART_SERVER);
-	s->shared = shared;
-	s->target = mt_prim_getpid();
-	if (!listen_parse(s))
+		mt_arena_range((uintptr_t)mt_shared, sizeof(*mt_shared), PART_SERVER);
+	s->shared = mt_shared;
+	s->target.pid = mt_prim_getpid();
+	if (!listen_parse(s) || (s->listening.port && !handshake_seed(s)))
 		goto out;
 	if (!look_at_namespaces(s)) {
 		mt_msg("the next child of this process enters another pid namespace, and must not "
@@ -386,19 +401,19 @@ bool mt_server_start(void)
 		       "--fork)");
 		goto out;
 	}
-	shared->dies_along = s->dies_along;
+	mt_shared->dies_along = s->dies_along;
 	uint64_t mask = block_signals();
-	st.killed = seccomp_probe_kills(&s->user_is_fixed);
+	st.killed = seccomp_probe_kills(&s->privileges.user_is_fixed);
 	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
 	restore_signals(mask);
 	if (!ok) {
-		atomic_store(&shared->xstate_futex, SERVER_FAILED);
+		atomic_store(&mt_shared->xstate_futex, SERVER_FAILED);
 		mt_msg("%s; nobody can watch this process", refusal(&st));
 		goto out;
 	}
 	mt_msg_forget();
 	if (mt_conf.wait_ns)
-		futex_wait(&shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
+		futex_wait(&mt_shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
 out:
 	errno = saved;
 	return ok;
@@ -413,15 +428,10 @@ bool mt_server_would_die(void)
 	return would;
 }
 
-bool mt_server_alive(void)
-{
-	return shared && atomic_load(&shared->xtid);
-}
-
 /* Also while it starts: the kernel wrote its number before it ran. */
 bool mt_server_running(void)
 {
-	uint32_t state = shared ? atomic_load(&shared->xstate_futex) : SERVER_NONE;
+	uint32_t state = mt_shared ? atomic_load(&mt_shared->xstate_futex) : SERVER_NONE;
 
 	return (state == SERVER_STARTING || state == SERVER_UP) && mt_server_alive();
 }
@@ -435,15 +445,15 @@ bool mt_server_await(void)
 {
 	uint64_t until = mt_prim_now_ns() + START_PATIENCE_NS;
 
-	while (atomic_load(&shared->xstate_futex) == SERVER_STARTING &&
-	       atomic_load(&shared->xtid) && mt_prim_now_ns() < until)
+	while (atomic_load(&mt_shared->xstate_futex) == SERVER_STARTING &&
+	       atomic_load(&mt_shared->xtid) && mt_prim_now_ns() < until)
 		mt_prim_sleep(MILLI);
-	return mt_server_running() && atomic_load(&shared->xstate_futex) == SERVER_UP;
+	return mt_server_running() && atomic_load(&mt_shared->xstate_futex) == SERVER_UP;
 }
 
 static void wake_server(void)
 {
-	int pid = atomic_load(&shared->xpid), tid = atomic_load(&shared->xtid);
+	int pid = atomic_load(&mt_shared->xpid), tid = atomic_load(&mt_shared->xtid);
 
 	if (tid > 0)
 		mt_prim_call(SYS_tgkill, pid, tid, SIGUSR1, 0, 0, 0);
@@ -453,7 +463,7 @@ void mt_server_leave(void)
 {
 	if (!mt_server_running())
 		return;
-	atomic_store(&shared->xleave, true);
+	atomic_store(&mt_shared->xleave, true);
 	wake_server();
 }
 
@@ -465,7 +475,7 @@ void mt_server_leave(void)
 bool mt_server_gone(void)
 {
 	for (int i = 0; i < 20; i++) {
-		if (!shared || !atomic_load(&shared->xtid))
+		if (!mt_shared || !atomic_load(&mt_shared->xtid))
 			return true;
 		mt_prim_sleep(MILLI);
 	}
@@ -476,39 +486,40 @@ bool mt_server_gone(void)
 void mt_server_look(void)
 {
 	if (mt_server_running())
-		atomic_store(&shared->xgiven, true);
+		atomic_store(&mt_shared->xgiven, true);
 }
 
 void mt_server_exec_begins(void)
 {
-	if (!mt_server_running() || atomic_exchange(&shared->xexec_futex, EXEC_BEGINS) != EXEC_NONE)
+	if (!mt_server_running() ||
+	    atomic_exchange(&mt_shared->xexec_futex, EXEC_BEGINS) != EXEC_NONE)
 		return;
 	wake_server();
-	futex_wait(&shared->xexec_futex, EXEC_BEGINS, mt_prim_now_ns() + EXEC_PATIENCE_NS);
+	futex_wait(&mt_shared->xexec_futex, EXEC_BEGINS, mt_prim_now_ns() + EXEC_PATIENCE_NS);
 }
 
 void mt_server_exec_failed(void)
 {
-	if (mt_server_running() && atomic_exchange(&shared->xexec_futex, EXEC_NONE) != EXEC_NONE)
+	if (mt_server_running() && atomic_exchange(&mt_shared->xexec_futex, EXEC_NONE) != EXEC_NONE)
 		wake_server();
 }
 
 bool mt_server_dies_along(void)
 {
-	return mt_server_running() && shared->dies_along;
+	return mt_server_running() && mt_shared->dies_along;
 }
 
 void mt_server_exit(int status)
 {
 	if (!mt_server_running())
 		return;
-	atomic_store(&shared->xexit,
+	atomic_store(&mt_shared->xexit,
 		     status == EXIT_UNKNOWN ? EXITS : 1u + (uint32_t)(status & 0xff));
-	bool surely = shared->thread_mode || mt_pid == 1;
-	if (!shared->dies_along || (!surely && !atomic_load(&shared->xviewer_futex)))
+	bool surely = mt_shared->thread_mode || mt_pid == 1;
+	if (!mt_shared->dies_along || (!surely && !atomic_load(&mt_shared->xviewer_futex)))
 		return;
 	wake_server();
-	futex_wait(&shared->xfinal_futex, 0,
+	futex_wait(&mt_shared->xfinal_futex, 0,
 		   mt_prim_now_ns() + (surely ? EXIT_PATIENCE_NS : EXIT_HURRY_NS));
 }
 
@@ -521,8 +532,9 @@ uint32_t mt_server_mark(const char *name)
 		return 0;
 	for (int i = 0; i < MARK_REQUESTS && !q; i++) {
 		uint32_t is = REQUEST_FREE;
-		if (atomic_compare_exchange_strong(&shared->mark[i].xstate, &is, REQUEST_FILLING))
-			q = &shared->mark[i];
+		if (atomic_compare_exchange_strong(&mt_shared->mark[i].xstate, &is,
+						   REQUEST_FILLING))
+			q = &mt_shared->mark[i];
 	}
 	if (!q)
 		return 0;

@@ -18,13 +18,26 @@
  * unmaps nothing here. It forks, the copy goes on in an address space of its own and unmaps what no
  * viewer needs, and the old process leaves the shared memory to whoever is still in it.
  */
+#include "server/target_exit.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
-#include "modules/maps.h"
+#include "collect/memory.h"
+#include "collect/output.h"
+#include "collect/proc.h"
 #include "collect/server.h"
+#include "collect/shared.h"
+#include "modules/maps.h"
+#include "modules/segments.h"
+#include "server/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <memtop/wire.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -42,9 +55,9 @@ struct pidfd_info_v0 {
 };
 
 /* <0 error, 0 same memory, >0 another */
-static long ask_kcmp(struct server *s)
+static long ask_kcmp(struct target *target)
 {
-	return mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM);
+	return mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), target->pid, KCMP_VM);
 }
 
 enum memory { MEMORY_SAME, MEMORY_OTHER, MEMORY_UNKNOWN };
@@ -80,39 +93,40 @@ static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 	return theirs < ours ? MEMORY_OTHER : MEMORY_SAME;
 }
 
-static enum memory compare_peaks(struct server *s)
+static enum memory compare_peaks(struct target *target)
 {
-	uint64_t size, before = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(s->target, NULL),
+	uint64_t size, before = peak_of(mt_prim_getpid(), NULL),
+		       theirs = peak_of(target->pid, NULL),
 		       after = peak_of(mt_prim_getpid(), &size);
 
 	if (!before || !theirs || !after)
 		return MEMORY_UNKNOWN;
 	if (theirs < before || theirs > after)
 		return MEMORY_OTHER;
-	return s->exec_pending ? raise_peak(s->target, size, after) : MEMORY_SAME;
+	return target->exec_pending ? raise_peak(target->pid, size, after) : MEMORY_SAME;
 }
 
-static enum memory compare_memory(struct server *s)
+static enum memory compare_memory(struct target *target)
 {
-	long differ = s->kcmp_works ? ask_kcmp(s) : -1;
+	long differ = target->kcmp_works ? ask_kcmp(target) : -1;
 
 	if (differ >= 0)
 		return differ ? MEMORY_OTHER : MEMORY_SAME;
-	return compare_peaks(s);
+	return compare_peaks(target);
 }
 
 void target_begin(struct server *s)
 {
-	s->kcmp_works = !s->thread_mode && ask_kcmp(s) == 0;
+	s->target.kcmp_works = !s->thread_mode && ask_kcmp(&s->target) == 0;
 }
 
 static void set_state(struct server *s, unsigned state, unsigned status, bool known)
 {
-	s->state = state;
-	s->state_status = status;
-	s->state_known = known;
-	s->state_ns = server_now();
-	s->state_serial++;
+	s->state.what = state;
+	s->state.status = status;
+	s->state.known = known;
+	s->state.ns = server_now();
+	s->state.serial++;
 }
 
 static void set_wait_status(struct server *s, uint32_t code)
@@ -133,7 +147,7 @@ static bool zombie_status(struct server *s)
 	char text[1024];
 	bool zero_counts = atomic_load(&s->shared->xexit) == 1 || privileges_over_target(s);
 
-	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
+	if (proc_read(s->target.pid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	char state = proc_state(text);
 	if (state != 'Z' && state != 'X')
@@ -149,9 +163,9 @@ static bool pidfd_status(struct server *s)
 {
 	struct pidfd_info_v0 info = { .mask = PIDFD_SAYS_EXIT };
 
-	if (s->pid_fd < 0 ||
-	    mt_prim_call(SYS_ioctl, s->pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0, 0) !=
-		    0 ||
+	if (s->target.pid_fd < 0 ||
+	    mt_prim_call(SYS_ioctl, s->target.pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0,
+			 0) != 0 ||
 	    !(info.mask & PIDFD_SAYS_EXIT))
 		return false;
 	set_wait_status(s, (uint32_t)info.exit_code);
@@ -177,17 +191,17 @@ static void learn_status(struct server *s)
 	set_announced(s, said);
 }
 
-static bool is_gone(struct server *s)
+static bool is_gone(struct target *target)
 {
 	char text[1024];
 
-	if (s->pid_fd >= 0) {
-		struct pollfd p = { s->pid_fd, POLLIN, 0 };
+	if (target->pid_fd >= 0) {
+		struct pollfd p = { target->pid_fd, POLLIN, 0 };
 		long none[2] = { 0, 0 };
 		return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)none, 0, 8, 0) > 0;
 	}
-	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
-		return mt_prim_call(SYS_kill, s->target, 0, 0, 0, 0, 0) == -ESRCH;
+	if (proc_read(target->pid, "stat", text, sizeof(text)) <= 0)
+		return mt_prim_call(SYS_kill, target->pid, 0, 0, 0, 0, 0) == -ESRCH;
 	/* A zombie leader may have threads that go on; alone it is the end of all. */
 	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
 }
@@ -198,34 +212,34 @@ static bool is_gone(struct server *s)
  * 20,000 looks at a program that does nothing else, 12 were deceived): it takes several looks in a
  * row.
  */
-static bool looks_strange(struct server *s, bool second)
+static bool looks_strange(struct target *target, bool second)
 {
-	if (s->kcmp_works)
-		return compare_memory(s) == MEMORY_OTHER;
-	if (!second && !s->exec_pending && !s->strange)
+	if (target->kcmp_works)
+		return compare_memory(target) == MEMORY_OTHER;
+	if (!second && !target->exec_pending && !target->strange)
 		return false;
-	s->strange = compare_memory(s) == MEMORY_OTHER ? s->strange + 1 : 0;
-	return s->strange >= STRANGE_LOOKS;
+	target->strange = compare_memory(target) == MEMORY_OTHER ? target->strange + 1 : 0;
+	return target->strange >= STRANGE_LOOKS;
 }
 
-static bool has_execed(struct server *s, bool second)
+static bool has_execed(struct target *target, bool second)
 {
 	char text[1024];
 
-	if (!looks_strange(s, second))
+	if (!looks_strange(target, second))
 		return false;
 	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that
 	 * is no exec. */
-	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
+	return proc_read(target->pid, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
 	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) &&
-	       compare_memory(s) == MEMORY_OTHER;
+	       compare_memory(target) == MEMORY_OTHER;
 }
 
 static bool is_announced(struct server *s)
 {
 	uint32_t said = s->dies_along ? atomic_load(&s->shared->xexit) : 0;
 
-	s->announced = said;
+	s->target.announced = said;
 	if (said)
 		set_announced(s, said);
 	return said;
@@ -236,7 +250,7 @@ static bool thread_mode_over(struct server *s)
 {
 	char text[1024];
 
-	if (proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
+	if (proc_read(s->target.pid, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
 	    proc_field(text, 20) <= 2) {
 		set_state(s, MTW_EXITED, 0, false);
 		return true;
@@ -247,7 +261,7 @@ static bool thread_mode_over(struct server *s)
 /* A process of its own sees the end. */
 static bool process_mode_over(struct server *s, bool second)
 {
-	if (is_gone(s)) {
+	if (is_gone(&s->target)) {
 		/* An exec under way and not taken back has come off: that is another program's
 		 * end. */
 		if (atomic_load(&s->shared->xexec_futex) != EXEC_NONE)
@@ -256,7 +270,7 @@ static bool process_mode_over(struct server *s, bool second)
 			learn_status(s);
 		return true;
 	}
-	if (!has_execed(s, second) || is_gone(s))
+	if (!has_execed(&s->target, second) || is_gone(&s->target))
 		return false;
 	set_state(s, MTW_EXECED, 0, true);
 	return true;
@@ -348,7 +362,8 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
  */
 void target_release(struct server *s)
 {
-	struct shared *own = s->thread_mode || s->announced ? NULL : memory_map(sizeof(*own));
+	struct shared *own =
+		s->thread_mode || s->target.announced ? NULL : memory_map(sizeof(*own));
 	char *list = own ? list_mappings() : NULL;
 
 	if (!list)
@@ -357,7 +372,7 @@ void target_release(struct server *s)
 		return; /* not all that we need would be in the copy */
 	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
 	if (pid < 0)
-		viewers_notice(s, -1, -1,
+		viewers_notice(&s->notices, -1, -1,
 			       "the system refuses the agent's server a copy of itself: the memory "
 			       "of the program that has ended stays until the last viewer is gone");
 	if (pid > 0) {

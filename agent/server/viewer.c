@@ -12,9 +12,18 @@
  * byte was produced: acknowledged within 150 ms the window doubles, after more than 600 ms it is
  * halved. So a fast link is kept busy, and on a slow one fresh totals wait behind 64 KiB at most.
  */
+#include "server/viewer.h"
+#include "base/prim_linux.h"
+#include "collect/memory.h"
+#include "collect/output.h"
 #include "collect/server.h"
+#include "collect/sums.h"
+#include "collect/viewer.h"
+#include "server/commands.h"
+#include "server/detach.h"
 
 #include <errno.h>
+#include <memtop/wire.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -69,18 +78,18 @@ struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 		return NULL;
 	v->state = VIEWER_OPEN;
 	v->fd = fd;
-	v->tcp = s->port != 0;
+	v->tcp = s->listening.port != 0;
 	v->since_ns = server_now();
 	v->window = MTW_WINDOW_MIN;
 	v->wants = true;
-	v->notice_serial = s->notice_serial;
+	v->notice_serial = s->notices.serial;
 	if (s->thread_mode)
-		viewers_notice(s, -1, v->index,
+		viewers_notice(&s->notices, -1, v->index,
 			       "the system refuses the agent a process of its own: its server is a "
 			       "thread of the program, and ends with it; a crash or SIGKILL leaves "
 			       "no last figures");
-	else if (s->target == 1)
-		viewers_notice(s, -1, v->index,
+	else if (s->target.pid == 1)
+		viewers_notice(&s->notices, -1, v->index,
 			       "the program is process 1 of a pid namespace, and the agent's "
 			       "server ends with it; a crash or SIGKILL leaves no last figures");
 	s->next_tick_ns = 0;

@@ -16,13 +16,17 @@
  * Old tables stay mapped, as an interrupted capture may be looking at them: a third of the new one
  * in all.
  */
+#include "unwind/cache.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/prim_linux.h"
 #include "modules/maps.h"
+#include "unwind/fp_proof.h"
+#include "unwind/incremental.h"
 #include "unwind/rule.h"
 #include "unwind/stacks.h"
-#include "unwind/unwind.h"
-#include "unwind/incremental.h"
-#include "unwind/fp_proof.h"
 
+#include <memtop/wire.h>
 #include <string.h>
 
 #define PC_SETS 128u /* 6 KiB; to begin with */
@@ -32,6 +36,8 @@
 #define LEAST_FRAMES 160u
 #define MOST_FRAMES 8192u
 #define SLACK 64 /* an interrupted capture may write a frame's pairs too many */
+
+unwind_rule mt_unwind_rule = BEST_RULE;
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {

@@ -2,8 +2,10 @@
  *
  * cfi_engine.c - stacks by unwind tables: the rule of each pc, and a walk that keeps nothing.
  */
+#include "unwind/cfi_engine.h"
+#include "base/stack_bounds.h"
 #include "cfi/cfi.h"
-#include "unwind/unwind.h"
+#include "unwind/cfi_step.h"
 
 #include <memtop/wire.h>
 

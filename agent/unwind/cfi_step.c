@@ -6,11 +6,15 @@
  * describes, and mt_unwind_frames(). Registers start out unknown, but pc, sp and bp; a callee that
  * saved one makes it known again. A row that needs an unknown one ends the stack as truncated.
  */
-#include "cfi/cfi.h"
+#include "unwind/cfi_step.h"
+#include "base/prim_linux.h"
+#include "cfi/expr.h"
+#include "cfi/outermost.h"
 #include "modules/maps.h"
-#include "unwind/rule.h"
 #include "unwind/fp_proof.h"
+#include "unwind/rule.h"
 
+#include <memtop/wire.h>
 #include <string.h>
 
 #define WORD sizeof(uint64_t)

@@ -21,12 +21,15 @@
  * a stack, which is said.
  */
 #if defined(__arm__)
-#include "cfi/cfi.h"
+#include "unwind/ehabi.h"
+#include "base/compiler.h"
+#include "cfi/outermost.h"
 #include "modules/maps.h"
+#include "modules/segments.h"
 #include "unwind/rule.h"
-#include "unwind/unwind.h"
 
 #include <elf.h>
+#include <memtop/wire.h>
 #include <string.h>
 #include <sys/auxv.h>
 

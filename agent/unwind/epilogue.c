@@ -23,10 +23,12 @@
  * by another thread between the question and the reading.
  */
 #include "unwind/epilogue.h"
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
+#include "base/types.h"
 #include "modules/generated.h"
+#include "modules/segments.h"
 #include "unwind/insn.h"
-#include "modules/maps.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  *
  * epilogue.h - does code keep a frame pointer? The way its function returns to its caller tells.
  */
-#ifndef MT_EPILOGUE_H
-#define MT_EPILOGUE_H
+#ifndef MT_UNWIND_EPILOGUE_H
+#define MT_UNWIND_EPILOGUE_H
 
 #include <stdint.h>
 

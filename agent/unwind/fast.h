@@ -12,8 +12,11 @@
 #ifndef MT_UNWIND_FAST_H
 #define MT_UNWIND_FAST_H
 
+#include "base/compiler.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "modules/maps.h"
-#include "unwind/unwind.h"
+#include "unwind/cache.h"
 #include "unwind/incremental.h"
 
 #include <string.h>

@@ -24,11 +24,17 @@
  * has): there its unwind table says who called it, and without one the walk ends (x86-64: the next
  * record does).
  */
+#include "unwind/fp.h"
+#include "base/prim_linux.h"
+#include "base/stack_bounds.h"
 #include "cfi/cfi.h"
+#include "cfi/outermost.h"
 #include "modules/maps.h"
-#include "unwind/rule.h"
-#include "unwind/unwind.h"
+#include "modules/segments.h"
+#include "unwind/cfi_engine.h"
+#include "unwind/cfi_step.h"
 #include "unwind/fp_proof.h"
+#include "unwind/rule.h"
 
 #include <memtop/wire.h>
 #include <string.h>

@@ -23,11 +23,16 @@
  * the record's two words are pairs, and rbp counts as used.
  */
 #include "unwind/fp_proof.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/prim_linux.h"
 #include "cfi/cfi.h"
-#include "unwind/epilogue.h"
 #include "modules/generated.h"
 #include "modules/maps.h"
+#include "modules/segments.h"
+#include "unwind/epilogue.h"
 
+#include <memtop/wire.h>
 #include <string.h>
 
 _Atomic uint32_t mt_unwind_proof_age = 1;

@@ -3,10 +3,11 @@
  * fp_proof.h - steps by frame pointer through code without an unwind table, where the code proves
  * them.
  */
-#ifndef MT_UNWIND_PROOF_H
-#define MT_UNWIND_PROOF_H
+#ifndef MT_UNWIND_FP_PROOF_H
+#define MT_UNWIND_FP_PROOF_H
 
-#include "unwind/unwind.h"
+#include "base/stack_bounds.h"
+#include "base/types.h"
 
 /*
  * x86-64 only: unwind/fp_proof.c reads x86-64 code, and on AArch64 a frame record does not tell

@@ -31,11 +31,19 @@
  * nothing is kept.
  */
 #include "unwind/incremental.h"
+#include "base/compiler.h"
+#include "base/conf.h"
+#include "base/stack_bounds.h"
 #include "cfi/cfi.h"
-#include "unwind/rule.h"
+#include "unwind/cfi_step.h"
+#include "unwind/ehabi.h"
 #include "unwind/fast.h"
 #include "unwind/fp_proof.h"
+#include "unwind/rule.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
 
+#include <memtop/wire.h>
 #include <string.h>
 
 #define WORD sizeof(uintptr_t)

@@ -2,10 +2,11 @@
  *
  * incremental.h - the kept stack of a thread; unwind/incremental.c has the algorithm.
  */
-#ifndef MT_UNWIND_KEPT_H
-#define MT_UNWIND_KEPT_H
+#ifndef MT_UNWIND_INCREMENTAL_H
+#define MT_UNWIND_INCREMENTAL_H
 
-#include "unwind/unwind.h"
+#include "base/types.h"
+#include "unwind/cache.h"
 
 /* How a frame is left, and what of it matters further out (call.shape). */
 #define FRAME_USES_BP 1u /* its rule computes from bp */
@@ -35,5 +36,9 @@ struct frame {
 	/* the capture that put it here: equal means that all further out are the same, too */
 	uint64_t made;
 };
+
+#pragma GCC visibility push(hidden)
+node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r);
+#pragma GCC visibility pop
 
 #endif

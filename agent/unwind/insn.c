@@ -8,6 +8,7 @@
  * kept.
  */
 #include "unwind/insn.h"
+#include "base/types.h"
 
 #include <string.h>
 

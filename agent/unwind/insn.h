@@ -2,8 +2,8 @@
  *
  * insn.h - one x86-64 instruction: its length, and the fields that say what it does to rsp and rbp.
  */
-#ifndef MT_INSN_H
-#define MT_INSN_H
+#ifndef MT_UNWIND_INSN_H
+#define MT_UNWIND_INSN_H
 
 #include <stdbool.h>
 #include <stddef.h>

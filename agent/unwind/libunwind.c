@@ -7,8 +7,11 @@
  * symbols are found; otherwise it is loaded when the agent starts with this engine. The few types
  * that the calls need are opaque blocks, larger than any version's.
  */
+#include "unwind/libunwind.h"
+#include "base/stack_bounds.h"
 #include "modules/loader.h"
-#include "unwind/unwind.h"
+
+#include <memtop/wire.h>
 
 #define CURSOR_WORDS 512
 #define CONTEXT_WORDS 256

@@ -13,10 +13,11 @@
  * the frame: RULE_FAST has bp saved at CFA + b and the return address in the word after it
  * (BY_RECORDS).
  */
-#ifndef MT_RULE_H
-#define MT_RULE_H
+#ifndef MT_UNWIND_RULE_H
+#define MT_UNWIND_RULE_H
 
-#include "base/agent.h"
+#include "base/compiler.h"
+#include "base/types.h"
 
 #define RULE_MADE 1u /* set in every rule: 0 means none */
 #define RULE_KIND (7u << 1)

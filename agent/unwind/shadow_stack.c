@@ -28,13 +28,22 @@
  * the library under it makes the same call of a function without entry: it is given the outer
  * callers of the callback.)
  */
+#include "unwind/shadow_stack.h"
+#include "base/compiler.h"
+#include "base/conf.h"
+#include "base/prim_linux.h"
+#include "base/self.h"
+#include "base/stack_bounds.h"
 #include "cfi/cfi.h"
 #include "modules/maps.h"
+#include "unwind/cache.h"
+#include "unwind/cfi_step.h"
+#include "unwind/engine.h"
+#include "unwind/incremental.h"
 #include "unwind/rule.h"
 #include "unwind/stacks.h"
-#include "unwind/unwind.h"
-#include "unwind/incremental.h"
-#include "unwind/shadow_stack.h"
+
+#include <memtop/wire.h>
 
 #define WORD sizeof(uintptr_t)
 #define SEARCH_BYTES ((uintptr_t)64 << 10)
@@ -450,7 +459,7 @@ int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t 
 	struct walk w = { .known = &known, .out = out, .max = max };
 
 	if (empty())
-		return mt_unwind_other_walk(t, r, out, max, reason);
+		return BEST_WALK(t, r, out, max, reason);
 	*reason = MTW_TRUNC_BAD_CFI;
 	if (!mt_unwind_enter(&known, r->sp, true))
 		return 0;

@@ -3,10 +3,12 @@
  * shadow_stack.h - what a thread of an instrumented program is inside of: hooks/instrument.c keeps
  * it, unwind/shadow_stack.c makes stacks of it.
  */
-#ifndef MT_UNWIND_SHADOW_H
-#define MT_UNWIND_SHADOW_H
+#ifndef MT_UNWIND_SHADOW_STACK_H
+#define MT_UNWIND_SHADOW_STACK_H
 
-#include "base/agent.h"
+#include "base/types.h"
+
+struct unwind_cache;
 
 enum link { LINK_UNKNOWN = 0, LINK_DIRECT, LINK_INLINED };
 
@@ -56,6 +58,12 @@ struct shadow {
 #pragma GCC visibility push(hidden)
 
 extern bool mt_shadow_on; /* functions are noted: what the enter hook tests first */
+
+/* The engine "instrument": see unwind/engine.h. */
+int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			      unsigned *reason);
+node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r);
+void mt_unwind_instrument_end(struct thread *t);
 
 #pragma GCC visibility pop
 

@@ -16,6 +16,7 @@
  */
 #include "unwind/stacks.h"
 #include "base/set.h"
+#include "modules/maps.h"
 
 #include <memtop/wire.h>
 

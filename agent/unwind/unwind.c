@@ -14,34 +14,35 @@
  * that both share. Should it have been alive after all, on another stack, the interrupted capture
  * sees that `passes` moved, and calls its own result truncated.
  */
-#include "unwind/shadow_stack.h"
 #include "unwind/unwind.h"
-#include "cfi/cfi.h"
+#include "base/compiler.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/stack_bounds.h"
+#include "cfi/outermost.h"
+#include "modules/loader.h"
 #include "modules/maps.h"
-#include "unwind/rule.h"
-#include "unwind/stacks.h"
+#include "unwind/cache.h"
+#include "unwind/cfi_engine.h"
+#include "unwind/ehabi.h"
+#include "unwind/engine.h"
+#include "unwind/fp.h"
 #include "unwind/fp_proof.h"
+#include "unwind/incremental.h"
+#include "unwind/libunwind.h"
+#include "unwind/rule.h"
+#include "unwind/shadow_stack.h"
+#include "unwind/stacks.h"
 
 #include <elf.h>
 #include <link.h>
+#include <memtop/wire.h>
 #include <string.h>
 
 #define NATIVE_BELOW ((uintptr_t)256 << 10)
 #define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
 
 enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
-
-#if defined(__arm__)
-#define BEST "ehabi"
-#define BEST_WHY "this machine has unwind tables of its own"
-#define BEST_WALK mt_unwind_ehabi_walk
-#define BEST_RULE mt_unwind_ehabi_rule
-#else
-#define BEST "cfi"
-#define BEST_WHY "unwind tables describe every function of this machine"
-#define BEST_WALK mt_unwind_cfi_walk
-#define BEST_RULE mt_unwind_cfi_rule
-#endif
 
 #if defined(__arm__)
 #define HAS_INSTRUMENT false /* it links its own stack to the others by frame records */
@@ -51,7 +52,6 @@ enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
 
 static enum engine engine;
 static unwind_walk walk;
-static unwind_rule rule = BEST_RULE;
 static const char *why = "";
 
 static int walk_caller(struct thread *t, const struct regs *r, uintptr_t *out, int max,
@@ -68,11 +68,6 @@ static uint64_t caller_rule(const struct module *m, uintptr_t pc)
 {
 	(void)m, (void)pc;
 	return rule_pack(RULE_END, 0, 0);
-}
-
-uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc)
-{
-	return rule(m, pc);
 }
 
 static bool refers(const ElfW(Rela) * r, size_t bytes, const ElfW(Sym) * symbols, const char *names,
@@ -178,7 +173,7 @@ static bool set_engine(const char *name)
 			continue;
 		engine = engines[i].engine;
 		walk = engines[i].walk;
-		rule = engines[i].rule;
+		mt_unwind_rule = engines[i].rule;
 		mt_unwind_proof_allow(engine == ENGINE_KEPT && !strcmp(name, "cfi"));
 		return true;
 	}
@@ -246,12 +241,6 @@ node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
 	u->effort.whole++;
 
 	return node;
-}
-
-int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			 unsigned *reason)
-{
-	return BEST_WALK(t, r, out, max, reason);
 }
 
 static MT_COLD node_id capture_rare(struct unwind_cache *u, const struct regs *r)

@@ -1,159 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind.h - registers in, frames out: what the engines share.
+ * unwind.h - registers in, frames out: the engine switch.
  *
- * An engine is a rule for each pc (cfi, fp, caller): unwind/incremental.c keeps the thread's last
- * stack and walks only what is new. Or it is a walk that lists pcs, innermost first, and says why
- * it stopped (libunwind); unwind/unwind.c interns such a list as a path of the trie. instrument has
- * a capture of its own, and where its own stack is empty takes the machine's best rule. Each engine
- * has a walk, for lists that nobody keeps.
- *
- * struct unwind_cache is what a thread keeps: recently met pcs with their rules, trie edges, and
- * the last stack. Mapped at the first capture, used by its owner only. xwalking
- * is set for the time of a capture: a signal handler that allocates meanwhile must not touch it.
+ * The thread itself calls, but for mt_unwind_init(), mt_unwind_forked() (start-up, a child's first
+ * event) and mt_unwind_effort() (server thread).
  */
-#ifndef MT_UNWIND_H
-#define MT_UNWIND_H
+#ifndef MT_UNWIND_UNWIND_H
+#define MT_UNWIND_UNWIND_H
 
-#include "base/stack_bounds.h"
+#include "base/types.h"
 
-#include <memtop/wire.h>
+#pragma GCC visibility push(hidden)
 
-/* A frame's place in the program, and FRAME_* of unwind/incremental.h. */
-struct call {
-	code_id code; /* 0 = the agent's own, or no room */
-	uint32_t shape;
-};
+struct unwind_cache;
 
-struct pc_entry {
-	uintptr_t pc;  /* with PC_EXACT; 0 = empty */
-	uint64_t rule; /* unwind/rule.h; RULE_OWN marks the agent's text */
-	struct call call;
-};
+/* False: no such engine here. What is used then stands in mt_conf.unwind. enter_is_ours:
+ * __cyg_profile_func_enter is the agent's. */
+bool mt_unwind_init(const char *engine, bool enter_is_ours);
+void mt_unwind_forked(void);     /* in the child, before its first stack */
+const char *mt_unwind_why(void); /* why it is not what was asked for; "" = it is */
+node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
+/* innermost first */
+int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max);
+/* The same by the best engine that there is; touches nothing, so that signal handlers may call
+ * it. */
+int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max);
+void mt_unwind_thread_end(struct thread *t);                       /* forget the cached stack */
+void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
+/* no table: where it has a caller, its frame pointer led there */
+bool mt_unwind_by_pointer(code_id code);
 
-struct edge_entry {
-	node_id parent;
-	code_id code; /* 0 = empty */
-	node_id child;
-};
-
-struct frame; /* unwind/incremental.h */
-struct step;
-struct pair;
-
-struct unwind_cache {
-	_Atomic uintptr_t xwalking; /* stack pointer of the capture under way, 0 = none */
-	uint64_t passes;            /* captures begun: an interrupted one sees it change */
-	uint32_t generation;        /* of the maps when pcs[] was filled */
-	uint32_t suspicion;         /* mt_maps_suspicion then */
-	uint32_t age;               /* mt_unwind_proof_age then */
-	size_t bytes;               /* of this mapping */
-	struct effort effort;       /* all but captures, which is `passes` */
-	struct known known;
-
-	uint32_t capacity;    /* frames that fit */
-	uint32_t depth;       /* limit that the kept stack was taken with */
-	uint32_t count;       /* frames kept, 0 = none */
-	uint32_t base;        /* enum mtw_truncation that the kept stack hangs under */
-	uintptr_t zero_at;    /* the return address of 0 that ends the kept stack; 0 = none */
-	struct frame *frames; /* capacity: the kept stack, outermost first */
-	struct step *steps;   /* capacity: new frames of it, laid down from the end */
-	struct pair *pairs;   /* 3 * capacity: what to compare, outermost first */
-
-	/* Two-way, a power of two of sets; they grow where they miss (unwind/cache.c). */
-	struct pc_entry (*pcs)[2];
-	struct edge_entry (*edges)[2];
-	uint32_t pc_mask, edge_mask;   /* sets - 1 */
-	uint64_t pcs_full, edges_full; /* misses at which they grow */
-};
-
-/* How a frame at pc (PC_EXACT or a return address) is left, as unwind/rule.h packs it; never 0. m
- * NULL: no module. */
-typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
-
-uint64_t mt_unwind_cfi_rule(const struct module *m, uintptr_t pc);
-uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc);
-uint64_t mt_unwind_ehabi_rule(const struct module *m, uintptr_t pc); /* 32-bit ARM */
-/* The frame at *pc, *sp, among the `depth` first of the hook's caller's, becomes its caller's; *pc
- * = 0: the stack ends. */
-bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r, uint32_t depth, uintptr_t *pc,
-			   uintptr_t *sp, unsigned *reason);
-bool mt_unwind_begins(uintptr_t sp); /* ... is a frame at sp the first of its thread? */
-uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc); /* the engine's */
-
-/* unwind/unwind.c: by the engine's walk, as a path of the trie; nothing of it is kept. */
+/* A capture that is under way is not gone on with: its frame is gone. */
+void mt_unwind_abandon(struct unwind_cache *u);
+/* By the engine's walk, as a path of the trie; nothing of it is kept. */
 node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r);
 
-/* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */
-typedef int (*unwind_walk)(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			   unsigned *reason);
-
-int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-		       unsigned *reason);
-int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-		      unsigned *reason);
-int mt_unwind_ehabi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			 unsigned *reason);
-int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			     unsigned *reason);
-bool mt_unwind_libunwind_init(void);
-int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			      unsigned *reason);
-
-/* hooks/instrument.c, unwind/shadow_stack.c: -finstrument-functions */
-void mt_unwind_instrument_end(struct thread *t);
-node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r);
-/* What it falls back on where nothing is instrumented: this machine's best, as its captures do by
- * their rules. */
-int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			 unsigned *reason);
-
-/* unwind/incremental.c */
-node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r);
-
-/* unwind/unwind.c: a capture that is under way is not gone on with: its frame is gone. */
-void mt_unwind_abandon(struct unwind_cache *u);
-
-/* unwind/cache.c */
-/* Made when missing or too small for `depth`; NULL: no memory. */
-struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
-void mt_unwind_cache_settle(struct unwind_cache *u); /* forget what an unload made stale */
-const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
-node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
-
-MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t pc)
-{
-	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
-}
-
-/* Each code's edges lie together, where its parents have neighbouring numbers. */
-MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent,
-					     code_id code)
-{
-	return u->edges[(parent + code * 0x9e3779b1u) & u->edge_mask];
-}
-
-MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
-{
-	struct pc_entry *set = unwind_pc_set(u, pc);
-
-	if (likely(set[0].pc == pc))
-		return &set[0];
-	if (set[1].pc == pc)
-		return &set[1];
-	return mt_unwind_pc_slow(u, pc);
-}
-
-/* The child node, 0 when the trie met its cap. */
-MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
-{
-	struct edge_entry *set = unwind_edge_set(u, parent, code);
-
-	if (likely(set[0].code == code && set[0].parent == parent))
-		return set[0].child;
-	if (set[1].code == code && set[1].parent == parent)
-		return set[1].child;
-	return mt_unwind_edge_slow(u, parent, code);
-}
+#pragma GCC visibility pop
 
 #endif

@@ -80,8 +80,8 @@
 #define MTW_GREETING_LEN 12
 #define MTW_VERSION 2
 #define MTW_VERSION_MIN 1
-#define MTW_VERSION_UNIX 1  /* without proof: what Unix sockets are served with */
-#define MTW_VERSION_PROOF 2 /* with proof: what TCP is served with, from this version on */
+#define MTW_VERSION_UNIX 1  /* without proof: for Unix sockets */
+#define MTW_VERSION_PROOF 2 /* with proof: for TCP, from this version on */
 
 /* Bounds: a reader may rely on them and must enforce them. */
 #define MTW_FRAME_MAX (1u << 20)    /* payload bytes of one frame */
@@ -324,13 +324,13 @@ enum mtw_type {
 /* Whether the agent sees the module's calls of allocation functions. An attached agent (OPTION
  * "attached") sets one of these once it has examined the module. A preloaded agent, to which the
  * loader binds all modules, sets only APART. */
-#define MTW_MODULE_HOOKED (1u << 7)     /* they do */
-#define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
+#define MTW_MODULE_HOOKED (1u << 7)     /* it does */
+#define MTW_MODULE_CALLS_NONE (1u << 8) /* the module makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
 /* no: it is bound to another allocator, or another namespace's */
 #define MTW_MODULE_ELSEWHERE (1u << 10)
 #define MTW_MODULE_SPARED (1u << 11)    /* the loader, the agent, the vdso: left as they are */
-#define MTW_MODULE_UNMATCHED (1u << 12) /* no: libs= or exclude= leaves out what it allocates */
+#define MTW_MODULE_UNMATCHED (1u << 12) /* no: libs= or exclude= leaves out its blocks */
 /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any agent */
 #define MTW_MODULE_APART (1u << 13)
 #define MTW_MODULE_HOOKS (127u << 7) /* all of these */
@@ -343,7 +343,7 @@ enum mtw_type {
 #define MTW_PART_LAST (1u << 1)
 
 #define MTW_MARK_DROPPED (1u << 0)
-/* no memory for what slots had: there is no SAMPLE_LIVE */
+/* no memory for the slots' values: no SAMPLE_LIVE */
 #define MTW_SAMPLES_TOTALS_ONLY (1u << 0)
 #define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
 
@@ -358,7 +358,7 @@ enum mtw_error {
 
 enum mtw_state {
 	MTW_RUNNING = 0,
-	/* status = exit code; when that is not known, it may have been a signal as well */
+	/* status = exit code; with an unknown status, a signal may have ended it */
 	MTW_EXITED = 1,
 	MTW_SIGNALLED = 2, /* status = signal number */
 	MTW_EXECED = 3, /* replaced by another program; its own agent answers next, if it has one */
@@ -366,7 +366,7 @@ enum mtw_state {
 	MTW_LINK_LOST = 4,
 	MTW_CUT = 5,
 	/* an agent's again */
-	MTW_DETACHED = 6, /* the agent was taken out: the program runs on, nobody knows how */
+	MTW_DETACHED = 6, /* the agent detached; the program runs on unwatched */
 	MTW_STATE_COUNT = 7,
 };
 
@@ -401,7 +401,7 @@ enum mtw_kind { /* of a scan; MEMORY, COHORTS: of agents with that MTW_FEATURE_.
 
 enum mtw_memory {
 	MTW_MEMORY_LIVE = 0,     /* requested bytes of live blocks */
-	MTW_MEMORY_ROUNDING = 1, /* what the allocator adds to each of them, where that is known */
+	MTW_MEMORY_ROUNDING = 1, /* the allocator's addition to each of them, where known */
 	/* the rest of the mappings that blocks lie in: free lists, the allocator's own */
 	MTW_MEMORY_FREE = 2,
 	MTW_MEMORY_FILE = 3,   /* code and data of files */

@@ -265,12 +265,12 @@ def t_ends_in_mid_stream():
     process = waiting(java)
     java.end()
     out, err = process.communicate(timeout=END_S)
-    one_line(subprocess.CompletedProcess([], process.returncode, out, err), 3, "program ended")
+    one_line(subprocess.CompletedProcess([], process.returncode, out, err), 3, "ended;")
     java = Java("Sleeper")
     process = waiting(java)
     java.process.kill()
     out, err = process.communicate(timeout=END_S)
-    one_line(subprocess.CompletedProcess([], process.returncode, out, err), 3, "program ended")
+    one_line(subprocess.CompletedProcess([], process.returncode, out, err), 3, "ended;")
 
 
 @test

@@ -70,7 +70,7 @@ def t_into_a_native_program():
     assert found == pid == r["program"]["pid"] and r["totals"]["allocated_blocks"] > 0, r["totals"]
     assert "min_size" in str(r) and "it's.so" in str(r), r
     assert any(s["live_bytes"] > 0 and any(f["function"] == "fire" for f in s["frames"]) for s in r["stacks"]), r["stacks"]
-    one_line(phone.memtop("--no-view", "--agent", AGENT, "--options", "min_size=1", pid), 2, "--options:", "has an agent already")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, "--options", "min_size=1", pid), 2, "--options:", "already has an agent")
     goes_on(pid)
     assert not phone.left()
 

@@ -105,7 +105,7 @@ def t_garbage():
 @test
 def t_a_client_that_hangs_or_is_none():
     one_line(memtop("adb", "--list", env=environment(PATH="/nonexistent")), 3, "adb: not found", "--adb")
-    one_line(memtop("adb", "--list", "--adb", "/nonexistent/adb"), 3, "/nonexistent/adb: no adb there")
+    one_line(memtop("adb", "--list", "--adb", "/nonexistent/adb"), 3, "/nonexistent/adb: not a usable adb client")
     home = temporary_folder()
     os.makedirs(home + "/platform-tools")
     os.symlink(Client(HEAD + "FROMHOME offline\n").path, home + "/platform-tools/adb")

@@ -182,7 +182,7 @@ def t_short_ones_are_lines():
     assert all(p["exact"] and not p["recorded"] and p["live_blocks"] == 5 and p["state"] == "exited" for p in lines), lines
     text = memtop("report", session).stdout
     assert re.search(rf"exited 0 +{name}  30 processes\n", text), text
-    assert "\nA row of several has sums, but for PEAK: that of the largest.\n\n" in text, text
+    assert "\nA row of several processes shows sums; its PEAK is the largest one's.\n\n" in text, text
     one_line(memtop("report", "--process", name, session), 3, name, "only its totals were recorded")
     one_line(memtop("report", "--process", "nobody", session), 2, "nobody", "no process has this name")
 

@@ -137,7 +137,7 @@ def t_not_asked_is_null_and_not_nothing():
     r = report(without)
     assert r["resident"] is None and r["ages"] is None, r
     assert [t["live_bytes"] for t in r["threads"]] == [None] * len(r["threads"]), r["threads"]
-    assert len(r["not_known"]) == 3 and all(re.search(" is not known: the session has no look", s) for s in r["not_known"]), r["not_known"]
+    assert len(r["not_known"]) == 3 and all(re.search(" is not known: the session was cut", s) for s in r["not_known"]), r["not_known"]
     text = memtop("report", without).stdout
     with Terminal([MEMTOP, "open", without], 160, 36) as t:
         t.keys("7")

@@ -53,7 +53,7 @@ def t_detail_says_of_how_many_stacks():
         t.keys("3")
         t.wait_for(re.compile(r"new_vertex_array < "), 20)
         t.keys("/", *"new_vertex", "Enter", "v")
-        t.wait_for(re.compile(r"Of the [2-9] stacks that the row adds up.*\n +Live .* in [0-9,]+ blocks?, freed"), 10)
+        t.wait_for(re.compile(r"This row sums [2-9] stacks.*\n +Live .* in [0-9,]+ blocks?, freed"), 10)
         t.keys("Q")
 
 

@@ -91,7 +91,7 @@ WHO_LOOKS = [  # what belongs to who looks, not to the program
     (r"\b\d+(\.\d+)? ms\b", "TIME"),  # how long a block lives, as an average over what was seen
     (r"(?<= )[A-Z.] +(?=\S+( *TIME)* *$)", ""),  # an owner's letter
     (r"#", ""),
-    (r"(, |  )?\b(LIVE|ages) of TIME", ""),
+    (r"(, |  )?\b(LIVE|ages) as of TIME", ""),
 ]
 
 
@@ -182,7 +182,7 @@ def words(target):
         lines = lines[next(i for i, line in enumerate(lines) if line.startswith("command: ")):]
     else:
         lines = lines[1:]
-    return [plain(line) for line in lines if not re.match(r"\s*(agent|of it|resident|stacks) |.*memtop agent|.* all of it$", line)]
+    return [plain(line) for line in lines if not re.match(r"\s*(agent|of it|resident|stacks) |.*memtop agent| *[\d.]+[KMG]? +total$", line)]
 
 
 def same_reports(targets):

@@ -231,7 +231,7 @@ def t_a_build_is_folded_by_name():
         t.keys("Escape", "Right")
         t.wait_for(lambda lines: sum(re.search(r"exited 0 +cc1$", x) is not None for x in lines) == 3)
         t.keys("Down", "Enter")
-        t.wait_for(re.compile(r"cc1 \[\d+\]: .*(ended|matter)"))
+        t.wait_for(re.compile(r"cc1 \[\d+\]: .*(ended|short-lived)"))
         t.keys("Left")
         t.wait_for(lambda lines: not any(re.search(r"exited 0 +cc1$", x) for x in lines))
         t.wait_for(lambda lines: "cc1: 3 ended" in (selected(lines) or ""))

@@ -6,9 +6,12 @@
 #ifndef UNWIND_FAKES_H
 #define UNWIND_FAKES_H
 
-#include "base/agent.h"
+#include "base/conf.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "modules/generated.h"
-#include "modules/generated.h"
+#include "modules/real.h"
+#include "record/thread.h"
 
 struct conf mt_conf = { .xdepth = 256 };
 struct real mt_real;

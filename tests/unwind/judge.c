@@ -11,6 +11,11 @@
  * $JUDGE_LOG.
  */
 #include "lists.h"
+#include "base/self.h"
+#include "base/types.h"
+#include "record/live.h"
+#include "record/slots.h"
+#include "unwind/cache.h"
 #include "unwind/unwind.h"
 
 #include <fcntl.h>

@@ -6,7 +6,10 @@
  * The calls that end a hook are made as ever, with the caller's registers and inlined where they
  * are; so what is judged is what the program's blocks are really counted under, remembered or not.
  */
-#include "hooks/malloc.h"
+#include "hooks/caller.h"
+#include "base/compiler.h"
+#include "base/types.h"
+#include "unwind/cache.h"
 
 void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp,
 	       uintptr_t fp);

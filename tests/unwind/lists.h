@@ -7,7 +7,9 @@
 #define LISTS_H
 
 #define UNW_LOCAL_ONLY
-#include "base/agent.h"
+#include "base/types.h"
+#include "modules/maps.h"
+#include "unwind/stacks.h"
 
 #include <libunwind.h>
 #include <memtop/wire.h>

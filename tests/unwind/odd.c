@@ -6,6 +6,11 @@
  */
 #include "check.h"
 #include "fakes.h"
+#include "base/conf.h"
+#include "base/types.h"
+#include "modules/maps.h"
+#include "unwind/cache.h"
+#include "unwind/stacks.h"
 #include "unwind/unwind.h"
 
 #include <alloca.h>

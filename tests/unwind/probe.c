@@ -10,7 +10,12 @@
 #include "probe.h"
 #include "fakes.h"
 #include "lists.h"
+#include "base/conf.h"
+#include "base/types.h"
+#include "modules/maps.h"
 #include "unwind/fast.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
 
 #include <pthread.h>
 #include <signal.h>

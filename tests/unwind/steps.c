@@ -11,6 +11,8 @@
  */
 #include "fakes.h"
 #include "lists.h"
+#include "base/conf.h"
+#include "base/types.h"
 #include "modules/maps.h"
 #include "unwind/unwind.h"
 

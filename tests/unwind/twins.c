@@ -6,6 +6,10 @@
  * is built with -finstrument-functions.
  */
 #include "fakes.h"
+#include "base/types.h"
+#include "modules/maps.h"
+#include "unwind/stacks.h"
+#include "unwind/engine.h"
 #include "unwind/unwind.h"
 
 #include <alloca.h>
@@ -44,7 +48,7 @@ PLAIN void take(void)
 	uintptr_t mine[MANY], judged[MANY], list[MANY];
 	unsigned reason;
 	int n = path(mt_unwind_capture(&state, &r), mine),
-	    m = mt_unwind_other_walk(&state, &r, judged, MANY, &reason);
+	    m = BEST_WALK(&state, &r, judged, MANY, &reason);
 	int l = mt_unwind_frames(&state, &r, (void **)list, MANY);
 
 	taken++;

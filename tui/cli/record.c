@@ -138,8 +138,8 @@ static void keep_budget(struct recording *r)
 	if (r->allow_sampling && sample) {
 		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
 		watch_set_option(r->watch, "sample", value);
-		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; "
-		     "from now on it samples every %s",
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it "
+		     "samples every %s from now on",
 		     cost, r->budget.percent, format_bytes(rate, sample));
 	} else if (!r->budget_said) {
 		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s",

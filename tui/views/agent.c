@@ -70,7 +70,7 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 	add(p, "whole", share(a, q->whole), words);
 	if (q->pointer_blocks)
 		add(p, "by pointer", share(a, q->by_pointer),
-		    "of all blocks: stacks with (fp) frames, in code without unwind tables");
+		    "of all blocks: (fp) frames, without unwind tables");
 	add(p, "remembered", share(a, q->remembered),
 	    model_estimate(m) ? "of allocations: unknown while sampling"
 			      : "of allocations: stack remembered, not walked");

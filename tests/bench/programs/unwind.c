@@ -15,7 +15,11 @@
  * Printed: ns of one cpu for each capture of all threads together, the slope between a quarter of
  * CAPTURES and all of them (each thread does so many), and the frames that it found.
  */
+#include "base/state.h"
+#include "base/types.h"
+#include "record/thread.h"
 #include "unwind/fast.h"
+#include "unwind/unwind.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

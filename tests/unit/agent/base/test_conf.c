@@ -2,7 +2,8 @@
  *
  * test_conf.c - MEMTOP_OPTIONS: words, quotes, bounds, and printing what can be parsed again.
  */
-#include "base/agent.h"
+#include "base/conf.h"
+#include "record/filter.h"
 #include "check.h"
 
 TEST(separators_and_quotes)

@@ -7,8 +7,6 @@
 #include "refuse.h"
 #include "base/wiped.h"
 
-#include "base/agent.h"
-
 #include <errno.h>
 #include <pty.h>
 #include <sched.h>

@@ -4,9 +4,10 @@
  * Tables are made here byte by byte, good ones and hostile ones, in the segments of a file that
  * nobody loaded.
  */
-#include "cfi/table.h"
+#include "base/types.h"
+#include "cfi/cfi.h"
+#include "cfi/index.h"
 #include "check.h"
-#include "modules/maps.h"
 
 #include <link.h>
 #include <memtop/wire.h>

@@ -3,7 +3,11 @@
  * test_cohorts.c - live blocks by slot, thread and age: sums, parts, and a bound.
  */
 #include "check.h"
+#include "base/types.h"
+#include "collect/cohorts.h"
+#include "collect/memory.h"
 #include "collect/server.h"
+#include "record/slots.h"
 
 struct told {
 	uint64_t blocks, bytes, left_blocks, left_bytes, cohorts, parts;

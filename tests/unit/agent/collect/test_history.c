@@ -4,6 +4,8 @@
  * kept.
  */
 #include "check.h"
+#include "collect/history.h"
+#include "collect/memory.h"
 #include "collect/server.h"
 
 static struct server *make(void)
@@ -11,7 +13,7 @@ static struct server *make(void)
 	struct server *s = calloc(1, sizeof(*s));
 
 	memory_forget(); /* those of this program's own server did not come along the fork */
-	s->module_live = calloc(MTW_MODULES_MAX, sizeof(*s->module_live));
+	s->sums.module_live = calloc(MTW_MODULES_MAX, sizeof(*s->sums.module_live));
 	CHECK(history_init(s));
 	return s;
 }
@@ -20,8 +22,8 @@ static struct server *make(void)
 static void run(struct server *s, unsigned ticks)
 {
 	for (unsigned i = 0; i < ticks; i++) {
-		s->totals.alloc_bytes += 10;
-		s->totals.alloc_blocks++;
+		s->sums.totals.alloc_bytes += 10;
+		s->sums.totals.alloc_blocks++;
 		history_point(s, (uint64_t)(i + 1) * 100 * MILLI, false);
 	}
 }
@@ -48,9 +50,9 @@ TEST(largest_owners_are_sent)
 	struct server *s = make();
 	uint8_t buf[196608];
 
-	s->modules_seen = 60;
+	s->sums.modules_seen = 60;
 	for (unsigned m = 0; m < 60; m++)
-		s->module_live[m] = (m + 1) * 1000;
+		s->sums.module_live[m] = (m + 1) * 1000;
 	run(s, 2000);
 	size_t len = history_encode(s, buf, sizeof(buf));
 	struct mtw_in in = { buf, buf + len, false };
@@ -75,9 +77,9 @@ TEST(fewer_owners_when_short_of_room)
 	struct server *s = make();
 	uint8_t buf[196608];
 
-	s->modules_seen = 16;
+	s->sums.modules_seen = 16;
 	for (unsigned m = 0; m < 16; m++)
-		s->module_live[m] = 1ll << 40;
+		s->sums.module_live[m] = 1ll << 40;
 	run(s, 3000);
 	size_t all = history_encode(s, buf, sizeof(buf));
 	size_t some = history_encode(s, buf, all / 2);

@@ -3,6 +3,9 @@
  * test_board.c - the life of a record: claimed, begun, executed from, ended, freed by memtop.
  */
 #include "check.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "follow/board.h"
 
 #include <fcntl.h>

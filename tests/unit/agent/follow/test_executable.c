@@ -4,7 +4,6 @@
  * linker makes.
  */
 #include "check.h"
-#include "base/agent.h"
 #include "follow/executable.h"
 
 #include <elf.h>

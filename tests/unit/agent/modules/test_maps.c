@@ -3,7 +3,11 @@
  * test_maps.c - modules: who they are, and that a place that is used again is somebody else.
  */
 #include "check.h"
+#include "base/prim_linux.h"
+#include "base/types.h"
 #include "modules/maps.h"
+#include "modules/maps_file.h"
+#include "modules/segments.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -5,8 +5,13 @@
  * seeds are fixed. The test's own malloc is watched.
  */
 #include "check.h"
-#include "record/filter.h"
+#include "base/conf.h"
 #include "base/regex.h"
+#include "base/types.h"
+#include "record/filter.h"
+#include "record/live.h"
+#include "record/loss.h"
+#include "record/slots.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

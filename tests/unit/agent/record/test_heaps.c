@@ -5,7 +5,11 @@
  * addresses.
  */
 #include "check.h"
+#include "base/arena.h"
+#include "base/types.h"
+#include "modules/maps.h"
 #include "record/heaps.h"
+#include "unwind/stacks.h"
 #include "random.h"
 
 #include <memtop/memtop.h>

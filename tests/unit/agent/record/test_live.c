@@ -5,8 +5,16 @@
  * Then memory that is given back, under the test's own malloc.
  */
 #include "check.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "record/internal.h"
 #include "record/live.h"
+#include "record/live_fast.h"
 #include "record/live_sampled.h"
+#include "record/live_trim.h"
+#include "record/loss.h"
+#include "record/thread.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

@@ -9,10 +9,21 @@
  * test's threads hand each other nothing themselves.
  */
 #include "check.h"
+#include "base/conf.h"
+#include "base/msg.h"
+#include "base/state.h"
+#include "base/types.h"
 #include "hooks/gate.h"
+#include "hooks/init.h"
+#include "modules/maps.h"
 #include "record/filter.h"
 #include "record/live.h"
-#include "record/slots_fast.h"
+#include "record/live_trim.h"
+#include "record/loss.h"
+#include "record/slots.h"
+#include "record/thread.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>
@@ -28,7 +39,6 @@ _Atomic uint32_t mt_filter_on;
 bool mt_init_early(void) { return true; }
 void mt_init_dormant(void) { }
 void mt_init_forked(void) { _exit(3); } /* nobody forks here: somebody was mistaken for a child */
-void mt_live_give_back(uint64_t now_ns) { (void)now_ns; }
 void mt_unwind_thread_end(struct thread *t) { (void)t; }
 void mt_msg(const char *format, ...) { (void)format; }
 size_t mt_format(char *buf, size_t size, const char *format, ...)

@@ -4,9 +4,16 @@
  * the thread's own counters unless it is in the middle of something. The test's own malloc is
  * watched.
  */
-#include "base/agent.h"
+#include "base/stack_bounds.h"
+#include "base/state.h"
+#include "base/types.h"
+#include "modules/maps.h"
+#include "record/live.h"
+#include "record/slots.h"
+#include "record/thread.h"
+#include "unwind/stacks.h"
 #include "check.h"
-#include "unwind/unwind.h"
+#include "unwind/cache.h"
 
 #include <dlfcn.h>
 #include <memtop/wire.h>

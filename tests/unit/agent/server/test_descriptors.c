@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "refuse.h"
-#include "collect/server.h"
+#include "server/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,13 @@
  * walk, and taken twice.
  */
 #include "check.h"
+#include "base/conf.h"
+#include "base/stack_bounds.h"
+#include "base/types.h"
+#include "modules/maps.h"
+#include "unwind/fp_proof.h"
 #include "unwind/stacks.h"
 #include "unwind/unwind.h"
-#include "unwind/fp_proof.h"
 
 #include <memtop/wire.h>
 #include <sys/mman.h>

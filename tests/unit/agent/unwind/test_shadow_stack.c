@@ -5,8 +5,8 @@
  * came twice.
  */
 #include "check.h"
-#include "base/agent.h"
-#include "unwind/unwind.h"
+#include "base/self.h"
+#include "record/thread.h"
 #include "unwind/shadow_stack.h"
 
 #include <pthread.h>

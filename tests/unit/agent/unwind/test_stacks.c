@@ -3,6 +3,10 @@
  * test_stacks.c - the trie and the code locations: one number per key, whoever asks, however many.
  */
 #include "check.h"
+#include "base/arena.h"
+#include "base/conf.h"
+#include "base/types.h"
+#include "modules/maps.h"
 #include "unwind/stacks.h"
 
 #include <memtop/wire.h>

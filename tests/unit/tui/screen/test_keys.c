@@ -62,7 +62,7 @@ TEST(keys_of_the_user)
 	CHECK(!request_set_keys(REQ_MARK, "m <Nope>", why, sizeof why));
 	CHECK_STR(why, "\"<Nope>\" is not a key");
 	CHECK(!request_set_keys(REQ_MARK, "d", why, sizeof why));
-	CHECK_STR(why, "d is :diff's key");
+	CHECK_STR(why, "d is already the key of :diff");
 	CHECK(!request_set_keys(REQ_MARK, "1 2 3 4 5 6 7 8", why, sizeof why));
 	CHECK_EQ(request_of_key(list, 's'), REQ_MARK);
 	CHECK(request_set_keys(REQ_MARK, "m  <F2> ^G", why, sizeof why));

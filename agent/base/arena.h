@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * arena.h - private memory, bump-allocated in chunks, never freed singly. Any thread, no locks.
+ */
+#ifndef MT_BASE_ARENA_H
+#define MT_BASE_ARENA_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+void *mt_arena_alloc(size_t bytes); /* 16-aligned, zeroed; NULL when the cap is met */
+/* for the call tree: leaves an eighth to count in what is there */
+void *mt_arena_alloc_path(size_t bytes);
+uint64_t mt_arena_bytes(void);                        /* handed out: what the cap is on */
+void mt_arena_tell(uint64_t resident, uint64_t peak); /* bytes, for the cap; server thread */
+/* what memory is for */
+enum part { PART_MAP, PART_STACKS, PART_CACHES, PART_THREADS, PART_SERVER, PART_COUNT };
+/* ranges */
+void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end),
+		   void *arg);
+bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
+/* register a mapping of the agent's */
+void mt_arena_range(uintptr_t start, size_t bytes, enum part part);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * msg.h - why there is no session: one line, kept for memtop, and written to stderr at start-up
+ * only. And text without libc: nothing here allocates.
+ */
+#ifndef MT_BASE_MSG_H
+#define MT_BASE_MSG_H
+
+#include "base/compiler.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
+/* on no stderr: for memtop to read, as it reads what was said */
+void mt_msg_keep(const char *format, ...) MT_PRINTF(1, 2);
+void mt_msg_quiet(void);           /* start-up is over: stderr is the program's alone */
+void mt_msg_forget(void);          /* there is a session */
+uintptr_t mt_hex(const char **at); /* a hexadecimal number; moves on behind it */
+size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);
+size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
+
+#pragma GCC visibility pop
+
+#endif

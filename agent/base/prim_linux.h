@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * prim_linux.h - the only system calls. All return >= 0 or -errno and leave errno alone.
+ * Any thread, and the server.
+ */
+#ifndef MT_BASE_PRIM_LINUX_H
+#define MT_BASE_PRIM_LINUX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
+void *mt_prim_map(size_t bytes, bool reserve_only);
+/* likewise, reserve_only; there if that range is free */
+void *mt_prim_map_at(uintptr_t place, size_t bytes);
+void *mt_prim_map_nothing(size_t bytes); /* addresses without access; NULL on failure */
+void mt_prim_unmap(void *p, size_t bytes);
+void mt_prim_drop(void *p, size_t bytes); /* give the pages back, keep the range, zeroed */
+uint64_t mt_prim_now_ns(void);            /* CLOCK_MONOTONIC */
+uint64_t mt_prim_coarse_ns(void);         /* CLOCK_MONOTONIC_COARSE */
+uint64_t mt_prim_unix_ns(void);
+int mt_prim_getpid(void); /* real system call, never cached */
+int mt_prim_gettid(void);
+void mt_prim_sleep(uint64_t ns); /* or less, when a signal comes */
+long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
+/* A system call that a distribution's seccomp filter may not list. -ENOSYS, without the call, where
+ * one may be active. */
+long mt_prim_call_seldom(long nr, long a, long b, long c);
+long mt_prim_read_at(long fd, void *to, size_t bytes, uint64_t at); /* pread */
+size_t mt_prim_page_bytes(void);
+enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
+/* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else?
+ * What was only read is the kernel's page of zeros, which is there, and not alone. false: nobody
+ * knows. Opens a file. */
+bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
+bool mt_prim_barrier(void); /* each thread of the process passes one; false: none here */
+bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * encode.h - state -> frames, first the small kinds. Server thread.
+ */
+#ifndef MT_COLLECT_ENCODE_H
+#define MT_COLLECT_ENCODE_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+struct viewer;
+
+void encode_pump(struct server *s, struct viewer *v, bool tick);
+void encode_hello(struct server *s, struct viewer *v);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scan_memory.h - of what the process' memory consists. Server thread.
+ */
+#ifndef MT_COLLECT_SCAN_MEMORY_H
+#define MT_COLLECT_SCAN_MEMORY_H
+
+#include "base/types.h"
+
+#include <memtop/wire.h>
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+struct mtw_out;
+
+/* The payload behind the request; false: no memory. */
+bool scan_memory(struct server *s, struct mtw_out *o);
+
+#pragma GCC visibility pop
+
+#endif

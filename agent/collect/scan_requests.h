@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scan_requests.h - the scans that were asked for, and the one that is under way. Server thread.
+ */
+#ifndef MT_COLLECT_SCAN_REQUESTS_H
+#define MT_COLLECT_SCAN_REQUESTS_H
+
+#include "base/types.h"
+#include "collect/cohorts.h"
+
+#include <memtop/wire.h>
+
+#pragma GCC visibility push(hidden)
+
+struct scans;
+struct viewer;
+
+struct scan_request { /* that waits for its turn */
+	bool waits;
+	uint64_t request;
+	uint64_t *slots; /* bitmap, NULL = all */
+};
+
+struct scan {
+	int viewer; /* whose it is; -1 = none is under way */
+	enum mtw_kind kind;
+	uint64_t request;
+	uint8_t *reply; /* finished payload, in SCRATCH_BYTES; NULL = not yet, or: */
+	size_t reply_len;
+	struct cohorts *cohorts; /* sent in parts */
+	struct cohorts_at at;
+	uint64_t begun_ns, moved_ns; /* moved: some of it was sent last */
+};
+
+void scan_forget_request(struct scan_request *r);
+void scan_end(struct scan *scan);                      /* nothing is under way any more */
+void scan_drop(struct scans *scans, struct viewer *v); /* it goes */
+
+#pragma GCC visibility pop
+
+#endif

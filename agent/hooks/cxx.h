@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cxx.h - operator new and delete: which ones are behind us.
+ */
+#ifndef MT_HOOKS_CXX_H
+#define MT_HOOKS_CXX_H
+
+#include "hooks/init.h"
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+void mt_hooks_cxx_init(void);    /* once, from init */
+bool mt_hooks_cxx_foreign(void); /* they may place blocks closer than malloc does */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * found.c - a hook of processes that runs before our constructor.
+ */
+#include "hooks/found.h"
+#include "base/state.h"
+
+#include <errno.h>
+
+/* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
+void mt_hooks_find(void)
+{
+	int kept = errno;
+
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	if (!atomic_load_explicit(&mt_process.xfound, memory_order_acquire))
+		mt_hooks_proc_init();
+	errno = kept;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * process_reals.h - the functions behind the hooks of hooks/process.c, hooks/exec.c and
+ * hooks/spawn.c.
+ *
+ * NULL until looked up: another library's constructor may come here before anything of ours ran. No
+ * hook looks anything up after that: exec is mostly called in a forked child. Looking up takes the
+ * loader's locks, and in such a child they are held for good if another thread was in the loader at
+ * the fork.
+ */
+#ifndef MT_HOOKS_PROCESS_REALS_H
+#define MT_HOOKS_PROCESS_REALS_H
+
+#include "hooks/init.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#if __has_include(<wordexp.h>)
+#include <wordexp.h>
+#define HAS_WORDEXP
+#endif
+
+#pragma GCC visibility push(hidden)
+
+/* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
+typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
+		       char *const *argv, char *const *envp);
+
+struct process_reals {
+	_Atomic bool xfound; /* all were looked for */
+	void *(*dlopen)(const char *, int);
+#ifdef LM_ID_BASE
+	void *(*dlmopen)(Lmid_t, const char *, int);
+#endif
+	int (*dlclose)(void *);
+	pid_t (*fork)(void);
+	int (*daemon)(int, int);
+	void (*abort)(void);
+	void (*quick)(int);
+	int (*prctl)(int, ...);
+	int (*setname)(pthread_t, const char *);
+	/* hooks/exec.c */
+	int (*execvpe)(const char *, char *const *, char *const *);
+	int (*fexecve)(int, char *const *, char *const *);
+	/* hooks/spawn.c */
+	spawn_call *spawn, *spawnp;
+	int (*setenv)(const char *, const char *, int);
+	int (*unsetenv)(const char *);
+	int (*putenv)(char *);
+	int (*clearenv)(void);
+	int (*system)(const char *);
+	void *(*popen)(const char *, const char *);
+#ifdef HAS_WORDEXP
+	int (*wordexp)(const char *, wordexp_t *, int);
+#endif
+};
+
+extern struct process_reals mt_process;
+
+/* Once, from init; also when set-up gave up, or has not begun. */
+void mt_hooks_proc_init(void);
+
+#pragma GCC visibility pop
+
+#endif

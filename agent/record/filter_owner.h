@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * filter_owner.h - what libs= and exclude= say of each module.
+ */
+#ifndef MT_RECORD_FILTER_OWNER_H
+#define MT_RECORD_FILTER_OWNER_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+struct owners;
+struct module;
+
+struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong);
+bool mt_filter_owner_wanted(struct owners *o, node_id node);
+/* false: what the module allocates by its own calls is not wanted */
+bool mt_filter_owner_calls_wanted(struct owners *o, const struct module *m);
+
+#pragma GCC visibility pop
+
+#endif

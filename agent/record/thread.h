@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thread.h - per-thread state, its life. base/self.h: which one is the caller's.
+ */
+#ifndef MT_RECORD_THREAD_H
+#define MT_RECORD_THREAD_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+struct thread *mt_thread_self(void);       /* made when missing; the shared one at worst */
+struct thread *mt_thread_of_session(void); /* ... begun anew when the session is another one */
+struct thread *mt_thread_shared(void);     /* any thread may add to it */
+bool mt_thread_quiet(void);                /* the agent itself allocates, by way of libc */
+bool mt_thread_init(void);
+void mt_thread_retire_all(void);     /* a detach: whoever comes late is not counted */
+void mt_thread_restart(void);        /* then: the next session begins, nobody counts yet */
+bool mt_thread_forked(void);         /* in a child that nobody told it is one */
+void mt_thread_fork_child(void);     /* forget the threads that did not come along */
+int mt_thread_tid(pthread_t thread); /* without a system call; 0 = unknown */
+void mt_thread_named(int tid, const char *name); /* tid 0 = the caller */
+void mt_thread_refresh(void);                    /* names and ends from /proc; server thread */
+struct thread_info {                             /* one owner of a set, past or present */
+	uint32_t index;
+	int tid;
+	bool ended;
+	char name[16];
+	struct tally done;
+};
+uint32_t mt_thread_count(void); /* indices are 0..count-1 */
+bool mt_thread_info(uint32_t index, struct thread_info *info);
+
+#pragma GCC visibility pop
+
+#endif

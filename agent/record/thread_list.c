@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thread_list.c - the list that whoever sums up over all threads walks.
+ */
+#include "record/thread_list.h"
+
+struct thread *_Atomic mt_threads;
+_Atomic uint32_t mt_thread_states;
+
+void mt_threads_add(struct thread *t)
+{
+	t->next = atomic_load_explicit(&mt_threads, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&mt_threads, &t->next, t,
+						      memory_order_release, memory_order_relaxed))
+		;
+	atomic_fetch_add_explicit(&mt_thread_states, 1, memory_order_relaxed);
+}

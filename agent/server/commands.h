@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * commands.h - what frames of viewers ask for. Server thread.
+ */
+#ifndef MT_SERVER_COMMANDS_H
+#define MT_SERVER_COMMANDS_H
+
+#include "base/types.h"
+#include "collect/options.h"
+
+#include <memtop/wire.h>
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+struct viewer;
+struct mtw_in;
+
+/* false = malformed */
+bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in);
+void command_options(struct options *options); /* those in force at the start */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * coverage.h - attached: which modules' calls come to us. Server thread.
+ */
+#ifndef MT_SERVER_COVERAGE_H
+#define MT_SERVER_COVERAGE_H
+
+#pragma GCC visibility push(hidden)
+
+void coverage_look(void); /* unloads are held */
+
+#pragma GCC visibility pop
+
+#endif

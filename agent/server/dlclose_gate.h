@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dlclose_gate.h - no dlclose while the server looks.
+ */
+#ifndef MT_SERVER_DLCLOSE_GATE_H
+#define MT_SERVER_DLCLOSE_GATE_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+bool mt_dlclose_hold(uint64_t wait_ns); /* server; false: one does not end within that time */
+void mt_dlclose_release(void);
+void mt_dlclose_begin(void); /* the hook of dlclose; waits while the server holds them */
+void mt_dlclose_end(void);
+void mt_dlclose_forked(void); /* in a child: nobody is in the middle of one */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * privileges.h - follows what the target gives up. Server thread.
+ */
+#ifndef MT_SERVER_PRIVILEGES_H
+#define MT_SERVER_PRIVILEGES_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+struct server;
+
+void privileges_begin(struct server *s);
+/* the target's privileges become the server's, or it seals itself */
+void privileges_follow(struct server *s);
+/* the kernel shows us all of its /proc, of a zombie's, too */
+bool privileges_over_target(const struct server *s);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * seccomp_probe.h - would a filter of system calls end the server? The target's threads.
+ */
+#ifndef MT_SERVER_SECCOMP_PROBE_H
+#define MT_SERVER_SECCOMP_PROBE_H
+
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * *changes_kill is set, which was false:
+ * only for a change of its user.
+ */
+bool seccomp_probe_kills(bool *changes_kill);
+
+#pragma GCC visibility pop
+
+#endif

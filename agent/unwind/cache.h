@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cache.h - what a thread keeps for its unwinding: recently met pcs with their rules, trie edges,
+ * and the last stack.
+ *
+ * Mapped at the first capture, used by its owner only. xwalking is set for the time of a capture: a
+ * signal handler that allocates meanwhile must not touch it.
+ */
+#ifndef MT_UNWIND_CACHE_H
+#define MT_UNWIND_CACHE_H
+
+#include "base/compiler.h"
+#include "base/stack_bounds.h"
+#include "base/types.h"
+#include "unwind/engine.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A frame's place in the program, and FRAME_* of unwind/incremental.h. */
+struct call {
+	code_id code; /* 0 = the agent's own, or no room */
+	uint32_t shape;
+};
+
+struct pc_entry {
+	uintptr_t pc;  /* with PC_EXACT; 0 = empty */
+	uint64_t rule; /* unwind/rule.h; RULE_OWN marks the agent's text */
+	struct call call;
+};
+
+struct edge_entry {
+	node_id parent;
+	code_id code; /* 0 = empty */
+	node_id child;
+};
+
+struct frame; /* unwind/incremental.h */
+struct step;
+struct pair;
+
+struct unwind_cache {
+	_Atomic uintptr_t xwalking; /* stack pointer of the capture under way, 0 = none */
+	uint64_t passes;            /* captures begun: an interrupted one sees it change */
+	uint32_t generation;        /* of the maps when pcs[] was filled */
+	uint32_t suspicion;         /* mt_maps_suspicion then */
+	uint32_t age;               /* mt_unwind_proof_age then */
+	size_t bytes;               /* of this mapping */
+	struct effort effort;       /* all but captures, which is `passes` */
+	struct known known;
+
+	uint32_t capacity;    /* frames that fit */
+	uint32_t depth;       /* limit that the kept stack was taken with */
+	uint32_t count;       /* frames kept, 0 = none */
+	uint32_t base;        /* enum mtw_truncation that the kept stack hangs under */
+	uintptr_t zero_at;    /* the return address of 0 that ends the kept stack; 0 = none */
+	struct frame *frames; /* capacity: the kept stack, outermost first */
+	struct step *steps;   /* capacity: new frames of it, laid down from the end */
+	struct pair *pairs;   /* 3 * capacity: what to compare, outermost first */
+
+	/* Two-way, a power of two of sets; they grow where they miss (unwind/cache.c). */
+	struct pc_entry (*pcs)[2];
+	struct edge_entry (*edges)[2];
+	uint32_t pc_mask, edge_mask;   /* sets - 1 */
+	uint64_t pcs_full, edges_full; /* misses at which they grow */
+};
+
+/* How a pc is left, by the engine in use: unwind/unwind.c sets it. */
+extern unwind_rule mt_unwind_rule;
+
+/* Made when missing or too small for `depth`; NULL: no memory. */
+struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
+void mt_unwind_cache_settle(struct unwind_cache *u); /* forget what an unload made stale */
+const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
+
+MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t pc)
+{
+	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
+}
+
+/* Each code's edges lie together, where its parents have neighbouring numbers. */
+MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent,
+					     code_id code)
+{
+	return u->edges[(parent + code * 0x9e3779b1u) & u->edge_mask];
+}
+
+MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
+{
+	struct pc_entry *set = unwind_pc_set(u, pc);
+
+	if (likely(set[0].pc == pc))
+		return &set[0];
+	if (set[1].pc == pc)
+		return &set[1];
+	return mt_unwind_pc_slow(u, pc);
+}
+
+/* The child node, 0 when the trie met its cap. */
+MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
+{
+	struct edge_entry *set = unwind_edge_set(u, parent, code);
+
+	if (likely(set[0].code == code && set[0].parent == parent))
+		return set[0].child;
+	if (set[1].code == code && set[1].parent == parent)
+		return set[1].child;
+	return mt_unwind_edge_slow(u, parent, code);
+}
+
+#pragma GCC visibility pop
+
+#endif

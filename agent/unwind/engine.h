@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * engine.h - what an engine is, and which is this machine's best.
+ *
+ * An engine is a rule for each pc (cfi, fp, ehabi, caller): unwind/incremental.c keeps the thread's
+ * last stack and walks only what is new. Or it is a walk that lists pcs, innermost first, and says
+ * why it stopped (libunwind); unwind/unwind.c interns such a list as a path of the trie. instrument
+ * has a capture of its own, and where its own stack is empty takes the machine's best rule. Each
+ * engine has a walk, for lists that nobody keeps.
+ */
+#ifndef MT_UNWIND_ENGINE_H
+#define MT_UNWIND_ENGINE_H
+
+#include "base/types.h"
+#include "unwind/cfi_engine.h"
+#include "unwind/ehabi.h"
+
+/* How a frame at pc (PC_EXACT or a return address) is left, as unwind/rule.h packs it; never 0. m
+ * NULL: no module. */
+typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
+
+/* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */
+typedef int (*unwind_walk)(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			   unsigned *reason);
+
+#if defined(__arm__)
+#define BEST "ehabi"
+#define BEST_WHY "this machine has unwind tables of its own"
+#define BEST_WALK mt_unwind_ehabi_walk
+#define BEST_RULE mt_unwind_ehabi_rule
+#else
+#define BEST "cfi"
+#define BEST_WHY "unwind tables describe every function of this machine"
+#define BEST_WALK mt_unwind_cfi_walk
+#define BEST_RULE mt_unwind_cfi_rule
+#endif
+
+#endif
