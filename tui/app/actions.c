@@ -4,7 +4,7 @@
  * quit. Searching, saving, filters and the command line are in app/find.c, app/save.c, app/filter.c
  * and app/command.c.
  *
- * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
+ * Commands to the agent (marks) return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/actions.h"
 #include "views/marks/marks.h"

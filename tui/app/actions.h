@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what keys and commands do that is of no single view, file by file. All say in the
- * status line what happened. Main thread.
+ * actions.h - what keys and commands do outside any single view, file by file. Each reports its
+ * result in the status line. Main thread.
  */
 #ifndef ACTIONS_H
 #define ACTIONS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - the live view's event wiring. Everything that happens comes through the one loop:
+ * app.c - the live view's event wiring. Every event comes through one loop:
  *
  *   key        -> request -> handler's bits -> query if asked for -> draw -> flush, at once
  *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
@@ -8,7 +8,7 @@
  *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is
  * restored
  *
- * Order changes only here: at most every two seconds, and not within three seconds of a key.
+ * Rows are reordered only here: at most every two seconds, never within three seconds of a key.
  */
 #include "app/actions.h"
 #include "views/ages.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.h - one live view: what it watches, which views it has, what the user chose, in parts that
- * their own headers have. What is called of the files beside this one is in app/actions.h. Main
- * thread.
+ * app.h - one live view: what it watches, its views and the user's choices. Each part has its own
+ * header; app/actions.h declares the functions of the other files in this folder. Main thread.
  */
 #ifndef APP_H
 #define APP_H

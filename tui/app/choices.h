@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * choices.h - what the user chose for all processes and views: how things look. Each says so in the
- * status line. Main thread.
+ * choices.h - display settings that apply to all processes and views. Each change is reported in
+ * the status line. Main thread.
  */
 #ifndef CHOICES_H
 #define CHOICES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * chrome.c - what stands around every view: the lines above (app/header.c), the tabs, and the last
- * line. Everything comes from ui.shown.figures, so that all lines show one instant.
+ * chrome.c - the frame of every view: the lines above (app/header.c), the tabs and the last line.
+ * All figures come from ui.shown.figures, so all lines show one instant.
  */
 #include "app/actions.h"
 #include "widgets/cells.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * command.c - the command line: `:` and the name of a request (mark-named is MARK_NAMED), or one of
- * the few words that take an argument.
+ * command.c - the command line: `:` and a request's name (mark-named is MARK_NAMED), or one of the
+ * few commands with an argument.
  */
 #include "app/actions.h"
 #include "views/tree/tree.h"

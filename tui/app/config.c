@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.c - see app/config.h. Written as a new file that takes the old one's name: it is never
- * half.
+ * config.c - see app/config.h. The file is written under another name and renamed, so it is never
+ * half written.
  */
 #include "app/config.h"
 

@@ -14,8 +14,8 @@
  *     hide tree = AGE, SELF   # columns (c)
  *     key mark = m <F2>       # instead of the keys that memtop --keys lists for :mark
  *
- * '#' begins a comment. A wrong line is named and left out, the rest counts. Options of the command
- * line go before it.
+ * '#' begins a comment. A wrong line is reported and skipped. Command-line options override the
+ * file.
  */
 #ifndef CONFIG_H
 #define CONFIG_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - the filter as it is typed, completed by Tab, and set by other keys.
+ * filter.c - the filter: typed, completed by Tab, or set by other keys.
  */
 #include "app/actions.h"
 

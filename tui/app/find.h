@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * find.h - the search (ui.shown.search) in the view or page in front: looked for by slices where
- * that takes long, and again while names and rows still arrive. app/search.c has it typed. Main
- * thread.
+ * find.h - the search (ui.shown.search) in the view or page in front. A long search runs in slices,
+ * and repeats while names and rows still arrive. app/search.c owns the prompt. Main thread.
  */
 #ifndef FIND_H
 #define FIND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * front.h - the view and the page in front: brought there, refreshed by slices, and what their
- * handlers returned is done. Main thread.
+ * front.h - brings a view or page to the front, refreshes it in slices, and acts on what its
+ * handlers return. Main thread.
  */
 #ifndef FRONT_H
 #define FRONT_H

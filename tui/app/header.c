@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * header.c - the lines above every view: the header (what is watched, and whether the numbers can
- * be trusted), the verdict or what is in its way, the totals, and live over time. Parts that do not
- * fit are left out whole, the least important first; warnings are never among them.
+ * header.c - the lines above every view: the header (the target, and whether its numbers can be
+ * trusted), the verdict or the reason that there is none, the totals, and live memory over time.
+ * Parts that do not fit are left out whole, the least important first; warnings always stay.
  */
 #include "views/ages.h"
 #include "app/app.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * mark.c - marks: set by a key, in all processes alike, or by themselves: `:every 60`, `:every 5m`,
- * `:every +10M`, `:every off`. Those are set by the clock, or whenever the heap has grown by so
- * much since the last one; this viewer sets them, so they end with it.
+ * mark.c - marks. A key sets one in every process. `:every 60` and `:every 5m` set them by the
+ * clock, `:every +10M` whenever the heap has grown by so much since the last one, until `:every
+ * off`. This viewer sets them, so they stop when it ends.
  *
- * Commands to the agent return at once; their effect is seen when it arrives as frames.
+ * Commands to the agent return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/actions.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * offer.h - sampling is offered when the agent costs too much. Main thread.
+ * offer.h - offers to sample when the agent costs too much. Main thread.
  */
 #ifndef OFFER_H
 #define OFFER_H

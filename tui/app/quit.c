@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * quit.c - what becomes of a program that `memtop run` started, and of all that it started, when
- * the user goes: whether to ask, and how it is stopped.
+ * quit.c - leaving a program that `memtop run` started: whether to ask, and how to stop it with all
+ * the processes that it started.
  *
- * The unit is what runs of the tree. The first program leads a session of its own, so its process
- * group is what a terminal's ^C would reach; daemons and jobs of a shell are reached by their own
- * groups.
+ * All processes of the tree that still run are stopped together. The first program leads its own
+ * session, so a signal to its process group reaches the same processes as a terminal's ^C; daemons
+ * and jobs of a shell are signalled through their own groups.
  */
 #include "app/actions.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * shown.c - which process of the tree is shown. All that belongs to it (its model's queries, its
- * views with what is open and selected in them, filter, search and instant) is in two structs,
- * which are put away when another process is shown, and brought back when this one is again.
- * Watches belong to the processes, and outlive the view.
+ * shown.c - which process of the tree is shown. Two structs hold its state: the queries on its
+ * model, its views with their open and selected rows, filter, search and instant. They are put away
+ * while another process is shown and restored later. Watches belong to the processes and outlive
+ * the view.
  *
- * What the user chose for all (units, libraries by direct caller, inlined functions) goes along.
+ * Settings for all processes (units, libraries by direct caller, inlined functions) stay.
  */
 #include "app/actions.h"
 #include "views/marks/marks.h"

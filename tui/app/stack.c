@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack.c - the selected row's call path, taken elsewhere: y copies its stack to the clipboard and
- * a file, e opens the editor at its innermost line.
+ * stack.c - exports the selected row's call path: y copies its stack to the clipboard and a file, e
+ * opens the editor at its innermost line.
  *
  * The clipboard is the terminal's (OSC 52, xterm's control sequences: "Manipulate Selection Data"),
- * so that it works over ssh. Terminals may refuse it without a word: the file is always named, too.
+ * so it works over ssh. A terminal may refuse silently, so the status line always names the file
+ * too.
  */
 #include "app/actions.h"
 #include "base/sanitize.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * travel.c - see app/travel.h. The backend plays the session (link/replay.h); here is where to,
- * with which stops, and what the screen needs of both ends: graphs go on to show what is now, so
- * that the cursor has a now to go back to.
+ * travel.c - see app/travel.h. The backend plays the session (link/replay.h); this file decides
+ * where to and with which stops. Graphs still show the present, so that the cursor can return to
+ * it.
  */
 #include "app/travel.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * travel.h - back in time: where the graphs' cursor stands, every view shows that instant. Main
- * thread.
+ * travel.h - time travel: every view shows the instant of the graphs' cursor. Main thread.
  *
- * The cursor (app->time.at_ns) moves at once; the session is played to it in slices of the loop,
- * and what was shown before stays until the arrival. On the way it stops every few seconds of the
- * session's time, and looks: what sites churn and how long their blocks live (query_churn.c), and
- * in a file what libraries held over time, are of looks. Growth, shapes and the verdict need no
- * stops: they are of the agent's samples.
+ * The cursor (app->time.at_ns) moves at once; the loop plays the session to it in slices, and the
+ * previous instant stays on screen until then. The replay stops every few seconds of session time
+ * to take samples: churn and block lifetimes (query_churn.c) come from them, and in a file the
+ * libraries' memory over time. Growth, shapes and the verdict need no stops: they come from the
+ * agent's samples.
  */
 #ifndef TRAVEL_H
 #define TRAVEL_H

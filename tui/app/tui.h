@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tui.h - the live view, as the verbs start it. Main thread only.
+ * tui.h - starts the live view, for the verbs. Main thread only.
  *
- * Both functions own the terminal from their call to their return and leave it as it was on
- * every way out (SIGTERM, SIGHUP and ^C come through the loop). They run the loop themselves.
+ * Both functions own the terminal until they return and restore it on every way out (SIGTERM,
+ * SIGHUP and ^C come through the loop). They run the loop themselves.
  */
 #ifndef TUI_H
 #define TUI_H

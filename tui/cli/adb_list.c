@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * adb_list.c - the debuggable processes of the connected devices: a table for people and scripts,
- * and the same with numbers to choose from. Lines rather than a screen: what is wrong with a device
- * stays readable above them.
+ * and the same table numbered to choose from. It prints lines rather than a screen, so that errors
+ * about a device stay readable above them.
  */
 #include "cli/adb.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detach.c - `memtop detach PID|TARGET`: take the agent out of a process that `memtop attach` put
- * it into. The verb returns when the process runs as it did before: its last state has come, and
- * the agent's server is gone.
+ * detach.c - `memtop detach PID|TARGET`: removes the agent that `memtop attach` loaded. The verb
+ * returns once the last state has arrived and the agent's server has ended: the process then runs
+ * as before.
  */
 #include "cli/verb.h"
 

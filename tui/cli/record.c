@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.c - `memtop record`: a session file without a screen, of a program that it starts or
- * of an agent that is there.
+ * record.c - `memtop record`: writes a session file, without a screen, of a program that it starts
+ * or of a running agent.
  *
- * A program inherits everything from us, and its status is ours: with record in front of it, a
- * script sees what it saw before. So nothing that goes wrong with the recording ends the program or
- * hides its status; it is one line on stderr. ^C reaches the program by the terminal, not through
- * us: we wait for it. SIGTERM is for us: the file is closed, the program lives on.
+ * A script sees no difference when `record` runs its program: the program inherits everything, and
+ * its status becomes memtop's. So a failed recording neither ends the program nor hides its status;
+ * it prints one line on stderr. ^C reaches the program from the terminal, and memtop waits for it
+ * to end. SIGTERM ends memtop alone: it closes the file, and the program runs on.
  *
- * What the program starts is recorded, too, into the same file (processes/processes.h). When the
- * program has ended and some of its processes run on, so does the recording, until they end or
- * somebody ends it: of a daemon nothing else would be recorded than its start. --first-only and
- * --no-follow end it with the program.
+ * The program's children are recorded into the same file (processes/processes.h). When some of them
+ * outlive the program, the recording goes on until they end or the user ends it; otherwise only the
+ * start of a daemon would be recorded. --first-only and --no-follow end it with the program.
  *
- * The child is only looked at (WNOWAIT) until the recording is over: while it is a zombie, its pid
- * cannot be taken by another process that the agent's credentials would be compared with.
+ * Until the recording is over the child's end is only observed (WNOWAIT): while the child is a
+ * zombie, no other process can take its pid and pass the check of the agent's credentials.
  */
 #include "cli/recording.h"
 #include "cli/verb.h"

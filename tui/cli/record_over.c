@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * record_over.c - when a recording is over: nothing more can come, of the program and of what it
- * started.
+ * record_over.c - decides when a recording is over: no process of the tree can send anything more.
  */
 #include "cli/recording.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * recording.h - one recording of `memtop record`, for cli/record.c (starts it and waits),
- * cli/record_file.c (the file's name, what is kept of it), cli/record_over.c (when nothing more can
- * come) and cli/record_end.c (what is said at the end). Main thread.
+ * cli/record_file.c (its file), cli/record_over.c (when it is over) and cli/record_end.c (its last
+ * line). Main thread.
  */
 #ifndef RECORDING_H
 #define RECORDING_H

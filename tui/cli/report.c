@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - `memtop report`: a session file or a live target as text or JSON.
+ * report.c - `memtop report`: prints a session file or a live target as text or JSON.
  */
 #include "cli/verb.h"
 

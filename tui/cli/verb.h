@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * verb.h - what several verbs do alike: a terminal or not, a view of a target, a whole state for a
- * report. Main thread.
+ * verb.h - code shared by verbs: the check for a terminal, the view of a target, the complete state
+ * for a report. Main thread.
  */
 #ifndef VERB_H
 #define VERB_H

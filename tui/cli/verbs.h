@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * verbs.h - the command line: one table entry a verb, one struct for all options. Main thread.
+ * verbs.h - the command line: one table entry per verb, one struct for all options. Main thread.
  *
  * A verb states its synopsis, its options and its examples as data; parsing, usage errors and the
- * help page come from that data (cli/args.c), so that no help text can name what does not exist.
- * Exit status of every verb: 0 done, 1 findings, 2 usage, 3 cannot connect or read. Verbs that
- * start a program pass on its own status, 128+N when signal N ended it, 125 when memtop itself
- * failed, 126 when it cannot be executed or watched, 127 when it is not found.
+ * help page come from that data (cli/args.c), so that no help text can name a missing option. Exit
+ * status of every verb: 0 done, 1 findings, 2 usage, 3 cannot connect or read. Verbs that start a
+ * program return its status: 128+N when signal N ended it, 125 when memtop itself failed, 126 when
+ * the program cannot be executed or watched, 127 when it is not found.
  */
 #ifndef VERBS_H
 #define VERBS_H

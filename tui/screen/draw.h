@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * draw.h - clipped text in rectangles of the screen, in roles of the theme. Whatever is given,
- * nothing is written outside the rectangle. Main thread, while the terminal is on.
+ * draw.h - draws text in roles of the theme, clipped to a rectangle of the screen whatever the
+ * arguments. Main thread, while the terminal is on.
  */
 #ifndef DRAW_H
 #define DRAW_H

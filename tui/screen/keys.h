@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.h - keys as numbers of our own (so that only screen/term.c knows curses), and which request
- * a key means in a focus.
+ * keys.h - memtop's key numbers (so that only screen/term.c knows curses), and the request that a
+ * key means in a focus.
  */
 #ifndef KEYS_H
 #define KEYS_H

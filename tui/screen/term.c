@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.c - see screen/term.h. Raw mode: ^C and ^Z are keys like others, so that the terminal is
- * always given back in the ordinary course of the loop. curses' own signal handlers, which restore
- * the terminal from within a handler, are never installed: the caller has the loop's in place
- * before term_start(), and curses leaves signals alone that are not at their default.
+ * term.c - see screen/term.h. In raw mode ^C and ^Z are ordinary keys, so the loop always restores
+ * the terminal. curses would install signal handlers that restore the terminal from within a
+ * handler, but only for signals at their default; the caller therefore installs the loop's handlers
+ * before term_start().
  */
 #include "screen/term.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.h - the terminal: on, off, keys in, screen out. With screen/theme.c and screen/draw.c the
- * only code that knows curses. Main thread only; signals reach it through the loop, never in a
+ * term.h - the terminal: on, off, keys in, screen out. Only term.c, screen/theme.c and
+ * screen/draw.c know curses. Main thread only; signals reach it through the loop, never in a
  * handler.
  */
 #ifndef TERM_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.h - figures and foreign text as they stand on the screen. Pure functions but for two
- * switches: between UTF-8 and ASCII, and the units of sizes; no curses. Main thread only.
+ * text.h - formats figures and foreign text for the screen. The functions are pure except for two
+ * switches: UTF-8 or ASCII, and the units of sizes. No curses. Main thread only.
  *
- * Foreign text (names from binaries, marks of other people) may hold anything: every byte goes
- * through text_clip(), which drops what would move the cursor (base/sanitize.h) and counts columns
- * as terminals do.
+ * Foreign text (names from binaries, other viewers' marks) may hold any byte: all of it passes
+ * through text_clip(), which drops control characters (base/sanitize.h) and counts columns as
+ * terminals do.
  */
 #ifndef TEXT_H
 #define TEXT_H

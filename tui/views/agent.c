@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * agent.c - what memtop itself costs the program, and how far its stacks can be trusted: the page
- * behind the short figures of the header. Only time in the program's calls is estimated (from
- * samples), and carries a ~.
+ * agent.c - memtop's cost to the program and the quality of its stacks: the page behind the
+ * header's short figures. Only the time in the program's calls is estimated (from samples); it
+ * carries a ~.
  */
 #include "views/views.h"
 #include "symbols/debuginfod.h"

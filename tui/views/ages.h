@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ages.h - how old the blocks are of the rows that are on screen, or of all where they are sorted
- * by it: asked for while they are shown, and taken once per refresh. Main thread.
+ * ages.h - the age of the blocks of each row on screen, or of every row when sorted by age.
+ * Requested while the column is shown, and read once per refresh. Main thread.
  */
 #ifndef AGES_H
 #define AGES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.c - the page that teaches: which key answers which question, the keys of the view that it
- * was called from, what the verdict's words and the columns mean; then all keys. Keys are the
- * user's own, from the table of requests: it lists what there is and nothing else.
+ * help.c - the help page: which key answers which question, the keys of the current view, the
+ * meaning of the verdict's words and of the columns, then all keys. The keys come from the table of
+ * requests, with the user's own bindings.
  */
 #include "views/views.h"
 #include "widgets/page.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * libs.c - live memory by owner library: one row each, sums equal the totals; the graph above.
+ * libs.c - live memory by owner library, one row each; the rows sum to the totals. A graph above.
  */
 #include "views/table_view.h"
 #include "views/views.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * looked.h - of when is what the agent's last look says, where it is not of the instant that is
- * shown? Session time, ns. Main thread.
+ * looked.h - the time of the agent's last scan, where it differs from the instant on screen.
+ * Session time, ns. Main thread.
  */
 #ifndef LOOKED_H
 #define LOOKED_H

@@ -2,8 +2,8 @@
  *
  * others.c - see views/others.h.
  *
- * A shell that waits for a service, and a compiler's driver, are first programs that hold next to
- * nothing: whoever looks at them has to be led to the process that matters, without a key pressed.
+ * A first program may hold next to nothing: a shell that waits for a service, a compiler's driver.
+ * The lines must then name the process that matters without a key press.
  */
 #include "views/others.h"
 

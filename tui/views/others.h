@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * others.h - the other processes of the tree, as the lines above every view tell of them: how many
- * there are, and which one is worth a look. Pure but for processes/processes.h's list. Main thread.
+ * others.h - the other processes of the tree, for the lines above every view: their number, and the
+ * one worth a look. Pure except for the list in processes/processes.h. Main thread.
  */
 #ifndef OTHERS_H
 #define OTHERS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_rows.c - see views/process_rows.h. Processes become units: a process, or a fold of
- * several. Units are sorted, by the row that they hang below or by a figure, and written out as
- * rows.
+ * process_rows.c - see views/process_rows.h. Processes become units: one process, or a fold of
+ * several. Units are sorted, by parent row or by a figure, and written out as rows.
  */
 #include "views/process_rows.h"
 

@@ -4,11 +4,11 @@
  * ended are folded by name, so that the thousand compilers of a build are a few rows. Pure: neither
  * curses nor the screen. Main thread.
  *
- * Folded are two and more processes of one name that ended, or that nobody follows, below the same
- * row. Those that mattered (processes/processes.h) and were large, or crashed, have rows of their
- * own, unless many have that name. Never folded: what runs, the first program, and the process
- * shown. A row hangs below its nearest ancestor that is not folded; where a process executed
- * another program, that program stands in its place.
+ * A fold joins two or more processes with one name and one parent row that ended or are not
+ * followed. Processes that mattered (processes/processes.h) and were large, or crashed, keep their
+ * own rows, unless many share the name. Running processes, the first program and the process shown
+ * are never folded. A row's parent is its nearest ancestor that is not folded. A program that a
+ * process executed takes that process's place.
  */
 #ifndef PROCESS_ROWS_H
 #define PROCESS_ROWS_H

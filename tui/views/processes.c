@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.c - the page of the program's processes: a line for each, the sum of all below, and
- * Enter to show another one in every view. Which rows there are is views/process_rows.c.
+ * processes.c - the page of the program's processes: a line for each and the sum of all below;
+ * Enter shows one in every view. views/process_rows.c makes the rows.
  */
 #include "views/table_view.h"
 #include "views/views.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sites.c - what allocates, flat: one row per allocating function or line.
+ * sites.c - call sites as a flat list: one row per allocating function or line.
  */
 #include "views/views.h"
 #include "widgets/cells.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * table_view.h - a view that is one table, perhaps with a graph above it: what all such views do
- * alike, each of which a view overrides by a function of its own in its view_ops. First member of
- * their structs. Main thread.
+ * table_view.h - a view that is one table, perhaps with a graph above it. It has the default
+ * handlers of such views; a view overrides them in its view_ops. First member of their structs.
+ * Main thread.
  */
 #ifndef TABLE_VIEW_H
 #define TABLE_VIEW_H

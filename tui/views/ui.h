@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * ui.h - what a view sees of the program around it, and what it may ask of it. Main thread.
+ * ui.h - what a view knows of memtop around it, and the requests that it may make. Main thread.
  *
- * A view reads all of this, and writes what a comment says it does. What else shall happen it asks
- * for: by the bits that a handler returns (widgets/list_view.h), or by a request below. The app
- * fills both in, and no view knows it.
+ * A view reads all fields and writes only those whose comment says so. It asks for everything else:
+ * by the bits that a handler returns (widgets/list_view.h), or by a request below. The app fills
+ * both in; no view knows the app.
  */
 #ifndef UI_H
 #define UI_H

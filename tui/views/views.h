@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * views.h - the views' makers, and what else of a view is called from outside it. Main thread.
+ * views.h - the views' constructors and their other public functions. Main thread.
  */
 #ifndef VIEWS_H
 #define VIEWS_H

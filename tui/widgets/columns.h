@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * columns.h - which columns of the views a person does not want to see. By names, as the
- * configuration file has them: "sites" and "IN ALL". Main thread.
+ * columns.h - the columns that the user hides, by the names of the configuration file: "sites" and
+ * "IN ALL". Main thread.
  */
 #ifndef COLUMNS_H
 #define COLUMNS_H

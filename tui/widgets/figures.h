@@ -2,9 +2,9 @@
  *
  * figures.h - the numbers of one instant, copied: what the header, the verdict and the graphs show.
  *
- * The model's arrays are only good until its next event, the screen is drawn at any time and must
- * show one instant in all its parts (and the same one while paused): so they are copied here, once
- * per refresh. Main thread.
+ * The model's arrays are valid only until its next event, but the screen is drawn at any time and
+ * must show one instant in all its parts (the same one while paused). So each refresh copies them
+ * here. Main thread.
  */
 #ifndef FIGURES_H
 #define FIGURES_H

@@ -2,9 +2,9 @@
  *
  * graph.h - curves over time from the session's history. Main thread, while the terminal is on.
  *
- * A column shows the time from its left edge to its right one; where the history has no point yet
- * nothing is drawn. Rates are differences of cumulative counters, so a column is the true mean of
- * its time however coarse the points are.
+ * A column shows the time between its edges; it is empty where the history has no point. Rates are
+ * differences of cumulative counters, so a column is the true mean of its time however coarse the
+ * points are.
  */
 #ifndef GRAPH_H
 #define GRAPH_H

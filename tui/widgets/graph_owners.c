@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph_owners.c - live bytes by owner as stacked bands. Their cells carry the owner's letter, so
- * that they can be told apart without colour.
+ * graph_owners.c - live bytes by owner as stacked bands. Their cells carry the owner's letter,
+ * which tells them apart without colour.
  */
 #include "widgets/graph_part.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph_part.h - what the graphs share, for graph*.c and their tests: widgets/graph.c has the time
- * that they show, widgets/graph_owners.c the bands, widgets/graph_rate.c the curves of rates. Times
- * are the session's, in ns.
+ * graph_part.h - the graphs' internal header, for graph*.c and their tests: widgets/graph.c has the
+ * time range, widgets/graph_owners.c the bands, widgets/graph_rate.c the curves of rates. Session
+ * time, ns.
  */
 #ifndef GRAPH_PART_H
 #define GRAPH_PART_H

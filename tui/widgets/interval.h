@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * interval.h - the interval that BORN, GONE and NET count, between two marks or from one to now:
- * its name in words, and another one. 0 is the start as a first mark, and now as a second one. Main
- * thread.
+ * its name and its change. 0 means the program's start as the first mark, and now as the second.
+ * Main thread.
  */
 #ifndef INTERVAL_H
 #define INTERVAL_H

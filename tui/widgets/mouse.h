@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * mouse.h - what lies where on the screen: said while it is drawn, looked up by a click. Main
+ * mouse.h - the map of clickable areas: drawing code registers them, a click looks one up. Main
  * thread.
  */
 #ifndef MOUSE_H

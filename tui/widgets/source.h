@@ -2,10 +2,10 @@
  *
  * source.h - source files as the debug information names them, found on this machine. Main thread.
  *
- * A path is taken as it is (a relative one from here); else it is looked for below the user's
- * folders (:source DIR, or source = DIR in the configuration), the longest end of it first:
- * /build/x/src/tile.c is DIR/build/x/src/tile.c, ..., DIR/src/tile.c, DIR/tile.c. Only plain files
- * are.
+ * A path is tried as it is (a relative one from the current folder), then below the user's folders
+ * (:source DIR, or source = DIR in the configuration), the longest suffix first:
+ * /build/x/src/tile.c is DIR/build/x/src/tile.c, ..., DIR/src/tile.c, DIR/tile.c. Only regular
+ * files are opened.
  */
 #ifndef SOURCE_H
 #define SOURCE_H

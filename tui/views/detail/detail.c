@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detail.c - one call path in full: its figures, its frames innermost first, the source around
- * its call site, and sizes and ages as the agent's scan of the path's slots found
- * them. The scan is asked for once, when the page opens; until its answer comes the page says so.
+ * detail.c - one call path in full: its figures, its frames innermost first, the source around its
+ * call site, and the sizes and ages of its blocks. The page requests the agent's scan of the path's
+ * slots once, when it opens, and says so until the answer arrives.
  */
 #include "views/detail/detail.h"
 

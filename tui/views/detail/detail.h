@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detail.h - the page of one call path, in three files: views/detail/detail.c its figures
- * and frames, views/detail/source.c the source around its call site, views/detail/scan.c what the
- * agent's scan of its slots found.
+ * detail.h - the page of one call path, in three files: views/detail/detail.c draws figures and
+ * frames, views/detail/source.c the source around the call site, views/detail/scan.c the results of
+ * the agent's scan.
  */
 #ifndef DETAIL_H
 #define DETAIL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - the source around the call site of a path, and what each line of it holds: live memory
- * of all call paths of the program whose call site is on the line.
+ * source.c - the source around a path's call site. Each line shows the live memory of all call
+ * paths of the program whose call site is on that line.
  */
 #include "views/detail/detail.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - the snapshots of the session, and below them what changed between the two that are
- * picked (A and B), site by site and interval by interval. Marks belong to the agent: every
- * viewer sees the same ones, and what is asked for here shows when it has happened.
+ * marks.c - the session's marks, and below them the changes between the two picked ones (A and B),
+ * by call site and interval. Marks belong to the agent: every viewer sees the same ones, and a
+ * request made here shows once the agent has done it.
  */
 #include "widgets/cells.h"
 #include "views/marks/marks.h"

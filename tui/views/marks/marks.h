@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.h - the Marks view's parts: views/marks/marks.c (the marks), views/marks/rows.c (what is
- * known of each) and views/marks/sites.c (what changed between the two that are picked). Main
- * thread.
+ * marks.h - the Marks view's parts: views/marks/marks.c (keys and drawing), views/marks/rows.c (the
+ * marks' rows) and views/marks/sites.c (the changes between the two picked marks). Main thread.
  */
 #ifndef MARKS_H
 #define MARKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.c - what rows of the tree look like. With a base the columns are BORN, GONE, NET
- * instead of LIVE. Deep rows keep most of the name column: indentation takes a third of it at most.
+ * rows.c - draws the rows of the tree. With a base the columns are BORN, GONE, NET instead of LIVE.
+ * Indentation takes at most a third of the name column.
  */
 #include "views/tree/tree.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.c - the call tree of live memory, from the program's entry down or from the allocation
- * up. Rows, their order and what is open belong to query/query.c; what they look like is
- * views/tree/rows.c; here is which key does what.
+ * tree.c - the call tree of live memory, from the program's entry down or from the allocation up.
+ * This file handles the keys; query/query.c owns the rows, their order and which are open;
+ * views/tree/rows.c draws them.
  */
 #include "views/tree/tree.h"
 
