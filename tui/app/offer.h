@@ -10,8 +10,8 @@
 struct app;
 
 struct offer {
-	uint64_t sample;   /* that was offered, in bytes */
-	uint64_t after_ns; /* not again before */
+	uint64_t sample;   /* offered interval, in bytes */
+	uint64_t after_ns; /* no offer before */
 };
 
 void offer_sampling(struct app *a); /* after a refresh */

@@ -14,20 +14,20 @@
 #include "views/ui.h"
 
 struct travel {
-	uint64_t to_ns;            /* on the way there, session time; 0 = not on a way */
-	uint64_t wanted_ns;        /* the cursor, as it was when it was followed last */
-	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
-	bool looking;              /* at a stop: what looks are for is not whole yet */
-	bool home;                 /* then back: only the looks are wanted */
-	/* of what is now, while the past is shown; NULL = those of what is shown are */
+	uint64_t to_ns;            /* target instant, session time; 0 = no replay runs */
+	uint64_t wanted_ns;        /* the cursor when last followed */
+	uint64_t stop_ns, step_ns; /* next stop; distance between stops */
+	bool looking;              /* at a stop: its samples are incomplete */
+	bool home;                 /* returns to the present after sampling */
+	/* the present's owners while the past is shown; NULL = use those on screen */
 	struct owners *graphed;
 };
 
 void travel_follow(struct travel *t, struct shown *of);  /* the cursor may have moved */
 void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
-void travel_go_on(struct travel *t, struct shown *of);   /* what was being made anew is whole */
+void travel_go_on(struct travel *t, struct shown *of);   /* a rebuild is complete */
 void travel_release(struct travel *t);
-/* A file: it is looked at once, to its end. */
+/* Samples a file once, from start to end. */
 void travel_read(struct travel *t, struct shown *of);
 bool travel_under_way(const struct travel *t);
 struct owners *travel_owners(const struct travel *t,

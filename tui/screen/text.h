@@ -51,8 +51,8 @@ const char *text_eighth(unsigned n);
 /* Columns that s takes after cleaning. */
 int text_width(const char *s);
 /*
- * Writes s, cleaned and cut to at most `width` columns, into out[TEXT_MAX]; what was left out
- * shows as an ellipsis. Returns the columns written.
+ * Writes s, cleaned and cut to at most `width` columns, into out[TEXT_MAX]; an ellipsis marks the
+ * cut. Returns the columns written.
  */
 int text_clip(char *out, const char *s, int width, enum clip how);
 
