@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""layers.py BUILD [--graph] - arrows between parts, folders and files, as the objects' symbols and the includes have them.
+"""layers.py BUILD [--graph] - checks the dependencies between parts, folders and files, from the
+objects' symbols and the includes.
 
-layers.txt gives the order. Checked: no part uses one that it must not; no folder uses one above it; no file is in a
-cycle with others of its folder but those that layers.txt lists, each with a reason; a library is known to one folder.
---graph prints which folder uses which, and how many symbols of it."""
+layers.txt gives the order. No part uses a forbidden one; no folder uses one above it; no files of a
+folder form a cycle, except those that layers.txt lists with a reason; only one folder knows a
+library. --graph prints which folder uses which, and how many of its symbols."""
 import collections
 import glob
 import os

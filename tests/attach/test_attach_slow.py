@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_attach_slow.py - memtop attach where the process hardly gets to run, where a call in it takes long, and where memtop is killed: the process
-goes on in each case, and memtop's line comes second.
+"""test_attach_slow.py - memtop attach when the process hardly runs, when a call in it takes long,
+and when memtop is killed. In each case the process going on matters first, memtop's message second.
 """
 import contextlib
 import os

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_jdwp.py - memtop attach --jdwp: the agent in a running Java program by its debug port, and that the program never notices.
+"""test_jdwp.py - memtop attach --jdwp: loads the agent into a running Java program through its
+debug port; the program never notices.
 
-Real OpenJDK programs of every kind of idleness and busyness; and every refusal, made by its real cause.
+Real OpenJDK programs, idle and busy in every way; and every refusal, from its real cause.
 """
 import os
 import re

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_late.py - the agent in a process that runs already: exact from its attach on, gone without a trace after a detach.
+"""test_late.py - the agent in a running process: exact from the attach on, gone without a trace
+after the detach.
 
-tests/targets/late.c loads the agent by itself, without ptrace, and counts all that it and its libraries allocate.
+tests/targets/late.c loads the agent itself, without ptrace, and counts every allocation of its own
+and its libraries.
 """
 import glob
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """captures.py - ns of one capture of the whole stack, by each engine and by libunwind, beside each other.
 
-What a capture costs without the calls around it: the cell "none" of the same shape is subtracted. Each round goes once
-through all ways of a shape, so that a machine that changes its speed changes all of them.
+The cell "none" of the same shape is subtracted, so a figure excludes the calls around the capture.
+Each round measures every engine once, so that a change of the machine's speed affects all of them.
 """
 import statistics
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""setting.py - where things are, how a program is run, and what this machine is."""
+"""setting.py - paths, running programs, and a description of this machine."""
 import os
 import platform
 import subprocess

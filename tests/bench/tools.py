@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tools.py - what is put on a program: variables, a command in front, viewers beside it.
+"""tools.py - the compared tools: their variables, commands in front, and viewers.
 
 One run of a command under a tool is run(): wall s, cpu s of all processes but the viewers, peak KiB.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli.py - the command line: words, options, statuses, and one clear line for each way to be wrong."""
+"""test_cli.py - the command line: verbs, options, statuses, and one clear line for each error."""
 import json
 import os
 import re

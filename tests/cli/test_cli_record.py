@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli_record.py - the command line: recording, its file, and the status that is passed on."""
+"""test_cli_record.py - the command line: recording, its file, and the program's status."""
 import json
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_debuginfod.py - lines and inlined frames from servers of debug files (tests/lib/debuginfod.py): right ones, slow ones, dead ones, and none."""
+"""test_debuginfod.py - lines and inlined frames from debuginfod servers (tests/lib/debuginfod.py):
+correct, slow, dead or absent ones."""
 import os
 import re
 import time

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_json.py - the report for scripts: every key of the contract, the sums, the order, any bytes as text."""
+"""test_json.py - the report for scripts: every documented key, the sums, the order, arbitrary bytes
+as text."""
 import datetime
 import json
 import os

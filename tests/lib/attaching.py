@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""attaching.py - what the tests of memtop attach share: to attach and be refused, and to see who traces what."""
+"""attaching.py - helpers of the attach tests: attaching, expecting a refusal, finding a process's
+tracer."""
 import contextlib
 import os
 import re

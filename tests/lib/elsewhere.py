@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs of other machines, under Debian's qemu-user, watched by this machine's memtop over the abstract socket."""
+"""Programs of other architectures under Debian's qemu-user, watched by the native memtop over the
+abstract socket."""
 import collections
 import json
 import glob

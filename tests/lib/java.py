@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""java.py - OpenJDK programs (tests/targets/java) that run with a debug port, for whoever attaches by it."""
+"""java.py - OpenJDK programs (tests/targets/java) with a debug port, for tests that attach through
+it."""
 import os
 import queue
 import re

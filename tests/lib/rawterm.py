@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""rawterm.py - the real program on a bare pseudo-terminal: every byte that it writes is kept and judged.
+"""rawterm.py - runs the real program on a bare pseudo-terminal, keeps every byte that it writes and
+checks it.
 
-term.py's tmux shows what a terminal makes of the bytes; here they are seen themselves. A terminal's
-description (infocmp) says which sequences may come; all else must be text that a person can read.
+term.py's tmux shows the bytes' effect on a terminal; this file checks the bytes themselves. The
+terminal's description (infocmp) lists the allowed sequences; all other bytes must be printable
+text.
 
     with Raw([MEMTOP, ":9001"], 120, 36, term="vt100") as r:
         r.wait_for("GROWING")
