@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_adb_app.py - memtop adb: apps of a device of ours (tests/lib/phone.py), through Debian's adb, to their heap, and nothing left behind."""
+"""test_adb_app.py - memtop adb: from Debian's adb to the heap of apps on a simulated device
+(tests/lib/phone.py), with nothing left behind."""
 import contextlib
 import os
 import re

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_android.py - the agent that make android builds holds to what every Android since API level 26 takes; and the gate says so.
+"""test_android.py - the agent of `make android` uses only what every Android since API level 26
+offers; the gate checks it.
 
-What it does there is told by tests/android/run on a real system's folder: ANDROID_SYSTEM=DIR[:DIR...] runs that, too.
+ANDROID_SYSTEM=DIR[:DIR...] also runs it there, by tests/android/run on a real system's folder.
 """
 import glob
 import os

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_musl.py - the agent in programs of another libc: totals, threads, marks, the server, and stacks as far as tables go.
 
-Its compiler asks for no table to search .eh_frame by, and musl itself is built without any: its code that calls main or a
-thread's function is recognised, other code of it ends a stack, which is said.
+Its compiler requests no search table for .eh_frame, and musl itself is built without unwind tables.
+The agent recognises musl's code that calls main or a thread's function; a stack ends at other musl
+code, and the report says so.
 """
 import json
 import os

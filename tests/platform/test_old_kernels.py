@@ -1,9 +1,11 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_old_kernels.py - the agent where later system calls are missing, as s_old makes it seem: Linux 3.10, 4.4, 4.9 and 5.4.
+"""test_old_kernels.py - the agent without later system calls, as s_old simulates Linux 3.10, 4.4,
+4.9 and 5.4.
 
-Whole tests of other scripts run under such a filter, test and all. Left out are those of ways out that only later
-kernels have: the status of a process that its parent reaps at once takes a pidfd that tells (6.15).
+Whole tests of other scripts run under such a filter, the script included. Left out are tests that
+need later kernels: only a pidfd of 6.15 tells the status of a process that its parent reaps at
+once.
 """
 import json
 import glob

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_board.py - what the agents of a process tree write on the board: a record for each program, exact at its end."""
+"""test_board.py - the board that the agents of a process tree write: a record for each program,
+exact at its end."""
 import os
 import signal
 import subprocess

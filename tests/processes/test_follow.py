@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_follow.py - a program whose children are followed sees what it would see without that, and so does what it starts."""
+"""test_follow.py - a program whose children are followed behaves as without memtop, and so do its
+children."""
 import os
 import shutil
 import signal

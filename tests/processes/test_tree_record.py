@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_tree_record.py - recording a tree of processes: one file, a line for each, all figures of those that matter."""
+"""test_tree_record.py - recording a tree of processes: one file, a line for each process, all
+figures of those that matter."""
 import json
 import os
 import pty

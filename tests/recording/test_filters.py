@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_filters.py - what is recorded by size, sample, owner and depth, at start and while it runs; said everywhere."""
+"""test_filters.py - recording filters by size, sample, owner and depth, at start and at run time;
+every view and report names them."""
 import os
 import re
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_heaps.py - named heaps: what a program reports of its own allocators is counted to the byte, and not twice."""
+"""test_heaps.py - named heaps: blocks that a program reports from its own allocators are counted to
+the byte, and only once."""
 import json
 import os
 import subprocess

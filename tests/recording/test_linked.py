@@ -1,9 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_linked.py - the agent as a part of the program: the recipes of memtop-agent.7, as they stand there.
+"""test_linked.py - the agent linked into the program: the recipes of memtop-agent.7, word for word.
 
-Totals must equal a plain counter's that is linked or preloaded in the agent's place, stacks what the program says of
-itself. s_threads and its like are the same programs as everywhere.
+Totals must equal those of a plain counter linked or preloaded in place of the agent; stacks must
+equal the program's own account. s_threads and the others are the usual targets.
 """
 import json
 import os

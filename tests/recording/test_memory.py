@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_memory.py - of what the resident memory consists: the parts against a program that knows, and against the kernel."""
+"""test_memory.py - the parts of the resident memory, against a program with known amounts and
+against the kernel."""
 import subprocess
 import sys
 

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """test_operators.py - programs that replace some forms of operator new and delete, and leave the others to the library.
 
-A legal and common program defines `operator new(size_t)` and `operator delete(void *)` and nothing else; libstdc++'s
-sized delete and nothrow new then call these two. Each variant here defines one set of the twenty forms, in the place and
-way that its test names, by malloc or by a pool of its own. It uses all forms, counts the calls of its own ones, and must print
-the same with the agent and without. Where a plain run fails, the set is not legal for that kind of memory, and is left out.
+A legal and common program defines `operator new(size_t)` and `operator delete(void *)` and nothing
+else; libstdc++'s sized delete and nothrow new then call these two. Each variant here defines one
+set of the twenty forms, in the place and way that its test names, on top of malloc or of a pool. It
+uses all forms, counts the calls of its own ones, and must print the same with the agent and
+without. A set whose plain run fails is illegal for that kind of memory and is left out.
 
-Exactly once: each block that came from malloc is in the report, none of them twice, none is alive at the end. A block of
-the program's own pool is not in the report where the agent cannot see all of its frees.
+The report must count each block from malloc exactly once, and no block may be alive at the end. It
+omits blocks of the program's own pool where the agent cannot see all of their frees.
 """
 import glob
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_agent.py - what memtop says of itself on the screen: its cost and the quality of its stacks, as the report has them."""
+"""test_agent.py - memtop's cost and the quality of its stacks on the screen, equal to the
+report's."""
 import json
 import os
 import platform

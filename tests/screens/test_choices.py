@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_choices.py - what a person chooses, in the view or the configuration file: columns, units, whose memory it is."""
+"""test_choices.py - the user's choices, in the view or the configuration file: columns, units,
+owner or direct caller."""
 import os
 import re
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_extremes.py - trees of any depth and width, sums near what 64 bits hold, hundreds of everything: still shown, still
-moved through; and a screen without its attributes says all that it says with them."""
+"""test_extremes.py - trees of any depth and width, sums near what 64 bits hold, hundreds of
+everything: memtop still shows and scrolls them; and a screen without attributes carries the same
+information."""
 import re
 
 from harness import MEMTOP, TARGETS, Synthetic, at_end, kill, main, run, test

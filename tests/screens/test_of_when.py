@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_of_when.py - figures beside each other are of one time and one thing, or name theirs."""
+"""test_of_when.py - adjacent figures refer to the same time and the same thing, or name their
+own."""
 import os
 import re
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_processes.py - the processes of a tree on the screen: who is named, who is folded, what Enter shows, what a mark and q do."""
+"""test_processes.py - the processes of a tree on the screen: hints, folds, Enter, marks and q."""
 import json
 import os
 import re

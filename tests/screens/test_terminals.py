@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_terminals.py - what memtop does to terminals: every byte it sends is one that TERM has, every way of ending gives back
-what was taken, any size is drawn, and a terminal that goes away takes nothing with it."""
+"""test_terminals.py - memtop and terminals: every sequence that it sends is one of TERM's, every
+way of ending restores the terminal, any size is drawn, and a vanished terminal harms nothing
+else."""
 import json
 import os
 import re

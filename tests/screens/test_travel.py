@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_travel.py - back in time: what the views say of an instant is what they said then."""
+"""test_travel.py - time travel: views show an instant as they showed it then."""
 import os
 import re
 import signal

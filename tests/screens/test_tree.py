@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_tree.py - the call tree, and from a row to what it stands for: opened, zoomed, filtered, sorted, copied, edited."""
+"""test_tree.py - the call tree: rows opened, zoomed, filtered, sorted, copied, edited."""
 import os
 import re
 

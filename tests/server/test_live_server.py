@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_live_server.py - a real server watched live: redis-server under redis-benchmark.
 
-Its own account of its memory (INFO's used_memory) is the reference. The two differ, and by what is known:
+Its own memory figure (INFO's used_memory) is the reference. The known differences:
   + what jemalloc rounds each request up to, which redis counts and the program did not ask for
   + what the INFO command itself holds while it looks
   - blocks that do not go through redis' zmalloc: Lua, libcrypto, libstdc++'s pool, libc's stdio

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Who may connect, where the agent listens, and what bytes that make no sense do to it: nothing."""
+"""Access to the agent: who may connect, its addresses, and that invalid bytes do it no harm."""
 import os
 import random
 import socket

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Strangers at the agent's socket: they keep nobody out, learn nothing, and cost little."""
+"""Strangers at the agent's socket lock out no viewer, learn nothing, and cost little."""
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Where the server is a child of its target, as process 1 of a container, and where it cannot be at all (an emulator: test_arm64.py).
-And where a new one must start: a child that lives on its own."""
+"""The server as a child of its target, for process 1 of a container, and a new server for a child
+that lives on its own. test_arm64.py covers an emulator, where a server process is impossible."""
 import os
 import signal
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the target gives up, its server gives up: it lies in the same memory, and whoever takes over one owns the other."""
+"""The server gives up every right that its target gives up: both share memory, so an attacker who
+controls one controls the other."""
 import os
 import re
 import signal

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_slowlink.py - many call paths over 100 KB/s with 300 ms each way: the same final numbers as loopback.
 
-On the screen the totals are exact at once and the heaviest sites come first; in the report the final
-state is the one that a viewer on loopback gets. The times asked for are those of the user's contract
-(totals within two seconds of the connection, the top ten within five), with the start of the terminal on top.
+The screen's totals are exact at once and the heaviest sites come first; the report's final state
+equals that of a viewer on loopback. The time limits are the documented ones (totals within two
+seconds of the connection, the top ten within five) plus the start of the terminal.
 """
 import os
 import re

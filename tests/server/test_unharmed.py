@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """test_unharmed.py - real programs behave the same with the agent as without: status, output, errors.
 
-Each program runs plainly and under the agent; what it prints, what it says on stderr and how it ends must be the
-same bytes. Where a program is a server it is driven by its own clients.
+Each program runs plainly and under the agent; stdout, stderr and status must be equal. Its own
+clients drive a server.
 """
 import os
 import re

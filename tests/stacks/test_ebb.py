@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_ebb.py - a heap that comes and goes: what the agent took for it is given back, and no block is lost on the way."""
+"""test_ebb.py - a heap that grows and shrinks: the agent gives back its own memory for it and loses
+no block."""
 import os
 import subprocess
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_stacks.py - the frames of a report against elfutils' and binutils' own answers, and who owns what.
+"""test_stacks.py - the frames of a report against elfutils and binutils, and the owners of blocks.
 
 For every address in the report of a C++ program built -O2 -g, the rows (function, file, line, inlined) are
 those of eu-addr2line -i -f -C on the same file and offset; a return address is looked up one byte before.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_torture.c - what programs do to an agent that lives in them, one mode each. A mode checks what
- * the program itself can see, and frees whatever it has allocated.
+ * s_torture.c - programs' worst treatment of an agent, one mode each. A mode checks the effects
+ * that the program itself can see, and frees all of its allocations.
  */
 #include "target.h"
 

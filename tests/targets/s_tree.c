@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_tree.c - processes that come about and end in every way, with known allocations.
+ * s_tree.c - processes that start and end in every way, with known allocations.
  *
  *   end HOW              allocates OWN blocks and ends so (see ends())
  *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_index.c - .eh_frame without a search table: found in a file's memory, sorted, and searched.
- * Tables are made here byte by byte, good ones and hostile ones, in the segments of a file that
- * nobody loaded.
+ * The test builds tables byte by byte, valid and hostile, in the segments of a file that is not
+ * loaded.
  */
 #include "base/types.h"
 #include "cfi/cfi.h"

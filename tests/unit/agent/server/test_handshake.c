@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_handshake.c - who waits at the door, who leaves for whom, and how many come in at a time:
- * with a clock of its own.
+ * test_handshake.c - pending connections: which wait, which are evicted, and how many are accepted
+ * at a time, on a simulated clock.
  */
 #include "check.h"
 #include "collect/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_conn.c - the link: what is said of those that do not greet as an agent does, and how it
- * comes back. The resolver is this file's: names are found, are not, or are looked up for ever.
+ * test_conn.c - the link: errors for peers that do not greet like an agent, and reconnecting. This
+ * file's fake resolver finds a name, fails, or never answers.
  */
 #include "link/conn.h"
 #include "peer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ingest.c - whose end is it that memtop saw, and which session it is told of.
+ * test_ingest.c - which program's end memtop saw, and which session it belongs to.
  */
 #include "check.h"
 #include "frames.h"

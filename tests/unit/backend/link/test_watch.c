@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_watch.c - what is shown while links break and come back, and what is kept. The agent is a
- * few frames written by hand: one module, two stacks.
+ * test_watch.c - the data shown and kept while links break and come back. The agent is a few frames
+ * written by hand: one module, two stacks.
  */
 #include "peer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ticks.c - ticks that change many call paths: whole and in slices, and what they cost.
+ * test_ticks.c - ticks that change many call paths: whole, in slices, and their cost.
  */
 #include "check.h"
 #include "made.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_owner.c - whose memory is it: wrappers, names that come late, and sums that equal the
- * totals.
+ * test_owner.c - the owner of memory: wrappers, late names, and sums that equal the totals.
  */
 #include "check.h"
 #include "made.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbolizer_quit.c - who leaves does not wait for a debug file, and what is on the screen for
- * no other name. This file stands in for symbols/dwfl.c: its look-ups last until the test lets them
- * go.
+ * test_symbolizer_quit.c - quitting never waits for a debug file, and names on the screen never
+ * wait for other names. This file replaces symbols/dwfl.c: its look-ups block until the test
+ * releases them.
  */
 #include "check.h"
 #include "base/loop.h"

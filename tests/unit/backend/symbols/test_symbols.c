@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbols.c - the main thread's book of names: whose answer it was, and names of generated
- * code.
+ * test_symbols.c - the main thread's table of names: matching answers to requests, and names of
+ * generated code.
  */
 #include "check.h"
 #include "symbols/symbols.h"

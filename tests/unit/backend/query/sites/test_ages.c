@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ages.c - ages of rows and call sites, and what age and thread filters leave of them.
+ * test_ages.c - ages of rows and call sites, also under age and thread filters.
  */
 #include "check.h"
 #include "made_query.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_growth.c - the verdict is the samples' alone: of whatever phase they are to what goes up and
- * down, whoever came when, whatever marks there are.
+ * test_growth.c - the verdict depends on the samples alone: not on their phase in a saw-tooth, nor
+ * on when a viewer connected, nor on marks.
  */
 #include "check.h"
 #include "made_query.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_verdicts.c - the verdict and the shapes of sites: what grows, fills, steps, and what is
- * blamed for it.
+ * test_verdicts.c - the verdict and the shapes of sites: growing, filling, stepping, and the site
+ * to blame.
  */
 #include "check.h"
 #include "made_query.h"

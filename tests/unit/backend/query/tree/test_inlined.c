@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_inlined.c - inlined functions as rows of the call tree, and merged into the function that
- * has their code.
+ * contains them.
  */
 #include "check.h"
 #include "made_query.h"

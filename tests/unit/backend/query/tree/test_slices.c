@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_slices.c - rows of many call paths: made in slices, and what a tick and a name cost them.
+ * test_slices.c - rows of many call paths: built in slices, and the cost of a tick and of a name.
  */
 #include "check.h"
 #include "made_query.h"
