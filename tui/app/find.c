@@ -48,7 +48,7 @@ void find_follow(struct find *f, struct view *v)
 	find_go_on(f, v);
 }
 
-/* Its rows are made, then the first hit is gone to. */
+/* Builds the rows, then selects the first hit. */
 void find_go_on(struct find *f, struct view *v)
 {
 	if (f->due) {

@@ -16,8 +16,8 @@
 #define LEAST_NS NS /* a mark costs the agent a pass over what changed */
 #define LEAST_BYTES 4096u
 
-/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in
- * all processes. */
+/* Each agent numbers its own marks, so an unnamed mark gets the time of day as its name in all
+ * processes. */
 static size_t set(struct ui *ui, const char *name)
 {
 	char clock[32];
@@ -47,8 +47,8 @@ int mark_set(struct ui *ui, const char *name)
 
 /* --- by themselves */
 
-/* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`.
- * 0: it is none. */
+/* Parses a number with an optional unit of `letters` (factors: `worth`; without a letter `plain`).
+ * 0: invalid. */
 static uint64_t amount(const char *text, const char *letters, const uint64_t *worth, uint64_t plain)
 {
 	char *end;

@@ -44,8 +44,8 @@ bool quit_question(const struct app *a, char *out, size_t size)
 	return true;
 }
 
-/* Its process group; -1 = not known. Only of what answered as the process that it says it is:
-   anyone in the tree can write a pid to the board. */
+/* Its process group; -1 = unknown. Any process of the tree can write a pid to the board, so it
+ * counts only while the process's agent answers. */
 static pid_t group_of(const struct process *p)
 {
 	bool proved = process_runs(p) && p->pid > 1 && p->watch && watch_live(p->watch);

@@ -175,8 +175,8 @@ static void edit(const char *file, uint32_t line)
 }
 
 /*
- * At the row's own line; where none is known, at the innermost one of its call path in the same
- * module: what has a line further out says nothing about the row.
+ * Opens the row's own line; if that is unknown, the innermost known line of its call path in the
+ * same module. A frame further out says nothing about the row.
  */
 unsigned stack_edit(struct app *a)
 {

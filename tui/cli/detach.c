@@ -38,7 +38,7 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 					 : "detach: the agent does not answer; try again");
 }
 
-/* A bare number is a process: nothing else has an agent to take out. */
+/* A bare number is a process: only a process has an agent to remove. */
 static int parse(const struct args *a, struct target *t, struct err *err)
 {
 	if (!a->pid && a->operand_count == 1 && target_parse_pid(a->operands[0], t, NULL) == 0)

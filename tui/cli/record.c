@@ -35,8 +35,8 @@ static void on_stop(void *arg)
 	((struct recording *)arg)->stop = true;
 }
 
-/* ^C and ^\ reach the program by the terminal. Once it has ended, they are for us: others of its
- * tree may not see them. */
+/* ^C and ^\ reach the program from the terminal. After its end memtop obeys them, because other
+ * processes of its tree may not get them. */
 static void on_key(void *arg)
 {
 	struct recording *r = arg;
@@ -66,7 +66,7 @@ static void on_child(void *arg)
 	}
 }
 
-/* Nobody can be asked here: sampling only when it was allowed beforehand. */
+/* There is no prompt here, so sampling needs prior permission. */
 static void keep_budget(struct recording *r)
 {
 	double cost;
@@ -118,8 +118,8 @@ static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
 	on_child(r);
-	/* What has come counts, however late we look: no patience is over while something waits to
-	 * be read. */
+	/* Received data counts however late memtop reads it: no deadline passes while data
+	 * waits. */
 	bool done = record_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
@@ -130,8 +130,7 @@ static void record_loop(struct recording *r)
 	record_note_exec(r);
 }
 
-/* Nothing can be kept, and the agent waits for us: it is greeted once, so that the program goes on
- * at once. */
+/* The file cannot be written, but the agent waits: greets it once, so that the program goes on. */
 static void run_unrecorded(struct recording *r, const struct target *t,
 			   struct watch_options *options, int *status)
 {

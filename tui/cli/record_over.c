@@ -51,7 +51,7 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
-/* To a person. A script that named its file wants its program's stderr, and finds the daemon in the
+/* Only for a person: a script that named its file needs a clean stderr, and finds the daemon in the
  * table. */
 static void say_on(struct recording *r, size_t running)
 {

@@ -63,7 +63,7 @@ static void reap(void *arg)
 	processes_first_ended(r->processes, status);
 }
 
-/* The program's own status when it ended under our eyes; else what the view returned. */
+/* The program's status if it ended during the view; else the view's result. */
 static int status_of(const struct running *r, int view_status)
 {
 	if (!r->ended)

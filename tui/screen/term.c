@@ -115,7 +115,7 @@ void term_resize(void)
 void term_mouse(bool take)
 {
 	mousemask(take ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
-	mouseinterval(0); /* a press is told at once, whatever follows */
+	mouseinterval(0); /* report a press at once, whatever follows */
 }
 
 void term_clicked(int *y, int *x)
@@ -219,9 +219,9 @@ void term_return(void)
 }
 
 /*
- * As the terminal driver does it for a program in cooked mode: the whole group stops, so that a
- * shell sees its job stop when memtop is one process of it; where nobody could continue it (a
- * window of its own), the kernel lets it go on.
+ * Stops the whole process group, as the terminal driver does in cooked mode: the shell sees its job
+ * stop even if memtop is one of several processes. The kernel does not stop an orphaned group
+ * (memtop alone in a window).
  */
 void term_suspend(void)
 {

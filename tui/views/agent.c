@@ -104,7 +104,7 @@ static void add_cuts(struct page *p, const struct model *m)
 	free(list);
 }
 
-/* Of an agent that came late: what it cannot know. */
+/* The limits of an agent that was attached late. */
 static void add_late(struct page *p, const struct model *m)
 {
 	struct hooked_sums sums = hooked_sums(m);

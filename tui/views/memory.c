@@ -181,7 +181,7 @@ static int by_growth(const void *a, const void *b)
 	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : (int)x->what - (int)y->what;
 }
 
-/* What it comes to, where one part did most of it. */
+/* The summary, where one part did most of the growth. */
 static const char *verdict(const struct model *m, const struct growth *most, int64_t all)
 {
 	static char own[160];

@@ -49,8 +49,8 @@ static uint64_t held(const struct process *p, bool now)
 	return now ? p->live_bytes : p->peak_bytes;
 }
 
-/* But for the shown one. Of those that run; where `now` is false, by their peaks, of those that
- * there is a tree of. */
+/* The largest other process: among running ones by live memory, or, when `now` is false, among
+ * those with a tree by peak. */
 static const struct process *holds_most(const struct process *shown, const struct process *list,
 					size_t count, bool now)
 {

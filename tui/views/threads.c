@@ -99,8 +99,8 @@ static int compare(const void *a, const void *b, void *arg)
 	return l->t.reverse ? -c : c;
 }
 
-/* Per second, over the last second. Nobody knows one at the first look, nor after a time
- * elsewhere. */
+/* Per second, over the last second. Unknown at the first refresh and after another view was in
+ * front. */
 static void take_rates(struct threads *l)
 {
 	const struct ui *ui = l->t.v.ui;

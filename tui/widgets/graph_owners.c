@@ -98,7 +98,7 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 	}
 }
 
-/* Which band a height (in bytes) of a point falls into: owner index, shown = others, -1 = above. */
+/* The band at a height (in bytes) of a point: owner index, shown = others, -1 = above. */
 static int band_at(const struct figures *f, const struct bands *b, size_t point, double bytes)
 {
 	double sum = 0;

@@ -102,7 +102,8 @@ static void add_slots(const struct model *m, const struct node *n, uint32_t *slo
 	}
 }
 
-/* Slots of the node, and of all below it: a walk without a stack, by parent and sibling links. */
+/* Collects the slots of the node and all below it, by parent and sibling links, without
+ * recursion. */
 static size_t walk(const struct detail *d, uint32_t *slots)
 {
 	const struct model *m = d->p.v.ui->shown.model;
