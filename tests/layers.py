@@ -50,14 +50,15 @@ def symbols(path):
 
 
 def objects(build, part):
-    """{source without its ending: object}; what is linked into something else alone is left out."""
+    """{source without its extension: object}, without objects linked only into something else."""
     found = glob.glob(f"{build}/{part}/**/*.o", recursive=True)
     names = {os.path.relpath(o, build)[:-2]: o for o in found}
     return {n: o for n, o in names.items() if os.path.exists(n + ".c") and not n.startswith("agent/linked/")}
 
 
 def symbol_graph(build, part):
-    """{file: {file: {symbol}}} within a part. A hook has a libc function's name: who calls that does not mean the hook."""
+    """{file: {file: {symbol}}} within a part. A hook has a libc function's name, so a call of that
+    name is no use of the hook."""
     owner, used = {}, {}
     for name, path in objects(build, part).items():
         defined, used[name] = symbols(path)

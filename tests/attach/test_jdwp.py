@@ -56,7 +56,8 @@ def bytes_of(r, function):
 
 @test
 def t_a_program_that_sleeps():
-    """No method is named; what it allocates from then on is seen, to the byte, as the machine itself counts it."""
+    """No method is named; later allocations are counted to the byte, as the machine itself counts
+    them."""
     java = Java("Sleeper")
     target, held = attached(java)
     print(f"  | held for {held:.1f} ms")

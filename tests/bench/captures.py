@@ -43,7 +43,7 @@ def one(way, depth, fresh, threads):
 
 
 def shape(depth, fresh, threads, rounds):
-    """{way: [ns of each round]}, without what the calls cost; None for an engine that is not there."""
+    """{way: [ns of each round]}, without the cost of the calls; None for a missing engine."""
     found = {}
     for _ in range(rounds):
         taken = {way[0]: one(way, depth, fresh, threads) for way in WAYS}

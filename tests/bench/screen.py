@@ -107,7 +107,7 @@ def places():
 
 
 class Agent:
-    """screen_agent/; .said: what it printed so far, {word: numbers}."""
+    """screen_agent/; .said: its output so far, {word: numbers}."""
 
     def __init__(self, paths, changed, new=0):
         self.name, self.log = listening(), os.path.join(FOLDER, "screen_agent.log")
@@ -133,7 +133,7 @@ class Agent:
 # --- memtop on its terminal
 
 class Terminal(keytime.Driven):
-    """Counts what is written, too: bytes, and bursts that follow each other by 2 ms or more."""
+    """Also counts output: bytes, and bursts at least 2 ms apart."""
 
     def __init__(self, target):
         self.bytes = self.frames = self.last = 0
@@ -199,7 +199,7 @@ class Hand:
         self.t, self.rng, self.times, self.later, self.view = terminal, random.Random(seed), [], {}, 0
 
     def think(self):
-        """For a random while, and to the end of what is being drawn."""
+        """Waits for a random time, and until the drawing ends."""
         self.t.think(self.rng.uniform(0.005, 0.06))
         while select.select([self.t.fd], [], [], 0.002)[0]:
             self.t.read(0)

@@ -22,7 +22,7 @@ class Tool:
         self.prefix, self.viewers, self.options = list(prefix), viewers, options
 
     def missing(self):
-        """None, or why it cannot be run: the agent is asked what it knows."""
+        """None, or why it cannot run, from the agent itself."""
         return refused(self.options) if self.options else None
 
 

@@ -51,7 +51,8 @@ def ready(command, **named):
 
 
 def finish(process, seconds=60):
-    """SIGTERM, the rest of what it says; it must end by itself, well."""
+    """SIGTERM, then the rest of its output; it must end by itself with status
+    0."""
     process.send_signal(signal.SIGTERM)
     try:
         out = process.communicate(timeout=seconds)[0]

@@ -327,7 +327,7 @@ class Client:
         return {slot: v for slot, v in live.items() if v != (0, 0)}
 
     def diff(self, mark):
-        """Stack (as node) -> born, gone, net bytes and blocks since the mark; only what is not zero."""
+        """Stack (as node) -> born, gone, net bytes and blocks since the mark, without zeros."""
         base, epoch, out = self.live_at(mark), self.marks[mark]["epoch"], {}
         for slot, s in self.slots.items():
             now, then = self.slot_live(slot), base.get(slot, (0, 0))

@@ -361,7 +361,7 @@ class Program:
         return c[2] - c[4], c[3] - c[5]
 
     def cohorts(self):
-        """Each slot's blocks are of one thread and one age: what the slot's number says."""
+        """The slot's number determines the thread and the age of its blocks."""
         return [dict(slot=s, thread=1 + s % 2, age_s=(3, 40, 400)[s % 3], blocks=blocks, bytes=size)
                 for s, (blocks, size) in ((s, self.live_of(s)) for s in range(1, len(self.slots))) if blocks]
 

@@ -200,7 +200,7 @@ def need(*tools):
 
 
 def user_folders():
-    """Variables that keep memtop's own files out of the home of whoever runs the tests."""
+    """Variables that keep memtop's files out of the user's home."""
     home = temporary_folder()
     return {"HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_CONFIG_HOME": home + "/config",
             "XDG_RUNTIME_DIR": home, "MEMTOP_AGENT": AGENT}

@@ -64,7 +64,7 @@ class Java:
         return self.line()
 
     def end(self):
-        """To its normal end: what it computed meanwhile must be right."""
+        """Runs it to its normal end: its results must be right."""
         self.process.stdin.close()
         line = self.line()
         assert line == "end well", f"it said {line!r}"

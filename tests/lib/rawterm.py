@@ -164,7 +164,7 @@ class Raw:
             os.write(self.master, key.encode() if isinstance(key, str) else key)
 
     def resize(self, width, height):
-        """The size changes, the foreground is told, what is on the way is of no screen any more."""
+        """Changes the size and signals the foreground; output in flight belongs to no screen."""
         self.drain()
         self.screen.resize(width, height)
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
@@ -185,7 +185,7 @@ class Raw:
         return termios.tcgetattr(self.slave)
 
     def echoes(self):
-        """Whether the terminal still shows what is typed, or keeps it until a line is whole."""
+        """Whether the terminal still echoes, or is in line mode."""
         return bool(self.settings()[3] & (termios.ECHO | termios.ICANON))
 
     def allowed(self):

@@ -283,7 +283,7 @@ def decode(kind, body):
 
 
 class Splitter:
-    """Bytes in, (type, payload) out; keeps what is not whole yet."""
+    """Bytes in, (type, payload) out; keeps an incomplete frame."""
 
     def __init__(self, limit=FRAME_MAX):
         self.buffer, self.limit = bytearray(), limit

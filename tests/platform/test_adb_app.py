@@ -324,7 +324,8 @@ def left_again(phone):
 
 @mostly_waits
 def t_into_a_java_program():
-    """By its debug port: what it then allocates is counted; a second time the agent is there; after a detach it comes again."""
+    """Through its debug port: later allocations are counted; a second attach finds the agent; after
+    a detach another one works."""
     phone = Phone()
     phone.install_java(APP, "Sleeper")
     pid = phone.launch_java(APP)

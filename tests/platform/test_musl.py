@@ -60,7 +60,8 @@ def without_a_word(memtop, *arguments):
 
 @test
 def t_its_agent_is_found():
-    """Nobody names it: memtop looks what the program asks for, or the interpreter of a script."""
+    """It is never named: memtop reads the loader that the program, or a script's interpreter,
+    requests."""
     folder = temporary_folder()
     with open(f"{folder}/script", "w", encoding="utf-8") as f:
         f.write(f"#!{MUSL}/s_mark\n")
@@ -121,7 +122,8 @@ def t_stacks_as_the_program_tells_them():
 
 @test
 def t_libraries_that_come_later():
-    """The loader does not say what is where: its list is looked at, as soon as somebody is met that it did not have."""
+    """This loader has no address look-up: the agent reads its list when it meets an unknown
+    module."""
     program = start(["/bin/sh", "-c", 'LD_PRELOAD=$1 exec "$2" none', "sh", AGENT, MUSL + "/late"],
                     env=environment(MEMTOP_OPTIONS="listen=@memtop-test.%p"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for line in (f"l {MUSL}/liblate_now.so", "r 300"):

@@ -116,7 +116,7 @@ def t_attach_and_detach():
 
 @test
 def t_calls_that_are_refused():
-    """A container of that time says EPERM to what it does not know."""
+    """A container of that time answers unknown system calls with EPERM."""
     for version in ("3.10+eperm", "4.4+eperm", "5.4+eperm"):
         p = start([OLD, version, "env", f"LD_PRELOAD={AGENT}", "MEMTOP_OPTIONS=", os.path.join(TARGETS, "s_phases"), "wait"],
                   env=environment(), stdin=subprocess.PIPE)

@@ -16,7 +16,7 @@ import subprocess
 
 from harness import BUILD, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test
 
-# Name of a form: its symbol, what it takes, what it calls when nobody replaces it.
+# Name of a form: its symbol, its parameters, the form that its default calls.
 NEWS = {"new": "_Znwm", "new[]": "_Znam", "new_nt": "_ZnwmRKSt9nothrow_t", "new[]_nt": "_ZnamRKSt9nothrow_t",
         "new_al": "_ZnwmSt11align_val_t", "new[]_al": "_ZnamSt11align_val_t",
         "new_al_nt": "_ZnwmSt11align_val_tRKSt9nothrow_t", "new[]_al_nt": "_ZnamSt11align_val_tRKSt9nothrow_t"}
@@ -29,7 +29,8 @@ FORMS = list(NEWS) + list(DELETES)
 SYMBOLS = {**NEWS, **DELETES}
 BASE = ("new", "del")
 ALIGNED = ("new_al", "del_al")
-# Sets that are legal over a pool, closed under what the language says that one form calls; and odd ones over malloc.
+# Sets that are legal over a pool, closed under the language's calls between forms; and odd ones
+# over malloc.
 SETS = [BASE, ("new", "del", "del_size"), ("new", "new[]", "del", "del[]"), ("new[]", "del[]"), ALIGNED, BASE + ALIGNED,
         ("new", "new_nt", "del", "del_nt"), ("new[]", "new[]_nt", "del[]"), ("new[]_al", "del[]_al"), tuple(FORMS)]
 ODD = [("new",), ("del",), ("new[]",), ("del[]",), ("del_size",), ("new_nt",), ("new_al",), ("del_size_al",), ("del[]_al_nt",),

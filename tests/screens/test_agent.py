@@ -81,7 +81,7 @@ def t_page():
 
 @test
 def t_memory_by_part():
-    """As the agent names its parts; they add up to what the header says."""
+    """The agent's parts, by its names, sum to the header's figure."""
     agent = Synthetic("--past", 60)
     said = json.loads(run([MEMTOP, "report", "--format", "json", agent.address]).stdout)["agent"]
     assert [p["part"] for p in said["memory"]] == ["live map", "stacks"], said

@@ -82,7 +82,7 @@ END = {
     "python3_crash": lambda: (["/usr/bin/python3", "-S", "-c", CRASH], "SIGSEGV"),
 }
 
-WHO_LOOKS = [  # what belongs to who looks, not to the program
+WHO_LOOKS = [ # belongs to the viewer, not to the program
     (r"\bRSS [\d.]+[KMG]?( \(live is \d+ %\))?", "RSS"),
     (r" 8 Output", ""),
     (r"no marks yet: s sets one", "no marks"),

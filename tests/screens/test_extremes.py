@@ -48,7 +48,8 @@ def t_fifty_levels():
 
 @test
 def t_recursion():
-    """150 calls of one function and 140 of two by turns are a row each; what is deeper than stacks are taken says so."""
+    """150 calls of one function and 140 of two alternating ones are a row each; a stack beyond the
+    depth limit is marked."""
     with run_view(size=(120, 40)) as r:
         r.send("2")
         r.wait_for(re.compile(r"\[2 Tree\](.*\n)+.*(main|level_)"))

@@ -103,7 +103,8 @@ def t_every_view_of_a_hostile_program():
 
 @test
 def t_columns_line_up():
-    """Behind wide characters, accents and what is left out the next column begins where its head does."""
+    """After wide characters, accents and dropped bytes the next column still begins under its
+    head."""
     pid, _ = running()
     for term in ("xterm-256color", "vt100"):
         for width, height in ((140, 50), (100, 50)):

@@ -69,7 +69,7 @@ def t_a_peak_of_now_is_where_live_is():
 
 @test
 def t_of_a_thread_only_what_is_known_of_it():
-    """Rates and what was ever allocated are of all threads together: they are not shown as one's."""
+    """Rates and totals since the start count all threads, so they are not shown for one."""
     agent = Synthetic("--past", 60)
     with view(agent) as t:
         t.wait_for("[1 Overview]")

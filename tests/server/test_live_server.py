@@ -82,9 +82,9 @@ def t_used_memory_at_ten_instants():
 def t_used_memory_to_the_byte():
     """Keys of one size: what redis grew by is each block that was born or has gone, rounded by jemalloc.
 
-    The keys come over a connection of their own, which is gone before the look: of all its buffers none is left
-    to share a stack with the buffers of the one that asks. Those would be resized by redis' cron between INFO
-    and our look: it is stopped for both.
+    A separate connection loads the keys and closes before the comparison, so its buffers share no
+    stack with those of the asking connection. redis' cron would resize the latter between INFO and
+    memtop's scan, so it is stopped for both.
     """
     redis = Redis()
     connection = redis.start()

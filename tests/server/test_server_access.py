@@ -110,7 +110,7 @@ def t_path_socket():
 
 
 def lie_there(folder):
-    """Path of each thing that somebody may have where the agent is to listen, by what it is."""
+    """Paths of existing files where the agent should listen, by kind."""
     def at(name):
         return os.path.join(folder, name)
 

@@ -142,7 +142,8 @@ def t_process_one_executes_itself_often():
 
 @test
 def t_process_one_with_a_slow_viewer():
-    """Its server leaves the memory of what is gone without an orphan, which the new program would have to reap."""
+    """The server leaves the old program's memory without an orphan that the new program would have
+    to reap."""
     p = process_one()
     slow = p.viewer("slow", ack=False).until(lambda: True)
     p.do("s 20000")

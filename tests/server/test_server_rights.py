@@ -30,7 +30,8 @@ def started(root=True):
 
 
 def same_rights(p, server):
-    """Users, groups and capabilities; what the target may not, its server may not."""
+    """Users, groups and capabilities: the server has no right that the target
+    lacks."""
     names = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd")
 
     def both():
@@ -52,7 +53,8 @@ def serves(p, c):
 
 
 def refused_by_kernel(server, *calls):
-    """What the server gets for system calls that whoever owns it may try: made in it by gdb. EFAULT: it was looked at."""
+    """The server's results for an attacker's system calls, made in it by gdb. EFAULT: the filter
+    let the call through."""
     need("gdb")
     lines = [w for nr, *a in calls for w in ("-ex", "print ((long (*)(long, ...))syscall)(" + ", ".join(map(str, [nr, *a])) +
                                              ") == -1 ? *((int *(*)(void))__errno_location)() : 0")]
@@ -172,7 +174,8 @@ def t_sealed_server_outlives_its_target():
     p.do("y", "0")
     wait_for(lambda: is_sealed(server), 10, "the server's seal")
     slow.pump(1)
-    # Nobody without rights reads how a zombie ended; so none is left, however busy the machine is.
+    # An unprivileged process cannot read a zombie's status, so the server must leave no zombie,
+    # even on a busy machine.
     at_end(signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     p.process.kill()
     c.until_final(30)

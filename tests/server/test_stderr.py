@@ -139,7 +139,8 @@ def attached_within(mib):
 
 @test
 def t_attach_that_says_why():
-    """Between enough for the session and enough for the agent lies what is too little for its server."""
+    """Between enough for the session and enough for the agent lies a limit too low for its
+    server."""
     said = []
     for mib in range(64, 4, -1):
         done = attached_within(mib)

@@ -323,7 +323,8 @@ def t_i386_children():
 
 @test
 def t_environment_is_the_programs_own():
-    """What a program and its children see: no variable of ours, a user's own LD_PRELOAD to the byte."""
+    """A program and its children see no memtop variable, and the user's own LD_PRELOAD to the
+    byte."""
     env = plain_environment()
     show = ["/usr/bin/python3", "-c", "import os; print(sorted(os.environ.items())); os.system('env | sort')"]
     plain = run(show, env=env).stdout

@@ -14,7 +14,8 @@ BLOCKS = 1600000
 
 
 class Ebb:
-    """s_ebb under the agent; tell() has it do something, and compares what it says with what the agent says."""
+    """s_ebb under the agent; tell() sends a command and compares its answer with the agent's
+    figures."""
 
     def __init__(self):
         self.process = forward.watched(os.path.join(TARGETS, "s_ebb"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,

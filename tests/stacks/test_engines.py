@@ -96,7 +96,8 @@ def t_instrument_equals_cfi_by_clang():
 
 @test
 def t_instrument_jumps():
-    """A thousand longjmps: what was left does not pile up, what comes after is right."""
+    """A thousand longjmps: abandoned entries do not pile up, and later stacks are
+    right."""
     same([f"{TARGETS}/s_instrument", "jump", "1000"], "instrument", "cfi")
 
 

@@ -151,7 +151,7 @@ def t_as_the_reference_says():
 
 @test
 def t_by_frame_pointers():
-    """Where no table is asked: what it stands on are the modules alone."""
+    """Without tables: it rests on the modules alone."""
     for kind in KINDS:
         command = [program("bfd", kind, 65536, "separate-code"), library("bfd", 65536)]
         r, gaps = recorded(command, "--options", "unwind=fp")

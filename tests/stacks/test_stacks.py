@@ -55,7 +55,7 @@ def number(offset):
 
 
 def eu_rows(path, offsets):
-    """eu-addr2line's answer per offset, as rows; None for what it does not know."""
+    """eu-addr2line's answer per offset, as rows; None for unknown offsets."""
     done = run(["eu-addr2line", "-a", "-i", "-f", "-C", "-e", path, *(hex(o) for o in offsets)])
     answers, current = {}, None
     lines = iter(done.stdout.splitlines())
