@@ -174,8 +174,8 @@ def t_sealed_server_outlives_its_target():
     p.do("y", "0")
     wait_for(lambda: is_sealed(server), 10, "the server's seal")
     slow.pump(1)
-    # An unprivileged process cannot read a zombie's status, so the server must leave no zombie,
-    # even on a busy machine.
+    # Without rights the server cannot read a zombie's status, so the test ignores SIGCHLD and
+    # never leaves one.
     at_end(signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     p.process.kill()
     c.until_final(30)

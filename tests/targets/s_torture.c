@@ -423,7 +423,7 @@ static void sealed(void)
 	_exit(0);
 }
 
-/* All that a server does on its way to being nobody; what comes then is counted, and seen. */
+/* A server's steps to an unprivileged user; later allocations are counted and shown. */
 static void stripped(void)
 {
 	for (int sig = 1; sig < 65; sig++)

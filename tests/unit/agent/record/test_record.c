@@ -181,8 +181,8 @@ static void set_mark(void)
 
 static sem_t met;
 
-/* The first makes the stack's slot; the second meets its frames anew, and a mark is set
- * meanwhile. */
+/* The first block makes the stack's slot; a mark is set before the second, whose frames are walked
+ * again. */
 static void *meets_a_mark(void *second)
 {
 	uint64_t before = atomic_load(&mt_epoch);

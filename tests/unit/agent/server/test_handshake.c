@@ -262,8 +262,8 @@ TEST(patience)
 	CHECK(sent_away(early) && sent_away(proved));
 }
 
-/* accept() says EMFILE also where nobody waits: then nobody has to leave, nor has the door to
- * close. */
+/* accept() returns EMFILE even without a pending connection: then no peer is evicted and the door
+ * stays open. */
 TEST(without_descriptors)
 {
 	struct rlimit limit;

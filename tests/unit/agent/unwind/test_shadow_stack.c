@@ -193,7 +193,7 @@ TEST(jumps_out_of_what_was_only_counted)
 	pthread_join(thread, NULL);
 }
 
-/* An exit of a function that was entered before anybody looked takes nobody else's entry. */
+/* The exit of a function entered before the recording removes no other function's entry. */
 static void stray_exits(void)
 {
 	__cyg_profile_func_exit((void *)digs, (void *)digs);

@@ -262,7 +262,7 @@ static void agent_said(struct model *m, uint64_t time_ns, bool first, uint64_t h
 	made_apply(m, &e);
 }
 
-/* Who looks while a first state comes in has the same history afterwards as who did not. */
+/* Queries during the first state do not change the later history. */
 TEST(history_has_nothing_of_a_state_that_was_still_coming)
 {
 	const struct tally sum = { .alloc_blocks = 5, .alloc_bytes = 500 };

@@ -207,7 +207,7 @@ TEST(what_is_on_the_screen_comes_first)
 	sym_worker_free(w);
 }
 
-/* The loop is far behind: a name that is on the screen overtakes what it has not taken yet. */
+/* The loop is far behind: a name on the screen overtakes answers that it has not read yet. */
 TEST(what_is_on_the_screen_overtakes_answers)
 {
 	enum { JOBS = 20000 };

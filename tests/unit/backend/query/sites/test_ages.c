@@ -112,7 +112,7 @@ static const char *filtered(struct session *x, const char *text)
 	return screen(x, true);
 }
 
-/* As far as they were asked for; what is not known comes last, whichever way. */
+/* As far as requested; unknown ages come last in both orders. */
 TEST(rows_and_call_sites_in_the_order_of_their_ages)
 {
 	struct session x;

@@ -185,7 +185,8 @@ TEST(one_that_comes_late_judges_alike)
 	end(&x);
 }
 
-/* What is not enough is so for everybody, and an agent that keeps nothing is not waited for. */
+/* Too little data is too little for every viewer, and no viewer waits for an agent without
+ * samples. */
 TEST(not_enough_is_said)
 {
 	struct session x;

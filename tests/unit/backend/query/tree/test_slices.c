@@ -5,7 +5,7 @@
 #include "check.h"
 #include "made_query.h"
 
-/* A row of many members is summed up in slices; what arrives meanwhile is in it once. */
+/* A row of many members is summed in slices; data that arrives meanwhile counts once. */
 TEST(values_that_are_made_in_slices_follow_what_arrives)
 {
 	struct session x;
