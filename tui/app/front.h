@@ -39,10 +39,13 @@ struct building {
 	struct loop_source *go_on;
 };
 
-void front_begin(struct app *a);                   /* begins a slice */
-void front_end(struct app *a);                     /* ends it; schedules the next if work is left */
-void front_go_on(struct app *a);                   /* runs the next slice */
-void front_refresh(struct app *a, bool resort);    /* query again (does not draw) */
+void front_begin(struct app *a);                /* begins a slice */
+void front_end(struct app *a);                  /* ends it; schedules the next if work is left */
+void front_go_on(struct app *a);                /* runs the next slice */
+void front_refresh(struct app *a, bool resort); /* query again (does not draw) */
+/* Rows are borrowed from the query: fetches them again, after any other use of it and before a
+ * draw. */
+void front_rows(struct app *a, bool resort);
 void front_act(struct app *a, unsigned bits);      /* acts on a handler's bits */
 void front_show(struct app *a, enum view_id v);    /* bring a view to the front */
 void front_open(struct app *a, struct view *page); /* takes it */

@@ -25,7 +25,8 @@ struct travel {
 
 void travel_follow(struct travel *t, struct shown *of);  /* the cursor may have moved */
 void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
-void travel_go_on(struct travel *t, struct shown *of);   /* a rebuild is complete */
+/* The query is complete. True: it was used, so borrowed rows moved. */
+bool travel_go_on(struct travel *t, struct shown *of);
 void travel_release(struct travel *t);
 /* Samples a file once, from start to end. */
 void travel_read(struct travel *t, struct shown *of);
