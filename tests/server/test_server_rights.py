@@ -53,8 +53,8 @@ def serves(p, c):
 
 
 def refused_by_kernel(server, *calls):
-    """The server's results for an attacker's system calls, made in it by gdb. EFAULT: the filter
-    let the call through."""
+    """The server's errno for an attacker's system calls, made in it by gdb. EFAULT: the kernel
+    examined the arguments."""
     need("gdb")
     lines = [w for nr, *a in calls for w in ("-ex", "print ((long (*)(long, ...))syscall)(" + ", ".join(map(str, [nr, *a])) +
                                              ") == -1 ? *((int *(*)(void))__errno_location)() : 0")]

@@ -204,7 +204,7 @@ static unsigned global_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_PERCENT:
 		a->choices.percent = !a->choices.percent;
-		status_clear(); /* what u said is not of the column any more */
+		status_clear(); /* u's remark no longer fits the column */
 		return VIEW_DRAW;
 	case REQ_DIRECT: return choices_direct(a, !owners_direct(a->ui.shown.owners, -1));
 	case REQ_UNITS: choices_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;

@@ -21,7 +21,7 @@ unsigned action_request(struct app *a, enum request r);
 void frame_draw(struct app *a);
 
 /* --- app/search.c */
-unsigned search_begin(struct app *a); /* the prompt */
+unsigned search_begin(struct app *a); /* opens the prompt */
 unsigned search_next(struct app *a, bool backwards);
 unsigned search_end(struct app *a); /* Esc: ends the search */
 

@@ -80,7 +80,7 @@ void quit_stop(struct app *a)
 	a->leave_ns = now_ns() + STOPPING_NS;
 }
 
-/* Its last states are here, and so in the session that is kept. */
+/* Its last states arrived, so the kept session has them. */
 static bool all_final(const struct app *a)
 {
 	return !first_runs(a) && !running(a) && model_final(watch_now(a->first));

@@ -73,7 +73,7 @@ static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 	return late ? 128 + late : status;
 }
 
-/* The agent in, as `word` or *process says. */
+/* Loads the agent into the process that `word` or *process names. */
 static int bring(const struct args *a, struct adb *adb, struct adb_app *app,
 		 const struct adb_process *process, struct err *err)
 {

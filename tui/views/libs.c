@@ -256,7 +256,7 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 	draw_text(a, y, 0, ROLE_DIM, text);
 }
 
-/* Notes, below the list, the memory that it excludes. Returns the lines used. */
+/* Notes below the list about memory that it excludes. Returns the lines used. */
 static int draw_unseen(const struct model *m, const struct area *a)
 {
 	struct hooked_sums sums = hooked_sums(m);

@@ -189,7 +189,7 @@ enum ages_of tree_ages(const struct tree *t)
 			   t->tv.sort[table_view_diffing(&t->tv)]);
 }
 
-/* What the selected row is, in words. */
+/* Describes the selected row. */
 void tree_panel(const struct tree *t, const struct area *a)
 {
 	const struct row *r = tree_selected(t);
