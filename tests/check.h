@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * check.h - the unit tests' frame. Each TEST runs in a forked child; a failed CHECK says where and
- * what, and ends that test only. Prints PASS/FAIL lines that tests/run.sh counts.
+ * check.h - the unit test framework. Each TEST runs in a forked child; a failed CHECK prints its
+ * place and values, and ends that test only. Prints PASS/FAIL lines that tests/run.sh counts.
  */
 #ifndef CHECK_H
 #define CHECK_H

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""layers.py BUILD [--graph] - arrows between parts, folders and files, as the objects' symbols and the includes have them.
+"""layers.py BUILD [--graph] - checks the dependencies between parts, folders and files, from the
+objects' symbols and the includes.
 
-layers.txt gives the order. Checked: no part uses one that it must not; no folder uses one above it; no file is in a
-cycle with others of its folder but those that layers.txt lists, each with a reason; a library is known to one folder.
---graph prints which folder uses which, and how many symbols of it."""
+layers.txt gives the order. No part uses a forbidden one; no folder uses one above it; no files of a
+folder form a cycle, except those that layers.txt lists with a reason; only one folder knows a
+library. --graph prints which folder uses which, and how many of its symbols."""
 import collections
 import glob
 import os
@@ -49,14 +50,15 @@ def symbols(path):
 
 
 def objects(build, part):
-    """{source without its ending: object}; what is linked into something else alone is left out."""
+    """{source without its extension: object}, without objects linked only into something else."""
     found = glob.glob(f"{build}/{part}/**/*.o", recursive=True)
     names = {os.path.relpath(o, build)[:-2]: o for o in found}
     return {n: o for n, o in names.items() if os.path.exists(n + ".c") and not n.startswith("agent/linked/")}
 
 
 def symbol_graph(build, part):
-    """{file: {file: {symbol}}} within a part. A hook has a libc function's name: who calls that does not mean the hook."""
+    """{file: {file: {symbol}}} within a part. A hook has a libc function's name, so a call of that
+    name is no use of the hook."""
     owner, used = {}, {}
     for name, path in objects(build, part).items():
         defined, used[name] = symbols(path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * random.h - the tests' random numbers: of a seed, not 0, always the same (xorshift64).
+ * random.h - the tests' random numbers (xorshift64): reproducible from a seed other than 0.
  */
 #ifndef RANDOM_H
 #define RANDOM_H

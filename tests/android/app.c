@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - becomes another program under a filter of system calls, as Android's apps live under one:
- * those whose numbers are given pass, any other ends the process by SIGSYS. Usage: app
- * NUMBER,NUMBER,... [NAME=VALUE...] PROGRAM [ARGUMENT...]
+ * app.c - executes a program under a seccomp filter, as Android runs apps: the listed system calls
+ * pass, any other ends the process by SIGSYS. Usage: app NUMBER,NUMBER,... [NAME=VALUE...] PROGRAM
+ * [ARGUMENT...]
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

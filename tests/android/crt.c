@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * crt.c - what an NDK links into every program, for programs that tests run on Android's libc: the
- * start.
+ * crt.c - the start-up code that an NDK links into every program, for test programs on Android's
+ * libc.
  */
 #include <stddef.h>
 

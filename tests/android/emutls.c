@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * emutls.c - thread-local storage by calls, which compilers emit for API levels below 29 and an
- * NDK's runtime library answers. For test programs: the agent has none.
+ * emutls.c - emulated thread-local storage: compilers emit calls for API levels below 29, and an
+ * NDK's runtime library implements them. Only test programs need it; the agent has no emulated TLS.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * space.c - dlopen as apps have it: what a program opens comes into a linker namespace of its own,
- * isolated to the folder that $SPACE names, with libc and libdl of the default one. With $SPACE_JNI
- * a library's JNI_OnLoad is called, as System.load() does. Preloaded. What android/dlext.h does not
- * tell is found by name: apps may not link to it.
+ * space.c - dlopen as in apps: it loads libraries into a separate linker namespace, isolated to the
+ * folder $SPACE, with libc and libdl of the default one. With $SPACE_JNI it calls a library's
+ * JNI_OnLoad, as System.load() does. Preloaded. Functions missing in android/dlext.h are looked up
+ * by name, because apps may not link to them.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tagged.c - says how many different tags malloc gives its blocks (AArch64's memory tagging): "tags
- * 1" where it gives none.
+ * tagged.c - prints how many different tags malloc gives its blocks (AArch64 memory tagging): "tags
+ * 1" without tagging.
  */
 #include <stdint.h>
 #include <stdio.h>

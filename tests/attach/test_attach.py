@@ -1,8 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_attach.py - memtop attach: the agent in a process that runs already, and that the process never notices.
+"""test_attach.py - memtop attach loads the agent into a running process, which never notices.
 
-Under fire, in waits of all kinds, in other namespaces; and every refusal, made by its real cause.
+Processes under allocation load, in waits of all kinds, in other namespaces; and every refusal,
+from its real cause.
 """
 import contextlib
 import glob

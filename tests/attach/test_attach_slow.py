@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_attach_slow.py - memtop attach where the process hardly gets to run, where a call in it takes long, and where memtop is killed: the process
-goes on in each case, and memtop's line comes second.
+"""test_attach_slow.py - memtop attach when the process hardly runs, when a call in it takes long,
+and when memtop is killed. In each case the process going on matters first, memtop's message second.
 """
 import contextlib
 import os
@@ -187,7 +187,8 @@ LOADS = ("import ctypes, _ctypes, sys, threading, time\n"
 
 
 def loads(how, *words):
-    """Attached to by what is no agent; then it still loads libraries, and its main thread still waits for its line."""
+    """A library that is no agent is attached; the process still loads libraries, and its main
+    thread still waits for its line."""
     process = ready([sys.executable, "-c", LOADS], stdin=subprocess.PIPE, env=environment(SLOW_AGENT=how))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")
     refused(process.pid, *words, env=environment(MEMTOP_AGENT=f"{BUILD}/tests/lib/slow_agent.so"))
@@ -229,7 +230,7 @@ def t_memtop_killed_while_a_call_takes_long():
 
 @mostly_waits
 def t_a_call_that_hangs():
-    """The call waits for a lock that nobody holds: the thread goes on with what it did before."""
+    """The call waits for a lock that no thread holds: the thread resumes its earlier work."""
     process = ready([sys.executable, "-c", LOADS.replace("threading.Thread(target=beat, daemon=True).start()", "")], stdin=subprocess.PIPE,
                     env=environment(SLOW_AGENT="hang"))
     wait_for(lambda: state(process.pid) == "S", 10, "the wait")

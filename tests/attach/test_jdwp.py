@@ -1,8 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_jdwp.py - memtop attach --jdwp: the agent in a running Java program by its debug port, and that the program never notices.
+"""test_jdwp.py - memtop attach --jdwp: loads the agent into a running Java program through its
+debug port; the program never notices.
 
-Real OpenJDK programs of every kind of idleness and busyness; and every refusal, made by its real cause.
+Real OpenJDK programs, idle and busy in every way; and every refusal, from its real cause.
 """
 import os
 import re
@@ -55,7 +56,8 @@ def bytes_of(r, function):
 
 @test
 def t_a_program_that_sleeps():
-    """No method is named; what it allocates from then on is seen, to the byte, as the machine itself counts it."""
+    """No method is named; later allocations are counted to the byte, as the machine itself counts
+    them."""
     java = Java("Sleeper")
     target, held = attached(java)
     print(f"  | held for {held:.1f} ms")

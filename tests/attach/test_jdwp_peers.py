@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_jdwp_peers.py - memtop attach --jdwp at a port behind which no Java machine is, or one that lies: an end, and one clear line."""
+"""test_jdwp_peers.py - memtop attach --jdwp at a port without a Java machine, or with a lying one:
+memtop ends with one clear line."""
 import socket
 import struct
 import subprocess

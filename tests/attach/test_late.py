@@ -1,8 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_late.py - the agent in a process that runs already: exact from its attach on, gone without a trace after a detach.
+"""test_late.py - the agent in a running process: exact from the attach on, gone without a trace
+after the detach.
 
-tests/targets/late.c loads the agent by itself, without ptrace, and counts all that it and its libraries allocate.
+tests/targets/late.c loads the agent itself, without ptrace, and counts every allocation of its own
+and its libraries.
 """
 import glob
 import os
@@ -65,7 +67,7 @@ class Late:
         return c
 
     def tasks(self):
-        """Threads of it, and whoever else runs in its memory under the agent's name."""
+        """Its threads, and other processes in its memory under the agent's name."""
         own = len(os.listdir(f"/proc/{self.pid}/task"))
         servers = 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -142,7 +144,7 @@ def t_exact_in_a_lazy_program_that_is_no_pie():
 
 @test
 def t_exact_with_other_allocators():
-    """What the modules are bound to is what is hooked, operator new included."""
+    """The modules' bindings are the hooked functions, operator new included."""
     found = [f for name in ("jemalloc.so.2", "tcmalloc_minimal.so.4", "mimalloc.so.2")
              for f in glob.glob(f"/usr/lib/*-linux-gnu/lib{name}")]
     if not found:
@@ -286,7 +288,7 @@ def t_slots_and_pages_are_as_before():
     assert all(value != before[name] for name, value in now().items()), "not hooked"
     late.detach()
     assert now() == before, "slots differ"
-    # what is read-only twice over may be one mapping or two: its order and its rights are what counts
+    # adjacent read-only areas may be one mapping or two: only order and rights count
     squeeze = lambda rows: [row for i, row in enumerate(rows) if i == 0 or row != rows[i - 1]]  # noqa: E731
     assert squeeze(protections(late.pid)) == squeeze(pages), (pages, protections(late.pid))
     late.sums("r 100")
@@ -380,7 +382,8 @@ def t_other_namespaces_are_named():
 
 @test
 def t_libs_and_exclude_say_which_modules_are_hooked():
-    """What is left out calls the real functions, and what it frees is still seen: the two parts sum to the whole."""
+    """Excluded modules call the real functions, and their frees are still seen: both parts sum to
+    the whole."""
     parts = []
     for options, status in (("libs=^liblate_now", wire.MODULE_HOOKED), ("exclude=^liblate_now", wire.MODULE_UNMATCHED)):
         late = Late()

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_unloads.py - the program's dlclose and a server that holds it up: dead, stopped, gone by a fork.
+"""test_unloads.py - the program's dlclose while a server holds it up: one that died, was stopped,
+or vanished in a fork.
 
-The server holds unloads for some 100 microseconds a second, too short to be met by chance: the test writes the word that says
-so into the program's memory, where such a server would have left it.
+The server holds unloads for about 100 microseconds a second, too short to hit by chance. So the
+test writes the hold into the program's memory, as such a server would have left it.
 """
 import os
 import select

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""bench.py - what watching costs, beside what others cost: the tables of RESULTS.md.
+"""bench.py - memtop's cost compared with other tools: the tables of RESULTS.md.
 
-Each figure is a ratio of two runs that follow each other, plain and under a tool (A B A B ...), so that a machine
-that changes its speed changes both; printed are the median of the pairs and its 95 % interval (order
-statistics), no run dropped. A target is met or missed when the whole interval is on one side of it, else
-undecided. A run that fails is said, not left out.
+Each figure is the ratio of two consecutive runs, plain and under a tool (A B A B ...), so that a
+change of the machine's speed affects both. The script prints the median of the pairs and its 95 %
+interval (order statistics) and drops no run. A target is met or missed when the whole interval lies
+on one side of it, else undecided. Failed runs are reported.
 
     make bench [QUICK=1] [PAIRS=n] [ROWS=lua,perl,...] [TOOLS=memtop,...] [DURATION=s] [HOUR=1]
 
-RESULTS.md is written by a run of 15 pairs or more with all rows and tools; any other only prints.
+A run of at least 15 pairs with all rows and tools writes RESULTS.md; any other only prints.
 """
 import os
 import shutil

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """captures.py - ns of one capture of the whole stack, by each engine and by libunwind, beside each other.
 
-What a capture costs without the calls around it: the cell "none" of the same shape is subtracted. Each round goes once
-through all ways of a shape, so that a machine that changes its speed changes all of them.
+The cell "none" of the same shape is subtracted, so a figure excludes the calls around the capture.
+Each round measures every engine once, so that a change of the machine's speed affects all of them.
 """
 import statistics
 import subprocess
@@ -43,7 +43,7 @@ def one(way, depth, fresh, threads):
 
 
 def shape(depth, fresh, threads, rounds):
-    """{way: [ns of each round]}, without what the calls cost; None for an engine that is not there."""
+    """{way: [ns of each round]}, without the cost of the calls; None for a missing engine."""
     found = {}
     for _ in range(rounds):
         taken = {way[0]: one(way, depth, fresh, threads) for way in WAYS}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""detached.py - what malloc and free cost in one process: before `memtop attach`, under it, and after `memtop detach`."""
+"""detached.py - the cost of malloc and free in one process: before `memtop attach`, under it, and
+after `memtop detach`."""
 import os
 import subprocess
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""figures.py - what a list of measurements says: median, interval, verdict; and tables."""
+"""figures.py - statistics of a list of measurements (median, interval, verdict), and
+tables."""
 import math
 import statistics
 from collections import namedtuple

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""instructions.py - instructions that the agent adds to a malloc+free pair, by callgrind.
+"""instructions.py - counts, with callgrind, the instructions that the agent adds to a
+malloc+free pair.
 
-The figure repeats, whatever else the machine does, so that it can be compared with a committed one. A
-pair's cost is the difference of two runs of unlike length: start-up does not count; and that of the
-same runs without the agent is subtracted: libc's version does not count. valgrind moves nothing, the
-environment is fixed and the program is called by a name of fixed length, so that caches that go by
-address fall alike.
+The count is the same on a busy machine, so it can be compared with a committed one. A pair's cost
+is the difference of two runs of different length, which removes start-up; the same difference
+without the agent is subtracted, which removes libc's version. valgrind fixes the addresses, the
+environment is fixed and the program's name has a fixed length, so that caches indexed by address
+behave alike.
 
     instructions.py              prints the table, those of the tree beside the committed ones
     instructions.py --write      writes instructions.txt

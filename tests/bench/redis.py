@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""redis.py - rows about a server: under load, idle, watched by viewers, for long.
+"""redis.py - rows about a server: under load, idle, with viewers, over a long
+time.
 
-Cpu is read from the scheduler's clocks of the processes (ns), not from rusage: the server runs on
-while it is measured. The agent's server is a process of its own; its figures come from its own clock.
+Cpu comes from the scheduler's clocks of the processes (ns), not from rusage, because the server
+runs on while it is measured. The agent's server is a separate process with its own clock.
 """
 import contextlib
 import ctypes

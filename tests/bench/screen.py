@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 """screen.py - the screen under load: from a key to its answer, memory, the first screen, frames, cpu at rest.
 
-screen_agent/ serves a made-up program over the real socket: PATHS call paths, CHANGED of which change in
-each tick. Its code is a real ELF file with DWARF, made here: FUNCTIONS functions, with others inlined into them, beside
-libraries of this machine. memtop runs on a pseudo-terminal and is sent one key after the other, each when the last one
-was answered (tests/lib/keytime.py). Of each key there are three times:
+screen_agent/ serves a made-up program over the real socket: PATHS call paths, CHANGED of which
+change in each tick. Its code is a generated ELF file with DWARF (FUNCTIONS functions, with others
+inlined into them) and libraries of this machine. memtop runs on a pseudo-terminal and gets each key
+once the last one was answered (tests/lib/keytime.py). Each key has three times:
 
     seen     from the write of the key until its answer stands on the screen: what the goal is about
     flushed  from the write until memtop had drawn (its own key log; the same clock)
     read     from when memtop read it until it had drawn: the rest was spent on something else
 
-A key is answered when its answer is there: the tab of the view, the selection on another line, the row open, the other
-column's mark, the prompt with the letter, the filter or the mark in the line of tabs. Whatever goes on after that
-in slices (rows of a filter, hits of a search) is said beside it.
+A key is answered when the screen shows its result: the view's tab, the moved selection, the open
+row, the other column's mark, the letter in the prompt, the filter or the mark in the line of tabs.
+Later slices (rows of a filter, hits of a search) are reported separately.
 """
 import contextlib
 import os
@@ -107,7 +107,7 @@ def places():
 
 
 class Agent:
-    """screen_agent/; .said: what it printed so far, {word: numbers}."""
+    """screen_agent/; .said: its output so far, {word: numbers}."""
 
     def __init__(self, paths, changed, new=0):
         self.name, self.log = listening(), os.path.join(FOLDER, "screen_agent.log")
@@ -133,7 +133,7 @@ class Agent:
 # --- memtop on its terminal
 
 class Terminal(keytime.Driven):
-    """Counts what is written, too: bytes, and bursts that follow each other by 2 ms or more."""
+    """Also counts output: bytes, and bursts at least 2 ms apart."""
 
     def __init__(self, target):
         self.bytes = self.frames = self.last = 0
@@ -199,7 +199,7 @@ class Hand:
         self.t, self.rng, self.times, self.later, self.view = terminal, random.Random(seed), [], {}, 0
 
     def think(self):
-        """For a random while, and to the end of what is being drawn."""
+        """Waits for a random time, and until the drawing ends."""
         self.t.think(self.rng.uniform(0.005, 0.06))
         while select.select([self.t.fd], [], [], 0.002)[0]:
             self.t.read(0)

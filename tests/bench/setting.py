@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""setting.py - where things are, how a program is run, and what this machine is."""
+"""setting.py - paths, running programs, and a description of this machine."""
 import os
 import platform
 import subprocess
@@ -35,7 +35,8 @@ def output(command, env=None, status=0):
 
 
 def refused(options):
-    """None when the agent knows these options, else what it says. It says so on stderr, and steps aside."""
+    """None when the agent knows these options, else its message: it reports on stderr and does not
+    start."""
     done = subprocess.run(["/bin/true"], env={**PLAIN, "LD_PRELOAD": AGENT, "MEMTOP_OPTIONS": f"listen=none {options}"},
                           capture_output=True, text=True, check=False)
     return done.stderr.strip() or None
@@ -55,7 +56,7 @@ def version_of(command):
 
 
 def machine():
-    """Lines that say where and with what the figures were taken."""
+    """Lines about the machine and the versions behind the figures."""
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
     with open("/proc/meminfo", encoding="utf-8") as f:

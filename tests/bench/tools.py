@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tools.py - what is put on a program: variables, a command in front, viewers beside it.
+"""tools.py - the compared tools: their variables, commands in front, and viewers.
 
 One run of a command under a tool is run(): wall s, cpu s of all processes but the viewers, peak KiB.
 """
@@ -22,7 +22,7 @@ class Tool:
         self.prefix, self.viewers, self.options = list(prefix), viewers, options
 
     def missing(self):
-        """None, or why it cannot be run: the agent is asked what it knows."""
+        """None, or why it cannot run, from the agent itself."""
         return refused(self.options) if self.options else None
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""workloads.py - programs that run to their end, made of Debian's packages and generated inputs.
+"""workloads.py - programs that run to their end, from Debian's packages with generated inputs.
 
-Inputs are the same each time: no clock, no chance but seeded ones. `tools` are those beside memtop and
-heaptrack, which every row has; `small` is the same program with less to do, for tools that take a
-hundred times the plain run there (SLOW). Scripts are files: heaptrack cannot read its own file when an argument has
-a line's end in it. Sized for a plain run of about a second.
+Inputs are the same each time: no clock, only seeded randomness. `tools` come in addition to memtop
+and heaptrack, which every row has; `small` is the same program with less work, for tools a hundred
+times slower than the plain run (SLOW). Scripts are files: heaptrack cannot read its own output when
+an argument contains a newline. A plain run takes about a second.
 """
 import os
 from collections import namedtuple

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_build.py - what the build promises: the agent exports agent.map and needs libc only, its sources compile for
-arm64, the backend links without curses, every header stands alone, sources are as `make format`
-leaves them, and `make install` puts all in place.
+"""test_build.py - the build's guarantees: the agent exports agent.map and needs libc only, its
+sources compile for arm64, the backend links without curses, every header compiles alone, sources
+match `make format`, and `make install` installs everything.
 """
 import glob
 import os

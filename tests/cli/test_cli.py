@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli.py - the command line: words, options, statuses, and one clear line for each way to be wrong."""
+"""test_cli.py - the command line: verbs, options, statuses, and one clear line for each error."""
 import json
 import os
 import re
@@ -257,7 +257,8 @@ def t_list_has_every_kind_of_socket():
 
 @test
 def t_why_an_agent_listens_nowhere():
-    """The agent tries for two seconds, with nobody at its stderr; who asks for the process later is told."""
+    """The agent tries for two seconds, with its stderr unread; a later request for the process gets
+    the reason."""
     folder = temporary_folder()
     os.mkfifo(folder + "/go")
     taken = [f"{folder}/a.sock{suffix}" for suffix in ("", *(f".{n}" for n in range(2, 20)))]

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli_links.py - the command line: what memtop says where no agent answers, or another agent does."""
+"""test_cli_links.py - the command line: memtop's messages when no agent, or another agent,
+answers."""
 import contextlib
 import os
 import socket

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli_programs.py - the command line: programs that cannot be run or watched, each with its reason."""
+"""test_cli_programs.py - the command line: programs that memtop cannot run or watch, each with its
+reason."""
 import os
 import stat
 

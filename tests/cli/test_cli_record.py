@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cli_record.py - the command line: recording, its file, and the status that is passed on."""
+"""test_cli_record.py - the command line: recording, its file, and the program's status."""
 import json
 import os
 import re
@@ -88,7 +88,8 @@ def t_links_and_disks():
 
 @test
 def t_full_disk():
-    """A disk that fills is one line with what was saved; the program's own failure still wins."""
+    """A full disk gives one line with the saved part; the program's own failure still takes
+    precedence."""
     def shell(status):
         return memtop("record", "-o", "/dev/full", "--", "/bin/sh", "-c", f"exit {status}")
     fine, failed = at_once(shell, [(0,), (7,)])

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_debuginfod.py - lines and inlined frames from servers of debug files (tests/lib/debuginfod.py): right ones, slow ones, dead ones, and none."""
+"""test_debuginfod.py - lines and inlined frames from debuginfod servers (tests/lib/debuginfod.py):
+correct, slow, dead or absent ones."""
 import os
 import re
 import time
@@ -68,7 +69,8 @@ def t_lines_of_a_library_with_dynamic_symbols():
 
 @mostly_waits
 def t_a_session_that_was_recorded_without():
-    """Its report asks for what the file has no lines of, and so does one of a live program."""
+    """Its report requests debug files for lines missing in the file, like a report of a live
+    program."""
     program = Program()
     server = Server(program.files)
     path = recorded(program.path)

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_instructions.py - no path of malloc and free got longer: callgrind counts, tests/bench/instructions.txt says what was.
+"""test_instructions.py - no path of malloc and free got longer: callgrind counts,
+tests/bench/instructions.txt has the committed counts.
 
-A figure that fell is no failure, but should be committed: make bench-instructions. With a sanitizer or without
-optimisation the figures mean nothing.
+A lower count passes, but should be committed: make bench-instructions. Counts are meaningless with
+a sanitizer or without optimisation.
 """
 import os
 import sys

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_json.py - the report for scripts: every key of the contract, the sums, the order, any bytes as text."""
+"""test_json.py - the report for scripts: every documented key, the sums, the order, arbitrary bytes
+as text."""
 import datetime
 import json
 import os
@@ -161,7 +162,8 @@ def t_same_file_same_report():
 
 @test
 def t_text_shows_what_was_given_back():
-    """Sites that hold nothing any more come by what they allocated: of a program that freed all, that is the news."""
+    """Sites without live memory are sorted by their allocations, for programs that freed
+    everything."""
     path = recorded("/usr/bin/perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..3000; print length $h{3}")
     done = run([MEMTOP, "report", path], env=environment())
     assert done.returncode == 0, done
@@ -235,7 +237,7 @@ def keys_below(value):
 
 @test
 def t_every_key_is_in_the_man_page():
-    """The manual describes what is printed, each key once; and what may be null or is one of some words."""
+    """The manual describes each printed key once, with nullable values and enumerated words."""
     text = described()
     tree = recorded("/bin/sh", "-c", "/bin/true; (sleep 0.1) & wait")
     agent = Synthetic("--past", "30", "--past-marks", "3")

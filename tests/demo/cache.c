@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.c - a hash table with chains, and one list in the order of use.
+ * cache.c - a chained hash table, and a list ordered by last use.
  */
 #include "cache.h"
 

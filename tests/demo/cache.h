@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.h - drawn tiles by their number; the least recently used ones go. Any thread.
+ * cache.h - drawn tiles by number; evicts the least recently used ones. Any thread.
  */
 #ifndef CACHE_H
 #define CACHE_H

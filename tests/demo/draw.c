@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * draw.c - features to a small grey picture, packed into runs.
+ * draw.c - draws features into a small grey picture, run-length encoded.
  */
 #include "tile.h"
 

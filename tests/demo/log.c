@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * log.c - lines wait in a list; ten times a second the logger takes all of them: the memory that
- * they hold goes up and down like the teeth of a saw.
+ * log.c - lines wait in a list; ten times a second the logger takes all of them, so their memory is
+ * a saw-tooth.
  */
 #include "log.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * mapd.c - the program that `make demo` watches: a server of map tiles whose clients are made up,
- * so that it needs no network. It has what real servers have: a cache that warms up, honest churn,
- * a log that is emptied from time to time, several threads, a library, and a leak in one function.
+ * mapd.c - the program that `make demo` watches: a map tile server with simulated clients, so that
+ * it needs no network. Like real servers it has a cache that warms up, ordinary churn, a log that
+ * is flushed from time to time, several threads, a library, and a leak in one function.
  *
  *     mapd [SECONDS]     ends by itself, after half an hour when nothing is said
  */

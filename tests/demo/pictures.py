@@ -4,8 +4,8 @@
 
     make pictures
 
-What tmux has on its screen, cell by cell with its colours, is drawn as text: nothing is retouched but the path
-of the sources.
+Draws tmux's screen as text, cell by cell with its colours; only the path of the sources is
+retouched.
 """
 import contextlib
 import os

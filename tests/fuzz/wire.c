@@ -4,15 +4,15 @@
  * reader.
  *
  * Usage: wire STREAMS FILES SEED (streams: mutated ones), from the project's root. Built with
- * sanitizers: whatever they find ends it.
+ * sanitizers: their first finding ends it.
  *
- * A stream is some frames, split as a link splits them and decoded into a model that is kept from
- * stream to stream until frames were refused often enough. A quarter of the frames are the golden
- * bytes of tests/wire; the others are made here with ids and counters from small ranges, so that
- * most make sense to the model and the wrong ones are wrong in interesting ways. Three streams of
- * four then have bytes changed, cut out, repeated or their lengths lied about. The promise that is
- * checked: a refused event leaves every invariant of the model as it was (model_check), and nothing
- * reads or writes out of bounds or takes memory that the bytes do not justify. Same seed, same run.
+ * A stream is some frames, split as a link splits them and decoded into a model, which is kept from
+ * stream to stream until it has refused enough frames. A quarter of the frames are the golden bytes
+ * of tests/wire. The others are generated with ids and counters from small ranges, so that the
+ * model accepts most of them and the wrong ones are nearly right. Three of four streams then get
+ * bytes changed, removed or repeated, or false lengths. The test checks that a refused event keeps
+ * every invariant of the model (model_check), and that no code accesses memory out of bounds or
+ * allocates more than the bytes justify. Same seed, same run.
  */
 #include "../random.h"
 #include "query/query.h"

@@ -98,7 +98,7 @@ class Stream:
         self.tasks.append(asyncio.ensure_future(work))
 
     async def copy(self, reader):
-        """A socket service: what the other end says, until it ends."""
+        """A socket service: the other end's output, until it ends."""
         try:
             while data := await reader.read(65536):
                 await self.send(data)

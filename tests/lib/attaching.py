@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""attaching.py - what the tests of memtop attach share: to attach and be refused, and to see who traces what."""
+"""attaching.py - helpers of the attach tests: attaching, expecting a refusal, finding a process's
+tracer."""
 import contextlib
 import os
 import re
@@ -50,7 +51,8 @@ def ready(command, **named):
 
 
 def finish(process, seconds=60):
-    """SIGTERM, the rest of what it says; it must end by itself, well."""
+    """SIGTERM, then the rest of its output; it must end by itself with status
+    0."""
     process.send_signal(signal.SIGTERM)
     try:
         out = process.communicate(timeout=seconds)[0]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""board.py - the board of a process tree (include/memtop/board.h), made and read by a test in memtop's place.
+"""board.py - the board of a process tree (include/memtop/board.h), created and read by a test in
+place of memtop.
 
-Board() is a memfd with a sealed board in it; .variable is what MEMTOP_BOARD is to be. Agents of any program that gets
-it (board.environment()) write their records. records() reads them all; nothing is freed unless the test asks for it.
+Board() is a memfd with a sealed board in it; .variable is the value of MEMTOP_BOARD. The agents of
+all programs with that environment (board.environment()) write their records. records() reads them
+all; records are freed only on request.
 """
 import ctypes
 import fcntl

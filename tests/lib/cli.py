@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""cli.py - memtop called with words, for the tests of its command line (tests/cli/test_cli*.py)."""
+"""cli.py - runs memtop with arguments, for the tests of its command line
+(tests/cli/test_cli*.py)."""
 import os
 import re
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""client.py - a viewer in Python: what one connection to an agent has been told, kept as a model.
+"""client.py - a viewer in Python: it keeps the data of one connection to an agent as a model.
 
-Client(connect) greets, says who it is, then pump() reads frames, applies them between TICKs as one step,
-acknowledges, and checks on the way what the contract promises: nothing is named before it was sent,
-counters never go back, ids ascend in a frame, and on every TICK that says COMPLETE the sum over slots
+Client(connect) greets and identifies itself. pump() reads frames, applies those between two TICKs
+as one step, acknowledges them, and checks the contract: every id is sent before its use, counters
+never decrease, ids ascend in a frame, and on every TICK that says COMPLETE the sum over slots
 equals TOTALS. A broken promise raises WireError.
 """
 import contextlib
@@ -327,7 +327,7 @@ class Client:
         return {slot: v for slot, v in live.items() if v != (0, 0)}
 
     def diff(self, mark):
-        """Stack (as node) -> born, gone, net bytes and blocks since the mark; only what is not zero."""
+        """Stack (as node) -> born, gone, net bytes and blocks since the mark, without zeros."""
         base, epoch, out = self.live_at(mark), self.marks[mark]["epoch"], {}
         for slot, s in self.slots.items():
             now, then = self.slot_live(slot), base.get(slot, (0, 0))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""container.py - targets run as a container engine would run them, where CONTAIN says so.
+"""container.py - runs targets as a container engine would, when CONTAIN is set.
 
-CONTAIN, in the environment, holds flags of tests/targets/contain.c; empty: targets run as they are. Scripts that
-start targets through contained() can then be run once more for each kind of container (platform/test_contained.py does).
+CONTAIN, in the environment, holds flags of tests/targets/contain.c; empty: targets run plainly.
+platform/test_contained.py thus repeats scripts that start targets through contained() for each kind
+of container.
 """
 import os
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * count_lookups.c - says on stderr when the agent asks the loader for anything after
- * count_lookups_begin(): a line "looked up: FUNCTION". Preloaded before the agent. What the loader
- * is asked for is done all the same.
+ * count_lookups.c - reports on stderr each request of the agent to the loader after
+ * count_lookups_begin(): a line "looked up: FUNCTION". Preloaded before the agent. The requests are
+ * still served.
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -5,9 +5,9 @@
  * Counts as valgrind memcheck does: a successful realloc of a block is one free and one allocation
  * of the new size. The counters lie in a shared mapping of the file "counts" beside this library,
  * so that they are right however the program ends. A forked child does not count (its flag page is
- * wiped); requested sizes of live blocks are not kept, so bytes in use are valgrind's to say.
- * Operator new is counted with what was asked for: libstdc++ rounds sizes up before it calls
- * malloc. The thread-local variable makes it weigh the same as the agent in a thread's DTV.
+ * wiped). Requested sizes of live blocks are not kept, so only valgrind gives bytes in use.
+ * Operator new counts the requested size, because libstdc++ rounds it up before it calls malloc.
+ * The thread-local variable gives it the same size as the agent in a thread's DTV.
  */
 #include <dlfcn.h>
 #include <errno.h>

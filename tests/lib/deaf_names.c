@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * deaf_names.c - a resolver none of whose servers ever answers; addresses need none. Preloaded.
+ * deaf_names.c - a resolver without an answering server: names never resolve, addresses do.
+ * Preloaded.
  */
 #include <netdb.h>
 #include <stddef.h>

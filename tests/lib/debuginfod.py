@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""debuginfod.py - a server of debug files for one test, well-behaved or not; and a program with a library whose debug files lie elsewhere."""
+"""debuginfod.py - a debuginfod server for one test, correct or faulty; and a program with a library
+whose debug files lie elsewhere."""
 import http.server
 import os
 import re

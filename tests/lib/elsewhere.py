@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs of other machines, under Debian's qemu-user, watched by this machine's memtop over the abstract socket."""
+"""Programs of other architectures under Debian's qemu-user, watched by the native memtop over the
+abstract socket."""
 import collections
 import json
 import glob
@@ -91,7 +92,8 @@ class Machine:
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def recorded(self, program, *arguments, options="", warning=""):
-        """What memtop tells of one run, from its start to its end; and what the program said. warning: the agent's, at start."""
+        """memtop's report of one whole run, and the program's output. warning: the agent's, at
+        start."""
         session = temporary_folder() + "/session.mtop"
         p, target = self.start(program, *arguments, options=f"wait=20000 {options}", stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -130,7 +132,8 @@ class Machine:
         assert not wrong, "; ".join(wrong)
 
     def check_stacks(self, program, engine, *, whole=True):
-        """Each function that s_stacks says is on the stack, and no other. Not whole: the rest is said to be missing."""
+        """The report has exactly the functions that s_stacks lists. A truncated stack is marked
+        so."""
         r, said = self.recorded(program, options=f"unwind={engine}")
         assert r["agent"]["unwind"] == engine, r["agent"]
         want = told(said)

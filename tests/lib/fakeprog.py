@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """fakeprog.py - a made-up program whose heap follows known curves, for tests of viewers.
 
-Everything is a function of the tick number (ten a second) and of the switches, so that a test can
-build the same Program and know every figure. Its modules are real ELF files with DWARF, made by gcc
-from sources written here: names, lines and source text are there to be found; one module lies at a
-path that does not exist, one frame in no module, and one stack is truncated, as real ones are.
+Every figure is a function of the tick number (ten a second) and of the switches, so that a test can
+build the same Program and know them all. Its modules are real ELF files with DWARF, compiled by gcc
+from sources written here, so names, lines and source text resolve. As in real programs, one
+module's path does not exist, one frame lies in no module, and one stack is truncated.
 
-Invariants: blocks of a site are all of one size; live(site, tick) is its curve; frees take the oldest
-blocks first, or the newest for what is churned within a tick; a mark advances the epoch, so that each
-slot = (node, epoch) counts blocks born in that epoch only.
+Invariants: all blocks of a site have one size; live(site, tick) is its curve; frees take the oldest
+blocks first, or the newest for churn within a tick; a mark advances the epoch, so each slot =
+(node, epoch) counts only blocks born in that epoch.
 """
 import hashlib
 import math
@@ -361,7 +361,7 @@ class Program:
         return c[2] - c[4], c[3] - c[5]
 
     def cohorts(self):
-        """Each slot's blocks are of one thread and one age: what the slot's number says."""
+        """The slot's number determines the thread and the age of its blocks."""
         return [dict(slot=s, thread=1 + s % 2, age_s=(3, 40, 400)[s % 3], blocks=blocks, bytes=size)
                 for s, (blocks, size) in ((s, self.live_of(s)) for s in range(1, len(self.slots))) if blocks]
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fixed_time.c - preloaded into programs that seed a hash with the time of day (libxml2 does),
- * under every tool that is compared: time() stands still.
+ * fixed_time.c - makes time() constant for programs that seed a hash with it (libxml2 does).
+ * Preloaded under every compared tool.
  */
 #include <time.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""forward.py - ways to reach an agent that tests share: a genuine adb, a private sshd, a slow link."""
+"""forward.py - shared ways to reach an agent: a genuine adb, a private sshd, a slow link."""
 import os
 import subprocess
 import sys

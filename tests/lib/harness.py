@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""harness.py - what every scripted test needs: result lines, waiting, processes that end.
+"""harness.py - the test scripts' framework: result lines, waiting, ending processes.
 
-A test script defines functions with @test and calls main(). Each prints PASS or FAIL (with the reason)
-or SKIP; what it started through start() is ended when its function returns. Nothing sleeps for a fixed
-time: wait_for() polls a condition until a deadline.
+A test script defines functions with @test and calls main(). Each prints PASS or FAIL (with the
+reason) or SKIP; processes started through start() are ended when its function returns. Tests never
+sleep for a fixed time: wait_for() polls a condition until a deadline.
 """
 import atexit
 import concurrent.futures
@@ -200,7 +200,7 @@ def need(*tools):
 
 
 def user_folders():
-    """Variables that keep memtop's own files out of the home of whoever runs the tests."""
+    """Variables that keep memtop's files out of the user's home."""
     home = temporary_folder()
     return {"HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_CONFIG_HOME": home + "/config",
             "XDG_RUNTIME_DIR": home, "MEMTOP_AGENT": AGENT}

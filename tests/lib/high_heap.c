@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * high_heap.c - preloaded into python3 under every tool that is compared: keeps the heap of a
- * program with fixed addresses where valgrind has it, beyond 4 GiB.
+ * high_heap.c - keeps the heap of a program with fixed addresses beyond 4 GiB, where valgrind has
+ * it. Preloaded into python3 under every compared tool.
  *
  * Python makes integers of addresses: id(), hash(), thread identifiers. An integer below 2^30 takes
  * 28 bytes, one above takes 32. A page behind the break makes glibc take its heap from mmap.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""hostileprog.py - a real program that is called, calls its functions, threads, libraries, marks and source files, and
-prints, what a terminal would obey, what hides or reorders text, what is not UTF-8, and what is very long.
+"""hostileprog.py - a real program with hostile text in its own name, its functions, threads,
+libraries, marks, source files and output: control sequences, hidden or reordered text, invalid
+UTF-8, very long names.
 
-No compiler takes such names: the program is built with plain ones of the same length, and they are
-exchanged in the finished files, where symbol table and DWARF have them.
+No compiler accepts such names. So the program is built with plain names of the same length, which
+are replaced in the symbol tables and DWARF of the finished files.
 """
 import os
 import subprocess

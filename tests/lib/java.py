@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""java.py - OpenJDK programs (tests/targets/java) that run with a debug port, for whoever attaches by it."""
+"""java.py - OpenJDK programs (tests/targets/java) with a debug port, for tests that attach through
+it."""
 import os
 import queue
 import re
@@ -63,7 +64,7 @@ class Java:
         return self.line()
 
     def end(self):
-        """To its normal end: what it computed meanwhile must be right."""
+        """Runs it to its normal end: its results must be right."""
         self.process.stdin.close()
         line = self.line()
         assert line == "end well", f"it said {line!r}"

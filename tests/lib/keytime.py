@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""keytime.py - from a key to its answer on the screen, measured from outside.
+"""keytime.py - measures, from outside, the time from a key to its answer on the
+screen.
 
-A pseudo-terminal, a small VT100 that keeps the screen, and a program that is sent one key after the
-other, each when the answer to the last one is on the screen: the tab of the view that it opens, the
-selection on another line, the help page. Thinks for a random while between keys, so that keys meet
-every phase of the program's own work.
+It runs a program on a pseudo-terminal with a small VT100, and sends each key once the screen shows
+the answer to the last one: the opened view's tab, the moved selection, the help page. Random pauses
+between keys make them hit every phase of the program's own work.
 
     keytime.py [--keys 500] [--pause 0.03] [--size 120x36] -- build/release/memtop :9001
 
-Prints one line a kind of key and one for all: p50, p99 and the longest in milliseconds.
+Prints one line per kind of key and one for all: p50, p99 and the longest in
+milliseconds.
 """
 import argparse
 import codecs

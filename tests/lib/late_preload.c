@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * late_preload.c - a thread that nobody can stop for three seconds, and that comes there out of
- * code that may hold the allocator's lock.
+ * late_preload.c - a thread that cannot be stopped for three seconds, called from code that may
+ * hold the allocator's lock.
  *
- * This library defines malloc, so that all of its code counts as the allocator's. Before main it
- * says "ready", and twice computes here and then waits for a child of vfork, which the kernel lets
- * nothing interrupt. Then it says how often SIGUSR1 came, and ends the program.
+ * This library defines malloc, so all of its code counts as the allocator's. Before main it prints
+ * "ready", then twice computes here and waits for a vfork child, a wait that the kernel never
+ * interrupts. Then it prints how often SIGUSR1 came, and ends the program.
  */
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""manual.py - the man pages as tests read them: what a page promises must hold as it stands there."""
+"""manual.py - reads the man pages, so that tests check their promises word for word."""
 import glob
 import os
 import re

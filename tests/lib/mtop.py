@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""mtop.py - session files in Python: their frames, and files of other frames. Blocks are those of backend/session/format.h."""
+"""mtop.py - session files in Python: reads their frames, and writes files of other frames. Blocks
+are those of backend/session/format.h."""
 import ctypes
 
 import wire

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""obedient.py - the target s_server, or another that does what it is told: see its head for the commands."""
+"""obedient.py - drives the target s_server, or another that takes commands; its head lists them."""
 import itertools
 import os
 import subprocess

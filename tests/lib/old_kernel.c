@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * old_kernel.c - preloaded beside the agent: the kernel says about itself what one before 6.3 says.
- * The agent then does what kernels before 5.16 need (agent/server/seccomp_probe.c).
+ * old_kernel.c - makes the kernel describe itself as one before 6.3. The agent then uses its code
+ * for kernels before 5.16 (agent/server/seccomp_probe.c). Preloaded beside the agent.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * placed_maps.c - mappings that the program itself asks for lie at the same addresses in every run.
+ * placed_maps.c - places the program's own mappings at the same addresses in every run.
  *
- * gcc's garbage collector has a table for each 16 MiB in which it owns a page: how many blocks it
- * asks for hangs on where the kernel puts its pages, and so on what else is mapped. Preloaded, this
- * gives each such request the next place of a range that nothing else uses, under valgrind too.
- * Mappings of libc and the loader do not come here.
+ * gcc's garbage collector has a table for each 16 MiB in which it owns a page, so its block count
+ * depends on where the kernel puts its pages. Preloaded, this library gives each such request the
+ * next place in an unused range, under valgrind too. It does not see mappings of libc and the
+ * loader.
  */
 #include <stdint.h>
 #include <sys/mman.h>

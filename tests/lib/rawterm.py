@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""rawterm.py - the real program on a bare pseudo-terminal: every byte that it writes is kept and judged.
+"""rawterm.py - runs the real program on a bare pseudo-terminal, keeps every byte that it writes and
+checks it.
 
-term.py's tmux shows what a terminal makes of the bytes; here they are seen themselves. A terminal's
-description (infocmp) says which sequences may come; all else must be text that a person can read.
+term.py's tmux shows the bytes' effect on a terminal; this file checks the bytes themselves. The
+terminal's description (infocmp) lists the allowed sequences; all other bytes must be printable
+text.
 
     with Raw([MEMTOP, ":9001"], 120, 36, term="vt100") as r:
         r.wait_for("GROWING")
@@ -162,7 +164,7 @@ class Raw:
             os.write(self.master, key.encode() if isinstance(key, str) else key)
 
     def resize(self, width, height):
-        """The size changes, the foreground is told, what is on the way is of no screen any more."""
+        """Changes the size and signals the foreground; output in flight belongs to no screen."""
         self.drain()
         self.screen.resize(width, height)
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
@@ -183,7 +185,7 @@ class Raw:
         return termios.tcgetattr(self.slave)
 
     def echoes(self):
-        """Whether the terminal still shows what is typed, or keeps it until a line is whole."""
+        """Whether the terminal still echoes, or is in line mode."""
         return bool(self.settings()[3] & (termios.ECHO | termios.ICANON))
 
     def allowed(self):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""redis_server.py - a private redis-server to be watched, its load, and what it says of its own memory.
+"""redis_server.py - a private redis-server as a target, its load, and its own memory figures.
 
-used_memory is what redis adds up itself: malloc_usable_size() of every block that goes through its
-zmalloc functions. It knows nothing of blocks that libc, Lua, libcrypto or libstdc++ allocate, and it counts what
-jemalloc rounds a request up to. size_class() is that rounding, so both can be compared block by block.
+used_memory is redis' own sum: malloc_usable_size() of every block from its zmalloc functions. It
+excludes blocks of libc, Lua, libcrypto and libstdc++, and counts sizes as jemalloc rounds them up.
+size_class() is that rounding, so both can be compared block by block.
 """
 import contextlib
 import os

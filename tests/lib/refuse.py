@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""refuse.py - seccomp filters for tests: what a container's profile, or a sandbox, refuses its programs.
+"""refuse.py - seccomp filters for tests, as container profiles and sandboxes set them.
 
-refuse(ERRNO, "kcmp") makes a function for Popen's preexec_fn: the program, and all that it starts, run under a filter
-that answers those system calls with EPERM (ERRNO) or ends the process (KILL). A pair (name, bits) is refused only where the
-first argument has all of these bits.
+refuse(ERRNO, "kcmp") returns a function for Popen's preexec_fn: the program and its children run
+under a filter that answers those system calls with EPERM (ERRNO) or ends the process (KILL). A pair
+(name, bits) is refused only when the first argument has all of these bits.
 """
 import ctypes
 import os

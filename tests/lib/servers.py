@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""servers.py - the process that serves a target's viewers: it shares the target's memory."""
+"""servers.py - finds the process that serves a target's viewers; it shares the target's
+memory."""
 import os
 
 from harness import wait_for

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * slow_agent.c - a library that memtop attach takes for an agent, and whose dlopen takes long: it
- * waits for SLOW_AGENT ms, of the environment, or where that is "hang" for a lock that nobody ever
- * releases. It attaches nothing.
+ * slow_agent.c - a library that memtop attach takes for an agent and whose dlopen is slow: it waits
+ * for $SLOW_AGENT ms, or, with "hang", for a lock that is never released. It attaches nothing.
  */
 #include <linux/futex.h>
 #include <poll.h>

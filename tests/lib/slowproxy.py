@@ -4,9 +4,9 @@
 
     slowproxy.py --to @memtop.4121 --rate 100000 --delay 0.3      prints "listening tcp:PORT"
 
-Each direction is a pipe of rate x delay bytes (what is under way) behind small socket buffers, so that
-a sender that does not wait for its reader meets a full pipe, as on a real link. SIGUSR1 cuts all
-connections, new ones are taken as before.
+Each direction is a pipe of rate x delay bytes (in flight) behind small socket buffers, so a sender
+that outruns its reader meets a full pipe, as on a real link. SIGUSR1 cuts all connections; new ones
+are accepted as before.
 """
 import argparse
 import asyncio

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """synthetic.py - an agent without a target: serves fakeprog.Program over the wire of wire.h.
 
-For tests of viewers only: it makes situations at will that a real target makes by chance. Prints one
-line "listening ADDRESS" per socket (the real port for tcp:0), then "ready", then runs until SIGTERM
-or --exit-after. What viewers ask is appended to --log, one JSON object a line.
+For tests of viewers only: it produces at will situations that a real target produces by chance.
+Prints one line "listening ADDRESS" per socket (the real port for tcp:0), then "ready", then runs
+until SIGTERM or --exit-after. Appends viewers' requests to --log, one JSON object per line.
 
     synthetic.py --listen tcp:0 --past 600 --past-marks 3
 """

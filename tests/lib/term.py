@@ -8,7 +8,7 @@
         t.wait_for(lambda lines: ...)
         print(t.text())
 
-Nothing sleeps for a fixed time; a wait past its deadline fails with the screen in its message.
+Waits have deadlines instead of fixed sleeps; a failed wait prints the screen.
 """
 import os
 import re

@@ -4,7 +4,7 @@
 
     valgrind_compare.py [--twice] -- PROG ARGS...      prints the figures side by side
 
-What makes the comparison fair, so that equal means equal to the last byte:
+These measures make the comparison exact to the last byte:
 
   - Same argv, same folder, stdin /dev/null, output to a file, no address randomisation (setarch -R),
     and an environment that main sees byte for byte the same. valgrind puts its two libraries in front
@@ -24,7 +24,7 @@ What makes the comparison fair, so that equal means equal to the last byte:
   - A program whose own totals vary between two runs of the same kind is no reference: Varies is raised.
   - bash keeps pids as text: runs whose pids differ in their number of digits are made again.
 
-No tolerance and no constant: compare() returns what is not equal.
+compare() returns all differences, without a tolerance or a constant.
 """
 import argparse
 import fcntl

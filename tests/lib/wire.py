@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """wire.py - the stream of include/memtop/wire.h for tests, written from that page alone.
 
-One table describes every frame; encode() and decode() both walk it, so that a test that speaks
-and a test that listens cannot disagree about a field. Codes: v varint, s text, b raw bytes, + a
-varint id written as the difference to the one before in the frame, a list = "n x { ... }".
-NODES and HISTORY depend on their own contents and are written out below the table.
+One table describes every frame; encode() and decode() both walk it, so that they always agree
+about a field. Codes: v varint, s text, b raw bytes, + a varint id written as the difference to
+the one before in the frame, a list = "n x { ... }". NODES and HISTORY depend on their own
+contents and are written out below the table.
 """
 
 import hashlib
@@ -283,7 +283,7 @@ def decode(kind, body):
 
 
 class Splitter:
-    """Bytes in, (type, payload) out; keeps what is not whole yet."""
+    """Bytes in, (type, payload) out; keeps an incomplete frame."""
 
     def __init__(self, limit=FRAME_MAX):
         self.buffer, self.limit = bytearray(), limit

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_adb_app.py - memtop adb: apps of a device of ours (tests/lib/phone.py), through Debian's adb, to their heap, and nothing left behind."""
+"""test_adb_app.py - memtop adb: from Debian's adb to the heap of apps on a simulated device
+(tests/lib/phone.py), with nothing left behind."""
 import contextlib
 import os
 import re
@@ -323,7 +324,8 @@ def left_again(phone):
 
 @mostly_waits
 def t_into_a_java_program():
-    """By its debug port: what it then allocates is counted; a second time the agent is there; after a detach it comes again."""
+    """Through its debug port: later allocations are counted; a second attach finds the agent; after
+    a detach another one works."""
     phone = Phone()
     phone.install_java(APP, "Sleeper")
     pid = phone.launch_java(APP)

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_adb_root.py - memtop adb on a rooted device of ours (tests/lib/phone.py): memtop-attach, pushed there, really traces processes of this machine
-that take no debugger."""
+"""test_adb_root.py - memtop adb on a simulated rooted device (tests/lib/phone.py): the pushed
+memtop-attach really traces processes of this machine that are not debuggable."""
 import ctypes
 import os
 import re

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_adb_words.py - memtop adb before any app: which client, which device, and one clear line for each way to be wrong.
+"""test_adb_words.py - memtop adb before any app: which client, which device, and one clear line for
+each error.
 
-A client that says what real ones say (states, complaints), and Debian's with devices that are in such states.
+A fake client that repeats real ones' states and errors, and Debian's client with devices in such
+states.
 """
 import os
 import re

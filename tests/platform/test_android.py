@@ -1,8 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_android.py - the agent that make android builds holds to what every Android since API level 26 takes; and the gate says so.
+"""test_android.py - the agent of `make android` uses only what every Android since API level 26
+offers; the gate checks it.
 
-What it does there is told by tests/android/run on a real system's folder: ANDROID_SYSTEM=DIR[:DIR...] runs that, too.
+ANDROID_SYSTEM=DIR[:DIR...] also runs it there, by tests/android/run on a real system's folder.
 """
 import glob
 import os
@@ -83,7 +84,7 @@ def t_newer_functions_are_caught():
 
 @test
 def t_reallocarray_is_caught():
-    """The agent has one of its own, so by itself; and what is not declared there is an error with WERROR=1."""
+    """The agent selects its own by itself; an undeclared function is an error with WERROR=1."""
     source = "void *reallocarray(void *, unsigned long, unsigned long);\nvoid *more(void *p) { return reallocarray(p, 1, 2); }\n"
     check("reallocarray is there from API level 29 on, not 26", source, alone=True)
     for name in ("reallocarray(0, 1, 2)", "memfd_create(0, 0)"):

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_arm64.py - the agent on AArch64, under qemu-user: totals, threads, marks, stacks, signals, forks, ends.
 
-qemu-user refuses the agent a process of its own, so that its server is a thread of the program, which it says; and it knows
-neither ptrace nor MADV_WIPEONFORK nor a host's memory figures: those are tested natively only.
+qemu-user refuses the agent a separate process, so its server is a thread of the program, and it
+reports that. qemu-user also lacks ptrace, MADV_WIPEONFORK and the host's memory figures: only
+native tests cover those.
 """
 
 from elsewhere import Machine, check_cut, shown, tests_of_every_machine, told

@@ -1,10 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""In containers: what holds elsewhere holds under the default filters of Docker and podman, as process 1 and not, with an
-init and without, as root and as a user.
+"""Other tests' guarantees hold in containers: under the default filters of Docker and podman, as
+process 1 or not, with or without an init, as root or as a user.
 
-Each case is one of the other scripts with its targets in one kind of container: tests/targets/contain.c. LONG=1 runs
-all kinds; else some, that have each part at least once.
+Each case is another script with its targets in one kind of container (tests/targets/contain.c).
+LONG=1 runs all kinds; otherwise some, which cover each part at least once.
 """
 import os
 import threading

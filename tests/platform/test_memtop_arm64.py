@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_memtop_arm64.py - memtop itself on AArch64: it builds without a warning, and tells of a session what this one tells. LONG=1."""
+"""test_memtop_arm64.py - memtop itself on AArch64: it builds without a warning, and reports a
+session like the native one. LONG=1."""
 import json
 import os
 

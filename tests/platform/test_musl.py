@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_musl.py - the agent in programs of another libc: totals, threads, marks, the server, and stacks as far as tables go.
 
-Its compiler asks for no table to search .eh_frame by, and musl itself is built without any: its code that calls main or a
-thread's function is recognised, other code of it ends a stack, which is said.
+Its compiler requests no search table for .eh_frame, and musl itself is built without unwind tables.
+The agent recognises musl's code that calls main or a thread's function; a stack ends at other musl
+code, and the report says so.
 """
 import json
 import os
@@ -59,7 +60,8 @@ def without_a_word(memtop, *arguments):
 
 @test
 def t_its_agent_is_found():
-    """Nobody names it: memtop looks what the program asks for, or the interpreter of a script."""
+    """It is never named: memtop reads the loader that the program, or a script's interpreter,
+    requests."""
     folder = temporary_folder()
     with open(f"{folder}/script", "w", encoding="utf-8") as f:
         f.write(f"#!{MUSL}/s_mark\n")
@@ -120,7 +122,8 @@ def t_stacks_as_the_program_tells_them():
 
 @test
 def t_libraries_that_come_later():
-    """The loader does not say what is where: its list is looked at, as soon as somebody is met that it did not have."""
+    """This loader has no address look-up: the agent reads its list when it meets an unknown
+    module."""
     program = start(["/bin/sh", "-c", 'LD_PRELOAD=$1 exec "$2" none', "sh", AGENT, MUSL + "/late"],
                     env=environment(MEMTOP_OPTIONS="listen=@memtop-test.%p"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for line in (f"l {MUSL}/liblate_now.so", "r 300"):

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_old_kernels.py - the agent where later system calls are missing, as s_old makes it seem: Linux 3.10, 4.4, 4.9 and 5.4.
+"""test_old_kernels.py - the agent without later system calls, as s_old simulates Linux 3.10, 4.4,
+4.9 and 5.4.
 
-Whole tests of other scripts run under such a filter, test and all. Left out are those of ways out that only later
-kernels have: the status of a process that its parent reaps at once takes a pidfd that tells (6.15).
+Whole tests of other scripts run under such a filter, the script included. Left out are tests that
+need later kernels: only a pidfd of 6.15 tells the status of a process that its parent reaps at
+once.
 """
 import json
 import glob
@@ -114,7 +116,7 @@ def t_attach_and_detach():
 
 @test
 def t_calls_that_are_refused():
-    """A container of that time says EPERM to what it does not know."""
+    """A container of that time answers unknown system calls with EPERM."""
     for version in ("3.10+eperm", "4.4+eperm", "5.4+eperm"):
         p = start([OLD, version, "env", f"LD_PRELOAD={AGENT}", "MEMTOP_OPTIONS=", os.path.join(TARGETS, "s_phases"), "wait"],
                   env=environment(), stdin=subprocess.PIPE)

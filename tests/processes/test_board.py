@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_board.py - what the agents of a process tree write on the board: a record for each program, exact at its end."""
+"""test_board.py - the board that the agents of a process tree write: a record for each program,
+exact at its end."""
 import os
 import signal
 import subprocess
@@ -239,7 +240,8 @@ def t_nobody_is_followed_when_memtop_is_gone():
 
 @test
 def t_waiting_is_for_the_first_program():
-    """wait= holds the first one until a viewer came; what it starts runs at once, by itself and after its exec."""
+    """wait= holds the first program until a viewer connects; its children run at once, before and
+    after an exec."""
     b = Board()
     p = start(["/bin/sh", "-c", "/bin/true; (/bin/true; :); /bin/echo on"], stdout=subprocess.PIPE,
               env=b.environment("wait=600000 listen=@memtop-test.%p"))
@@ -263,7 +265,8 @@ def t_a_forked_worker_does_not_wait_either():
 
 @test
 def t_a_server_lingers_for_memtop():
-    """Of a process that mattered; who comes has its whole state. The process itself, and its parent, wait for nothing."""
+    """The agent of a process that mattered gives a later viewer its whole state. The process and
+    its parent never wait for it."""
     for how, end in (("exit", wire.EXITED), ("11", wire.SIGNALLED)):
         b = Board(matter_bytes=5000, linger_s=600)
         p = start([TREE, "end", how], env=b.environment())

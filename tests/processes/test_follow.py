@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_follow.py - a program whose children are followed sees what it would see without that, and so does what it starts."""
+"""test_follow.py - a program whose children are followed behaves as without memtop, and so do its
+children."""
 import os
 import shutil
 import signal
@@ -28,7 +29,8 @@ def plain_and_followed(command, board=None, options="", **more):
 
 @test
 def t_the_environment_is_its_own():
-    """Of the first program and of what it starts, whatever the way: variables and their order."""
+    """The first program and its children, started in any way, keep their variables and their
+    order."""
     for how in WAYS:
         plain_and_followed([TREE, "starts", how, "/usr/bin/env"])
     plain_and_followed(["/bin/sh", "-c", "env; env -i env; (env); FOO=1 env; exec env -u HOME env"])
@@ -49,7 +51,8 @@ def t_the_environment_is_its_own_by_the_option_too():
 
 @test
 def t_threads_start_shells_while_another_one_changes_the_environment():
-    """No call of it crashes, no change is lost, and nothing of ours stays in it."""
+    """No call of it crashes, no change is lost, and no memtop variable stays in
+    it."""
     for _ in range(2):
         plain_and_followed([TREE, "changes", "1200"], Board(records=8192))
 
@@ -147,7 +150,8 @@ def t_static_programs():
 
 @test
 def t_other_machines():
-    """A word of the header says so; the kernel then refuses, or has somebody who runs it."""
+    """The ELF header shows it; the kernel refuses it, or a registered interpreter runs
+    it."""
     for offset, value in ((18, struct.pack("<H", 243)), (4, b"\1")):  # RISC-V; 32 bits
         folder = temporary_folder()
         program = copy_of("/bin/true", folder, "other")
@@ -300,7 +304,7 @@ def t_scripts_lead_to_their_interpreter():
 
 @test
 def t_children_without_room_for_the_agent():
-    """Their stderr is a build's log: no line of ours for each of them."""
+    """Their stderr is a build's log: memtop adds no line for each of them."""
     for kilobytes in (30000, 60000, 100000):
         plain_and_followed(["/bin/sh", "-c", f"(ulimit -v {kilobytes}; /bin/true; /bin/echo done); exit 3"])
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_forked.py - hooks in forked children, where the loader may be locked for good; and the exec family to the letter."""
+"""test_forked.py - hooks in forked children, where the loader may be locked forever; and the exec
+family's exact contract."""
 import os
 import re
 import signal

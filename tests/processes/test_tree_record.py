@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_tree_record.py - recording a tree of processes: one file, a line for each, all figures of those that matter."""
+"""test_tree_record.py - recording a tree of processes: one file, a line for each process, all
+figures of those that matter."""
 import json
 import os
 import pty
@@ -406,7 +407,8 @@ def t_a_tree_is_of_another_version():
 
 @mostly_waits
 def t_a_daemon_is_recorded_to_its_end():
-    """The program ends at once, what it left runs on: so does the recording, and its status is the program's."""
+    """The program ends at once and its children run on: the recording continues, and its status is
+    the program's."""
     holds = compiled(HOLDS)
     done, session = record("sh", "-c", f"{holds} 3000000 1.5 & exit 5")
     assert done.returncode == 5 and done.stderr == "", done
@@ -477,7 +479,7 @@ def t_that_a_daemon_runs_on_is_said_to_a_person():
 
 
 def processes_of(folder):
-    """While it is written: a reader sees what is whole so far."""
+    """While it is written, a reader sees the complete part."""
     done = memtop("report", "--format", "json", folder + "/a.mtop")
     return json.loads(done.stdout)["processes"] if done.returncode == 0 else []
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """test_allocators.py - programs whose malloc is not libc's: memtop counts every block, or says why it counts none.
 
-s_alloc prints what it allocated, by a count of its own. Where the agent stands before the allocator, the report must
-say the same to the byte. Where it cannot (an executable that defines malloc, a library that was preloaded before the
-agent), the program must run as it would alone, and the report must say whose malloc that is.
+s_alloc prints its own count of its allocations. Where the agent interposes the allocator, the
+report must equal that count to the byte. Where it cannot (an executable that defines malloc, a
+library preloaded before the agent), the program must run as it would alone, and the report must
+name malloc's owner.
 """
 import glob
 import os

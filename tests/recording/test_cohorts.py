@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_cohorts.py - live blocks by stack, thread and age: against a program that knows, against its counters, at its end."""
+"""test_cohorts.py - live blocks by stack, thread and age: against a program's own account, against
+the counters, and at the program's end."""
 import os
 import re
 import subprocess

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """test_exact.py - memtop's totals equal valgrind memcheck's, and a plain counter's, to the last byte.
 
-Real programs that nobody here wrote, and every program of tests/targets that ends by itself. How the runs
-are made equal: tests/lib/valgrind_compare.py. A program that varies between two runs of the same kind
-is no reference and is skipped with the figures that varied. LONG=1 adds the slow ones and a
-second valgrind run of each.
+It runs real programs of Debian, and every program of tests/targets that ends by itself.
+tests/lib/valgrind_compare.py makes the runs equal. A program that varies between two runs of the
+same kind is skipped, with the figures that varied. LONG=1 adds the slow ones and a second valgrind
+run of each.
 """
 import concurrent.futures
 import os

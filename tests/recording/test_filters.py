@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_filters.py - what is recorded by size, sample, owner and depth, at start and while it runs; said everywhere."""
+"""test_filters.py - recording filters by size, sample, owner and depth, at start and at run time;
+every view and report names them."""
 import os
 import re
 import subprocess
@@ -301,7 +302,7 @@ def t_from_samples_to_all_under_load():
 
 @test
 def t_only_what_was_sampled_is_an_estimate():
-    """In every report and view: the row of what was sampled carries its sign, the exact one beside it does not."""
+    """In every report and view a sampled row carries its sign, an exact one does not."""
     w = Watched(threads=1)
     w.rounds()
     run([MEMTOP, "mark", w.name, "exact"], env=environment())

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_heaps.py - named heaps: what a program reports of its own allocators is counted to the byte, and not twice."""
+"""test_heaps.py - named heaps: blocks that a program reports from its own allocators are counted to
+the byte, and only once."""
 import json
 import os
 import subprocess
@@ -120,7 +121,8 @@ def t_filters_go_by_heap():
 
 @test
 def t_sampled():
-    """Estimates of what is alive; and what is freed altogether is not alive, whatever the sample was."""
+    """Estimates of live memory; memory that is freed completely counts as zero, whatever the
+    sample."""
     r = recorded("many", "arena", options="sample=1k")
     blocks, size, live_blocks, live = heaps(r)["many"]
     assert abs(live - 640000) < 160000 and abs(size - 1280000) < 250000 and live_blocks and blocks, heaps(r)

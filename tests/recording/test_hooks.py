@@ -183,7 +183,8 @@ def t_jemalloc_where_it_is():
 
 @test
 def t_jemalloc_where_it_is_not():
-    """A program that asks for it must hear what it would hear without the agent, to dlerror's words."""
+    """A program that looks it up must get the same result as without the agent, even the same
+    dlerror text."""
     same_with_and_without(target("s_jemalloc"), "probe")
     asked = run([target("s_jemalloc"), "probe"], env=preload()).stdout
     assert asked.startswith("00000 0 0(") and "undefined symbol: mallocx" in asked, asked

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_linked.py - the agent as a part of the program: the recipes of memtop-agent.7, as they stand there.
+"""test_linked.py - the agent linked into the program: the recipes of memtop-agent.7, word for word.
 
-Totals must equal a plain counter's that is linked or preloaded in the agent's place, stacks what the program says of
-itself. s_threads and its like are the same programs as everywhere.
+Totals must equal those of a plain counter linked or preloaded in place of the agent; stacks must
+equal the program's own account. s_threads and the others are the usual targets.
 """
 import json
 import os
@@ -241,7 +241,7 @@ def t_cxx():
     assert want[0] > 205, want
     dynamic, jemalloc = recipe("gcc", "/usr/local/lib/memtop/libmemtop-agent.a"), recipe("g++", "-ljemalloc")
     tcmalloc = [word.replace("-ljemalloc", "-ltcmalloc_minimal").replace("wrap-jemalloc", "wrap") for word in jemalloc]
-    # a static libstdc++ asks malloc for new(0), and that is what is counted
+    # a static libstdc++ calls malloc for new(0), and the agent counts that call
     for command, rounded in ((dynamic, 0), (jemalloc, 0), (tcmalloc, 0), (recipe("gcc", "-static"), 1)):
         r, said = recorded([made(["g++", *command[1:]], source)])
         assert in_work(r) == (want[0], want[1] + rounded, *want[2:]), (command, in_work(r), want)
@@ -310,7 +310,8 @@ def t_worker():
 
 @test
 def t_live_and_killed():
-    """Started by itself it listens; who would attach or start it is told, or takes what is there. SIGKILL's last figures."""
+    """Started without memtop it listens; attach and run report the agent or connect to it. Last
+    figures after SIGKILL."""
     program = made(recipe("gcc", "-static"), "tests/targets/s_phases.c")
     p = start([program, "wait"], env=environment())
     at_end(p.kill)

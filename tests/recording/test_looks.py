@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_looks.py - threads, memory and ages: the same live, recorded and reopened; and in the same words where they are not known."""
+"""test_looks.py - threads, memory and ages are the same live, recorded and reopened, with the same
+words where they are unknown."""
 import json
 import os
 import re

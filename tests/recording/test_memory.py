@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_memory.py - of what the resident memory consists: the parts against a program that knows, and against the kernel."""
+"""test_memory.py - the parts of the resident memory, against a program with known amounts and
+against the kernel."""
 import subprocess
 import sys
 
@@ -75,7 +76,7 @@ def t_what_is_freed_moves_to_the_free_lists():
 
 @test
 def t_real_programs_add_up():
-    """Another allocator, threads, many mappings: the parts add up to what the kernel says."""
+    """Another allocator, threads, many mappings: the parts sum to the kernel's figure."""
     script = ("import sys; a = [bytearray(3000) for _ in range(20000)]; "
               "b = {str(i): i for i in range(100000)}; print('ready', flush=True); sys.stdin.read()")
     p, c = watched("/usr/bin/python3", "-c", script)

@@ -2,20 +2,21 @@
 # SPDX-License-Identifier: MIT
 """test_operators.py - programs that replace some forms of operator new and delete, and leave the others to the library.
 
-A legal and common program defines `operator new(size_t)` and `operator delete(void *)` and nothing else; libstdc++'s
-sized delete and nothrow new then call these two. Each variant here defines one set of the twenty forms, in the place and
-way that its test names, by malloc or by a pool of its own. It uses all forms, counts the calls of its own ones, and must print
-the same with the agent and without. Where a plain run fails, the set is not legal for that kind of memory, and is left out.
+A legal and common program defines `operator new(size_t)` and `operator delete(void *)` and nothing
+else; libstdc++'s sized delete and nothrow new then call these two. Each variant here defines one
+set of the twenty forms, in the place and way that its test names, on top of malloc or of a pool. It
+uses all forms, counts the calls of its own ones, and must print the same with the agent and
+without. A set whose plain run fails is illegal for that kind of memory and is left out.
 
-Exactly once: each block that came from malloc is in the report, none of them twice, none is alive at the end. A block of
-the program's own pool is not in the report where the agent cannot see all of its frees.
+The report must count each block from malloc exactly once, and no block may be alive at the end. It
+omits blocks of the program's own pool where the agent cannot see all of their frees.
 """
 import glob
 import subprocess
 
 from harness import BUILD, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test
 
-# Name of a form: its symbol, what it takes, what it calls when nobody replaces it.
+# Name of a form: its symbol, its parameters, the form that its default calls.
 NEWS = {"new": "_Znwm", "new[]": "_Znam", "new_nt": "_ZnwmRKSt9nothrow_t", "new[]_nt": "_ZnamRKSt9nothrow_t",
         "new_al": "_ZnwmSt11align_val_t", "new[]_al": "_ZnamSt11align_val_t",
         "new_al_nt": "_ZnwmSt11align_val_tRKSt9nothrow_t", "new[]_al_nt": "_ZnamSt11align_val_tRKSt9nothrow_t"}
@@ -28,7 +29,8 @@ FORMS = list(NEWS) + list(DELETES)
 SYMBOLS = {**NEWS, **DELETES}
 BASE = ("new", "del")
 ALIGNED = ("new_al", "del_al")
-# Sets that are legal over a pool, closed under what the language says that one form calls; and odd ones over malloc.
+# Sets that are legal over a pool, closed under the language's calls between forms; and odd ones
+# over malloc.
 SETS = [BASE, ("new", "del", "del_size"), ("new", "new[]", "del", "del[]"), ("new[]", "del[]"), ALIGNED, BASE + ALIGNED,
         ("new", "new_nt", "del", "del_nt"), ("new[]", "new[]_nt", "del[]"), ("new[]_al", "del[]_al"), tuple(FORMS)]
 ODD = [("new",), ("del",), ("new[]",), ("del[]",), ("del_size",), ("new_nt",), ("new_al",), ("del_size_al",), ("del[]_al_nt",),

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_torture.py - what a guest must survive: the program ends as it would alone, and every block is counted.
+"""test_torture.py - what an agent must survive: the program ends as it would alone, and every block
+is counted.
 
-s_torture frees all that it allocates, and how much that is follows from its source. Threads leave one thing behind:
-the loader's table of their thread-local storage, which libc keeps with the stack for the next thread.
+s_torture frees all that it allocates; its source determines the amount. Threads leave one block
+behind: the loader's table of their thread-local storage, which libc keeps with the stack for the
+next thread.
 """
 import glob
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_agent.py - what memtop says of itself on the screen: its cost and the quality of its stacks, as the report has them."""
+"""test_agent.py - memtop's cost and the quality of its stacks on the screen, equal to the
+report's."""
 import json
 import os
 import platform
@@ -80,7 +81,7 @@ def t_page():
 
 @test
 def t_memory_by_part():
-    """As the agent names its parts; they add up to what the header says."""
+    """The agent's parts, by its names, sum to the header's figure."""
     agent = Synthetic("--past", 60)
     said = json.loads(run([MEMTOP, "report", "--format", "json", agent.address]).stdout)["agent"]
     assert [p["part"] for p in said["memory"]] == ["live map", "stacks"], said

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_choices.py - what a person chooses, in the view or the configuration file: columns, units, whose memory it is."""
+"""test_choices.py - the user's choices, in the view or the configuration file: columns, units,
+owner or direct caller."""
 import os
 import re
 
@@ -124,7 +125,8 @@ def t_sizes_in_other_units():
 
 @test
 def t_libraries_by_direct_caller():
-    """L counts by who called the allocator, everywhere, says so while it does, and shows of the past only what is known."""
+    """L counts by direct caller in every view and says so; of the past it shows only known
+    figures."""
     agent = Synthetic("--past", 300)
 
     def libraries(lines):
@@ -146,7 +148,7 @@ def t_libraries_by_direct_caller():
             t.wait_for(re.compile(rf"\[{title}\].* by (direct )?caller(.|\n)*DIRECT CALLER(.|\n)* Index::grow .* libstdc..\.so\.6"))
         t.keys("2")
         t.wait_for(re.compile(r"\[2 Tree\].* by direct caller"))
-        # what was counted by owner before is there again, and so is the gap
+        # the earlier counts by owner return, and so does the gap
         t.keys("4", "L")
         t.wait_for("libraries by owner")
         t.wait_for(lambda lines: "libtile.so.2" in libraries(lines) and not libraries(lines) & {"libstdc++.so.6", "libc.so.6"})

@@ -1,11 +1,13 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_everywhere.py - one truth: ten real programs, each at one instant, seen in every way there is.
+"""test_everywhere.py - ten real programs, each at one instant: every view, report and file shows
+the same figures.
 
-Those that run are stopped (SIGSTOP), so that no figure of theirs moves; then they are looked at by the view that started
-them, by a second one that comes late, by `report` in text and JSON, by `record`, and by `open` and `report` of the recorded
-file and of the one that the view saves. Those that end are looked at by the view that saw their end and by its files.
-Not compared is what belongs to who looks: the agent's own memory and cpu, how long ago something was, when a picture begins.
+Running programs are stopped (SIGSTOP), so that their figures stand still. The test compares the
+view that started them, a second one that connects late, `report` in text and JSON, `record`, and
+`open` and `report` of the recorded file and of the one that the view saves. For programs that end
+it compares the view that saw the end with its files. It skips figures that depend on the viewer:
+the agent's own memory and cpu, ages, and the start of a graph.
 """
 import json
 import os
@@ -80,7 +82,7 @@ END = {
     "python3_crash": lambda: (["/usr/bin/python3", "-S", "-c", CRASH], "SIGSEGV"),
 }
 
-WHO_LOOKS = [  # what belongs to who looks, not to the program
+WHO_LOOKS = [ # belongs to the viewer, not to the program
     (r"\bRSS [\d.]+[KMG]?( \(live is \d+ %\))?", "RSS"),
     (r" 8 Output", ""),
     (r"no marks yet: s sets one", "no marks"),

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_expected.py - call sites that a person marks as expected: in the session, in files of rules, in reports."""
+"""test_expected.py - call sites that the user marks as expected: in the session, in rules files, in
+reports."""
 import os
 import re
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_extremes.py - trees of any depth and width, sums near what 64 bits hold, hundreds of everything: still shown, still
-moved through; and a screen without its attributes says all that it says with them."""
+"""test_extremes.py - trees of any depth and width, sums near what 64 bits hold, hundreds of
+everything: memtop still shows and scrolls them; and a screen without attributes carries the same
+information."""
 import re
 
 from harness import MEMTOP, TARGETS, Synthetic, at_end, kill, main, run, test
@@ -47,7 +48,8 @@ def t_fifty_levels():
 
 @test
 def t_recursion():
-    """150 calls of one function and 140 of two by turns are a row each; what is deeper than stacks are taken says so."""
+    """150 calls of one function and 140 of two alternating ones are a row each; a stack beyond the
+    depth limit is marked."""
     with run_view(size=(120, 40)) as r:
         r.send("2")
         r.wait_for(re.compile(r"\[2 Tree\](.*\n)+.*(main|level_)"))

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_find.py - the search: as it is typed, and as what it looks for comes."""
+"""test_find.py - the search, while the user types and while matching rows
+arrive."""
 import os
 import re
 import signal

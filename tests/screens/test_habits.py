@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_habits.py - what users of other programs expect: typing, Esc, sorting, and a list that shows what is new."""
+"""test_habits.py - habits from other programs: typing, Esc, sorting, and a list that shows new
+rows."""
 import json
 import os
 import re

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_hostile.py - names that a terminal would obey, that hide or reorder text, that are no UTF-8 or very long: in every view,
-field, file and report nothing comes of them but text that can be read, and columns still line up."""
+"""test_hostile.py - names with control sequences, hidden or reordered text, invalid UTF-8 or
+extreme length: every view, field, file and report shows them as readable text, and columns still
+line up."""
 import base64
 import contextlib
 import json
@@ -102,7 +103,8 @@ def t_every_view_of_a_hostile_program():
 
 @test
 def t_columns_line_up():
-    """Behind wide characters, accents and what is left out the next column begins where its head does."""
+    """After wide characters, accents and dropped bytes the next column still begins under its
+    head."""
     pid, _ = running()
     for term in ("xterm-256color", "vt100"):
         for width, height in ((140, 50), (100, 50)):

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_last.py - what a view leaves behind: open --last after a kill, the session of the newest last write; ^Z and fg."""
+"""test_last.py - sessions that a view leaves behind: open --last after a kill takes the one written
+last; ^Z and fg."""
 import json
 import os
 import re

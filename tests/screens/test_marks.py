@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_marks.py - marks, what grew since one, and between two."""
+"""test_marks.py - marks, and growth since one or between two."""
 import json
 import re
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_of_when.py - figures beside each other are of one time and one thing, or name theirs."""
+"""test_of_when.py - adjacent figures refer to the same time and the same thing, or name their
+own."""
 import os
 import re
 import signal
@@ -68,7 +69,7 @@ def t_a_peak_of_now_is_where_live_is():
 
 @test
 def t_of_a_thread_only_what_is_known_of_it():
-    """Rates and what was ever allocated are of all threads together: they are not shown as one's."""
+    """Rates and totals since the start count all threads, so they are not shown for one."""
     agent = Synthetic("--past", 60)
     with view(agent) as t:
         t.wait_for("[1 Overview]")

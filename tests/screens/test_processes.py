@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_processes.py - the processes of a tree on the screen: who is named, who is folded, what Enter shows, what a mark and q do."""
+"""test_processes.py - the processes of a tree on the screen: hints, folds, Enter, marks and q."""
 import json
 import os
 import re
@@ -394,7 +394,8 @@ def t_a_recorded_tree_opens_with_all_its_processes():
         t.wait_for(re.compile(r"sh  \(shown\)$", re.M))
 
 
-# Two forks that inherit 8 MB; they allocate 3 and 4 MB of their own, and the first frees 2 of what it has from its parent.
+# Two forks inherit 8 MB; they allocate 3 and 4 MB, and the first frees 2 MB of the inherited
+# memory.
 FORKS = r"""
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_same_verdict.py - line 2 is the same for everybody: one that watched from the start, one that came late, reports of the
-process, text and JSON, a file that was recorded, one that was saved with w; on a saw-tooth with marks in its own period.
+"""test_same_verdict.py - line 2 is the same everywhere: in a view from the start, in a late one, in
+reports of the process as text and JSON, in a recorded file, and in one saved with w. The target is
+a saw-tooth with marks in its own period.
 """
 import json
 import signal

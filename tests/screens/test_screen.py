@@ -130,7 +130,7 @@ def t_threads_by_what_they_hold():
         t.wait_for(re.compile(r"^> +[\d.]+M +[<>]?\d+ .* mapd *$", re.M))
         t.wait_for(re.compile(rf" {agent.pid} mapd$", re.M))
         t.wait_for(re.compile(rf" {agent.pid + 1} logger$", re.M))
-        # its order is by what they hold, > sorts by the next column, r turns it over
+        # sorted by live memory; > sorts by the next column, r reverses
         t.keys(">")
         t.wait_for(lambda lines: any("BLOCKS▼" in line or "BLOCKSv" in line for line in lines))
         t.prompt("logg", "/")
@@ -143,7 +143,7 @@ def t_threads_by_what_they_hold():
 
 @test
 def t_threads_of_a_real_program():
-    """Names as the threads gave them; what they hold adds up to what the header says."""
+    """The threads' own names; their live memory sums to the header's figure."""
     with running([BUILD + "/demo/mapd", "60"]) as t:
         t.wait_for("new_vertex_array", 15)
         t.keys("6")
@@ -169,7 +169,7 @@ def parts_add_up(lines):
 
 @test
 def t_memory_adds_up():
-    """View 7: the sentence, the parts, their names; what the parts come to is the last row."""
+    """View 7: the sentence, the parts, their names; the last row is their sum."""
     agent = Synthetic("--past", 60)
     for width, height in ((120, 36), (80, 24), (40, 10)):
         with view(agent, width, height) as t:

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_source.py - the detail page's source: what each line holds, and what the page says when the file changed since it was compiled."""
+"""test_source.py - the detail page's source: the memory of each line, and the warning when the file
+changed after the build."""
 import os
 import re
 

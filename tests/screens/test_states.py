@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_states.py - a program that ended, a lost link, a file: what the screen says of each, and what it keeps."""
+"""test_states.py - an ended program, a lost link, a file: the screen names the state and keeps its
+data."""
 import json
 import os
 import re

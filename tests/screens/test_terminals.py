@@ -1,7 +1,8 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_terminals.py - what memtop does to terminals: every byte it sends is one that TERM has, every way of ending gives back
-what was taken, any size is drawn, and a terminal that goes away takes nothing with it."""
+"""test_terminals.py - memtop and terminals: every sequence that it sends is one of TERM's, every
+way of ending restores the terminal, any size is drawn, and a vanished terminal harms nothing
+else."""
 import json
 import os
 import re
@@ -57,7 +58,8 @@ def looked_at(r):
 
 @test
 def t_every_kind_of_terminal():
-    """A description has what is sent; one without colour, alternate screen or mouse gets none of them."""
+    """All sequences sent are in the description; a terminal without colour, alternate screen or
+    mouse gets no such sequence."""
     agent = story()
     for term in ("vt100", "vt220", "ansi", "linux", "xterm", "xterm-256color", "screen", "screen-256color", "tmux-256color"):
         if subprocess.run(["infocmp", term], capture_output=True, check=False).returncode:
@@ -289,7 +291,7 @@ def last_session(env):
 
 @test
 def t_a_terminal_that_is_killed():
-    """Its program ends by itself, the target runs on, and what was seen can be opened."""
+    """Its program ends by itself, the target runs on, and the session can be opened."""
     for prepare in ("", "?", "/x"):
         state = {"XDG_STATE_HOME": temporary_folder()}
         with Raw([MEMTOP, "run", *target()], 100, 30, env=state) as r:

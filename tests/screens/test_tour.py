@@ -1,8 +1,9 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_tour.py - a person's way through five programs: who holds most, what it grew by since a mark, where, by which thread.
+"""test_tour.py - a user's way through five programs: the largest holder, its growth since a mark,
+the place, the thread.
 
-The keys of each tour are the whole of it; they are counted, and may not become more.
+Each tour lists all of its keys; their number must not grow.
 """
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_travel.py - back in time: what the views say of an instant is what they said then."""
+"""test_travel.py - time travel: views show an instant as they showed it then."""
 import os
 import re
 import signal
@@ -146,7 +146,7 @@ def t_a_file_of_a_leak_gets_its_verdict():
     with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36) as t:
         t.wait_for(re.compile(r"GROWING .*steady.*new_vertex_array"))
         t.wait_for(re.compile(r"^>.*steady.*new_vertex_array", re.M))
-        # what is of looks alone was looked at on the way to the file's end
+        # figures from samples were taken on the way to the file's end
         t.resize(200, 50)
         t.keys("3")
         t.wait_for(re.compile(r" [\d.]+K +<? ?[\d.]+ (us|ms|s) .*log_line ", re.M), 20)

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_tree.py - the call tree, and from a row to what it stands for: opened, zoomed, filtered, sorted, copied, edited."""
+"""test_tree.py - the call tree: rows opened, zoomed, filtered, sorted, copied, edited."""
 import os
 import re
 
@@ -60,7 +60,7 @@ def t_zoom_in_and_out():
 
 @test
 def t_inlined_functions_are_merged():
-    """I leaves what is open and selected where it is, as far as it still has a row; a zoom into an inlined one ends."""
+    """I keeps open and selected rows that still exist; a zoom into an inlined row ends."""
     with running([BUILD + "/demo/mapd", "60"]) as t:
         t.wait_for("new_vertex_array", 15)
         t.keys("2")
@@ -232,7 +232,7 @@ def t_a_stack_is_copied():
 
 @test
 def t_the_editor_opens_at_the_row():
-    """Of a row in the middle of the tree its own line, not that of what it calls in the end."""
+    """A row in the middle of the tree opens its own line, not the innermost callee's."""
     folder = temporary_folder()
     with open(folder + "/editor", "w", encoding="ascii") as f:
         f.write(f'#!/bin/sh\ntrap "" INT\necho "$@" >{folder}/asked\nprintf "EDITING"\nread line\n')

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_verdicts.py - line 2 on real programs: the right word within three minutes of a live run, and it stays.
 
-All run beside each other. LONG=1 adds those whose shape takes its time.
+All programs run in parallel. LONG=1 adds those with slow shapes.
 """
 import os
 import re

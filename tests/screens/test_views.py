@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_views.py - every view at three sizes, dark and light: keys in, screen out.
 
-The screens of a program that stands still are files in tests/screens/golden, letter by letter; GENERATE=1 writes
-them anew, to be looked at and committed. Of programs that live (a redis-server under load, one in C++), what has
-to be on each screen is said here.
+The screens of a stopped program are golden files in tests/screens/golden; GENERATE=1 rewrites them
+for review. For running programs (a redis-server under load, one in C++) this file lists the text
+that each screen must have.
 """
 import os
 import re

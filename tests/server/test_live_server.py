@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_live_server.py - a real server watched live: redis-server under redis-benchmark.
 
-Its own account of its memory (INFO's used_memory) is the reference. The two differ, and by what is known:
+Its own memory figure (INFO's used_memory) is the reference. The known differences:
   + what jemalloc rounds each request up to, which redis counts and the program did not ask for
   + what the INFO command itself holds while it looks
   - blocks that do not go through redis' zmalloc: Lua, libcrypto, libstdc++'s pool, libc's stdio
@@ -82,9 +82,9 @@ def t_used_memory_at_ten_instants():
 def t_used_memory_to_the_byte():
     """Keys of one size: what redis grew by is each block that was born or has gone, rounded by jemalloc.
 
-    The keys come over a connection of their own, which is gone before the look: of all its buffers none is left
-    to share a stack with the buffers of the one that asks. Those would be resized by redis' cron between INFO
-    and our look: it is stopped for both.
+    A separate connection loads the keys and closes before the comparison, so its buffers share no
+    stack with those of the asking connection. redis' cron would resize the latter between INFO and
+    memtop's scan, so it is stopped for both.
     """
     redis = Redis()
     connection = redis.start()

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the agent's server tells its viewers: sums, ticks, marks, flow control, the end of the target."""
+"""The data that the agent's server sends its viewers: sums, ticks, marks, flow control, the
+target's end."""
 import os
 import signal
 import socket

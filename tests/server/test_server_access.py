@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Who may connect, where the agent listens, and what bytes that make no sense do to it: nothing."""
+"""Access to the agent: who may connect, its addresses, and that invalid bytes do it no harm."""
 import os
 import random
 import socket
@@ -110,7 +110,7 @@ def t_path_socket():
 
 
 def lie_there(folder):
-    """Path of each thing that somebody may have where the agent is to listen, by what it is."""
+    """Paths of existing files where the agent should listen, by kind."""
     def at(name):
         return os.path.join(folder, name)
 

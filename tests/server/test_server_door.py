@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Strangers at the agent's socket: they keep nobody out, learn nothing, and cost little."""
+"""Strangers at the agent's socket lock out no viewer, learn nothing, and cost little."""
 import contextlib
 import ctypes
 import os
@@ -232,7 +232,8 @@ def t_frames_behind_the_first():
 
 @test
 def t_places_are_for_clients():
-    """The 17th is told so once it has said who it is; on TCP once it has proved it."""
+    """The 17th viewer gets the refusal after it has identified itself; on TCP after
+    its proof."""
     for p, at, token in ((Obedient(), None, ""), (*on_tcp(), TOKEN)):
         at = at or p.name
         viewers = [Client(at, who=f"v{i}", token=token).until_complete() for i in range(PLACES)]

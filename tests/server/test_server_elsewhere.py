@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Where the server is a child of its target, as process 1 of a container, and where it cannot be at all (an emulator: test_arm64.py).
-And where a new one must start: a child that lives on its own."""
+"""The server as a child of its target, for process 1 of a container, and a new server for a child
+that lives on its own. test_arm64.py covers an emulator, where a server process is impossible."""
 import os
 import signal
 import subprocess
@@ -142,7 +142,8 @@ def t_process_one_executes_itself_often():
 
 @test
 def t_process_one_with_a_slow_viewer():
-    """Its server leaves the memory of what is gone without an orphan, which the new program would have to reap."""
+    """The server leaves the old program's memory without an orphan that the new program would have
+    to reap."""
     p = process_one()
     slow = p.viewer("slow", ack=False).until(lambda: True)
     p.do("s 20000")

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""When is the target another program, and who else is in its memory? The server must not take a live process for a
-gone one, and must leave memory alone that anybody still uses."""
+"""The target after an exec, and other processes in its memory. The server must not take a live
+process for a dead one, and must not touch memory that another process still uses."""
 import os
 import resource
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The agent under a filter of system calls that was there before it, and that kills: the program lives, and one line says why
-nobody can watch it."""
+"""The agent under an earlier seccomp filter that kills: the program lives, and one line says why it
+cannot be watched."""
 import os
 
 from harness import AGENT, BUILD, LIB, main, run, test

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the target gives up, its server gives up: it lies in the same memory, and whoever takes over one owns the other."""
+"""The server gives up every right that its target gives up: both share memory, so an attacker who
+controls one controls the other."""
 import os
 import re
 import signal
@@ -29,7 +30,8 @@ def started(root=True):
 
 
 def same_rights(p, server):
-    """Users, groups and capabilities; what the target may not, its server may not."""
+    """Users, groups and capabilities: the server has no right that the target
+    lacks."""
     names = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd")
 
     def both():
@@ -51,7 +53,8 @@ def serves(p, c):
 
 
 def refused_by_kernel(server, *calls):
-    """What the server gets for system calls that whoever owns it may try: made in it by gdb. EFAULT: it was looked at."""
+    """The server's errno for an attacker's system calls, made in it by gdb. EFAULT: the kernel
+    examined the arguments."""
     need("gdb")
     lines = [w for nr, *a in calls for w in ("-ex", "print ((long (*)(long, ...))syscall)(" + ", ".join(map(str, [nr, *a])) +
                                              ") == -1 ? *((int *(*)(void))__errno_location)() : 0")]
@@ -171,7 +174,8 @@ def t_sealed_server_outlives_its_target():
     p.do("y", "0")
     wait_for(lambda: is_sealed(server), 10, "the server's seal")
     slow.pump(1)
-    # Nobody without rights reads how a zombie ended; so none is left, however busy the machine is.
+    # Without rights the server cannot read a zombie's status, so the test ignores SIGCHLD and
+    # never leaves one.
     at_end(signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     p.process.kill()
     c.until_final(30)

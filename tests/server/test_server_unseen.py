@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the program can observe does not change because it is watched: each case runs with and without the
-agent, and must say the same."""
+"""A program cannot observe that it is watched: each case must print the same with and without the
+agent."""
 import os
 import signal
 import subprocess

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_slowlink.py - many call paths over 100 KB/s with 300 ms each way: the same final numbers as loopback.
 
-On the screen the totals are exact at once and the heaviest sites come first; in the report the final
-state is the one that a viewer on loopback gets. The times asked for are those of the user's contract
-(totals within two seconds of the connection, the top ten within five), with the start of the terminal on top.
+The screen's totals are exact at once and the heaviest sites come first; the report's final state
+equals that of a viewer on loopback. The time limits are the documented ones (totals within two
+seconds of the connection, the top ten within five) plus the start of the terminal.
 """
 import os
 import re
@@ -124,7 +124,8 @@ def t_slow_link_screen():
 
 @mostly_waits
 def t_cut_again_while_loading():
-    """The link breaks each time while memtop loads the state again. The screen keeps the last whole state and what was open."""
+    """The link breaks each time while memtop reloads the state. The screen keeps the last complete
+    state and the open rows."""
     log = f"{temporary_folder()}/log"
     agent = Synthetic("--paths", 4_000, "--still", "--past-marks", 2, "--log", log, listen=["@memtop.%p"])
     proxy, port = forward.slow_link(agent.sockets[0], delay=0.05)
@@ -159,7 +160,7 @@ def t_cut_again_while_loading():
 
 @mostly_waits
 def t_name_server_that_never_answers():
-    """memtop takes keys while it waits, names what it waits for, and Q leaves at once."""
+    """memtop takes keys while it waits, names the cause, and Q leaves at once."""
     with Terminal([MEMTOP, "far.example:9001"], 120, 36, env={"LD_PRELOAD": f"{BUILD}/tests/lib/deaf_names.so"}) as t:
         t.wait_for("far.example:9001: looking up the name")
         t.keys("2")

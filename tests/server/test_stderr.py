@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """test_stderr.py - the agent writes to the program's descriptor 2 while it starts, and never again.
 
-A program may have closed it, and its next file got the number: a database. Why there is no session is then said by memtop,
-which reads the agent's sentence in the process.
+A program may close it, and its next file, say a database, gets the number. memtop then reads the
+agent's message from the process's memory and prints why there is no session.
 """
 import os
 import resource
@@ -139,7 +139,8 @@ def attached_within(mib):
 
 @test
 def t_attach_that_says_why():
-    """Between enough for the session and enough for the agent lies what is too little for its server."""
+    """Between enough for the session and enough for the agent lies a limit too low for its
+    server."""
     said = []
     for mib in range(64, 4, -1):
         done = attached_within(mib)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """test_unharmed.py - real programs behave the same with the agent as without: status, output, errors.
 
-Each program runs plainly and under the agent; what it prints, what it says on stderr and how it ends must be the
-same bytes. Where a program is a server it is driven by its own clients.
+Each program runs plainly and under the agent; stdout, stderr and status must be equal. Its own
+clients drive a server.
 """
 import os
 import re
@@ -323,7 +323,8 @@ def t_i386_children():
 
 @test
 def t_environment_is_the_programs_own():
-    """What a program and its children see: no variable of ours, a user's own LD_PRELOAD to the byte."""
+    """A program and its children see no memtop variable, and the user's own LD_PRELOAD to the
+    byte."""
     env = plain_environment()
     show = ["/usr/bin/python3", "-c", "import os; print(sorted(os.environ.items())); os.system('env | sort')"]
     plain = run(show, env=env).stdout

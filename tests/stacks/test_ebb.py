@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_ebb.py - a heap that comes and goes: what the agent took for it is given back, and no block is lost on the way."""
+"""test_ebb.py - a heap that grows and shrinks: the agent gives back its own memory for it and loses
+no block."""
 import os
 import subprocess
 
@@ -13,7 +14,8 @@ BLOCKS = 1600000
 
 
 class Ebb:
-    """s_ebb under the agent; tell() has it do something, and compares what it says with what the agent says."""
+    """s_ebb under the agent; tell() sends a command and compares its answer with the agent's
+    figures."""
 
     def __init__(self):
         self.process = forward.watched(os.path.join(TARGETS, "s_ebb"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,

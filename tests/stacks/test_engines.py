@@ -1,10 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_engines.py - every engine that takes stacks against the others, each on what it can do.
+"""test_engines.py - compares the unwind engines with each other, each within its abilities.
 
-One program, looked at by cfi, libunwind and instrument, must come out with the same stacks, frame by frame,
-and the same blocks on each: in C with longjmp, signal stacks, coroutines, threads, functions that are not
-instrumented; in C++ with exceptions. fp and caller are held against cfi on what they promise.
+cfi, libunwind and instrument must report the same stacks of one program, frame by frame, with the
+same blocks on each: in C with longjmp, signal stacks, coroutines, threads, functions without
+instrumentation; in C++ with exceptions. fp and caller are compared with cfi as far as they promise.
 """
 import collections
 import re
@@ -96,7 +96,8 @@ def t_instrument_equals_cfi_by_clang():
 
 @test
 def t_instrument_jumps():
-    """A thousand longjmps: what was left does not pile up, what comes after is right."""
+    """A thousand longjmps: abandoned entries do not pile up, and later stacks are
+    right."""
     same([f"{TARGETS}/s_instrument", "jump", "1000"], "instrument", "cfi")
 
 

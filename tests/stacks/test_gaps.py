@@ -3,8 +3,8 @@
 """test_gaps.py - programs and libraries with gaps between their LOAD segments: linked for pages of 16 KiB, 64 KiB or 2 MiB and
 run on pages of 4 KiB.
 
-Every stack must be whole and be what the program tells (gaps.c), the same under unwind=libunwind; one file is one module, and
-code that lies in a gap belongs to no module.
+Every stack must be whole and equal the program's own account (gaps.c), also under unwind=libunwind.
+One file is one module, and code in a gap belongs to no module.
 """
 import itertools
 import os
@@ -151,7 +151,7 @@ def t_as_the_reference_says():
 
 @test
 def t_by_frame_pointers():
-    """Where no table is asked: what it stands on are the modules alone."""
+    """Without tables: it rests on the modules alone."""
     for kind in KINDS:
         command = [program("bfd", kind, 65536, "separate-code"), library("bfd", 65536)]
         r, gaps = recorded(command, "--options", "unwind=fp")

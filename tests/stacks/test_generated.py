@@ -1,10 +1,10 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_generated.py - names of code that a program makes while it runs: in live reports, in session files and what is made
-of them, for programs in a container, and for those of other machines.
+"""test_generated.py - names of code generated at run time: in live reports, in session files and
+their reports, for programs in a container, and for those of other machines.
 
-The target makes its code itself, and writes /tmp/perf-PID.map as node --perf-basic-prof does. That its stacks end
-there, or go on below, is another test's matter: the innermost frame is what is looked at.
+The target makes its code itself, and writes /tmp/perf-PID.map as node --perf-basic-prof does. This
+test checks only the innermost frame; others check whether stacks continue below it.
 """
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_no_search_table.py - files without .eh_frame_hdr: stacks by an index of .eh_frame that the agent makes itself.
+"""test_no_search_table.py - files without .eh_frame_hdr: the agent builds its own index of
+.eh_frame.
 
 Programs of musl are in t_musl; here those of glibc whose linker was told to leave it out, or was not told to make it.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_no_tables.py - stacks through code without unwind tables: whole by frame pointers that prove themselves, and said so; else
-they end there, with the reason."""
+"""test_no_tables.py - stacks through code without unwind tables: whole, and marked so, where frame
+pointers are proven; otherwise they end there, with the reason."""
 import os
 import platform
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_stacks.py - the frames of a report against elfutils' and binutils' own answers, and who owns what.
+"""test_stacks.py - the frames of a report against elfutils and binutils, and the owners of blocks.
 
 For every address in the report of a C++ program built -O2 -g, the rows (function, file, line, inlined) are
 those of eu-addr2line -i -f -C on the same file and offset; a return address is looked up one byte before.
@@ -55,7 +55,7 @@ def number(offset):
 
 
 def eu_rows(path, offsets):
-    """eu-addr2line's answer per offset, as rows; None for what it does not know."""
+    """eu-addr2line's answer per offset, as rows; None for unknown offsets."""
     done = run(["eu-addr2line", "-a", "-i", "-f", "-C", "-e", path, *(hex(o) for o in offsets)])
     answers, current = {}, None
     lines = iter(done.stdout.splitlines())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * late.c - a program that the agent comes to late: it loads it by itself when it is told to, and
- * counts what it allocates from then on. Driven by tests/attach/test_late.py.
+ * late.c - a program that loads the agent late, on command, and counts its own allocations from
+ * then on. tests/attach/test_late.py drives it.
  *
  * Reads commands from stdin, a letter and its argument a line, and answers each with one line, by
  * write() alone:

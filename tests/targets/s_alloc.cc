@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_alloc.cc - every function of the malloc family and every operator new, from four threads, with
- * counts of its own. tests/recording/test_allocators.py links it to other allocators, or puts them
- * in front. Usage: s_alloc use|wait. Prints what all its threads did, in calls from work() and
- * below:
+ * s_alloc.cc - every function of the malloc family and every operator new, from four threads,
+ * with its own counts. tests/recording/test_allocators.py links it to other allocators, or
+ * preloads them. Usage: s_alloc use|wait. Prints what all its threads did, in calls from work()
+ * and below:
  *   blocks allocated, bytes allocated, blocks alive, bytes alive
  * "wait" then reads stdin to its end, so that it can be looked at alive.
  */

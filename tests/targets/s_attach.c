@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_attach.c - allocates under fire, so that whoever attaches finds every lock of the allocator
- * taken: THREADS threads allocate blocks of 2 to 60 KB, fill them, check them and free them, for
- * ever. A pattern that is not what was written ends the program with status 1. With WAIT threads
- * more that only wait, each in another way. SIGTERM: prints the blocks that were checked, and ends
- * with status 0.
+ * s_attach.c - allocates all the time, so that an attach finds every lock of the allocator
+ * taken: THREADS threads allocate blocks of 2 to 60 KB, fill them, check them and free
+ * them, for ever. A changed pattern ends the program with status 1. WAIT more threads only
+ * wait, each in another way. SIGTERM: prints the number of checked blocks, and ends with
+ * status 0.
  *
  * Usage: s_attach THREADS [WAIT [KIND]]; without arguments a few thousand blocks, and the end. With
  * 0 THREADS the first one waits, too, in the way that KIND says

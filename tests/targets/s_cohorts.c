@@ -3,7 +3,7 @@
  * s_cohorts.c - blocks whose stack, thread and birth are known. Each byte of input is a command,
  * answered with a line: e: 100 blocks of 1,000 from early(); w: 50 of 200 from worker(), by a
  * thread named "io-7"; f: every second one of early() is freed; m: one of 16 from each of 65,536
- * stacks. Nothing is freed at its end.
+ * stacks. It frees nothing at its end.
  */
 #include "target.h"
 

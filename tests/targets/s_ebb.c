@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_ebb.c - a heap that comes and goes. Reads a letter a line from descriptor 0, answers each with
- * a line on descriptor 1: how many blocks it has allocated so far, how many of them are alive, and
- * their bytes. No stdio.
+ * s_ebb.c - a heap that grows and shrinks. Reads a letter per line from descriptor 0, answers each
+ * with a line on descriptor 1: the blocks allocated so far, the blocks alive, and their bytes. No
+ * stdio.
  *
  *   f   fills: 1,600,000 blocks of 40 to 167 bytes, 200 MiB of heap
  *   d   drains: frees them and gives the heap back to the system

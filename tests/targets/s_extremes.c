@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_extremes.c - shapes that a tree must bear: 60 levels of which each allocates and calls the
- * next, so that none folds; a function that calls itself 150 times, and 300 times, deeper than
- * stacks are taken; two that call each other; and argv[1] blocks (100) of one site. "wait" after
- * that: then waits to be ended.
+ * s_extremes.c - extreme shapes of a tree: 60 levels, each of which allocates and calls the next,
+ * so that no row folds; a function that calls itself 150 times, and 300 times, deeper than stacks
+ * are taken; two that call each other; and argv[1] blocks (100) of one site. "wait" after that:
+ * then waits to be ended.
  */
 #include "target.h"
 

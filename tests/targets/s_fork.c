@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_fork.c - children of every kind that allocate. Usage: s_fork [daemon|libc-daemon|worker HOW].
+ * s_fork.c - allocating children of every kind. Usage: s_fork [daemon|libc-daemon|worker HOW].
  * Without arguments: fork, _Fork, raw clone, vfork and posix_spawn children, one after the other,
  * each checked; ends by itself. "daemon": forks twice and lets the parents go, "libc-daemon" leaves
  * that to daemon(); "worker": one child made by HOW (fork, _Fork, clone). Both then allocate 1,000

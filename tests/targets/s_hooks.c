@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_hooks.c - every function of the malloc family with every corner of its contract. Prints what
- * the C library promised and what it got; ends with 1 on the first difference. Its heap totals are
- * the same on every run, for comparisons with another counter. With "all" it adds what valgrind's
+ * s_hooks.c - every function of the malloc family with every corner of its contract. Prints the C
+ * library's promise and the result; ends with 1 on the first difference. Its heap totals are the
+ * same on every run, for comparisons with another counter. With "all" it adds what valgrind's
  * malloc does not do as the C library does (errno of a failed call, pvalloc).
  */
 #include "target.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_instrument.c - built with -finstrument-functions: allocations under everything that makes a
- * list of entered functions go wrong. Each case is the same from run to run, whatever engine looks
- * at it.
+ * s_instrument.c - built with -finstrument-functions: allocations under everything that
+ * breaks a list of entered functions. Each case is the same in every run, under every
+ * engine.
  *
  *     s_instrument            all cases
  *     s_instrument deep N     allocates N calls deep, and again when it has returned

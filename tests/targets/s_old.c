@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_old.c - runs a program on a kernel that seems older. Usage: s_old 3.10|4.4|4.9|5.4[+eperm]
- * PROGRAM [ARGUMENTS].
+ * s_old.c - runs a program as on an older kernel. Usage: s_old 3.10|4.4|4.9|5.4[+eperm] PROGRAM
+ * [ARGUMENTS].
  *
  * A filter of system calls answers as that kernel would: ENOSYS to calls that came later (their
  * numbers are given out in order of time), EINVAL to later advices of madvise and commands of
- * membarrier, ENOTTY to a pidfd's ioctl. "+eperm": later calls get EPERM, which containers of that
- * time say to what they do not know. What cannot be imitated: flags that old kernels ignore, and
- * what stands in /proc.
+ * membarrier, ENOTTY to a pidfd's ioctl. "+eperm": later calls get EPERM, as containers of that
+ * time answered unknown calls. It cannot imitate flags that old kernels ignore, nor the contents of
+ * /proc.
  */
 #include "target.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_seccomp.c - a filter that kills on any system call that a plain allocator does not make (and
- * those of a thread's life), then allocations of all sizes, in a new thread too. Prints ok. Usage:
- * s_seccomp [filter]; without it only the allocations.
+ * s_seccomp.c - a filter that kills on any system call but those of a plain allocator and of a
+ * thread's life, then allocations of all sizes, in a new thread too. Prints ok. Usage: s_seccomp
+ * [filter]; without it only the allocations.
  */
 #include "target.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_server.c - a program that does what it is told, one line at a time, for tests of the agent's
+ * s_server.c - a program that obeys commands, one per line, for tests of the agent's
  * server.
  *
  * Reads commands from descriptor 0 with read(), answers each with one line on descriptor 1 with

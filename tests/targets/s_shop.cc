@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_shop.cc - a program in C++ as people write them: strings, maps, shared pointers, templates,
- * three named threads. Orders come and are served; one in ten is forgotten in a map. With "stay" it
- * runs until it is killed.
+ * s_shop.cc - a typical C++ program: strings, maps, shared pointers, templates, three named
+ * threads. Orders come and are served; one in ten is forgotten in a map. With "stay" it runs until
+ * it is killed.
  */
 #include <chrono>
 #include <map>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_sites.c - a heap as programs have it: a few call sites hold most, many paths hold the rest.
- * Usage: s_sites DEPTH. Two to the DEPTH paths allocate 16 bytes each, at one of four sites; then
- * twelve heavy sites allocate along 64 paths each, the first the most. It stays until stdin ends.
+ * s_sites.c - a typical heap: a few call sites hold most, many paths hold the rest. Usage: s_sites
+ * DEPTH. Two to the DEPTH paths allocate 16 bytes each, at one of four sites; then twelve heavy
+ * sites allocate along 64 paths each, the first the most. It stays until stdin ends.
  */
 #include "target.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_stacks.c - says of each block, before it asks for it, which of its own functions are on the
- * stack. Usage: s_stacks. A line per block: its size, unlike any other's, then functions, innermost
- * first. They are what the program itself kept account of; what lies between them (qsort, a
- * signal's frame) is left out.
+ * s_stacks.c - prints, before each allocation, which of its own functions are on the stack.
+ * Usage: s_stacks. A line per block: its unique size, then functions, innermost first. The
+ * program lists only functions that it tracks itself, without frames between them (qsort, a
+ * signal's frame).
  */
 #include "target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_torture.c - what programs do to an agent that lives in them, one mode each. A mode checks what
- * the program itself can see, and frees whatever it has allocated.
+ * s_torture.c - programs' worst treatment of an agent, one mode each. A mode checks the effects
+ * that the program itself can see, and frees all of its allocations.
  */
 #include "target.h"
 
@@ -423,7 +423,7 @@ static void sealed(void)
 	_exit(0);
 }
 
-/* All that a server does on its way to being nobody; what comes then is counted, and seen. */
+/* A server's steps to an unprivileged user; later allocations are counted and shown. */
 static void stripped(void)
 {
 	for (int sig = 1; sig < 65; sig++)

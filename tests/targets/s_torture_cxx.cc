@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_torture_cxx.cc - what C++ programs do to an agent that lives in them. Usage: s_torture_cxx MODE
+ * s_torture_cxx.cc - C++ programs' worst treatment of an agent. Usage: s_torture_cxx MODE
  *   exceptions  2,000 throws through frames that allocate and whose destructors allocate, rethrown,
  *               and out of a callback of libc's
  *   coroutines  500 of the language's, each resumed from elsewhere than where it began, half of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_tree.c - processes that come about and end in every way, with known allocations.
+ * s_tree.c - processes that start and end in every way, with known allocations.
  *
  *   end HOW              allocates OWN blocks and ends so (see ends())
  *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates
@@ -213,7 +213,7 @@ static int grows(size_t bytes)
 static char **names;
 static int running[2], go_on[2]; /* pipes: a shell runs; it may end */
 
-/* What of those a reader of the environment finds, by name and one by one. */
+/* The variables that a reader of the environment finds, by name and in order. */
 static int seen(void)
 {
 	int n = 0;
@@ -300,8 +300,8 @@ static void *calls_system(void *unused)
 	return unused;
 }
 
-/* Variables come and go, so that libc makes the array anew; one thread alone reads what it has
- * set. */
+/* Variables come and go, so that libc reallocates the array; one thread alone reads its
+ * own. */
 static int set_and_unset(int n)
 {
 	enum { CALLERS = 8, NAMES = 200 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.h - what the programs that tests watch have in common.
+ * target.h - code shared by the tests' targets.
  */
 #ifndef TARGET_H
 #define TARGET_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ehabi.c - functions of 32-bit ARM whose unwind tables are false, each in another way. Each asks
- * for a block; what its table leads to must neither be believed nor be read where nothing is.
- * test_armhf.py runs it under the agent.
+ * ehabi.c - functions of 32-bit ARM with false unwind tables, each in another way. Each allocates a
+ * block; the unwinder must reject the table's result and never read unmapped memory. test_armhf.py
+ * runs it under the agent.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fakes.h - what the unwinder uses of the rest of the agent, so that a test links the unwinder
- * alone and its allocations are nobody's business.
+ * fakes.h - stubs of the agent's other parts, so that a test links the unwinder alone and its own
+ * allocations are not recorded.
  */
 #ifndef UNWIND_FAKES_H
 #define UNWIND_FAKES_H

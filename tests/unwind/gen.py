@@ -6,9 +6,9 @@
 
 Same seed, same program. `c++` adds exceptions; `rbp` makes functions that use rbp as a general
 register (only where the compiler does without a frame pointer). `tight`: shallow trees of direct
-calls from frames of slightly different sizes, many over-aligned, so that the same frame is often met
-again with another one further out. `mixed`: every third function is not instrumented by
--finstrument-functions. What a program then does is chosen by its own generator.
+calls from frames of slightly different sizes, many over-aligned, so that the same frame is often
+met again with another one further out. `mixed`: every third function is not instrumented by
+-finstrument-functions. The program's own random generator chooses its actions at run time.
 """
 import random
 import sys

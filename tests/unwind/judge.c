@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.c - in an agent that is loaded into a real program: of each thread's blocks every 97th is
- * asked whose it is, and libunwind's unw_step whether that is so. Most stacks are remembered; of
- * those that had to be walked, every 7th is asked besides.
+ * judge.c - checks the agent in a real program: it compares the stack of every 97th block of each
+ * thread with libunwind's unw_step. Most stacks are remembered ones; so it also compares every 7th
+ * that had to be walked.
  *
- * The agent is the one that is installed, but for its hooks, which call mt_judge() last: judged.c.
- * A block's stack is read out of the live map, so that all between the registers and the entry is
- * judged: what was remembered, what was walked anew, trie, slots. Nothing is tolerated: a stack
- * that the agent could not finish is a difference, too. At the end a line is added to the file
- * $JUDGE_LOG.
+ * It is the installed agent, except that its hooks end with mt_judge() (judged.c). The stack is
+ * read from the live map, so the check covers every step from the registers to the entry:
+ * remembered stacks, new walks, trie, slots. A truncated stack counts as a difference too. At the
+ * end it appends a line to the file $JUDGE_LOG.
  */
 #include "lists.h"
 #include "base/self.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * judged.c - a file of the agent's hooks (HOOKS names it), which shows what it booked to the judge
- * (judge.c).
+ * judged.c - one file of the agent's hooks (HOOKS names it), with a call to the judge (judge.c) for
+ * each booked block.
  *
- * The calls that end a hook are made as ever, with the caller's registers and inlined where they
- * are; so what is judged is what the program's blocks are really counted under, remembered or not.
+ * The calls that end a hook stay the same, with the caller's registers and the same inlining, so
+ * the judge sees the stacks that the program's blocks are really counted under, remembered or not.
  */
 #include "hooks/caller.h"
 #include "base/compiler.h"

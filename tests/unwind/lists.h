@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * lists.h - a stack as a list of pcs, innermost first: what the judge (libunwind's unw_step) says
- * it is, and what a node of the agent's trie says.
+ * lists.h - a stack as a list of pcs, innermost first: from the judge (libunwind's unw_step), or
+ * from a node of the agent's trie.
  */
 #ifndef LISTS_H
 #define LISTS_H

@@ -28,7 +28,7 @@ LEAST = 1500  # stacks that are compared at least; in a long run, four times as 
 
 
 def less_c():
-    """The first functions of the source, and nobody who calls them."""
+    """The first functions of the source, without their callers."""
     functions = 0
     for piece in workloads.c_source():
         functions += piece.startswith("struct")
@@ -54,7 +54,7 @@ def shorter(name, command):
 
 
 def judged(log):
-    """The sums of what was compared, or why they are not good."""
+    """The sums of the comparison, or the reason that it failed."""
     with open(log, encoding="utf-8") as f:
         text = f.read()
     last = text.splitlines()[-1].split()

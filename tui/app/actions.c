@@ -4,7 +4,7 @@
  * quit. Searching, saving, filters and the command line are in app/find.c, app/save.c, app/filter.c
  * and app/command.c.
  *
- * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
+ * Commands to the agent (marks) return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/actions.h"
 #include "views/marks/marks.h"
@@ -204,7 +204,7 @@ static unsigned global_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_PERCENT:
 		a->choices.percent = !a->choices.percent;
-		status_clear(); /* what u said is not of the column any more */
+		status_clear(); /* u's remark no longer fits the column */
 		return VIEW_DRAW;
 	case REQ_DIRECT: return choices_direct(a, !owners_direct(a->ui.shown.owners, -1));
 	case REQ_UNITS: choices_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;

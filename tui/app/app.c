@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - the live view's event wiring. Everything that happens comes through the one loop:
+ * app.c - the live view's event wiring. Every event comes through one loop:
  *
  *   key        -> request -> handler's bits -> query if asked for -> draw -> flush, at once
  *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
@@ -8,7 +8,7 @@
  *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is
  * restored
  *
- * Order changes only here: at most every two seconds, and not within three seconds of a key.
+ * Rows are reordered only here: at most every two seconds, never within three seconds of a key.
  */
 #include "app/actions.h"
 #include "views/ages.h"
@@ -125,7 +125,7 @@ static const struct ui_ops ui_ops = {
 
 /* --- events */
 
-/* Even out of a prompt; but what can be typed is text there, whatever the user's own keys are. */
+/* These work even in a prompt; a printable key is always text there, even if the user bound it. */
 static bool suspends(int key)
 {
 	static const enum focus none[] = { FOCUS_NONE };
@@ -146,8 +146,8 @@ static void on_key(struct app *a, int key)
 	front_act(a, action_key(a, key) & ~(unsigned)VIEW_IGNORED);
 }
 
-/* The terminal is gone, so nobody can be asked or told: the kept session says what became of a
- * program that run started. */
+/* The terminal is gone, so no question is possible: the kept session records the end of a program
+ * that run started. */
 static void hung_up(struct app *a)
 {
 	const struct tui_options *o = a->options;
@@ -220,8 +220,8 @@ static void on_timer(void *arg)
 	}
 }
 
-/* Another instant or interval is there, and where that was wanted, all is shown of it. In a slice
- * that has begun. */
+/* A new instant or interval is ready: shows it, unless the replay goes on. Runs within a begun
+ * slice. */
 static void show_anew(struct app *a)
 {
 	if (!travel_under_way(&a->front.travel) && !a->quit)
@@ -239,7 +239,7 @@ static void on_change(void *arg, unsigned bits)
 	if (bits & WATCH_INSTANT) {
 		front_begin(a);
 		travel_arrived(&a->front.travel,
-			       &a->ui.shown); /* what it leaves unfinished, front_end() sees */
+			       &a->ui.shown); /* front_end() schedules the unfinished rest */
 		show_anew(a);
 		return;
 	}
@@ -254,8 +254,8 @@ static void on_change(void *arg, unsigned bits)
 	}
 }
 
-/* Each second. What the views show is queried again for their list alone: a large tree of calls may
- * have ended. */
+/* Each second. Refreshes only the page of processes: another query of an ended program's large call
+ * tree would be waste. */
 static void on_processes(void *arg)
 {
 	struct app *a = arg;

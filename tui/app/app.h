@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.h - one live view: what it watches, which views it has, what the user chose, in parts that
- * their own headers have. What is called of the files beside this one is in app/actions.h. Main
- * thread.
+ * app.h - one live view: what it watches, its views and the user's choices. Each part has its own
+ * header; app/actions.h declares the functions of the other files in this folder. Main thread.
  */
 #ifndef APP_H
 #define APP_H
@@ -19,23 +18,23 @@ struct sources {
 };
 
 struct app {
-	struct ui ui; /* first: what views ask for is asked of it */
+	struct ui ui; /* first: views' requests are called with it */
 	struct front front;
 	struct kept kept;
 	struct loop *loop;
 	struct watch *first; /* of the process that was started or named; borrowed */
 	const struct tui_options *options;
-	/* Handed down, so that nothing below calls up: changes of the process that is shown; a
-	 * request that was typed */
+	/* Callbacks, so that lower files call no upper ones: the shown process changed; a request
+	 * was typed */
 	void (*on_change)(void *app, unsigned bits);
 	unsigned (*request)(struct app *a, enum request r);
-	uint32_t wanted;   /* the process that is shown as soon as its agent listens; 0 = none */
+	uint32_t wanted;   /* the process to show once its agent listens; 0 = none */
 	struct view *page; /* help or detail, over the current view; NULL = none */
 	struct choices choices;
 	struct offer offer;
 	struct timing timing;
 	struct building building;
-	/* at one time, that was seen: columns of sizes do not become narrower again */
+	/* largest live size seen so far, so that size columns never get narrower */
 	uint64_t most_held;
 	struct sources sources;
 	FILE *key_log;
@@ -45,7 +44,7 @@ struct app {
 	int status; /* what tui_run() returns */
 };
 
-/* The page, or the current view. */
+/* The open page, else the current view. */
 static inline struct view *front_view(const struct app *a)
 {
 	return a->page ? a->page : a->front.views[a->front.current];

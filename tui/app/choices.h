@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * choices.h - what the user chose for all processes and views: how things look. Each says so in the
- * status line. Main thread.
+ * choices.h - display settings that apply to all processes and views. Each change is reported in
+ * the status line. Main thread.
  */
 #ifndef CHOICES_H
 #define CHOICES_H
@@ -13,11 +13,11 @@ struct app;
 
 struct choices {
 	struct theme theme;
-	bool percent; /* live sizes as shares of all that is live */
-	bool mouse;   /* clicks are ours, not the terminal's */
+	bool percent; /* live sizes in percent of all live bytes */
+	bool mouse;   /* memtop takes clicks from the terminal */
 };
 
-int choices_theme(struct app *a, const char *name); /* -1: there is none of this name */
+int choices_theme(struct app *a, const char *name); /* -1: unknown name */
 unsigned choices_next_theme(struct app *a);
 void choices_units(enum units u);
 unsigned choices_direct(struct app *a, bool on); /* libraries by direct caller, or by owner */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * choose.c - `memtop` alone: the processes that have an agent, each with its live memory and
- * rate. It has a small loop of its own: nothing is watched yet, so there is no struct app. Each
- * listed process is watched lightly (no spool) for its figures; a process that refuses shows why.
+ * choose.c - `memtop` alone: the processes that have an agent, each with its live memory and rate.
+ * It runs its own small loop, because no struct app exists before a target is chosen. Each listed
+ * process is watched without a spool for its figures; a process that refuses shows its reason.
  */
 #include "app/tui.h"
 #include "app/config.h"

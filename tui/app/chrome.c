@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * chrome.c - what stands around every view: the lines above (app/header.c), the tabs, and the last
- * line. Everything comes from ui.shown.figures, so that all lines show one instant.
+ * chrome.c - the frame of every view: the lines above (app/header.c), the tabs and the last line.
+ * All figures come from ui.shown.figures, so all lines show one instant.
  */
 #include "app/actions.h"
 #include "widgets/cells.h"
@@ -71,7 +71,7 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 	return text_width(out);
 }
 
-/* What the rows below are of must be read: tabs lose their names first, then the caption is cut. */
+/* The caption matters more than the tabs: tabs lose their names first, then the caption is cut. */
 static void draw_tabs(struct app *a, const struct area *s, int y)
 {
 	char text[640];
@@ -157,7 +157,7 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 		}
 }
 
-/* What does not fit takes the line above for the while: what to do about it stands at its end. */
+/* A long status text also takes the line above, because its end gives the remedy. */
 static void draw_status(const struct area *s, int y, enum role r, const char *text)
 {
 	int lines = text_width(text) > s->w - 2 && s->h >= 8 ? 2 : 1;

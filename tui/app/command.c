@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * command.c - the command line: `:` and the name of a request (mark-named is MARK_NAMED), or one of
- * the few words that take an argument.
+ * command.c - the command line: `:` and a request's name (mark-named is MARK_NAMED), or one of the
+ * few commands with an argument.
  */
 #include "app/actions.h"
 #include "views/tree/tree.h"
@@ -11,8 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Where the next NAME= begins behind this one's: a value may have spaces, as an expression of libs=
- * may. */
+/* The start of the next NAME=: a value may contain spaces, as in an expression of libs=. */
 static const char *next_setting(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -238,8 +237,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 
 /* --- completion */
 
-/* Those that begin with `word` are counted; true: this is the n-th, which is in
- * out[PROMPT_WORD]. */
+/* Counts the names that begin with `word`; true: this is the n-th, now in out[PROMPT_WORD]. */
 static bool offer(const char *name, size_t len, const char *word, size_t n, size_t *count,
 		  char *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.c - see app/config.h. Written as a new file that takes the old one's name: it is never
- * half.
+ * config.c - see app/config.h. The file is written under another name and renamed, so it is never
+ * half written.
  */
 #include "app/config.h"
 
@@ -210,7 +210,7 @@ static void put(FILE *f, const struct config *c)
 	if (*source_folders())
 		fprintf(f, "source = %s\n", source_folders());
 	columns_write(f);
-	/* First those that go, so that others may have them in whatever order they come. */
+	/* Unbinds first, so that other requests may take the keys in any order. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			request_keys_written((enum request)r, keys, sizeof keys);

@@ -14,8 +14,8 @@
  *     hide tree = AGE, SELF   # columns (c)
  *     key mark = m <F2>       # instead of the keys that memtop --keys lists for :mark
  *
- * '#' begins a comment. A wrong line is named and left out, the rest counts. Options of the command
- * line go before it.
+ * '#' begins a comment. A wrong line is reported and skipped. Command-line options override the
+ * file.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -28,11 +28,10 @@ struct config {
 	enum units units;
 };
 
-/* Read at the first call; keys take effect then (screen/keys.h). The first wrong line is in *said,
- * which may be NULL. */
+/* The first call reads the file and applies its keys (screen/keys.h). *said receives the first
+ * wrong line; said may be NULL. */
 const struct config *config_get(struct err *said);
-/* Writes c, and the keys that are not memtop's own; *path is set, also when that fails: -1 and
- * *err. */
+/* Writes c and the changed keys. -1 and *err on failure; *path is set in both cases. */
 int config_write(const struct config *c, char *path, size_t size, struct err *err);
 
 #endif

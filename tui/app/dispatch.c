@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dispatch.c - from a key or a click to a request (app/actions.c).
+ * dispatch.c - turns a key or a click into a request (app/actions.c).
  */
 #include "app/actions.h"
 #include "widgets/mouse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * expect.c - x: a call site is expected, and so no finding. The session has it, and a file of rules
- * can be made of it (w NAME.supp) for other runs.
+ * expect.c - x marks a call site as expected, so that it is no finding. The session stores the
+ * mark; w NAME.supp writes the marks as a rules file for other runs.
  */
 #include "app/actions.h"
 

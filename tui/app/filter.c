@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - the filter as it is typed, completed by Tab, and set by other keys.
+ * filter.c - the filter: typed, completed by Tab, or set by other keys.
  */
 #include "app/actions.h"
 
@@ -31,7 +31,7 @@ struct candidates {
 	const char *seen[CANDIDATES];
 };
 
-/* Words are divided by spaces: a name that has one cannot be asked for as a whole. */
+/* Spaces separate words, so a name with a space cannot be one word. */
 static void offer(struct candidates *c, const char *before, const char *name, bool anywhere)
 {
 	const char *typed = c->word + strlen(before);
@@ -63,7 +63,7 @@ static void offer_names(struct app *a, struct candidates *c)
 	}
 }
 
-/* The n-th word that what was typed may stand for. */
+/* The n-th completion of the typed word. */
 static bool complete(void *arg, const char *word, size_t n, char *out)
 {
 	struct app *a = arg;
@@ -88,7 +88,8 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 
 /* --- prompts */
 
-/* "foo:bar" is a name to look for, as "std::string" is; who meant a word of the filter is told. */
+/* "foo:bar" is a name to search, like "std::string"; a remark tells users who meant a filter
+ * word. */
 static void say_unknown_words(const char *text)
 {
 	char copy[sizeof((struct shown *)0)->filter], *save = NULL;
@@ -118,7 +119,7 @@ void filter_type(struct app *a)
 	prompt_completes(&a->ui.prompt, complete);
 }
 
-/* The filter with this word in the place of those that begin like it; NULL: without them. */
+/* Replaces the filter's words with this beginning by `word`; NULL: removes them. */
 static int replace_word(struct app *a, const char *begin, const char *word)
 {
 	char text[2 * sizeof a->ui.shown.filter] = "", copy[sizeof a->ui.shown.filter],

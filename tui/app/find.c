@@ -2,10 +2,9 @@
  *
  * find.c - see app/find.h.
  *
- * What is typed is looked for at every letter, and the first hit gone to. While the prompt is open
- * and nothing was found, or names are pending, it is looked for again as the program goes on: the
- * row may not have been there yet. The selection moves only when there was no hit before, and never
- * once Enter was pressed.
+ * Every letter typed starts a search and selects the first hit. While the prompt is open and there
+ * is no hit, or names are pending, the search repeats: the row may arrive later. A repeated search
+ * moves the selection only if there was no hit before, and never after Enter.
  */
 #include "app/find.h"
 
@@ -49,7 +48,7 @@ void find_follow(struct find *f, struct view *v)
 	find_go_on(f, v);
 }
 
-/* Its rows are made, then the first hit is gone to. */
+/* Builds the rows, then selects the first hit. */
 void find_go_on(struct find *f, struct view *v)
 {
 	if (f->due) {

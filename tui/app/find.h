@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * find.h - the search (ui.shown.search) in the view or page in front: looked for by slices where
- * that takes long, and again while names and rows still arrive. app/search.c has it typed. Main
- * thread.
+ * find.h - the search (ui.shown.search) in the view or page in front. A long search runs in slices,
+ * and repeats while names and rows still arrive. app/search.c owns the prompt. Main thread.
  */
 #ifndef FIND_H
 #define FIND_H
@@ -10,34 +9,34 @@
 #include "views/ui.h"
 
 struct find {
-	long hits;          /* -1 = nothing was searched */
-	size_t pending;     /* names that are not known yet */
-	bool typing;        /* its prompt is open */
-	bool due;           /* it goes on, */
-	bool counts;        /* only so that hits are right: the selection stays */
-	bool hit_due;       /* its first hit is gone to when rows are whole */
-	uint64_t looked_ns; /* when it last did */
+	long hits;          /* -1 = no search */
+	size_t pending;     /* unresolved names */
+	bool typing;        /* the prompt is open */
+	bool due;           /* slices are left to search */
+	bool counts;        /* this search only counts hits; the selection stays */
+	bool hit_due;       /* select the first hit once the rows are complete */
+	uint64_t looked_ns; /* time of the last search */
 };
 
-/* v: what is in front. */
+/* v: the view or page in front. */
 void find_look(struct find *f, struct view *v);
-void find_anew(struct find *f, struct view *v); /* what a row is has changed */
-/* After a refresh: what is typed may be there by now. */
+void find_anew(struct find *f, struct view *v); /* the rows' meaning changed */
+/* After a refresh: the typed text may match new rows. */
 void find_follow(struct find *f, struct view *v);
-/* One slice; needs a refreshed view. */
+/* Runs one slice; needs a refreshed view. */
 void find_go_on(struct find *f, struct view *v);
-/* Nothing is searched for; what v showed as hits is another matter. */
+/* Ends the search without redrawing the view's hits. */
 void find_forget(struct find *f, struct ui *ui);
 
 static inline bool find_on(const struct find *f, const struct ui *ui) /* rows may be hits */
 {
 	return ui->shown.search[0] && f->hits >= 0;
 }
-static inline bool find_busy(const struct find *f) /* slices are left to take */
+static inline bool find_busy(const struct find *f) /* slices are left */
 {
 	return f->due || f->hit_due;
 }
-/* Another view or page: what was not finished is not. */
+/* Another view or page comes to the front: drop an unfinished search. */
 static inline void find_leave(struct find *f)
 {
 	f->due = f->hit_due = false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * front.c - the view and the page in front: brought there, asked to refresh, and what their
- * handlers returned is done.
+ * front.c - brings a view or page to the front, refreshes it, and acts on the bits that its
+ * handlers return.
  *
- * What must be made anew of a huge tree is made in slices of some milliseconds (query/query.h):
- * each key and each refresh gets one, and while something is left a timer that fires at once gives
- * the next, so that keys come between. Until it is whole the rows that are there stay, and the tabs
- * say how far it is.
+ * The rows of a huge tree are rebuilt in slices of some milliseconds (query/query.h), so that keys
+ * are handled in between. Each key and each refresh runs one slice; a timer that fires at once runs
+ * the next until the rows are complete. Until then the old rows stay, and the tabs show the
+ * progress.
  */
 #include "app/app.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * header.c - the lines above every view: the header (what is watched, and whether the numbers can
- * be trusted), the verdict or what is in its way, the totals, and live over time. Parts that do not
- * fit are left out whole, the least important first; warnings are never among them.
+ * header.c - the lines above every view: the header (the target, and whether its numbers can be
+ * trusted), the verdict or the reason that there is none, the totals, and live memory over time.
+ * Parts that do not fit are left out whole, the least important first; warnings always stay.
  */
 #include "views/ages.h"
 #include "app/app.h"
@@ -203,12 +203,12 @@ void frame_header(const struct app *a, const struct area *s)
 		draw_text(s, 0, x + 1, right[i].role, right[i].text);
 }
 
-/* --- the verdict, or what is in its way */
+/* --- the verdict, or the reason that there is none */
 
 /* columns: in less, another process that matters more has all of the line */
 #define VERDICT_LEAST 30
 
-/* At the right: another process that is worth a look. What is left of the line. */
+/* Draws, at the right, another process worth a look. Returns the rest of the line. */
 static struct area draw_hint(const struct app *a, const struct area *s, int y)
 {
 	struct area left = *s;
@@ -259,7 +259,7 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 	draw_clip(s, y, 3, s->w - 3, looks[v->kind].role, CLIP_END, v->text);
 }
 
-#define PEAK_NEAR 50 /* what was just higher by less than such a part is a peak of now */
+#define PEAK_NEAR 50 /* a recent peak above by less than this part counts as the current one */
 /* columns; in less, what is born and what goes is worth more than how many bytes that is */
 #define TOTALS_WIDE 100
 #define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
@@ -275,7 +275,7 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[TEXT_BLOCKS], span[32];
 
-	/* blocks from before are not in it: no share of RSS, then */
+	/* excludes earlier blocks, so it has no share of RSS */
 	bool late = hooked_late(of->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,

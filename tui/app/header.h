@@ -15,7 +15,7 @@ struct shown;
 void frame_header(const struct app *a, const struct area *s);
 void frame_verdict(const struct app *a, const struct area *s, int y);
 void frame_totals(const struct shown *of, const struct area *s, int y);
-/* For the views without a large graph: live over time, and the largest owners. */
+/* For views without a large graph: live memory over time and the largest owners. */
 void frame_strip(const struct shown *of, const struct area *s, int y);
 
 #endif

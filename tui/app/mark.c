@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * mark.c - marks: set by a key, in all processes alike, or by themselves: `:every 60`, `:every 5m`,
- * `:every +10M`, `:every off`. Those are set by the clock, or whenever the heap has grown by so
- * much since the last one; this viewer sets them, so they end with it.
+ * mark.c - marks. A key sets one in every process. `:every 60` and `:every 5m` set them by the
+ * clock, `:every +10M` whenever the heap has grown by so much since the last one, until `:every
+ * off`. This viewer sets them, so they stop when it ends.
  *
- * Commands to the agent return at once; their effect is seen when it arrives as frames.
+ * Commands to the agent return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/actions.h"
 
@@ -16,8 +16,8 @@
 #define LEAST_NS NS /* a mark costs the agent a pass over what changed */
 #define LEAST_BYTES 4096u
 
-/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in
- * all processes. */
+/* Each agent numbers its own marks, so an unnamed mark gets the time of day as its name in all
+ * processes. */
 static size_t set(struct ui *ui, const char *name)
 {
 	char clock[32];
@@ -47,8 +47,8 @@ int mark_set(struct ui *ui, const char *name)
 
 /* --- by themselves */
 
-/* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`.
- * 0: it is none. */
+/* Parses a number with an optional unit of `letters` (factors: `worth`; without a letter `plain`).
+ * 0: invalid. */
 static uint64_t amount(const char *text, const char *letters, const uint64_t *worth, uint64_t plain)
 {
 	char *end;

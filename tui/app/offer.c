@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * offer.c - --max-overhead on the screen: what the agent costs is looked at with every refresh, and
- * when it is more than the user allows, sampling is offered. Nothing changes without a yes; a no is
- * not asked about again for a while.
+ * offer.c - --max-overhead on the screen: every refresh checks the agent's cost. Above the user's
+ * limit the view offers to sample. Only a yes starts sampling; after a no the offer waits a while.
  */
 #include "app/actions.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * offer.h - sampling is offered when the agent costs too much. Main thread.
+ * offer.h - offers to sample when the agent costs too much. Main thread.
  */
 #ifndef OFFER_H
 #define OFFER_H
@@ -10,8 +10,8 @@
 struct app;
 
 struct offer {
-	uint64_t sample;   /* that was offered, in bytes */
-	uint64_t after_ns; /* not again before */
+	uint64_t sample;   /* offered interval, in bytes */
+	uint64_t after_ns; /* no offer before */
 };
 
 void offer_sampling(struct app *a); /* after a refresh */

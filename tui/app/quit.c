@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * quit.c - what becomes of a program that `memtop run` started, and of all that it started, when
- * the user goes: whether to ask, and how it is stopped.
+ * quit.c - leaving a program that `memtop run` started: whether to ask, and how to stop it with all
+ * the processes that it started.
  *
- * The unit is what runs of the tree. The first program leads a session of its own, so its process
- * group is what a terminal's ^C would reach; daemons and jobs of a shell are reached by their own
- * groups.
+ * All processes of the tree that still run are stopped together. The first program leads its own
+ * session, so a signal to its process group reaches the same processes as a terminal's ^C; daemons
+ * and jobs of a shell are signalled through their own groups.
  */
 #include "app/actions.h"
 
@@ -44,8 +44,8 @@ bool quit_question(const struct app *a, char *out, size_t size)
 	return true;
 }
 
-/* Its process group; -1 = not known. Only of what answered as the process that it says it is:
-   anyone in the tree can write a pid to the board. */
+/* Its process group; -1 = unknown. Any process of the tree can write a pid to the board, so it
+ * counts only while the process's agent answers. */
 static pid_t group_of(const struct process *p)
 {
 	bool proved = process_runs(p) && p->pid > 1 && p->watch && watch_live(p->watch);
@@ -80,7 +80,7 @@ void quit_stop(struct app *a)
 	a->leave_ns = now_ns() + STOPPING_NS;
 }
 
-/* Its last states are here, and so in the session that is kept. */
+/* Its last states arrived, so the kept session has them. */
 static bool all_final(const struct app *a)
 {
 	return !first_runs(a) && !running(a) && model_final(watch_now(a->first));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * save.c - w: the session or a report into a file; the ending of its name says which. Asks for the
- * name; app/saver.c writes.
+ * save.c - w: asks for a file name; app/saver.c writes the session or a report, by the name's
+ * extension.
  */
 #include "app/actions.h"
 #include "base/sanitize.h"

@@ -2,16 +2,15 @@
  *
  * saver.c - writes a report or the session while the view goes on.
  *
- * A report and a session want the name of every stack, and of a large program it takes seconds to
- * make them. So the names are asked for in slices between the keys, and when they are there a
- * forked child, which has the model as it was at that instant, writes the file and says through a
- * pipe what failed. The child has one thread: it never asks the symbolizer, touches no terminal,
- * and ends by _exit. A session is copied as it lies on the disk, with the names that came: it may
- * be a gigabyte, the child does that too.
+ * A report and a session need the names of every stack, which takes seconds in a large program. So
+ * the names are requested in slices between keys. Then a forked child, which has the model of that
+ * instant, writes the file and reports a failure through a pipe. The child has one thread: it never
+ * asks the symbolizer, leaves the terminal alone and ends by _exit. It also copies a session, which
+ * may be a gigabyte, from its spool on disk and adds the resolved names.
  *
- * One file at a time. It is written beside its name and renamed when it is whole, so that a full
- * disk leaves no half of one. When the view ends, a session is finished with the names that are
- * there.
+ * Only one file is written at a time: under a temporary name, renamed when it is complete, so that
+ * a full disk leaves no partial file. A session still pending when the view ends is finished with
+ * the names resolved so far.
  */
 #include "app/actions.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * search.c - / n N and Esc: the search as it is typed, and from hit to hit. app/find.c looks.
+ * search.c - / n N and Esc: the search prompt, and the way from hit to hit. app/find.c searches.
  */
 #include "app/actions.h"
 

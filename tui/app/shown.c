@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * shown.c - which process of the tree is shown. All that belongs to it (its model's queries, its
- * views with what is open and selected in them, filter, search and instant) is in two structs,
- * which are put away when another process is shown, and brought back when this one is again.
- * Watches belong to the processes, and outlive the view.
+ * shown.c - which process of the tree is shown. Two structs hold its state: the queries on its
+ * model, its views with their open and selected rows, filter, search and instant. They are put away
+ * while another process is shown and restored later. Watches belong to the processes and outlive
+ * the view.
  *
- * What the user chose for all (units, libraries by direct caller, inlined functions) goes along.
+ * Settings for all processes (units, libraries by direct caller, inlined functions) stay.
  */
 #include "app/actions.h"
 #include "views/marks/marks.h"
@@ -14,9 +14,9 @@
 
 #include <stdlib.h>
 
-/* --- the one that is shown, and those that are kept */
+/* --- the shown process, and the saved ones */
 
-/* The output is that of the first program, whichever process is shown: one view for all. */
+/* One Output view serves all processes: it always shows the first program's output. */
 static void open_views(struct app *a, struct view *output)
 {
 	a->front.views[VIEW_OVERVIEW] = view_overview_new(&a->ui);
@@ -75,7 +75,7 @@ static void put_away(struct app *a)
 	a->kept.list[a->kept.count++] = k;
 }
 
-/* w's process takes the place of the one that is shown; true: it was shown before. */
+/* Shows w's process; true: it was shown before. */
 static bool change(struct app *a, struct watch *w)
 {
 	struct kept_process *kept = take_kept(&a->kept, w);
@@ -122,8 +122,7 @@ void shown_release(struct app *a)
 	free(a->kept.list);
 }
 
-/* What happened to it while another one was shown is caught up with: a way through its past may
- * have ended. */
+/* Handles events that came while another process was shown: its replay may have ended. */
 void shown_watch(struct app *a, struct watch *w)
 {
 	if (a->ui.shown.watch)

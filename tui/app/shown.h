@@ -12,16 +12,16 @@ struct kept_process {
 	struct front front;
 };
 
-/* Processes that were shown before, as they were left. */
+/* The saved state of processes shown earlier. */
 struct kept {
-	struct kept_process **list; /* owned, as what it points to */
+	struct kept_process **list; /* owned, with all that it points to */
 	size_t count, room;
 };
 
-void shown_watch(struct app *a, struct watch *w); /* show this process, as it was left */
-/* In all views, now or when it can be; -1: it cannot. */
+void shown_watch(struct app *a, struct watch *w); /* restores the process's saved state */
+/* Shows a process in all views, now or once its agent listens; -1: impossible. */
 int shown_process(struct app *a, uint32_t id);
-void shown_go_on(struct app *a); /* the processes changed: the one that is wanted may be there */
+void shown_go_on(struct app *a); /* the processes changed: shows a pending one */
 void shown_release(struct app *a);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack.c - the selected row's call path, taken elsewhere: y copies its stack to the clipboard and
- * a file, e opens the editor at its innermost line.
+ * stack.c - exports the selected row's call path: y copies its stack to the clipboard and a file, e
+ * opens the editor at its innermost line.
  *
  * The clipboard is the terminal's (OSC 52, xterm's control sequences: "Manipulate Selection Data"),
- * so that it works over ssh. Terminals may refuse it without a word: the file is always named, too.
+ * so it works over ssh. A terminal may refuse silently, so the status line always names the file
+ * too.
  */
 #include "app/actions.h"
 #include "base/sanitize.h"
@@ -174,8 +175,8 @@ static void edit(const char *file, uint32_t line)
 }
 
 /*
- * At the row's own line; where none is known, at the innermost one of its call path in the same
- * module: what has a line further out says nothing about the row.
+ * Opens the row's own line; if that is unknown, the innermost known line of its call path in the
+ * same module. A frame further out says nothing about the row.
  */
 unsigned stack_edit(struct app *a)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * travel.c - see app/travel.h. The backend plays the session (link/replay.h); here is where to,
- * with which stops, and what the screen needs of both ends: graphs go on to show what is now, so
- * that the cursor has a now to go back to.
+ * travel.c - see app/travel.h. The backend plays the session (link/replay.h); this file decides
+ * where to and with which stops. Graphs still show the present, so that the cursor can return to
+ * it.
  */
 #include "app/travel.h"
 
@@ -51,7 +51,7 @@ static void next_stop(struct travel *t, struct shown *of)
 		give_up(t, of, err.text);
 }
 
-/* From what is shown when that is on the way, else from the beginning of what is looked back at. */
+/* Starts at the shown instant when that lies on the way, else LOOK_BACK_NS before the target. */
 static void set_out(struct travel *t, struct shown *of, uint64_t to)
 {
 	uint64_t shown = watch_instant(of->watch), from = to > LOOK_BACK_NS ? to - LOOK_BACK_NS : 0;
@@ -73,8 +73,7 @@ static void set_out(struct travel *t, struct shown *of, uint64_t to)
 	next_stop(t, of);
 }
 
-/* The instant that was recorded last by then; before the first there are points of the graph
- * only. */
+/* The last instant recorded by then; before the first the graph has only its points. */
 static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 {
 	const struct instant *list;
@@ -109,7 +108,7 @@ void travel_read(struct travel *t, struct shown *of)
 	set_out(t, of, end);
 }
 
-/* Letters and graphs follow what is now, rows what is shown. */
+/* Letters and graphs follow the present, rows the shown instant. */
 static void change_owners(struct travel *t, struct shown *of)
 {
 	struct model *now = watch_now(of->watch);
@@ -152,7 +151,7 @@ static void say_where(struct travel *t, struct shown *of)
 			     watch_travel_problem(of->watch));
 }
 
-/* At a stop: libraries and sites are looked at, in slices when it takes long; then on. */
+/* At a stop: samples libraries and sites, in slices if needed, then goes on. */
 bool travel_go_on(struct travel *t, struct shown *of)
 {
 	const struct owner *libraries;

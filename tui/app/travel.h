@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * travel.h - back in time: where the graphs' cursor stands, every view shows that instant. Main
- * thread.
+ * travel.h - time travel: every view shows the instant of the graphs' cursor. Main thread.
  *
- * The cursor (app->time.at_ns) moves at once; the session is played to it in slices of the loop,
- * and what was shown before stays until the arrival. On the way it stops every few seconds of the
- * session's time, and looks: what sites churn and how long their blocks live (query_churn.c), and
- * in a file what libraries held over time, are of looks. Growth, shapes and the verdict need no
- * stops: they are of the agent's samples.
+ * The cursor (app->time.at_ns) moves at once; the loop plays the session to it in slices, and the
+ * previous instant stays on screen until then. The replay stops every few seconds of session time
+ * to take samples: churn and block lifetimes (query_churn.c) come from them, and in a file the
+ * libraries' memory over time. Growth, shapes and the verdict need no stops: they come from the
+ * agent's samples.
  */
 #ifndef TRAVEL_H
 #define TRAVEL_H
@@ -15,21 +14,21 @@
 #include "views/ui.h"
 
 struct travel {
-	uint64_t to_ns;            /* on the way there, session time; 0 = not on a way */
-	uint64_t wanted_ns;        /* the cursor, as it was when it was followed last */
-	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
-	bool looking;              /* at a stop: what looks are for is not whole yet */
-	bool home;                 /* then back: only the looks are wanted */
-	/* of what is now, while the past is shown; NULL = those of what is shown are */
+	uint64_t to_ns;            /* target instant, session time; 0 = no replay runs */
+	uint64_t wanted_ns;        /* the cursor when last followed */
+	uint64_t stop_ns, step_ns; /* next stop; distance between stops */
+	bool looking;              /* at a stop: its samples are incomplete */
+	bool home;                 /* returns to the present after sampling */
+	/* the present's owners while the past is shown; NULL = use those on screen */
 	struct owners *graphed;
 };
 
 void travel_follow(struct travel *t, struct shown *of);  /* the cursor may have moved */
 void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
-/* The query is whole, for the next look. True: it was asked, so that rows that lie in it moved. */
+/* The query is complete. True: it was used, so borrowed rows moved. */
 bool travel_go_on(struct travel *t, struct shown *of);
 void travel_release(struct travel *t);
-/* A file: it is looked at once, to its end. */
+/* Samples a file once, from start to end. */
 void travel_read(struct travel *t, struct shown *of);
 bool travel_under_way(const struct travel *t);
 struct owners *travel_owners(const struct travel *t,

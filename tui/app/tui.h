@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tui.h - the live view, as the verbs start it. Main thread only.
+ * tui.h - starts the live view, for the verbs. Main thread only.
  *
- * Both functions own the terminal from their call to their return and leave it as it was on
- * every way out (SIGTERM, SIGHUP and ^C come through the loop). They run the loop themselves.
+ * Both functions own the terminal until they return and restore it on every way out (SIGTERM,
+ * SIGHUP and ^C come through the loop). They run the loop themselves.
  */
 #ifndef TUI_H
 #define TUI_H
@@ -14,13 +14,13 @@ struct tui_options {
 	const char *theme;   /* name in themes/ or a path; NULL = dark */
 	double max_overhead; /* percent: above it sampling is offered; 0 = never */
 	bool ascii;          /* --ascii; else as the locale says */
-	/* P: the caller lets a process outside the tree be chosen, on TUI_SWITCH */
+	/* P ends the view with TUI_SWITCH; the caller offers other processes */
 	bool can_switch;
 	bool child;        /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;   /* leader of its own session, when child */
 	bool *stopped;     /* set when the user had the child stopped (SIGTERM); or NULL */
 	const bool *ended; /* the child was reaped, when child */
-	int output_fd;     /* file that its output goes to (read with pread), -1 = none */
+	int output_fd;     /* the program's output file (read with pread), -1 = none */
 	const char
 		*key_log; /* append "<ns of read> <ns of flush>" per key; NULL = $MEMTOP_KEYLOG */
 };
@@ -29,10 +29,10 @@ struct tui_options {
 
 /*
  * The live view of a tree after processes_first(), which begins with that process, until the user
- * goes, the loop is stopped or a signal asks to end. 0 = the user went; 128 + N = ended by signal
- * N; 2 or 3 = no screen could be made (said on stderr); TUI_SWITCH = the user wants another
- * process. A running child is left alone unless the user asked to stop it: SIGTERM was sent then,
- * and its last state was waited for, three seconds at most.
+ * quits, the loop stops or a signal ends it. 0 = the user quit; 128 + N = signal N; 2 or 3 = no
+ * screen (reported on stderr); TUI_SWITCH = the user wants another process. A running child runs on
+ * unless the user chose to stop it: then SIGTERM was sent, and its last state was awaited for at
+ * most three seconds.
  */
 int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb.c - `memtop adb`: from here to the heap of an Android app, through the user's own adb: which
- * device, which process, the agent into it, a forwarded port, the view, and all of that taken back.
+ * adb.c - `memtop adb`: watches the heap of an Android app through the user's own adb. It chooses
+ * device and process, loads the agent, forwards a port, runs the view, and undoes all of it.
  *
- * Signals that ask to end are blocked and read from a descriptor that every wait of
- * attach/adb/adb.h looks at, so that each step is left where it can be cleaned up. Only the view
- * has them as it always has.
+ * Terminating signals are blocked and read from a descriptor that every wait of attach/adb/adb.h
+ * polls, so that each step ends where it can be cleaned up. Only the view handles them in its usual
+ * way.
  */
 #include "cli/verb.h"
 
@@ -73,7 +73,7 @@ static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 	return late ? 128 + late : status;
 }
 
-/* The agent in, as `word` or *process says. */
+/* Loads the agent into the process that `word` or *process names. */
 static int bring(const struct args *a, struct adb *adb, struct adb_app *app,
 		 const struct adb_process *process, struct err *err)
 {

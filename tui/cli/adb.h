@@ -7,11 +7,11 @@
 
 #include "attach/adb/app.h"
 
-/* The table on stdout, of a->serial's device or of all; what is wrong with a device is a line on
- * stderr. An exit status. */
+/* Prints the table, of a->serial's device or of all; an error of a device is a line on stderr.
+ * Returns an exit status. */
 int adb_list(const struct adb *a);
 /*
- * The table with numbers, and one that is typed: 1 and a->serial, *p filled; 0: none was chosen; -1
+ * Prints the table with numbers and reads a choice: 1 and a->serial, *p filled; 0: no choice; -1
  * and *err.
  */
 int adb_ask(struct adb *a, struct adb_process *p, struct err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * adb_list.c - the debuggable processes of the connected devices: a table for people and scripts,
- * and the same with numbers to choose from. Lines rather than a screen: what is wrong with a device
- * stays readable above them.
+ * and the same table numbered to choose from. It prints lines rather than a screen, so that errors
+ * about a device stay readable above them.
  */
 #include "cli/adb.h"
 
@@ -47,8 +47,8 @@ static int add_device(const struct adb *a, const struct adb_device *d, struct ta
 	return 0;
 }
 
-/* All devices that answer; the others are told about. -1: nothing can be asked at all, or the user
- * wants to go. */
+/* Lists all devices that answer and reports the others. -1: adb does not work, or the user
+ * quits. */
 static int collect(const struct adb *a, struct table *t, struct err *err)
 {
 	struct adb_device *list;
@@ -119,7 +119,7 @@ int adb_list(const struct adb *a)
 	return status;
 }
 
-/* One line that is typed; 0: its end, -1 and *err: the user wants to go. */
+/* Reads a line; 0: end of input, -1 and *err: the user quits. */
 static int read_line(const struct adb *a, char *line, size_t size, struct err *err)
 {
 	struct pollfd p[] = { { .fd = STDIN_FILENO, .events = POLLIN },

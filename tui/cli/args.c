@@ -2,9 +2,9 @@
  *
  * args.c - the command line of every verb, from the tables in its struct verb.
  *
- * getopt_long is not used: it prints its own sentences, knows prefixes ("--out" for "--output")
- * that become contracts by accident, and reorders a program's own arguments. The rules here are
- * the usual ones: -x VALUE, -xVALUE, --name VALUE, --name=VALUE, "--" ends the options.
+ * getopt_long is not used: it prints its own messages, accepts prefixes ("--out" for "--output")
+ * that scripts come to rely on, and reorders a program's own arguments. The rules here are the
+ * usual ones: -x VALUE, -xVALUE, --name VALUE, --name=VALUE, "--" ends the options.
  */
 #include "cli/verbs.h"
 

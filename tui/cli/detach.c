@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detach.c - `memtop detach PID|TARGET`: take the agent out of a process that `memtop attach` put
- * it into. The verb returns when the process runs as it did before: its last state has come, and
- * the agent's server is gone.
+ * detach.c - `memtop detach PID|TARGET`: removes the agent that `memtop attach` loaded. The verb
+ * returns once the last state has arrived and the agent's server has ended: the process then runs
+ * as before.
  */
 #include "cli/verb.h"
 
@@ -38,7 +38,7 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 					 : "detach: the agent does not answer; try again");
 }
 
-/* A bare number is a process: nothing else has an agent to take out. */
+/* A bare number is a process: only a process has an agent to remove. */
 static int parse(const struct args *a, struct target *t, struct err *err)
 {
 	if (!a->pid && a->operand_count == 1 && target_parse_pid(a->operands[0], t, NULL) == 0)

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* They have an agent, and nobody can watch them. */
+/* They have an agent, but cannot be watched. */
 static size_t print_unheard(void)
 {
 	struct unheard_process *list;

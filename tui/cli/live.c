@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.c - `memtop TARGET`: the live view of an agent that is there; `memtop` alone: choose one; -p
- * of a process without an agent: `memtop attach`, if the person says so.
+ * live.c - `memtop TARGET`: the live view of a running agent. `memtop` alone lets the user choose
+ * one; -p of a process without an agent offers `memtop attach`.
  */
 #include "cli/verb.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/loop.h"
 
-/* Without one memtop ends here, status 125. */
+/* Never NULL: on failure memtop ends with status 125. */
 struct loop *cmd_loop(void);
 
 #endif

@@ -60,9 +60,9 @@ static int flush_output(int status)
 }
 
 /*
- * Standard descriptors that the caller closed are held by what can neither be read nor written that
- * way: else a session file or a socket would get the number 0, 1 or 2, and messages would go into
- * it. A program started by run or record finds them closed, as we did.
+ * Fills standard descriptors that the caller closed with one that can be neither read nor written.
+ * Otherwise a session file or a socket could get the number 0, 1 or 2, and messages would go into
+ * it. A program started by run or record finds them closed, as memtop did.
  */
 static void hold_standard_fds(void)
 {
@@ -73,8 +73,9 @@ static void hold_standard_fds(void)
 }
 
 /*
- * What is large is mapped, and goes back when it is freed. Else the C library raises that limit
- * with each large block that goes, and the arrays of a first state leave holes that nothing fills.
+ * Large blocks are always mapped, so that free returns them to the system. By default the C library
+ * raises the limit with each large block freed, and the arrays of a first state leave unused holes
+ * in the heap.
  */
 static void give_back(void)
 {

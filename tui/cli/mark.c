@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * mark.c - `memtop mark TARGET [NAME]`: set a mark from a script. The verb returns when the agent
- * has confirmed the mark, and prints its number and name: what was allocated before this command
- * returned to the script is before the mark.
+ * mark.c - `memtop mark TARGET [NAME]`: sets a mark from a script. The verb returns when the agent
+ * has confirmed the mark, and prints its number and name.
  *
- * The agent makes names unique by a suffix, and others set marks at the same time; the mark is
- * recognised as the first one whose id was not there before and whose set_by is this process's
- * name.
+ * The agent makes names unique by a suffix, and other viewers may set marks meanwhile. So the verb
+ * recognises its mark as the first one with a new id whose set_by is this process's name.
  */
 #include "cli/verb.h"
 

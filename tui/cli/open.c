@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * open.c - `memtop open FILE`: the live view on a session file. `--last` takes the newest
- * session that a live view spooled, so that nothing is lost when memtop or the terminal went.
+ * open.c - `memtop open FILE`: the live view on a session file. `--last` opens the newest session
+ * that a live view spooled, so that nothing is lost when memtop or the terminal dies.
  */
 #include "cli/verbs.h"
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.c - `memtop record`: a session file without a screen, of a program that it starts or
- * of an agent that is there.
+ * record.c - `memtop record`: writes a session file, without a screen, of a program that it starts
+ * or of a running agent.
  *
- * A program inherits everything from us, and its status is ours: with record in front of it, a
- * script sees what it saw before. So nothing that goes wrong with the recording ends the program or
- * hides its status; it is one line on stderr. ^C reaches the program by the terminal, not through
- * us: we wait for it. SIGTERM is for us: the file is closed, the program lives on.
+ * A script sees no difference when `record` runs its program: the program inherits everything, and
+ * its status becomes memtop's. So a failed recording neither ends the program nor hides its status;
+ * it prints one line on stderr. ^C reaches the program from the terminal, and memtop waits for it
+ * to end. SIGTERM ends memtop alone: it closes the file, and the program runs on.
  *
- * What the program starts is recorded, too, into the same file (processes/processes.h). When the
- * program has ended and some of its processes run on, so does the recording, until they end or
- * somebody ends it: of a daemon nothing else would be recorded than its start. --first-only and
- * --no-follow end it with the program.
+ * The program's children are recorded into the same file (processes/processes.h). When some of them
+ * outlive the program, the recording goes on until they end or the user ends it; otherwise only the
+ * start of a daemon would be recorded. --first-only and --no-follow end it with the program.
  *
- * The child is only looked at (WNOWAIT) until the recording is over: while it is a zombie, its pid
- * cannot be taken by another process that the agent's credentials would be compared with.
+ * Until the recording is over the child's end is only observed (WNOWAIT): while the child is a
+ * zombie, no other process can take its pid and pass the check of the agent's credentials.
  */
 #include "cli/recording.h"
 #include "cli/verb.h"
@@ -36,8 +35,8 @@ static void on_stop(void *arg)
 	((struct recording *)arg)->stop = true;
 }
 
-/* ^C and ^\ reach the program by the terminal. Once it has ended, they are for us: others of its
- * tree may not see them. */
+/* ^C and ^\ reach the program from the terminal. After its end memtop obeys them, because other
+ * processes of its tree may not get them. */
 static void on_key(void *arg)
 {
 	struct recording *r = arg;
@@ -67,7 +66,7 @@ static void on_child(void *arg)
 	}
 }
 
-/* Nobody can be asked here: sampling only when it was allowed beforehand. */
+/* There is no prompt here, so sampling needs prior permission. */
 static void keep_budget(struct recording *r)
 {
 	double cost;
@@ -119,8 +118,8 @@ static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
 	on_child(r);
-	/* What has come counts, however late we look: no patience is over while something waits to
-	 * be read. */
+	/* Received data counts however late memtop reads it: no deadline passes while data
+	 * waits. */
 	bool done = record_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
@@ -131,8 +130,7 @@ static void record_loop(struct recording *r)
 	record_note_exec(r);
 }
 
-/* Nothing can be kept, and the agent waits for us: it is greeted once, so that the program goes on
- * at once. */
+/* The file cannot be written, but the agent waits: greets it once, so that the program goes on. */
 static void run_unrecorded(struct recording *r, const struct target *t,
 			   struct watch_options *options, int *status)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * record_end.c - the end of a recording: the file is closed, and one line says what it has.
+ * record_end.c - ends a recording: closes the file and prints one line about its contents.
  */
 #include "cli/recording.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * record_file.c - the session file of a recording: its name, and whether it can be written.
+ * record_file.c - the session file of a recording: its name and the check that it can be written.
  */
 #include "cli/recording.h"
 #include "session/session.h"

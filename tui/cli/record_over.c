@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * record_over.c - when a recording is over: nothing more can come, of the program and of what it
- * started.
+ * record_over.c - decides when a recording is over: no process of the tree can send anything more.
  */
 #include "cli/recording.h"
 
@@ -52,7 +51,7 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
-/* To a person. A script that named its file wants its program's stderr, and finds the daemon in the
+/* Only for a person: a script that named its file needs a clean stderr, and finds the daemon in the
  * table. */
 static void say_on(struct recording *r, size_t running)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * recording.h - one recording of `memtop record`, for cli/record.c (starts it and waits),
- * cli/record_file.c (the file's name, what is kept of it), cli/record_over.c (when nothing more can
- * come) and cli/record_end.c (what is said at the end). Main thread.
+ * cli/record_file.c (its file), cli/record_over.c (when it is over) and cli/record_end.c (its last
+ * line). Main thread.
  */
 #ifndef RECORDING_H
 #define RECORDING_H
@@ -21,18 +21,18 @@ struct recording {
 	struct processes *processes;    /* NULL: only the one program or target */
 	const char *name;               /* of the program, as typed */
 	bool first_only;                /* the recording ends with the program */
-	bool said_on;                   /* that others run on */
+	bool said_on;                   /* reported that other processes run on */
 	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
 	char path[PATH_MAX];
-	bool path_made_up;                        /* not the user's: must be said */
+	bool path_made_up;                        /* memtop chose it, and must report it */
 	bool created;                             /* the file was not there before */
 	pid_t pid;                                /* 0 = a TARGET, not a program */
 	bool ended;                               /* the program is a zombie */
 	int status;                               /* ... as waitpid() will have it */
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
-	bool stop;                                /* a signal or --for asked us to end */
-	bool connected;                           /* at any time */
+	bool stop;                                /* a signal or --for asked memtop to end */
+	bool connected;                           /* ever */
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
 };
@@ -41,20 +41,19 @@ struct recording {
 
 /* The user's, or NAME.TIME.mtop. */
 void record_choose_path(struct recording *r, const struct args *a, const char *what);
-/* Known before the program starts: a recording that cannot be written is not begun. */
+/* Called before the program starts, so that it never runs without a writable file. */
 int record_check_writable(struct recording *r, struct err *err);
-/* Nothing was started or reached: no empty file is left behind. */
+/* The start or the connection failed: removes the empty file. */
 int record_give_up(const struct recording *r, const struct err *err, int status);
 
-/* --- cli/record_over.c: whether nothing more can come, of the whole tree */
+/* --- cli/record_over.c: no process of the tree can send anything more */
 bool record_over(struct recording *r);
-/* The last that came was an exec: the new program's agent may be about to speak. */
+/* The last event was an exec: the new program's agent may still connect. */
 bool record_execed(const struct recording *r);
 
 /* --- cli/record_end.c */
 
-/* The last that was seen is an exec: unless it is known why, nothing came of the program that
- * followed. */
+/* After a final exec: notes that the new program sent no data, unless the reason is known. */
 void record_note_exec(struct recording *r);
 /* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none
  * came. */

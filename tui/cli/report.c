@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - `memtop report`: a session file or a live target as text or JSON.
+ * report.c - `memtop report`: prints a session file or a live target as text or JSON.
  */
 #include "cli/verb.h"
 
@@ -79,8 +79,8 @@ static const struct export_format *pick_format(const struct args *a, struct err 
 }
 
 /*
- * A slip of the pen must not cost a recording: `report -o a.mtop`, meant as an input or as a copy,
- * would put text in its place.
+ * Protects recordings from a mistake: `report -o a.mtop`, meant as an input or a copy, would
+ * overwrite the session with text.
  */
 static int refuse_session(const char *path, struct err *err)
 {

@@ -2,9 +2,9 @@
  *
  * run.c - `memtop run PROG`: start a program under the agent and watch it live.
  *
- * The program gets a session of its own, so that ^C in the view never reaches it, and its output
- * goes into a file that has no name, never into a pipe: when memtop goes, it gets neither SIGPIPE
- * nor SIGHUP. The Output view follows that file.
+ * The program gets its own session, so that ^C in the view never reaches it. Its output goes into
+ * an unnamed file, not a pipe: when memtop ends, the program gets neither SIGPIPE nor SIGHUP. The
+ * Output view follows that file.
  */
 #include "cli/verb.h"
 
@@ -63,7 +63,7 @@ static void reap(void *arg)
 	processes_first_ended(r->processes, status);
 }
 
-/* The program's own status when it ended under our eyes; else what the view returned. */
+/* The program's status if it ended during the view; else the view's result. */
 static int status_of(const struct running *r, int view_status)
 {
 	if (!r->ended)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * verb.c - what several verbs do alike.
+ * verb.c - see cli/verb.h.
  */
 #include "cli/verb.h"
 

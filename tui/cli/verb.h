@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * verb.h - what several verbs do alike: a terminal or not, a view of a target, a whole state for a
- * report. Main thread.
+ * verb.h - code shared by verbs: the check for a terminal, the view of a target, the complete state
+ * for a report. Main thread.
  */
 #ifndef VERB_H
 #define VERB_H
@@ -11,49 +11,48 @@
 
 #include "app/tui.h"
 
-/* Whether a screen can be shown; else *err says why and names `instead`, the verb that needs
- * none. */
+/* True when a screen can be shown; else *err gives the reason and names `instead`, a verb without
+ * one. */
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead);
 
 /*
- * For verbs that must not end when a reader of their output does: what they record or show goes on.
- * Caught rather than ignored: a handler does not survive exec, so that a program started by run or
- * record finds what we found.
+ * Catches SIGPIPE, for verbs that go on when the reader of their output ends. A handler, unlike
+ * SIG_IGN, does not survive exec: a program started by run or record gets the original disposition.
  */
 void cmd_survive_sigpipe(void);
 
 struct tui_options cmd_tui_options(const struct args *a);
 
-/* A session file as the target; the newest that a live view kept (--last). */
+/* A session file as the target; --last: the newest that a live view kept. */
 int cmd_file(const char *path, struct target *t, struct err *err);
 int cmd_newest(struct target *t, struct err *err);
 
 /*
- * Of a session file the process that --process names, or the one to begin with
- * (processes_heaviest()). Sets t->stream. p has the file's lines then, if it has a table. -1 and
- * *err: there is no such process, or only its totals.
+ * Sets t->stream to the session file's process that --process names, else to processes_heaviest().
+ * Fills p when the file has a process table. -1 and *err: no such process, or only its totals.
  */
 struct processes;
 int cmd_choose_process(const struct args *a, struct processes *p, struct target *t,
 		       struct err *err);
 
-/* Says in the view what was wrong with --suppress. */
+/* Shows errors of --suppress in the view. */
 void cmd_note_rules(const struct args *a, struct watch *w);
 
 struct launched;
 /* The agent of a program that launch_program() started; `name` is shown in the header. */
 void cmd_launched_target(const struct launched *l, const char *name, struct target *t);
 
-/* Takes the agent of w out of its process, and waits for that. 0; -1 and *err: it stays, or nobody
- * knows. */
+/* Removes w's agent from its process and waits. 0; -1 and *err: it stayed, or the result is
+ * unknown. */
 int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
 
-/* The live view of t until the user goes, and what --detach asks for then; its exit status. */
+/* Runs the live view of t until the user quits, then detaches if --detach was given. Returns the
+ * exit status. */
 int cmd_view(const struct args *a, const struct target *t);
 
 /*
- * A watch on t with everything known: sums whole, looked at by the agent (watch_look()), names
- * asked for are answered when they are used. NULL and *err when it cannot be had.
+ * A complete watch on t: sums whole, the agent's scans done (watch_look()), requested names
+ * resolved on use. NULL and *err on failure.
  */
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err);

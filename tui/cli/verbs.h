@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * verbs.h - the command line: one table entry a verb, one struct for all options. Main thread.
+ * verbs.h - the command line: one table entry per verb, one struct for all options. Main thread.
  *
  * A verb states its synopsis, its options and its examples as data; parsing, usage errors and the
- * help page come from that data (cli/args.c), so that no help text can name what does not exist.
- * Exit status of every verb: 0 done, 1 findings, 2 usage, 3 cannot connect or read. Verbs that
- * start a program pass on its own status, 128+N when signal N ended it, 125 when memtop itself
- * failed, 126 when it cannot be executed or watched, 127 when it is not found.
+ * help page come from that data (cli/args.c), so that no help text can name a missing option. Exit
+ * status of every verb: 0 done, 1 findings, 2 usage, 3 cannot connect or read. Verbs that start a
+ * program return its status: 128+N when signal N ended it, 125 when memtop itself failed, 126 when
+ * the program cannot be executed or watched, 127 when it is not found.
  */
 #ifndef VERBS_H
 #define VERBS_H
@@ -27,7 +27,7 @@ struct args {
 	size_t symbol_dir_count;
 	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
 	struct expected *rules; /* of --suppress; NULL = none */
-	struct err rules_wrong; /* a line of it that is no rule; text empty: none */
+	struct err rules_wrong; /* its first invalid line; empty text: none */
 	bool program;           /* the operands are a program and its arguments */
 	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
@@ -50,7 +50,8 @@ struct verb {
 	const struct option_spec *const *options; /* ends with NULL */
 	enum {
 		TAKES_TARGET,
-		TAKES_PROGRAM, /* options end at the first operand: the rest is the program's */
+		TAKES_PROGRAM, /* options end at the first operand; the rest belongs to the
+				* program */
 		TAKES_EITHER,  /* by the first operand's form; "--" says it is a program */
 	} takes;
 	int (*run)(const struct args *a);
@@ -62,13 +63,13 @@ extern const struct verb *const verbs[]; /* in the order of the help page; ends 
 
 /* --- cli/args.c */
 
-/* 0; 1 when --help was asked for and printed; -1 and *err (status 2). */
+/* 0; 1 after printing --help; -1 and *err (status 2). */
 int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err);
 void args_help(const struct verb *v, FILE *out);
 void args_option_help(const struct option_spec *o, FILE *out); /* its line of a help page */
-/* The one TARGET among -p and the operands; a missing or a second one is an error of usage. */
+/* The one TARGET among -p and the operands; a missing or second one is a usage error. */
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
-/* --max-overhead as a number, 0 when it was not given; -1 and *err when it is none (status 2). */
+/* --max-overhead as a number, 0 when not given; -1 and *err when invalid (status 2). */
 int args_max_overhead(const struct args *a, double *percent, struct err *err);
 /* --timeout. Without it: OpenJDK's own cleaner thread wakes once a minute, whatever the program
  * does. */

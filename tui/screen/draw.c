@@ -34,8 +34,7 @@ static int cube(int v)
 	return v < 48 ? 0 : v < 115 ? 1 : (v - 35) / 40;
 }
 
-/* What xterm's palette of 256 holds, for terminals whose colours beyond the first eight are no
- * palette. */
+/* xterm's 256-colour palette, for terminals without a palette beyond the first eight colours. */
 static int rgb_of(int c)
 {
 	static const int bright[] = { 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00,

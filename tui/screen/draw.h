@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * draw.h - clipped text in rectangles of the screen, in roles of the theme. Whatever is given,
- * nothing is written outside the rectangle. Main thread, while the terminal is on.
+ * draw.h - draws text in roles of the theme, clipped to a rectangle of the screen whatever the
+ * arguments. Main thread, while the terminal is on.
  */
 #ifndef DRAW_H
 #define DRAW_H
@@ -13,7 +13,7 @@ struct area {
 	int y, x, h, w;
 };
 
-void draw_start(void); /* once, after term_start(): what colours there are */
+void draw_start(void); /* once, after term_start(): reads the terminal's colours */
 void draw_clear(void); /* a new screen begins */
 
 /* Columns used; at row y, column x of the area, in at most `width` columns (< 0: to the edge). */
@@ -22,9 +22,9 @@ int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum c
 int draw_text(const struct area *a, int y, int x, enum role r, const char *s);
 int draw_printf(const struct area *a, int y, int x, enum role r, const char *format, ...)
 	PRINTF(5, 6);
-/* Bytes of s, up to the end of a word, that fit in `width` columns; all of it when no word does. */
+/* Bytes of s that fit in `width` columns, up to a word's end; all of it when no word fits. */
 size_t draw_words_fit(const char *s, int width);
-/* From row y on, as many as it takes, broken between words. */
+/* Wraps at words, from row y on, over as many rows as needed. */
 void draw_words(const struct area *a, int y, int x, enum role r, const char *s);
 /* Right-aligned in `width` columns. */
 void draw_right(const struct area *a, int y, int x, int width, enum role r, const char *s);

@@ -163,7 +163,7 @@ bool request_named(const char *word, enum request *r)
 	return false;
 }
 
-/* Whose the key is in r's focus, but r; REQ_NONE. */
+/* Another request of r's focus with this key; else REQ_NONE. */
 static enum request other_owner(enum request r, int key)
 {
 	for (int i = 1; i < REQ_COUNT; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.h - keys as numbers of our own (so that only screen/term.c knows curses), and which request
- * a key means in a focus.
+ * keys.h - memtop's key numbers (so that only screen/term.c knows curses), and the request that a
+ * key means in a focus.
  */
 #ifndef KEYS_H
 #define KEYS_H
@@ -46,26 +46,26 @@ struct request_info {
 const struct request_info *request_info(enum request r);
 /* The n-th key of r, KEY_NOTHING past the last. */
 int request_key(enum request r, size_t n);
-/* Of foci[], FOCUS_NONE ends, the first that knows the key; else FOCUS_GLOBAL's; else REQ_NONE. */
+/* The request of the first of foci[] (ends with FOCUS_NONE) that binds the key; else
+ * FOCUS_GLOBAL's; else REQ_NONE. */
 enum request request_of_key(const enum focus *foci, int key);
 /* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
 int key_parse(const char *name, size_t len);
-/* All keys of r as they are called, "1 F5"; its name on the command line, "mark-named" (out[32]).
- * Both return out. */
+/* All key names of r, "1 F5"; its command-line name, "mark-named" (out[32]). Both return out. */
 char *request_keys(enum request r, char *out, size_t size);
 char *request_word(enum request r, char *out);
 bool request_named(const char *word, enum request *r);
 /*
- * Other keys instead of the table's, "m <F2>"; "" = none. False, and why: a name that is no key's,
- * too many, or a key that another request of the same focus has.
+ * Replaces the table's keys, "m <F2>"; "" = none. False, with the reason: an unknown key, too many,
+ * or a key of another request in the same focus.
  */
 bool request_set_keys(enum request r, const char *keys, char *why, size_t size);
 /* As key_parse() reads them: "m <F2>". Returns out. */
 char *request_keys_written(enum request r, char *out, size_t size);
-/* What a key is called in the last line and on the help page: "Enter", "^L", "s". out[16]. */
+/* A key's name in the last line and on the help page: "Enter", "^L", "s". out[16]. */
 char *key_label(char *out, int key);
 const char *focus_title(enum focus f);
-/* The whole table, for --keys and the man page: keys, name on the command line, what it does. */
+/* The whole table, for --keys and the man page: keys, command-line name, description. */
 void keys_print(FILE *out);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * request.h - everything a key can ask for, once: its name, the focus it belongs to, its keys and
- * its line in the help page. The enum, the key table, the help page and the key hints are all made
- * from this list, so that none can name what does not exist.
+ * request.h - the list of requests: name, focus, keys and line in the help page. The enum, the key
+ * table, the help page and the key hints are all generated from it, so they always agree.
  *
  * A key is looked up in the foci of the view from the innermost to FOCUS_GLOBAL; two requests of
- * one focus never share a key (a test holds that).
+ * one focus never share a key (a test checks it).
  */
 #ifndef REQUEST_H
 #define REQUEST_H

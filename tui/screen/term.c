@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.c - see screen/term.h. Raw mode: ^C and ^Z are keys like others, so that the terminal is
- * always given back in the ordinary course of the loop. curses' own signal handlers, which restore
- * the terminal from within a handler, are never installed: the caller has the loop's in place
- * before term_start(), and curses leaves signals alone that are not at their default.
+ * term.c - see screen/term.h. In raw mode ^C and ^Z are ordinary keys, so the loop always restores
+ * the terminal. curses would install signal handlers that restore the terminal from within a
+ * handler, but only for signals at their default; the caller therefore installs the loop's handlers
+ * before term_start().
  */
 #include "screen/term.h"
 
@@ -115,7 +115,7 @@ void term_resize(void)
 void term_mouse(bool take)
 {
 	mousemask(take ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
-	mouseinterval(0); /* a press is told at once, whatever follows */
+	mouseinterval(0); /* report a press at once, whatever follows */
 }
 
 void term_clicked(int *y, int *x)
@@ -219,9 +219,9 @@ void term_return(void)
 }
 
 /*
- * As the terminal driver does it for a program in cooked mode: the whole group stops, so that a
- * shell sees its job stop when memtop is one process of it; where nobody could continue it (a
- * window of its own), the kernel lets it go on.
+ * Stops the whole process group, as the terminal driver does in cooked mode: the shell sees its job
+ * stop even if memtop is one of several processes. The kernel does not stop an orphaned group
+ * (memtop alone in a window).
  */
 void term_suspend(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.h - the terminal: on, off, keys in, screen out. With screen/theme.c and screen/draw.c the
- * only code that knows curses. Main thread only; signals reach it through the loop, never in a
+ * term.h - the terminal: on, off, keys in, screen out. Only term.c, screen/theme.c and
+ * screen/draw.c know curses. Main thread only; signals reach it through the loop, never in a
  * handler.
  */
 #ifndef TERM_H
@@ -9,16 +9,16 @@
 
 #include "base/base.h"
 
-/* 0 when there is a terminal of a known kind; else -1 and *err. Changes nothing. */
+/* 0 when there is a known terminal; else -1 and *err. Changes nothing. */
 int term_check(struct err *err);
 /* Takes the terminal. -1 and *err (status 2) when there is none or TERM is not known. */
 int term_start(bool ascii, struct err *err);
-/* Gives it back as it was; fine when it was never taken, or twice. */
+/* Restores it; harmless when it was never taken, or twice. */
 void term_stop(void);
 
 int term_rows(void);
 int term_columns(void);
-/* The window changed (SIGWINCH): take its new size. */
+/* Takes the window's new size (SIGWINCH). */
 void term_resize(void);
 /* Next key (screen/keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
 int term_key(void);
@@ -27,16 +27,17 @@ int term_key(void);
 void term_mouse(bool take);
 /* Where the last KEY_CLICK was. */
 void term_clicked(int *y, int *x);
-/* What was drawn goes to the screen; `whole` repaints what others may have written over. */
+/* Sends the drawing to the screen; `whole` repaints everything, in case another program wrote to
+ * it. */
 void term_flush(bool whole);
 /* cursor shown at y, x; y < 0 hides it. */
 void term_cursor(int y, int x);
-/* The terminal is another program's, from one to the other. */
+/* Lends the terminal to another program, from the first call to the second. */
 void term_leave(void);
 void term_return(void);
 /*
- * Asks the terminal to take text into its clipboard; it may refuse without a word. False: too long
- * for that, or the terminal has none that terminfo or tmux knows.
+ * Asks the terminal to take text into its clipboard; it may refuse silently. False: the text is too
+ * long, or neither terminfo nor tmux knows a clipboard.
  */
 bool term_clipboard(const char *text, size_t size);
 /* Stops this process like ^Z in a shell; returns when it continues. */

@@ -188,7 +188,7 @@ char *text_bytes_signed(char *out, int64_t bytes)
 	return bytes ? with_sign(out, bytes < 0) : out;
 }
 
-/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they go. */
+/* Millions stay in k as far as they fit: M would look like bytes, m like a thousandth. */
 char *text_short(char *out, double n)
 {
 	static const char units[] = " kmgtpe";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.h - figures and foreign text as they stand on the screen. Pure functions but for two
- * switches: between UTF-8 and ASCII, and the units of sizes; no curses. Main thread only.
+ * text.h - formats figures and foreign text for the screen. The functions are pure except for two
+ * switches: UTF-8 or ASCII, and the units of sizes. No curses. Main thread only.
  *
- * Foreign text (names from binaries, marks of other people) may hold anything: every byte goes
- * through text_clip(), which drops what would move the cursor (base/sanitize.h) and counts columns
- * as terminals do.
+ * Foreign text (names from binaries, other viewers' marks) may hold any byte: all of it passes
+ * through text_clip(), which drops control characters (base/sanitize.h) and counts columns as
+ * terminals do.
  */
 #ifndef TEXT_H
 #define TEXT_H
@@ -51,8 +51,8 @@ const char *text_eighth(unsigned n);
 /* Columns that s takes after cleaning. */
 int text_width(const char *s);
 /*
- * Writes s, cleaned and cut to at most `width` columns, into out[TEXT_MAX]; what was left out
- * shows as an ellipsis. Returns the columns written.
+ * Writes s, cleaned and cut to at most `width` columns, into out[TEXT_MAX]; an ellipsis marks the
+ * cut. Returns the columns written.
  */
 int text_clip(char *out, const char *s, int width, enum clip how);
 

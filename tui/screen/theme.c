@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * theme.c - theme files: parsing, and where they are looked for: a path; the user's own in
- * $XDG_CONFIG_HOME/memtop/themes; themes/ beside the binary or above it (a build tree); and
- * PREFIX/share/memtop/themes.
+ * theme.c - parses and finds theme files. The search order: a path; $XDG_CONFIG_HOME/memtop/themes;
+ * themes/ beside the binary or above it (a build tree); PREFIX/share/memtop/themes.
  */
 #include "screen/theme.h"
 

@@ -3,7 +3,7 @@
  * theme.h - meaning -> colour. A theme is a file of lines "role = fg bg attributes":
  *     fg, bg: default, black red green yellow blue magenta cyan white, bright-..., 0..255, #rrggbb
  *     attributes: bold dim underline reverse, any number
- * '#' starts a comment line. A wrong line is named and left out, the rest counts. Main thread.
+ * '#' starts a comment line. A wrong line is reported and skipped. Main thread.
  */
 #ifndef THEME_H
 #define THEME_H

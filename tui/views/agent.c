@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * agent.c - what memtop itself costs the program, and how far its stacks can be trusted: the page
- * behind the short figures of the header. Only time in the program's calls is estimated (from
- * samples), and carries a ~.
+ * agent.c - memtop's cost to the program and the quality of its stacks: the page behind the
+ * header's short figures. Only the time in the program's calls is estimated (from samples); it
+ * carries a ~.
  */
 #include "views/views.h"
 #include "symbols/debuginfod.h"
@@ -104,7 +104,7 @@ static void add_cuts(struct page *p, const struct model *m)
 	free(list);
 }
 
-/* Of an agent that came late: what it cannot know. */
+/* The limits of an agent that was attached late. */
 static void add_late(struct page *p, const struct model *m)
 {
 	struct hooked_sums sums = hooked_sums(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * columns.c - the columns of the view below, each with what it says; Space hides one or shows it
- * again. Those that a view is nothing without cannot be hidden and are not in the list.
+ * columns.c - the page that lists the columns of the view below with their meaning; Space hides or
+ * shows one. Columns that a view cannot do without are not listed.
  */
 #include "views/views.h"
 #include "widgets/columns.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * every.h - when marks set themselves: what was chosen by :every. app/mark.c sets them. Main
+ * every.h - the interval of automatic marks, as chosen by :every. app/mark.c sets them. Main
  * thread.
  */
 #ifndef EVERY_H

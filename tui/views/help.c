@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.c - the page that teaches: which key answers which question, the keys of the view that it
- * was called from, what the verdict's words and the columns mean; then all keys. Keys are the
- * user's own, from the table of requests: it lists what there is and nothing else.
+ * help.c - the help page: which key answers which question, the keys of the current view, the
+ * meaning of the verdict's words and of the columns, then all keys. The keys come from the table of
+ * requests, with the user's own bindings.
  */
 #include "views/views.h"
 #include "widgets/page.h"
@@ -28,8 +28,7 @@ static int left_width(void)
 	return term_columns() < NARROW ? 10 : 23;
 }
 
-/* A text with requests as <name>: their first key, as the user has it, is put there. Returns
- * out. */
+/* Replaces each <name> of a request in the text by the user's first key for it. Returns out. */
 static const char *with_keys(const char *text, char *out, size_t size)
 {
 	char name[32], key[16];
@@ -128,7 +127,7 @@ static bool is_here(const struct help *h, enum focus f)
 	return false;
 }
 
-/* The view's own, but how a list is moved in: everybody knows that. */
+/* The view's own keys, without the familiar list movements. */
 static void add_keys_here(struct help *h)
 {
 	for (const enum focus *here = h->here; *here != FOCUS_NONE; here++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * libs.c - live memory by owner library: one row each, sums equal the totals; the graph above.
+ * libs.c - live memory by owner library, one row each; the rows sum to the totals. A graph above.
  */
 #include "views/table_view.h"
 #include "views/views.h"
@@ -134,7 +134,8 @@ static const struct figure_owner *figure_of(const struct libs *l, const struct o
 	return NULL;
 }
 
-/* With a diff: its own. Without: over the time of the graph, where history knows the owner. */
+/* The owner's growth: over the diff if there is one, else over the graph's time where the history
+ * knows the owner. */
 static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 {
 	const struct figures *f = &l->t.v.ui->shown.figures;
@@ -237,7 +238,7 @@ static const struct table *table(const struct libs *l)
 	return &tables[table_view_diffing(&l->t) + interval_between(l->t.v.ui->shown.model)];
 }
 
-/* The agent came late: of what time it shows nothing, and of what else it says so. */
+/* The agent was attached late: reports the earlier memory that it cannot know. */
 static void draw_late(const struct model *m, const struct area *a, int y)
 {
 	struct hooked_sums sums = hooked_sums(m);
@@ -255,7 +256,7 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 	draw_text(a, y, 0, ROLE_DIM, text);
 }
 
-/* Below the list: of what it shows nothing. Lines that it took. */
+/* Notes below the list about memory that it excludes. Returns the lines used. */
 static int draw_unseen(const struct model *m, const struct area *a)
 {
 	struct hooked_sums sums = hooked_sums(m);

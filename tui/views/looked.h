@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * looked.h - of when is what the agent's last look says, where it is not of the instant that is
- * shown? Session time, ns. Main thread.
+ * looked.h - the time of the agent's last scan, where it differs from the instant on screen.
+ * Session time, ns. Main thread.
  */
 #ifndef LOOKED_H
 #define LOOKED_H
@@ -11,11 +11,11 @@
 
 struct ui;
 
-/* Shown now: asked for again and again, unless what is shown stands still. */
+/* The scan is on screen: repeats it, unless the session stands still. */
 void looked_want(struct ui *ui, enum mtw_kind kind);
-/* How old it is; 0 = of this instant, or there is none. */
+/* Age of the scan; 0 = of this instant, or no scan. */
 uint64_t looked_ago(const struct ui *ui, enum mtw_kind kind);
-/* ... where that is worth a word; else 0. */
+/* The same when worth showing; else 0. */
 uint64_t looked_long_ago(const struct ui *ui, enum mtw_kind kind);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.c - why is the process as large as it is: its resident memory in parts that add up to it,
- * what each grew by, and one sentence that says which of them did it.
+ * memory.c - why the process is so large: its resident memory in parts that sum to it, the growth
+ * of each, and one sentence that names the part to blame.
  *
- * The agent is asked while the view is shown, and now and then for the session. Growth counts from
- * the answer next to the mark that the diff is from, else from the first one that there is.
+ * The agent is asked while the view is shown, and occasionally for the session. Growth counts from
+ * the answer nearest to the mark that starts the diff, else from the first answer.
  */
 #include "views/table_view.h"
 #include "views/views.h"
@@ -181,7 +181,7 @@ static int by_growth(const void *a, const void *b)
 	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : (int)x->what - (int)y->what;
 }
 
-/* What it comes to, where one part did most of it. */
+/* The summary, where one part did most of the growth. */
 static const char *verdict(const struct model *m, const struct growth *most, int64_t all)
 {
 	static char own[160];

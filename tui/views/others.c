@@ -2,8 +2,8 @@
  *
  * others.c - see views/others.h.
  *
- * A shell that waits for a service, and a compiler's driver, are first programs that hold next to
- * nothing: whoever looks at them has to be led to the process that matters, without a key pressed.
+ * A first program may hold next to nothing: a shell that waits for a service, a compiler's driver.
+ * The lines must then name the process that matters without a key press.
  */
 #include "views/others.h"
 
@@ -49,8 +49,8 @@ static uint64_t held(const struct process *p, bool now)
 	return now ? p->live_bytes : p->peak_bytes;
 }
 
-/* But for the shown one. Of those that run; where `now` is false, by their peaks, of those that
- * there is a tree of. */
+/* The largest other process: among running ones by live memory, or, when `now` is false, among
+ * those with a tree by peak. */
 static const struct process *holds_most(const struct process *shown, const struct process *list,
 					size_t count, bool now)
 {

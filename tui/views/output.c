@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c - what the program under `run` wrote. It goes into a file without a name that this
- * view reads: nothing the program does depends on somebody reading. Only offsets of lines are kept;
- * lines are read when they are drawn. Control sequences are left out.
+ * output.c - the output of the program under `run`. The program writes to an unnamed file that this
+ * view reads, so it never depends on a reader. The view keeps line offsets alone, reads a line when
+ * it draws it, and leaves out control sequences.
  */
 #include "views/views.h"
 #include "widgets/page.h"

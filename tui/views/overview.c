@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * overview.c - the first screen: graphs, then the call sites by the shape of their growth, so
- * that what looks like a leak stands first without a key pressed.
+ * overview.c - the first screen: graphs, then the call sites by the shape of their growth, so that
+ * a likely leak comes first without a key press.
  */
 #include "views/views.h"
 #include "widgets/cells.h"

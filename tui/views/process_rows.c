@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_rows.c - see views/process_rows.h. Processes become units: a process, or a fold of
- * several. Units are sorted, by the row that they hang below or by a figure, and written out as
- * rows.
+ * process_rows.c - see views/process_rows.h. Processes become units: one process, or a fold of
+ * several. Units are sorted, by parent row or by a figure, and written out as rows.
  */
 #include "views/process_rows.h"
 
@@ -18,7 +17,7 @@
 struct unit {
 	size_t below;        /* index in the list of the row above; NOWHERE = none */
 	size_t first, count; /* members[first..]; count 1 = a process */
-	bool aside;          /* what could be folded comes after what cannot */
+	bool aside;          /* foldable units come after the others */
 	uint64_t id;
 	uint64_t value; /* sorted by this one, the largest first */
 	size_t place;   /* in the rows before; NOWHERE = it is new */
@@ -87,7 +86,7 @@ static uint64_t value_of(const struct process *p, enum process_sort sort)
 	}
 }
 
-/* --- what is folded, and what hangs where */
+/* --- folds and parents */
 
 static int by_name(const void *a, const void *b, void *making)
 {
@@ -96,8 +95,7 @@ static int by_name(const void *a, const void *b, void *making)
 	return strcmp(m->list[*(const size_t *)a].name, m->list[*(const size_t *)b].name);
 }
 
-/* Of those that are large or crashed, in order of their names, the ones of a name that many
- * have. */
+/* Folds large or crashed processes that share their name with many others; sorts by name first. */
 static void fold_many(struct making *m, size_t *large, size_t n)
 {
 	if (n)
@@ -120,7 +118,7 @@ static uint64_t largest_peak(const struct making *m)
 	return largest_of;
 }
 
-/* A process that executed another program goes on as that one, even the first. */
+/* A process that executed another program continues as that program, even the first one. */
 static void find_foldable(struct making *m, uint32_t shown)
 {
 	size_t *large = m->members, n = 0; /* room that is free until the units are made */
@@ -211,7 +209,7 @@ static int by_fold(const void *a, const void *b, void *making)
 	return x->id < y->id ? -1 : 1;
 }
 
-/* Of what all its members have alike, and so the same while others join it. */
+/* Made of its members' common properties, so it stays the same while others join. */
 static uint64_t fold_id(const struct making *m, size_t i)
 {
 	const struct process *p = &m->list[i];

@@ -4,20 +4,20 @@
  * ended are folded by name, so that the thousand compilers of a build are a few rows. Pure: neither
  * curses nor the screen. Main thread.
  *
- * Folded are two and more processes of one name that ended, or that nobody follows, below the same
- * row. Those that mattered (processes/processes.h) and were large, or crashed, have rows of their
- * own, unless many have that name. Never folded: what runs, the first program, and the process
- * shown. A row hangs below its nearest ancestor that is not folded; where a process executed
- * another program, that program stands in its place.
+ * A fold joins two or more processes with one name and one parent row that ended or are not
+ * followed. Processes that mattered (processes/processes.h) and were large, or crashed, keep their
+ * own rows, unless many share the name. Running processes, the first program and the process shown
+ * are never folded. A row's parent is its nearest ancestor that is not folded. A program that a
+ * process executed takes that process's place.
  */
 #ifndef PROCESS_ROWS_H
 #define PROCESS_ROWS_H
 
 #include "processes/processes.h"
 
-#define PROCESS_FOLD (1ull << 63) /* in the id of a row that stands for several */
+#define PROCESS_FOLD (1ull << 63) /* flag in a fold's id */
 
-/* By a figure that is of now, processes that run come first. */
+/* Sorted by a current figure, running processes come first. */
 enum process_sort {
 	PROCESSES_BY_TREE,
 	PROCESSES_BY_LIVE,
@@ -31,38 +31,38 @@ enum process_sort {
 };
 
 struct process_row {
-	/* of the process; of a fold PROCESS_FOLD and what stays while processes join it */
+	/* the process's; a fold's: PROCESS_FOLD and a part that stays while processes join it */
 	uint64_t id;
-	unsigned depth; /* 0 when sorted by a figure, but for members of a fold */
-	size_t folded;  /* the row stands for so many; 0 = for one process */
+	unsigned depth; /* 0 when sorted by a figure, except members of a fold */
+	size_t folded;  /* processes in the fold; 0 = no fold */
 	bool open;      /* a fold: its members follow */
 	/* A copy; path and why are NULL: processes_find() has them. Of a fold: name, state, and the
 	 * largest peak. */
 	struct process p;
-	uint64_t allocated; /* bytes, in all; of a fold, by all of it */
+	uint64_t allocated; /* bytes since the start; a fold: their sum */
 };
 
 struct process_rows {
 	struct process_row *rows; /* owned */
 	size_t count, room;
-	uint64_t *open; /* folds that are open; owned */
+	uint64_t *open; /* open folds; owned */
 	size_t open_count, open_room;
 };
 
-struct process_list { /* as its page left it */
+struct process_list { /* kept between visits of its page */
 	struct process_rows rows;
 	int sort; /* enum process_sort */
 	bool reverse;
 };
 
-/* `list` as of processes_list(). !resort: rows stay where they were, new ones come last. */
+/* `list` comes from processes_list(). !resort: rows keep their places, new ones come last. */
 void process_rows_make(struct process_rows *r, const struct process *list, size_t count,
 		       uint32_t shown, enum process_sort sort, bool reverse, bool resort);
-/* as of the next process_rows_make() */
+/* Takes effect at the next process_rows_make(). */
 void process_rows_open(struct process_rows *r, uint64_t fold, bool open);
 void process_rows_release(struct process_rows *r);
 
-bool process_runs(const struct process *p); /* or is about to */
+bool process_runs(const struct process *p); /* or will soon */
 /* "running", "exited 0", "SIGSEGV"; out[32]. Returns out. */
 char *process_state_words(const struct process *p, char *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.c - the page of the program's processes: a line for each, the sum of all below, and
- * Enter to show another one in every view. Which rows there are is views/process_rows.c.
+ * processes.c - the page of the program's processes: a line for each and the sum of all below;
+ * Enter shows one in every view. views/process_rows.c makes the rows.
  */
 #include "views/table_view.h"
 #include "views/views.h"
@@ -98,8 +98,8 @@ static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
 	return in;
 }
 
-/* The fold that took a process in; its own id where none did. A closed one does not tell whom it
- * has: it is opened. */
+/* The id of the fold that contains a process, else its own. A closed fold does not list its
+ * members, so it is opened. */
 static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 {
 	const struct process *p =
@@ -147,7 +147,7 @@ static struct cell indented(struct cell c, unsigned depth)
 	return c;
 }
 
-/* As much of it as has room; the peak has a column of its own where that is on the screen. */
+/* As much of the text as fits; without the peak when its column is shown. */
 static void fold_cell(const struct process_row *r, struct cell c)
 {
 	const char *peaks[] = { ", largest peak ", ", peak ", "" };
@@ -371,7 +371,7 @@ static void draw(struct view *v, const struct area *a)
 
 /* --- keys */
 
-/* The row, if it is a fold, or the one that it is a member of; LIST_NONE = neither. */
+/* The row if it is a fold, else its fold's row; LIST_NONE = no fold. */
 static size_t fold_of(const struct processes_page *g, size_t i)
 {
 	const struct process_row *rows = g->rows->rows;
@@ -475,7 +475,7 @@ bool view_is_processes(const struct view *v)
 	return v && v->ops == &ops;
 }
 
-/* The one that line 2 names is selected, so that Enter shows it; else the one that is shown. */
+/* Selects the process that line 2 names, so that Enter shows it; else the shown one. */
 struct view *view_processes_new(struct ui *ui, bool choice)
 {
 	struct processes_page *g = xcalloc(1, sizeof *g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sites.c - what allocates, flat: one row per allocating function or line.
+ * sites.c - call sites as a flat list: one row per allocating function or line.
  */
 #include "views/views.h"
 #include "widgets/cells.h"
@@ -30,7 +30,7 @@ enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SI
 	[C_OWNER] = { .title = "OWNER", .direct = DIRECT_CALLER, .width = 14, .wide = 22,          \
 	  .rank = 1, .sort = -1, .left = true }
 
-/* What is called most often is looked at for how long it lives, the rest for how old it is. */
+/* Sorted by calls, sites show lifetimes first; otherwise ages. */
 #define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
 	{                                                                                          \
 		[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },   \
@@ -274,8 +274,7 @@ static void by_calls(struct site_list *s)
 		status_say("sorted by CALLS/s, a hidden column; c shows it");
 }
 
-/* To the next column that is on the screen once it is what rows are sorted by: columns change with
- * that. */
+/* Moves the sort to the next column that will be shown: the shown columns depend on the sort. */
 static void sort_beside(struct site_list *s, int step)
 {
 	int *sort = &s->t.sort[table_view_diffing(&s->t)], was = *sort;

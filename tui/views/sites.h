@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sites.h - a list of call sites, as Overview and Sites have it. Main thread.
+ * sites.h - the list of call sites in Overview and Sites. Main thread.
  */
 #ifndef SITES_H
 #define SITES_H

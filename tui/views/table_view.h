@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * table_view.h - a view that is one table, perhaps with a graph above it: what all such views do
- * alike, each of which a view overrides by a function of its own in its view_ops. First member of
- * their structs. Main thread.
+ * table_view.h - a view that is one table, perhaps with a graph above it. It has the default
+ * handlers of such views; a view overrides them in its view_ops. First member of their structs.
+ * Main thread.
  */
 #ifndef TABLE_VIEW_H
 #define TABLE_VIEW_H
@@ -14,23 +14,23 @@ struct table_view {
 	struct list list;
 	int sort[2]; /* a column's `sort`; [1]: with a diff */
 	bool reverse;
-	bool graph_focus; /* keys go to the graph; of a view that has one */
+	bool graph_focus; /* the graph, if any, takes the keys */
 };
 
-/* --- for view_ops; they want .table, whose functions are given the view, and .sort or NULL */
+/* --- for view_ops; these use .table (its functions receive the view) and .sort (may be NULL) */
 
-/* Moves in the list, sorts; VIEW_IGNORED = it is another request. */
+/* Moves in the list or sorts; VIEW_IGNORED = another request. */
 unsigned table_view_request(struct view *v, enum request r);
 int *table_view_sort(struct view *v);     /* plain, or with a diff */
 int *table_view_one_sort(struct view *v); /* the same with a diff */
-/* They want .matches. */
+/* These need .matches. */
 long table_view_search(struct view *v, const char *text, size_t *pending);
 unsigned table_view_next_hit(struct view *v, bool backwards);
 /* Of .keys, or of the graph. */
 const enum focus *table_view_foci(struct view *v);
-/* Esc, of a view with a graph: to the list, and now. */
+/* Esc in a view with a graph: back to the list and to the present. */
 bool table_view_escape(struct view *v);
-void table_view_free(struct view *v); /* of one that owns nothing */
+void table_view_free(struct view *v); /* for a view that owns nothing */
 
 /* --- for a table */
 bool table_view_hit(void *view, size_t row);
@@ -38,11 +38,11 @@ bool table_view_hit(void *view, size_t row);
 /* --- for the views */
 
 void table_view_draw(struct view *v, const struct area *a);
-/* ... and why there is nothing to see. */
+/* The same, with the reason for an empty table. */
 void table_view_draw_why(struct view *v, const struct area *a);
-/* The rows changed: there are so many. */
+/* The rows changed; count is their number. */
 void table_view_update(struct view *v, size_t count, list_find_fn *find);
-/* Of a graph that has the focus: VIEW_IGNORED = it is another request. */
+/* For a graph with the focus; VIEW_IGNORED = another request. */
 unsigned table_view_graph_request(struct view *v, enum request r);
 
 static inline bool table_view_diffing(const struct table_view *t)

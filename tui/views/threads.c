@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * threads.c - who allocates, and whose blocks are alive: one row per thread.
+ * threads.c - allocations and live blocks by thread, one row each.
  *
- * What a thread allocated and freed is always known. What it holds (allocated by it, freed by
- * nobody yet) takes the agent a walk over all live blocks, and is asked for while this view is
- * shown: the caption says how old the answer is, for the columns beside it are of now.
- * Threads that ended and hold nothing are counted, not listed.
+ * A thread's allocations and frees are always known. For its live blocks the agent walks all live
+ * blocks, so they are requested only while this view is shown. The caption gives the age of the
+ * answer, because the other columns are current. Threads that ended and hold nothing are counted,
+ * not listed.
  */
 #include "views/table_view.h"
 #include "views/views.h"
@@ -99,8 +99,8 @@ static int compare(const void *a, const void *b, void *arg)
 	return l->t.reverse ? -c : c;
 }
 
-/* Per second, over the last second. Nobody knows one at the first look, nor after a time
- * elsewhere. */
+/* Per second, over the last second. Unknown at the first refresh and after another view was in
+ * front. */
 static void take_rates(struct threads *l)
 {
 	const struct ui *ui = l->t.v.ui;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * ui.h - what a view sees of the program around it, and what it may ask of it. Main thread.
+ * ui.h - what a view knows of memtop around it, and the requests that it may make. Main thread.
  *
- * A view reads all of this, and writes what a comment says it does. What else shall happen it asks
- * for: by the bits that a handler returns (widgets/list_view.h), or by a request below. The app
- * fills both in, and no view knows it.
+ * A view reads all fields and writes only those whose comment says so. It asks for everything else:
+ * by the bits that a handler returns (widgets/list_view.h), or by a request below. The app fills
+ * both in; no view knows the app.
  */
 #ifndef UI_H
 #define UI_H
@@ -31,7 +31,7 @@ enum view_id {
 	VIEW_COUNT,
 };
 
-/* Of the process that is shown: all of it changes when another one is. */
+/* The shown process; all of it changes with the process. */
 struct shown {
 	struct watch *watch;     /* borrowed from the processes */
 	struct model *model;     /* borrowed from the watch; may show the past */
@@ -39,9 +39,9 @@ struct shown {
 	struct owners *owners;
 	struct query *query;
 	struct figures figures;
-	struct graph_time time; /* what of it the graphs show; a view with a graph changes it */
+	struct graph_time time; /* the graphs' time; a view with a graph changes it */
 	char filter[256];       /* "" = none */
-	char search[256];       /* "" = nothing is searched for */
+	char search[256];       /* "" = no search */
 };
 
 struct ui_ops;
@@ -50,36 +50,37 @@ struct ui {
 	const struct ui_ops *ops;
 	struct shown shown;
 	struct processes *processes; /* borrowed */
-	struct others others;        /* the processes beside the shown one */
-	/* kept, and changed by their page, which is not always there */
+	struct others others;        /* the other processes */
+	/* state of the process page, kept while it is closed */
 	struct process_list process_list;
 	struct every every;
 	struct prompt prompt; /* a view may open it */
 	bool paused;
-	int building; /* percent done of what is on the screen; -1 = that is whole */
-	/* another refresh is due, as a tick makes it; a view may set it */
+	int building; /* percent built of the screen's rows; -1 = complete */
+	/* a refresh is due, as after a tick; a view may set it */
 	bool moved;
 };
 
-/* What a view asks for; all but one return what its handler returns then. What asks for another
- * page or view may be gone by then. */
+/* A view's requests. All but one return the bits that its handler then returns. After a request for
+ * another page or view the caller may be freed. */
 struct ui_ops {
 	unsigned (*show)(struct ui *ui, enum view_id v);
-	unsigned (*show_node)(struct ui *ui, uint32_t node); /* in the tree, selected */
-	/* The tree of what a library owns, of what a thread allocated. */
+	unsigned (*show_node)(struct ui *ui, uint32_t node); /* selects it in the tree */
+	/* The tree of a library's memory, of a thread's allocations. */
 	unsigned (*show_owner)(struct ui *ui, uint32_t module, const char *name);
 	unsigned (*show_thread)(struct ui *ui, uint32_t tid);
-	int (*show_process)(struct ui *ui, uint32_t id); /* -1: it cannot be, which was said */
-	/* The page of a call path; `stacks`: how many the row stands for, it is the heaviest. */
+	int (*show_process)(struct ui *ui, uint32_t id); /* -1: impossible; the status line says
+							  * why */
+	/* The page of a call path; `stacks`: stacks summed in the row, leaf is the heaviest. */
 	unsigned (*show_detail)(struct ui *ui, uint32_t leaf, bool inclusive, uint32_t stacks);
-	unsigned (*choose_program)(struct ui *ui);               /* another one, beside the tree */
-	unsigned (*expect)(struct ui *ui, const struct site *s); /* or not any more */
+	unsigned (*choose_program)(struct ui *ui);               /* outside the tree */
+	unsigned (*expect)(struct ui *ui, const struct site *s); /* toggles */
 };
 
-/* Why there is nothing to see, in one sentence. */
+/* One sentence: why the view is empty. */
 const char *ui_empty_reason(const struct ui *ui);
-/* LIVE and BLOCKS are of some threads' blocks; rates and what was ever allocated are of all
- * threads. */
+/* A thread filter is on: LIVE and BLOCKS count its threads; rates and totals since the start count
+ * all threads. */
 bool ui_of_threads(const struct ui *ui);
 
 #endif

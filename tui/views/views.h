@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * views.h - the views' makers, and what else of a view is called from outside it. Main thread.
+ * views.h - the views' constructors and their other public functions. Main thread.
  */
 #ifndef VIEWS_H
 #define VIEWS_H
@@ -12,23 +12,23 @@ struct view *view_sites_new(struct ui *ui);
 struct view *view_libs_new(struct ui *ui);
 struct view *view_threads_new(struct ui *ui);
 struct view *view_memory_new(struct ui *ui);
-struct view *view_output_new(struct ui *ui, int fd); /* of the file that the output goes to */
+struct view *view_output_new(struct ui *ui, int fd); /* the output file's */
 
 /* --- pages */
 
-/* `here`: the foci of the view that it is asked for in, NULL = none; `output`: there is that view.
+/* `here`: the foci of the current view, NULL = none; `output`: the Output view exists.
  */
 struct view *view_help_new(struct ui *ui, const enum focus *here, bool output);
 struct view *view_agent_new(struct ui *ui);
 /* `choice`: beside the tree, too. */
 struct view *view_processes_new(struct ui *ui, bool choice);
 bool view_is_processes(const struct view *v);                  /* false: another view, or NULL */
-struct view *view_columns_new(struct ui *ui, struct view *of); /* of a view that has a table */
+struct view *view_columns_new(struct ui *ui, struct view *of); /* for a view with a table */
 
 /* --- of one view */
 
 /* Lines of the overview's graphs above the tabs; 0 = the screen is too low for them. */
 int view_overview_graph_height(void);
-bool view_sites_by_rate(const struct view *v); /* what it is sorted by */
+bool view_sites_by_rate(const struct view *v); /* its sort */
 
 #endif

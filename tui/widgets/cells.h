@@ -13,33 +13,33 @@
 struct cell {
 	const struct area *a;
 	int y, x, w;
-	bool estimate; /* a sum in it has a share that was sampled: "~" stands before it */
+	bool estimate; /* partly sampled: draws "~" before it */
 };
 
 /*
- * What stands before every other sum until it is set again: GLYPH_AT_LEAST (still loading, so the
- * sum is a lower bound), or "". Returns what it was.
+ * Sets the prefix of every other sum until the next call: GLYPH_AT_LEAST (still loading, so the sum
+ * is a lower bound), or "". Returns the old one.
  */
 const char *cells_prefix(const char *prefix);
 
-/* Live sizes are shown in percent of `all` until this is set again; 0 = in bytes, as at first. */
+/* Shows live sizes in percent of `all` until the next call; 0 = in bytes, the default. */
 void cells_percent_of(uint64_t all);
 
-/* What a column of sizes shows: its width follows the largest such size, in the units that are
- * set. */
+/* The kind of a size column: its width follows the largest size of that kind, in the current
+ * units. */
 enum size_kind {
 	SIZE_NONE,
 	SIZE_HELD /* at one time */,
 	SIZE_IN_ALL /* since the start */,
 	SIZE_KINDS
 };
-void cells_largest(uint64_t held, uint64_t in_all); /* until it is said again */
-int cells_wider(enum size_kind k);                  /* columns more than K, M, G take */
+void cells_largest(uint64_t held, uint64_t in_all); /* until the next call */
+int cells_wider(enum size_kind k);                  /* extra width beyond K, M, G */
 
 void cell_text(struct cell c, enum role r, const char *s); /* left, cut at its end */
-void cell_bytes(struct cell c, uint64_t bytes); /* in K, M, G where its units have no room */
+void cell_bytes(struct cell c, uint64_t bytes); /* in K, M, G where the current units do not fit */
 void cell_live(struct cell c, uint64_t bytes);  /* live bytes, or their share */
-/* whole percent; 0 and 100 are none and all of it */
+/* whole percent; 0 and 100 only for none and all of it */
 void cell_part(struct cell c, uint64_t part, uint64_t all);
 void cell_net(struct cell c, int64_t bytes); /* signed, red or green */
 void cell_count(struct cell c, uint64_t n);  /* 812,004 or 812.0k as it fits */
@@ -48,11 +48,10 @@ void cell_rate(struct cell c, uint64_t per_second);
 /* the oldest one's, or the median; or nothing */
 void cell_age(struct cell c, const struct age *a, bool oldest);
 void cell_life(struct cell c, const struct site *s); /* or nothing */
-/* Of an owner: ' ' where it has none yet, having held nothing; '?' is who is not known. NULL: '
- * '. */
+/* An owner's letter: ' ' before it holds memory, '?' for an unknown owner. NULL: ' '. */
 char cells_letter(const struct owner *o);
 void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
-void cell_file(struct cell c, const char *file, uint32_t line); /* nothing when it is unknown */
+void cell_file(struct cell c, const char *file, uint32_t line); /* empty when unknown */
 void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module);
 void cell_shape(struct cell c, const struct site *s);
 void cell_site(struct cell c, const struct site *s); /* "call site < caller" */

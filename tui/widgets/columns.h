@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * columns.h - which columns of the views a person does not want to see. By names, as the
- * configuration file has them: "sites" and "IN ALL". Main thread.
+ * columns.h - the columns that the user hides, by the names of the configuration file: "sites" and
+ * "IN ALL". Main thread.
  */
 #ifndef COLUMNS_H
 #define COLUMNS_H
@@ -15,9 +15,9 @@
 /* what it says; NULL = no view has such a one that can be hidden */
 const char *columns_what(const char *title);
 bool columns_hidden(const char *view, const char *title);
-/* False: so many cannot be hidden. */
+/* False: too many are hidden. */
 bool columns_hide(const char *view, const char *title, bool hide);
-/* "AGE, IN ALL" instead of what was hidden of the view. False, and why. */
+/* Replaces the view's hidden columns by "AGE, IN ALL". False, with the reason. */
 bool columns_set(const char *view, const char *titles, char *why, size_t size);
 void columns_write(FILE *f); /* lines for the configuration file */
 

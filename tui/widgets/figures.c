@@ -49,8 +49,8 @@ static void take_owner(struct figures *f, struct figure_owner *to, const struct 
 		memset(to->series, 0, f->point_count * sizeof(uint64_t));
 }
 
-/* After take_points(): a series runs along the points. The bands of the graph are those of now, in
- * their order. */
+/* Called after take_points(), because a series has one value per point. The graph's bands are the
+ * present owners, in their order. */
 static void take_owners(struct figures *f, struct owners *o, struct owners *graphed)
 {
 	const struct owner *then, *list;

@@ -2,9 +2,9 @@
  *
  * figures.h - the numbers of one instant, copied: what the header, the verdict and the graphs show.
  *
- * The model's arrays are only good until its next event, the screen is drawn at any time and must
- * show one instant in all its parts (and the same one while paused): so they are copied here, once
- * per refresh. Main thread.
+ * The model's arrays are valid only until its next event, but the screen is drawn at any time and
+ * must show one instant in all its parts (the same one while paused). So each refresh copies them
+ * here. Main thread.
  */
 #ifndef FIGURES_H
 #define FIGURES_H
@@ -23,7 +23,7 @@ struct figure_owner {
 	struct change change;
 	uint64_t rate_bytes;
 	uint64_t *series; /* one per point; owned; counts where `known` says so */
-	bool estimate;    /* sum has a share that was sampled */
+	bool estimate;    /* sum is partly sampled */
 };
 
 struct figure_mark {
@@ -33,10 +33,10 @@ struct figure_mark {
 
 struct figures {
 	uint64_t taken_ns; /* now_ns() of the refresh */
-	uint64_t time_ns;  /* the session's time: of the last tick, now */
-	/* of the instant that all but graphs and marks are of: time_ns, or of the past */
+	uint64_t time_ns;  /* session time of the last tick */
+	/* the instant of all figures but graphs and marks: time_ns, or earlier */
 	uint64_t at_ns;
-	bool past;  /* it is of the past */
+	bool past;  /* at_ns is in the past */
 	bool still; /* the session grows no more: its program ended, or it is a file */
 	struct totals totals;
 	uint64_t rss_bytes;
@@ -50,14 +50,14 @@ struct figures {
 	int status;
 	bool status_known, complete, final;
 	struct point *points; /* owned */
-	bool *known;          /* per point: who held what; owned */
+	bool *known;          /* per point: owners are known; owned */
 	size_t point_count, point_room;
 	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
 	size_t owner_count, owner_total;
-	bool direct;        /* they are direct callers (owners_direct()) */
-	bool owners_whole;  /* else they were still being added up */
-	bool rest_estimate; /* of the owners that are not here */
-	bool estimate;      /* totals have a share that was sampled */
+	bool direct;        /* owners are direct callers (owners_direct()) */
+	bool owners_whole;  /* their sums are complete */
+	bool rest_estimate; /* for owners beyond FIGURES_OWNERS */
+	bool estimate;      /* totals are partly sampled */
 	struct figure_mark *marks;
 	size_t mark_count, mark_room;
 };
@@ -66,14 +66,14 @@ struct figures {
  * shown. */
 void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed,
 		  struct query *q);
-/* The program ended, or its record does: nothing is per second any more. */
+/* The program or its record ended, so there are no rates. */
 bool figures_over(const struct figures *f);
-/* They are of this instant. */
+/* The figures are of this instant. */
 bool figures_arrived(const struct figures *f, uint64_t at_ns);
 void figures_release(struct figures *f);
 /* Live bytes of owner i at a point (its history may be shorter). */
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point);
-/* From which point on it is known, without a gap, who held what; point_count: not even now. */
+/* First point from which owners are known without a gap; point_count: unknown even now. */
 size_t figures_known_from(const struct figures *f);
 /* The last point at or before a time; LIST_NONE-like SIZE_MAX before the first. */
 size_t figures_point_at(const struct figures *f, uint64_t time_ns);

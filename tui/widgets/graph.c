@@ -69,8 +69,8 @@ char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, 
 	return in_ms(f, t) ? text_ago(out, ns) : text_span(out, ns);
 }
 
-/* Where the cursor cannot go back any more: the window's begin, and what is known of the
- * session. */
+/* The cursor's earliest instant: the later of the window's start and the session's first known
+ * one. */
 static uint64_t earliest(const struct figures *f, uint64_t window, uint64_t step,
 			 const struct instant *list, size_t n)
 {
@@ -82,8 +82,8 @@ static uint64_t earliest(const struct figures *f, uint64_t window, uint64_t step
 	return first > known ? first : known;
 }
 
-/* By so many steps from `at`, which is an instant; where there are many in the window, by a part of
- * it. SIZE_MAX: before all. */
+/* The instant so many steps from instant `at`; with many instants in the window, a step is a part
+ * of it. SIZE_MAX: before the first. */
 static size_t beside(const struct model *now, size_t at, size_t first, size_t n, int steps,
 		     uint64_t time)
 {
@@ -100,8 +100,8 @@ static size_t beside(const struct model *now, size_t at, size_t first, size_t n,
 }
 
 /*
- * The cursor stands on instants that were recorded, and before the first of them on any time of the
- * history, of which the graphs alone know.
+ * The cursor stands on recorded instants. Before the first of them it stands on any point of the
+ * history, which only the graphs show.
  */
 static void move_cursor(const struct figures *f, struct graph_time *t, const struct model *now,
 			int steps)

@@ -2,9 +2,9 @@
  *
  * graph.h - curves over time from the session's history. Main thread, while the terminal is on.
  *
- * A column shows the time from its left edge to its right one; where the history has no point yet
- * nothing is drawn. Rates are differences of cumulative counters, so a column is the true mean of
- * its time however coarse the points are.
+ * A column shows the time between its edges; it is empty where the history has no point. Rates are
+ * differences of cumulative counters, so a column is the true mean of its time however coarse the
+ * points are.
  */
 #ifndef GRAPH_H
 #define GRAPH_H
@@ -13,14 +13,14 @@
 #include "widgets/figures.h"
 #include "screen/keys.h"
 
-/* What of the session's time graphs show. */
+/* The part of the session that graphs show. */
 struct graph_time {
 	uint64_t window_ns; /* up to now; 0 = fits itself to the session */
-	uint64_t at_ns;     /* the instant that the cursor is at, session time; 0 = now */
+	uint64_t at_ns;     /* the cursor, session time; 0 = now */
 };
 uint64_t graph_window(const struct figures *f, const struct graph_time *t);
-/* Of the focus GRAPH: another window, another instant (of now: watch_now()). False = it is another
- * request. */
+/* Requests of the focus GRAPH: change the window or the instant (`now`: watch_now()). False =
+ * another request. */
 bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now,
 		   enum request r);
 /* A window; a time of the session, and how long ago it was: with milliseconds where the session or
@@ -28,12 +28,12 @@ bool graph_request(const struct figures *f, struct graph_time *t, const struct m
 char *graph_span(char *out, uint64_t window);
 char *graph_clock(char *out, const struct figures *f, const struct graph_time *t, uint64_t time_ns);
 char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, uint64_t ns);
-/* The point that the cursor is at; SIZE_MAX = it is at now. */
+/* The cursor's point; SIZE_MAX = now. */
 size_t graph_instant(const struct figures *f, const struct graph_time *t);
 
 enum graph_rate { GRAPH_ALLOC, GRAPH_FREE };
 
-/* What graph_owners() shows, in words; `focus`: its keys are said. Returns out. */
+/* The caption of graph_owners(); `focus`: with its keys. Returns out. */
 char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t,
 		  bool focus);
 /* Calls per second: now, or around the cursor's instant. */

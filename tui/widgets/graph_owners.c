@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph_owners.c - live bytes by owner as stacked bands. Their cells carry the owner's letter, so
- * that they can be told apart without colour.
+ * graph_owners.c - live bytes by owner as stacked bands. Their cells carry the owner's letter,
+ * which tells them apart without colour.
  */
 #include "widgets/graph_part.h"
 
@@ -98,7 +98,7 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 	}
 }
 
-/* Which band a height (in bytes) of a point falls into: owner index, shown = others, -1 = above. */
+/* The band at a height (in bytes) of a point: owner index, shown = others, -1 = above. */
 static int band_at(const struct figures *f, const struct bands *b, size_t point, double bytes)
 {
 	double sum = 0;

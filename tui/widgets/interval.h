@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * interval.h - the interval that BORN, GONE and NET count, between two marks or from one to now:
- * its name in words, and another one. 0 is the start as a first mark, and now as a second one. Main
- * thread.
+ * its name and its change. 0 means the program's start as the first mark, and now as the second.
+ * Main thread.
  */
 #ifndef INTERVAL_H
 #define INTERVAL_H
@@ -13,10 +13,10 @@
 void interval_mark_name(const struct model *m, uint32_t mark, char *out, size_t size);
 /* "since m2 warm" or "m1 .. m3 after 2k"; brief: without the marks' own names. */
 void interval_name(const struct model *m, bool brief, char *out, size_t size);
-/* Of the interval that was asked for, and percent worked out; -1: rows count in it. */
+/* Percent of the requested interval computed; -1: rows already use it. */
 int interval_counting(const struct model *m, bool brief, char *out, size_t size);
-/* What BORN, GONE, NET count from now on; 0, 0: no diff. Says so in the status line, and returns a
- * handler's bits: VIEW_RESORT = it could be done. */
+/* Sets the interval of BORN, GONE, NET; 0, 0: no diff. Reports in the status line and returns a
+ * handler's bits: VIEW_RESORT = success. */
 unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t to);
 
 /* It ends at a mark, not now. */

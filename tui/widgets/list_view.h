@@ -2,9 +2,9 @@
  *
  * list_view.h - what every view is, and the list that most of them scroll. Main thread.
  *
- * A view asks the backend's query functions for rows in refresh() and keeps them; draw() only
- * draws what refresh() left, so that a key costs a redraw and never a query. Handlers return
- * bits, app/app.c acts on them. A view never includes the wire or curses.
+ * A view asks the backend's query functions for rows in refresh() and keeps them; draw() only draws
+ * those rows, so a key costs a redraw and never a query. Handlers return bits; app/app.c acts on
+ * them. A view never includes the wire or curses.
  *
  * Rows do not jump: a list remembers the id of the selected row and, when the rows moved, puts that
  * row back on the screen line where it was.
@@ -20,17 +20,17 @@ struct view;
 
 enum {
 	VIEW_DRAW = 1u << 0,    /* draw again from the rows at hand */
-	VIEW_REFRESH = 1u << 1, /* query again, in the order that is there */
+	VIEW_REFRESH = 1u << 1, /* query again, keeping the order */
 	VIEW_RESORT = 1u << 2,  /* query again and sort */
-	VIEW_CLOSE = 1u << 3,   /* of a page: close it */
+	VIEW_CLOSE = 1u << 3,   /* close the page */
 	VIEW_IGNORED = 1u << 4, /* not a request of this view */
-	VIEW_ANEW = 1u << 5,    /* what a row is has changed: what is searched for, too */
+	VIEW_ANEW = 1u << 5,    /* the rows' meaning changed: search again */
 };
 
-/* What y and e are about. */
+/* The row for y and e. */
 struct view_row {
-	uint32_t leaf; /* call path: a node, the heaviest of those that the row stands for */
-	/* the row's own place, borrowed as the row is; NULL = as the call path's */
+	uint32_t leaf; /* call path: the heaviest node that the row stands for */
+	/* the row's own place, borrowed like the row; NULL = the call path's */
 	const char *file;
 	uint32_t line;
 };
@@ -41,28 +41,28 @@ struct view_ops {
 	const char *title;                         /* "Overview": the tab */
 	const char *brief;                         /* "Over": in 80 columns */
 	const enum focus *(*foci)(struct view *v); /* innermost first, FOCUS_NONE ends */
-	/* ... that view_keys() and table_view_foci() answer, where they are always the same */
+	/* fixed foci, returned by view_keys() and table_view_foci() */
 	enum focus keys[3];
 	void (*refresh)(struct view *v, bool resort);
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*request)(struct view *v, enum request r);
-	bool no_filter;      /* the filter is not about its rows */
-	const char *no_diff; /* why d does nothing here; NULL = it diffs */
+	bool no_filter;      /* the filter does not apply to its rows */
+	const char *no_diff; /* why d does nothing here; NULL = d works */
 	/* Its list of rows, as columns. May be NULL. */
 	const struct table *(*table)(struct view *v);
-	/* What its rows are sorted by, a column's `sort`. May be NULL. */
+	/* The current sort, a column's `sort`. May be NULL. */
 	int *(*sort)(struct view *v);
 	/* The view comes to the front. May be NULL. */
 	void (*enter)(struct view *v);
-	/* Esc: closes the view's innermost thing; false = it has none. May be NULL. */
+	/* Esc: leaves the innermost state; false = there was none. May be NULL. */
 	bool (*escape)(struct view *v);
-	/* What stands at the right of the tabs. May be NULL. */
+	/* The text right of the tabs. May be NULL. */
 	void (*caption)(struct view *v, bool brief, char *out, size_t size);
 	/* The selected row; false = none, or none of a call path. May be NULL. */
 	bool (*row)(struct view *v, struct view_row *r);
 	/* A row is a hit: for table_view_search(). May be NULL. */
 	bool (*matches)(struct view *v, size_t row, const char *text);
-	/* / typed and n N; hits < 0 = the view has no search. May be NULL. */
+	/* The / prompt and n N; hits < 0 = no search here. May be NULL. */
 	long (*search)(struct view *v, const char *text, size_t *pending);
 	unsigned (*next_hit)(struct view *v, bool backwards);
 	void (*free)(struct view *v);
@@ -86,20 +86,20 @@ struct list {
 
 typedef uint64_t list_id_fn(void *arg, size_t index);
 typedef size_t list_find_fn(void *arg,
-			    uint64_t id); /* LIST_NONE = gone; NULL: looked up by list_id_fn */
+			    uint64_t id); /* LIST_NONE = gone; NULL: search by list_id_fn */
 
 /* New rows are there. */
 void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *find, void *arg);
-/* Selects a row, in view. */
+/* Selects a row and scrolls to it. */
 void list_select(struct list *l, size_t index, list_id_fn *id, void *arg);
-/* Movement requests; false = it was none. */
+/* Movement requests; false = another request. */
 bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
-/* Selects the next row, around the end, that matches; stays where none does. */
+/* Selects the next matching row, wrapping around; stays when no row matches. */
 void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row),
 	       list_id_fn *id, void *arg);
-/* For view_ops: foci that are always .keys. */
+/* For view_ops: returns .keys. */
 const enum focus *view_keys(struct view *v);
-/* Before drawing: rows that fit. */
+/* Before drawing: sets the number of rows that fit. */
 void list_fit(struct list *l, int height);
 
 /* --- a list drawn as columns */
@@ -108,15 +108,14 @@ void list_fit(struct list *l, int height);
 
 struct column {
 	const char *title;
-	const char *direct; /* instead, where libraries are counted by direct caller; may be NULL */
+	const char *direct; /* title while libraries count by direct caller; may be NULL */
 	short width;        /* 0 = takes what is left (one per table) */
-	/* in 110 columns and more; 0 = width. Of one that takes what is left: so much it would
-	 * like */
+	/* from 110 columns on; 0 = width. With width 0: the preferred width */
 	short wide;
-	short rank;  /* dropped first when it is tight: highest; 0 = never */
-	short sort;  /* what < > call it; -1 = not sortable */
+	short rank;  /* the highest is dropped first; 0 = never */
+	short sort;  /* sort id for < >; -1 = not sortable */
 	bool left;   /* title at the left */
-	short bytes; /* enum size_kind: wider where such sizes are (widgets/cells.h) */
+	short bytes; /* enum size_kind: widens it (widgets/cells.h) */
 };
 
 struct table {
@@ -128,22 +127,22 @@ struct table {
 		     int w);
 	bool (*dim)(void *arg, size_t row); /* may be NULL */
 	list_id_fn *id;
-	bool (*hit)(void *arg, size_t row); /* matches the search; NULL where nothing is searched */
+	bool (*hit)(void *arg, size_t row); /* matches the search; NULL = no search */
 };
 
-/* First line of the area is the head. `reverse`: the least first. `focus`: keys go to this list. */
+/* The area's first line is the head. `reverse`: the least first. `focus`: this list takes the
+ * keys. */
 void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
 		bool reverse, bool focus);
-/* Libraries are counted by direct caller until this is said again: heads say that
- * (column.direct). */
+/* Heads use column.direct (libraries by direct caller) until the next call. */
 void table_direct(bool on);
 /* There is room for this column. */
 bool table_shows(const struct table *t, int width, size_t column);
-/* The sort of the column beside the one with `sort`, whether it is on the screen or not; whether
- * that column is. */
+/* The sort of the column beside the one with `sort`, shown or not; then: the sort's column is
+ * shown. */
 int table_sort_next(const struct table *t, int sort, int step);
 bool table_shows_sort(const struct table *t, int sort);
-/* ... of the next one that is on the screen. */
+/* The sort of the next shown column. */
 int table_sort_beside(const struct table *t, int sort, int step);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * mouse.h - what lies where on the screen: said while it is drawn, looked up by a click. Main
+ * mouse.h - the map of clickable areas: drawing code registers them, a click looks one up. Main
  * thread.
  */
 #ifndef MOUSE_H
@@ -10,13 +10,13 @@
 
 struct mouse_spot {
 	struct area at;       /* on the screen */
-	enum request request; /* to press; REQ_NONE: rows of a list, or the head of a column */
+	enum request request; /* of a button; REQ_NONE: rows of a list, or a column's head */
 	struct list *list;    /* rows, the first one is the list's top; NULL: a head */
 	list_id_fn *id;
 	void *arg;
-	bool focus; /* keys go to this list already */
+	bool focus; /* this list has the focus already */
 	const struct table *table;
-	int sort, sorted; /* of a head: what it sorts by, and what is sorted by now */
+	int sort, sorted; /* a head's sort, and the current one */
 };
 
 void mouse_forget(void); /* a new screen begins */
@@ -24,6 +24,6 @@ void mouse_request(const struct area *a, int y, int x, int width, enum request r
 void mouse_rows(const struct area *a, int y, struct list *l, list_id_fn *id, void *arg, bool focus);
 void mouse_head(const struct area *a, int y, int x, int width, const struct table *t, int sort,
 		int sorted);
-const struct mouse_spot *mouse_at(int y, int x); /* NULL = nothing to press */
+const struct mouse_spot *mouse_at(int y, int x); /* NULL = no target */
 
 #endif

@@ -10,8 +10,8 @@
 
 struct page_line {
 	enum role role;
-	char *text;         /* owned, as these are: */
-	char *place, *from; /* of a line in columns; NULL: text is all of it */
+	char *text;         /* owned, like the following: */
+	char *place, *from; /* for a line in columns; NULL: text is the whole line */
 };
 
 struct page {
@@ -24,18 +24,17 @@ struct page {
 
 void page_clear(struct page *p);
 void page_add(struct page *p, enum role r, const char *format, ...) PRINTF(3, 4);
-/* A line in columns, which are as wide as all such lines of the page need; of the place the end is
- * kept. */
+/* A line in columns, aligned over the page; a long place keeps its end. */
 void page_add_columns(struct page *p, enum role r, const char *text, const char *place,
 		      const char *from);
 /* For view_ops. */
-void page_free(struct view *v); /* a view that begins with its page and owns nothing else */
+void page_free(struct view *v); /* frees a view that begins with its page and owns nothing else */
 const enum focus *page_foci(struct view *v);
 void page_draw(struct view *v, const struct area *a);
 unsigned page_request(struct view *v, enum request r);
 long page_search(struct view *v, const char *text, size_t *pending);
 unsigned page_next_hit(struct view *v, bool backwards);
-/* Scrolling for anything with `count` lines; false = not a movement. */
+/* Scrolls anything with `count` lines; false = another request. */
 bool page_move(enum request r, size_t *top, size_t count, int height);
 
 #endif

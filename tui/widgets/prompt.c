@@ -149,7 +149,7 @@ static bool edit(struct prompt *p, int key)
 	return true;
 }
 
-/* After the last of what it may stand for comes the word as it was typed. */
+/* The typed word follows the last completion. */
 static bool complete(struct prompt *p)
 {
 	char out[PROMPT_WORD], before[PROMPT_MAX * 4 + 1];
@@ -214,7 +214,7 @@ void prompt_draw(const struct prompt *p, const struct area *a, int y, int *curso
 	prompt_text(p, text);
 	if (before < room)
 		draw_clip(a, y, x, room, p->offered ? ROLE_SELECTED : ROLE_PROMPT, CLIP_END, text);
-	else /* the end that is being typed stays visible */
+	else /* keep the end of the text visible */
 		draw_clip(a, y, x, room, ROLE_PROMPT, CLIP_START, part(p, p->at, text));
 	*cursor_x = p->answers ? -1 : a->x + x + (before < room ? before : room);
 }

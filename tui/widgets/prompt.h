@@ -10,14 +10,14 @@
 
 enum prompt_event {
 	PROMPT_CHANGED,   /* the text so far */
-	PROMPT_DONE,      /* Enter; of a question: the answer's key as text */
+	PROMPT_DONE,      /* Enter; for a question: the answer's key as text */
 	PROMPT_CANCELLED, /* Esc */
 };
 typedef void prompt_fn(void *arg, enum prompt_event e, const char *text);
 
 #define PROMPT_MAX 512
 #define PROMPT_WORD 256
-/* What the word may stand for, the n-th, into out[PROMPT_WORD]; false: there are not so many. */
+/* Writes the word's n-th completion to out[PROMPT_WORD]; false: there are fewer. */
 typedef bool prompt_complete_fn(void *arg, const char *word, size_t n, char *out);
 
 struct prompt {
@@ -26,20 +26,19 @@ struct prompt {
 	const char *answers;      /* a question: the keys that answer it; NULL = a line */
 	int32_t text[PROMPT_MAX]; /* code points */
 	size_t len, at;           /* at: the cursor */
-	bool offered;             /* no key came yet: what is typed takes the text's place */
+	bool offered;             /* no key yet: typing replaces the text */
 	prompt_fn *fn;
 	prompt_complete_fn *complete; /* NULL: Tab does nothing */
-	char word[PROMPT_WORD];       /* that Tab was first pressed at */
-	size_t turns;                 /* how often since; 0 = another key came last */
+	char word[PROMPT_WORD];       /* the word at the first Tab */
+	size_t turns;                 /* Tabs since; 0 = another key came last */
 	void *arg;
 };
 
 void prompt_line(struct prompt *p, const char *label, const char *text, prompt_fn *fn, void *arg);
-/* Of the line that was just begun: its text is an offer. What is typed first takes its place, as
-   does ^U or Backspace; a key that moves the cursor, and Enter, keep it. */
+/* Makes the new line's text an offer. Typing, ^U or Backspace replaces it; Enter or a cursor key
+ * keeps it. */
 void prompt_offers(struct prompt *p);
-/* Of the line that was just begun: Tab completes the word before the cursor, again: to the next
- * one. */
+/* In the new line Tab completes the word before the cursor; Tab again takes the next completion. */
 void prompt_completes(struct prompt *p, prompt_complete_fn *fn);
 void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn,
 		void *arg);

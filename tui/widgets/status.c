@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * status.c - see widgets/status.h. An error stays longer than a remark. A key removes what was
- * there to be read for a second: it may not be true any more, as of a pause that the key ends. What
- * is younger stays, so that fast typing does not hide what it caused.
+ * status.c - see widgets/status.h. An error stays longer than a remark. A key removes a line older
+ * than a second, which may be out of date: the key may end the pause that the line reports. A
+ * younger line stays, so that fast typing does not hide its own result.
  */
 #include "widgets/status.h"
 

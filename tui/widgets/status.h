@@ -10,9 +10,9 @@
 void status_say(const char *format, ...) PRINTF(1, 2);
 /* Returns -1, so that a handler can end with it. */
 int status_error(const char *format, ...) PRINTF(1, 2);
-/* NULL when there is nothing to say (any more). */
+/* NULL when empty or expired. */
 const char *status_text(enum role *r);
-/* A key was pressed: what could be read goes. */
+/* A key was pressed: removes a line older than a second. */
 void status_key(void);
 void status_clear(void);
 

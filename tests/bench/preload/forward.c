@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * forward.c - a preload that does nothing but call on: what interposing alone costs. Built with
- * CAPTURE as capture.so it takes each allocation's stack by libunwind's cached unw_backtrace first,
- * and throws it away: what a profiler on libunwind costs at least.
+ * forward.c - a preload that only forwards: the cost of interposing alone. Built with CAPTURE as
+ * capture.so it also takes each allocation's stack by libunwind's cached unw_backtrace and drops
+ * it: the least cost of a profiler on libunwind.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

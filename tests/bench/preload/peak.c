@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * peak.c - a preload that says at exit how much memory this process had at most.
+ * peak.c - a preload that reports the process's peak memory at exit.
  *
- * For heaptrack, whose script waits for the target and for an interpreter: the larger of both is
- * all that can be seen from outside. Appends "KIB NAME" to the file $PEAK_FILE.
+ * heaptrack needs it: its script waits for the target and for an interpreter, and only the larger
+ * peak of both is visible from outside. Appends "KIB NAME" to the file $PEAK_FILE.
  */
 #include <fcntl.h>
 #include <stdio.h>

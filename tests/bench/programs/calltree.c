@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * calltree.c - a program that does nothing but call and allocate.
- * Usage: calltree PAIRS DEPTH THREADS
+ * calltree.c - a program that only calls and allocates. Usage: calltree PAIRS DEPTH THREADS
  *
- * Each thread walks the same call tree round after round: one way down to eight frames above DEPTH,
- * from there two calls from each function, so that 511 stacks and the way down allocate one small
- * block each. A block is freed 64 allocations later, by the thread that made it. PAIRS are those
- * of all threads together. Everything runs in threads, also when it is one: libc's short cuts for
- * programs without threads are not what is compared.
+ * Each thread walks the same call tree round after round: a single path down to eight frames above
+ * DEPTH, then two calls from each function. The 511 stacks and the path down allocate one small
+ * block each. The allocating thread frees a block 64 allocations later. PAIRS counts all threads
+ * together. Even one worker runs in its own thread, to exclude libc's short cuts for programs
+ * without threads.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * drain.c - viewers that want ten ticks a second and look at nothing, so that what they cost is
- * what the agent spends on them. Usage: drain [-v] NAME [VIEWERS]
+ * drain.c - viewers that take ten ticks a second and ignore them, so that the measured cost is the
+ * agent's. Usage: drain [-v] NAME [VIEWERS]
  *
- * Connects VIEWERS times to the abstract socket NAME as soon as somebody listens there,
- * acknowledges what comes, and ends when all connections are closed, or on SIGTERM. -v prints a
+ * Connects VIEWERS times to the abstract socket NAME as soon as it accepts connections,
+ * acknowledges all frames, and ends when all connections are closed, or on SIGTERM. -v prints a
  * line for each TOTALS of the first viewer as it comes. At the end the first viewer's last figures:
  *     end ticks T blocks ALLOCATED first_ns A last_ns B first_cpu_ns C last_cpu_ns D final 0|1
  * first and last are of its TOTALS; cpu is the agent's server's own clock.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * in_threads.h - the clock of the measured programs. Included where all_there, MAX_THREADS and
- * work(long *count), which waits at all_there before its measured part, are known.
+ * in_threads.h - the clock of the measured programs. The including file defines all_there,
+ * MAX_THREADS and work(long *count), which waits at all_there before its measured part.
  */
 static double now_ns(void)
 {

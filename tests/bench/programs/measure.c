@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * measure.c - runs a command and says what it and all that it left behind took.
+ * measure.c - runs a command and measures it with all processes that it leaves behind.
  *
  * Usage: measure [-n TIMES] [-e NAME=VALUE]... COMMAND ARGUMENT...
  * Prints: wall_ns cpu_ns peak_kib, the first two as the mean of TIMES runs.
  *
- * wall is from the fork to the end of the command itself; cpu is user + system of all processes,
- * also of those that outlive the command or are no children of it (the agent's server, a writer at
- * the end of a pipe): they come to us as the subreaper. peak is the largest process among the
- * command and the children that it waited for. This program is small, so that a child's peak, which
- * begins with its parent's at exec, is the child's own. Variables are set in the child alone: a
- * preload must not be loaded here. What the command writes goes to /dev/null.
+ * wall runs from the fork to the end of the command itself. cpu is user + system of all processes,
+ * including those that outlive the command or are not its children (the agent's server, a writer at
+ * the end of a pipe): measure is their subreaper. peak is the largest process among the command and
+ * the children that it waited for. A child's peak starts with its parent's at exec, so this program
+ * stays small. Variables are set in the child alone, because measure must not load a preload. The
+ * command's output goes to /dev/null.
  */
 #include <fcntl.h>
 #include <stdint.h>

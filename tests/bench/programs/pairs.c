@@ -3,10 +3,10 @@
  * pairs.c - malloc and free in a loop. Usage: pairs PAIRS DEPTH [FRESH [THREADS]]
  *
  * The stack at malloc has DEPTH frames, counted from _start (in a thread from clone) to malloc's
- * caller. FRESH of them, next to the innermost, are entered anew for each pair, each through one of
- * eight functions by chance. Without THREADS the main thread does it once, and nothing is printed:
- * for callgrind. With THREADS each of so many threads does it, first a quarter and then the whole;
- * printed are the ns of one pair of each thread between the two, so that nothing else is in it.
+ * caller. FRESH of them, next to the innermost, are re-entered for each pair, each through a random
+ * one of eight functions. Without THREADS the main thread runs once and prints nothing, for
+ * callgrind. With THREADS each thread runs a quarter of the pairs, then all; it prints the ns of
+ * one pair from the difference, which excludes everything else.
  */
 #include <pthread.h>
 #include <stdio.h>

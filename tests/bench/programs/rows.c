@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.c - what a tick and a key cost memtop itself with many call paths.
+ * rows.c - memtop's own cost of a tick and a key with many call paths.
  *
  * Usage: rows PATHS [CHANGED] (make bench-rows). A made-up session: PATHS stacks of 8 to 24 frames
  * under one main, of which CHANGED (a thousand) change per tick. Prints milliseconds: the median

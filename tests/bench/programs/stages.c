@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * stages.c - malloc and free in a loop, once for each line that it reads: what they cost before an
- * agent comes, while it is there, and after it went. Usage: stages PAIRS
+ * stages.c - malloc and free in a loop, once per input line: their cost before an attach, under the
+ * agent, and after the detach. Usage: stages PAIRS
  *
  * Half of the pairs are the program's own calls, half libc's (strdup): both reach malloc through
- * slots. Answers each line with the ns of one pair: of the fastest of ten parts, for what else runs
- * on the machine only adds.
+ * slots. Answers each line with the ns of one pair in the fastest of ten parts, because other load
+ * only adds time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// storm.cc - a C++ program that allocates as such programs do: strings, maps, shared pointers,
-// vectors that grow, functions that capture. Usage: storm [ROUNDS]
+// storm.cc - a typical C++ program: strings, maps, shared pointers, growing vectors, capturing
+// functions. Usage: storm [ROUNDS]
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -11,9 +11,9 @@
  *        unw_backtrace  libunwind, cached
  *
  * The stack has DEPTH frames, counted to the function that asks for it, and FRESH of them, next to
- * the innermost, are entered anew for each capture, each through one of eight functions by chance.
- * Printed: ns of one cpu for each capture of all threads together, the slope between a quarter of
- * CAPTURES and all of them (each thread does so many), and the frames that it found.
+ * the innermost, are re-entered for each capture, each through a random one of eight functions. It
+ * prints the ns of one cpu per capture over all threads, as the slope between a quarter of CAPTURES
+ * and all of them (per thread), and the number of frames found.
  */
 #include "base/state.h"
 #include "base/types.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * agent.h - what the parts of screen_agent share: the made-up program, and the frames that say it.
+ * agent.h - shared by the parts of screen_agent: the made-up program and its frames.
  */
 #ifndef AGENT_H
 #define AGENT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * first.c - the first state: what holds most first, the nodes of a step before its slots.
+ * first.c - sends the first state: the largest holders first, the nodes of a step before its slots.
  */
 #include "agent.h"
 

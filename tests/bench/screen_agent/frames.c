@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * frames.c - frames into the buffer that is sent.
+ * frames.c - encodes frames into the send buffer.
  */
 #include "agent.h"
 

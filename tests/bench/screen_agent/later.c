@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * later.c - what a viewer is told after the first state: ticks, marks, answers to scans.
+ * later.c - sends all frames after the first state: ticks, marks, answers to scans.
  */
 #include "agent.h"
 

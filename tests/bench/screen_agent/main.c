@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * screen_agent - an agent without a target, that has more to say than any: for the benchmark of the
- * screen.
+ * screen_agent - an agent without a target that sends more data than any real one, for the screen
+ * benchmark.
  *
  * Usage: screen_agent [-n NEW] NAME PATHS CHANGED PLACES
  *
  * Serves one viewer at the abstract socket NAME: PATHS call paths of 10 to 30 frames, of which
- * CHANGED change per tick (100 ms), and NEW more paths per tick, at places that nobody asked for
- * yet. PLACES is a file of code that there is (screen.py): lines "module PATH BUILD-ID", each with
- * its "OFFSET SIZE" of functions after it.
+ * CHANGED change per tick (100 ms), and NEW more paths per tick, at places not requested yet.
+ * PLACES is a file that lists real code (screen.py): lines "module PATH BUILD-ID", each with its
+ * "OFFSET SIZE" of functions after it.
  *
- * It must not be what limits: the first state is encoded before anybody may connect, a tick is one
- * pass over what changed. A tick that falls due before the last one left is counted, and its
- * changes are in the next one, as with an agent on a slow link. Prints "paths P nodes N" when it
- * listens, "connected NS" (CLOCK_MONOTONIC), "complete NS" when the whole first state was
+ * It must never be the bottleneck: it encodes the first state before it accepts a viewer, and a
+ * tick is one pass over the changes. A tick that falls due before the last one was sent is counted;
+ * its changes go into the next one, as with an agent on a slow link. Prints "paths P nodes N" when
+ * it listens, "connected NS" (CLOCK_MONOTONIC), "complete NS" when the whole first state was
  * acknowledged, and at the end "ticks SENT DUE".
  */
 #include "agent.h"

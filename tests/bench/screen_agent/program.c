@@ -2,9 +2,8 @@
  *
  * program.c - the made-up program: its code, its call paths, what they hold.
  *
- * A path leaves the one before it a few frames above its end and goes its own way from there, as
- * the paths of a program that runs do: so most nodes are shared. A node's place in the code says
- * which function is called there, the same everywhere, but for indirect calls.
+ * A path shares all but its last few frames with the previous one, as in a real program, so most
+ * nodes are shared. A code location determines the called function, except for indirect calls.
  */
 #include "agent.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gap.h - code in a gap: an anonymous mapping between two LOAD segments of the object that this is
- * compiled into, with a function that has no unwind table and calls another.
+ * gap.h - code in a gap: an anonymous mapping between two LOAD segments of the including object,
+ * with a function that has no unwind table and calls another.
  */
 #ifndef GAP_H
 #define GAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gaps.c - a program whose segments do not follow each other, as linked for larger pages:
- * test_gaps.py builds it in many ways.
+ * gaps.c - a program with gaps between its segments, as linked for larger pages: test_gaps.py
+ * builds it in many ways.
  *
  * `gaps [LIBRARY...]`: keeps 1001 bytes allocated by leaf < middle < outer < main, 2002 by
  * leaf_of_gap that code in the program's gap called; each library (gap_lib.c) does the same with

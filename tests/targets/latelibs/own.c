@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * own.c - a library with an allocator of its own, which never gives anything back.
+ * own.c - a library with its own allocator, which never frees memory.
  */
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * plain.c - a library of late.c's; it is linked in several ways, see tests.mk.
+ * plain.c - one of late.c's libraries; tests.mk links it in several ways.
  */
 #include "work.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * work.h - random allocations that are counted by who makes them: compiled into late.c and into
- * each of its libraries, so that every one of them reaches malloc in its own way.
+ * work.h - random allocations, counted per module: compiled into late.c and into each of its
+ * libraries, so that each of them reaches malloc through its own references.
  */
 #ifndef WORK_H
 #define WORK_H

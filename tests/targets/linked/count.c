@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * count.c - lib/count_preload.c for programs that take no library: linked in with --wrap, counts
- * allocations, frees and bytes into the file that COUNTS names, at every moment.
+ * count.c - lib/count_preload.c for programs without shared libraries: linked in with --wrap, it
+ * counts allocations, frees and bytes continuously in the file $COUNTS.
  */
 #include <errno.h>
 #include <fcntl.h>

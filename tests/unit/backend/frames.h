@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * frames.h - an agent's frames, written by hand: begin(), mtw_put() and the like into `out`, end().
- * Where they go is the test's: it defines sent(). Include it once, after check.h.
+ * The test defines sent(), which receives them. Include it once, after check.h.
  */
 #ifndef FRAMES_H
 #define FRAMES_H

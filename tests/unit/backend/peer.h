@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * peer.h - the other end of a link, in the same process and thread: a listening abstract socket,
- * the bytes that a test wants to send, and turns of the loop until something is so. A wait has a
- * deadline far beyond what it takes.
+ * the test's bytes, and turns of the loop until a condition holds. A wait has a very generous
+ * deadline.
  */
 #ifndef PEER_H
 #define PEER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * shell.h - commands that a test needs done. Include it once, after check.h.
+ * shell.h - runs shell commands for a test. Include it once, after check.h.
  */
 #ifndef SHELL_H
 #define SHELL_H

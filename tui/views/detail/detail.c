@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detail.c - one call path in full: its figures, its frames innermost first, the source around
- * its call site, and sizes and ages as the agent's scan of the path's slots found
- * them. The scan is asked for once, when the page opens; until its answer comes the page says so.
+ * detail.c - one call path in full: its figures, its frames innermost first, the source around its
+ * call site, and the sizes and ages of its blocks. The page requests the agent's scan of the path's
+ * slots once, when it opens, and says so until the answer arrives.
  */
 #include "views/detail/detail.h"
 
@@ -102,7 +102,8 @@ static void add_slots(const struct model *m, const struct node *n, uint32_t *slo
 	}
 }
 
-/* Slots of the node, and of all below it: a walk without a stack, by parent and sibling links. */
+/* Collects the slots of the node and all below it, by parent and sibling links, without
+ * recursion. */
 static size_t walk(const struct detail *d, uint32_t *slots)
 {
 	const struct model *m = d->p.v.ui->shown.model;

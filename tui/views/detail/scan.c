@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.c - of a call path's blocks: how many of them are left, how large and how old they are, and
- * whose.
+ * scan.c - a call path's live blocks: their number, sizes, ages and threads.
  */
 #include "widgets/cells.h"
 #include "views/detail/detail.h"

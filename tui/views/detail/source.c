@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - the source around the call site of a path, and what each line of it holds: live memory
- * of all call paths of the program whose call site is on the line.
+ * source.c - the source around a path's call site. Each line shows the live memory of all call
+ * paths of the program whose call site is on that line.
  */
 #include "views/detail/detail.h"
 
@@ -36,7 +36,7 @@ static uint64_t changed_ns(const char *path)
 		       : (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-/* What was compiled may be another text: by the files' times, and the program's. */
+/* The compiled text may differ: compares the source file's time with the program's. */
 static void say_newer(struct detail *d, const struct frame_out *f)
 {
 	const struct model *m = d->p.v.ui->shown.model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - the snapshots of the session, and below them what changed between the two that are
- * picked (A and B), site by site and interval by interval. Marks belong to the agent: every
- * viewer sees the same ones, and what is asked for here shows when it has happened.
+ * marks.c - the session's marks, and below them the changes between the two picked ones (A and B),
+ * by call site and interval. Marks belong to the agent: every viewer sees the same ones, and a
+ * request made here shows once the agent has done it.
  */
 #include "widgets/cells.h"
 #include "views/marks/marks.h"
@@ -58,7 +58,7 @@ static bool is_there(const struct marks *m, uint32_t id)
 	return false;
 }
 
-/* What nobody picked: the newest mark against now. */
+/* The default: the newest mark against now. */
 static void default_picks(struct marks *m)
 {
 	if (!is_there(m, m->a) || !is_there(m, m->b))
@@ -169,7 +169,7 @@ static void draw(struct view *v, const struct area *a)
 	marks_lower_draw(m, &low);
 }
 
-/* How many processes have the selected mark, which was set in all alike; 0 = it is none. */
+/* The number of processes that have the selected mark; 0 = the row is no mark. */
 static size_t marked_in(const struct marks *m)
 {
 	const struct mark_row *r = &m->rows[m->list.at];

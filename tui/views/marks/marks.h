@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.h - the Marks view's parts: views/marks/marks.c (the marks), views/marks/rows.c (what is
- * known of each) and views/marks/sites.c (what changed between the two that are picked). Main
- * thread.
+ * marks.h - the Marks view's parts: views/marks/marks.c (keys and drawing), views/marks/rows.c (the
+ * marks' rows) and views/marks/sites.c (the changes between the two picked marks). Main thread.
  */
 #ifndef MARKS_H
 #define MARKS_H
@@ -11,7 +10,7 @@
 #include "views/ui.h"
 
 #define MARK_NOW UINT32_MAX /* the last row; id 0 is the start */
-#define MARK_INTERVALS 4    /* columns of intervals; the newest ones */
+#define MARK_INTERVALS 4    /* columns for the newest intervals */
 
 struct mark_row {
 	uint32_t id, before;
@@ -20,23 +19,22 @@ struct mark_row {
 	struct tally sum;
 	struct change change; /* from the row above */
 	bool change_known;
-	bool estimate; /* sum, and so the change, has a share that was sampled */
+	bool estimate; /* sum and change are partly sampled */
 };
 
 struct marks {
 	struct view v;
 	struct list list;
-	struct mark_row *rows, *old; /* owned; old: of the refresh before */
+	struct mark_row *rows, *old; /* owned; old: of the last refresh */
 	size_t count, room, old_count;
-	uint32_t a, b;       /* ids of what is compared, a before b */
-	bool picked, pick_b; /* by the user; the next pick is B */
-	/* of the last row's change: when it was counted, of which instant (watch_instant()), what
-	 * that took */
+	uint32_t a, b;       /* ids of the compared marks, a before b */
+	bool picked, pick_b; /* the user picked; the next pick is B */
+	/* the last row's change: when counted, of which instant (watch_instant()), at what cost */
 	uint64_t counted_ns, counted_at, count_cost_ns;
-	uint32_t asked; /* the mark that a question is about */
+	uint32_t asked; /* the mark in the open question */
 
 	struct list lower;
-	const struct interval_row *changes; /* of the query, until the next query_intervals() */
+	const struct interval_row *changes; /* the query's, until the next query_intervals() */
 	size_t change_count, interval_count;
 	bool lower_focus, has_lower;
 };
@@ -47,7 +45,7 @@ void view_marks_pick(struct view *v);
 
 /* --- for the view's own files */
 char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
-void marks_gather(struct marks *m);        /* rows anew */
+void marks_gather(struct marks *m);        /* rebuilds the rows */
 void marks_lower_refresh(struct marks *m, bool resort);
 void marks_lower_draw(struct marks *m, const struct area *a);
 unsigned marks_lower_request(struct marks *m, enum request r);

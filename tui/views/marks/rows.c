@@ -35,7 +35,7 @@ static void count_change(struct marks *m, uint32_t before, uint32_t id, struct m
 	}
 }
 
-/* It goes over all there is: for a twentieth of the time at most. */
+/* It visits all slots, so it may use at most a twentieth of the time. */
 static bool due(const struct marks *m)
 {
 	return m->counted_at != watch_instant(m->v.ui->shown.watch) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.c - what rows of the tree look like. With a base the columns are BORN, GONE, NET
- * instead of LIVE. Deep rows keep most of the name column: indentation takes a third of it at most.
+ * rows.c - draws the rows of the tree. With a base the columns are BORN, GONE, NET instead of LIVE.
+ * Indentation takes at most a third of the name column.
  */
 #include "views/tree/tree.h"
 
@@ -38,8 +38,8 @@ static const struct column diff_columns[] = {
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
 
-/* The part of a chain "a > b > c" that fits, in whole names: what ends with the name that tells
-   most, not with the ways to allocate below it. What was left out is an ellipsis. */
+/* The part of a chain "a > b > c" that fits, in whole names. It ends with the most telling name,
+ * before the allocation functions below it. An ellipsis marks the cut. */
 static const char *chain_part(const struct row *r, int width, char *out, size_t size)
 {
 	const char *from = r->name, *to = r->name, *next, *dots = text_glyph(GLYPH_ELLIPSIS);
@@ -157,7 +157,7 @@ static bool dim(void *arg, size_t row)
 	return t->rows[row].flags & ROW_ZERO;
 }
 
-/* Ages are of what is alive now: between two marks that is another matter. */
+/* Ages count blocks alive now, so they do not fit an interval between two marks. */
 #define WITHOUT_AGES C_AGE
 
 static bool is_hit(void *arg, size_t row)
@@ -189,7 +189,7 @@ enum ages_of tree_ages(const struct tree *t)
 			   t->tv.sort[table_view_diffing(&t->tv)]);
 }
 
-/* What the selected row is, in words. */
+/* Describes the selected row. */
 void tree_panel(const struct tree *t, const struct area *a)
 {
 	const struct row *r = tree_selected(t);

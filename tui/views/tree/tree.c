@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.c - the call tree of live memory, from the program's entry down or from the allocation
- * up. Rows, their order and what is open belong to query/query.c; what they look like is
- * views/tree/rows.c; here is which key does what.
+ * tree.c - the call tree of live memory, from the program's entry down or from the allocation up.
+ * This file handles the keys; query/query.c owns the rows, their order and which are open;
+ * views/tree/rows.c draws them.
  */
 #include "views/tree/tree.h"
 
@@ -47,7 +47,7 @@ static void opened_all(size_t left)
 			   format_count(count, left));
 }
 
-/* What was asked for, as far as it comes in this slice: it goes on with the next. */
+/* Carries out the pending request as far as this slice goes; the next slice continues. */
 static void pursue(struct tree *t)
 {
 	struct query *q = t->tv.v.ui->shown.query;
@@ -185,8 +185,7 @@ unsigned view_tree_inlined(struct view *v, bool on)
 			 *next = r && t->tv.list.at + 1 < t->count ? r + 1 : NULL;
 	row_id below = next && next->parent == r->id ? next->id : 0;
 
-	/* An inlined one becomes part of its caller: which is above, or below when the tree is
-	 * turned over. */
+	/* An inlined row merges into its caller: the row above, or below in an inverted tree. */
 	t->instead = !r ? 0 : query_inverted(v->ui->shown.query) ? below : r->parent;
 	query_set_inlined(v->ui->shown.query, on);
 	status_say(on ? "inlined functions: separate rows"
@@ -194,8 +193,7 @@ unsigned view_tree_inlined(struct view *v, bool on)
 	return VIEW_RESORT | VIEW_ANEW;
 }
 
-/* A key that opens says so where there is nothing to open: a key without effect looks like a broken
- * one. */
+/* Reports a row that cannot open: a key without effect would look broken. */
 static bool opens_nothing(const struct row *r, enum request req)
 {
 	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)

@@ -13,17 +13,17 @@
 
 struct tree {
 	struct table_view tv;   /* first */
-	const struct row *rows; /* of the query, until the next query_rows() */
+	const struct row *rows; /* the query's, until the next query_rows() */
 	size_t count;
 	bool opened; /* the heaviest path was opened once */
-	/* asked for, not done yet */
+	/* pending request */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
-	uint32_t want_id; /* the row, or of WANT_NODE the trie node */
+	uint32_t want_id; /* the row; for WANT_NODE the trie node */
 	struct ages ages;
-	/* selected when the selected one has no row any more; 0 = whatever is on its line */
+	/* selected once the selected row is gone; 0 = the row on its line */
 	row_id instead;
-	char owner[64]; /* the library that the query is zoomed into; "": none */
-	/* of the rows that it is zoomed into, within that, as far as they have room */
+	char owner[64]; /* zoomed library; "": none */
+	/* zoomed rows within it, as far as they fit */
 	size_t crumb_count;
 	char crumbs[CRUMBS_MAX][64];
 };
@@ -43,13 +43,13 @@ static inline const struct row *tree_selected(const struct tree *t) /* NULL = no
 {
 	return t->count ? &t->rows[t->tv.list.at] : NULL;
 }
-/* The columns that are shown now. */
+/* The columns shown now. */
 const struct table *tree_table(const struct tree *t);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in three lines. */
 void tree_panel(const struct tree *t, const struct area *a);
-/* Into the row, its library; out of the innermost row, then out of the library: VIEW_DRAW = there
- * was no zoom. */
+/* Zooms into the row or its library; out of the innermost row, then out of the library. VIEW_DRAW =
+ * no zoom was left. */
 unsigned tree_zoom(struct tree *t, const struct row *r);
 unsigned tree_zoom_library(struct tree *t, const struct row *r);
 unsigned tree_zoom_out(struct tree *t);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * zoom.c - the Tree within a library or below a row, how it comes out again, and the line that says
- * what the rows are of. A library is the outermost zoom, as it is the query's filter of all rows;
- * rows that are zoomed into lie within it.
+ * zoom.c - zooms the Tree into a library or below a row and out again, and draws the line that
+ * names the zoom. A library is the outermost zoom, because it is the query's filter of all rows.
  */
 #include "views/tree/tree.h"
 

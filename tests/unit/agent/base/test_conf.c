@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_conf.c - MEMTOP_OPTIONS: words, quotes, bounds, and printing what can be parsed again.
+ * test_conf.c - MEMTOP_OPTIONS: words, quotes, bounds, and printing in a form that parses again.
  */
 #include "base/conf.h"
 #include "record/filter.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_wiped.c - memory that a forked child finds cleared: by the kernel, and by hand where it does
- * not do that.
+ * test_wiped.c - memory that is cleared in a forked child: by the kernel, or by the agent on
+ * kernels that cannot.
  */
 #include "check.h"
 #include "refuse.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_index.c - .eh_frame without a search table: found in a file's memory, sorted, and searched.
- * Tables are made here byte by byte, good ones and hostile ones, in the segments of a file that
- * nobody loaded.
+ * The test builds tables byte by byte, valid and hostile, in the segments of a file that is not
+ * loaded.
  */
 #include "base/types.h"
 #include "cfi/cfi.h"
@@ -252,7 +252,7 @@ TEST(ranges_that_lie)
 	CHECK(frame_at(256 + 70) == 40 || frame_at(256 + 70) == 48);
 }
 
-/* A record that leads back to nowhere, to a CIE that nobody can read, or to itself, is passed. */
+/* Skips a record that points nowhere, to an unreadable CIE, or to itself. */
 TEST(parents_that_lie)
 {
 	begin();
@@ -328,7 +328,7 @@ TEST(without_an_end)
 	CHECK_EQ(frame_at(10), 16);
 }
 
-/* Each record begins what might be a table, and none is one: the search gives up. */
+/* Each record might begin a table, but no table exists: the search gives up. */
 TEST(a_segment_of_nothing_but_beginnings)
 {
 	begin();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_executable.c - which programs the agent can go into: files of every kind, and such as no
- * linker makes.
+ * test_executable.c - which programs can load the agent: files of every kind, including some that
+ * no linker writes.
  */
 #include "check.h"
 #include "follow/executable.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_maps.c - modules: who they are, and that a place that is used again is somebody else.
+ * test_maps.c - the identity of modules; a reused address range is another module.
  */
 #include "check.h"
 #include "base/prim_linux.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_packed.c - packed relocations as a real linker wrote them, and as nobody should.
+ * test_packed.c - packed relocations, from a real linker and invalid ones.
  */
 #include "modules/packed.h"
 #include "check.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_filter.c - sampling is unbiased and its variance is the one that record/filter.h states;
- * weights are found again by the free; switches lose and invent nothing; expressions of libs=. All
- * seeds are fixed. The test's own malloc is watched.
+ * test_filter.c - sampling is unbiased and its variance is the one that record/filter.h states; a
+ * free finds its block's weight; switching filters neither loses nor invents blocks; expressions of
+ * libs=. All seeds are fixed. The agent records the test's own malloc.
  */
 #include "check.h"
 #include "base/conf.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_heaps.c - blocks of named heaps against a plain table: any address, any distance, ranges,
- * names, cells that are used again, and threads that work on neighbours. Nothing is at these
- * addresses.
+ * names, reused cells, and threads that work on neighbours. The addresses are made up and unmapped.
  */
 #include "check.h"
 #include "base/arena.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_live.c - the live map against a plain table: every size class, neighbours, odd addresses,
- * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there.
- * Then memory that is given back, under the test's own malloc.
+ * blocks that were freed unseen, scans and birth ticks. Addresses are made up and unmapped. Then
+ * memory given back, under the test's own malloc.
  */
 #include "check.h"
 #include "base/prim_linux.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_order.c - what one thread publishes to another is ordered, also where the processor does not
- * order it by itself.
+ * test_order.c - publications between threads are ordered, even on processors with weak ordering.
  *
- * ThreadSanitizer knows the C memory model: a plain store that another thread reads without a
- * release and an acquire between the two is a race to it on any processor. So this is compiled with
- * it, together with the sources in question (tests.mk); what they need of others is below. The
- * test's threads hand each other nothing themselves.
+ * ThreadSanitizer knows the C memory model: on any processor it reports a plain store that another
+ * thread reads without a release and an acquire in between. So tests.mk compiles this file and the
+ * tested sources with it; stubs for the other parts follow below. The test's threads do not
+ * synchronise with each other themselves.
  */
 #include "check.h"
 #include "base/conf.h"

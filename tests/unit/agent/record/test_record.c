@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_record.c - where events are booked: the slot of the last stack as long as it is the same,
- * the thread's own counters unless it is in the middle of something. The test's own malloc is
- * watched.
+ * test_record.c - where events are counted: in the last stack's slot while the stack stays the
+ * same, in the thread's own counters unless it is in the middle of an update. The agent records the
+ * test's own malloc.
  */
 #include "base/stack_bounds.h"
 #include "base/state.h"
@@ -181,8 +181,8 @@ static void set_mark(void)
 
 static sem_t met;
 
-/* The first makes the stack's slot; the second meets its frames anew, and a mark is set
- * meanwhile. */
+/* The first block makes the stack's slot; a mark is set before the second, whose frames are walked
+ * again. */
 static void *meets_a_mark(void *second)
 {
 	uint64_t before = atomic_load(&mt_epoch);

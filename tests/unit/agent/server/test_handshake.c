@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_handshake.c - who waits at the door, who leaves for whom, and how many come in at a time:
- * with a clock of its own.
+ * test_handshake.c - pending connections: which wait, which are evicted, and how many are accepted
+ * at a time, on a simulated clock.
  */
 #include "check.h"
 #include "collect/memory.h"
@@ -262,8 +262,8 @@ TEST(patience)
 	CHECK(sent_away(early) && sent_away(proved));
 }
 
-/* accept() says EMFILE also where nobody waits: then nobody has to leave, nor has the door to
- * close. */
+/* accept() returns EMFILE even without a pending connection: then no peer is evicted and the door
+ * stays open. */
 TEST(without_descriptors)
 {
 	struct rlimit limit;

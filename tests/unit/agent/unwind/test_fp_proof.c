@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_fp_proof.c - stacks through code without unwind tables: machine code written at run time and
- * assembly, which keep frame pointers, do not, or use rbp for something that looks like one. What
- * proves itself is walked through; all else ends the stack. Each capture is compared with the plain
- * walk, and taken twice.
+ * assembly that keep frame pointers, do not, or use rbp for a similar value. Proven frames are
+ * walked; any other ends the stack. Each capture is taken twice and compared with the plain walk.
  */
 #include "check.h"
 #include "base/conf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_insn.c - lengths of instructions: a table of the odd ones, and a whole C library against
+ * test_insn.c - instruction lengths: a table of unusual ones, and a whole C library against
  * objdump.
  */
 #include "check.h"

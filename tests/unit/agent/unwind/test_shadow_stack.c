@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_shadow_stack.c - the list of functions that a thread of an instrumented program is inside
- * of: in step after calls deeper than it may grow, after longjmp, after exits that never came or
- * came twice.
+ * test_shadow_stack.c - the shadow stack of an instrumented thread stays in step after calls beyond
+ * its limit, after longjmp, and after missing or repeated exits.
  */
 #include "check.h"
 #include "base/self.h"
@@ -194,7 +193,7 @@ TEST(jumps_out_of_what_was_only_counted)
 	pthread_join(thread, NULL);
 }
 
-/* An exit of a function that was entered before anybody looked takes nobody else's entry. */
+/* The exit of a function entered before the recording removes no other function's entry. */
 static void stray_exits(void)
 {
 	__cyg_profile_func_exit((void *)digs, (void *)digs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_stacks.c - the trie and the code locations: one number per key, whoever asks, however many.
+ * test_stacks.c - the trie and the code locations: one number per key, from any number of threads.
  */
 #include "check.h"
 #include "base/arena.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_check.c - what stands in the way of an attach, from facts as other machines have them: those
- * that cannot be made on every machine (kernel.yama.ptrace_scope) as well as those that
- * test_attach.py makes.
+ * test_check.c - the obstacles to an attach, from made-up facts: those that some machines cannot
+ * produce (kernel.yama.ptrace_scope) as well as those that test_attach.py produces.
  */
 #include "attach/attach.h"
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_atomic_file.c - what a file may take the place of.
+ * test_atomic_file.c - which files a new file may replace.
  */
 #include "check.h"
 #include "base/atomic_file.h"

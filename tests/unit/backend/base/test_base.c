@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_base.c - what all of the backend stands on.
+ * test_base.c - the backend's base functions.
  */
 #include "base/base.h"
 #include "check.h"

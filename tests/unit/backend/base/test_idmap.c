@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_idmap.c - ids in whatever order, against a plain array.
+ * test_idmap.c - ids in any order, against a plain array.
  */
 #include "check.h"
 #include "base/idmap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_launch.c - starting a program: what it sees, and what is said of those that cannot be
- * watched. A shared object without any code stands for the agent.
+ * test_launch.c - starting a program: its environment, and the messages for programs that cannot be
+ * watched. A shared object without code replaces the agent.
  */
 #include "check.h"
 #include "launch/launch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_target.c - the words that name what is watched.
+ * test_target.c - parsing the names of targets.
  */
 #include "check.h"
 #include "launch/target.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_conn.c - the link: what is said of those that do not greet as an agent does, and how it
- * comes back. The resolver is this file's: names are found, are not, or are looked up for ever.
+ * test_conn.c - the link: errors for peers that do not greet like an agent, and reconnecting. This
+ * file's fake resolver finds a name, fails, or never answers.
  */
 #include "link/conn.h"
 #include "peer.h"
@@ -96,7 +96,7 @@ static void end_link(struct conn *c, int listener)
 	loop_free(loop);
 }
 
-/* What is said when `len` bytes come and then the end of the stream, or nothing more. */
+/* The message after `len` bytes and then the end of the stream, or silence. */
 static void answer(const void *bytes, size_t len, bool end, const char *want)
 {
 	int listener;
@@ -267,8 +267,8 @@ TEST(name_that_is_looked_up_for_ever)
 {
 	struct conn *c = open_name("never:9001");
 
-	/* The loop goes on all the while: its timers say so, and who waits for the link may
-	 * leave. */
+	/* The loop keeps running: its timers fire, and the user may quit while the link is
+	 * pending. */
 	WAIT_FOR(problems == 1);
 	CHECK(strstr(problem, "never:9001: looking up the name") != NULL);
 	CHECK(!conn_tried(c));
@@ -410,7 +410,7 @@ TEST(both_prove_the_token)
 	end_link(c, listener);
 }
 
-/* What comes instead of the proof: nothing of it is believed, and nothing more is sent. */
+/* Data in place of the proof: memtop trusts none of it and sends nothing more. */
 static void no_proof(const uint8_t *bytes, size_t len, const char *want)
 {
 	struct mtw_exchange x;
@@ -484,7 +484,7 @@ TEST(wrong_proofs)
 	}
 }
 
-/* An older agent, or somebody who says so: the token itself is what it must not get. */
+/* An older agent, or a peer that claims to be one, must not get the token itself. */
 TEST(answer_that_asks_for_no_proof)
 {
 	int listener;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_histories.c - programs of three minutes on a clock of their own: what the verdict calls
- * them, which call site it names, and in which order the sites stand.
+ * test_histories.c - simulated programs of three minutes: their verdict, the call site that it
+ * names, and the order of the sites.
  */
 #include "check.h"
 #include "made_query.h"

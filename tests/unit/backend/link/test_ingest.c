@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ingest.c - whose end is it that memtop saw, and which session it is told of.
+ * test_ingest.c - which program's end memtop saw, and which session it belongs to.
  */
 #include "check.h"
 #include "frames.h"
@@ -26,7 +26,7 @@ static uint32_t state(void)
 	return model_state(in.model, &status, &known);
 }
 
-/* A fork of the child listens where the child did, and is what is shown by then: it runs. */
+/* A fork of the child listens at the child's address and is shown by then, because it runs. */
 TEST(the_end_of_a_child_is_its_own)
 {
 	static const struct {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_replay.c - instants of a session that was written frame by frame: what the shown model says
- * then is what was written then, to the counter, wherever one comes from; and what is now goes on
- * beside it.
+ * test_replay.c - instants of a session written frame by frame: from any other instant the shown
+ * model equals the written state, counter by counter, while the present goes on.
  */
 #include "check.h"
 #include "frames.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_watch.c - what is shown while links break and come back, and what is kept. The agent is a
- * few frames written by hand: one module, two stacks.
+ * test_watch.c - the data shown and kept while links break and come back. The agent is a few frames
+ * written by hand: one module, two stacks.
  */
 #include "peer.h"
 
@@ -201,7 +201,7 @@ TEST(cut_before_anything_was_whole)
 	hello(7, 99);
 	totals(20, 2000, 0);
 	tick(20, 0);
-	/* Half a state is no reason to wait: what is newer is shown as it comes. */
+	/* An incomplete state does not delay newer data: the view shows it on arrival. */
 	WAIT_FOR(live() == 2000);
 	CHECK(!model_coming(m));
 	CHECK_EQ(live_of_rows(), 600);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_cohorts.c - scans of live blocks by slot, thread and age: parts, order, what peers must not
- * do.
+ * test_cohorts.c - scans of live blocks by slot, thread and age: parts, order, hostile peers.
  */
 #include "check.h"
 #include "made.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_rss.c - what the model keeps of the answers about resident memory.
+ * test_rss.c - the answers about resident memory that the model keeps.
  */
 #include "check.h"
 #include "made.h"

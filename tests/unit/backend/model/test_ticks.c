@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ticks.c - ticks that change many call paths: whole and in slices, and what they cost.
+ * test_ticks.c - ticks that change many call paths: whole, in slices, and their cost.
  */
 #include "check.h"
 #include "made.h"
@@ -256,7 +256,7 @@ TEST(another_interval_in_slices)
 	model_free(m);
 }
 
-/* A small tick ends: what came meanwhile for the next one is more, and stays. */
+/* A small tick ends; the larger data that arrived for the next one stays. */
 TEST(much_comes_while_a_small_tick_is_taken_in)
 {
 	struct tally sum;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_owner.c - whose memory is it: wrappers, names that come late, and sums that equal the
- * totals.
+ * test_owner.c - the owner of memory: wrappers, late names, and sums that equal the totals.
  */
 #include "check.h"
 #include "made.h"
@@ -263,7 +262,7 @@ static void agent_said(struct model *m, uint64_t time_ns, bool first, uint64_t h
 	made_apply(m, &e);
 }
 
-/* Who looks while a first state comes in has the same history afterwards as who did not. */
+/* Queries during the first state do not change the later history. */
 TEST(history_has_nothing_of_a_state_that_was_still_coming)
 {
 	const struct tally sum = { .alloc_blocks = 5, .alloc_bytes = 500 };

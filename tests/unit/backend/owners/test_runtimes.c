@@ -36,8 +36,7 @@ TEST(runtimes_by_modules)
 	}
 }
 
-/* A Go program, or a library that Go made in another one: what it was linked by is seen by the
- * agent. */
+/* A Go program, or a Go library in another program: the agent detects the linker. */
 TEST(go_by_what_linked_it)
 {
 	for (int library = 0; library < 2; library++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_quality.c - what the agent costs and how good its stacks are, from a made session.
+ * test_quality.c - the agent's cost and the quality of its stacks, from a made session.
  */
 #include "check.h"
 #include "made.h"

@@ -173,7 +173,7 @@ TEST(cut_at_every_byte)
 	unlink(path);
 }
 
-/* Whatever bit is wrong: every frame that is handed out is a right one, and damage is said. */
+/* With any wrong bit the reader returns only correct frames and reports the damage. */
 TEST(flipped_bytes)
 {
 	uint8_t *bytes;
@@ -276,7 +276,8 @@ TEST(a_copy_is_whole_while_writing_goes_on)
 	unlink(copy);
 }
 
-/* A disk that fills in the middle of a block: what was saved is said, opens, and is all right. */
+/* A disk that fills in the middle of a block: memtop reports the saved part, which opens and is
+ * correct. */
 TEST(full_disk)
 {
 	struct rlimit limit = { 3000, 3000 };

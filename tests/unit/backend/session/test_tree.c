@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_tree.c - session files with several streams: each reads back by itself, cut anywhere,
- * whatever bit is wrong, on a disk that fills; and a file with one stream stays of the version that
- * every memtop reads.
+ * test_tree.c - session files with several streams: each reads back by itself, cut anywhere, with
+ * any wrong bit, from a full disk; a file with one stream keeps the version that every memtop
+ * reads.
  */
 #include "check.h"
 #include "made_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_demangle.c - names as people write them.
+ * test_demangle.c - names as in the source code.
  */
 #include "check.h"
 #include "symbols/demangle.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_perfmap.c - which file names a program's generated code, and what is not taken for one. The
- * program is the test itself: what it must not be is another process of this machine.
+ * test_perfmap.c - the perf map of a program's generated code, and the files that are rejected. The
+ * program is the test itself, never another process of this machine.
  */
 #include "check.h"
 #include "symbols/perfmap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_symbolizer.c - names, lines and inlined frames equal what eu-addr2line -i -f -C prints, at
- * every instruction of programs compiled on the spot; and which file is believed to be the module.
+ * every instruction of programs compiled on the spot; and which file is accepted as the module's.
  */
 #include "check.h"
 #include "shell.h"

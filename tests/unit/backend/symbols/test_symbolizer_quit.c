@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbolizer_quit.c - who leaves does not wait for a debug file, and what is on the screen for
- * no other name. This file stands in for symbols/dwfl.c: its look-ups last until the test lets them
- * go.
+ * test_symbolizer_quit.c - quitting never waits for a debug file, and names on the screen never
+ * wait for other names. This file replaces symbols/dwfl.c: its look-ups block until the test
+ * releases them.
  */
 #include "check.h"
 #include "base/loop.h"
@@ -207,7 +207,7 @@ TEST(what_is_on_the_screen_comes_first)
 	sym_worker_free(w);
 }
 
-/* The loop is far behind: a name that is on the screen overtakes what it has not taken yet. */
+/* The loop is far behind: a name on the screen overtakes answers that it has not read yet. */
 TEST(what_is_on_the_screen_overtakes_answers)
 {
 	enum { JOBS = 20000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbols.c - the main thread's book of names: whose answer it was, and names of generated
- * code.
+ * test_symbols.c - the main thread's table of names: matching answers to requests, and names of
+ * generated code.
  */
 #include "check.h"
 #include "symbols/symbols.h"
@@ -93,7 +93,8 @@ static uint64_t first_file(void)
 	return start;
 }
 
-/* What a map gets to know later is asked for again; a name stays. The program is this process. */
+/* Addresses missing in the map are requested again; a known name stays. The program is this
+ * process. */
 TEST(generated_code_of_a_program)
 {
 	struct event hello = { .type = MTW_HELLO }, module = { .type = MTW_MODULE };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_golden.c - the golden bytes of tests/wire, read by the backend's decoder and by the inline
- * functions of wire.h. What each file means is spelled out here as text, apart from the script that
- * wrote it.
+ * functions of wire.h. This file spells out each file's meaning as text, independently of the
+ * script that wrote it.
  */
 #include "check.h"
 

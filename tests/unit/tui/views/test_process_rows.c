@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_process_rows.c - rows of processes: the tree, folds of those that ended, orders, and which
- * other process is worth a look.
+ * test_process_rows.c - rows of processes: the tree, folds of ended ones, orders, and the other
+ * process worth a look.
  */
 #include "check.h"
 

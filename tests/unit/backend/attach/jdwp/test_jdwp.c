@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_jdwp.c - jdwp_load() against a machine of this file's, at the other end of a socket pair:
- * ids of other widths than OpenJDK's, objects that a collection takes, events of others, Android's
- * name; and replies with random changes.
+ * test_jdwp.c - jdwp_load() against a fake Java machine at the other end of a socket pair: ids of
+ * other widths than OpenJDK's, objects that a collection takes, events of others, Android's name;
+ * and replies with random changes.
  */
 #include "attach/jdwp/jdwp.h"
 #include "attach/jdwp/packets.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_modules.c - what is loaded in a process: a file whose segments have a gap, and another one
- * in that gap.
+ * test_modules.c - the modules of a process: a file with a gap between its segments, and another
+ * one in that gap.
  */
 #include "check.h"
 #include "attach/ptrace/modules.h"

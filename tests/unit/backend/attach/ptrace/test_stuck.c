@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_stuck.c - when a lock that is waited for counts as one that nobody will release.
+ * test_stuck.c - when a lock counts as never released.
  */
 #include "attach/ptrace/stuck.h"
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ages.c - ages of rows and call sites, and what age and thread filters leave of them.
+ * test_ages.c - ages of rows and call sites, also under age and thread filters.
  */
 #include "check.h"
 #include "made_query.h"
@@ -112,7 +112,7 @@ static const char *filtered(struct session *x, const char *text)
 	return screen(x, true);
 }
 
-/* As far as they were asked for; what is not known comes last, whichever way. */
+/* As far as requested; unknown ages come last in both orders. */
 TEST(rows_and_call_sites_in_the_order_of_their_ages)
 {
 	struct session x;

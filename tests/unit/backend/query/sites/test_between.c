@@ -4,8 +4,8 @@
  * sums.
  *
  * Random sessions with many marks, some dropped (their cells merge into the next) or reduced to
- * totals. The test keeps what every slot held at every mark; each row must say what its stacks
- * held, to the byte.
+ * totals. The test records each slot's memory at every mark; each row must equal the sum of its
+ * stacks, to the byte.
  */
 #include "check.h"
 #include "made_query.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_growth.c - the verdict is the samples' alone: of whatever phase they are to what goes up and
- * down, whoever came when, whatever marks there are.
+ * test_growth.c - the verdict depends on the samples alone: not on their phase in a saw-tooth, nor
+ * on when a viewer connected, nor on marks.
  */
 #include "check.h"
 #include "made_query.h"
@@ -185,7 +185,8 @@ TEST(one_that_comes_late_judges_alike)
 	end(&x);
 }
 
-/* What is not enough is so for everybody, and an agent that keeps nothing is not waited for. */
+/* Too little data is too little for every viewer, and no viewer waits for an agent without
+ * samples. */
 TEST(not_enough_is_said)
 {
 	struct session x;

@@ -79,7 +79,8 @@ TEST(lines_follow_ticks_names_and_bases)
 	end(&x);
 }
 
-/* In slices, while the program goes on: what was whole is lent, and the end is right. */
+/* In slices, while the program goes on: queries lend the last complete result, and the final one is
+ * right. */
 TEST(lines_in_slices)
 {
 	struct session x;

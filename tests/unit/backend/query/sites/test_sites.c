@@ -45,8 +45,7 @@ TEST(sites_join_stacks)
 	end(&x);
 }
 
-/* Who came early got the stacks one after the other, who came late the heaviest first: both see the
- * same. */
+/* An early viewer got the stacks one by one, a late one the heaviest first: both show the same. */
 TEST(what_holds_the_same_stands_in_the_order_of_the_agent)
 {
 	static const uint32_t orders[3][4] = { { 4, 5, 6, 7 }, { 7, 6, 5, 4 }, { 6, 4, 7, 5 } };
@@ -252,8 +251,8 @@ TEST(intervals_between_marks)
 	CHECK_EQ(rows[1].net[1], -1500);
 	CHECK_EQ(query_intervals(x.q, 1, 2, &rows), 1);
 	CHECK_EQ(rows[0].net[0], 10);
-	/* What was held at a mark is kept: it goes on from there, also with a stack that nobody
-	 * knew then. */
+	/* The amounts at a mark are kept: counting continues from them, also for a stack unknown at
+	 * that time. */
 	query_intervals(x.q, 1, 0, &rows);
 	grow(&x, 103, 1, 7);
 	node(&x, 9, 1, 1, "draw");

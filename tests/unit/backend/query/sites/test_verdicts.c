@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_verdicts.c - the verdict and the shapes of sites: what grows, fills, steps, and what is
- * blamed for it.
+ * test_verdicts.c - the verdict and the shapes of sites: growing, filling, stepping, and the site
+ * to blame.
  */
 #include "check.h"
 #include "made_query.h"
@@ -81,8 +81,8 @@ TEST(shapes_and_verdicts)
 	}
 }
 
-/* Not the heap, or little of it, but what the heap's allocator keeps, or the program maps: said
- * where that is most. */
+/* Where most of the growth is memory kept by the allocator or mapped by the program, the sentence
+ * says so. */
 TEST(rss_grows_and_the_heap_does_not)
 {
 	static const struct {
@@ -151,8 +151,7 @@ static void rss_grows_in(const char *program, uint32_t flags, const char *words,
 	end(&x);
 }
 
-/* As Memory (7) says it; where malloc's blocks grow (PYTHONMALLOC=malloc), they are what is
- * named. */
+/* As in Memory (7); where malloc's blocks grow (PYTHONMALLOC=malloc), it names them. */
 TEST(rss_grows_in_a_language_with_a_heap_of_its_own)
 {
 	rss_grows_in("/usr/bin/python3", 0,
@@ -291,7 +290,7 @@ TEST(verdicts_of_beginning_and_end)
 	end(&x);
 }
 
-/* A peer that lies may claim what no heap has: sums over it stay in bounds. */
+/* A lying peer may claim impossible amounts: sums stay in bounds. */
 TEST(growth_beyond_any_heap_does_not_overflow)
 {
 	struct session x;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_inlined.c - inlined functions as rows of the call tree, and merged into the function that
- * has their code.
+ * contains them.
  */
 #include "check.h"
 #include "made_query.h"
@@ -207,7 +207,7 @@ TEST(a_zoom_stays_in_a_row_that_stays)
 	end(&x);
 }
 
-/* In slices, as everything that is made anew: until then the rows that were there stay. */
+/* In slices, like every rebuild: the old rows stay until the end. */
 TEST(merging_goes_on_in_slices)
 {
 	struct session x;

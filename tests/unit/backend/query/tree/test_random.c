@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_random.c - random sessions: what is kept from tick to tick equals what is made anew, also
- * when it is made in slices between which the session goes on.
+ * test_random.c - random sessions: rows updated from tick to tick equal rebuilt ones, also when a
+ * rebuild runs in slices while the session goes on.
  */
 #include "check.h"
 #include "made_query.h"

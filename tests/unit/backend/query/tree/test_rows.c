@@ -28,7 +28,7 @@ TEST(one_function_is_one_row)
 	end(&x);
 }
 
-/* A chain is placed by what says most about it, not by how the template library allocated. */
+/* A chain's place is its most telling function, not the template library's allocation. */
 TEST(chains_are_named_by_what_tells)
 {
 	static const struct made_path paths[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_slices.c - rows of many call paths: made in slices, and what a tick and a name cost them.
+ * test_slices.c - rows of many call paths: built in slices, and the cost of a tick and of a name.
  */
 #include "check.h"
 #include "made_query.h"
 
-/* A row of many members is summed up in slices; what arrives meanwhile is in it once. */
+/* A row of many members is summed in slices; data that arrives meanwhile counts once. */
 TEST(values_that_are_made_in_slices_follow_what_arrives)
 {
 	struct session x;
