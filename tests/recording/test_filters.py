@@ -379,7 +379,7 @@ def t_a_budget_without_a_person():
     for allowed in (False, True):
         path = os.path.join(folder, f"{allowed}.mtop")
         p = start([MEMTOP, "record", "--max-overhead", "0.1", *(["--allow-sampling"] if allowed else []), "-o", path, "--",
-                   FILTER, "4"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                   FILTER, "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                   env=environment())
         assert p.stdout.readline() == "ready 1000\n"
         line = p.stderr.readline()
@@ -397,7 +397,7 @@ def t_a_budget_without_a_person():
 
 @test
 def t_a_budget_on_the_screen():
-    w = Watched()
+    w = Watched(threads=1)
     with Terminal([MEMTOP, "--max-overhead", "0.1", w.name], 120, 30) as t:
         t.wait_for(re.compile(r"The agent takes .* y: sample every 64"), seconds=20)
         t.keys("y")
