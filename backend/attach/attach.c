@@ -41,6 +41,9 @@
 /* the last session's server needs a moment to be gone, on a busy machine seconds */
 #define LEAVING_TRIES 50
 #define LEAVING_PAUSE_NS 200000000
+/* after an exec the loader needs a moment to map the C library, on a busy machine seconds */
+#define LOADING_TRIES 100
+#define LOADING_PAUSE_NS 20000000
 #define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
 
 struct plan {
@@ -129,6 +132,48 @@ static const char *loaded_sanitizer(const struct inject_modules *m)
 	return found;
 }
 
+/* A C library of its own file, so a loader too. */
+static bool has_libc(const struct inject_modules *m)
+{
+	const struct inject_module *libc = NULL;
+
+	return (inject_symbol(m, "__libc_start_main", &libc) ||
+		inject_symbol(m, INJECT_BIONIC, &libc)) &&
+	       !(libc->program && m->count <= 2);
+}
+
+static bool asks_for_loader(const char *exe)
+{
+	struct elf_kind k;
+
+	return progcheck_read(exe, &k) == 0 && *k.interp;
+}
+
+/* Of a process in the middle of an exec it waits for the C library. 0, or -errno. */
+static int read_loaded(pid_t pid, const char *exe, struct inject_modules *m)
+{
+	for (int tries = 1;; tries++) {
+		int rc = inject_modules_read(pid, m);
+		if (rc || has_libc(m) || tries == LOADING_TRIES || !asks_for_loader(exe))
+			return rc;
+		inject_modules_release(m);
+		nanosleep(&(struct timespec){ 0, LOADING_PAUSE_NS }, NULL);
+	}
+}
+
+static int refuse_without_libc(const struct plan *p, const char *exe, struct err *err)
+{
+	if (asks_for_loader(exe))
+		return err_set(err, 3,
+			       "%s: has no C library yet: it is just starting, or uses none; try "
+			       "again",
+			       p->name);
+	return err_set(err, 3,
+		       "%s: statically linked: it has no loader to load an agent; link it "
+		       "dynamically, or link libmemtop-wrap.a into it",
+		       p->name);
+}
+
 static int check_modules(struct plan *p, struct err *err)
 {
 	char exe[64];
@@ -137,8 +182,7 @@ static int check_modules(struct plan *p, struct err *err)
 	if (progcheck_linked(exe))
 		return refuse_second(p, err);
 	struct inject_modules m;
-	int rc = inject_modules_read(p->facts.pid, &m);
-	const struct inject_module *libc = NULL;
+	int rc = read_loaded(p->facts.pid, exe, &m);
 
 	p->bionic = rc == 0 && inject_symbol(&m, INJECT_BIONIC, NULL);
 	if (rc) {
@@ -146,13 +190,8 @@ static int check_modules(struct plan *p, struct err *err)
 			"%s: its memory cannot be read: %s; run memtop as root: sudo memtop attach "
 			"%d",
 			p->name, strerror(-rc), (int)p->facts.pid);
-	} else if ((!inject_symbol(&m, "__libc_start_main", &libc) &&
-		    !inject_symbol(&m, INJECT_BIONIC, &libc)) ||
-		   (libc->program && m.count <= 2)) {
-		rc = err_set(err, 3,
-			     "%s: statically linked: it has no loader to load an agent; link it "
-			     "dynamically, or link libmemtop-wrap.a into it",
-			     p->name);
+	} else if (!has_libc(&m)) {
+		rc = refuse_without_libc(p, exe, err);
 	} else if (loaded_sanitizer(&m)) {
 		rc = progmalloc_refuse(p->name, loaded_sanitizer(&m), err);
 	} else {

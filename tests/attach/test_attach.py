@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
-from cli import memtop, one_line
+from cli import compiled, memtop, one_line
 from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
 from servers import server_of
 from tracing import HeldAtClose
@@ -374,6 +374,49 @@ def t_refused_static():
         done = run(["gcc", flag, "-o", folder + "/s" + flag, source])
         assert done.returncode == 0, done.stderr
         refused(ready([folder + "/s" + flag]).pid, "statically linked", "libmemtop-wrap.a")
+
+
+# as a loader: it maps nothing, and with the first byte of its input it executes the arguments
+SLOW_LOADER = r"""
+__asm__(".globl _start\n_start: mov %rsp, %rdi\nand $-16, %rsp\ncall begin\n");
+static long call(long nr, long a, long b, long c)
+{
+	__asm__ volatile("syscall" : "+a"(nr) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return nr;
+}
+void begin(long *stack)
+{
+	char byte;
+	call(0, 0, (long)&byte, 1);
+	call(59, stack[2], (long)(stack + 2), (long)(stack + 1 + *stack + 1));
+	call(231, 1, 0, 0);
+}
+"""
+
+
+@test
+def t_in_the_middle_of_an_exec():
+    """A program whose loader has not mapped the C library yet is not statically linked: memtop waits for it a moment."""
+    need("gcc")
+    if os.uname().machine != "x86_64":
+        raise Skip("the loader is one for x86-64")
+    loader = compiled(SLOW_LOADER, "-nostdlib", "-static", "-no-pie", "-fno-stack-protector")
+    slow = compiled("int main(void) { return 0; }", f"-Wl,--dynamic-linker={loader}")
+    for comes in (False, True):
+        process = start([slow, FIRE, "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        wait_for(lambda: open(f"/proc/{process.pid}/syscall").read().startswith("0 0x0 "), 10, "the loader")
+        if not comes:
+            refused(process.pid, "has no C library yet")
+            process.kill()
+            continue
+        attaching = start([MEMTOP, "attach", "--no-view", str(process.pid)], stdout=subprocess.PIPE, text=True, env=environment())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            attaching.wait(0.3)
+        process.stdin.write("x")
+        process.stdin.flush()
+        assert HELD.fullmatch(attaching.communicate(timeout=30)[0])
+        assert process.stdout.readline() == "ready\n"
+        finish(process)
 
 
 @test

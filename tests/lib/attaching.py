@@ -57,9 +57,20 @@ def finish(process, seconds=60):
     try:
         out = process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"{process.args}: hangs after an attach")
+        raise AssertionError(f"{process.args}: hangs after an attach: {standing(process)}")
     assert process.returncode == 0, f"{process.args}: status {process.returncode}: {out}"
     return out
+
+
+def standing(process):
+    """Where a process that should have ended is: itself or, when it has ended, whoever keeps its output open."""
+    if process.poll() is not None:
+        return f"it has ended, status {process.returncode}; its output is open"
+    text = ""
+    for file in ("status", "syscall", "wchan", "stack"):
+        with contextlib.suppress(OSError), open(f"/proc/{process.pid}/{file}", encoding="utf-8", errors="replace") as f:
+            text += "".join(line for line in f if file != "status" or re.match("State|TracerPid|Threads|Sig|ShdPnd", line)) + "\n"
+    return text
 
 
 def state(pid):

@@ -106,7 +106,8 @@ def check_text(data):
 class Raw:
     """A program on a pseudo-terminal of its own session."""
 
-    def __init__(self, command, width=120, height=36, term="xterm-256color", env=None, cwd=None):
+    def __init__(self, command, width=120, height=36, term="xterm-256color", env=None, cwd=None, held=False):
+        """held: no write of the program comes back before release(), as behind a ^S."""
         self.screen = Screen(width, height)
         self.term = term
         self.env = {**harness.environment(), **(env or {})}
@@ -119,6 +120,8 @@ class Raw:
         harness.at_end(self.close)
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.before = termios.tcgetattr(self.slave)
+        if held:
+            termios.tcflow(self.slave, termios.TCOOFF)
         self.process = subprocess.Popen(command, stdin=self.slave, stdout=self.slave, stderr=self.slave, env=self.env,
                                         cwd=cwd, start_new_session=True,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -136,6 +139,9 @@ class Raw:
     def drain(self):
         while self.read():
             pass
+
+    def release(self):
+        termios.tcflow(self.slave, termios.TCOON)
 
     def lines(self):
         return self.screen.lines()

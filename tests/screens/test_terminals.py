@@ -232,13 +232,28 @@ def t_sizes_that_nobody_has():
     agent = story()
     for width, height in ((1, 1), (1, 40), (400, 1), (20, 3), (3, 4), (500, 120)):
         with Raw([MEMTOP, agent.address], width, height) as r:
-            wait_for(lambda r=r: r.drain() or ("?1049" in r.screen.modes and not r.echoes()), 20, "a screen that takes keys")
+            wait_for(lambda r=r: r.drain() or "?1049" in r.screen.modes, 20, "a screen that takes keys")
             for key in "1234567?qvqAq":
                 r.send(key)
             r.send("/", "x\x1b", "Q")
             assert r.wait_exit() == 0, (width, height)
             r.check()
             r.check_restored()
+
+
+@test
+def t_no_key_is_echoed_on_the_screen():
+    """Echo is off before the first byte is written, so also before the alternate screen is there; at the end it is on again.
+    On a screen of one cell curses keeps nothing back."""
+    agent = story()
+    with Raw([MEMTOP, agent.address], 1, 1, held=True) as r:
+        wait_for(lambda: not r.echoes(), 20, "a terminal without echo")
+        assert not r.read()
+        r.release()
+        r.send("Q")
+        assert r.wait_exit() == 0
+        r.check()
+        r.check_restored()
 
 
 @test

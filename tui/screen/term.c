@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 /* After our own: curses defines macros with everyday names. */
 #include <ncursesw/curses.h>
@@ -28,6 +29,8 @@
 
 static SCREEN *screen;
 static bool on;
+static struct termios settings; /* the terminal's, before ours */
+static bool settings_known;
 static int cursor_y = -1, cursor_x;
 static int click_y, click_x;
 
@@ -56,6 +59,41 @@ int term_check(struct err *err)
 	return 0;
 }
 
+static void set_terminal(const struct termios *t)
+{
+	while (tcsetattr(STDOUT_FILENO, TCSADRAIN, t) && errno == EINTR)
+		;
+}
+
+/*
+ * newterm() may write the alternate screen before it turns echo off (where its buffer is small, as
+ * on a small screen): a key typed in between would appear on it. So that is done first, and what
+ * endwin() restores is not what was there before.
+ */
+static SCREEN *open_screen(void)
+{
+	struct termios quiet;
+
+	settings_known = tcgetattr(STDOUT_FILENO, &settings) == 0;
+	if (settings_known) {
+		quiet = settings;
+		quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON);
+		set_terminal(&quiet);
+	}
+	SCREEN *s = newterm(NULL, stdout, stdin);
+	if (!s && settings_known)
+		set_terminal(&settings);
+	return s;
+}
+
+static void close_screen(void)
+{
+	endwin();
+	fflush(stdout);
+	if (settings_known)
+		set_terminal(&settings);
+}
+
 int term_start(bool ascii, struct err *err)
 {
 	if (term_check(err))
@@ -63,7 +101,7 @@ int term_start(bool ascii, struct err *err)
 	setlocale(LC_CTYPE, "");
 	text_set_ascii(ascii || strcmp(nl_langinfo(CODESET), "UTF-8"));
 	del_curterm(cur_term); /* newterm() reads its own */
-	screen = newterm(NULL, stdout, stdin);
+	screen = open_screen();
 	if (!screen)
 		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another",
 			       getenv("TERM"));
@@ -87,10 +125,9 @@ void term_stop(void)
 		return;
 	on = false;
 	bug_restore = NULL;
-	endwin();
+	close_screen();
 	delscreen(screen);
 	screen = NULL;
-	fflush(stdout);
 }
 
 int term_rows(void)
@@ -207,8 +244,7 @@ void term_cursor(int y, int x)
 void term_leave(void)
 {
 	def_prog_mode();
-	endwin();
-	fflush(stdout);
+	close_screen();
 }
 
 void term_return(void)
