@@ -113,7 +113,7 @@ TEST(long_text_stays_within_its_buffer)
 
 TEST(figures)
 {
-	char t[32];
+	char t[TEXT_BLOCKS];
 
 	CHECK_STR(text_bytes(t, 0), "0");
 	CHECK_STR(text_bytes(t, 1023), "1023");
@@ -135,6 +135,7 @@ TEST(figures)
 	CHECK_STR(text_short(t, 800000000), "0.8g"); /* six columns: an axis has no more */
 	CHECK_STR(text_blocks(t, 1), "1 block");
 	CHECK_STR(text_blocks(t, 1204), "1,204 blocks");
+	CHECK_STR(text_blocks(t, UINT64_MAX), "18,446,744,073,709,551,615 blocks");
 	CHECK_STR(text_short_signed(t, -1500), "-1.5k");
 	CHECK_STR(text_clock(t, 849000000000ull), "0:14:09");
 	CHECK_STR(text_span(t, 40000000000ull), "40 s");
@@ -163,7 +164,7 @@ TEST(sizes_in_each_unit)
 	};
 	static const char *const words[UNITS_COUNT] = { "auto", "mib", "bytes" };
 	enum units u;
-	char t[32];
+	char t[TEXT_BLOCKS];
 
 	for (int i = 0; i < UNITS_COUNT; i++) {
 		CHECK(text_units_named(words[i], &u));
