@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach`: what can be told beforehand, which agent, how its file gets there,
- * what it is told, and a process of its own that does it (attach/ptrace/inject.h).
+ * attach.c - `memtop attach`: checks what can be checked beforehand, chooses the agent, its file
+ * and its options, and forks the process that loads it (attach/ptrace/inject.h).
  *
- * The agent's file. Where the process sees the same file, and may read it, dlopen has its path.
- * Else (another mount namespace, a chroot, a folder that is closed to its user) it gets a copy in a
- * memfd: nothing is written anywhere that needs a folder, a permission or a clean-up; /proc is all
- * that must be mounted there. Android's processes always get that: their linker asks an app's
- * namespace about files in folders, not about those, and what a process made itself has its own
- * label.
+ * The agent's file. Where the process sees the same file and may read it, dlopen gets its path.
+ * Elsewhere (another mount namespace, a chroot, a folder closed to its user) it gets a copy in a
+ * memfd, which needs no folder, permission or clean-up, only a mounted /proc. Android's processes
+ * always get the memfd: their linker checks an app's namespace for files in folders but not for
+ * memfds, and a file that the process made itself has the process' label.
  *
- * Where the agent listens. @memtop.PID by the pid that memtop knows, whatever the process' own pid
- * namespace calls it. Abstract names are of a network namespace: in another one it is a socket in a
- * folder of the process' own root, which memtop reaches through /proc/PID/root.
+ * Where the agent listens. At @memtop.PID, with the pid that memtop knows, whatever the process'
+ * own pid namespace calls it. Abstract names belong to a network namespace: in another one, the
+ * agent listens at a socket in a folder of the process' root, which memtop reaches through
+ * /proc/PID/root.
  */
 #include "attach/attach.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.h - load the agent into a process that runs without it. Main thread only; nothing of
- * memtop's own runs meanwhile, some 20 s at most.
+ * attach.h - loads the agent into a process that runs without it. Main thread only; the call blocks
+ * memtop for up to some 20 s.
  */
 #ifndef ATTACH_ATTACH_H
 #define ATTACH_ATTACH_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * check.c - why a process cannot be attached to, told from /proc before anything is stopped: the
- * kernel's own answer would be EPERM for most of it.
+ * check.c - tells from /proc, before anything is stopped, why a process cannot be attached to. The
+ * kernel would mostly answer EPERM.
  *
- * The order is that of what helps: what no permission mends comes first.
+ * Reasons that no permission can remove come first.
  */
 #include "attach/attach.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb.h - the user's own adb client, one command at a time: run it with a limit, see devices, run a
- * script in a device's shell, push a file, forward a port. Blocks; the calling thread alone uses a
- * struct adb.
+ * adb.h - the user's own adb client, one command at a time: run it with a limit, list devices, run
+ * a script in a device's shell, push a file, forward a port. Calls block; a struct adb belongs to
+ * the calling thread.
  *
- * What fails is one sentence in *err; what adb said in its own words is in it where we have none.
+ * A failure is one sentence in *err. It quotes adb where memtop has no words for it.
  */
 #ifndef ATTACH_ADB_ADB_H
 #define ATTACH_ADB_ADB_H

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - the agent into an Android app that runs: push, copy into the app's folder, System.load by
- * its debug port (attach/jdwp/jdwp.h), and a forwarded port to the socket that the agent then
- * listens on.
+ * app.c - loads the agent into a running Android app: push, copy into the app's folder, System.load
+ * through its debug port (attach/jdwp/jdwp.h), and a forwarded port to the agent's socket.
  *
- * Whether an agent answers is asked by connecting: adb accepts on the forwarded port in any case
- * and closes it when nobody is behind it, an agent speaks first. That works without reading
- * anything of the device's.
+ * memtop connects to find out whether an agent answers. adb accepts every connection to the
+ * forwarded port and closes it when nothing listens behind it; an agent speaks first. This reads
+ * nothing of the device's.
  *
- * The file has another name each time: a Java machine loads the same path once only, and after a
- * detach the agent has to be loaded anew.
+ * The file gets a new name each time: a Java machine loads one path only once, and after a detach
+ * the agent must be loaded again.
  */
 #include "attach/adb/app.h"
 

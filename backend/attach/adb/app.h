@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.h - the agent into an Android app, and a port of this machine to it. Blocks; main thread.
+ * app.h - loads the agent into an Android app and forwards a port of this machine to it. Blocks;
+ * main thread.
  *
  *   struct adb_app app = { .adb = &adb };
  *   adb_phone() -> adb_app_find() or a process of adb_processes() -> adb_app_attach() or
@@ -8,9 +9,9 @@
  *   ... the view on 127.0.0.1:app.port ...
  *   adb_app_clean()
  *
- * The agent's file goes to /data/local/tmp, which no app may map code from, and is copied into the
- * app's own folder by run-as, as simpleperf and debuggers do; as root where adb is root. Both are
- * removed as soon as it is loaded.
+ * The agent's file goes to /data/local/tmp. No app may map code from there, so run-as copies the
+ * file into the app's own folder, as simpleperf and debuggers do; where adb is root, root copies
+ * it. Both files are removed as soon as the agent is loaded.
  */
 #ifndef ATTACH_ADB_APP_H
 #define ATTACH_ADB_APP_H

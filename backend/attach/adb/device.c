@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * device.c - what a device is and which of its processes take a debugger. Declared in
+ * device.c - describes a device and lists its processes that accept a debugger. Declared in
  * attach/adb/app.h.
  *
- * adbd lists the processes with a JDWP transport: debuggable apps, on userdebug builds every app.
- * Their names come from /proc, whose text belongs to the app: it may say anything, is never given
- * back to a shell unless it has the form of a package's name, and is cleaned before it is shown.
+ * adbd lists the processes with a JDWP transport: debuggable apps, and every app on userdebug
+ * builds. Their names come from /proc, where the app can write any text. A name goes back to a
+ * shell only if it has the form of a package name, and is sanitized before it is shown.
  */
 #include "attach/adb/app.h"
 

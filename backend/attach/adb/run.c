@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c - one command of the adb client as a process, with a limit. Declared in attach/adb/adb.h.
+ * run.c - runs one command of the adb client as a process, with a limit. Declared in
+ * attach/adb/adb.h.
  *
- * Each is a process in a group of its own, so that ^C is for memtop alone, which ends it and cleans
- * up. A command has ended when its process has: a server that it started may hold its pipes open.
+ * Each process has its own process group, so that ^C reaches memtop alone, which ends the process
+ * and cleans up. A command has ended when its process has: a server that it started may keep its
+ * pipes open.
  */
 #include "attach/adb/adb.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.c - an Android app with the agent from its start. Declared in attach/adb/app.h. Three ways,
- * the first that is to be had:
+ * start.c - starts an Android app with the agent. Declared in attach/adb/app.h. It takes the first
+ * of three ways that is available:
  *
- *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or
- *                   nobody does
- *   wrap.PACKAGE    a property that names what goes before the app's command line: a script beside
- *                   the agent, for its value is short. Only root and the shell of userdebug builds
- *                   may set it; read back to see
- *   am start -D     the app waits for a debugger before its first own code; System.load then, by
- *                   the first message that it handles. What the runtime allocated before is not
- *                   known
+ *   wrap.sh         the app's package has one, and the system runs it: only wrap.sh can load the
+ *                   agent then
+ *   wrap.PACKAGE    a property that prefixes the app's command line with a script beside the agent,
+ *                   since its value must be short. Only root and the shell of userdebug builds may
+ *                   set it; memtop reads it back to check
+ *   am start -D     the app waits for a debugger before its own code; its first message then runs
+ *                   System.load. Earlier allocations of the runtime are unknown
  */
 #include "attach/adb/app.h"
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach --jdwp`: the agent into a Java program of this machine by its debug
- * port (attach/jdwp/jdwp.h).
+ * attach.c - `memtop attach --jdwp`: loads the agent into a Java program of this machine through
+ * its debug port (attach/jdwp/jdwp.h).
  *
- * Where ptrace is forbidden (ptrace_scope, a container without CAP_SYS_PTRACE) that port is open to
- * whoever reaches it. What must fit is the same as for ptrace, and is asked while the thread is
- * stopped: only then the machine can tell which process it is. Its number is of its own pid
- * namespace; it is believed when the process that has it here runs with a debug port and has that
- * number there, too.
+ * Where ptrace is forbidden (ptrace_scope, a container without CAP_SYS_PTRACE), the debug port is
+ * open to everyone who reaches it. The same conditions hold as for ptrace. They are checked while
+ * the thread is stopped: only then can the machine tell which process it is. It gives the pid of
+ * its own pid namespace. memtop believes it when the process with that pid there runs here with a
+ * debug port.
  *
- * System.load() takes a path and nothing else: the agent has the options of the program's own
- * environment (JNI_OnLoad in the agent's attach/attach.c), and the file must be where the program
- * sees it. A library is loaded once: after a detach System.load() has nothing to do, and ptrace is
- * the way back.
+ * System.load() takes a path and nothing else. So the agent gets the options of the program's own
+ * environment (JNI_OnLoad in agent/hooks/attach.c), and the program must see the file. A
+ * library is loaded once: after a detach System.load() does nothing, and ptrace is the way back.
  */
 #include "attach/attach.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * internal.h - the machine that a library is loaded into, shared by the parts of jdwp_load():
- * attach/jdwp/jdwp.c (the order of it), attach/jdwp/stop.c (a thread to do it on),
- * attach/jdwp/java.c (calls of Java methods on that thread). Main thread only.
+ * attach/jdwp/jdwp.c (the sequence), attach/jdwp/stop.c (stops a thread), attach/jdwp/java.c (calls
+ * Java methods on that thread). Main thread only.
  */
 #ifndef ATTACH_JDWP_INTERNAL_H
 #define ATTACH_JDWP_INTERNAL_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * java.c - classes, methods, and calls of them on the stopped thread (INVOKE_SINGLE_THREADED: the
- * others run anyway).
+ * java.c - finds classes and methods and calls them on the stopped thread (INVOKE_SINGLE_THREADED:
+ * the other threads run anyway).
  *
- * An object that nobody in the machine refers to may be collected between two of our commands: what
- * we made is kept (DisableCollection) as soon as we know it, and what was faster is made again.
- * VM.Dispose lets go of all.
+ * The machine may collect an object without references between two commands. memtop therefore keeps
+ * each object that it made (DisableCollection) as soon as it has its id, and makes it again if the
+ * collector was faster. VM.Dispose releases all of them.
  *
- * The machine's pid is what new File("/proc/self").getCanonicalPath() says: that works on every
- * version and on Android, of classes that are always loaded; ProcessHandle is of Java 9, and ours
- * to load.
+ * new File("/proc/self").getCanonicalPath() gives the machine's pid: its classes are always loaded,
+ * and it works on every version and on Android. ProcessHandle needs Java 9, and memtop would have
+ * to load it.
  */
 #include "attach/jdwp/internal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * jdwp.h - loads a library into a running Java machine by the Java Debug Wire Protocol (Java
- * Platform SE, "JDWP Specification"; OpenJDK and ART speak it). Main thread only. Blocking, for the
- * verbs that attach have no loop yet; never for longer than the request allows.
+ * Platform SE, "JDWP Specification"; OpenJDK and ART speak it). Main thread only. Calls block,
+ * since the verbs that attach have no loop yet, but never longer than the request allows.
  */
 #ifndef ATTACH_JDWP_JDWP_H
 #define ATTACH_JDWP_JDWP_H

@@ -2,13 +2,13 @@
  *
  * packets.c - packets of the Java Debug Wire Protocol.
  *
- * One command at a time; between it and its reply anything may come: events, replies to commands
- * that we gave up, commands of the peer's own (ART sends some of its set 199, which want no
- * answer). All of that is dropped but events. A packet that was read in part stays in the buffer,
- * so that a wait may end in its middle and the next call goes on there.
+ * One command is open at a time. Before its reply the peer may send events, replies to abandoned
+ * commands, and its own commands (ART sends some of its set 199, which need no answer). All but
+ * events are dropped. A partly read packet stays in the buffer, so a wait may end in the middle of
+ * a packet and the next call continues there.
  *
- * The peer is whoever listens at a port: lengths are checked before room is made, room is made as
- * bytes come, and every wait has an end.
+ * The peer is any program that listens at the port: lengths are checked before memory is allocated,
+ * memory grows as bytes arrive, and every wait has a limit.
  */
 #include "attach/jdwp/packets.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * packets.h - packets of the Java Debug Wire Protocol: the handshake, commands and their replies,
- * the fields in them. Main thread only. What they mean: attach/jdwp/jdwp.c and its parts.
+ * and their fields. Main thread only. attach/jdwp/jdwp.c and its parts give them their meaning.
  *
  * A packet is: u32 length (header included), u32 id, u8 flags, then u8 set and u8 command, or, in a
- * reply (flags 0x80), u16 error code; then data. All big-endian. Ids of objects, types and methods
- * have the widths that the machine states (IDSizes) and are kept as numbers here.
+ * reply (flags 0x80), u16 error code; then data. All fields are big-endian. Ids of objects, types
+ * and methods have the widths that the machine states (IDSizes) and are kept as numbers here.
  */
 #ifndef ATTACH_JDWP_PACKETS_H
 #define ATTACH_JDWP_PACKETS_H

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * stop.c - a thread of a Java machine, stopped between two instructions of Java code.
+ * stop.c - stops a thread of a Java machine between two instructions of Java code.
  *
- * Methods can be invoked only on a thread that an event has stopped. Which event:
- *   a breakpoint at the start of a method that was named: whoever calls it;
- *   else, but on Android, a single step of each thread there is, by the smallest size: one that
- *     runs is there at once, one that sleeps or waits for a connection when it comes back from
- *     that. So no method need be known, and an idle server is reached by its next request.
- *     OpenJDK's own cleaner thread comes by once a minute;
- *   on Android methods that the main thread calls for every touch and frame, and when the app comes
- *     to the front.
+ * Methods can be invoked only on a thread that an event has stopped. The event is one of these:
+ *   a breakpoint at the start of a method that the user named: any caller hits it;
+ *   else, except on Android, a single step of the smallest size on each thread. A running thread
+ *     stops at once, a sleeping or waiting one when it returns. So no method need be known, and an
+ *     idle server stops at its next request. OpenJDK's own cleaner thread comes by once a minute;
+ *   on Android, breakpoints in methods that the main thread calls for every touch and frame, and
+ *     when the app comes to the front.
  *
- * Only the thread of the event is stopped (EVENT_THREAD), once (Count 1). Others may come by before
- * the wishes are taken back: they go on at once. Reference Handler is left alone: every garbage
- * collection waits for it.
+ * An event stops only its own thread (EVENT_THREAD), once (Count 1). Other threads that hit it
+ * before the requests are withdrawn are resumed at once. Reference Handler is left alone: every
+ * garbage collection waits for it.
  *
- * A machine that was started with suspend=y is suspended as a whole until a debugger comes; it goes
- * on when the wishes are made.
+ * A machine started with suspend=y stays suspended until a debugger comes; it is resumed once the
+ * requests are made.
  */
 #include "attach/jdwp/internal.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * arch.h - the registers of a stopped thread, and what injection does to them: the one part of
- * it that knows a machine. attach/ptrace/x86_64.c and attach/ptrace/aarch64.c, each empty on the
- * other machine.
+ * arch.h - the registers of a stopped thread and how injection changes them: the only part of
+ * injection that depends on the machine. attach/ptrace/x86_64.c and attach/ptrace/aarch64.c
+ * implement it; each is empty on the other machine.
  *
- * All functions are for a thread that the caller traces and that is stopped; they return 0 or
- * -errno. Called in the process that traces (attach/ptrace/inject.h).
+ * All functions take a stopped thread that the caller traces, run in the tracing process
+ * (attach/ptrace/inject.h), and return 0 or -errno.
  */
 #ifndef ATTACH_PTRACE_ARCH_H
 #define ATTACH_PTRACE_ARCH_H

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject.c - find a thread at a safe point, have it load the agent, put it right.
+ * inject.c - finds a thread at a safe point, makes it load the agent, and restores it.
  *
- *   candidates: waiting threads first, then running ones, then those in a futex, round and round
- *   for 2 s
+ *   candidates: waiting threads first, then running ones, then those in a futex, in turn for 2 s
  *   stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack ->
  *   __errno_location, dlopen, memtop_attach -> munmap -> give back -> let go
  *
- * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its
- * errno is kept.
+ * The calls use a stack of their own: the thread's may be small, and stays untouched. Its errno is
+ * kept.
  *
- * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends
- * nothing in the target. A thread that has not stopped yet is waited for, or its wait (epoll_wait)
- * would return EINTR for a stop that never came. A call is waited for, or the loader's lock would
- * stay locked. Only a call that hangs (attach/ptrace/stuck.h) is given up: the thread's registers
- * are restored, and the stack stays mapped, for somebody may still point to it.
+ * The target comes first. A time limit ends only the user's wait, with a message; it ends nothing
+ * in the target. memtop waits for a thread that has not stopped yet: otherwise its wait
+ * (epoll_wait) would return EINTR for a stop that never came. memtop waits for a call: otherwise
+ * the loader's lock would stay locked. It gives up only a call that hangs (attach/ptrace/stuck.h):
+ * it then restores the thread's registers and leaves the stack mapped, since something may still
+ * point to it.
  *
- * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few
- * others return EINTR even when there was no signal, which programs are not ready for: their result
- * is made the one that the kernel restarts, or turns into EINTR when a handler runs first.
+ * A wait that the stop ended is restarted. The kernel restarts most by itself. epoll_wait and a few
+ * others return EINTR even without a signal, which programs do not expect. memtop changes their
+ * result to the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
 #include "attach/ptrace/internal.h"
 

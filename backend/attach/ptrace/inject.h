@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject.h - load the agent into a running process: one of its threads is made to call dlopen, then
- * memtop_attach, and goes on as if nothing had been.
+ * inject.h - loads the agent into a running process: one of its threads is made to call dlopen,
+ * then memtop_attach, and continues as if nothing had happened.
  *
- * Everything here is called in a process of its own (attach/attach.c forks it): what that traces is
- * let go when it ends, whatever becomes of memtop, and a thread that does not come back from the
- * kernel can be waited for there.
+ * All functions run in a process that attach/attach.c forks. The kernel releases its tracees when
+ * it ends, whatever happens to memtop, and it can wait for a thread that does not return from the
+ * kernel.
  */
 #ifndef ATTACH_PTRACE_INJECT_H
 #define ATTACH_PTRACE_INJECT_H

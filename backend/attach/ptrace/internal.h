@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a process that is made to load the agent, for attach/ptrace/search.c (a thread at a
- * safe point) and attach/ptrace/inject.c (the calls on it). Main thread only.
+ * internal.h - a process that is made to load the agent, for attach/ptrace/search.c (finds a thread
+ * at a safe point) and attach/ptrace/inject.c (makes the calls on it). Main thread only.
  */
 #ifndef ATTACH_PTRACE_INTERNAL_H
 #define ATTACH_PTRACE_INTERNAL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * modules.h - what is loaded in another process, read from its memory: no file of it is opened,
- * so that neither another root nor a library that was replaced on disk matters. Any thread.
+ * modules.h - the modules loaded in another process, read from its memory. No file of the process
+ * is opened, so another root or a library replaced on disk does not matter. Any thread.
  *
  * Needs the right to trace the process (/proc/PID/mem); nothing is stopped.
  */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * safe_point.c - where a thread may be made to call dlopen.
+ * safe_point.c - decides where a thread may be made to call dlopen.
  *
- * A thread that was stopped at random and allocates blocks beyond the thread cache is nearly always
- * inside the allocator, or in an mmap that the allocator made under its lock: a call of dlopen
+ * A thread that allocates blocks beyond the thread cache, stopped at random, is nearly always
+ * inside the allocator, or in an mmap that the allocator made under its lock. A call of dlopen
  * deadlocks there. So:
  *
  *   running  its pc lies outside of the C library, the loader, the vdso, the unwinder and whatever
  *            defines malloc, and so does the pc that a signal handler on its stack interrupted.
- *            Code outside of them holds none of their locks but the loader's own, in a constructor,
- *            and that one is recursive.
+ *            Code outside of them holds none of their locks except, in a constructor, the loader's
+ *            own, which is recursive.
  *   waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no allocator
- *            makes under its lock; never in the loader's code. A futex is one only when its word
+ *            makes under its lock; never in the loader's code. A futex counts only when its word
  *            lies outside of the libc, the loader and the head of an arena, and malloc is the
- *            libc's: then it is the program's own. On Android none is: its allocators keep their
- *            locks anywhere.
+ *            libc's: then it is the program's own. On Android no futex counts: its allocators keep
+ *            their locks anywhere.
  *
- * Where the allocator is another library's, a waiting thread may be one of its own (jemalloc's
- * background threads): then no return address on the stack may lie in it.
+ * Where another library brings the allocator, a waiting thread may be the allocator's own
+ * (jemalloc's background threads): then no return address on its stack may lie in that library.
  */
 #include "attach/ptrace/safe_point.h"
 

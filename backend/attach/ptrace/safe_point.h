@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * safe_point.h - may a stopped thread be made to call dlopen where it is? Not while it holds a lock
- * that dlopen takes: the allocator's, the loader's. In the process that traces.
+ * that dlopen takes: the allocator's or the loader's. Runs in the tracing process.
  */
 #ifndef ATTACH_PTRACE_SAFE_POINT_H
 #define ATTACH_PTRACE_SAFE_POINT_H

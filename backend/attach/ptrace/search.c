@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * search.c - a thread of the process that is stopped at a safe point (attach/ptrace/safe_point.h).
+ * search.c - finds a thread of the process and stops it at a safe point
+ * (attach/ptrace/safe_point.h).
  */
 #include "attach/ptrace/internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp.h - would a process' seccomp filters kill it for what loading the agent takes? In the
- * process that traces.
+ * seccomp.h - would a process' seccomp filters kill it for the system calls that load the agent?
+ * Runs in the tracing process.
  */
 #ifndef ATTACH_PTRACE_SECCOMP_H
 #define ATTACH_PTRACE_SECCOMP_H

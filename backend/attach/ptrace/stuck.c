@@ -4,8 +4,8 @@
  *
  * A call hangs when its thread has slept in one futex, without a time limit, for three seconds, and
  * every other thread of the process ran meanwhile or sleeps: the holder of the lock had its chance.
- * While a thread is ready but gets no cpu time (a quota), waits for a disk, or is stopped or
- * frozen, the call only takes long: that thread may hold the lock, and release it later.
+ * While another thread is ready but gets no cpu time (a quota), waits for a disk, or is stopped or
+ * frozen, the call only takes long: that thread may hold the lock and release it later.
  */
 #include "attach/ptrace/stuck.h"
 

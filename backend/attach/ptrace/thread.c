@@ -2,14 +2,15 @@
  *
  * thread.c - ptrace on one thread (ptrace(2): SEIZE, so that nothing is sent to the process).
  *
- * Three kinds of stops are told apart. Ours: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at
- * system calls. Group stops (SIGSTOP of somebody) are EVENT_STOP too: the thread is made to go on,
- * and the kernel puts it into the stop of its group when it is let go. And signals for the program.
+ * Stops are of three kinds. memtop's own: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at
+ * system calls. Group stops (a SIGSTOP from elsewhere), also EVENT_STOP: the thread is continued,
+ * and the kernel puts it into its group's stop when memtop releases it. And signals for the
+ * program.
  *
- * Signals: a fault of ours while SIGSEGV is blocked would make the kernel reset its handler for the
- * whole process (force_sig), so that none that a fault causes is blocked while the thread is
- * borrowed; all others are, and wait in the kernel with all they carry. At all other times signals
- * are delivered at once.
+ * Signals: a fault that memtop causes while SIGSEGV is blocked would make the kernel reset its
+ * handler for the whole process (force_sig). So while the thread is borrowed, signals that a fault
+ * raises stay unblocked; all others are blocked and wait in the kernel with all they carry. At all
+ * other times signals are delivered at once.
  */
 #include "attach/ptrace/thread.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.h - one thread of another process under ptrace: stop it, let it run on, have it call, let
- * it go as it was. In the process of its own that attach/ptrace/inject.h speaks of, whose SIGALRM
- * comes regularly: it ends the waits.
+ * thread.h - one thread of another process under ptrace: stop it, let it run, make it call, release
+ * it as it was. Runs in the separate process that attach/ptrace/inject.h describes, whose regular
+ * SIGALRM ends the waits.
  *
- * A thread is never asked to step. The kernel leaves a step to a thread whose tracer ends, however
- * that ends, and the SIGTRAP of that step then kills the program. A stop that was asked for is
- * taken back by the kernel instead.
+ * A thread is never single-stepped. If the tracer ends, the kernel leaves the step to the thread,
+ * and its SIGTRAP then kills the program. The kernel takes back a requested stop instead.
  */
 #ifndef ATTACH_PTRACE_THREAD_H
 #define ATTACH_PTRACE_THREAD_H
