@@ -2,8 +2,8 @@
  *
  * base.c - errors, allocation that does not fail, debug log.
  *
- * memtop itself may end when it is out of memory: it is not the program being watched. Anything
- * whose size a peer decides is bounded by its caller before it comes here.
+ * memtop may end when it is out of memory: it is not the program being watched. A caller bounds
+ * every size that a peer decides before it calls these functions.
  */
 #include "base/base.h"
 

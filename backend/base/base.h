@@ -2,10 +2,10 @@
  *
  * base.h - errors, allocation that does not fail, debug log. Any thread.
  *
- * A function that can fail for the user takes `struct err *` last: untouched on success, on
- * failure a complete clause "WHAT: WHY; what to do" without the program's name or a newline.
- * The library ends its program in two cases alone: memory runs out (base_out_of_memory()), and a
- * bug of its own (BUG()).
+ * A function that can fail for the user takes `struct err *` last: untouched on success, on failure
+ * a complete clause "WHAT: WHY; what to do" without the program's name or a newline. The library
+ * ends its program in two cases only: memory runs out (base_out_of_memory()), or memtop has a bug
+ * (BUG()).
  */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * procfs.c - the few fields of /proc/PID that a tree of processes needs. A process may end between
- * two reads: then nothing is said of it.
+ * procfs.c - the few fields of /proc/PID that a process tree needs. A process that ends between two
+ * reads yields nothing.
  */
 #include "base/procfs.h"
 

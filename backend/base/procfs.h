@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * procfs.h - what /proc says of a process, as far as a tree of processes needs it. Any thread.
+ * procfs.h - the fields of /proc/PID that a process tree needs. Any thread.
  */
 #ifndef BASE_PROCFS_H
 #define BASE_PROCFS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own.
- * Main thread only.
+ * resolver.h - looks up a host's addresses on a thread of its own, so that slow name servers block
+ * nothing. Main thread only.
  */
 #ifndef BASE_RESOLVER_H
 #define BASE_RESOLVER_H

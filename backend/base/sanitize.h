@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sanitize.h - text that others wrote: names from binaries, threads, marks, paths, arguments. It
- * may hold anything; what a terminal would obey, or what hides or reorders its neighbours, must not
- * reach one, neither as a control code nor as UTF-8 (C1), nor as bytes that are no UTF-8. Pure, any
- * thread.
+ * sanitize.h - cleans foreign text: names from binaries, threads, marks, paths, arguments. Control
+ * codes, and characters that hide or reorder their neighbours, must not reach a terminal: neither
+ * as ASCII nor as UTF-8 (C1) nor as invalid bytes. Pure, any thread.
  */
 #ifndef BASE_SANITIZE_H
 #define BASE_SANITIZE_H
