@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * agent_server.c - is a process the server of an agent, and of which program?
+ * agent_server.c - decides whether a process is an agent's server, and of which program.
  *
- * Its name alone proves nothing: any program may be called so. A server shares its memory with an
- * older process, which kcmp() proves. Where kcmp() is refused (most containers), the figures of the
- * memory and the command line that everybody may read are compared: a forked child may have the
- * same ones, so that a process whose agent listens comes first.
+ * A server's name proves nothing: any program may have it. A server shares its memory with an older
+ * process, which kcmp() proves. Where kcmp() is refused (most containers), the memory figures and
+ * the command line, which everyone may read, are compared. A forked child may have the same ones,
+ * so a process whose agent listens comes first.
  */
 #include "launch/agent_server.h"
 

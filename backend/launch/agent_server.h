@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * agent_server.h - the agent's server beside its program: a process that shares the program's
- * memory, has its command line, and is no program to watch. Any thread; reads /proc.
+ * memory, has its command line, and must not be watched. Any thread; reads /proc.
  */
 #ifndef LAUNCH_AGENT_SERVER_H
 #define LAUNCH_AGENT_SERVER_H

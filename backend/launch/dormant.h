@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dormant.h - a process that nobody listens for. Any thread.
+ * dormant.h - a process without a listening agent. Any thread.
  */
 #ifndef LAUNCH_DORMANT_H
 #define LAUNCH_DORMANT_H

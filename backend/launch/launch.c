@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * launch.c - start a program under the agent.
+ * launch.c - starts a program under the agent.
  *
- * The program must see what it would have seen without us: the same descriptors (everything of ours
- * is close-on-exec), the same signal dispositions and mask, the same environment in the same order
- * but for LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent takes out again before main.
- * A start that fails is told by a pipe that a successful exec closes; the child itself says
- * nothing.
+ * The program must see what it would see without memtop: the same descriptors (memtop's are
+ * close-on-exec), the same signal dispositions and mask, and the same environment in the same order
+ * except LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent removes before main. A pipe
+ * that a successful exec closes reports a failed start; the child itself prints nothing.
  *
- *   LD_PRELOAD = agent (but where it is linked in) [":" what the user had]
+ *   LD_PRELOAD = agent (unless it is linked in) [":" the user's value]
  *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
- *   MEMTOP_BOARD = where the agents of its tree write; none: nobody but this process is followed
+ *   MEMTOP_BOARD = where the agents of the tree write; without it memtop follows this process alone
  */
 #include "launch/launch.h"
 #include "launch/progcheck.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * launch.h - start a program under the agent. Main thread only.
+ * launch.h - starts a program under the agent. Main thread only.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H

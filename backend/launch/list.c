@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.c - the processes of this machine that have an agent.
+ * list.c - lists the processes of this machine that have an agent.
  *
- * An agent that listens on memtop.PID says by that name whose it is. Of any other name, and of a
- * path, the server tells: a process of its own name that holds the socket, and a pidfd of its
- * program. Nobody is connected to: a connection to a stranger's socket may start a service. Only
- * its owner and root may see what a server holds, as only they are served by it. A server that had
- * to be a thread of its program (agent/server/start.c) is found by its usual name alone.
+ * The socket name memtop.PID names the agent's process. For any other name or a path, memtop looks
+ * for a server: a process with the server's name that holds the socket and a pidfd of its program.
+ * memtop connects to no socket here: a connection to a stranger's socket may start a service. Only
+ * its owner and root may see a server's descriptors, and it serves only them. A server that had to
+ * be a thread of its program (agent/server/start.c) is found by its usual name alone.
  *
- * The kernel lists the sockets of one network namespace: agents of containers are not among them.
+ * The kernel lists the sockets of one network namespace, so agents in containers are missing.
  */
 #include "launch/launch.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * progcheck.c - reads just enough of a file to tell whether the loader will take the agent in.
+ * progcheck.c - reads just enough of a file to tell whether the loader will load the agent.
  *
- * No ELF library: the few fields needed lie at fixed places, and the file is a stranger's, so that
- * every offset is checked against what pread returned. Both word sizes and byte orders are read,
- * since naming the wrong architecture is the point.
+ * It uses no ELF library: the few fields lie at fixed places, and the file is untrusted, so every
+ * offset is checked against what pread returned. It reads both word sizes and byte orders, since it
+ * must name a wrong architecture.
  */
 #include "launch/progcheck.h"
 #include "launch/progmalloc.h"

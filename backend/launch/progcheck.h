@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * progcheck.h - whether a program can be watched at all, told before it starts. Any thread.
+ * progcheck.h - tells before a program starts whether it can be watched. Any thread.
  *
- * A preloaded library is dropped in silence by static and setuid programs, and is a loader's
- * complaint in a program of another word size: whoever waits for an agent there waits for ever.
+ * Static and setuid programs silently drop a preloaded library; in a program of another word size
+ * the loader complains. memtop would wait for an agent that never comes.
  */
 #ifndef LAUNCH_PROGCHECK_H
 #define LAUNCH_PROGCHECK_H

@@ -2,16 +2,15 @@
  *
  * progmalloc.c - the libraries that an executable needs, and the names that it defines.
  *
- * The executable comes first in the loader's search, before anything that is preloaded: a malloc of
- * its own is what all calls reach. Sanitizers bring one, and end the program, or are themselves
- * undone, when another library comes between. As a shared library liblsan is satisfied with any
- * place, and ubsan has no malloc: these are watched like anything else.
+ * The loader searches the executable before anything preloaded, so an executable's own malloc gets
+ * all calls. Sanitizers bring a malloc. When another library comes between, they end the program or
+ * fail themselves. Shared liblsan works at any place in the order, and ubsan has no malloc: such
+ * programs are watched as usual.
  *
- * Another allocator's functions under names of their own are not seen either, in the program or in
- * a library.
+ * Allocation functions under other names are not seen, in the program or in a library.
  *
- * Names are looked for among the dynamic ones; in .symtab, if it was not stripped, for what is not
- * exported. The file is a stranger's: every range is checked against its size.
+ * Names are searched among the dynamic symbols, and unexported names in .symtab unless it was
+ * stripped. The file is untrusted: every range is checked against its size.
  */
 #include "launch/progmalloc.h"
 

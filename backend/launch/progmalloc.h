@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * progmalloc.h - whose malloc a program's calls will reach, told from its file before it starts.
+ * progmalloc.h - tells from a program's file, before it starts, whose malloc its calls will reach.
  * Any thread.
  */
 #ifndef LAUNCH_PROGMALLOC_H

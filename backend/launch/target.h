@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.h - the words that name what is watched; the same for every verb. Any thread.
+ * target.h - the words that name a target; the same for every verb. Any thread.
  *
  *   TARGET  :PORT | HOST:PORT | @NAME | unix:PATH | -p PID | FILE.mtop
  */
