@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * commands.h - a viewer's commands as frames. Main thread only. 0, or -1 when they cannot be sent;
- * the effect arrives as frames.
+ * commands.h - sends a viewer's commands as frames. Main thread only. Each function returns 0, or
+ * -1 when the command cannot be sent; the effect arrives as frames.
  */
 #ifndef LINK_COMMANDS_H
 #define LINK_COMMANDS_H

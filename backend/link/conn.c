@@ -8,15 +8,14 @@
  *   |            |  \--/  |                              |                      |                |
  *   +------------+--------+--------- lost() -------------+----------------------+----------------+
  *
- * A name is looked up until it was found once; from then on its addresses are tried in turn.
+ * A name is looked up until it is found once; then its addresses are tried in turn.
  *
- * Bytes are acknowledged when they were taken from the socket, and nothing is taken while whole
- * frames wait to be decoded: what lies here is at most one frame and one read. So a slow decoder
- * holds the agent back by its window, and the agent sends fresh counters instead of a queue of old
- * ones.
+ * Bytes are acknowledged when they leave the socket, and nothing is read while whole frames wait to
+ * be decoded: at most one frame and one read lie here. So a slow decoder holds the agent back by
+ * its window, and the agent sends fresh counters instead of a queue of old ones.
  *
- * Decoding stops after SLICE_NS and goes on from a timer of 0 ms, so that a first state of a
- * million call paths never keeps a key waiting.
+ * Decoding stops after SLICE_NS and continues from a timer of 0 ms, so that a first state of a
+ * million call paths never delays a key.
  */
 #include "link/conn.h"
 #include "link/open.h"

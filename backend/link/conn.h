@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * conn.h - the link to one agent: connect, greet, split the stream into frames, acknowledge, come
- * back. Main thread only. It knows nothing of the model.
+ * conn.h - the link to one agent: connect, greet, split the stream into frames, acknowledge,
+ * reconnect. Main thread only. It knows nothing of the model.
  *
- * A broken link is retried for ever with a growing pause; whoever does not want that looks at
- * conn_tried(). Frames are handed over in slices of a few ms, then the loop has its turn.
+ * A broken link is retried without end, with a growing pause; a caller that wants to stop checks
+ * conn_tried(). Frames are delivered in slices of a few ms; then the loop gets its turn.
  */
 #ifndef LINK_CONN_H
 #define LINK_CONN_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ingest.h - frames, from a link or a file, into a model and its book of names. Main thread only.
+ * ingest.h - applies frames, from a link or a file, to a model and its symbols. Main thread only.
  *
- * Knows nothing of links, of what is kept, or of who looks. How the child of memtop itself ended is
- * certain, and outlives whatever an agent says of it.
+ * Knows nothing of links, of the kept session, or of viewers. The exit status of memtop's own child
+ * is certain and overrides whatever an agent says about it.
  */
 #ifndef LINK_INGEST_H
 #define LINK_INGEST_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a watch, for link/watch.c (what comes) and link/watched.c (what is asked). Main
- * thread only.
+ * internal.h - a watch, for link/watch.c (input) and link/watched.c (queries). Main thread only.
  */
 #ifndef LINK_INTERNAL_H
 #define LINK_INTERNAL_H

@@ -2,13 +2,12 @@
  *
  * looks.c - see link/looks.h.
  *
- * The rhythm of a session: often while it is short (each second instant of its first ones has all),
- * then by a part of its age, so that a file of days grows with what happens in them and not with
- * what is asked. Nothing is asked while the program neither allocates nor frees and its resident
- * memory stays. A question waits a hundred times what its last answer took: a walk over millions of
- * blocks is asked for seldom. Questions follow each other, so that each answer's time is its own.
- * Ages are the largest of the answers (an entry for each call path, thread and age), and come by
- * their size as well.
+ * The interval between scans is short at first (every second instant of a young session has all
+ * scans), then a fraction of the session's age, so that a file of days grows with events and not
+ * with scans. No scan runs while the program neither allocates nor frees and its resident memory
+ * stays the same. A scan waits a hundred times its last duration, so walks over millions of blocks
+ * are rare. Scans run one after another, so that each is timed alone. Ages have the largest answers
+ * (an entry for each call path, thread and age), so their size stretches their interval too.
  */
 #include "link/looks.h"
 

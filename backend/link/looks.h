@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * looks.h - what the agent is asked to look through its live blocks for, again and again: who holds
- * them (MTW_KIND_THREADS), in what memory (MEMORY), since when (COHORTS). Main thread only.
+ * looks.h - asks the agent again and again to scan its live blocks: which threads hold them
+ * (MTW_KIND_THREADS), in what memory (MEMORY), since when (COHORTS). Main thread only.
  *
  * A session that is kept asks by itself, so that a recording has what a live view shows. A viewer
- * that shows one of these asks in the rhythm of somebody who looks. Both keep the agent's time on
- * it small.
+ * that shows one of these asks more often. Both keep the agent's time for scans small.
  */
 #ifndef LINK_LOOKS_H
 #define LINK_LOOKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * open.h - a socket to a target, whether the right one answers, and sentences for what stands in
- * the way. Main thread only.
+ * open.h - opens a socket to a target, checks that the right process answers, and explains
+ * failures. Main thread only.
  */
 #ifndef LINK_OPEN_H
 #define LINK_OPEN_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorder.c - what a live watch writes while it runs.
+ * recorder.c - writes the session of a live watch.
  *
- * File time = ns since the first agent started, by our clock from its HELLO on: it goes on through
- * reconnects and another program after an exec, and never back.
+ * File time = ns since the first agent started, by memtop's clock from its HELLO on: it continues
+ * through reconnects and after an exec, and never goes back.
  */
 #include "link/recorder.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorder.h - the session of a live watch as it is written: into the spool, or to record's file.
- * Main thread only.
+ * recorder.h - writes the session of a live watch into the spool or into record's file. Main thread
+ * only.
  *
  * Nothing is open at first; recorder_frame() and its like do nothing then. The first failure is
- * kept in `failed` and ends the writing: a full disk must not end the watching.
+ * kept in `failed` and ends the writing, since a full disk must not end the watching.
  *
- * Of a process tree, the first program's keep has the file, and those of the others write streams
- * of their own into it: recorder_join(). Whoever joined goes before the one that it joined.
+ * In a process tree, the first program's keep has the file, and the keeps of the others write their
+ * own streams into it: recorder_join(). A keep that joined is freed before the one that it joined.
  */
 #ifndef LINK_RECORDER_H
 #define LINK_RECORDER_H

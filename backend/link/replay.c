@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.c - plays a session file into a model, as far as an instant.
+ * replay.c - plays a session file into a model, up to an instant.
  *
- * Only the frames of the program that is watched now are played: what another one did before an
- * exec has call paths of its own. An instant is a count of ticks (model_instants()): playing ends
- * right behind that tick, so that nothing shown, resident memory and threads among it, is of what
- * came after.
+ * Only frames of the program watched now are played: a program before an exec has call paths of its
+ * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
+ * that nothing shown, including resident memory and threads, comes from later.
  */
 #include "link/replay.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.h - a model that others look at shows another instant of its session. Main thread only.
+ * replay.h - makes a shown model show another instant of its session. Main thread only.
  *
- * There are two models: the one that is shown, which views, names and owners are made on, and the
- * one that the stream goes into. They are the same until replay_go(); from the arrival on the shown
- * one holds the session as it was at the instant, played from its file, while what the stream
- * brings goes into the other. replay_return() gives the shown one what is now. Nothing that was
- * made on the shown one notices more than that all its figures may have changed (model/rewind.c
- * says why).
+ * There are two models: the shown one, which views, names and owners use, and the one that receives
+ * the stream. They are the same until replay_go(). After the arrival, the shown one holds the
+ * session as of the instant, played from its file, and the other receives the stream.
+ * replay_return() gives the shown one the current state. To its users, only its figures have
+ * changed (model/rewind.c says why).
  *
- * Playing takes its time in slices of the loop; until the arrival what was shown stays. A later
- * instant is played on from the one that is shown, an earlier one from the session's begin.
+ * Playing runs in slices of the loop; until the arrival the old state stays on screen. A later
+ * instant is played from the shown one on, an earlier one from the start of the session.
  */
 #ifndef LINK_REPLAY_H
 #define LINK_REPLAY_H

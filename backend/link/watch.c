@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.c - one target being watched: link or file, what came of it, and the session that is kept.
+ * watch.c - one watched target: its link or file, the resulting model, and the kept session.
  *
  *   conn or file --frame--> intake (model, symbols)
  *                     \--> keep (spool or record), with each symbol as it is found
  *
- * A broken link never takes anything off the screen: the last whole state stays, STALE since its
- * last byte, until the link that replaces it has brought a whole one.
+ * A broken link never clears the screen: the last whole state stays, STALE since its last byte,
+ * until the new link has brought a whole one.
  */
 #include "link/internal.h"
 

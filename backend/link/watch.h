@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.h - one target being watched: a live link or a session file, with its model, symbols and
- * spool. What tui/ and the verbs start from. Main thread only.
+ * watch.h - one watched target: a live link or a session file, with its model, symbols and spool.
+ * tui/ and the verbs start here. Main thread only.
  *
- * A live watch reconnects by itself; every frame that came is also written to the spool. Errors of
- * the link are a state, not a failure: watch_problem() has the sentence for the header.
+ * A live watch reconnects by itself and writes every received frame to the spool. A link error is a
+ * state, not a failure: watch_problem() has the sentence for the header.
  */
 #ifndef LINK_WATCH_H
 #define LINK_WATCH_H

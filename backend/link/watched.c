@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * watched.c - what a watch knows, what is asked of its agent, and how a session is saved.
+ * watched.c - reads a watch, sends its agent questions, and saves its session.
  */
 #include "link/internal.h"
 
