@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * apply.c - an event into the model.
+ * apply.c - applies an event to the model.
  *
- * Modules, nodes, slots, threads and marks are entered when they come: they hold no values yet, so
- * every sum stays true. Counters and totals wait for the tick (model/tick.c). Everything that an
- * event claims is checked before anything is written.
+ * Modules, nodes, slots, threads and marks are entered at once: they hold no values yet, so every
+ * sum stays true. Counters and totals wait for the tick (model/tick.c). All claims of an event are
+ * checked before anything is written.
  */
 #include "model/internal.h"
 #include "model/slices.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cells.c - how much of each slot was alive at an instant, where it differs from the instant
- * before: of marks (model/marks.c) and of samples (model/samples.c).
+ * cells.c - each slot's live amount at an instant, stored where it differs from the instant before:
+ * for marks (model/marks.c) and samples (model/samples.c).
  */
 #include "model/cells.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cells.h - how much of each slot was alive at an instant (struct mark_cells). Main thread only.
+ * cells.h - each slot's live amount at an instant (struct mark_cells). Main thread only.
  */
 #ifndef MODEL_CELLS_H
 #define MODEL_CELLS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cohorts.h - live blocks by slot, thread and age, as of the last scan that came whole. Main thread
- * only.
+ * cohorts.h - live blocks by slot, thread and age, as of the last complete scan. Main thread only.
  */
 #ifndef MODEL_COHORTS_H
 #define MODEL_COHORTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * event.h - what one frame of the wire says: what wire/decode.c makes of it and model_apply()
- * takes. Strings are borrowed from the payload and are not NUL-terminated (see len).
+ * event.h - one frame of the wire, decoded: wire/decode.c makes it and model_apply() takes it.
+ * Strings are borrowed from the payload and are not NUL-terminated (see len).
  */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * instants.c - at which instants the session is known whole, and of when each answer to a scan is.
+ * instants.c - the instants at which the session is complete, and the instant of each scan's
+ * answer.
  *
- * An instant is its tick: two may say the same time (the answer to a scan is followed by a tick of
- * its own, with the counters of before). The first is the instant, for the answer is younger than
- * what the counters say; the last of the session is the exception, which has all. So a place in the
- * session is the count of ticks up to it, which is the same for whoever reads the same frames.
+ * An instant is its tick, since two ticks may have the same time: after a scan's answer comes a
+ * tick of its own, with the counters from before. The first of the two is the instant, because the
+ * answer is younger than the counters; at the session's end it is the last, which has everything.
+ * So a place in the session is the count of ticks up to it, the same for every reader of the same
+ * frames.
  */
 #include "model/instants.h"
 

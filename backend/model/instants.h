@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * instants.h - at which instants the session is known whole, and of when each answer to a scan is.
- * Main thread only.
+ * instants.h - the instants at which the session is complete, and the instant of each scan's
+ * answer. Main thread only.
  */
 #ifndef MODEL_INSTANTS_H
 #define MODEL_INSTANTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the whole model, for the files of model/ alone. Each part has a header of its own;
- * what needs one part alone gets that part.
+ * internal.h - the whole model, for the files of model/ alone. Each part has its own header; a file
+ * that needs one part includes only that.
  */
 #ifndef MODEL_INTERNAL_H
 #define MODEL_INTERNAL_H

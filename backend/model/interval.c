@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * interval.c - the interval that changes are counted in, and what changed between two marks.
+ * interval.c - the interval over which changes are counted, and the changes between two marks.
  *
- * What was alive at a mark is put together from the chain of marks (model/marks.c), and what each
- * slot gained or lost is given to all nodes above it: two passes over all there is. In slices
- * (model_go_on()) that is done beside the interval that is in force, after a tick that is being
- * taken in and before the next, so that nothing moves meanwhile; then it takes the other's place at
- * once. From the start to now takes nothing, and holds at once.
+ * The live amounts at a mark are put together from the chain of marks (model/marks.c), and each
+ * slot's gain or loss is added to all nodes above it: two passes over everything. In slices
+ * (model_go_on()) the new interval is built beside the current one, after a running tick and before
+ * the next, so that nothing moves meanwhile. Then it replaces the current one at once. The interval
+ * from the start to now needs no work.
  */
 #include "model/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * interval.h - the interval that changes are counted in. Main thread only.
+ * interval.h - the interval over which changes are counted. Main thread only.
  */
 #ifndef MODEL_INTERVAL_H
 #define MODEL_INTERVAL_H

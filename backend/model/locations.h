@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * locations.h - the places in the code that nodes point to. Main thread only.
+ * locations.h - the code locations that nodes point to. Main thread only.
  */
 #ifndef MODEL_LOCATIONS_H
 #define MODEL_LOCATIONS_H

@@ -2,18 +2,18 @@
  *
  * model.h - one session's data, as plain arrays indexed by the wire's ids. Main thread only.
  *
- * Changed only by model_apply(), from events that wire/decode.c decoded (live or from a file); an
- * event that contradicts the session (an id of nothing, counters that shrink) is an error and
- * leaves the model as it was. Events between two ticks are held back and take effect together at
- * the tick, so that a reader between ticks always sees one consistent state:
+ * Only model_apply() changes it, by events that wire/decode.c decoded (live or from a file). An
+ * event that contradicts the session (an unknown id, counters that shrink) is an error and leaves
+ * the model unchanged. Events between two ticks are held back and take effect together at the tick,
+ * so that a reader always sees one consistent state:
  *     totals = sum over slots of counts        (when `complete`)
  *     model_incl(node) = model_self(node) + sum over children of it     (always)
  *     born - gone of a node = its incl live now - live at the base     (until = now)
- * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
- * that of what changed. There are millions of nodes and slots, so they hold only what cannot be had
- * from others: what a node has of its own is the sum over its slots, its rate is kept while it has
- * one, and changes while somebody asks for them (all of that: model_self() and what follows it).
- * Not here: names (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
+ * Each changed slot updates the inclusive sums above it: a tick costs as much as it changed. With
+ * millions of nodes and slots, each stores only what cannot be derived: a node's own amount is the
+ * sum over its slots, its rate is kept while it has one, and its changes while a reader asks for
+ * them (see model_self() and the functions after it). Not here: names (symbols/symbols.h), owners
+ * (owners/owner.h), rows on a screen (query/query.h).
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * program.h - the program that a session is of. Main thread only.
+ * program.h - the program of a session. Main thread only.
  */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H

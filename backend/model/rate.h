@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rate.h - how much is allocated per second, by slot. Main thread only.
+ * rate.h - allocation rates per second, by slot. Main thread only.
  */
 #ifndef MODEL_RATE_H
 #define MODEL_RATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rss.c - of what the resident memory consisted, each time that somebody asked.
+ * rss.c - the breakdown of resident memory, for each time that a viewer asked.
  */
 #include "model/rss.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rss.h - of what the resident memory consisted, each time that somebody asked. Main thread only.
+ * rss.h - the breakdown of resident memory, for each time that a viewer asked. Main thread only.
  */
 #ifndef MODEL_RSS_H
 #define MODEL_RSS_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.c - the agent's samples: what was alive, in all and by slot, at some thirty instants of
- * the last ten minutes. Growth is judged by them and by nothing that this process saw, so that
- * everybody who looks, now or in a file, judges alike.
+ * samples.c - the agent's samples: live amounts, in total and by slot, at some thirty instants of
+ * the last ten minutes. Growth is judged by them and by nothing that this process saw, so that all
+ * viewers of a session or its file judge alike.
  *
- * The list comes whole each time. A sample that is not in it any more gives its cells to the next
- * one that is, as the agent's did: nothing is sent twice.
+ * The list arrives whole each time. A sample missing from it gives its cells to the next remaining
+ * one, as the agent's did: nothing is sent twice.
  */
 #include "model/samples.h"
 

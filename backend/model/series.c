@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.c - see model/series.h. Times never go back: a point that is not later than the last
- * replaces it. Thinning is one pass over all points, once in hundreds of ticks; a point that it
- * kept for its distance it keeps the next time, until an older age wants a wider one.
+ * series.c - see model/series.h. Times never go back: a point not later than the last replaces it.
+ * Thinning is one pass over all points, once in hundreds of ticks. A point kept for its distance is
+ * kept again until an older age needs a wider one.
  */
 #include "model/series.h"
 

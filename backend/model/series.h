@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.h - the history: points oldest first, as fine as their age is young. Main thread only.
+ * series.h - the history: points oldest first, denser the younger they are. Main thread only.
  *
- * First the agent's own points (since it was loaded), then one per tick. The last minute keeps
- * every tick, the last ten minutes one a second, the last two hours one in ten seconds, and what is
- * older some six hundred in all: so that a graph is sharp over ten seconds and over a month. The
+ * First come the agent's own points (since it was loaded), then one per tick. The last minute keeps
+ * every tick, the last ten minutes one a second, the last two hours one in ten seconds, and all
+ * older time some six hundred, so that a graph is sharp over ten seconds and over a month. The
  * first and the newest point always stay.
  */
 #ifndef MODEL_SERIES_H

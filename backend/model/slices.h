@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * slices.h - which of the model's large works goes on. Main thread only.
+ * slices.h - chooses which of the model's long jobs continues. Main thread only.
  */
 #ifndef MODEL_SLICES_H
 #define MODEL_SLICES_H

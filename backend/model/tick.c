@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tick.c - what a tick does: staged counters become current, and every inclusive sum follows.
+ * tick.c - applies a tick: staged counters become current, and every inclusive sum follows.
  *
- * What changed is worked out from slot to sum (model/walk.c); when it is a good part of all (a
- * first state), one pass over all is cheaper and does the same. Nobody is told what that pass
- * changed while a first state comes: it was all, and a list of all is larger than all.
+ * Changes are computed from slot to sum (model/walk.c). When a large part has changed (a first
+ * state), one pass over everything is cheaper and gives the same result. During a first state the
+ * pass reports no list of changes: everything changed, and the list would be larger than the model.
  *
- * It takes effect at once: staged counters become the slots', and what the touched sums get is read
- * together with what they have (model_incl()) until it has been folded into them, which takes its
- * time again.
+ * A tick takes effect at once: staged counters become the slots', and the deltas of the touched
+ * sums are read together with the sums (model_incl()) until they are folded in, in slices again.
  *
- * What is needed for a tick alone is freed after a large one. Rates are model/rate.c's.
+ * After a large tick the memory that only ticks need is freed. model/rate.c has the rates.
  */
 #include "model/internal.h"
 #include "model/sums.h"

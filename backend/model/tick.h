@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tick.h - what a tick does: staged counters become current. Main thread only.
+ * tick.h - applies a tick: staged counters become current. Main thread only.
  */
 #ifndef MODEL_TICK_H
 #define MODEL_TICK_H

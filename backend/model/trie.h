@@ -2,9 +2,9 @@
  *
  * trie.h - nodes, slots and sums: the call paths. Main thread only.
  *
- * They lie in chunks (addresses never move), in the order they came; idmap leads from a wire id to
- * that dense index. As a parent always comes before its children, one pass over the dense indices
- * downwards is bottom-up.
+ * They lie in chunks (addresses never move), in order of arrival; idmap maps a wire id to that
+ * dense index. A parent always precedes its children, so one pass over the dense indices downwards
+ * is bottom-up.
  */
 #ifndef MODEL_TRIE_H
 #define MODEL_TRIE_H

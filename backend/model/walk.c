@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * walk.c - how what a tick changed gets from slots to all sums above them.
+ * walk.c - carries a tick's changes from slots to all sums above them.
  *
- * Each changed slot's difference is given to the next sum above it; then the touched sums are
- * walked from the deepest level up, each giving what it got to the next above (model/sums.c). So a
- * sum that a thousand changed slots share is touched once: the cost is that of the union of the
- * changed paths. All of it lies beside the sums (struct delta) until the tick takes effect
- * (model/tick.c) and it is folded into them. All in slices.
+ * Each changed slot's difference is added to the next sum above it. Then the touched sums are
+ * walked from the deepest level up, and each adds its difference to the next sum above
+ * (model/sums.c). So a sum shared by a thousand changed slots is touched once: the cost is the
+ * union of the changed paths. The differences lie beside the sums (struct delta) until the tick
+ * takes effect (model/tick.c), and are then folded into them. Everything runs in slices.
  */
 #include "model/walk.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * walk.h - how what a tick changed gets from slots to all sums above them. Main thread only.
+ * walk.h - carries a tick's changes from slots to all sums above them. Main thread only.
  */
 #ifndef MODEL_WALK_H
 #define MODEL_WALK_H
