@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what owners hold and held, for owners/owner.c and owners/list.c alone. Main thread
- * only.
+ * internal.h - the owners' current and past amounts, for owners/owner.c and owners/list.c alone.
+ * Main thread only.
  */
 #ifndef OWNERS_INTERNAL_H
 #define OWNERS_INTERNAL_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.c - owners as they are shown: the heaviest first, their letters, and what each held at every
- * point of the history.
+ * list.c - the list of owners, heaviest first, their letters, and what each held at every point of
+ * the history.
  *
- * The history is that of the model's points. Of those before memtop looked, the agent's own figures
- * tell, as far as they go; the rule that is not in force keeps its own.
+ * The history has the model's points. For points before memtop connected it uses the agent's own
+ * figures, as far as they go. The rule that is not in force keeps its own history.
  */
 #include "owners/internal.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.c - see owners/names.h. Functions and libs keep their numbers for ever (rows are keyed by
- * them); what is kept of locations starts over when the model is cleared.
+ * names.c - see owners/names.h. Functions and libs keep their numbers (rows are keyed by them); the
+ * data of locations is cleared with the model.
  *
- * A location is asked for when somebody first looks at it, and again when the symbols say that its
- * answer arrived: some ten thousand may wait while a large binary is read. When they do not know
- * which did, all are.
+ * A location's name is requested on first use, and again when the symbols report its answer: some
+ * ten thousand may wait while a large binary is read. When the symbols do not know which answers
+ * came, all names are requested again.
  */
 #include "owners/names.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.h - what code locations are called, numbered, for those who group by it. Main thread only.
+ * names.h - names of code locations, numbered, for code that groups by name. Main thread only.
  *
  *   lib       a module's path and name; several loads of one file are one lib
  *   function  (lib, full name), or one location that has no name (yet)
  *   location  the model's: (module, offset, kind), what a trie node points to; many nodes share one
  *
- * A million nodes have some thousand locations, so names are asked for, compared and judged
- * (wrapper or not) once per location; grouping then compares small numbers. Inside of
- * backend/: used by owners/owner.c and query_*.c.
+ * A million nodes have some thousand locations, so names are requested, compared and judged
+ * (wrapper or not) once per location; grouping then compares small numbers. Used inside backend/
+ * only, by owners/owner.c and query_*.c.
  */
 #ifndef OWNERS_NAMES_H
 #define OWNERS_NAMES_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * owner.c - whose memory is it? The table of wrappers itself is in owners/wrappers.c, lists and
- * history in owners/list.c.
+ * owner.c - whose memory is it? owners/wrappers.c has the table of wrappers, owners/list.c lists
+ * and history.
  *
- * A node's owner is kept once it was asked for; sums follow the model's deltas. When names
- * arrive, only locations whose judgement (wrapper or not) turned are looked at again: their
- * nodes, and below these the paths of wrappers that ended there. So
- *     sum over owners = totals, at each tick, whatever is known of names.
+ * A node's owner is cached on first use; sums follow the model's deltas. When names arrive, only
+ * locations whose judgement (wrapper or not) changed are looked at again: their nodes, and below
+ * these the paths of wrappers that ended there. So
+ *     sum over owners = totals, at each tick, however many names are known.
  *
- * What goes over all stacks can be made in slices (owners_make()): owners by another rule are
- * assigned one by one, sums move with them. Sums that the model cannot tell the differences of are
- * made beside those that are lent, which stay as they were until then.
+ * A walk over all stacks can run in slices (owners_make()): under a new rule, owners are assigned
+ * one by one, and sums move with them. Where the model has no deltas, new sums are built beside the
+ * published ones, which stay unchanged until then.
  */
 #include "owners/internal.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * runtimes.h - language runtimes with a heap of their own, beside malloc's: memory that they map
- * themselves is in no block, and a person who sees it grow must be told what shows it. Main thread.
+ * runtimes.h - language runtimes with a heap of their own beside malloc's. Memory that they map
+ * themselves is in no block, and a user who sees it grow must learn which tool shows it. Main
+ * thread.
  */
 #ifndef OWNERS_RUNTIMES_H
 #define OWNERS_RUNTIMES_H
