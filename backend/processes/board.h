@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.h - memtop's end of the board (memtop/board.h): makes it, and hands out copies of its
+ * board.h - memtop's end of the board (memtop/board.h): creates it, and returns copies of its
  * records. Main thread only.
  *
- * Every process of the tree can write anything to the board. What is handed out is a copy whose
- * strings end, whose enums are among their values and whose times lie between the board's making
- * and now. Nothing else of it is believed here.
+ * Every process of the tree can write anything to the board. In a returned copy strings end, enums
+ * are valid, and times lie between the board's creation and now. No other field is checked here.
  */
 #ifndef PROCESSES_BOARD_H
 #define PROCESSES_BOARD_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * file.c - the table of a process tree in a session file: written while it is recorded, and read
- * back.
+ * file.c - the table of a process tree in a session file: written during recording, and read back.
  *
  * A line is written when it is new and when it changed, at most once a second: one process of a
- * build costs its file some hundred bytes. A file with the first program alone gets no table: it
- * stays what every memtop can read. What is read is a stranger's, and checked like the board.
+ * build costs some hundred bytes. A file with the first program alone gets no table, so every
+ * memtop can read it. The table read is untrusted and checked like the board.
  */
 #include "processes/internal.h"
 

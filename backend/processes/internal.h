@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what the parts of processes share.
+ * internal.h - shared by the parts of processes.
  *
- *   processes/processes.c        lines: made, sorted, summed; the clock of it all
- *   processes/records.c  records of the board become lines
- *   processes/watches.c  who matters gets a watch; figures come from it
- *   processes/file.c   lines into a session file's table, and out of it
- *   processes/relatives.c   lines from /proc, for a target that memtop did not start; who is still
- *                           there
+ *   processes/processes.c  lines: made, sorted, summed; the clock for all parts
+ *   processes/records.c    turns records of the board into lines
+ *   processes/watches.c    opens a watch for each process that matters; its figures go to the line
+ *   processes/file.c       writes lines to a session file's table and reads them back
+ *   processes/relatives.c  lines from /proc, for a target that memtop did not start; checks which
+ *                          processes still run
  */
 #ifndef PROCESSES_INTERNAL_H
 #define PROCESSES_INTERNAL_H

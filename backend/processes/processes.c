@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.c - the lines of a process tree: made, kept in order, summed.
+ * processes.c - the lines of a process tree: made, sorted, summed.
  *
- * Ids are never used again. A line's parent mostly has a lower id, but for a target's own parent,
- * which is found later: whoever stands in a loop, as a stranger's file may have it, has no parent.
- * Of a build that runs for days the oldest lines that ended and never mattered are dropped; their
- * figures stay in the sums.
+ * Ids are never reused. A line's parent usually has a lower id; only a target's own parent is found
+ * later. A line in a cycle, as a corrupt file may have it, gets no parent. In a build that runs for
+ * days the oldest lines that ended and never mattered are dropped; their figures stay in the sums.
  */
 #include "processes/internal.h"
 

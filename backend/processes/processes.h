@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.h - the tree of processes that began under one `memtop run` or `record`, or that stand
- * around one target: a line for each, and a watch for each that matters. Main thread only.
+ * processes.h - the tree of processes started by one `memtop run` or `record`, or around one
+ * target: a line for each, and a watch for each that matters. Main thread only.
  *
- * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target
- * that memtop did not start, from the agents of this machine whose processes are relatives of its
- * pid. A process MATTERS when it is the first one, has lived for a second, has held 16 MiB, or has
- * allocated 64 MiB in all: it gets a watch, which has all figures, and the session's file has them,
- * too. Of the others the file has the line.
+ * Lines come from the board (memtop/board.h), which every agent of the tree writes. For a target
+ * that memtop did not start, they come from those agents of this machine whose processes are
+ * relatives of its pid. A process MATTERS when it is the first one, has lived for a second, has
+ * held 16 MiB, or has allocated 64 MiB in total: it gets a watch with all figures, which the
+ * session's file has, too. For the others the file has only the line.
  *
- * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the
- * queries of each process that it showed. watch_on_change() of every watch is the caller's; here
- * they are looked at by a timer. When a process executes another program, its watch goes on with
- * the new line; the old one (PROCESS_EXECED) has none then.
+ * A watch that processes_watch() returned stays open until processes_free(): a view keeps the
+ * queries of each process that it showed. watch_on_change() of every watch belongs to the caller; a
+ * timer polls the watches here. When a process executes another program, its watch moves to the new
+ * line; the old one (PROCESS_EXECED) then has none.
  */
 #ifndef PROCESSES_PROCESSES_H
 #define PROCESSES_PROCESSES_H

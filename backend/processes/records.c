@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.c - records of the board become lines.
+ * records.c - turns records of the board into lines.
  *
- * All that changed is copied first, then taken in the order of its beginnings, so that parents
- * precede their children. A record is told by its index and serial; `seats` knows the line of the
- * life that a record has, and of the one before.
+ * All changed records are copied first, then handled in the order of their start, so that parents
+ * precede their children. Index and serial identify a record; `seats` maps a record to the line of
+ * its current life and of the one before.
  */
 #include "processes/internal.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * relatives.c - what /proc says of the tree: who ended without a word, why a program never spoke,
- * and, of a target that memtop did not start, who its relatives are.
+ * relatives.c - reads /proc for the tree: which processes ended without a message, why a program
+ * never sent one, and, for a target that memtop did not start, its relatives.
  *
- * A pid on the board is that of the process' own namespace, and anybody in the tree may have
- * written it. It counts as one of this namespace when its process began with the tree or later, and
- * has the board mapped. Only one that was found here once can be missed here later.
+ * A pid on the board belongs to the process' own namespace, and any process of the tree may have
+ * written it. memtop takes it as a pid of its own namespace when that process started with the tree
+ * or later and has the board mapped. A process can be missed only after it was found once.
  */
 #include "processes/internal.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * watches.c - who matters gets a watch, and its line's figures come from there.
+ * watches.c - opens a watch for each process that matters, and copies its figures to the line.
  *
- * A process matters when it has held or allocated so much, has lived so long, or when its server
- * waits for memtop at its end. At most WATCHES are open at once: of those that wait the largest
- * comes first, and one that has ended makes room, the smallest first. The first program's watch is
- * the caller's.
+ * A process matters when it has held or allocated enough, has lived long enough, or when its server
+ * waits for memtop at its end. At most WATCHES are open at once. The largest waiting process comes
+ * first; ended ones make room, the smallest first. The first program's watch belongs to the caller.
  */
 #include "processes/internal.h"
 
