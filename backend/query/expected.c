@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected.c - see query/expected.h. Rules are few and asked about once per call site, so a list
- * will do.
+ * expected.c - see query/expected.h. Rules are few and tested about once per call site, so a list
+ * suffices.
  */
 #include "query/expected.h"
 

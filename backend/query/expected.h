@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected.h - rules for call sites whose memory a person expects. Main thread only.
+ * expected.h - rules for call sites whose memory the user expects. Main thread only.
  *
  *   rule = MODULE!FUNCTION     "libtile.so.2!tile_cache_put", "lib*!ns::cache<*>::put*"
  *
- * `*` stands for any text, `\` before a byte for that byte. Of the rules that match a call site's
- * key the newest says whether it is expected. A key names the module by its file's name and the
- * function in full, so that it holds in another run and of another build; what the compiler added
- * to the name of a copy (.constprop.0, [clone .part.0]) is left out. A place without a name is
- * MODULE!+0xOFFSET@BUILD-ID: the same offset of another build is another place.
+ * `*` stands for any text, `\` before a byte for that byte. The newest rule that matches a call
+ * site's key decides whether it is expected. A key has the module's file name and the full function
+ * name, without the suffixes that the compiler gives a copy (.constprop.0, [clone .part.0]), so
+ * that it holds in other runs and builds. A place without a name is MODULE!+0xOFFSET@BUILD-ID: the
+ * same offset in another build is another place.
  *
- * A file of rules (.supp): one a line; `not RULE` takes back what an earlier one says; empty lines
- * and those that begin with # say nothing.
+ * A file of rules (.supp) has one a line; `not RULE` revokes an earlier one; empty lines and lines
+ * that begin with # are ignored.
  */
 #ifndef QUERY_EXPECTED_H
 #define QUERY_EXPECTED_H

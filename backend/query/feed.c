@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * feed.c - takes in what ticks and names brought since the last answer.
+ * feed.c - takes in the ticks and names that arrived since the last answer.
  *
- * Order matters: owners and names first; new nodes get their places before values reach these; the
- * filter turns a difference into the difference of what passes, which rows and call sites then get.
- * After it, all that is kept is as if made anew from the model.
+ * Order matters: owners and names come first, and new nodes get their places before their values.
+ * The filter reduces each difference to the part that passes, which rows and call sites then get.
+ * Afterwards all kept values equal those made from scratch from the model.
  *
- * When very much arrives, rows do not wait for it (bulk): they are summed up again, at each tick,
- * from sums that the model has; call sites and lines get what arrived as there is time. With a
- * filter, what arrived moves its sums first.
+ * When very much arrives, rows do not wait for it (bulk): each tick sums them up again from the
+ * model's sums, and call sites and lines catch up as time allows. With a filter, the changes move
+ * the filter's sums first.
  */
 #include "query/internal.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - which stacks count, and what they hold.
+ * filter.c - the stacks that pass the filter, and what they hold.
  *
- * Words match a function, library or file anywhere on the stack, all of them must; lib:X the
- * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
- * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
- * the sums, in slices, then kept up to date stack by stack. Else the model's own are used. Sums lie
- * in pages, which are there where something passes: nothing is moved when nodes come, and they are
- * given back in slices, too. age> age< thread: choose among the blocks of a stack, by the agent's
- * last scan: what is alive of it is then what the scan found, and the sums are made anew with each
- * one.
+ * Words match a function, library or file anywhere on the stack, and all must match; lib:X matches
+ * the owner's name; size>N, grew, new test what the stack itself holds. While a filter (or the zoom
+ * into an owner) is on, sums are kept here: one pass down for the words and one up for the sums, in
+ * slices, then updates stack by stack. Otherwise the model's sums are used. Sums lie in pages,
+ * which exist where something passes: new nodes move nothing, and pages are freed in slices, too.
+ * age> age< thread: choose among the blocks of a stack by the agent's last scan: the scan then
+ * gives the live amounts, and each new scan makes the sums again.
  */
 #include "query/internal.h"
 

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - inside of the queries, for the files of query/ alone.
+ * internal.h - internals of the queries, for the files of query/ alone.
  *
  * A tree row (struct trow) is a set of members: trie nodes, each at one of its frames (inlined ones
- * are frames of the same node). Members of the children of a row follow from the members of the
- * row, so that a tree is made from the top, and only as far as it is looked at. All members of a
- * row have the same number of frames above them: none is an ancestor of another, and inclusive
- * values add up without counting anything twice.
+ * are frames of the same node). The members of a row determine those of its children, so the tree
+ * is built from the top, and only as far as it is viewed. All members of a row have the same number
+ * of frames above them: none is an ancestor of another, and inclusive values add up without double
+ * counting.
  *
- * Names come late, and for long. Each batch of them has a number (renames), and each location that
- * of the last that renamed it. A row's children are grouped by the names of one of these numbers
- * (grouped_at): what steps to a location that was renamed since is in none of them, or in a wrong
- * one, until the row is grouped again; all else goes on as if nothing had come. Rows are looked
- * through for such steps when they are shown, and only those that have one are grouped again; of
- * their children, those that keep their members keep their sums, too.
+ * Names arrive late, over a long time. Each batch of names has a number (renames), and each
+ * location the number of its last renaming. A row's children are grouped by the names of one batch
+ * (grouped_at). A member that steps to a location renamed since is in no child, or in a wrong one,
+ * until the row is grouped again; all others are right. Shown rows are searched for such steps, and
+ * only rows that have one are grouped again; children that keep their members keep their sums.
  *
- * What a tick changed is put aside as it comes (query/query.c) and taken in before the next answer
- * (query/feed.c): new nodes find their rows, and differences are added to the rows, call sites and
- * filtered sums that were made before. So a tick costs what it changed. Only what cannot be
- * followed (another base, a filter, names that turn) makes sums anew; and when that is less, of the
- * rows that somebody looks at, so does a tick that changes much.
+ * A tick's changes are queued as they arrive (query/query.c) and taken in before the next answer
+ * (query/feed.c): new nodes find their rows, and differences are added to the existing rows, call
+ * sites and filtered sums. So a tick costs as much as it changed. Sums are made from scratch only
+ * when the change cannot be followed (another base, a filter, changed names). A tick that changes
+ * much makes those of the viewed rows from scratch, when that is cheaper.
  *
- * That is made in slices (query_allow). Whatever walks over all stacks keeps a cursor, takes a step
- * for each, and returns false when no step is left; every caller hands that on, up to query_rows()
- * or query_sites(), which then lend what they lent before. What arrives meanwhile is added behind
- * the cursor only: before it, it will be met. So nothing starts over because the program goes on,
- * and each slice comes further.
+ * Sums are made in slices (query_allow). A walk over all stacks keeps a cursor, takes one step per
+ * stack, and returns false when no step is left. Every caller passes that on, up to query_rows() or
+ * query_sites(), which then return their previous answer. Changes that arrive meanwhile are added
+ * behind the cursor only; the walk will meet the others. So the running program never restarts a
+ * walk, and each slice makes progress.
  */
 #ifndef QUERY_INTERNAL_H
 #define QUERY_INTERNAL_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.h - what the agent costs, and how good its stacks are: for the header, the page and
- * reports. Main thread only.
+ * quality.h - the agent's cost and the quality of its stacks: for the header, the page and reports.
+ * Main thread only.
  *
- * Shares are in percent, NAN where nothing is known. Time in the program's calls is estimated from
- * samples and is always shown with a ~; all else is measured.
+ * Shares are in percent, NAN where unknown. Time in the program's calls is estimated from samples
+ * and always shown with a ~; all other figures are measured.
  */
 #ifndef QUERY_QUALITY_H
 #define QUERY_QUALITY_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * query.c - the life of a query, and single stacks. Trees are in query/tree/tree.c (rows and their
- * values), query/tree/rows.c (what is on screen) and query/tree/find.c (search, opening a path);
- * call sites in query/sites/sites.c and query/sites/intervals.c; the verdict in
- * query/sites/verdict.c; how a tick reaches all of them in query/feed.c.
+ * query.c - creates and frees queries, and answers about single stacks. Trees are in
+ * query/tree/tree.c (rows and their values), query/tree/rows.c (the screen) and query/tree/find.c
+ * (search, opening a path); call sites in query/sites/sites.c and query/sites/intervals.c; the
+ * verdict in query/sites/verdict.c; query/feed.c brings ticks to all of them.
  */
 #include "query/internal.h"
 

@@ -2,11 +2,10 @@
  *
  * query.h - rows for a view. Main thread only.
  *
- * A tree row is a set of trie nodes that share a function under the same parent row; inlined
- * frames are rows of their own, or not (query_set_inlined()). Children are grouped when a row is
- * opened and regrouped when their names arrive; a row keeps its id while one of its nodes lives on,
- * so that what is open and selected follows the trie node, never the line. Only open rows cost
- * anything.
+ * A tree row is a set of trie nodes that share a function under the same parent row; inlined frames
+ * are rows of their own, or not (query_set_inlined()). Children are grouped when a row is opened
+ * and regrouped when their names arrive. A row keeps its id while one of its nodes lives on, so
+ * open and selected rows follow the trie node, never the line. Only open rows cost anything.
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * rename.c - what passes a filter, after locations got other names.
+ * rename.c - updates what passes a filter after locations were renamed.
  *
- * Nearly all names that come match what the placeholders matched: nothing. Of the others the nodes
- * are looked at again, and what is below them as far as it matches otherwise than before; in
- * slices.
+ * Nearly all new names match just what their placeholders matched: nothing. For the others, their
+ * nodes are tested again, and the nodes below as long as the result changes; in slices.
  */
 #include "query/internal.h"
 

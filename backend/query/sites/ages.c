@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * ages.c - how old the live blocks of rows and call sites are: median and oldest.
+ * ages.c - ages of the live blocks of rows and call sites: median and oldest.
  *
- * From the agent's last scan. One pass over its cohorts counts the blocks of the rows that are
- * asked about, by age; a row's cohorts are those of all stacks that run through it. The pass goes
- * on at each call as far as query_allow() lets it, and what was known before is lent meanwhile:
- * ages are seconds old in any case.
+ * They come from the agent's last scan. One pass over its cohorts counts blocks by age for the
+ * requested rows; a row's cohorts are those of all stacks that run through it. Each call continues
+ * the pass as far as query_allow() permits and returns the previous ages meanwhile: ages are
+ * seconds old in any case.
  */
 #include "query/sites/internal.h"
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * churn.c - what call sites allocate and free again: how much a second, and how long their blocks
+ * churn.c - what call sites allocate and free again: how much per second, and how long their blocks
  * live.
  *
  * CHURN = allocated - |NET|, of the last ten seconds.
  *
- * LIFE is the mean, by Little's law: L = lambda W, blocks alive on the mean = blocks that leave a
- * second times the mean time that they stayed (J. D. C. Little, "A Proof for the Queuing Formula: L
- * = lambda W", Operations Research 9 (3), 1961; on what holds of finite intervals: "Little's Law as
- * Viewed on Its 50th Anniversary", ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the
- * live blocks / blocks freed, and no block is looked at. That holds of an interval whose ends do
- * not matter, and so it is told only when
+ * LIFE is the mean, by Little's law: L = lambda W, mean live blocks = blocks freed per second times
+ * their mean lifetime (J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
+ * Research 9 (3), 1961; for finite intervals: "Little's Law as Viewed on Its 50th Anniversary",
+ * ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the live blocks / blocks freed, and no
+ * block is looked at. The law needs an interval whose ends do not matter, so LIFE is given only
+ * when
  *   - as many blocks came as went, within a tenth, and some twenty at least;
- *   - all that were alive could have been replaced in it: freed >= alive on the mean (else ten
- *     minutes are tried in place of ten seconds);
- *   - they went all along, not in one burst that lies between two looks (in ten minutes: they live
- *     far longer than from one look to the next);
- *   - we looked often enough, and no stack of the site came from another site, or went to one, by
- *   its name.
- * Blocks that stay are alive, too: of a site that has both, it is an upper bound for those that go.
- * Where nothing was freed for a minute and more, that is what is told.
+ *   - all live blocks could have been replaced in it: freed >= mean live (else ten minutes are
+ *     tried in place of ten seconds);
+ *   - they went throughout, not in one burst between two looks (in ten minutes: they live far
+ *     longer than the time between two looks);
+ *   - memtop looked often enough, and no stack of the site came from another site, or went to one,
+ *     because of its name.
+ * Blocks that stay are live, too: for a site with both kinds, LIFE is an upper bound for those that
+ * go. Where nothing was freed for a minute and more, memtop says so instead.
  *
- * Of all stacks of the site, whatever the filter shows, as shapes are.
+ * It covers all stacks of the site, whatever the filter shows, as shapes do.
  */
 #include "query/sites/internal.h"
 

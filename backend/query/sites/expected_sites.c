@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected_sites.c - which call sites are expected: their keys, compared with the rules
+ * expected_sites.c - decides which call sites are expected: compares their keys with the rules
  * (query/expected.h).
  */
 #include "query/expected.h"

@@ -2,23 +2,21 @@
  *
  * growth.c - how call sites and the whole heap grew, interval by interval, and their shape.
  *
- * One rule for all rows and for the verdict, and one source: the samples that the agent takes
- * (agent/collect/samples.c). Nothing here depends on when this process came, on what it saw, on how
- * often it looks, or on the marks that people set: viewers, reports and files that have the same
- * samples say the same.
+ * All rows and the verdict share one rule and one source: the samples that the agent takes
+ * (agent/collect/samples.c). Nothing here depends on when this process connected, what it saw, how
+ * often it looks, or which marks users set: viewers, reports and files with the same samples agree.
  *
  *     spans      samples of the last ten minutes joined to at most seven, each from its first
  *                sample to the next one's
  *     low        the lowest of a span: of a site at its samples, of the whole heap at every tick of
  *                the agent
- *     interval   from the low of one span to the low of the next: what stays of all the ups and
- *                downs
+ *     interval   from the low of one span to the low of the next: what stays of all ups and downs
  *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth
  *                below four times that is chance
  *
- * So a saw-tooth has level lows, whatever its period is to the samples', and a leak beneath it
- * shows. A program's first five seconds do not count: a program that starts up grows. Samples are
- * of all stacks, whatever the filter shows: a filter typed in is no growth.
+ * So a saw-tooth has level lows, whatever its period relative to the samples', and a leak beneath
+ * it shows. A program's first five seconds, its start-up, do not count. Samples cover all stacks,
+ * whatever the filter shows: typing a filter is no growth.
  */
 #include "query/sites/internal.h"
 

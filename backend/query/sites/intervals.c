@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * intervals.c - net by interval between successive marks, for the call sites that changed: the
- * difference of what they held at its ends.
+ * intervals.c - net amounts of the changed call sites for each interval between successive marks:
+ * the difference between the interval's ends.
  */
 #include "query/sites/internal.h"
 

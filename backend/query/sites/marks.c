@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - what call sites held at marks, for the intervals between these; and at the agent's
+ * marks.c - what call sites held at marks, for the intervals between them, and at the agent's
  * samples, for their growth.
  *
- * That stays as it was until marks or samples change, or other stacks belong to the sites. It takes
- * one walk over what they say of each slot, in slices, beside what is known: a slot that is new
- * while that goes on held nothing at any of them. Stacks that get another site meanwhile are
- * counted by the next walk.
+ * The result holds until marks or samples change, or stacks move to other sites. It takes one walk
+ * over the slots' cells, in slices, beside the current result: a slot created during the walk held
+ * nothing at any of them. The next walk counts stacks that change their site meanwhile.
  */
 #include "query/sites/internal.h"
 

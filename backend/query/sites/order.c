@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * order.c - call sites in their order, by a column or by growth.
+ * order.c - sorts call sites by a column or by growth.
  */
 #include "query/sites/internal.h"
 

@@ -2,9 +2,9 @@
  *
  * sites.c - call sites: stacks joined by the function that allocates.
  *
- * The site of a stack is its innermost frame that is no allocation wrapper (owners/owner.h). Which
- * site a stack belongs to is kept, and so are the sums: differences are added as they arrive, and a
- * stack that gets another site as names come takes its own along.
+ * A stack's site is its innermost frame that is no allocation wrapper (owners/owner.h). Each
+ * stack's site and the sums are kept: differences are added as they arrive, and a stack whose site
+ * changes when names arrive takes its amounts along.
  */
 #include "query/sites/internal.h"
 

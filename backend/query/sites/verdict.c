@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * verdict.c - is it growing, how fast, and where, in one line of words.
+ * verdict.c - is the heap growing, how fast, and where, in one line of words.
  *
- * Judged by the same intervals as every call site's shape (query/sites/growth.c), so that the line
- * and the rows below it say the same: by the agent's samples, which are the same for every viewer,
- * for reports and for files. The call site that grew most is named, by file and line where these
- * are known. Where the heap does not grow but the process does, that is said.
+ * The same intervals decide as for every call site's shape (query/sites/growth.c), so that the line
+ * agrees with the rows below it: the agent's samples, the same for every viewer, report and file.
+ * The line names the call site that grew most, by file and line where known. If the process grows
+ * but the heap does not, the line says so.
  */
 #include "query/sites/internal.h"
 #include "base/format.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * find.c - what is open: by hand, all below, along the heaviest, to a node, by a search.
+ * find.c - opens rows: by hand, all below, along the heaviest, to a node, by a search.
  */
 #include "query/internal.h"
 

@@ -2,13 +2,13 @@
  *
  * group.c - the children of a row of the call tree: its members' steps, grouped by function.
  *
- * They are grouped when somebody looks, and again when a location that they step to was renamed. A
- * new group takes over the row of the old child that it shares a node with: its number, what is
- * open below it, and its place on screen. When a row turns out to be several, of functions inlined
- * into each other, its old children are handed on to where their nodes are now.
+ * They are grouped when a reader asks, and again when a location that they step to was renamed. A
+ * new group takes over the row of the old child that it shares a node with: its number, the open
+ * rows below it, and its place on screen. When a row splits into functions inlined into each other,
+ * its old children move to where their nodes are now.
  *
- * A row is grouped in slices; until it is, it keeps the children that it has. While names keep
- * coming, one of very many members is grouped once a second.
+ * A row is grouped in slices and keeps its old children until the end. While names keep arriving, a
+ * row of very many members is grouped once a second.
  */
 #include "query/internal.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * inlined.c - inlined functions as rows of their own, or merged into the function that they were
- * inlined into.
+ * inlined.c - shows inlined functions as rows of their own, or merged into the function that they
+ * were inlined into.
  *
- * The tree is grouped anew from its top. Rows are not thrown away for that: they are put aside,
- * known by their function and the nodes that they stood for, and whatever row turns out to be one
- * of them takes its number, so that what was open, selected or zoomed into is so again wherever its
- * function still has a row. Those without one stay aside until they have.
+ * The tree is grouped again from its top. The old rows are put aside under their function and
+ * nodes. A new row that matches one takes its number, so that open, selected and zoomed rows stay
+ * so wherever their function still has a row. Rows without a match stay aside until they have one.
  */
 #include "query/internal.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.c - the rows that are on screen: order, folding, what is open.
+ * rows.c - the rows on screen: order, folding, open rows.
  *
  * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which
- * is itself a row with a number, so that it can be selected and opened. Sorting happens only when
- * the caller says so: between, rows keep their order and new ones come last.
+ * has a number, too, so that it can be selected and opened. Rows are sorted only on the caller's
+ * request: between requests they keep their order, and new ones come last.
  */
 #include "query/internal.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.c - rows of the call tree: which nodes they stand for, and what these add up to.
+ * tree.c - rows of the call tree: their nodes and the sums of these.
  *
- * A row is summed up in slices; until it is, it shows what it had.
+ * A row is summed up in slices; until the end it shows its old values.
  *
- * New nodes walk from the root down to where they belong, as far as rows are built; so do
- * differences of values. What is not built yet will be made of its parent's members, which are
- * always whole.
+ * New nodes walk from the root down to their place, as far as rows are built; so do differences of
+ * values. Rows not built yet will be made from their parent's members, which are always complete.
  */
 #include "query/internal.h"
 
