@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.h - what an agent that came late (memtop attach) sees of a program, and what not.
+ * coverage.h - what an agent that came late (memtop attach) sees of a program, and what it misses.
  */
 #ifndef REPORT_COVERAGE_H
 #define REPORT_COVERAGE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * formats.h - a model as a file that people or scripts read. Main thread only.
+ * formats.h - writes a model to a file that people or scripts read. Main thread only.
  */
 #ifndef REPORT_FORMATS_H
 #define REPORT_FORMATS_H

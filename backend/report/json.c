@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c - the report that scripts rely on: one object, schema 1. The keys are a contract:
- * more may be added, none may go or change; lists are empty, never missing; names ending in _s are
- * seconds since the start, as numbers.
+ * json.c - the report for scripts: one object, schema 1. The keys are a contract: more may be
+ * added, none may go or change; lists are empty, never missing; names ending in _s are seconds
+ * since the start, as numbers.
  *
- * The outer object is written by hand and each element of a list is built, printed and freed by
- * itself: a report of a million stacks needs the memory of one.
+ * The outer object is written by hand, and each element of a list is built, printed and freed
+ * alone: a report of a million stacks needs the memory of one.
  */
 #include "report/coverage.h"
 #include "report/json_agent.h"

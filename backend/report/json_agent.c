@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_agent.c - the agent in a JSON report: what it lost, what it costs, how good its stacks are.
+ * json_agent.c - the agent in a JSON report: its losses, its cost, the quality of its stacks.
  */
 #include "report/json_agent.h"
 

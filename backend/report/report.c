@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - gathers what the formats print.
+ * report.c - gathers the data that the formats print.
  *
- * Order: by live bytes, then by frames, innermost first. Comparing the frames of two stacks by text
- * at every step of a sort would cost more than all the rest (most stacks of a finished program hold
- * 0 bytes, so ties are the rule): every location gets its rank among all once, and two
- * stacks are compared by walking up their parents over ranks.
+ * Order: by live bytes, then by frames, innermost first. Most stacks of a finished program hold 0
+ * bytes, so ties are the rule, and comparing frames by text at every step of a sort would cost more
+ * than all the rest. So every location gets its rank once, and two stacks are compared by walking
+ * up their parents over ranks.
  */
 #include "report/report.h"
 #include "report/coverage.h"

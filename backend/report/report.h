@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.h - what every format of a report needs: stacks in their order, changes by stack, owners,
+ * report.h - what every format of a report needs: sorted stacks, changes by stack, owners,
  * warnings, and words for the enums. Main thread only.
  *
  *   sum of stacks = sum of owners = totals     (when the model is complete)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.c - the report that a person reads: the answer first (what happened, how much, who),
- * then the stacks that hold most. Every cut says what it left out, so that columns add up.
+ * text.c - the report for people: the answer first (what happened, how much, which owner), then the
+ * stacks that hold most. Every cut says what it left out, so that columns add up.
  */
 #include "report/report.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_processes.c - the processes of a tree in a report: a table that a person reads, largest peak
- * first, in which the many short ones of a name are one row.
+ * text_processes.c - the processes of a tree in a text report: a table, largest peak first, in
+ * which many short processes of one name share a row.
  */
 #include "report/text_processes.h"
 
