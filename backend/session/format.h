@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - what session/write.c and session/read.c share. No state.
+ * format.h - shared by session/write.c and session/read.c. No state.
  */
 #ifndef SESSION_FORMAT_H
 #define SESSION_FORMAT_H

@@ -2,10 +2,10 @@
  *
  * read.c - the session file's reader. Main thread only.
  *
- * A block is believed only when all of it is there and right: its length, zstd's checksum, and
- * frames that fill it exactly. What is not a whole block at the end of the file is a cut (the
- * writer was killed, or is writing); what is wrong before the end is damage, and its byte is named.
- * The file is a stranger's: sizes are checked before memory is taken for them.
+ * A block is valid only when it is complete and correct: its length, zstd's checksum, and frames
+ * that fill it exactly. An incomplete block at the end of the file is a cut (the writer was killed,
+ * or is writing). An error before the end is damage, and the message names its byte. The file is
+ * untrusted: sizes are checked before memory is allocated for them.
  */
 #include "session/session.h"
 #include "session/format.h"

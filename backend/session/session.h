@@ -14,17 +14,17 @@
  *          | "IDX2" | the same, with n x { offset, first ns, last ns, u64 LE stream }
  *   trailer= u64 LE offset of index | "MEMTOPE\n"
  *
- * A stream is what one process sent, on its own clock; stream 0 that of the first program,
- * SESSION_TABLE the lines of all processes of a tree. A BLK1 is of stream 0. A file is of version 1
- * as long as it has no other stream, so that every memtop reads it; the two bytes of the version
- * are all that is ever changed in place.
+ * A stream holds one process' frames, on its own clock: stream 0 those of the first program,
+ * SESSION_TABLE the lines of all processes of a tree. A BLK1 belongs to stream 0. A file without
+ * other streams has version 1, so that every memtop reads it; only the two bytes of the version
+ * ever change in place.
  *
- * Append-only; blocks are closed at least every second (whoever writes calls session_flush() when
- * nothing comes). A file cut at any byte reads to its last whole block. Later versions add frame
- * types only. MTW_S_TIME is put in and taken out here: a block begins with one.
+ * Append-only; blocks are closed at least every second (the writer's owner calls session_flush()
+ * when nothing arrives). A file cut at any byte reads to its last whole block. Later versions add
+ * frame types only. These functions insert and remove MTW_S_TIME: a block begins with one.
  *
- * Writing fails once and for all: what was whole stays, half a block is cut off again, and every
- * later call gives the same sentence, which says how much was saved.
+ * After a failed write the file takes nothing more: whole blocks stay, half a block is cut off, and
+ * every later call returns the same sentence, which says how much was saved.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H

@@ -3,9 +3,9 @@
  * write.c - the session file's writer. Main thread only.
  *
  * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or
- * full, in one write: a recorder that is killed loses a second at most. The file is never changed
- * behind its end but for two cases: a block that a full disk cut short is truncated away, and the
- * first block of another stream than 0 raises the version in the head.
+ * full, in one write: a killed recorder loses a second at most. The file changes before its end in
+ * two cases only: a block that a full disk cut short is truncated away, and the first block of
+ * another stream than 0 raises the version in the head.
  *
  *   written = bytes of whole blocks (and the head) in the file
  */
