@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * asking.c - a place becomes an entry, and an entry a job of the symbolizer.
+ * asking.c - turns a location into an entry, and an entry into a job of the symbolizer.
  */
 #include "symbols/internal.h"
 

@@ -3,10 +3,10 @@
  * codemap.h - the lines of a map of generated code ("START SIZE name", hex), by address. No global
  * state; one thread at a time.
  *
- * Another program writes the file, and goes on while it is read. So it is read by slices, with
- * bounds for its size, its lines and a line's length; lines of another form are skipped. Of lines
- * that overlap the latest wins, as in perf. Only addresses are kept (16 bytes a line); names are
- * read from the file on demand.
+ * Another program writes the file while memtop reads it. So it is read in slices, with bounds for
+ * its size, its lines and a line's length; malformed lines are skipped. Where lines overlap the
+ * latest wins, as in perf. Only addresses are kept (16 bytes a line); names are read from the file
+ * on demand.
  */
 #ifndef SYMBOLS_CODEMAP_H
 #define SYMBOLS_CODEMAP_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * debug_files.c - where a module's debug file lies: .build-id folders, .gnu_debuglink, what
- * symbols/debuginfod.c loaded.
+ * debug_files.c - finds a module's debug file: .build-id folders, .gnu_debuglink, downloads of
+ * symbols/debuginfod.c.
  *
- * libdwfl's own search would ask the servers of debuginfod right there, for as long as they take,
- * while all other names wait. For a module without build-id there is nothing to ask them; all
- * others are searched for here. A file of the link's name is taken by its build-id, which the
+ * libdwfl's own search would ask debuginfod's servers right there, while all other names wait for
+ * them. It therefore serves only modules without build-id, which the servers cannot know; all
+ * others are searched for here. A file with the link's name is accepted by its build-id, which the
  * link's checksum could only confirm.
  */
 #include "symbols/debug_files.h"

@@ -2,13 +2,13 @@
  *
  * debuginfod.c - the downloads.
  *
- * libdebuginfod is loaded when there is something to ask, for it brings libcurl along. It blocks
- * until a server has answered or its own patience is over (DEBUGINFOD_TIMEOUT, 90 s), a name
- * server's silence included: in a forked process, which is killed when memtop ends. That process
- * reports by whole messages in a pipe; its exit is the pipe's end.
+ * libdebuginfod brings libcurl along, so it is loaded when there is something to ask. It blocks
+ * until a server has answered or its own limit is over (DEBUGINFOD_TIMEOUT, 90 s), also while a
+ * name server is silent. So it runs in a forked process, which is killed when memtop ends. That
+ * process reports by whole messages in a pipe; the pipe's end tells its exit.
  *
  * A server that cannot be reached, or does not answer, is not asked for the other files. A file
- * that it does not have says nothing about them.
+ * that it does not have says nothing about the others.
  */
 #include "symbols/debuginfod.h"
 

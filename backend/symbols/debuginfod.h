@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * debuginfod.h - debug files from the servers that DEBUGINFOD_URLS names, in the background. Main
- * thread only.
+ * debuginfod.h - loads debug files from DEBUGINFOD_URLS' servers in the background. Main thread
+ * only.
  *
- * Each file is asked for once per session, whatever came of it. A download is a process of its own:
- * it holds up nothing, and its end waits for nobody's answer.
+ * Each file is requested once per session, whatever the result. A download is a separate process:
+ * it blocks nothing, and ending it waits for no server.
  */
 #ifndef SYMBOLS_DEBUGINFOD_H
 #define SYMBOLS_DEBUGINFOD_H

@@ -2,9 +2,9 @@
  *
  * demangle.c - demangling by libiberty, and short names for rows.
  *
- * Only what begins like a mangled name is given to the demangler, with the options of
- * __cxa_demangle: other names ("i", "main") are types to it. The short form is cut from the full
- * one by its brackets, since libiberty's own way to leave parameters out keeps template arguments.
+ * Only names with a mangled prefix go to the demangler, with the options of __cxa_demangle: it
+ * takes other names ("i", "main") for types. The short form is cut from the full one at its
+ * brackets, since libiberty's own option to omit parameters keeps template arguments.
  */
 #include "symbols/demangle.h"
 

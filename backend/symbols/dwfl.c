@@ -3,13 +3,13 @@
  * dwfl.c - libdwfl behind symbols/dwfl.h; sym_dw*.c are the files that know libdw.
  *
  * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address
- * are one number. Separate debug files are found by symbols/debug_files.c; which file is the module
- * itself is decided here, by its build-id.
+ * are one number. symbols/debug_files.c finds separate debug files; this file identifies the module
+ * itself, by its build-id.
  *
  * dwarf_getscopes() walks a whole unit for each pc: a millisecond in a large C++ unit, for each of
- * ten thousand locations. Instead the functions of a unit are listed once, sorted by address, and
- * only the blocks of the function at hand are walked. What comes out is the same: the chain of
- * inlined subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
+ * ten thousand locations. Instead a unit's functions are listed once, sorted by address, and only
+ * the blocks of the function at hand are walked. The result is the same: the chain of inlined
+ * subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
  */
 #include "symbols/dwfl.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dwfl.h - code locations of one file to names, lines and inlined frames, by libdw. The
+ * dwfl.h - turns code locations of one file into names, lines and inlined frames, by libdw. The
  * symbolizer's thread only.
  */
 #ifndef SYMBOLS_DWFL_H

@@ -2,15 +2,15 @@
  *
  * elf_names.c - finds the symbol of an address by binary search.
  *
- * dwfl_module_addrname() walks the whole table for each address: 3 ms in libLLVM, which made ten
- * seconds of the end of `memtop record -- llc --version`. Here the symbols that have a size are
- * sorted by address once. Those that contain the address are few, and the library's own preferences
- * choose among them (elfutils, dwfl_module_addrinfo): global ones before local ones, then the
- * nearest start, then binding and the smaller size, then the order of the table.
+ * dwfl_module_addrname() walks the whole table for each address: 3 ms in libLLVM, ten seconds at
+ * the end of `memtop record -- llc --version`. Here the symbols with a size are sorted by address
+ * once. Few contain the address, and libdwfl's own preferences choose among them (elfutils,
+ * dwfl_module_addrinfo): global ones before local ones, then the nearest start, then binding and
+ * the smaller size, then the order of the table.
  *
- * A symbol without a size (a label of assembly) is the answer where no symbol contains the address,
+ * A symbol without a size (an assembly label) is the answer where no symbol contains the address,
  * none ends after the label, and the label is the nearest in the same section. Local symbols are
- * looked at unless a global label stands at the address itself.
+ * tested unless a global label stands at the address itself.
  */
 #include "symbols/elf_names.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * entries.c - the entries of the book of names: a table by place.
+ * entries.c - the entries of the book of names: a table by location.
  *
- * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others.
+ * A location without a known name is shown as MODULE+0xOFFSET, which is unique.
  */
 #include "symbols/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what symbols*.c share: the book and its entries. Main thread.
+ * internal.h - shared by symbols*.c: the book and its entries. Main thread.
  */
 #ifndef SYMBOLS_INTERNAL_H
 #define SYMBOLS_INTERNAL_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * perfmap.c - see symbols/perfmap.h. The lines themselves: symbols/codemap.c.
+ * perfmap.c - see symbols/perfmap.h. symbols/codemap.c has the lines.
  *
- * Everything here may be hostile: a container's root folder, the file, its text. No symbolic link
- * is followed at the map itself, none out of the program's root folder on the way, and nothing but
- * a regular file is ever opened for reading.
+ * All input may be hostile: a container's root folder, the file, its text. The map itself must not
+ * be a symbolic link, no link on the way may lead out of the program's root folder, and only a
+ * regular file is opened for reading.
  */
 #include "symbols/perfmap.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * perfmap.h - names of generated code, from the perf-PID.map that its runtime writes. The
- * symbolizer's thread only, but for perfmap_js().
+ * symbolizer's thread only, except perfmap_js().
  *
- * PID is the program's own idea of its process id, /tmp its own folder. So a process of this
- * machine is looked at through /proc/PID/root, and only when the addresses of its mappings prove
+ * PID is the program's own view of its process id, /tmp its own folder. So memtop looks at a
+ * process of this machine through /proc/PID/root, and only when the addresses of its mappings prove
  * that it is the program: a remote program's pid may be another process here. Otherwise the map
- * comes from --symbols DIR and --sysroot DIR. What belongs to neither the program's user nor root,
- * is no regular file, or is older than the process, is not read.
+ * comes from --symbols DIR and --sysroot DIR. A file is not read if neither the program's user nor
+ * root owns it, if it is not regular, or if it is older than the process.
  */
 #ifndef SYMBOLS_PERFMAP_H
 #define SYMBOLS_PERFMAP_H

@@ -2,15 +2,15 @@
  *
  * symbolizer.c - the symbolizer's thread.
  *
- * First all names from symbol tables (microseconds each), then lines and inlined frames (a large
- * unit takes a second once); of both, what is on the screen before the rest, and last in, first
- * out. What is on the screen overtakes at the other end, too: at most WAITING_MAX answers are given
- * that nobody took, so that the loop, which has other things to do, is never far behind.
+ * All names from symbol tables come first (microseconds each), then lines and inlined frames (a
+ * large unit takes a second once); in both, locations on screen before the rest, and last in, first
+ * out. Answers for the screen overtake others, too. At most WAITING_MAX answers wait to be taken,
+ * so that the loop, which has other work, never falls far behind.
  *
- * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's.
- * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so
- * whoever quits waits LEAVE_MS at most, which is enough for a worker that has nothing to do, and
- * else leaves all to the worker.
+ * The thread sees jobs and files, never the model. It blocks all signals: they belong to the loop.
+ * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds. So
+ * quitting waits LEAVE_MS at most, enough for an idle worker, and otherwise leaves everything to
+ * the worker.
  */
 #include "symbols/symbolizer.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbolizer.h - the symbolizer's thread: takes self-contained jobs, gives answers. Called on the
- * main thread but for symbols/symbolizer.c's own worker.
+ * symbolizer.h - the symbolizer's thread: takes self-contained jobs, returns answers. Called on the
+ * main thread, except by symbols/symbolizer.c's own worker.
  *
- * A job is answered twice: by the symbol table, then finally (by DWARF where there is any). It
- * belongs to the worker from sym_ask() until its final answer was taken, then to the caller again.
+ * A job is answered twice: from the symbol table, then finally (from DWARF where there is any). It
+ * belongs to the worker from sym_ask() until its final answer is taken, then to the caller again.
  */
 #ifndef SYMBOLS_SYMBOLIZER_H
 #define SYMBOLS_SYMBOLIZER_H

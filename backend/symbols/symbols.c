@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbols.c - the main thread's book of names: what is known, what was asked for.
+ * symbols.c - the main thread's book of names: known names and pending requests.
  *
  *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until
  *           symbols_clear(); generated code: (NO_ID, pc)

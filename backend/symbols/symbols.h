@@ -2,15 +2,16 @@
  *
  * symbols.h - names of code locations, as far as they are known. Main thread only.
  *
- * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
- * (symbols/symbolizer.c); what is asked for again is on the screen, and comes first; answers arrive
- * through the loop in two steps (symbol table at once, lines and inlined frames after) and move the
- * generation. Session files bring their own. A module without lines, one of which is shown
- * (symbols_shown()), is asked for at debuginfod's servers in the background.
+ * A location is (module, offset, kind). An unknown location is queued for the worker
+ * (symbols/symbolizer.c) when first requested; a repeated request means that it is on screen, and
+ * comes first. Answers arrive through the loop in two steps (symbol table at once, lines and
+ * inlined frames after) and advance the generation. Session files bring their own names. When a
+ * location of a module without lines is shown (symbols_shown()), debuginfod's servers are asked for
+ * the module in the background.
  *
- * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map
- * (symbols/perfmap.h). That grows while the program runs: what it does not know is asked for again,
- * every two seconds, when the map has changed, and in symbols_wait(). The first name that a pc gets
+ * Generated code (NOWHERE) has its absolute pc, and its name comes from the program's perf map
+ * (symbols/perfmap.h). The map grows while the program runs, so unknown locations are requested
+ * again every two seconds if it has changed, and in symbols_wait(). The first name that a pc gets
  * stays.
  */
 #ifndef SYMBOLS_SYMBOLS_H
