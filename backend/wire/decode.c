@@ -3,12 +3,12 @@
  * decode.c - one frame's payload -> events.
  *
  * One function per frame type, in wire.h's order, each a plain transcription of the field list
- * there. All checks of form are here: bounds of lengths, counts and ids, known enumerations, no NUL
- * in a text. Checks of sense (does the id exist, did a counter shrink) are the model's. Nothing is
- * allocated in proportion to a number that a peer wrote: a count is believed only as far as the
- * payload can hold that many entries.
+ * there. This file checks form: bounds of lengths, counts and ids, known enumerations, no NUL in a
+ * text. The model checks sense (does the id exist, did a counter shrink). No allocation is
+ * proportional to a number from the peer: a count is accepted only if the payload can hold that
+ * many entries.
  *
- * An event is built once per frame and its changing fields overwritten per entry; struct event is
+ * An event is built once per frame and its changing fields overwritten per entry: struct event is
  * large (symbols) and batches are long.
  */
 #include "wire/decode.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a payload that is being read, for the files of wire/ alone.
+ * internal.h - a payload being read, for the files of wire/ alone.
  */
 #ifndef WIRE_INTERNAL_H
 #define WIRE_INTERNAL_H
