@@ -12,7 +12,7 @@ int command_mark(struct conn *c, const char *name);
 int command_drop_mark(struct conn *c, uint32_t id);
 int command_rename_mark(struct conn *c, uint32_t id, const char *name);
 int command_set_option(struct conn *c, const char *name, const char *value);
-int command_detach(struct conn *c); /* the agent out of the process */
+int command_detach(struct conn *c); /* unloads the agent from the process */
 /* sorted slots */
 int command_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots,
 		 size_t count);

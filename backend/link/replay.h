@@ -19,20 +19,21 @@
 struct loop;
 struct replay;
 
-/* moved: another instant is shown, or now again; of an arrival that brought nothing new, too. */
+/* moved: called when another instant or the current state is shown; also for an arrival that
+ * changed nothing. */
 struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(void *arg),
 			  void *arg);
-void replay_free(struct replay *p); /* `shown` holds what is now */
-/* Begins to go to the last instant up to a time (the first, where none is; model_instants() of what
- * is now), from a file that holds the session of what is now. 0; -1 and *err. */
+void replay_free(struct replay *p); /* `shown` then has the current state */
+/* Starts towards the last instant up to time_ns (the first if none is), from a file that holds
+ * the current session. 0; -1 and *err. */
 int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
 	      struct err *err);
-/* Shows what is now; forgets where it was going. */
+/* Shows the current state; cancels a replay under way. */
 void replay_return(struct replay *p);
-struct model *replay_now(const struct replay *p); /* what the stream goes into */
-bool replay_away(const struct replay *p);         /* that is not the one that is shown */
+struct model *replay_now(const struct replay *p); /* the model that receives the stream */
+bool replay_away(const struct replay *p);         /* it is not the shown model */
 int replay_percent(const struct replay *p);       /* of the way; 100 = arrived */
-/* why the file ended before the instant; "" = it did not */
+/* why the file ended before the instant; "" = it did not end early */
 const char *replay_problem(const struct replay *p);
 
 #endif
