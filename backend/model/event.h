@@ -43,7 +43,7 @@ struct event {
 		struct { uint64_t rss, virt, threads, children; } process;
 		struct { uint32_t id, flags; uint64_t epoch, time_ns, rss_bytes;
 			 struct text name, set_by; struct tally totals; } mark;
-		/* SAMPLE_LIVE, too: mark is the serial. end: last part came; no cell in it */
+		/* SAMPLE_LIVE, too: mark is the serial. end: the last part, without a cell */
 		struct { uint32_t mark, slot; uint64_t blocks, bytes; bool end; } mark_live;
 		struct { uint32_t flags; size_t count;
 			 struct sample_figures list[MTW_SAMPLES_MAX]; } samples;

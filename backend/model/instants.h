@@ -11,10 +11,10 @@
 struct instants {
 	struct instant *list; /* by time */
 	size_t count, room;
-	uint64_t ticks_read; /* of this program, whether they took effect or not */
+	uint64_t ticks_read; /* ticks of this program, whether they took effect or not */
 	/* session time of the newest answer of a kind; 0 = none came */
 	uint64_t looked_ns[MTW_KIND_COUNT];
-	uint64_t answers[MTW_KIND_COUNT]; /* so many, those that say nothing among them */
+	uint64_t answers[MTW_KIND_COUNT]; /* their number, including empty ones */
 };
 
 void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags);

@@ -10,6 +10,6 @@
 struct model;
 
 void slices_tick(struct model *m, uint64_t time_ns, uint32_t flags); /* a TICK came */
-void slices_settle(struct model *m); /* what is being taken in or worked out is, at once */
+void slices_settle(struct model *m); /* finishes all work in progress at once */
 
 #endif

@@ -9,11 +9,11 @@
 
 struct model;
 
-/* in slices. True: it is whole, and can take effect */
+/* runs in slices. True: complete, it can take effect */
 bool walk_work_out(struct model *m, uint64_t end_ns);
-/* it took effect: sums and slots get what is beside them */
+/* after it took effect: folds the deltas into sums and slots */
 bool walk_fold(struct model *m, uint64_t end_ns);
-void walk_undo(struct model *m); /* what was worked out is not needed: all is made anew */
+void walk_undo(struct model *m); /* drops the deltas: all sums will be recomputed */
 void walk_forget(struct tick *x);
 void walk_free(struct tick *x);
 
