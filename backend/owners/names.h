@@ -50,20 +50,22 @@ struct name_lib {
 struct names;
 struct names *names_new(const struct model *m, struct symbols *s);
 void names_free(struct names *n);
-/* Takes in new nodes. True when all was forgotten because the model was cleared. */
+/* Adds new nodes. True when the model was cleared, and everything here with it. */
 bool names_update(struct names *n);
 /* Takes in new answers; *changed = locations whose frames changed, valid until the next call. */
 size_t names_refresh(struct names *n, const uint32_t **changed);
 uint64_t names_version(const struct names *n); /* moves when a location's frames changed */
-/* False: its name tells nothing, it allocates for its caller (operator new, std:: templates,
-   xmalloc). A function of the C library does tell (fopen, qsort), and so does a place without a
-   name. */
+/*
+ * False: the name says nothing, since it allocates for its caller (operator new, std:: templates,
+ * xmalloc). A function of the C library does say something (fopen, qsort), and so does a location
+ * without a name.
+ */
 bool names_tells(const struct names *n, uint32_t fn);
 
 /* node's dense index -> location; NO_ID for the root */
 uint32_t names_loc_of(const struct names *n, uint32_t index);
 uint32_t names_loc_count(const struct names *n);
-/* asks for it when it was never asked */
+/* requests its name the first time */
 const struct name_loc *names_loc(struct names *n, uint32_t loc);
 uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends */
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);

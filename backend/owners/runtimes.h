@@ -11,11 +11,11 @@
 
 struct runtime {
 	const char *heap;  /* "Python's own heap" */
-	const char *shows; /* what shows it: "PYTHONMALLOC=malloc" */
-	const char *seen;  /* what memtop sees of the program beside it; NULL = all else */
+	const char *shows; /* how to make it visible: "PYTHONMALLOC=malloc" */
+	const char *seen;  /* the part of the program that memtop sees; NULL = all else */
 };
 
-/* By the program's modules, their names and what linked them; NULL = none that is known. */
+/* Judged by the program's modules, their names and what linked them; NULL = none known. */
 const struct runtime *runtime_of(const struct model *m);
 
 #endif
