@@ -17,19 +17,19 @@ struct shared_board;
 
 struct board_rule {
 	uint64_t bytes, ns, alloc_bytes;
-}; /* as the head has them: who matters */
+}; /* as in the board's head: which processes matter */
 
-/* NULL and *err: no memfd */
+/* NULL and *err: memfd failed */
 struct shared_board *shared_board_new(const struct board_rule *rule, struct err *err);
-void shared_board_free(struct shared_board *b);              /* nobody lingers from now on */
+void shared_board_free(struct shared_board *b);              /* no server lingers from now on */
 const char *shared_board_path(const struct shared_board *b); /* "/proc/PID/fd/N" */
-/* a part of the mapping's name, in /proc/PID/maps; no other board's */
+/* a part of the mapping's name in /proc/PID/maps, unique to this board */
 const char *shared_board_name(const struct shared_board *b);
 bool shared_board_moved(struct shared_board *b); /* a state changed since the last call */
 uint64_t shared_board_missed(const struct shared_board *b);
 /* Record `index` as it is now: 1. 0: it is free; -1: it is being written, look again later. */
 int shared_board_copy(const struct shared_board *b, uint32_t index, struct board_record *r);
-/* The life `serial` of record `index` in `state` has been copied: others may have it. */
+/* The life `serial` of record `index` in `state` has been copied: the record may be reused. */
 void shared_board_release(struct shared_board *b, uint32_t index, uint32_t serial, uint32_t state);
 
 #endif
