@@ -37,7 +37,7 @@ struct line {
 	bool given;       /* by processes_watch(): a view may show its watch */
 	uint32_t stream;  /* its frames in the session file; STREAM_NONE */
 	uint32_t written; /* checksum of its entry in the table; 0 = none */
-	bool announced;   /* it announced its end, which no agent outlived to confirm */
+	bool announced;   /* it announced its end, but did not live to change its state */
 	uint32_t announced_end, announced_status;
 	bool gave_up;         /* no watch for it any more */
 	bool heir, succeeded; /* in a file: a daemon, and its starter */
