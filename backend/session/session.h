@@ -39,29 +39,30 @@ struct session_reader;
 
 /* mode 0600; max 0 = unbounded */
 struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err);
-/* time_ns: never before that of the frame before, of this stream. */
+/* time_ns: never below that of the stream's previous frame. */
 int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type,
 		  const uint8_t *payload, size_t len, struct err *err);
 int session_flush(struct session_writer *w, struct err *err); /* close the block of each stream */
-/* nothing more of it is to come soon: its memory goes */
+/* ends a stream for now and frees its memory */
 int session_end(struct session_writer *w, uint32_t stream, struct err *err);
 int session_close(struct session_writer *w, struct err *err); /* index and trailer; frees */
 uint64_t session_written(const struct session_writer *w);     /* bytes safely in the file */
-/* The session so far as a whole file of its own (index, trailer) at `path`; the writer goes on. */
+/* Writes the session so far as a separate whole file (index, trailer) at `path`; the writer
+ * continues. */
 int session_copy(struct session_writer *w, const char *path, struct err *err);
 
-bool session_file(const char *path); /* a file that begins like one; the rest is not looked at */
+bool session_file(const char *path); /* does the file begin like one? Reads no more */
 /* one of its streams */
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
-/* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is
+/* Next frame: 1; 0 at the end; -1 damaged from here on (err names the byte; earlier frames are
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 		 const uint8_t **payload, size_t *len, struct err *err);
-bool session_cut(const struct session_reader *r); /* no trailer: it was cut or is being written: */
+bool session_cut(const struct session_reader *r); /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
 bool session_growing(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */
-/* the file grew past what was its end: session_next() goes on */
+/* the file grew past its old end: session_next() continues */
 bool session_more(struct session_reader *r);
 void session_reader_free(struct session_reader *r);
 
