@@ -116,8 +116,7 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	return m.sanitizer ? progmalloc_refuse(name, m.sanitizer, err) : 0;
 }
 
-/* Of a program that has its sanitizer from a wrapper or from its system, as Android's apps do; NULL
- * = none. */
+/* The sanitizer that a wrapper or the system loads, as on Android; NULL = none. */
 static const char *loaded_sanitizer(const struct inject_modules *m)
 {
 	const char *found = NULL;
@@ -165,7 +164,7 @@ static int check_modules(struct plan *p, struct err *err)
 	return rc ? -1 : 0;
 }
 
-/* May user uid come to it? By the bits of others alone: it is a question of which way to take. */
+/* May user uid reach the path? Tests only the bits of others: this only chooses the way. */
 static bool open_to_all(const char *path, unsigned uid)
 {
 	char at[PATH_MAX];
@@ -225,7 +224,7 @@ static int place(struct plan *p, struct err *err)
 		       p->name, p->agent);
 }
 
-/* A folder of its own root where a socket of its user may be. */
+/* Finds a folder of the process' own root where its user may make a socket. */
 static bool socket_folder(const struct attach_facts *f, char *folder, size_t size)
 {
 	static const char *const folders[] = { "/tmp", "/var/tmp", "/dev/shm", "/run" };
@@ -299,9 +298,9 @@ static void send_result(void *arg, const struct inject_result *r)
 }
 
 /*
- * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of
- * that, does not wait for it. In a session of its own, nor does it end with memtop's process group,
- * nor is it among the first when memory runs out.
+ * Detaches the process, which may outlive memtop by far: a reader of memtop's output must not wait
+ * for it. In its own session it does not end with memtop's process group, nor is it among the first
+ * victims when memory runs out.
  */
 static void stand_apart(int *report)
 {

@@ -38,7 +38,7 @@ static bool read_status(pid_t pid, struct status_text *s)
 	return n > 0;
 }
 
-/* What follows "\nNAME:\t"; "" = no such line. */
+/* Returns the text after "\nNAME:\t"; "" = no such line. */
 static const char *value(const struct status_text *s, const char *name)
 {
 	char key[32];
@@ -177,7 +177,7 @@ const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
 	return buf;
 }
 
-/* What stands in the way of tracing it as the user that we are. */
+/* Checks whether memtop's user may trace the process. */
 static int judge_rights(const struct attach_facts *f, const char *name, struct err *err)
 {
 	if (f->capable)

@@ -84,7 +84,7 @@ int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err)
 	}
 }
 
-/* What the app's native code is for; most apps: as the device. */
+/* Finds the ABI of the app's native code; for most apps the device's. */
 static void ask_abi(struct adb_app *app)
 {
 	char *script = xasprintf("dumpsys package %s | grep -m1 -o 'primaryCpuAbi=[a-z0-9_-]*'",

@@ -180,7 +180,7 @@ void adb_app_name(struct adb_app *app, const struct adb_process *p)
 		 adb_is_package(p->name, len) ? (int)len : 0, p->name);
 }
 
-/* 1: process `pid` runs and root is to be had: it is app's now. 0: it is not so. */
+/* 1: process `pid` runs, root is available, and app now describes it. 0: otherwise. */
 static int find_closed(struct adb_app *app, int pid, struct err *err)
 {
 	struct adb_process p = { .pid = pid };

@@ -74,7 +74,7 @@ static int push(struct adb_app *app, const char *file, const char *ending, struc
 	return adb_push(app->adb, file, to->path, err);
 }
 
-/* As root: memtop-attach PID AGENT OPTIONS. */
+/* Runs as root: memtop-attach PID AGENT OPTIONS. */
 static int load(struct adb_app *app, const struct pushed *agent, const struct pushed *tracer,
 		const char *options, struct err *err)
 {

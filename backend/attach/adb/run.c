@@ -91,7 +91,7 @@ static int spawn(struct command *c, char *const *argv, struct err *err)
 		       strerror(rc));
 }
 
-/* What is there now; -1 at the end. */
+/* Reads the available bytes; -1 at the end. */
 static ssize_t take(struct pipe_end *p)
 {
 	char dropped[4096];
@@ -113,7 +113,7 @@ static ssize_t take(struct pipe_end *p)
 	return n;
 }
 
-/* Whatever is in the pipes of an ended process: nobody else's writing is waited for. */
+/* Empties the pipes of an ended process, without waiting for other writers. */
 static void drain(struct command *c)
 {
 	struct pipe_end *ends[] = { &c->out, &c->said };

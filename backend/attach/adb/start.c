@@ -31,7 +31,7 @@ static bool is_component(const char *s)
 		       strlen(s);
 }
 
-/* PACKAGE/ACTIVITY: as given, or what the launcher would start. */
+/* Finds PACKAGE/ACTIVITY: the given one, or the launcher's. */
 static int find_activity(const struct adb_app *app, const char *given, char *component, size_t size,
 			 struct err *err)
 {
@@ -77,7 +77,7 @@ static bool has_script(const struct adb_app *app)
 	return found;
 }
 
-/* What the app is started through. */
+/* Writes the script that starts the app. */
 static int write_script(struct adb_app *app, const char *agent, const char *options, char *path,
 			size_t size, struct err *err)
 {
@@ -156,7 +156,7 @@ static int wait_process(struct adb_app *app, struct err *err)
 	return rc;
 }
 
-/* 1, 0: its process is there, is not; -1 and *err. */
+/* Does the app's process exist? 1, 0; -1 and *err. */
 static int lives(const struct adb_app *app, struct err *err)
 {
 	char script[64];

@@ -17,7 +17,7 @@ struct saying {
 	const char *sign, *why, *remedy;
 };
 
-/* The whole of what is said. */
+/* Whole messages. */
 static const struct saying states[] = {
 	{ "authorizing", "it still asks whether to trust this computer",
 	  "unlock its screen, accept the question, and try again" },
@@ -32,7 +32,7 @@ static const struct saying states[] = {
 	  "restart it: fastboot reboot" },
 };
 
-/* A part of it; narrower ones come first. */
+/* Parts of messages; narrower ones come first. */
 static const struct saying complaints[] = {
 	{ "unauthorized", "it does not trust this computer yet",
 	  "unlock its screen, accept this computer's key, and try again" },

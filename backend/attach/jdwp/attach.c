@@ -103,7 +103,7 @@ static int open_port(const struct target *port, struct err *err)
 		       t.text, strerror(why));
 }
 
-/* Whether a file whose path has this in it is mapped there; `unknown` when nobody may look. */
+/* Does the process map a file whose path contains `part`? `unknown` without permission to look. */
 static bool maps_file(pid_t pid, const char *part, bool unknown)
 {
 	char path[64], line[PATH_MAX + 128];
@@ -118,7 +118,7 @@ static bool maps_file(pid_t pid, const char *part, bool unknown)
 	return f ? found : unknown;
 }
 
-/* Which process of ours the machine is, that calls itself `own`. */
+/* Finds this namespace's pid of the machine that calls itself `own`. */
 static int find_process(struct visit *v, int64_t own)
 {
 	const struct attach_jdwp_options *o = v->options;

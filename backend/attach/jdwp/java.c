@@ -178,7 +178,7 @@ static int call(struct jdwp_machine *m, const struct call *c, struct value *v)
 	return rc ? jdwp_fail_code(m, rc, "call a method") : get_result(m, &in, v);
 }
 
-/* Text of a string object; "" = none to be had. */
+/* Reads the text of a string object; "" = not available. */
 static void get_string(struct jdwp_machine *m, uint64_t object, char *buf, size_t size)
 {
 	struct jdwp_out out = { .len = 0 };

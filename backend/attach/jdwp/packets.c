@@ -118,7 +118,7 @@ static int send_all(struct jdwp_link *l, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* Until `need` bytes are there. 1; 0: the deadline; -1: broken. */
+/* Reads until `need` bytes are there. 1; 0: the deadline; -1: broken. */
 static int fill(struct jdwp_link *l, size_t need)
 {
 	while (l->have < need) {
@@ -168,7 +168,7 @@ static int next_packet(struct jdwp_link *l)
 	return rc;
 }
 
-/* Whether the packet at hand is the reply to our last command; an event is handed on. */
+/* Is the current packet the reply to the last command? Passes an event on. */
 static bool is_reply(struct jdwp_link *l, struct jdwp_in *in)
 {
 	const uint8_t *p = l->packet;
@@ -238,7 +238,7 @@ int jdwp_listen(struct jdwp_link *l, const bool *until)
 	return 0;
 }
 
-/* What it said instead, as far as it is there, for a person: an HTTP server says who it is. */
+/* Quotes the peer's bytes in the error: an HTTP server, for example, names itself. */
 static int break_stranger(struct jdwp_link *l)
 {
 	char said[64];

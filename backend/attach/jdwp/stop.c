@@ -45,8 +45,8 @@ static void take_thread(struct jdwp_machine *m, uint64_t thread)
 	}
 }
 
-/* Kinds that nobody asked for have a size that we do not know: what follows them in the packet is
- * left. */
+/* Event kinds that memtop did not request have an unknown size: the rest of their packet is
+ * skipped. */
 void jdwp_on_event(void *arg, struct jdwp_in *in)
 {
 	struct jdwp_machine *m = arg;

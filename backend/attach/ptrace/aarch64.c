@@ -21,7 +21,7 @@ const bool inject_arch_here = true;
 #define SVC 0xd4000001u
 #define PSTATE_BTYPE (3ull << 10) /* a function may begin without a landing pad */
 
-/* The last: SVE, where there is such a unit, has the vectors of the second in it. */
+/* The last set, SVE, includes the vectors of the second where the machine has such a unit. */
 const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true },
 						     { NT_PRFPREG, true },
 						     { 0x405 /* NT_ARM_SVE */, false } };

@@ -55,8 +55,7 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 	return buf;
 }
 
-/* What a call came to other than its return: the thread is stopped, for what follows to put it
- * right. */
+/* Handles a call that did not return: the thread stays stopped so that it can be restored. */
 static int call_failed(struct inject_work *w, enum inject_stop s, const char *what)
 {
 	struct inject_thread *t = &w->thread;
@@ -87,10 +86,8 @@ static void tell(struct inject_work *w, const char *what)
 	w->said(w->arg, w->r);
 }
 
-/*
- * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it
- * waits for. -1: there is none to go on from; told: it came, but too late for the user.
- */
+/* Waits for the end of the thread's call. Late threads continue meanwhile: they may hold a lock
+ * that the call waits for. -1: it cannot continue; told: the result came too late for the user. */
 static int await(struct inject_work *w, const char *what, bool may_hang, uint64_t *result)
 {
 	struct inject_thread *t = &w->thread;
@@ -238,7 +235,7 @@ static int load(struct inject_work *w)
 	return rc;
 }
 
-/* Where the agent is now, of what is loaded. */
+/* Finds the agent among the loaded modules. */
 static int find_attach(struct inject_work *w)
 {
 	struct inject_modules now;
@@ -314,7 +311,7 @@ static int check_filters(struct inject_work *w)
 	}
 }
 
-/* With a thread of ours at a safe point. */
+/* Loads the agent with a borrowed thread at a safe point. */
 static void use_thread(struct inject_work *w)
 {
 	struct inject_thread *t = &w->thread;

@@ -233,10 +233,8 @@ struct inject_candidate *inject_candidates(pid_t pid, size_t *count)
 	return list;
 }
 
-/*
- * Looks through what is on its stack. True: it runs a signal handler that interrupted such code, or
- * where `returns`: a return address lies in an allocator that is not the libc's.
- */
+/* Searches the thread's stack. True: a signal handler interrupted such code, or, where
+ * `returns`, a return address lies in an allocator that is not the libc's. */
 static bool stack_forbids(const struct inject_ground *g, const struct inject_thread *t,
 			  bool returns)
 {

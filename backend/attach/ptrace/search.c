@@ -78,7 +78,7 @@ static enum inject_stop look_at(struct inject_work *w, struct inject_thread *t, 
 	return s;
 }
 
-/* Late ones that have stopped go on. */
+/* Releases late threads that have stopped. */
 void search_let_late_go(struct inject_work *w)
 {
 	for (size_t i = w->late_count; i-- > 0;) {
@@ -90,8 +90,8 @@ void search_let_late_go(struct inject_work *w)
 	}
 }
 
-/* An exec gives the process another memory; what we have open is the former one's. From the stop on
- * a tracer is told of an exec. */
+/* An exec replaces the process' memory, and the open mem file still shows the old one. After its
+ * stop a tracer learns of an exec. */
 static bool is_what_was_read(const struct inject_work *w)
 {
 	uint8_t code[4];
@@ -100,8 +100,8 @@ static bool is_what_was_read(const struct inject_work *w)
 	       inject_find_gadget(code, sizeof code) == 0;
 }
 
-/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it
- * is let go, or will be. */
+/* May this thread be borrowed, now or a moment later? s tells how its stop went. If not,
+ * releases it now or later. */
 static bool try_stopped(struct inject_work *w, enum inject_stop s, uint64_t until_ns)
 {
 	struct inject_thread *t = &w->thread;
@@ -132,7 +132,7 @@ static bool try_stopped(struct inject_work *w, enum inject_stop s, uint64_t unti
 	return false;
 }
 
-/* Those whose stop came late, which has come now. */
+/* Tries the late threads that have stopped by now. */
 static bool try_late(struct inject_work *w, uint64_t until_ns)
 {
 	for (size_t i = 0, left = w->late_count; left; left--) {

@@ -160,10 +160,8 @@ enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget,
 	return STOP_HERE;
 }
 
-/*
- * A signal that came on the way. STOP_LATE: it was not for us, and the call is to go on; else the
- * call is over. A function of ours ends with a fault: it returns to address 0.
- */
+/* Handles a signal during the call. STOP_LATE: it was the program's, and the call continues;
+ * else the call is over. An injected function ends with a fault: it returns to address 0. */
 static enum inject_stop call_signal(struct inject_thread *t, int signal, int *pass)
 {
 	siginfo_t info;
