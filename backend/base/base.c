@@ -204,8 +204,8 @@ uint64_t unix_now_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
-/* A large array moves with its pages, not byte by byte: it may grow often, and what it has too much
- * is small. */
+/* A large array moves by its pages, without a copy, so it grows in small steps with little spare
+ * room. */
 #define LARGE (1u << 20)
 
 void grow_array(void **ptr, size_t *have, size_t need, size_t size)

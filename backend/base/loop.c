@@ -114,7 +114,7 @@ void loop_free(struct loop *l)
 	release(l);
 }
 
-/* The source may be removed by its own callback: nothing of it is touched afterwards. */
+/* A callback may remove its own source: do not touch the source afterwards. */
 static void dispatch(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_source *s = arg;

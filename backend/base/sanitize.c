@@ -74,7 +74,7 @@ size_t sanitize_char(const char *s, int32_t *cp)
 	return len;
 }
 
-/* What is shown of the character at *s, which it goes beyond: *n bytes. */
+/* The displayed form of the character at *s, *n bytes; advances *s past it. */
 static const char *shown(const char **s, size_t *n)
 {
 	const char *from = *s;
