@@ -70,7 +70,7 @@ static bool is_older(pid_t a, pid_t b)
 	return x && (x < y || (x == y && a < b));
 }
 
-/* What everybody may read of a process' memory, but what changes with every page. */
+/* The publicly readable memory figures of a process, without those that change with every page. */
 static void figures(pid_t pid, char *to, size_t size)
 {
 	static const char *const names[] = { "\nVmPeak:", "\nVmLck:", "\nVmStk:", "\nVmExe:",
@@ -121,7 +121,8 @@ static bool listens(const struct agent_process *list, size_t count, pid_t pid)
 	return false;
 }
 
-/* Of those that share its memory and are older: the one that listens, else the oldest. 0 = none. */
+/* Among the older processes that share its memory: the one that listens, else the oldest. 0 =
+ * none. */
 static pid_t find_program(pid_t pid)
 {
 	struct agent_process *list;

@@ -103,7 +103,7 @@ static bool listens(int pid)
 	return launch_listed(pid, &found);
 }
 
-/* One that has just been started may be about to listen. */
+/* A process that has just started may listen soon. */
 static bool listens_soon(int pid)
 {
 	struct timespec pause = { 0, 10000000 };

@@ -256,7 +256,7 @@ static int become(const struct start *s)
 	return errno;
 }
 
-/* The child's pid, or -1 with errno: its exec succeeded when the pipe closes without a word. */
+/* The child's pid, or -1 with errno. The pipe closes without data when exec succeeded. */
 static pid_t start(struct start *s)
 {
 	sigset_t all;

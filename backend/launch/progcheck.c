@@ -279,8 +279,8 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	return 0;
 }
 
-/* What its malloc means for an agent: -1 and *err when there can be none, else what to know in
- * *note, "" = nothing. */
+/* Checks the program's malloc: -1 and *err when no agent can work, else *note for the user, "" =
+ * nothing. */
 static int check_malloc(const char *name, const char *path, bool linked, char *note,
 			size_t note_size, struct err *err)
 {
@@ -314,9 +314,9 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 }
 
 /*
- * What the loader gets to see: the ELF file behind the scripts. *at begins as the file that was
- * asked for, *what as its name for messages. 1: found; 0: it may be run but not read, so that
- * nothing can be told; -1 and *err.
+ * Finds the ELF file behind scripts, which the loader sees. *at begins as the requested file, *what
+ * as its name for messages. 1: found; 0: executable but not readable, so nothing is known; -1 and
+ * *err.
  */
 static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MAX + 64],
 			  struct elf_kind *k, struct err *err)

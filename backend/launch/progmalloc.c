@@ -40,8 +40,7 @@ static const struct {
 };
 #define SANITIZERS (sizeof sanitizers / sizeof sanitizers[0])
 
-/* What allocators are called by who does not want malloc itself replaced; _rjem_ is Rust's
- * jemalloc. */
+/* Allocators' function names for programs that keep malloc itself; _rjem_ is Rust's jemalloc. */
 static const char *const others[] = { "mi_malloc",     "mi_malloc_aligned", "_rjem_malloc",
 				      "_rjem_mallocx", "je_malloc",         "tc_malloc",
 				      "rpmalloc" };
