@@ -83,7 +83,8 @@ static void take_hello(struct ingest *in, const struct event *e)
 	in->hello_ns = e->u.hello.now_ns;
 }
 
-/* Another process may listen where the child did (listen=@NAME, and a fork of it). */
+/* Is the session the child's? Another process may listen at its address (listen=@NAME, and a
+ * fork). */
 static bool is_of_child(const struct ingest *in)
 {
 	return !in->child_pid || !in->session_pid || in->session_pid == in->child_pid;

@@ -115,7 +115,7 @@ int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 	return 0;
 }
 
-/* What to type where nobody listens. */
+/* Suggests a command when nothing listens there. */
 static int explain_refused(const struct target *t, int why, struct err *err)
 {
 	switch (t->kind) {

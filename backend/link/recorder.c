@@ -208,7 +208,7 @@ static int copy_bytes(const char *from, const char *to, struct err *err)
 	return rc;
 }
 
-/* All frames of all streams anew, and the rules. 1: not all could be read. */
+/* Rewrites all frames of all streams, and adds the rules. 1: some could not be read. */
 static int add_rules(struct session_reader *r, const char *to, const struct expected *e,
 		     uint32_t stream, struct err *err)
 {

@@ -101,7 +101,7 @@ int replay_percent(const struct replay *p)
 	return p->slice && at >= to ? 99 : (int)(at * 100 / (to + !to));
 }
 
-/* What others may still look at goes last. */
+/* Frees the data that observers may still use last. */
 static void show(struct replay *p, struct model *with)
 {
 	struct model *left = with;
@@ -146,7 +146,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return model_apply(playing(p), e, err);
 }
 
-/* 1 arrived, 0 there is more, -1 it cannot go on. */
+/* 1: arrived; 0: more frames follow; -1: impossible to continue. */
 static int play_frame(struct replay *p)
 {
 	const uint8_t *payload;

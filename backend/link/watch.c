@@ -56,7 +56,7 @@ static void tell(struct watch *w, unsigned bits)
 
 /* --- what is kept */
 
-/* Once something could not be written; watching goes on. */
+/* Reports the first failed write once; watching continues. */
 static void check_kept(struct watch *w)
 {
 	if (!*w->keep.failed.text || w->told_not_kept)
@@ -96,7 +96,7 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 	check_kept(w);
 }
 
-/* A session that is kept has the names of all its code, asked for or not: it opens without the
+/* A recorded session needs the names of all its code, shown or not, so that it opens without the
  * binaries. */
 static void ask_for_names(struct watch *w)
 {
@@ -214,7 +214,7 @@ static void on_up(void *arg)
 	(void)arg; /* HELLO is what counts */
 }
 
-/* After an exec: the next program has the agent, and it lets nobody in. */
+/* After an exec: the new program has the agent, which refuses connections. */
 static void note_refusal(struct watch *w, const char *problem)
 {
 	char *text = xasprintf("The program that this one executed is not in this session: %.*s.",
@@ -276,7 +276,7 @@ static void on_notice(void *arg, const char *text)
 	w->bits |= WATCH_NOTICE;
 }
 
-/* Names are those of what is now, which has all call paths that were ever there. */
+/* Names use the current model, which has all call paths that ever existed. */
 static void on_instant(void *arg)
 {
 	struct watch *w = arg;
