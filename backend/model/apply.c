@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 /*
- * The same process again: ids mean what they meant and counters only grow, so what comes is newer
- * values of what is there. A state that was whole is shown as it was until the new one is whole:
- * counters and totals stay staged until then.
+ * The same process again: ids keep their meaning and counters only grow, so frames bring newer
+ * values. A complete state stays visible until the new one is complete: counters and totals stay
+ * staged until then.
  */
 static void resume(struct model *m)
 {

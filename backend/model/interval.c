@@ -34,7 +34,7 @@ static void live_start(const struct model *m, struct live_job *l, uint32_t mark)
 					     : NULL };
 }
 
-/* What the cells say. False: time is up. */
+/* Applies the cells. False: time is up. */
 static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_ns)
 {
 	size_t seen = 0;
@@ -52,7 +52,7 @@ static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_n
 	return true;
 }
 
-/* What was born after the mark was not alive at it, whatever the cells say. */
+/* A slot born after the mark was not alive at it, whatever the cells say. */
 static struct live live_of_slot(const struct model *m, const struct live_job *l, uint32_t index,
 				struct live otherwise)
 {
@@ -101,7 +101,7 @@ static void walk_start(const struct model *m, struct mark_walk *w)
 	w->held = xcalloc(w->slots + 1u, sizeof *w->held);
 }
 
-/* number: what fn is told. epoch: what was born after it was not alive. */
+/* number: passed to fn. epoch: slots born after it were not alive. */
 static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k,
 		       uint32_t number, uint64_t epoch, mark_walk_fn fn, void *arg)
 {
@@ -157,7 +157,7 @@ void mark_walk_end(struct mark_walk *w)
 
 /* --- the interval in force */
 
-/* What the sum of node i, if it has one, got from below goes on to the next above. */
+/* Adds the change of node i's sum, if it has one, to the next sum above. */
 static void move_up(const struct model *m, struct change *moves, size_t room, uint32_t i)
 {
 	const struct node *n = node_at(&m->trie, i);
@@ -289,7 +289,7 @@ int interval_ask(struct model *m, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* What was alive at a mark comes anew: the interval is taken up again when it is whole. */
+/* A mark's live amounts arrive again: the interval is restored when they are complete. */
 void interval_unsettle(struct model *m, uint32_t id)
 {
 	uint32_t from = m->interval.base_wanted, to = m->interval.until_wanted;
@@ -302,7 +302,7 @@ void interval_unsettle(struct model *m, uint32_t id)
 	m->interval.until_wanted = to;
 }
 
-/* The mark cannot say any more what was alive at it; its cells are another mark's. */
+/* The mark has lost its live amounts; its cells belong to another mark. */
 void interval_without(struct model *m, uint32_t id)
 {
 	const struct interval_job j = m->interval.job;

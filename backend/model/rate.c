@@ -136,7 +136,7 @@ void rates_clear(struct rate_book *r)
 	forget_pages(r);
 }
 
-/* What the batches say of slots, added up. */
+/* Adds up the batches' rates by slot. */
 static void add_batches(const struct rate_book *r, struct rate *(*at)(void *arg, uint32_t slot),
 			void *arg)
 {

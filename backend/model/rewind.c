@@ -106,8 +106,8 @@ static uint64_t past_both(uint64_t a, uint64_t b)
 	return (a > b ? a : b) + 1;
 }
 
-/* What belongs to the object, not to what it holds: those who look at it, and what tells them to
- * look again. */
+/* Keeps what belongs to the object and not to its contents: its observers, and the counters that
+ * make them look again. */
 static void keep_own(struct model *m, const struct model *was, bool same)
 {
 	memcpy(m->observers.list, was->observers.list, sizeof m->observers.list);

@@ -29,7 +29,7 @@ static const struct sample_figures *listed(const struct event *e, uint32_t seria
 	return NULL;
 }
 
-/* One that did not come whole comes merged, if it comes. */
+/* A sample that arrived incomplete arrives merged into a later one, if at all. */
 static void leave(struct quota *q, struct sample *s, struct sample *next)
 {
 	if (next && next->whole && s->whole)

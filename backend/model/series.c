@@ -26,7 +26,7 @@ void series_clear(struct series *s)
 	s->spacing_ns = 0;
 }
 
-/* The agent's points replace what was there: they reach further back and end now. */
+/* The agent's points replace the old ones: they reach further back and end now. */
 void series_start(struct series *s, const uint32_t *owners, size_t count)
 {
 	series_clear(s);
@@ -34,7 +34,7 @@ void series_start(struct series *s, const uint32_t *owners, size_t count)
 	memcpy(s->owners, owners, count * sizeof *owners);
 }
 
-/* What must lie between a point of this age and the one before; ticks are not punctual. */
+/* The minimum distance of a point of this age to the previous one; ticks are not punctual. */
 static uint64_t apart(const struct series *s, uint64_t age_ns)
 {
 	uint64_t ns = s->spacing_ns;

@@ -62,7 +62,8 @@ struct rate model_self_rate(const struct model *m, const struct node *n)
 	return rate;
 }
 
-/* What says what a node has: a sum; NULL = the slots of *n, which is then at or below it. */
+/* Finds the source of a node's amounts: a sum; NULL = the slots of *n, which is then at or below
+ * it. */
 static const struct sum *teller(const struct model *m, const struct node **n)
 {
 	for (;;) {
@@ -137,7 +138,7 @@ uint32_t sum_above(const struct trie *t, const struct node *n)
 	return n->sum;
 }
 
-/* What hangs below the node through `child` (NO_ID: its slots) belongs to its sum from now on. */
+/* Attaches everything below the node through `child` (NO_ID: its slots) to the node's sum. */
 static void take_over(struct model *m, const struct node *n, uint32_t child)
 {
 	const struct node *x = n;
@@ -153,7 +154,7 @@ static void take_over(struct model *m, const struct node *n, uint32_t child)
 		slot_at(&m->trie, i)->sum = n->sum;
 }
 
-/* What the node has so far becomes its sum's. */
+/* Copies the node's current amounts to its new sum. */
 static void fill(struct model *m, const struct node *n, struct sum *s)
 {
 	s->incl = model_incl(m, n);

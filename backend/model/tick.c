@@ -48,7 +48,8 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 	return 0;
 }
 
-/* Its node learns of it at the tick that counts in it; one that did already, at the next. */
+/* The node learns of it at the tick that counts the slot; for a slot counted already, at the
+ * next. */
 static void weigh(struct model *m, const struct weighed *w)
 {
 	struct slot *s = slot_at(&m->trie, w->slot);
@@ -78,7 +79,7 @@ void tick_weigh(struct model *m, uint32_t index, bool sampled)
 	m->tick.job.partial = m->tick.job.waits;
 }
 
-/* All inclusive sums anew, from the slots. */
+/* Recomputes all inclusive sums from the slots. */
 static void sum_all(struct model *m)
 {
 	walk_undo(m);
@@ -88,8 +89,8 @@ static void sum_all(struct model *m)
 		interval_sum_moves(m);
 }
 
-/* For an array that is empty: what is not used of it is not touched. To grow it by and by takes
- * longest in a slice. */
+/* For an empty array: unused elements stay untouched. Growing it step by step would dominate a
+ * slice. */
 #define MAKE_ROOM(ptr, have, need)                                                                 \
 	do {                                                                                       \
 		if ((have) < (need)) {                                                             \
@@ -99,7 +100,7 @@ static void sum_all(struct model *m)
 		}                                                                                  \
 	} while (0)
 
-/* What the tick brings, and how it will be taken in. */
+/* Chooses how to apply the tick, from its changes. */
 void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 {
 	struct tick_job *j = &m->tick.job;
@@ -150,8 +151,7 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	j->estimates = false;
 }
 
-/* Frees an array that is larger than what the tick needed: one late tick is followed by many that
- * are not. */
+/* Frees an array larger than the tick needed: one late tick precedes many small ones. */
 #define TRIM(ptr, have, used)                                                                      \
 	do {                                                                                       \
 		if ((have) > KEPT && (have) - (have) / 3 > (used)) {                               \
@@ -192,8 +192,7 @@ static void remember(struct model *m)
 	series_tick(&m->history.series, &p);
 }
 
-/* What came since the second greeting is what there is now; not whole: the program ended
- * meanwhile. */
+/* Makes the data since the second greeting current; not whole: the program ended meanwhile. */
 static void be_resumed(struct model *m, bool whole)
 {
 	m->resuming = false;
@@ -226,7 +225,7 @@ static void commit_slots(struct model *m, const struct tick_job *j)
 	}
 }
 
-/* From now on it is what is there. */
+/* The tick takes effect. */
 static void take_effect(struct model *m)
 {
 	struct tick_job *j = &m->tick.job;

@@ -17,8 +17,7 @@
 #define AHEAD 16u   /* in memory */
 #define KEPT 16384u /* deltas of a depth; of more, the list is freed */
 
-/* Slots and sums lie anywhere: what comes next is on its way from memory while this one is looked
- * at. */
+/* Slots and sums lie anywhere in memory: prefetches the next one while this one is processed. */
 static void expect_sum(const struct model *m, uint32_t number)
 {
 	if (number != NO_ID)
@@ -78,7 +77,7 @@ static void add_rate(struct model *m, uint32_t index, const struct rate *rate)
 		rate_add(&delta_of(m, sum)->rate, rate);
 }
 
-/* What was allocated more than a second ago is no rate any more. False: time is up. */
+/* Takes back rates older than a second. False: time is up. */
 static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	size_t seen = 0;
@@ -114,7 +113,7 @@ static bool first_estimate(struct node *n)
 	return true;
 }
 
-/* What a staged slot gives to the sums above it; it is not written itself. */
+/* Adds a staged slot's change to the sums above it; the slot itself stays unchanged. */
 static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 {
 	struct slot *s = slot_at(&m->trie, x->slot);
@@ -227,7 +226,7 @@ void walk_forget(struct tick *x)
 		drop_level(&x->levels[--x->level_count]);
 }
 
-/* The sums themselves get what was worked out for them. False: time is up. */
+/* Folds the deltas into the sums. False: time is up. */
 static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; j->folded < m->tick.delta_count; j->folded++) {
@@ -268,7 +267,7 @@ bool walk_fold(struct model *m, uint64_t end_ns)
 	return fold_sums(m, &m->tick.job, end_ns) && fold_slots(m, &m->tick.job, end_ns);
 }
 
-/* What was worked out is not needed. */
+/* Drops the computed deltas. */
 void walk_undo(struct model *m)
 {
 	for (size_t i = 0; i < m->tick.delta_count; i++)
