@@ -79,8 +79,8 @@ static uint64_t between(const struct point *points, size_t from, size_t p, size_
 						 (double)span * ((double)now - (double)then));
 }
 
-/* Whether point p, for which nothing was kept, is known: it lies between two that are, and these
- * are near, or is now. */
+/* Is point p known without kept amounts? Yes, if it is the newest, or if the current rule covers
+ * it and the gap around it is at most NEAR_NS. */
 static bool filled_in(const struct owners *o, const struct point *points, size_t from, size_t p,
 		      size_t last)
 {
@@ -105,9 +105,9 @@ static void add_columns(struct owners *o, const struct point *points, size_t cou
 }
 
 /*
- * What an owner held at point p: a column kept from then, or the agent's own figure; between the
- * last that is known and now it goes on the straight line. Or nobody knows: another rule was in
- * force, or nobody looked.
+ * Fills each owner's amount at point p: a kept column, or the agent's own figure; between the last
+ * known point and now, a straight line. It stays unknown where another rule was in force, or
+ * nothing recorded it.
  */
 static void fill_columns(struct owners *o, const struct point *points, size_t count)
 {

@@ -41,7 +41,7 @@ static void take_sums(struct owner *to, const struct owner *from)
 	to->sampled = from->sampled;
 }
 
-/* What they add up to is another, and how is not known. */
+/* Recomputes the sums: they changed in an unknown way. */
 static void make_anew(struct owners *o)
 {
 	for (size_t i = 0; i < o->held_count; i++)
@@ -223,7 +223,7 @@ static void assign(struct owners *o, uint32_t index)
 	o->of_node[index] = now;
 }
 
-/* A location has other names: everything that its nodes end, or ended, is assigned anew. */
+/* A location was renamed: all stacks that its nodes end, or ended, get their owners again. */
 static void reassign(struct owners *o, uint32_t loc)
 {
 	uint32_t *stack = NULL, *moved = NULL;
