@@ -123,7 +123,7 @@ static uint64_t within(uint64_t ns, uint64_t from, uint64_t to)
 	return ns < from ? from : ns > to ? to : ns;
 }
 
-/* To what a reader may take for granted. */
+/* Forces a record into the form that readers rely on. */
 static void make_sane(struct board_record *r, uint64_t made_ns)
 {
 	uint64_t now = now_ns();

@@ -86,7 +86,7 @@ static bool is_tree(struct processes *p)
 	return p->tree;
 }
 
-/* Nothing of it can change any more. */
+/* The line is final. */
 static bool is_settled(const struct line *l)
 {
 	return l->written && !line_runs(l) && !l->p.watch && l->changed_ns + 2000000000u < now_ns();
@@ -209,7 +209,8 @@ static void take_tree(struct processes *p, const uint8_t *payload, size_t len)
 	p->options.matter_alloc_bytes = mtw_get(&in); /* an older file: 0 */
 }
 
-/* Of a daemon, whose starter ends right after the fork: what was live then is the daemon's. */
+/* Is it a daemon, whose starter ends right after the fork? The blocks live at the fork are then
+ * the daemon's. */
 static bool is_heir(const struct processes *p, const struct line *l, const struct line *above)
 {
 	return l->p.forked && l->p.recorded && above && above->p.state == PROCESS_EXITED &&

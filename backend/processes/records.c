@@ -171,8 +171,8 @@ static void take_end(struct processes *p, struct line *l, const struct board_rec
 	processes_state(p, l, processes_end_state(r->end));
 }
 
-/* The program that it executed is there, with an agent or without: this one is over, whatever its
- * own record says. */
+/* The new program has started, with an agent or without: the old line is over, whatever its
+ * record says. */
 static void end_predecessor(struct processes *p, const struct taken *t)
 {
 	struct line *was = processes_line(p, line_of(p, t->r.parent, t->r.parent_serial));
@@ -271,7 +271,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Whether its line is as new as it can be. */
+/* Is its line up to date? */
 static bool known(const struct processes *p, uint32_t index, const struct board_record *r, bool all)
 {
 	const struct line *l = processes_line(p, line_of(p, index, r->xserial));
@@ -282,7 +282,7 @@ static bool known(const struct processes *p, uint32_t index, const struct board_
 	       !*r->socket == !l->socket;
 }
 
-/* A claim that was given back without a word: the exec failed. */
+/* A claim returned without a report: the exec failed. */
 static void forget_failed(struct processes *p, uint32_t index, uint32_t serial)
 {
 	struct line *l = processes_line(p, p->seats[index].line);

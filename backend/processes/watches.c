@@ -110,7 +110,7 @@ static size_t count_watches(const struct processes *p)
 	return n;
 }
 
-/* The smallest that has ended, and that nobody looks at. */
+/* Closes the smallest ended watch that no view shows. */
 static bool make_room(struct processes *p)
 {
 	struct line *least = NULL;
@@ -194,8 +194,8 @@ static void say_crowded(struct line *l)
 	l->p.why = l->why;
 }
 
-/* A forked child starts its session as it allocates or waits; one that did neither since it came to
- * matter has none. */
+/* A forked child starts its session when it allocates or waits; if it has done neither since it
+ * began to matter, it has none. */
 void processes_explain(struct processes *p, struct line *l)
 {
 	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why ||
