@@ -131,7 +131,7 @@ size_t expected_rules(const struct expected *e, const struct expected_rule **rul
 	return e->count;
 }
 
-/* Up to what the compiler adds to copies of a function. */
+/* Length without the suffix that the compiler gives a copy. */
 static size_t plain_length(const char *function)
 {
 	static const char *const added[] = {

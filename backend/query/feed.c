@@ -25,7 +25,7 @@ bool feed_more_names(const struct query *q, uint64_t looked_ns)
 	return done < asked; /* they are looked at when these come */
 }
 
-/* What is known to be left; a row that will be grouped next is not. */
+/* The known remaining steps; a row grouped later is not included. */
 static uint64_t steps_left(const struct query *q)
 {
 	const struct filter *f = &q->filter;
@@ -71,11 +71,8 @@ void feed_follow(struct query *q, uint32_t index, const struct value *raw)
 		tree_add_value(q, index, &passed);
 }
 
-/*
- * Is it less to sum up again the rows that somebody looked at, from sums that there are for every
- * node, than to walk down to each stack that something arrived at? Rows of the inverted tree have
- * too many members.
- */
+/* Is it cheaper to sum up the requested rows again, from the nodes' sums, than to walk down to
+ * each changed stack? Rows of the inverted tree have too many members. */
 static bool worth_bulk(const struct query *q)
 {
 	size_t most = q->arrived.left * FOLLOW_STEPS, cost = 0;
@@ -198,7 +195,7 @@ static void take_in(struct query *q)
 		drain(q);
 }
 
-/* Sums that walk over all stacks go on. */
+/* Continues the walks over all stacks. */
 static bool build(struct query *q)
 {
 	bool was_whole = q->filter.whole;

@@ -131,7 +131,7 @@ bool filter_passed(const struct query *q, uint32_t index)
 	return !filter_on(q) || passed_at(&q->filter, index)->self.tally.alloc_blocks;
 }
 
-/* Of the blocks that are alive, only those that the filter takes. False: none. */
+/* Keeps only the live blocks that pass the filter. False: none. */
 static bool keep_cohorts(const struct query *q, const struct node *n, struct value *v)
 {
 	const struct cohorts *c = model_cohorts(q->m);
@@ -180,7 +180,7 @@ static bool passes(struct query *q, uint32_t index)
 	return !f->fresh || (c.born_bytes && !model_held_at_base(q->m, n));
 }
 
-/* What of the stack counts. False: nothing. */
+/* Reduces *v to the part that passes. False: nothing. */
 static bool taken(struct query *q, uint32_t index, struct value *v)
 {
 	const struct node *n = model_dense(q->m, index, NULL);
@@ -238,7 +238,7 @@ static void fit(struct query *q)
 	GROW_UNTOUCHED(f->words, f->words_room, model_dense_count(q->m));
 }
 
-/* Of new nodes: words; values come with what arrives. */
+/* Matches the words of new nodes; values come with the arrivals. */
 void filter_add_nodes(struct query *q)
 {
 	struct filter *f = &q->filter;
@@ -350,7 +350,7 @@ bool filter_make(struct query *q)
 	return f->whole = true;
 }
 
-/* While sums are being made: only what they passed already, and up to the first node that they did
+/* While sums are incomplete, updates only what passed already, up to the first node that did
  * not. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v)
 {
@@ -481,7 +481,7 @@ static int take_words(struct filter *f, const char *text, struct err *err)
 	return rc;
 }
 
-/* What is not understood changes nothing. */
+/* An invalid filter changes nothing. */
 int query_set_filter(struct query *q, const char *text, struct err *err)
 {
 	struct filter tried = { 0 };

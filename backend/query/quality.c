@@ -14,7 +14,7 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)(part < whole ? part : whole) / (double)whole : NAN;
 }
 
-/* Of `all`, those that did not miss. */
+/* Percentage of `all` without a miss. */
 static double hits(uint64_t misses, uint64_t all)
 {
 	return share(misses < all ? all - misses : 0, all);

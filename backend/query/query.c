@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Past a good part of all, sums are made anew sooner than differences are added. */
+/* Past this part of all nodes, recomputing sums is faster than adding differences. */
 static size_t arrived_max(const struct query *q)
 {
 	return model_dense_count(q->m) / 2 + 1024;
 }
 
-/* It came to a good part of all, as it seldom does. */
+/* Drops the arrivals, which are a large part of all (rare): sums will be recomputed. */
 static void forget_arrived(struct query *q)
 {
 	q->stale = true;

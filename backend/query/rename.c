@@ -30,7 +30,7 @@ void filter_renamed(struct query *q, const uint32_t *locs, size_t count)
 		r->locs[r->count++] = locs[i];
 }
 
-/* The next that is not below `index`, of what is at or below `top`; NO_ID = none. */
+/* The next node not below `index`, within the subtree of `top`; NO_ID = none. */
 static uint32_t after(const struct query *q, uint32_t top, uint32_t index)
 {
 	while (index != top) {

@@ -114,8 +114,8 @@ static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
 	return true;
 }
 
-/* Is it still about what is asked? Names and rows that come while it goes on do not begin it anew:
- * it would never end. */
+/* Does the pass still answer the request? Names and rows that arrive meanwhile do not restart
+ * it: it would never end. */
 static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids,
 		 size_t count)
 {
@@ -207,7 +207,7 @@ size_t ages_left(const struct query *q)
 	return c && g && !g->whole && g->at < c->count ? c->count - g->at : 0;
 }
 
-/* Rows and sites are others: nothing that is known holds. */
+/* Rows and sites were replaced: clears all ages. */
 void ages_forget(struct query *q)
 {
 	struct aging *g = q->aging;

@@ -49,7 +49,7 @@ static struct flow flow_now(const struct query_site *s)
 			      s->block_ns };
 }
 
-/* All sites get the point; a program whose state is not whole has none. */
+/* Adds a point to all sites; none while the program's state is incomplete. */
 static void take_points(const struct query *q, struct site_table *t)
 {
 	uint64_t now = model_time(q->m);
@@ -109,7 +109,7 @@ static void look(struct query_site *s, uint64_t now)
 	s->looked_freed = freed;
 }
 
-/* The oldest point that still is about these stacks; false: none is old enough. */
+/* The oldest point with the same stacks; false: none is old enough. */
 static bool begin_of(const struct site_table *t, const struct query_site *s, int w, uint64_t now,
 		     size_t *from)
 {
@@ -121,7 +121,7 @@ static bool begin_of(const struct site_table *t, const struct query_site *s, int
 	       now - f->ns[*from] >= windows[w].least_ns && t->looks - f->looks[*from] >= LOOKS_MIN;
 }
 
-/* Of the short window: its parts are a few looks each. */
+/* For the short window: its parts have a few looks each. */
 static bool burst(const struct site_table *t, const struct query_site *s, size_t from,
 		  uint64_t freed)
 {

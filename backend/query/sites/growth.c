@@ -83,7 +83,7 @@ static int largest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* How deep it falls again and again: what it does once or twice is no saw-tooth. */
+/* The typical repeated drop: one or two drops make no saw-tooth. */
 static uint64_t usual_fall(const struct growth *g, const struct curve *c)
 {
 	uint64_t falls[MTW_SAMPLES_MAX];
@@ -172,7 +172,7 @@ static void shape_site(const struct site_table *t, struct query_site *s)
 	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)r.total / minutes) : 0;
 }
 
-/* The newest of its figures is what it has now. */
+/* The newest point of the trend is the current amount. */
 static void draw_trend(const struct site_table *t, struct query_site *s)
 {
 	struct site_held *h = &s->held[AT_SHAPES];
@@ -184,8 +184,7 @@ static void draw_trend(const struct site_table *t, struct query_site *s)
 	s->pub.trend_count = (uint32_t)known + 1;
 }
 
-/* Samples whose slots are not here yet are taken when they are; without any by slot, the whole is
- * judged alone. */
+/* Samples wait for their slots; without any by slot, only the whole is judged. */
 static bool take_samples(struct query *q, struct site_table *t)
 {
 	const struct sample *list;

@@ -41,8 +41,8 @@ static uint64_t generation(const struct query *q, const struct site_marks *k)
 				     : model_marks_generation(q->m);
 }
 
-/* Of the same stacks. One that came since held nothing then, unless it was met before it had a
- * site. */
+/* Do both cover the same stacks? A newer stack held nothing then, unless it was met before it
+ * had a site. */
 static bool same_stacks(const struct site_table *t, const struct site_marks *k)
 {
 	return k->version == t->version &&

@@ -67,8 +67,8 @@ void sites_free(struct query *q)
 	q->sites = NULL;
 }
 
-/* A stack whose name arrived moves to the site of that name; what it held at samples is counted
- * there anew. */
+/* A stack whose name arrived moves to that name's site, which counts its past amounts at samples
+ * again. */
 static void stack_moves(struct query_site *to, struct query_site *from)
 {
 	to->moved = from->moved = true;
@@ -96,8 +96,8 @@ static void take_heavy(struct query *q, struct query_site *s, uint32_t index, ui
 	model_dense(q->m, index, &s->pub.leaf);
 }
 
-/* Of stacks that hold the same, the one that the agent met first: for everybody who looks, in
- * whatever order they came. */
+/* Among stacks with equal amounts the agent's first one wins: the same for every viewer,
+ * whatever the order of arrival. */
 static bool comes_before(struct query *q, uint64_t live, uint32_t index, uint64_t most,
 			 uint32_t best)
 {
@@ -168,10 +168,8 @@ static void weigh(struct query *q, struct query_site *s, uint32_t index, bool mo
 	}
 }
 
-/*
- * Of very many stacks some are looked at each time, `left` of all sites, and the heaviest of these
- * is taken until there is a heavier one.
- */
+/* With very many stacks each call checks only some, `left` over all sites, and keeps the
+ * heaviest until a heavier one is found. */
 static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s,
 		       size_t *left)
 {
@@ -361,7 +359,7 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 	weigh(q, s, i, true);
 }
 
-/* All sums anew. */
+/* Recomputes all sums. */
 static bool sum_up(struct query *q, struct site_table *t)
 {
 	uint32_t count = model_dense_count(q->m);

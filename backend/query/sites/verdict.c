@@ -58,7 +58,7 @@ static void per_minute(struct query *q, struct verdict *v, int64_t total,
 	span(time, v->over_ns);
 }
 
-/* How much of it, never more than all. */
+/* Prints the share, at most 100 %. */
 static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
 {
 	v->share_percent = whole && part < whole ? (int)((double)part / (double)whole * 100) : 100;
@@ -123,7 +123,7 @@ static void say_rate(struct verdict *v, int kind, const char *word, const char *
 	say(v, "%s %s/min %s %s%s", word, number, over, time, how);
 }
 
-/* steady: how much of it came from call sites that grow steadily, 0 when they are not known. */
+/* steady: the part from call sites that grow steadily, 0 when unknown. */
 static void say_shape(struct query *q, struct verdict *v, enum shape shape, int64_t steady)
 {
 	const struct growth *g = &q->sites->growth;
@@ -147,7 +147,7 @@ static void say_shape(struct query *q, struct verdict *v, enum shape shape, int6
 		say_rate(v, V_FLAT, "FLAT", number, "over", time, "");
 }
 
-/* What of the whole's growth there is to explain; 0 = it does not grow. */
+/* The total growth to explain; 0 = it does not grow. */
 static int64_t judge(struct query *q, struct verdict *v)
 {
 	const struct site_table *t = q->sites;
@@ -162,9 +162,9 @@ static int64_t judge(struct query *q, struct verdict *v)
 }
 
 /*
- * The process grows, by far more than the heap and than what the agent has could account for: the
- * heap does not grow, or no third as much. What else does, only the memory view knows; a language's
- * runtime is likely to.
+ * The process grows far more than the heap and the agent's memory explain: the heap does not grow,
+ * or by less than a third as much. Only the memory view knows the rest; a language runtime is
+ * likely.
  */
 static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 {

@@ -17,7 +17,7 @@ static uint64_t key_of(bool inverted, uint32_t fn, const struct member *m)
 			((uint64_t)m->index << 32 | m->leaf));
 }
 
-/* A chain was one line, open or closed as its end is: so is whatever stays of it. */
+/* A chain was one line, open or closed like its end: its remaining parts get the same state. */
 static void agree(struct query *q, uint32_t head)
 {
 	uint32_t tail = q->rows[head]->tail, at = tail;

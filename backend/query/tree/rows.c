@@ -33,7 +33,7 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 	q->reverse = reverse;
 }
 
-/* What rows are sorted by; names have no figure: live. */
+/* The sort key; names have no figure, so live. */
 int64_t tree_key(const struct query *q, uint32_t row)
 {
 	const struct trow *r = q->rows[row];
@@ -57,7 +57,7 @@ static const char *short_name(const struct query *q, const struct trow *r)
 	return r->fn == NO_ID ? "" : names_fn(q->n, r->fn)->name;
 }
 
-/* Ages order rows, but say nothing of which is the heaviest. */
+/* Ages order rows, but do not tell which is the heaviest. */
 static int64_t order_key(const struct query *q, uint32_t row)
 {
 	if (q->by == BY_AGE || q->by == BY_OLDEST)
@@ -86,7 +86,7 @@ static int by_key(const void *a, const void *b, void *query)
 	return order ? order : na < nb ? -1 : 1;
 }
 
-/* What makes a row worth a line of its own, whatever it is sorted by. */
+/* The weight that earns a row its own line, whatever the sort column. */
 static uint64_t weight(const struct query *q, const struct trow *r)
 {
 	const struct value *v = &r->incl;
@@ -377,7 +377,7 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 	return true;
 }
 
-/* One that is being grouped anew is shown as it was, if it was. False: no step was left. */
+/* A row that is being regrouped shows its old state, if it has one. False: no step was left. */
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
 {
 	if (!tree_shown(q, row))

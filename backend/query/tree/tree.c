@@ -106,7 +106,7 @@ static uint32_t renamed_at(const struct query *q, uint32_t index)
 	return at > q->all_renamed_at ? at : q->all_renamed_at;
 }
 
-/* Which call site a stack has is said by the names of all its wrappers, too. */
+/* A stack's call site depends on the names of all its wrappers, too. */
 uint32_t tree_renamed_at(const struct query *q, uint32_t row, const struct member *m)
 {
 	uint32_t last = renamed_at(q, m->index);
@@ -220,7 +220,7 @@ bool tree_value(struct query *q, uint32_t number)
 	return true;
 }
 
-/* A row with one child and nothing of its own shows that child on the same line, and so on. */
+/* A row with one child and no amount of its own shows the child on its line, and so on. */
 bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 {
 	bool one;
@@ -420,7 +420,7 @@ bool tree_add_stacks(struct query *q)
 	return true;
 }
 
-/* The inverted tree should have met it before, but it had allocated nothing. */
+/* The inverted tree skipped this stack while it had allocated nothing. */
 static bool fresh_stack(const struct query *q, uint32_t index)
 {
 	return q->up_started && index < q->up_at && !q->up_leaf[index] &&
