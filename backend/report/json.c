@@ -318,7 +318,7 @@ static json_t *named_site(struct printer *p, uint32_t id)
 	return o;
 }
 
-/* Line 2 of the live view. What is not known of it is null. */
+/* Line 2 of the live view. Unknown values are null. */
 static json_t *verdict(struct printer *p)
 {
 	json_t *o = json_object();

@@ -102,7 +102,7 @@ static void sort_stacks(struct report *r, struct report_stack *stacks, size_t n)
 
 /* --- gathering */
 
-/* *outermost: the module of the last frame that is known, NO_ID = none. */
+/* *outermost: the module of the last known frame, NO_ID = none. */
 static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
 {
 	*outermost = NO_ID;
@@ -264,7 +264,7 @@ static void warn_counts(struct report *r)
 	}
 }
 
-/* What was left out can be seen nowhere else. */
+/* Warns about filters: nothing else shows what they left out. */
 static void warn_filters(struct report *r)
 {
 	const struct recorded *list;

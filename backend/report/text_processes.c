@@ -14,7 +14,7 @@
 #define ROWS 30
 #define FOLD_FROM 4 /* so many of a name are one row */
 
-/* One process, or all those of a name that have totals only. */
+/* One process, or all processes of one name with totals only. */
 struct tree_row {
 	const struct process *p; /* the one with the largest peak */
 	size_t count;
