@@ -162,8 +162,7 @@ static int damaged(struct session_reader *r, const char *what, struct err *err)
 	return -1;
 }
 
-/* Whether the bytes are frames, whole ones to the end: nothing is handed out of a block that is
- * not. */
+/* Are the bytes whole frames to the end? No frame of any other block is returned. */
 static bool frames_fill(const uint8_t *p, size_t len)
 {
 	uint64_t type, payload;
@@ -184,7 +183,7 @@ static int end_of_file(struct session_reader *r)
 	return 0;
 }
 
-/* What stands there in place of a block: the index, or damage. */
+/* Classifies bytes that are no block: the index, or damage. */
 static int no_block(struct session_reader *r, const uint8_t *head, size_t n, struct err *err)
 {
 	size_t word = n < 4 ? n : 4;

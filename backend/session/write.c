@@ -100,7 +100,7 @@ static int is_failed(const struct session_writer *w, struct err *err)
 	return -1;
 }
 
-/* As long as it was meant to become: what is there stays good. */
+/* The file has reached its limit: its contents stay good. */
 static int be_full(struct session_writer *w, struct err *err)
 {
 	double s = saved_seconds(w);
