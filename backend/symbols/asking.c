@@ -30,8 +30,7 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 	return s->files[id].file;
 }
 
-/* An address where the program has mapped a file: of the agent, when that is known, for it is the
- * surest. */
+/* An address where the program maps a file: the agent's if known, as the most reliable. */
 static uint64_t mapped_at(const struct model *m)
 {
 	uint64_t found = 0;

@@ -46,8 +46,7 @@ static int try(const char *path, const unsigned char *id, int len, char **found)
 	return -1;
 }
 
-/* In the module's own folder, and in those of debug files, where they may lie as the module
- * does. */
+/* Searches the module's folder, and the debug folders at the same path below them. */
 static int by_link(const struct symdw_debug *d, const char *file, const char *link,
 		   const unsigned char *id, int len, char **found)
 {
@@ -73,8 +72,7 @@ static int by_link(const struct symdw_debug *d, const char *file, const char *li
 	return fd;
 }
 
-/* What the debug file of the module has in common with others lies in one more (dwz); link is its
- * path. */
+/* Finds the file that the debug file shares with others (dwz); link is its path. */
 static int find_common(Dwfl_Module *mod, const char *link, char **found)
 {
 	const char *debug = NULL, *slash;

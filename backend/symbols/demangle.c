@@ -28,7 +28,7 @@ char *demangle(const char *raw)
 	return copy;
 }
 
-/* What is being shortened: at..end of the full name, and the short one so far. */
+/* The name being shortened: at..end of the full one, and the short one so far. */
 struct cut {
 	const char *at, *end;
 	char *out;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * dwfl.c - libdwfl behind symbols/dwfl.h; sym_dw*.c are the files that know libdw.
+ * dwfl.c - libdwfl behind symbols/dwfl.h. libdw is used only here, in symbols/debug_files.c and in
+ * symbols/elf_names.c.
  *
  * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address
  * are one number. symbols/debug_files.c finds separate debug files; this file identifies the module
@@ -408,7 +409,7 @@ static struct unit *unit_of(struct symdw_file *f, Dwarf_Die *cu)
 	return u;
 }
 
-/* The innermost range that holds pc: the last to begin before it, or one that encloses that. */
+/* The innermost range with pc: the last to begin before it, or one that encloses that. */
 static const struct range *find_range(const struct range *list, size_t count, Dwarf_Addr pc)
 {
 	size_t n = count_up_to(list, count, sizeof *list, pc);
@@ -483,7 +484,7 @@ static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc,
 	return n;
 }
 
-/* As the unit names it; relative to where it was compiled. */
+/* Makes the unit's file name absolute: it is relative to the compilation folder. */
 static char *absolute(const char *file, Dwarf_Die *cu)
 {
 	Dwarf_Attribute attr;

@@ -46,7 +46,7 @@ static void table_grow(struct symbols *s)
 	free(old);
 }
 
-/* What is shown while nothing is known. */
+/* Sets the frame shown while the name is unknown. */
 static void set_placeholder(struct symbols *s, struct entry *e)
 {
 	const struct module *m = model_module(s->model, e->module);

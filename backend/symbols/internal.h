@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - shared by symbols*.c: the book and its entries. Main thread.
+ * internal.h - the book and its entries, for symbols/symbols.c, symbols/asking.c, symbols/entries.c
+ * and symbols/symbols_debuginfod.c. Main thread.
  */
 #ifndef SYMBOLS_INTERNAL_H
 #define SYMBOLS_INTERNAL_H

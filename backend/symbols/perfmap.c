@@ -90,8 +90,7 @@ static void complain(struct perfmap *p, char *sentence_take)
 
 /* --- is it the program? */
 
-/* 1: a file is mapped at that address in that process; 0: it is another process; -1: nobody is
- * there. */
+/* 1: that process maps a file at that address; 0: another process; -1: no such process. */
 static int is_program(unsigned pid, uint64_t mapped)
 {
 	char path[64], line[512];

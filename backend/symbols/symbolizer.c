@@ -108,7 +108,7 @@ static struct sym_answer *answer_new(struct sym_job *job, int source,
 	return a;
 }
 
-/* NULL: a slice of a large map was read; others have their turn before it goes on. */
+/* NULL: a slice of a large map was read; other jobs get their turn before the next. */
 static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job *job)
 {
 	struct symdw_frame frame;
@@ -164,7 +164,7 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	return a;
 }
 
-/* Locked, so that nobody is woken once the worker was left. */
+/* Locked, so that no wake-up follows after the worker was released. */
 static void give(struct sym_worker *w, struct sym_answer *a)
 {
 	bool first = !w->waiting++;
@@ -345,7 +345,7 @@ void sym_worker_free(struct sym_worker *w)
 	worker_release(w);
 }
 
-/* The same file is opened once, however often it was loaded. */
+/* Each file is opened once, however often it was loaded. */
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
 {
 	for (struct sym_file *f = w->files; f; f = f->next)

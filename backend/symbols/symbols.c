@@ -19,7 +19,8 @@
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
 #define AGAIN_MS 2000   /* what a program's map did not name may be in it by now */
 
-/* Generated code whose name may have come. Not counted as asked for: nobody waits for it. */
+/* Requests generated code whose name may be known by now. Not counted as requested: nothing
+ * waits for it. */
 static void ask_again(struct symbols *s, struct entry *e, bool look)
 {
 	if (!e->job)

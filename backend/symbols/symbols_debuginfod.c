@@ -35,7 +35,7 @@ void symbols_debug_want(struct symbols *s, struct entry *e)
 	}
 }
 
-/* Of those that were answered without lines. */
+/* Requests files for entries answered without lines. */
 static void want_all(struct symbols *s, const struct sym_file *only)
 {
 	for (size_t i = 0; i < s->room; i++) {
