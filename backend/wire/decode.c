@@ -193,7 +193,7 @@ static void read_mark(struct reader *r)
 	emit(r);
 }
 
-/* What was alive at a mark, or at a sample. */
+/* Live amounts at a mark or a sample. */
 static void read_live_at(struct reader *r, uint32_t number)
 {
 	r->e.u.mark_live.mark = number;
