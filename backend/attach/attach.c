@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* the last session's server needs a moment to be gone, on a busy machine seconds */
+/* the last session's server needs a moment to exit, seconds on a busy machine */
 #define LEAVING_TRIES 50
 #define LEAVING_PAUSE_NS 200000000
 #define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
@@ -54,7 +54,7 @@ struct plan {
 	char *options;
 };
 
-/* An agent in it that listens has the name memtop.PID, by one of the two pids. */
+/* A listening agent has the name memtop.PID, by one of the two pids. */
 bool attach_listens(const struct attach_facts *f)
 {
 	char path[64], line[512], name[256], outer[32], inner[32];
@@ -200,7 +200,7 @@ bool attach_sees(const struct attach_facts *f, const char *agent)
 	       !(statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
 }
 
-/* How the agent's file gets to it. */
+/* Chooses how the agent's file reaches the process. */
 static int place(struct plan *p, struct err *err)
 {
 	char there[PATH_MAX + 64], exe[64];
@@ -320,7 +320,7 @@ static void stand_apart(int *report)
 	}
 }
 
-/* The process that traces: no signal of a terminal ends it half way. */
+/* Runs in the tracing process: no signal of a terminal may end it half way. */
 static void trace(const struct inject_job *job, int fd)
 {
 	struct sigaction sa = { .sa_handler = tick };
@@ -372,7 +372,7 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	return 0;
 }
 
-/* A refusal of memtop_attach's. */
+/* Explains a refusal by memtop_attach. */
 static int explain(const struct plan *p, int code, struct err *err)
 {
 	char said[512];

@@ -88,7 +88,7 @@ static bool same_namespace(pid_t pid, const char *kind)
 	return stat(own, &a) || stat(its, &b) || (a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
-/* Does its user namespace know a user? The agent there lets in no stranger. */
+/* Does its user namespace know the user? The agent there refuses strangers. */
 static bool is_mapped(pid_t pid, unsigned uid)
 {
 	char path[64];

@@ -50,7 +50,7 @@ static int connect_port(int port)
 	return -1;
 }
 
-/* One connection's answer: an agent's greeting (1), its end (0); -1: the user wants to go. */
+/* Reads one connection's answer: an agent's greeting (1), its end (0); -1: the user quits. */
 static int greets(const struct adb_app *app, struct err *err)
 {
 	const struct timeval limit = { .tv_sec = ANSWER_MS / 1000 };
@@ -170,7 +170,7 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, co
 	return 0;
 }
 
-/* Nobody may write to it: apps for API 37 and later load no library that can be written to. */
+/* Removes all write permission: apps for API 37 and later load no writable library. */
 static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r,
 			struct err *err)
 {
@@ -184,7 +184,7 @@ static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct ad
 	return rc;
 }
 
-/* With the owner and the SELinux label of the folder, so that the app may map it. */
+/* Copies the folder's owner and SELinux label to the file, so that the app may map it. */
 static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r,
 			 struct err *err)
 {
@@ -256,7 +256,7 @@ int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, 
 			     size, err);
 }
 
-/* jdwp_load() waits on its own: the link is cut for it when the user wants to go. */
+/* jdwp_load() waits by itself: this cuts its link when the user quits. */
 struct cutter {
 	int fd, stop_fd, done_fd;
 	bool cut;

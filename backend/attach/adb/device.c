@@ -92,7 +92,7 @@ static int by_pid(const void *a, const void *b)
 	return ((const struct adb_process *)a)->pid - ((const struct adb_process *)b)->pid;
 }
 
-/* "PID text" lines; only of processes that were asked about. */
+/* "PID text" lines; takes only requested processes. */
 static void take_names(char *text, struct adb_process *list, size_t count)
 {
 	for (char *line; (line = strtok_r(text, "\n", &text));) {
@@ -196,7 +196,7 @@ static int find_closed(struct adb_app *app, int pid, struct err *err)
 	return 1;
 }
 
-/* Why a process that was named is not in the list; pid: what runs under that name, 0 = nothing. */
+/* Explains why a named process is not in the list; pid: the process of that name, 0 = none. */
 static int explain_absent(const struct adb_app *app, const char *word, int pid, struct err *err)
 {
 	size_t len = strcspn(word, ":");

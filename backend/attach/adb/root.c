@@ -58,8 +58,8 @@ static int find_tracer(const struct adb_app *app, char *path, size_t size, struc
 		       name, MEMTOP_PREFIX);
 }
 
-/* file to /data/local/tmp; to->check: a piece of a script that ends with status 1 when it is not
- * whole there. */
+/* Pushes file to /data/local/tmp; to->check: a script fragment that exits with status 1 when the
+ * copy is incomplete. */
 static int push(struct adb_app *app, const char *file, const char *ending, struct pushed *to,
 		struct err *err)
 {

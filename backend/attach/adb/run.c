@@ -126,7 +126,7 @@ static void drain(struct command *c)
 		}
 }
 
-/* Until it ends. 0; -1 and *err; a quiet one (quiet_ms > 0) is as good as ended. */
+/* Waits until it ends. 0; -1 and *err; silence for quiet_ms (> 0) counts as its end. */
 static int follow(const struct adb *a, struct command *c, const char *what, int limit_ms,
 		  int quiet_ms, struct err *err)
 {

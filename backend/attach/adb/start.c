@@ -95,7 +95,7 @@ static int write_script(struct adb_app *app, const char *agent, const char *opti
 	return rc;
 }
 
-/* 1: it is set; 0: it cannot be had here; -1 and *err. */
+/* 1: the property is set; 0: not allowed here; -1 and *err. */
 static int set_property(struct adb_app *app, const char *agent, const char *options,
 			struct err *err)
 {

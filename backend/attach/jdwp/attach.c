@@ -156,7 +156,8 @@ static int find_process(struct visit *v, int64_t own)
 		       text, (long long)own, o->port->port);
 }
 
-/* A path that is another file here, or none: the process' own. 0: it is. */
+/* Checks a path that names another file here, or none, in the process' own root. 0: it exists
+ * there. */
 static int find_theirs(struct visit *v, const char *given)
 {
 	char there[PATH_MAX + 64];
@@ -170,7 +171,7 @@ static int find_theirs(struct visit *v, const char *given)
 	return 0;
 }
 
-/* The agent's file, where the process sees it. */
+/* Finds the agent's file by the process' path. */
 static int find_agent(struct visit *v)
 {
 	const char *given = v->options->agent;

@@ -241,7 +241,7 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 			 (int)(method - 1 - name), name, method);
 }
 
-/* All that can be; when none can, the first one's failure stands. */
+/* Sets all possible breakpoints; if none is possible, the first failure stands. */
 static int break_all(struct jdwp_machine *m, const char *const *breaks)
 {
 	for (size_t i = 0; breaks[i] && !m->link.broken && !m->stopped; i++)
@@ -304,8 +304,7 @@ static int listen_out(struct jdwp_machine *m, const char *const *breaks)
 			: "give it something to do (a request to a server), or a longer --timeout");
 }
 
-/* Nobody but the stopped thread is held any longer. Requests that had their event are gone by
- * themselves. */
+/* Resumes all but the stopped thread. Requests that had their event are already gone. */
 static void take_back(struct jdwp_machine *m)
 {
 	struct jdwp_out out;

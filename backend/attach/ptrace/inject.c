@@ -72,7 +72,7 @@ static int call_failed(struct inject_work *w, enum inject_stop s, const char *wh
 	return -1;
 }
 
-/* Whoever waits for memtop need not wait for this. */
+/* Reports now, so that memtop's user need not wait for the rest. */
 static void tell(struct inject_work *w, const char *what)
 {
 	if (w->told)

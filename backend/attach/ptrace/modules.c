@@ -130,7 +130,7 @@ static int by_address(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Where the kernel mapped the program's headers to: its auxiliary vector. */
+/* The address of the program's headers, from its auxiliary vector. */
 static uint64_t program_headers(pid_t pid)
 {
 	char path[64];

@@ -70,8 +70,7 @@ bool inject_waits(long nr)
 	return kind_of(nr) != 0;
 }
 
-/* Files on disk are read by the loader, under its lock; pipes, sockets and terminals are waited
- * for. */
+/* The loader reads files on disk under its lock; reads of pipes, sockets and terminals wait. */
 static bool on_disk(pid_t pid, unsigned long fd)
 {
 	char path[64];
@@ -162,9 +161,9 @@ static bool is_inside(const struct inject_ground *g, uint64_t at)
 }
 
 /*
- * A wait that was interrupted before is a restart_syscall now, with the arguments of the first
- * call. Of those that it may stand for only a futex with a time limit matters: its second argument
- * is one of a few numbers, and its first an address.
+ * An interrupted wait is now a restart_syscall with the arguments of the first call. Among the
+ * calls that it may stand for, only a futex with a time limit matters: its second argument is one
+ * of a few numbers, and its first an address.
  */
 static bool may_be_futex(uint64_t first, uint64_t second)
 {
@@ -272,7 +271,7 @@ static bool in_nanosleep(const struct inject_ground *g, const struct inject_thre
 	return at && pc >= at && pc < at + INJECT_CODE_BYTES;
 }
 
-/* The word that a futex waits for is the program's. */
+/* Does the futex word belong to the program? */
 static bool own_futex(const struct inject_ground *g, const struct inject_thread *t)
 {
 	uint64_t word = inject_regs_arg(&t->regs, 0), op = inject_regs_arg(&t->regs, 1) & 0x7f;

@@ -35,7 +35,7 @@ void search_wait_again(struct inject_work *w, struct inject_thread *t)
 		t->changed = true;
 }
 
-/* It was only looked at. */
+/* Releases a thread that was only inspected. */
 static void leave(struct inject_work *w, struct inject_thread *t)
 {
 	if (t->stopped && inject_thread_read(t) == 0) {
@@ -51,7 +51,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
 }
 
-/* Random, so that a thread that does everything in turn is not always met at the same place. */
+/* Random, so that a thread with a fixed cycle is not always stopped at the same place. */
 static uint64_t run_ns(struct inject_work *w)
 {
 	w->random = w->random * 1103515245u + 12345u;
@@ -66,7 +66,7 @@ static struct inject_thread *begin_thread(struct inject_work *w, struct inject_t
 	return t;
 }
 
-/* One of the late ones. After an exec it is the process' first thread, under that number. */
+/* Checks a late thread. After an exec it is the process' first thread, under that number. */
 static enum inject_stop look_at(struct inject_work *w, struct inject_thread *t, pid_t tid)
 {
 	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));

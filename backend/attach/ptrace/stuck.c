@@ -60,7 +60,7 @@ static size_t read_threads(pid_t pid, struct stuck_thread *list)
 	return count;
 }
 
-/* The word that it sleeps for, 0 = it does something else. */
+/* The futex word that the thread sleeps on, 0 = it does something else. */
 static uint64_t waits_for(pid_t pid, pid_t tid)
 {
 	char text[256];

@@ -29,7 +29,8 @@
 	(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) |                     \
 	 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1))
 
-/* The next stop of any kind: its status; -1 and errno: EINTR = not in time, ECHILD = it is gone. */
+/* Waits for the next stop of any kind: its status; -1 and errno: EINTR = not in time, ECHILD =
+ * it is gone. */
 static int wait_stop(struct inject_thread *t, uint64_t until_ns)
 {
 	int status;
@@ -69,7 +70,7 @@ static enum inject_stop no_stop(void)
 	return errno == EINTR ? STOP_LATE : STOP_GONE;
 }
 
-/* Until it stops for our interrupt. Its own signals are delivered on the way. */
+/* Waits until it stops for the interrupt. Its own signals are delivered meanwhile. */
 static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
 	for (;;) {
