@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The advice at its end stays. */
+/* Keeps the advice at the end of the line. */
 void err_line(char *text, size_t size, const char *format, va_list args)
 {
 	char *whole = NULL;

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel counts a start from boot on, sleep included; everything else here does not. */
+/* The kernel counts a start from boot, suspend included; CLOCK_MONOTONIC excludes suspend. */
 static uint64_t monotonic_of(unsigned long long ticks)
 {
 	struct timespec boot, mono;
