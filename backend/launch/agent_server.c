@@ -46,7 +46,7 @@ static bool is_named(pid_t pid)
 	return !strcmp(comm.text, AGENT_SERVER_NAME "\n");
 }
 
-/* In clock ticks since the boot; 0: it is gone. */
+/* The start in clock ticks since boot; 0: the process is gone. */
 static unsigned long long start_of(pid_t pid)
 {
 	struct look stat;
@@ -62,7 +62,7 @@ static unsigned long long start_of(pid_t pid)
 	return start;
 }
 
-/* Both began within the same tick: the pids are in order, unless they began again just then. */
+/* Within the same tick the pids decide, unless they wrapped around just then. */
 static bool is_older(pid_t a, pid_t b)
 {
 	unsigned long long x = start_of(a), y = start_of(b);
@@ -149,7 +149,7 @@ static pid_t find_program(pid_t pid)
 	return found;
 }
 
-/* Its program's file has another name, so that the agent in it gave it this one. */
+/* Does its program's file have another name? Then the agent in it set this one. */
 static bool was_renamed(pid_t pid)
 {
 	char path[64], line[PATH_MAX + 128], exe[PATH_MAX];

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define PATIENCE 30 /* looks, 10 ms apart */
-/* a server that has just been started may wait that long for a busy machine */
+/* a new server may wait that long for a busy machine */
 #define YOUNG_SECONDS 3.0
 
 static bool has_agent(int pid)
@@ -69,7 +69,7 @@ static bool same_program(int a, int b)
 	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
 }
 
-/* Since the process began; -1: it cannot be told. */
+/* Seconds since the process started; -1: unknown. */
 static double seconds_of_life(int pid)
 {
 	char path[64], text[1024];

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define AGENT_NAME "libmemtop-agent.so"
-/* the agent waits so long at most for our connection: short programs are seen whole */
+/* the agent's longest wait for memtop's connection, so that short programs are seen whole */
 #define WAIT_MS 5000
 
 extern char **environ;
@@ -45,8 +45,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The agent's file is ours to check: a bad one would only be a loader's line on the program's
- * stderr. */
+/* Checks the agent's file: the loader would report a bad one only on the program's stderr. */
 static int accept_agent(const char *found, char *path, size_t size, struct err *err)
 {
 	struct elf_kind k;
@@ -156,7 +155,7 @@ static void expand_pid(const char *name, pid_t pid, char *out, size_t size)
 	}
 }
 
-/* In place where the entry was, at the end where there was none. */
+/* Replaces the entry in its place, or appends it. */
 static void put_entry(char **entries, size_t *count, char *entry)
 {
 	size_t len = strcspn(entry, "=") + 1;
@@ -170,7 +169,7 @@ static void put_entry(char **entries, size_t *count, char *entry)
 	entries[*count] = NULL;
 }
 
-/* That of another memtop, which this one was started under. */
+/* Drops the board of another memtop that started this one. */
 static void drop_board(char **entries, size_t *count)
 {
 	size_t kept = 0;

@@ -138,7 +138,7 @@ const char *progcheck_machine(const struct elf_kind *k)
 	return k->class_bits == 64 ? "another 64-bit machine" : "another 32-bit machine";
 }
 
-/* One candidate: 0 runnable, else the errno that says why not. */
+/* Checks one candidate: 0 runnable, else the errno with the reason. */
 static int runnable(const char *path)
 {
 	struct stat st;
@@ -228,7 +228,7 @@ const char *progcheck_libc(const struct elf_kind *k)
 						      : "glibc";
 }
 
-/* The names of the libraries that it depends on stand in its string table. */
+/* The string table has the names of its needed libraries. */
 const char *progcheck_agent_libc(const char *agent)
 {
 	const char *found = NULL;

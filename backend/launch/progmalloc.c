@@ -50,8 +50,7 @@ static const void *range(const struct image *im, uint64_t at, uint64_t size)
 	return at <= im->size && size <= im->size - at && at % 8 == 0 ? im->bytes + at : NULL;
 }
 
-/* Entries of a section, and the strings that belong to them (which end in NUL). NULL = there is
- * none. */
+/* Entries of a section, and its strings (which end in NUL). NULL = none. */
 static const void *table(const struct image *im, uint32_t type, size_t entry, size_t *count,
 			 const char **strings, uint64_t *len)
 {
@@ -110,7 +109,7 @@ static void read_needed(const struct image *im, struct progmalloc *m)
 	}
 }
 
-/* Functions that are defined there. */
+/* Reads the names of defined functions. */
 static void read_names(const struct image *im, uint32_t type, bool *own, struct progmalloc *m)
 {
 	const char *strings;
