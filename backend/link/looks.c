@@ -21,7 +21,7 @@
 #define FIRST_NS (2 * SECOND)
 #define WANTED_NS (3 * SECOND) /* so long after the screen was drawn somebody looks at it */
 #define WANTED_EVERY_NS (2 * SECOND)
-/* wanted ages, which stand beside all else, come by PART unless that is too seldom */
+/* wanted ages, shown beside everything else, follow PART unless that is too seldom */
 #define AGES_SELDOM_NS (30 * SECOND)
 #define AGES_BYTES_S (16u << 10)          /* of a session's ages, before they are compressed */
 #define PATIENCE_NS (10 * SECOND)         /* the agent may be busy with another one's */
@@ -66,8 +66,7 @@ static uint64_t between(uint64_t v, uint64_t least, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* Between two questions of the session: by its age, by what an answer takes, by how large one
- * is. */
+/* The time between two questions of the session: by its age, and by an answer's time and size. */
 static uint64_t gap(const struct looks *l, enum mtw_kind kind, uint64_t age)
 {
 	bool ages = kind == MTW_KIND_COHORTS;
@@ -119,7 +118,7 @@ static void hear(struct look *k, uint64_t answers, uint64_t now)
 	k->answer_ns = now;
 }
 
-/* One is awaited, and not given up. */
+/* Is an answer awaited, and not given up? */
 static bool under_way(const struct looks *l, uint64_t now)
 {
 	for (size_t i = 0; i < KINDS; i++) {
@@ -131,7 +130,7 @@ static bool under_way(const struct looks *l, uint64_t now)
 	return false;
 }
 
-/* *session: it is time for the session's own. */
+/* *session: the session's own question is due. */
 static bool is_due(const struct looks *l, enum mtw_kind kind, const struct model *m, uint64_t now,
 		   bool *session)
 {

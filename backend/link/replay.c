@@ -167,7 +167,7 @@ static int play_frame(struct replay *p)
 	return wire_read(type, payload, len, on_event, p, &p->problem);
 }
 
-/* Call paths first: those that come later have their places, too. */
+/* Adds all call paths first, so that later ones have their places, too. */
 static int make_ready(struct replay *p)
 {
 	if (!p->making || p->seeded || !model_program(p->making))

@@ -158,7 +158,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 
 static void on_slice(void *arg);
 
-/* The keyboard comes between two slices. */
+/* The loop handles the keyboard between two slices. */
 static void on_work(void *arg)
 {
 	struct watch *w = arg;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a recording that ends before its program waits so long for the answers */
+/* longest wait for the answers when a recording ends before its program */
 #define LAST_LOOK_MS 2000u
 
 struct model *watch_model(struct watch *w)
