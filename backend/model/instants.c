@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
+/* past this, every second one is dropped: 1 MiB, an hour and 49 minutes of ticks */
 #define INSTANTS_MAX (1u << 16)
 
 void instants_clear(struct instants *x)
@@ -50,7 +50,7 @@ void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags)
 	x->list[x->count - 1] = (struct instant){ time_ns, x->ticks_read };
 }
 
-/* An answer is of the time that it says, else of the last tick before it. */
+/* An answer belongs to its stated time, else to the last tick before it. */
 void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, uint64_t tick_ns)
 {
 	x->looked_ns[kind] = time_ns ? time_ns : tick_ns ? tick_ns : 1;

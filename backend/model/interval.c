@@ -216,7 +216,7 @@ static void start_job(struct interval *x, uint32_t from, uint32_t to)
 	*j = (struct interval_job){ .busy = true, .from.mark = from, .to.mark = to };
 }
 
-/* No tick is being taken in. */
+/* Starts the job; no tick is in progress. */
 static void begin(struct model *m)
 {
 	struct interval_job *j = &m->interval.job;
@@ -314,7 +314,7 @@ void interval_without(struct model *m, uint32_t id)
 		start_job(&m->interval, j.from.mark, j.to.mark);
 }
 
-/* Take up the wanted interval when it has become possible. */
+/* Takes the wanted interval once it is possible. */
 void interval_resume(struct model *m)
 {
 	uint32_t from = m->interval.base_wanted, to = m->interval.until_wanted;

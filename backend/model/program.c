@@ -27,7 +27,7 @@ const char *program_last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* No "-bash" and no "server: worker". */
+/* Is the name a file's? Not "-bash", not "server: worker". */
 static bool is_file_name(const char *name)
 {
 	size_t n =

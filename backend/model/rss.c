@@ -27,7 +27,7 @@ void rss_clear(struct rss_answers *x)
 	x->count = x->room = 0;
 }
 
-/* The answer next to a time; SIZE_MAX = none within RSS_NEAR_NS. */
+/* The answer nearest to a time; SIZE_MAX = none within RSS_NEAR_NS. */
 static size_t next_to(const struct rss_answers *x, uint64_t time_ns)
 {
 	uint64_t least = RSS_NEAR_NS;

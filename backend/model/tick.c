@@ -200,7 +200,7 @@ static void be_resumed(struct model *m, bool whole)
 	marks_arrive(&m->marks);
 }
 
-/* The interval went while changes were counted in it. */
+/* Handles the loss of the interval while changes were counted in it. */
 static void count_from_start(struct model *m)
 {
 	for (size_t i = 0; m->tick.changes && i < m->tick.changes->count; i++) {

@@ -9,7 +9,7 @@
 
 #define PROVEN_STEPS 8192u /* frames of the deepest stack that an agent keeps */
 
-/* There are millions. */
+/* There are millions of them. */
 _Static_assert(sizeof(struct node) == 36 && sizeof(struct slot) == 64, "nodes and slots are small");
 
 static void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size)

@@ -55,7 +55,7 @@ static struct delta *delta_of(struct model *m, uint32_t number)
 	return d;
 }
 
-/* The slot's values move: what observers see. */
+/* The entry for observers of a slot whose values change. */
 static struct model_delta *change_of(struct model *m, uint32_t index)
 {
 	struct slot *s = slot_at(&m->trie, index);
@@ -203,8 +203,8 @@ static void drop_level(struct level *l)
 	*l = (struct level){ NULL, 0, 0 };
 }
 
-/* From the deepest level up, on changed paths only: each difference is one of the next sum above,
- * too. */
+/* Walks from the deepest level up, on changed paths only: each difference also belongs to the
+ * next sum above. */
 static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; m->tick.level_count; m->tick.level_count--, j->next = 0) {
@@ -246,7 +246,7 @@ static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 	return true;
 }
 
-/* So do slots: their rates, for all else they have already. */
+/* Folds the rates into the slots, which have all else already. */
 static bool fold_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; j->rated < m->tick.changes->count; j->rated++) {
