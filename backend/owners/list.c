@@ -67,7 +67,7 @@ static size_t column_of(const struct columns *c, uint64_t time_ns)
 	return lo < c->count && c->times[lo] == time_ns ? lo : SIZE_MAX;
 }
 
-/* On the straight line from one point, where it held `then`, to the last one, which is now. */
+/* Interpolates from one point, where it held `then`, to the last one, which is now. */
 static uint64_t between(const struct point *points, size_t from, size_t p, size_t last,
 			uint64_t then, uint64_t now)
 {
@@ -88,7 +88,7 @@ static bool filled_in(const struct owners *o, const struct point *points, size_t
 			     points[last].time_ns - points[from].time_ns <= NEAR_NS);
 }
 
-/* Points came, and none went. */
+/* Handles new points when none was dropped. */
 static void add_columns(struct owners *o, const struct point *points, size_t count)
 {
 	size_t from = o->columns.count - 1;

@@ -123,7 +123,7 @@ static bool judge(const struct names *n, const struct name_fn *f)
 	return f->lib != NO_ID && wrappers_match(flags, f->function);
 }
 
-/* key: the full name, or of a nameless location the built one. */
+/* key: the full name; for a nameless location, the built one. */
 static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const char *name,
 		      char *built)
 {
@@ -173,7 +173,7 @@ static bool same_frames(const struct name_frame *a, size_t na, const struct name
 	return true;
 }
 
-/* True when the frames are others than before. */
+/* True when the frames changed. */
 static bool fetch(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];

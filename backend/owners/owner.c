@@ -105,7 +105,7 @@ static void book(const struct model *m, struct owner *w, const struct node *n, u
 	w->sampled += sign * n->self_estimate;
 }
 
-/* To the sums that follow, or away from them. */
+/* Adds the node's amounts to the maintained sums, or takes them away. */
 static void book_node(struct owners *o, uint32_t h, uint32_t index, uint64_t sign)
 {
 	const struct node *n = model_dense(o->m, index, NULL);
@@ -267,7 +267,7 @@ static void forget_fresh(struct owners *o)
 	o->fresh_count = o->fresh_room = 0;
 }
 
-/* Owners by the rule that is in force now. Stacks that end where all rules stop keep theirs. */
+/* Assigns owners by the current rule. Stacks that end where all rules stop keep theirs. */
 static bool assign_all(struct owners *o, bool (*step)(void *arg), void *arg)
 {
 	for (; o->assigned < model_dense_count(o->m); o->assigned++) {

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prefixes end with '*'. Sorted by family, looked through once per function (answers are kept). */
+/* Prefixes end with '*'. Sorted by family; searched once per function (answers are kept). */
 /* clang-format off */
 static const char *const anywhere[] = {
 	"malloc", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign",
