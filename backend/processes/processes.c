@@ -269,8 +269,8 @@ static bool cut_loops(struct processes *p)
 	return cut;
 }
 
-/* Parents first: below each, its children by id. No recursion: a tree may be as deep as it has
- * lines. */
+/* Orders parents first: below each, its children by id. No recursion: a tree may be as deep as
+ * it has lines. */
 static void order_from_roots(struct processes *p)
 {
 	uint32_t *child = xcalloc(p->count + 1, sizeof *child),

@@ -45,13 +45,13 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 	       (!r->pid || (int)r->pid == l->p.pid);
 }
 
-/* A fork that did nothing but exec: the program's line stands for it. */
+/* A fork that only executed: the program's line replaces it. */
 static bool is_stub(const struct processes *p, const struct line *l)
 {
 	return l->p.forked && !l->p.watch && !processes_is_large(p, l);
 }
 
-/* The program that went on as another one. */
+/* Makes l the successor of `was`, whose program executed l's. */
 static void replace(struct processes *p, struct line *was, struct line *l)
 {
 	l->before = was->p.id;
@@ -121,7 +121,7 @@ static uint64_t relaxed(const _Atomic uint64_t *x)
 	return atomic_load_explicit(x, memory_order_relaxed);
 }
 
-/* Figures of a watch are better: they come ten times a second. */
+/* A watch has better figures: they arrive ten times a second. */
 static void take_figures(struct line *l, const struct board_record *r)
 {
 	struct tally sum = { relaxed(&r->xalloc_blocks), relaxed(&r->xalloc_bytes),
@@ -183,7 +183,7 @@ static void end_predecessor(struct processes *p, const struct taken *t)
 	processes_state(p, was, PROCESS_EXECED);
 }
 
-/* The first's watch shows whatever program its process has. */
+/* The first process' watch shows each program that the process executes. */
 static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 {
 	l->p.watch = was->p.watch;
@@ -196,7 +196,7 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
-/* A program that was executed, and executed the next one, between two looks never had the watch. */
+/* A program that was started and replaced between two looks never had the watch. */
 static struct line *watched_before(const struct processes *p, const struct line *l)
 {
 	struct line *was = processes_line(p, l->before);
@@ -206,8 +206,8 @@ static struct line *watched_before(const struct processes *p, const struct line 
 	return was;
 }
 
-/* Also by a program that is over when its record is first read: the next one in its process has the
- * watch from it. */
+/* Also for a program that ended before its record was first read: the next one in its process
+ * takes the watch from it. */
 static void succeed(struct processes *p, struct line *l, const struct taken *t)
 {
 	struct line *was = watched_before(p, l);
@@ -224,7 +224,7 @@ static void begin(struct processes *p, struct line *l, const struct taken *t)
 	l->p.end_ns = 0;
 }
 
-/* Taken for ended, and yet it writes: an exec that failed, or a pid of another namespace. */
+/* It was taken for ended, but still writes: a failed exec, or a pid of another namespace. */
 static bool came_back(const struct line *l)
 {
 	return (l->p.state == PROCESS_GONE || l->p.state == PROCESS_EXECED) &&

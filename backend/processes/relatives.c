@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* so long a program may take from exec to its agent's first word, on a busy machine */
+/* longest time from exec to the agent's first message, on a busy machine */
 #define EXEC_NS 1500000000ull
 #define SLOW_NS 10000000000ull /* ... and this when nothing is known against it */
 #define SILENCE_NS 3000000000ull

@@ -13,7 +13,7 @@
 
 #define WATCHES 64
 #define OPENED_A_LOOK 8
-/* an ended process whose agent has not greeted by then never will */
+/* after this time an ended process' agent will never greet */
 #define GREETING_NS 3000000000ull
 
 static bool is_first_watch(const struct processes *p, const struct line *l)
@@ -38,7 +38,7 @@ static uint64_t rest_of(uint64_t allocated, uint64_t freed)
 	return allocated > freed ? allocated - freed : 0;
 }
 
-/* Where there is a board, that says it of each image. */
+/* With a board, the records give this for each image. */
 static void take_fork(struct line *l, const struct program *g)
 {
 	l->p.forked = g->forked;
@@ -169,7 +169,7 @@ static bool matters(const struct processes *p, const struct line *l)
 	return l->lingers || lived >= p->options.matter_ns || processes_is_large(p, l);
 }
 
-/* The largest that waits for a watch. */
+/* The largest process that waits for a watch. */
 static struct line *most_due(const struct processes *p)
 {
 	struct line *most = NULL;
@@ -230,7 +230,7 @@ static void open_due(struct processes *p)
 	}
 }
 
-/* Nobody can look at it any more, or nothing will ever come. */
+/* Closes watches that no view can show, or that will never have data. */
 static void close_done(struct processes *p, struct line *l)
 {
 	bool never = !line_runs(l) && !model_ticks(watch_now(l->p.watch)) &&
