@@ -56,7 +56,7 @@ int query_building(const struct query *q)
 	return all ? (int)(q->steps * 100 / (all + 1)) : 0;
 }
 
-/* Something arrived at a stack: add it wherever the stack is counted. */
+/* Adds a stack's change wherever the stack is counted. */
 void feed_follow(struct query *q, uint32_t index, const struct value *raw)
 {
 	struct value passed = *raw;
@@ -99,7 +99,7 @@ static void follow_moved(struct query *q)
 	q->moved_at = q->moved_count = 0;
 }
 
-/* All values, of rows and of call sites, are of other stacks now. */
+/* All values of rows and call sites now cover other stacks. */
 static void start_over(struct query *q)
 {
 	q->stamp++;
@@ -126,7 +126,7 @@ static void stamp(struct query *q)
 	q->stamp_ticks = q->seen_ticks;
 }
 
-/* Stacks and call sites lie anywhere in memory. */
+/* Prefetches: stacks and call sites lie anywhere in memory. */
 static void expect(const struct query *q)
 {
 	const struct model_delta *far = arrivals_ahead(&q->arrived, AHEAD),
@@ -162,14 +162,14 @@ static void drain(struct query *q)
 	follow_moved(q);
 }
 
-/* Must all that arrived be taken in before rows are summed up? The model's own sums have it
+/* Must all arrivals be taken in before rows are summed up? The model's own sums include them
  * already. */
 static bool rows_wait(const struct query *q)
 {
 	return !q->bulk || q->inverted || filter_on(q);
 }
 
-/* Rows that take longer than a tick come to their end first. */
+/* Rows whose sums take longer than a tick are completed first. */
 static bool sum_again(const struct query *q)
 {
 	return q->stamp_ticks != q->seen_ticks && (!q->filling || q->allowed == SIZE_MAX);

@@ -42,7 +42,7 @@ static uint32_t after(const struct query *q, uint32_t top, uint32_t index)
 	return NO_ID;
 }
 
-/* At and below one node of the location. False: no step was left. */
+/* Rematches one node of the location, and those below it. False: no step was left. */
 static bool rename_below(struct query *q, struct renaming *r)
 {
 	static const struct value nothing;

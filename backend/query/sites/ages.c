@@ -127,7 +127,7 @@ static bool same(const struct query *q, const struct aging *g, bool sites, const
 	return !g->whole || (g->names == tree_version(q) && covers(g, ids, count));
 }
 
-/* Which of those that are asked about the stack counts in. */
+/* The requested rows that include the stack. */
 static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, uint32_t *rows)
 {
 	if (!g->sites)
@@ -136,7 +136,7 @@ static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, ui
 	return rows[0] != 0;
 }
 
-/* All cohorts of the slot that comes next. */
+/* Counts all cohorts of the next slot. */
 static void count_slot(struct query *q, struct aging *g, const struct cohorts *c)
 {
 	static uint32_t rows[ROWS_ON_PATH]; /* main thread only */

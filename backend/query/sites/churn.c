@@ -33,7 +33,7 @@
 #define FREES_MIN 20u
 #define LOOKS_MIN 8u
 
-/* Between two points, the older ones go first. */
+/* The windows; between two points, the older ones are dropped first. */
 static const struct {
 	uint64_t apart_ns, least_ns;
 } windows[FLOW_WINDOWS] = {
@@ -87,7 +87,7 @@ void churn_forget(struct site_table *t)
 		t->sites[i]->moved = true;
 }
 
-/* The time since the last look, with as many blocks as there were on the mean of both. */
+/* Adds the time since the last look, with the mean of both looks' live blocks. */
 static void look(struct query_site *s, uint64_t now)
 {
 	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
@@ -147,7 +147,7 @@ static void churn_of(struct query_site *s, const struct flow *from, const struct
 	s->pub.churn_bytes = came > net ? (uint64_t)((double)(came - net) / ((double)ns / 1e9)) : 0;
 }
 
-/* False: it does not hold of this window. */
+/* False: the law does not apply to this window. */
 static bool life_of(const struct site_table *t, struct query_site *s, int w, size_t first,
 		    uint64_t ns)
 {

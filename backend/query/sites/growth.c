@@ -66,7 +66,7 @@ static void cut_spans(struct site_table *t, uint64_t now)
 
 /* --- rises */
 
-/* One figure a sample, or the lowest and the largest way down since the one before. */
+/* One figure per sample, or the lowest and the largest drop since the previous one. */
 struct curve {
 	const uint64_t *live, *low, *fall;
 };
@@ -95,7 +95,7 @@ static uint64_t usual_fall(const struct growth *g, const struct curve *c)
 	return falls[AGAIN - 1];
 }
 
-/* In each span it fell; else the lowest of some is just somewhere on the way. */
+/* Did it fall in each span? Otherwise the low of some is just a point on the way up. */
 static bool always_falls(const struct growth *g, const struct curve *c, uint64_t usual)
 {
 	for (size_t s = 0; s <= g->count; s++) {

@@ -152,8 +152,7 @@ static uint64_t live_of_stack(struct query *q, uint32_t index)
 	return live_bytes(&self);
 }
 
-/* A stack of the site holds something else than before, or perhaps more: is another the heaviest
- * now? */
+/* A stack's amount changed, perhaps upwards: is another stack the site's heaviest now? */
 static void weigh(struct query *q, struct query_site *s, uint32_t index, bool more)
 {
 	if (index != s->heavy && !more)
@@ -281,8 +280,8 @@ void sites_move(struct query *q, uint32_t index)
 	t->version++;
 }
 
-/* Who called frame `frame` of a node: the nearest that is more than a way to allocate (make_shared,
-   emplace), or just the next when there is none. */
+/* The caller of frame `frame` of a node: the nearest one that is no mere wrapper (make_shared,
+ * emplace), or else just the next. */
 static const char *caller_of(struct query *q, const struct node *n, uint32_t frame)
 {
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
@@ -394,13 +393,13 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.flags |= value_zero_flag(q->m, &s->sum);
 }
 
-/* Names came since the sites were described, and no more come soon. */
+/* Did names arrive since the sites were described, and are no more expected soon? */
 static bool renamed(const struct query *q, const struct site_table *t)
 {
 	return t->names != names_version(q->n) && !feed_more_names(q, t->described_ns);
 }
 
-/* Names that came are of few sites, but to find which is as much. */
+/* New names concern few sites, but finding these costs as much as describing all. */
 static void describe_all(struct query *q, struct site_table *t)
 {
 	/* One that began with older names is gone on with, but for what is printed. */

@@ -79,8 +79,7 @@ static void say_site(struct verdict *v, const struct site *s)
 	v->site = s->id;
 }
 
-/* It grew, and then no more: the newest intervals hold nothing. Growth that merely slows is no such
- * thing. */
+/* It stopped growing: the newest intervals show none. Growth that merely slows does not count. */
 static bool stopped(struct verdict *v, const struct growth *g)
 {
 	int64_t after = 0, before = 0;
@@ -194,7 +193,7 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 		say(v, "Memory (7) says what%s does", known ? " else" : "");
 }
 
-/* Beside it nothing grows steadily, and all else comes to little. */
+/* Nothing else grows steadily, and the rest is small. */
 static bool only_expected(struct query *q, int64_t total, int64_t expected)
 {
 	int64_t little = total / OTHER_PART > STILL_BYTES ? total / OTHER_PART : STILL_BYTES;

@@ -140,7 +140,8 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 	r->child_count = kept;
 }
 
-/* To the row that its nodes are below now, which matches it when it is built; or it goes. */
+/* Passes an old child to the row that has its nodes now, which matches it when built; otherwise
+ * drops it. */
 static void hand_on(struct query *q, struct grouping *g)
 {
 	for (size_t i = 0; i < g->orphan_count; i++) {

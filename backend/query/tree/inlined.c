@@ -104,7 +104,7 @@ uint32_t aside_take(struct query *q, uint32_t parent, const struct group *p)
 	return found;
 }
 
-/* Built as far as the row that is zoomed into was put aside. False: no step was left. */
+/* Builds the tree down to the place where the zoomed row was put aside. False: no step was left. */
 bool aside_find(struct query *q, size_t level)
 {
 	const struct member *m = &q->zoomed[level];

@@ -102,7 +102,7 @@ static uint64_t weight(const struct query *q, const struct trow *r)
 	return w;
 }
 
-/* Between two instants nothing came and nothing went, and that is what rows are sorted by. */
+/* Is the row unchanged between two instants, while rows are sorted by change? */
 static bool unchanged(const struct query *q, const struct trow *c)
 {
 	const struct change *d = &c->incl.change;
@@ -153,8 +153,8 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 	return text;
 }
 
-/* The row of a chain that says most about it: the last that is more than a way to allocate.
-   Inverted, the first: it was called by all the rest. */
+/* The most telling row of a chain: the last that is no mere wrapper. Inverted, the first: all
+ * the rest called it. */
 static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t *which)
 {
 	uint32_t best = q->inverted ? head : tail, count = 0;
@@ -277,8 +277,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
-/* The chain that `head` showed ended further in: when it was open there, all that lies between
- * is. */
+/* The chain of `head` used to end further in: if it was open there, the rows between stay open. */
 static void stay_open(struct query *q, uint32_t head, uint32_t tail)
 {
 	uint32_t was = q->rows[head]->tail, at = was;
@@ -303,7 +302,8 @@ static bool show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth
 	return !q->rows[tail]->open || walk(q, tail, child, depth + 1, resort);
 }
 
-/* Below this a row is small. Of all stacks: both trees hold the same. False: no step was left. */
+/* The limit for small rows, from all stacks, since both trees hold the same. False: no step was
+ * left. */
 static bool small_below(struct query *q, uint64_t *floor)
 {
 	bool inverted = q->inverted, known;
@@ -337,8 +337,8 @@ static bool value_children(struct query *q, const struct trow *r, uint64_t floor
 	return true;
 }
 
-/* A small one is shown when it is open and changed, until it is closed, and when it or what lies
- * below is searched for. */
+/* Shows a small row when it is open and changed, until it is closed, and when it or a row below
+ * is searched for. */
 static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 {
 	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) ||
@@ -385,7 +385,7 @@ static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, 
 	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
 }
 
-/* The rows above must be current for those below to be. */
+/* Builds the rows above: those below depend on them. */
 static bool build_above(struct query *q, uint32_t row)
 {
 	uint32_t path[DEPTH_MAX];

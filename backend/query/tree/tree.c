@@ -15,7 +15,7 @@
 #define ROOT_DOWN 1u
 #define ROOT_UP 2u
 #define SCANNED_MEMBERS 4096u
-/* With more, the heaviest member is looked for again only when it halved. */
+/* with more members, the heaviest is searched again only when it has halved */
 #define EXACT_MEMBERS 4096u
 
 uint32_t tree_root(const struct query *q)
@@ -161,7 +161,7 @@ static bool another(struct query *q, void *arg, const struct member *m)
 	return *fn == this;
 }
 
-/* Without building what will not be shown, unless looking costs as much. False: no step left. */
+/* Avoids building hidden rows, unless the test costs as much. False: no step left. */
 static bool has_one_child(struct query *q, uint32_t number, bool *one)
 {
 	const struct trow *r = q->rows[number];
@@ -278,8 +278,8 @@ static void book(struct query *q, uint32_t row, const struct member *m, struct w
 	}
 }
 
-/* A member that is new where the row is being grouped: of the inverted tree it is among those that
- * are left. */
+/* A new member of a row that is being grouped; in the inverted tree the remaining members
+ * include it. */
 static uint32_t come_late(struct query *q, uint32_t index)
 {
 	struct grouping *g = &q->grouping;
@@ -291,8 +291,7 @@ static uint32_t come_late(struct query *q, uint32_t index)
 	return 0;
 }
 
-/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets
- * one. */
+/* The child of m, when `row` is grouped by its names; 0 = none. A new member gets one. */
 static uint32_t enter_child(struct query *q, uint32_t row, const struct member *m, bool add)
 {
 	struct trow *r = q->rows[row];
