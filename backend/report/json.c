@@ -107,7 +107,7 @@ static json_t *program(const struct model *m)
 	return o;
 }
 
-/* One entry for each change; the first counts from the start on. */
+/* One entry per change; the first applies from the start. */
 static void sampling(struct printer *p)
 {
 	const struct recorded *list;
@@ -126,7 +126,7 @@ static void sampling(struct printer *p)
 	list_end(p);
 }
 
-/* More than the contract asks for: everything that is left out, since when, and who said so. */
+/* Beyond the contract: everything left out, since when, and by whom. */
 static void filters(struct printer *p)
 {
 	const struct recorded *list;
@@ -388,8 +388,7 @@ static void warnings(struct printer *p)
 	list_end(p);
 }
 
-/* Where the frames' modules lie: more than the contract asks for, needed to resolve them
- * elsewhere. */
+/* The addresses of the frames' modules. Beyond the contract: needed to resolve them elsewhere. */
 static void modules(struct printer *p)
 {
 	const struct model *m = p->report->model;
@@ -411,7 +410,7 @@ static void modules(struct printer *p)
 	list_end(p);
 }
 
-/* The tree that the program above is one of: largest peak first. */
+/* The program's process tree, largest peak first. */
 static void processes(struct printer *p, const struct export_options *o)
 {
 	const struct process **sorted = NULL;

@@ -286,9 +286,9 @@ static uint32_t flags_of_node(const struct report *r, const struct node *n)
 }
 
 /*
- * libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. It is
- * the one block that the C++ runtime allocates from its own static initialisers, which the loader
- * runs: that shows without names, too.
+ * Explains libstdc++'s emergency pool for exceptions, which puzzles many users. It is the one block
+ * that the C++ runtime allocates from its own static initialisers, which the loader runs: that is
+ * visible without names, too.
  */
 static void warn_emergency_pool(struct report *r)
 {
@@ -313,7 +313,7 @@ static void warn_emergency_pool(struct report *r)
 	}
 }
 
-/* The file of a program that memtop started was looked at before: that says more. */
+/* memtop checks the file of a program that it starts: that warning says more. */
 static void warn_front(struct report *r)
 {
 	const char *who = model_option(r->model, "malloc_before");

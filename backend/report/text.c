@@ -129,8 +129,7 @@ static void put_when(const struct page *p)
 		fprintf(p->out, " after %.1f s\n", seconds);
 }
 
-/* Without the empty arguments that a program leaves which writes a title over its own
- * (setproctitle). */
+/* Omits the empty arguments left by a program that writes a title over its own (setproctitle). */
 static void put_command(const struct page *p, const struct program *g)
 {
 	size_t n = g->arg_count, kept = n;

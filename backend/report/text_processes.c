@@ -58,7 +58,7 @@ static void add_to(const struct processes *all, struct tree_row *r, const struct
 		r->peak = p->peak_bytes;
 }
 
-/* In the order of the peaks; a kind stands where its largest does. Kinds are few: a build has some
+/* Ordered by peak; a kind stands where its largest process does. Kinds are few: a build has some
  * dozen. */
 static size_t make_rows(const struct processes *all, const struct process **sorted, size_t n,
 			struct tree_row *rows)
