@@ -93,7 +93,7 @@ bool session_file(const char *path)
 	return is;
 }
 
-/* By a writer that lives: its lock ends with it. */
+/* Does a running writer hold the lock? The lock ends with the writer. */
 static bool is_locked(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB))
@@ -219,7 +219,7 @@ static int open_block(struct session_reader *r, const uint8_t *head, uint64_t he
 	return 1;
 }
 
-/* 1 a block was passed over or is open, 0 the end (r->cut tells which), -1 damage. */
+/* 1 a block was skipped or opened, 0 the end (r->cut tells which), -1 damage. */
 static int next_block(struct session_reader *r, struct err *err)
 {
 	uint8_t head[SESSION_BLOCK_OF_HEAD];

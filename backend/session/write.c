@@ -62,7 +62,7 @@ static int write_all(int fd, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* How far stream 0 is in the file. */
+/* The time that stream 0 has reached in the file. */
 static double saved_seconds(const struct session_writer *w)
 {
 	size_t i = w->index_len;
@@ -224,7 +224,8 @@ static void put_time(struct stream *s, uint64_t time_ns)
 	s->last_ns = time_ns;
 }
 
-/* From now on an older memtop must not take the file for a session of one process. 0 or -errno. */
+/* Raises the version: an older memtop must not take the file for a session of one process. 0 or
+ * -errno. */
 static int raise_version(struct session_writer *w)
 {
 	const uint8_t version[2] = { SESSION_TREE };
@@ -366,7 +367,8 @@ uint64_t session_written(const struct session_writer *w)
 	return w->written;
 }
 
-/* The whole blocks of one file to another. 0, -errno of writing, or 1 when reading failed. */
+/* Copies the whole blocks of one file to another. 0, -errno of writing, or 1 when reading
+ * failed. */
 static int copy_bytes(int from, int to, uint64_t bytes)
 {
 	uint8_t *buf = xmalloc(1 << 20);
