@@ -73,7 +73,7 @@ void symbols_local(struct symbols *s, const struct symbol_process *p)
 	s->local = true;
 }
 
-/* Names that a session brought are taken as they are, unless there is reason to hope for more. */
+/* A session's own names are final, unless better ones are likely. */
 static bool worth_asking(const struct symbols *s, const struct entry *e)
 {
 	if (e->asked)

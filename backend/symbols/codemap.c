@@ -141,7 +141,7 @@ static uint64_t end_of(const struct piece *p)
 	return p->start + p->size;
 }
 
-/* [from, to) of an older piece. */
+/* Adds [from, to) of an older piece. */
 static void put_part(struct run *out, const struct piece *of, uint64_t from, uint64_t to)
 {
 	if (from < to)

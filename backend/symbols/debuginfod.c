@@ -90,7 +90,7 @@ static int progress(client *c, long bytes, long whole)
 	return 0;
 }
 
-/* Nothing of memtop's stays open: neither its connections nor its terminal. */
+/* Closes everything of memtop's, including its connections and its terminal. */
 static void stand_apart(pid_t parent, int fd)
 {
 	sigset_t none;
@@ -195,7 +195,7 @@ static void end(struct download *l, enum debuginfod_state state, const char *why
 	d->ended(d->arg, &l->file);
 }
 
-/* Says about the server, not about the file. */
+/* Is the error about the server and not the file? */
 static bool is_the_servers(int error)
 {
 	static const int its[] = { ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH,  ETIMEDOUT,
@@ -257,7 +257,7 @@ static void on_message(void *arg, unsigned events)
 	next(d);
 }
 
-/* Starts what may be started. */
+/* Starts the downloads that may start. */
 static void next(struct debuginfod *d)
 {
 	for (size_t i = 0; i < d->count && d->running < AT_ONCE; i++) {

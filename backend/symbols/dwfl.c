@@ -449,8 +449,8 @@ static const char *linkage_name(Dwarf_Die *die)
 }
 
 /*
- * The DIEs around pc that are functions, outermost (the real one) first; 0 = none. *local: the real
- * one is a local class's, whose own name ("operator()") says less than the symbol table.
+ * The function DIEs around pc, outermost (the real one) first; 0 = none. *local: the real one
+ * belongs to a local class, where its own name ("operator()") is less clear than the symbol table.
  */
 static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *chain,
 			     size_t max, bool *local)
@@ -494,7 +494,7 @@ static char *absolute(const char *file, Dwarf_Die *cu)
 	return dir ? xasprintf("%s/%s", dir, file) : xstrdup(file);
 }
 
-/* Where an inlined function was called: that is the line of the frame around it. */
+/* The call place of an inlined function, which is the line of the frame around it. */
 static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files,
 		       struct symdw_frame *outer)
 {

@@ -198,14 +198,13 @@ void symdw_names_free(struct symdw_names *n)
 	free(n);
 }
 
-/* How many of `s` begin at addr or before. */
+/* Count of symbols of `s` that begin at addr or before. */
 static size_t begun(const struct symbols *s, GElf_Addr addr)
 {
 	return count_up_to(s->at, s->count, sizeof *s->at, addr);
 }
 
-/* Those of `s` that contain addr, in the order of the table; TOGETHER_MAX of them: there may be
- * more. */
+/* Symbols of `s` that contain addr, in table order; TOGETHER_MAX of them: there may be more. */
 static size_t containing(const struct symbols *s, GElf_Addr addr, const struct symbol **found)
 {
 	size_t count = 0;
@@ -252,7 +251,7 @@ static const struct label *label_before(const struct labels *l, GElf_Addr addr)
 	return n ? &l->at[n - 1] : NULL;
 }
 
-/* The last global one that stands at addr itself; NULL. */
+/* The last global label at addr itself; NULL. */
 static const struct label *global_at(const struct labels *l, const struct label *last,
 				     GElf_Addr addr)
 {

@@ -175,8 +175,8 @@ static void meet(struct perfmap *p, unsigned pid)
 
 /* --- finding the file */
 
-/* For reading, what O_PATH opened; takes fd. -1: it is no regular file (a FIFO, a device: not even
- * opened), or *st is empty. */
+/* Reopens an O_PATH descriptor for reading; takes fd. -1: not a regular file (a FIFO or device
+ * is not even opened), or *st is empty. */
 static int open_regular(int fd, struct stat *st)
 {
 	char path[64];
@@ -192,8 +192,8 @@ static int open_regular(int fd, struct stat *st)
 	return again;
 }
 
-/* O_PATH of NAME within a root folder, whatever links lie on the way there; the map itself must be
- * none. */
+/* Opens NAME within a root folder by O_PATH, through any links on the way; the map itself must
+ * not be a link. */
 static int open_within(const char *root, const char *name)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,

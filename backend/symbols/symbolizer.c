@@ -31,7 +31,7 @@
 #define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
-/* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
+/* reading a gigabyte of DWARF again takes seconds, so not every few seconds */
 unsigned sym_rest_ms = 60000;
 
 struct sym_worker {
@@ -82,7 +82,7 @@ static struct timespec clock_at(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
-/* The next job, taken out; NULL when there is none that may be done yet. Locked. */
+/* Takes the next job out; NULL when none may run yet. Locked. */
 static struct sym_job *pick(struct sym_worker *w)
 {
 	for (int i = 0; i < 2 * STAGES; i++) {
@@ -218,7 +218,7 @@ static void worker_release(struct sym_worker *w)
 	free(w);
 }
 
-/* Locked, but while it lets go. */
+/* Locked, except while it frees the files' data. */
 static void wait_for_work(struct sym_worker *w)
 {
 	uint64_t rest_ns = w->read ? w->worked_ns + sym_rest_ms * 1000000ull : 0;

@@ -28,7 +28,7 @@ static void ask_again(struct symbols *s, struct entry *e, bool look)
 			     (struct sym_job){ .file = s->generated, .look = look, .again = true });
 }
 
-/* One asks for all: when the map has changed, take() asks for the others. */
+/* One request stands for all: when the map has changed, take() requests the others. */
 static void look_again(struct symbols *s)
 {
 	if (s->unknown_count && !s->frozen)
@@ -58,7 +58,7 @@ static void moved(struct symbols *s, const struct entry *e)
 		(struct symbol_place){ e->offset, e->module, kind_of(e) };
 }
 
-/* Generated code that the map does not name: it may later. */
+/* Notes generated code that the map does not name yet. */
 static void take_unknown(struct symbols *s, struct entry *e, bool again)
 {
 	if (!again) {
