@@ -292,7 +292,7 @@ static void send_result(void *arg, const struct inject_result *r)
 	if (fd < 0)
 		return;
 	if (write(fd, r, sizeof *r) < 0)
-		errno = 0; /* memtop has ended: the process is to be put right all the same */
+		errno = 0; /* memtop has ended: the process must still be restored */
 	close(fd);
 	*(int *)arg = -1;
 }

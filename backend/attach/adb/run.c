@@ -21,7 +21,7 @@
 
 #define OUTPUT_MAX (4u << 20) /* of one command; more is dropped */
 #define QUIET_MS 300
-#define LOOK_MS 50 /* how often an ended process is looked for whose pipes somebody holds */
+#define LOOK_MS 50 /* how often to check for an ended process whose pipes another one holds */
 
 extern char **environ;
 

@@ -231,7 +231,7 @@ static int explain_thrown(struct jdwp_machine *m, uint64_t thrown)
 	for (int tries = 0;
 	     tries < TRIES && !*text && !call(m, &get_message, &v) && !v.thrown && v.value; tries++)
 		get_string(m, v.value, text, sizeof text);
-	/* whatever it was that kept the text from us, what was thrown is to be said */
+	/* report the exception even if its text was not available */
 	jdwp_forgive(m);
 	return jdwp_fail(m, JDWP_THREW,
 			 "System.load threw %s%s%s; give an agent that its libc can load and its "
@@ -248,7 +248,7 @@ int jdwp_java_load(struct jdwp_machine *m, const char *path)
 	struct value v;
 	int rc = JDWP_E_INVALID_OBJECT;
 
-	/* what was thrown was collected: once more */
+	/* the exception object was collected: try again */
 	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT; tries++) {
 		if (call(m, &load, &v))
 			return -1;

@@ -38,7 +38,7 @@
 #define CALL_NS                                                                                    \
 	10000000000ull      /* for one call; then the user is told, and the call is waited for     \
 			     */
-#define TICK_NS 20000000ull /* how often such a call is looked after */
+#define TICK_NS 20000000ull /* how often such a call is checked */
 #define STACK_BYTES (260 * 1024) /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
 #define TEXT_BYTES 4096 /* of one string */
@@ -68,7 +68,7 @@ static int call_failed(struct inject_work *w, enum inject_stop s, const char *wh
 	w->r->rc = -1;
 	for (; s == STOP_LATE; search_let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
-	w->scratch = 0; /* somebody may still point to it */
+	w->scratch = 0; /* something may still point to it */
 	return -1;
 }
 

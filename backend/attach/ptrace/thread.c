@@ -169,7 +169,7 @@ static enum inject_stop call_signal(struct inject_thread *t, int signal, int *pa
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info))
 		return STOP_GONE;
-	if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by somebody */
+	if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by another process */
 		if (signal == SIGSTOP) /* stops the others now, and this one when it is let go */
 			*pass = SIGSTOP;
 		else
