@@ -17,9 +17,9 @@
 #define SECOND 1000000000ull
 #define SOONEST_NS (100 * MS) /* ticks come as often */
 #define PART 100       /* one in so many parts of the agent's time is spent on it, at most; */
-#define PART_WANTED 20 /* ... while somebody looks at it, and in the first seconds */
+#define PART_WANTED 20 /* ... while a viewer shows it, and in the first seconds */
 #define FIRST_NS (2 * SECOND)
-#define WANTED_NS (3 * SECOND) /* so long after the screen was drawn somebody looks at it */
+#define WANTED_NS (3 * SECOND) /* a view counts as shown for this time after it was drawn */
 #define WANTED_EVERY_NS (2 * SECOND)
 /* wanted ages, shown beside everything else, follow PART unless that is too seldom */
 #define AGES_SELDOM_NS (30 * SECOND)

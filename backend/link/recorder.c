@@ -240,7 +240,7 @@ int recorder_copy_file(const char *from, const char *to, const struct expected *
 	if (!e)
 		return copy_bytes(from, to, err);
 	struct session_reader *r = session_open(from, SESSION_ALL, err);
-	/* Written anew, a session that was cut would no longer say so. */
+	/* A rewritten copy would hide that the session was cut. */
 	int rc = !r ? -1 : session_cut(r) ? 1 : add_rules(r, to, e, stream, err);
 
 	session_reader_free(r);

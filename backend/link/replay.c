@@ -22,7 +22,7 @@
 struct replay {
 	struct loop *loop;
 	struct model *shown, *now; /* the same, or `now` is ours */
-	/* ours: what is not whole yet; NULL = later instants go into `shown` */
+	/* owned: the incomplete model; NULL = later instants go into `shown` */
 	struct model *making;
 	struct session_reader *file; /* NULL = nothing was played */
 	struct loop_source *slice;   /* NULL = nothing is under way */

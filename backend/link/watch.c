@@ -118,7 +118,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 {
 	struct watch *w = arg;
 
-	/* an agent sends no such frames; later versions' are none of ours */
+	/* agents send no such frames; those of later versions are not for memtop */
 	if (type >= MTW_CLIENT)
 		return 0;
 	uint64_t ticks = model_ticks(w->in.model);

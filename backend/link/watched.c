@@ -192,7 +192,8 @@ bool watch_named(const struct watch *w)
 int watch_end_record(struct watch *w, struct err *err)
 {
 	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
-		recorder_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
+		/* otherwise the file would say that it still runs */
+		recorder_exit(&w->keep, MTW_LINK_LOST, 0);
 	if (recorder_open(&w->keep)) {
 		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
