@@ -76,7 +76,7 @@ bool rss_apply(struct rss_answers *x, const struct marks *marks, const struct ev
 		const struct rss_read *p = &e->u.rss.parts[i];
 		uint32_t what = p->what < MTW_MEMORY_COUNT ? (uint32_t)p->what : MTW_MEMORY_OTHER;
 		if (p->bytes > BYTES_MAX || p->mappings > BYTES_MAX)
-			continue; /* no process has that: only a peer that lies says so */
+			continue; /* no process has that much: only a hostile peer sends it */
 		now.bytes[what] += p->bytes;
 		now.mappings[what] += p->mappings;
 		if (p->name.len)

@@ -87,7 +87,7 @@ int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const
 			err, 3,
 			"stream: sample %u names slot %u, which was never named; connect again",
 			serial, e->u.mark_live.slot);
-	if (s->whole) /* sent anew */
+	if (s->whole) /* sent again */
 		cells_forget(q, &s->cells);
 	s->whole = false;
 	return cells_add(q, &s->cells,

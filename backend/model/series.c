@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NS 1000000000ull
-#define ROOM_FOR_NEW 600u /* what a pass must leave free */
+#define ROOM_FOR_NEW 600u /* room that a pass must leave free */
 #define FIRST_SPACING_NS (20 * NS)
 
 static const struct {

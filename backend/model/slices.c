@@ -38,7 +38,7 @@ bool model_go_on(struct model *m, uint64_t end_ns)
 
 void slices_settle(struct model *m)
 {
-	m->tick.job.partial = false; /* nobody knows whether the rest comes */
+	m->tick.job.partial = false; /* the rest may never arrive */
 	model_go_on(m, UINT64_MAX);
 }
 

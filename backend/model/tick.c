@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define AHEAD 16u   /* in memory */
-#define KEPT 16384u /* elements; what is larger is kept as long as it is used */
+#define KEPT 16384u /* elements; a larger array is kept only while it is used */
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
 {
@@ -136,7 +136,7 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 		 !(m->tick.sliced && whole);
 	m->tick.told = !j->all || whole;
 	if (m->tick.told) {
-		/* a slot has one at most; what is not used of it is not touched */
+		/* at most one per slot; the unused part stays untouched */
 		m->tick.changes = xmalloc(sizeof *m->tick.changes +
 					  (j->count + j->expiring) * sizeof *m->tick.changes->list);
 		*m->tick.changes = (struct model_changes){ .keepers = 1 };
