@@ -37,7 +37,7 @@ struct owners {
 	uint32_t *fresh;
 	size_t fresh_count, fresh_room;
 	bool stale;    /* sums are being recomputed: */
-	uint32_t made; /* those of nodes before this are in held.next */
+	uint32_t made; /* amounts of nodes before this are in held.next */
 	/* nodes from here on may have an owner by another rule; NO_ID: none has */
 	uint32_t assigned;
 	bool sliced; /* the caller continues incomplete work */

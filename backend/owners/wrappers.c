@@ -103,7 +103,6 @@ bool wrappers_match(uint32_t module_flags, const char *function)
 	if (!function || !*function)
 		return false;
 	const char *qualified = wrappers_qualified(function);
-	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's
-	 * C++. */
+	/* C names have neither parameters nor versions: malloc(unsigned long) is a C++ function. */
 	return listed(anywhere, qualified);
 }
