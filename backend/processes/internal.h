@@ -16,7 +16,7 @@
 
 #include "processes/board.h"
 
-#define SAMPLES 61 /* one a second: growth is that of the last minute */
+#define SAMPLES 61 /* one a second: growth covers the last minute */
 
 #define STREAM_NONE (UINT32_MAX - 1)
 

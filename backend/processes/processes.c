@@ -17,7 +17,7 @@
 
 #define POLL_MS 50
 #define SECOND_NS 1000000000ull
-#define GROWTH_FROM 4 /* samples: less than three seconds say nothing of a minute */
+#define GROWTH_FROM 4 /* samples: less than three seconds cannot predict a minute */
 #define LINES_MAX 100000u
 
 struct line *processes_line(const struct processes *p, uint32_t id)

@@ -133,11 +133,11 @@ const struct process *processes_grows_more(const struct processes *p, uint32_t i
 /* now, as begin_ns counts; of a file: where it ends */
 uint64_t processes_time_ns(const struct processes *p);
 /*
- * For a session file, before its watch is opened: the lines of its table. false: it has none, for
- * it has one process. Then one by name or pid (of several the one that has figures, and allocated
- * most; NULL and *err), the one to begin with: of those that have all figures the one that
- * allocated most (NULL = none; a daemon counts with what it has from its starter, who is the last
- * choice), and where they are: *t leads to its frames; -1 and *err: there are totals only.
+ * For a session file, before its watch is opened. processes_read() reads the lines of its table;
+ * false: it has none, for it has one process. Next: a process by name or pid (among several, the
+ * one with figures that allocated most; NULL and *err). Next: the one to begin with, which has all
+ * figures and allocated most (NULL = none; a daemon also counts its starter's amounts, and the
+ * starter is the last choice). Last: *t leads to a process' frames; -1 and *err: only totals exist.
  */
 bool processes_read(struct processes *p, const char *path);
 const struct process *processes_named(const struct processes *p, const char *word, struct err *err);
