@@ -19,7 +19,7 @@
 #define ROWS_ON_PATH 4096u
 
 struct aging {
-	/* what the pass is about: */
+	/* the pass' request: */
 	bool sites, inverted, filtered;
 	uint64_t scan, passing, names;
 	uint32_t *ids;
@@ -28,7 +28,7 @@ struct aging {
 	uint64_t *blocks; /* [count][BINS] */
 	size_t at;        /* cohorts before this one are counted */
 	bool whole;
-	/* what is known: */
+	/* results: */
 	struct map known; /* id -> position + 1 in ages */
 	struct age *ages;
 	bool known_sites, known_inverted;

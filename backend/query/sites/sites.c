@@ -402,7 +402,7 @@ static bool renamed(const struct query *q, const struct site_table *t)
 /* New names concern few sites, but finding these costs as much as describing all. */
 static void describe_all(struct query *q, struct site_table *t)
 {
-	/* One that began with older names is gone on with, but for what is printed. */
+	/* A pass that began with older names continues, except for what is printed. */
 	if ((t->described >= t->count || q->allowed == SIZE_MAX) &&
 	    (renamed(q, t) || t->rules != expected_now(q))) {
 		t->names = names_version(q->n);

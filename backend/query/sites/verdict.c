@@ -185,8 +185,8 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 	per_minute(q, v, total, number, time);
 	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time,
 	    known ? "by far less" : "does not");
-	/* a question: what grows may be free memory of the heap as well, and every viewer is told
-	 * the same */
+	/* a question: the growth may also be free memory of the heap, and every viewer gets the
+	 * same */
 	if (own)
 		say(v, "%s? Memory (7) says; %s shows it", own->heap, own->shows);
 	else

@@ -73,7 +73,7 @@ void query_set_inlined(struct query *q, bool on)
 	q->inverted = inverted;
 	q->merged = !on;
 	q->turns++;
-	q->stamp++; /* what a row holds itself is another sum */
+	q->stamp++; /* a row's own amount changes */
 	q->passing++;
 }
 

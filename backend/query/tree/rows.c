@@ -81,7 +81,7 @@ static int by_key(const void *a, const void *b, void *query)
 	}
 	if (q->reverse)
 		order = -order;
-	if (!order) /* as everybody sees it who looks, whatever came first */
+	if (!order) /* the same for every viewer, whatever arrived first */
 		order = strcmp(short_name(q, x), short_name(q, y));
 	return order ? order : na < nb ? -1 : 1;
 }
@@ -90,7 +90,7 @@ static int by_key(const void *a, const void *b, void *query)
 static uint64_t weight(const struct query *q, const struct trow *r)
 {
 	const struct value *v = &r->incl;
-	/* Between two marks, what is alive now is another matter. */
+	/* Between two marks, the current live amount does not matter. */
 	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->tally);
 
 	if (model_diffing(q->m)) {
@@ -426,7 +426,7 @@ static bool fill_next(struct query *q, bool resort)
 
 size_t query_rows(struct query *q, bool resort, const struct row **rows)
 {
-	/* Of what is not whole the last rows stay; not those of the other tree. */
+	/* Incomplete trees keep their last rows, but not those of the other tree. */
 	if (q->shown.inverted != q->inverted)
 		q->shown.count = 0;
 	q->shown.inverted = q->inverted;

@@ -247,7 +247,7 @@ struct walk {
 	const struct value *v;
 	uint32_t add;   /* dense index of a new member, NO_ID = none */
 	uint32_t below; /* it is new below this row only, 0 = everywhere */
-	uint32_t *rows; /* on the way; NULL: nobody asks */
+	uint32_t *rows; /* rows on the way; NULL: not requested */
 	size_t count, room;
 };
 
