@@ -83,7 +83,7 @@ bool session_file(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t head[8];
 	struct stat st;
-	/* Of a pipe or a device, what is read is gone. */
+	/* Bytes read from a pipe or a device are lost. */
 	bool is = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
 		  read(fd, head, sizeof head) == (ssize_t)sizeof head &&
 		  !memcmp(head, SESSION_MAGIC, sizeof head);
