@@ -153,7 +153,7 @@ static void take_brace(struct cut *c)
 static void shorten(struct cut *c)
 {
 	static const char anonymous[] = "(anonymous namespace)";
-	size_t begin = c->len; /* of the name; what comes before a space is its return type */
+	size_t begin = c->len; /* of the name; its return type stands before a space */
 
 	while (c->at < c->end) {
 		char ch = *c->at;

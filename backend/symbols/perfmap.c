@@ -361,7 +361,7 @@ void perfmap_js(const char *name, struct symdw_frame *frame)
 			break;
 		frame->file = xstrndup(script, (size_t)(text + len - script));
 		frame->line = line;
-		/* A function without a name is told from others by its place. */
+		/* A function without a name is identified by its place. */
 		frame->function = script == text + 1 ? xasprintf("(anonymous) %s", script)
 						     : xstrndup(text, (size_t)(script - 1 - text));
 		return;

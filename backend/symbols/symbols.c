@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
-#define AGAIN_MS 2000   /* what a program's map did not name may be in it by now */
+#define AGAIN_MS 2000   /* the program's map may have more names by now */
 
 /* Requests generated code whose name may be known by now. Not counted as requested: nothing
  * waits for it. */
@@ -269,7 +269,7 @@ void symbols_free(struct symbols *s)
 		return;
 	symbols_clear(s);
 	debuginfod_free(s->debug);
-	sym_worker_free(s->worker); /* from here on nobody posts */
+	sym_worker_free(s->worker); /* from here on the worker posts nothing */
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
 		free(s->mail);
