@@ -278,7 +278,7 @@ static void read_loss(struct reader *r)
 	r->e.u.loss.reason = get32(r);
 	r->e.u.loss.events = mtw_get(&r->in);
 	r->e.u.loss.bytes = mtw_get(&r->in);
-	/* A later agent may know more reasons: not ours to refuse. */
+	/* A later agent may know more reasons: accept them. */
 	if (r->e.u.loss.reason < MTW_LOSS_COUNT)
 		emit(r);
 }
