@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach`: what can be told beforehand, which agent, how its file gets there,
- * what it is told, and a process of its own that does it (attach/ptrace/inject.h).
+ * attach.c - `memtop attach`: checks what can be checked beforehand, chooses the agent, its file
+ * and its options, and forks the process that loads it (attach/ptrace/inject.h).
  *
- * The agent's file. Where the process sees the same file, and may read it, dlopen has its path.
- * Else (another mount namespace, a chroot, a folder that is closed to its user) it gets a copy in a
- * memfd: nothing is written anywhere that needs a folder, a permission or a clean-up; /proc is all
- * that must be mounted there. Android's processes always get that: their linker asks an app's
- * namespace about files in folders, not about those, and what a process made itself has its own
- * label.
+ * The agent's file. Where the process sees the same file and may read it, dlopen gets its path.
+ * Elsewhere (another mount namespace, a chroot, a folder closed to its user) it gets a copy in a
+ * memfd, which needs no folder, permission or clean-up, only a mounted /proc. Android's processes
+ * always get the memfd: their linker checks an app's namespace for files in folders but not for
+ * memfds, and a file that the process made itself has the process' label.
  *
- * Where the agent listens. @memtop.PID by the pid that memtop knows, whatever the process' own pid
- * namespace calls it. Abstract names are of a network namespace: in another one it is a socket in a
- * folder of the process' own root, which memtop reaches through /proc/PID/root.
+ * Where the agent listens. At @memtop.PID, with the pid that memtop knows, whatever the process'
+ * own pid namespace calls it. Abstract names belong to a network namespace: in another one, the
+ * agent listens at a socket in a folder of the process' root, which memtop reaches through
+ * /proc/PID/root.
  */
 #include "attach/attach.h"
 
@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* the last session's server needs a moment to be gone, on a busy machine seconds */
+/* the last session's server needs a moment to exit, seconds on a busy machine */
 #define LEAVING_TRIES 50
 #define LEAVING_PAUSE_NS 200000000
 /* after an exec the loader needs a moment to map the C library, on a busy machine seconds */
@@ -57,7 +57,7 @@ struct plan {
 	char *options;
 };
 
-/* An agent in it that listens has the name memtop.PID, by one of the two pids. */
+/* A listening agent has the name memtop.PID, by one of the two pids. */
 bool attach_listens(const struct attach_facts *f)
 {
 	char path[64], line[512], name[256], outer[32], inner[32];
@@ -119,8 +119,7 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	return m.sanitizer ? progmalloc_refuse(name, m.sanitizer, err) : 0;
 }
 
-/* Of a program that has its sanitizer from a wrapper or from its system, as Android's apps do; NULL
- * = none. */
+/* The sanitizer that a wrapper or the system loads, as on Android; NULL = none. */
 static const char *loaded_sanitizer(const struct inject_modules *m)
 {
 	const char *found = NULL;
@@ -204,7 +203,7 @@ static int check_modules(struct plan *p, struct err *err)
 	return rc ? -1 : 0;
 }
 
-/* May user uid come to it? By the bits of others alone: it is a question of which way to take. */
+/* May user uid reach the path? Tests only the bits of others: this only chooses the way. */
 static bool open_to_all(const char *path, unsigned uid)
 {
 	char at[PATH_MAX];
@@ -240,7 +239,7 @@ bool attach_sees(const struct attach_facts *f, const char *agent)
 	       !(statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
 }
 
-/* How the agent's file gets to it. */
+/* Chooses how the agent's file reaches the process. */
 static int place(struct plan *p, struct err *err)
 {
 	char there[PATH_MAX + 64], exe[64];
@@ -264,7 +263,7 @@ static int place(struct plan *p, struct err *err)
 		       p->name, p->agent);
 }
 
-/* A folder of its own root where a socket of its user may be. */
+/* Finds a folder of the process' own root where its user may make a socket. */
 static bool socket_folder(const struct attach_facts *f, char *folder, size_t size)
 {
 	static const char *const folders[] = { "/tmp", "/var/tmp", "/dev/shm", "/run" };
@@ -332,15 +331,15 @@ static void send_result(void *arg, const struct inject_result *r)
 	if (fd < 0)
 		return;
 	if (write(fd, r, sizeof *r) < 0)
-		errno = 0; /* memtop has ended: the process is to be put right all the same */
+		errno = 0; /* memtop has ended: the process must still be restored */
 	close(fd);
 	*(int *)arg = -1;
 }
 
 /*
- * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of
- * that, does not wait for it. In a session of its own, nor does it end with memtop's process group,
- * nor is it among the first when memory runs out.
+ * Detaches the process, which may outlive memtop by far: a reader of memtop's output must not wait
+ * for it. In its own session it does not end with memtop's process group, nor is it among the first
+ * victims when memory runs out.
  */
 static void stand_apart(int *report)
 {
@@ -360,7 +359,7 @@ static void stand_apart(int *report)
 	}
 }
 
-/* The process that traces: no signal of a terminal ends it half way. */
+/* Runs in the tracing process: no signal of a terminal may end it half way. */
 static void trace(const struct inject_job *job, int fd)
 {
 	struct sigaction sa = { .sa_handler = tick };
@@ -412,7 +411,7 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	return 0;
 }
 
-/* A refusal of memtop_attach's. */
+/* Explains a refusal by memtop_attach. */
 static int explain(const struct plan *p, int code, struct err *err)
 {
 	char said[512];

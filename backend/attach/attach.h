@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.h - load the agent into a process that runs without it. Main thread only; nothing of
- * memtop's own runs meanwhile, some 20 s at most.
+ * attach.h - loads the agent into a process that runs without it. Main thread only; the call blocks
+ * memtop for up to some 20 s.
  */
 #ifndef ATTACH_ATTACH_H
 #define ATTACH_ATTACH_H
@@ -18,8 +18,8 @@ struct attached {
 	struct target target; /* where its agent listens */
 	pid_t pid;
 	char name[64];           /* of the process, clean */
-	char note[512];          /* what will not be seen of it, a sentence; "" = nothing */
-	uint64_t stopped_ns;     /* how long its thread was held */
+	char note[512];          /* a sentence: what memtop will not see; "" = nothing */
+	uint64_t stopped_ns;     /* how long the thread was stopped */
 	uint64_t whole_ns;       /* of all */
 	unsigned threads, looks; /* threads that were stopped; how often one was looked at */
 	bool idle;               /* the thread waited; else it ran */
@@ -36,7 +36,7 @@ int attach_program(pid_t pid, const struct attach_options *o, struct attached *a
 
 struct attach_jdwp_options {
 	const struct target *port; /* TARGET_TCP, of this machine */
-	pid_t pid;                 /* whose it is; 0 = asked */
+	pid_t pid;                 /* the port's owner; 0 = ask the machine */
 	const char *agent;         /* as above; a named one is a path as the process sees it */
 	const char *break_at;      /* "pkg.Class.method", or NULL: attach/jdwp/jdwp.h chooses */
 	int timeout_ms;
@@ -52,11 +52,11 @@ int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct 
 struct attach_facts;
 bool attach_listens(const struct attach_facts *f); /* an agent in it does */
 int attach_refuse_second(pid_t pid, const char *name, struct err *err);
-/* The agent for the kind of program that it is. 0; -1 and *err: none can be, by the kind of it or
- * of what was given. */
+/* Chooses the agent for this kind of program. 0; -1 and *err: no agent fits the program or the
+ * given options. */
 int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size,
 			struct err *err);
-/* the same file by the same path, and may load it */
+/* does it see the same file by the same path, and may it load it? */
 bool attach_sees(const struct attach_facts *f, const char *agent);
 
 /* --- attach/check.c: what can be told before anything is stopped */
@@ -64,22 +64,24 @@ bool attach_sees(const struct attach_facts *f, const char *agent);
 struct attach_facts {
 	/* inner: in its own pid namespace; 0 = none, each of them */
 	pid_t pid, self, group, parent, tracer, inner;
-	/* it is an agent's server: of that one, as launch/agent_server.h has it; 0 = it is none */
+	/* pid is an agent's server: its program, as in launch/agent_server.h; 0 = it is no
+	 * server */
 	pid_t program;
 	char name[64], parent_name[64], tracer_name[64], program_name[64], state;
-	bool gone, kernel, other_user, dumpable, capable; /* capable: we have CAP_SYS_PTRACE */
-	bool more_capable;                                /* it has capabilities that we have not */
-	unsigned uid, own_uid;                            /* effective */
-	int ptrace_scope;         /* kernel.yama.ptrace_scope, 0 where there is none */
+	bool gone, kernel, other_user, dumpable, capable; /* capable: memtop has CAP_SYS_PTRACE */
+	/* it has capabilities that memtop lacks */
+	bool more_capable;
+	unsigned uid, own_uid;    /* effective */
+	int ptrace_scope;         /* kernel.yama.ptrace_scope, 0 without Yama */
 	int seccomp;              /* 0, 1 = strict, 2 = filters */
 	int filters, own_filters; /* of seccomp */
 	/* x86: a return address that the thread itself did not push is a fault */
 	bool shadow_stack;
-	bool uid_unmapped;  /* our user does not exist in its user namespace */
-	bool other_network; /* its abstract sockets are not ours */
+	bool uid_unmapped;  /* its user namespace lacks memtop's user */
+	bool other_network; /* memtop cannot reach its abstract sockets */
 };
 
-/* Reads what /proc tells; never fails: f->gone. */
+/* Reads the facts from /proc. Never fails: f->gone. */
 void attach_facts(pid_t pid, struct attach_facts *f);
 /* 0, or -1 and *err. Pure. */
 int attach_judge(const struct attach_facts *f, struct err *err);

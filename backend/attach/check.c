@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * check.c - why a process cannot be attached to, told from /proc before anything is stopped: the
- * kernel's own answer would be EPERM for most of it.
+ * check.c - tells from /proc, before anything is stopped, why a process cannot be attached to. The
+ * kernel would mostly answer EPERM.
  *
- * The order is that of what helps: what no permission mends comes first.
+ * Reasons that no permission can remove come first.
  */
 #include "attach/attach.h"
 
@@ -38,7 +38,7 @@ static bool read_status(pid_t pid, struct status_text *s)
 	return n > 0;
 }
 
-/* What follows "\nNAME:\t"; "" = no such line. */
+/* Returns the text after "\nNAME:\t"; "" = no such line. */
 static const char *value(const struct status_text *s, const char *name)
 {
 	char key[32];
@@ -88,7 +88,7 @@ static bool same_namespace(pid_t pid, const char *kind)
 	return stat(own, &a) || stat(its, &b) || (a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
-/* Does its user namespace know a user? The agent there lets in no stranger. */
+/* Does its user namespace know the user? The agent there refuses strangers. */
 static bool is_mapped(pid_t pid, unsigned uid)
 {
 	char path[64];
@@ -177,7 +177,7 @@ const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
 	return buf;
 }
 
-/* What stands in the way of tracing it as the user that we are. */
+/* Checks whether memtop's user may trace the process. */
 static int judge_rights(const struct attach_facts *f, const char *name, struct err *err)
 {
 	if (f->capable)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * atomic_file.c - writes a part beside the file, then renames it.
+ * atomic_file.c - writes a temporary file beside the target, then renames it.
  *
- * rename() replaces anything but a folder: a device, a FIFO, a link. And a fixed name beside it
- * (FILE.part) may be the user's own file. So the name is checked first, links are followed, and the
- * part gets a name that no file has.
+ * rename() replaces anything but a folder: a device, a FIFO, a link. A fixed temporary name
+ * (FILE.part) may be the user's own file. So the target is checked first, links are followed, and
+ * the temporary file gets an unused name.
  */
 #include "base/atomic_file.h"
 

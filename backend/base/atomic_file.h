@@ -9,12 +9,12 @@
 #include <limits.h>
 
 struct replacement {
-	char path[PATH_MAX]; /* the file to replace; of a link, the file that it leads to */
-	/* beside it, new and empty: write it, or unlink and create it again */
+	char path[PATH_MAX]; /* the file to replace, links resolved */
+	/* the new, empty file beside it: write it, or unlink and create it again */
 	char part[PATH_MAX + 8];
 };
 
-/* 0, or -1 and *err: anything but a regular file is refused. */
+/* 0, or -1 and *err: only a regular file can be replaced. */
 int atomic_file_begin(struct replacement *r, const char *path, struct err *err);
 /* Renames the part over the file; -1: the file stays, the part is removed. */
 int atomic_file_end(struct replacement *r, struct err *err);

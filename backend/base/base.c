@@ -2,8 +2,8 @@
  *
  * base.c - errors, allocation that does not fail, debug log.
  *
- * memtop itself may end when it is out of memory: it is not the program being watched. Anything
- * whose size a peer decides is bounded by its caller before it comes here.
+ * memtop may end when it is out of memory: it is not the program being watched. A caller bounds
+ * every size that a peer decides before it calls these functions.
  */
 #include "base/base.h"
 
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The advice at its end stays. */
+/* Keeps the advice at the end of the line. */
 void err_line(char *text, size_t size, const char *format, va_list args)
 {
 	char *whole = NULL;
@@ -204,8 +204,8 @@ uint64_t unix_now_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
-/* A large array moves with its pages, not byte by byte: it may grow often, and what it has too much
- * is small. */
+/* A large array moves by its pages, without a copy, so it grows in small steps with little spare
+ * room. */
 #define LARGE (1u << 20)
 
 void grow_array(void **ptr, size_t *have, size_t need, size_t size)

@@ -2,10 +2,10 @@
  *
  * base.h - errors, allocation that does not fail, debug log. Any thread.
  *
- * A function that can fail for the user takes `struct err *` last: untouched on success, on
- * failure a complete clause "WHAT: WHY; what to do" without the program's name or a newline.
- * The library ends its program in two cases alone: memory runs out (base_out_of_memory()), and a
- * bug of its own (BUG()).
+ * A function that can fail for the user takes `struct err *` last: untouched on success, on failure
+ * a complete clause "WHAT: WHY; what to do" without the program's name or a newline. The library
+ * ends its program in two cases only: memory runs out (base_out_of_memory()), or memtop has a bug
+ * (BUG()).
  */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 struct err {
-	int status; /* exit status that fits: 2 usage, 3 cannot connect or read, 125 ... */
+	int status; /* exit status: 2 usage, 3 cannot connect or read, 125 ... */
 	char text[1024];
 };
 
@@ -26,19 +26,18 @@ struct err {
 /* returns -1; err may be NULL */
 int err_set(struct err *err, int status, const char *format, ...) PRINTF(3, 4);
 
-/* One line for a person, cleaned of what a peer or a path put into it. Of text that is longer than
- * `size` the middle goes. */
+/* One line for a person, sanitized. A line longer than `size` loses its middle. */
 void err_line(char *text, size_t size, const char *format, va_list args);
 
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4)
 	__attribute__((noreturn));
 
-/* Called before BUG() speaks, NULL = nothing: a screen gives the terminal back. */
+/* Called before BUG() prints, NULL = nothing: curses restores the terminal. */
 extern void (*bug_restore)(void);
 
-/* What the x functions and GROW() call: says so on stderr and ends the program, status 125. Sizes
- * that a peer decides are bounded before they are asked for. */
+/* Called by the x functions and GROW(): prints a line on stderr and exits with status 125.
+ * Callers bound sizes that a peer decides. */
 void base_out_of_memory(void) __attribute__((noreturn));
 
 void *xmalloc(size_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - numbers as a person reads them: each writes to the buffer that it is given, and
- * returns that. Any thread.
+ * format.h - numbers as a person reads them. Each function writes to the given buffer and returns
+ * it. Any thread.
  */
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H

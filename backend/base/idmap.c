@@ -20,7 +20,7 @@ static uint64_t run_of(uint32_t first, uint32_t count, uint32_t index)
 	return 1 | first << 1 | (uint64_t)count << 8 | (uint64_t)index << 16;
 }
 
-/* What was a run so far. */
+/* Turns a run into a leaf. */
 static uint32_t *spread(struct idmap *m, uint64_t run)
 {
 	uint32_t *leaf = xcalloc(IDMAP_LEAF, sizeof *leaf);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * idmap.h - wire ids (sparse, below 2^26) to dense indices. Main thread only.
+ * idmap.h - maps wire ids (sparse, below 2^26) to dense indices. Main thread only.
  *
- * A radix tree of two levels with small leaves: memory follows the ids that came, at worst some
- * 270 bytes each plus 8 MB, never the largest id; a lookup is two loads. Where ids came in their
- * order, as most do, a leaf is a run (first id, count, first index), which lies in the upper level:
- * eight bytes for 64 ids, and one load.
+ * A radix tree of two levels with small leaves. Memory follows the number of ids, at worst some 270
+ * bytes each plus 8 MB, never the largest id; a lookup is two loads. Most ids come in order: such a
+ * leaf is a run (first id, count, first index) stored in the upper level, eight bytes for 64 ids
+ * and one load.
  */
 #ifndef BASE_IDMAP_H
 #define BASE_IDMAP_H

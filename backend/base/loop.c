@@ -2,13 +2,13 @@
  *
  * loop.c - descriptors, timers, signals and wake-ups over libevent.
  *
- * A thin layer, so that nothing else of memtop knows libevent. Callbacks run one after another on
- * the main thread; whoever has much to do does a slice and re-arms a timer of 0 ms, which lets
- * every ready descriptor (the keyboard) have its turn first: libevent collects ready descriptors
- * and expired timers afresh in each iteration.
+ * A thin layer, so that only this file knows libevent. Callbacks run one after another on the main
+ * thread. A callback with much to do does a slice and re-arms a timer of 0 ms: libevent collects
+ * ready descriptors and expired timers in each iteration, so every ready descriptor (the keyboard)
+ * gets its turn first.
  *
- * Other threads reach the loop by loop_post() alone: a locked list and an eventfd. Posts that
- * nobody ran are run by loop_free(), so that what they own is let go of.
+ * Other threads reach the loop by loop_post() alone: a locked list and an eventfd. loop_free() runs
+ * the posts that are left, so that they release what they own.
  */
 #include "base/loop.h"
 
@@ -114,7 +114,7 @@ void loop_free(struct loop *l)
 	release(l);
 }
 
-/* The source may be removed by its own callback: nothing of it is touched afterwards. */
+/* A callback may remove its own source: do not touch the source afterwards. */
 static void dispatch(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_source *s = arg;

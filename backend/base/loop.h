@@ -13,7 +13,7 @@ struct loop_source;
 #define LOOP_READ 1u
 #define LOOP_WRITE 2u
 
-/* NULL = *err: no descriptor for it */
+/* NULL and *err: no descriptor left */
 struct loop *loop_new(struct err *err);
 void loop_free(struct loop *l);
 struct loop_source *loop_fd(struct loop *l, int fd, unsigned events,
@@ -27,7 +27,7 @@ void loop_remove(struct loop_source *s); /* NULL is fine */
 /* Any thread: run fn(arg) on the main thread soon. */
 void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 void loop_run(struct loop *l);                 /* until loop_stop() */
-int loop_once(struct loop *l, int timeout_ms); /* one turn; 0 = nothing happened */
+int loop_once(struct loop *l, int timeout_ms); /* one iteration; 0 = nothing happened */
 void loop_stop(struct loop *l);
 
 #endif

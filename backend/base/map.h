@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * map.h - 64-bit keys to 32-bit values: open addressing, no single removal. 0 is a fine key.
+ * map.h - 64-bit keys to 32-bit values: open addressing, no single removal. 0 is a valid key.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

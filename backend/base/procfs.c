@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * procfs.c - the few fields of /proc/PID that a tree of processes needs. A process may end between
- * two reads: then nothing is said of it.
+ * procfs.c - the few fields of /proc/PID that a process tree needs. A process that ends between two
+ * reads yields nothing.
  */
 #include "base/procfs.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel counts a start from boot on, sleep included; everything else here does not. */
+/* The kernel counts a start from boot, suspend included; CLOCK_MONOTONIC excludes suspend. */
 static uint64_t monotonic_of(unsigned long long ticks)
 {
 	struct timespec boot, mono;

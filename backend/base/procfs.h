@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * procfs.h - what /proc says of a process, as far as a tree of processes needs it. Any thread.
+ * procfs.h - the fields of /proc/PID that a process tree needs. Any thread.
  */
 #ifndef BASE_PROCFS_H
 #define BASE_PROCFS_H
@@ -15,18 +15,18 @@ struct proc_stat {
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as near as the kernel's ticks (10 ms) tell it */
 };
 
-/* false: no such process, or not a word of it is allowed */
+/* false: no such process, or no permission */
 bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */
-/* The executable; false: nobody may know. */
+/* The executable; false: no permission. */
 bool procfs_exe(pid_t pid, char *path, size_t size);
 /* A process whose parent is `parent` and whose executable is `exe` (resolved); 0 = none. Looks at
  * every process. */
 pid_t procfs_child(pid_t parent, const char *exe);
-/* Calls fn for every process that began at or after since_ns (CLOCK_MONOTONIC), until it returns
- * true: whether one did. */
+/* Calls fn for every process that started at or after since_ns (CLOCK_MONOTONIC) until it
+ * returns true; returns whether it did. */
 bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg);
-/* Whether a mapping of the process has this name: 1, 0; -1 = nobody may know, or the process is
+/* Does a mapping of the process have this name? 1, 0; -1 = no permission, or the process is
  * gone. */
 int procfs_maps(pid_t pid, const char *name);
 

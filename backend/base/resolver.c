@@ -2,11 +2,10 @@
  *
  * resolver.c - getaddrinfo() on a thread of its own.
  *
- * The system's resolver is the only one that knows what the user set up (hosts, mDNS, search
- * lists), and it blocks for as long as it likes: 5 s for each server that is silent, and nothing
- * ends it. So it runs where nobody waits, and who is no longer interested just lets go: what thread
- * and loop share belongs to both, and the last one frees it. The answer is told by an eventfd that
- * is part of it; the thread touches neither loop nor caller.
+ * Only the system's resolver knows the user's setup (hosts, mDNS, search lists). It blocks for 5 s
+ * per silent server and cannot be interrupted. So it runs on its own thread, and a caller that
+ * loses interest just lets go: thread and loop share one structure, and the last of the two frees
+ * it. The structure's eventfd announces the answer; the thread touches neither loop nor caller.
  */
 #include "base/resolver.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own.
- * Main thread only.
+ * resolver.h - looks up a host's addresses on a thread of its own, so that slow name servers block
+ * nothing. Main thread only.
  */
 #ifndef BASE_RESOLVER_H
 #define BASE_RESOLVER_H
@@ -11,8 +11,8 @@
 struct addrinfo;
 struct resolver;
 
-/* fn is called once, from the loop: rc and found as of getaddrinfo(), borrowed for the call; then
- * the lookup is gone. Never called after resolver_cancel(). NULL = *err: no descriptor for it. */
+/* The loop calls fn once, with rc and found as of getaddrinfo(), borrowed for the call; then the
+ * lookup is freed. No call after resolver_cancel(). NULL and *err: no descriptor left. */
 struct resolver *resolver_start(struct loop *loop, const char *host, int port,
 				void (*fn)(void *arg, int rc, const struct addrinfo *found),
 				void *arg, struct err *err);

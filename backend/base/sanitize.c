@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sanitize.c - see base/sanitize.h. UTF-8 is decoded here rather than by mbrtowc(): what is not
- * UTF-8 must cost one '?' a byte, never the rest of the line, and never depend on a locale or a
- * conversion state.
+ * sanitize.c - see base/sanitize.h. Decodes UTF-8 itself instead of by mbrtowc(): an invalid byte
+ * must cost one '?', never the rest of the line, and never depend on a locale or a conversion
+ * state.
  */
 #include "base/sanitize.h"
 
@@ -74,7 +74,7 @@ size_t sanitize_char(const char *s, int32_t *cp)
 	return len;
 }
 
-/* What is shown of the character at *s, which it goes beyond: *n bytes. */
+/* The displayed form of the character at *s, *n bytes; advances *s past it. */
 static const char *shown(const char **s, size_t *n)
 {
 	const char *from = *s;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sanitize.h - text that others wrote: names from binaries, threads, marks, paths, arguments. It
- * may hold anything; what a terminal would obey, or what hides or reorders its neighbours, must not
- * reach one, neither as a control code nor as UTF-8 (C1), nor as bytes that are no UTF-8. Pure, any
- * thread.
+ * sanitize.h - cleans foreign text: names from binaries, threads, marks, paths, arguments. Control
+ * codes, and characters that hide or reorder their neighbours, must not reach a terminal: neither
+ * as ASCII nor as UTF-8 (C1) nor as invalid bytes. Pure, any thread.
  */
 #ifndef BASE_SANITIZE_H
 #define BASE_SANITIZE_H
@@ -13,16 +12,15 @@
 #define FOREIGN_BAD (-1)    /* shown as '?' */
 #define FOREIGN_HIDDEN (-2) /* left out */
 
-/* The character at s, which is not at its end: its bytes, at least 1. *cp: its code point, or
- * FOREIGN_BAD: no UTF-8. */
+/* Decodes the character at s, which is not the end: returns its bytes, at least 1. *cp: its code
+ * point, or FOREIGN_BAD for invalid UTF-8. */
 size_t sanitize_decode(const char *s, int32_t *cp);
-/* The same for what is to be shown: its bytes, at least 1. *cp: its code point (a tab stays one),
- * or the above. */
+/* The same for display: returns its bytes, at least 1. *cp: its code point (a tab stays), or one
+ * of the above. */
 size_t sanitize_char(const char *s, int32_t *cp);
-/* s as it may be shown, in one line, cut between characters to what fits. buf may be s. Returns
- * buf. */
+/* Makes s safe to show in one line, cut between characters to fit. buf may be s. Returns buf. */
 char *sanitize_clean(char *buf, size_t size, const char *s);
-/* The same into a stream, of `size` bytes of a string; a character that they halve is taken
+/* The same into a stream, for `size` bytes of a string; a character cut by `size` is written
  * whole. */
 void sanitize_put(FILE *out, const char *s, size_t size);
 

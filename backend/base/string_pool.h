@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * string_pool.h - a set of strings: the same file and function names come thousands of times.
+ * string_pool.h - a set of strings: the same file and function names occur thousands of times.
  */
 #ifndef BASE_STRING_POOL_H
 #define BASE_STRING_POOL_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * agent_server.c - is a process the server of an agent, and of which program?
+ * agent_server.c - decides whether a process is an agent's server, and of which program.
  *
- * Its name alone proves nothing: any program may be called so. A server shares its memory with an
- * older process, which kcmp() proves. Where kcmp() is refused (most containers), the figures of the
- * memory and the command line that everybody may read are compared: a forked child may have the
- * same ones, so that a process whose agent listens comes first.
+ * A server's name proves nothing: any program may have it. A server shares its memory with an older
+ * process, which kcmp() proves. Where kcmp() is refused (most containers), the memory figures and
+ * the command line, which everyone may read, are compared. A forked child may have the same ones,
+ * so a process whose agent listens comes first.
  */
 #include "launch/agent_server.h"
 
@@ -46,7 +46,7 @@ static bool is_named(pid_t pid)
 	return !strcmp(comm.text, AGENT_SERVER_NAME "\n");
 }
 
-/* In clock ticks since the boot; 0: it is gone. */
+/* The start in clock ticks since boot; 0: the process is gone. */
 static unsigned long long start_of(pid_t pid)
 {
 	struct look stat;
@@ -62,7 +62,7 @@ static unsigned long long start_of(pid_t pid)
 	return start;
 }
 
-/* Both began within the same tick: the pids are in order, unless they began again just then. */
+/* Within the same tick the pids decide, unless they wrapped around just then. */
 static bool is_older(pid_t a, pid_t b)
 {
 	unsigned long long x = start_of(a), y = start_of(b);
@@ -70,7 +70,7 @@ static bool is_older(pid_t a, pid_t b)
 	return x && (x < y || (x == y && a < b));
 }
 
-/* What everybody may read of a process' memory, but what changes with every page. */
+/* The publicly readable memory figures of a process, without those that change with every page. */
 static void figures(pid_t pid, char *to, size_t size)
 {
 	static const char *const names[] = { "\nVmPeak:", "\nVmLck:", "\nVmStk:", "\nVmExe:",
@@ -121,7 +121,8 @@ static bool listens(const struct agent_process *list, size_t count, pid_t pid)
 	return false;
 }
 
-/* Of those that share its memory and are older: the one that listens, else the oldest. 0 = none. */
+/* Among the older processes that share its memory: the one that listens, else the oldest. 0 =
+ * none. */
 static pid_t find_program(pid_t pid)
 {
 	struct agent_process *list;
@@ -148,7 +149,7 @@ static pid_t find_program(pid_t pid)
 	return found;
 }
 
-/* Its program's file has another name, so that the agent in it gave it this one. */
+/* Does its program's file have another name? Then the agent in it set this one. */
 static bool was_renamed(pid_t pid)
 {
 	char path[64], line[PATH_MAX + 128], exe[PATH_MAX];

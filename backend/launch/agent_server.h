@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * agent_server.h - the agent's server beside its program: a process that shares the program's
- * memory, has its command line, and is no program to watch. Any thread; reads /proc.
+ * memory, has its command line, and must not be watched. Any thread; reads /proc.
  */
 #ifndef LAUNCH_AGENT_SERVER_H
 #define LAUNCH_AGENT_SERVER_H
@@ -12,10 +12,11 @@
 #define AGENT_SERVER_NAME "memtop-agent" /* its /proc/PID/comm, set in agent/server/loop.c */
 #define AGENT_SERVER_ALONE (-1)
 
-/* The process whose memory `pid` shares as its agent's server; AGENT_SERVER_ALONE: that has ended;
- * 0: pid is no server. */
+/* The process that the agent's server `pid` shares memory with; AGENT_SERVER_ALONE: it has
+ * ended; 0: pid is no server. */
 pid_t agent_server_program(pid_t pid);
-/* what: WHY; what to do. program: as above, not 0; name: that one's, clean. Returns -1. Pure. */
+/* Sets *err to "what: WHY; what to do". program: as above, not 0; name: its name, sanitized.
+ * Returns -1. Pure. */
 int agent_server_explain(const char *what, pid_t program, const char *name, struct err *err);
 
 #endif

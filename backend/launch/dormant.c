@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * dormant.c - what to say of a process that is no session, with the agent in it or without.
+ * dormant.c - explains why a process is no session, with the agent in it or without.
  *
- * A forked child counts from its first moment, and becomes a session of its own once its parent has
- * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does
- * neither (a loop that computes, a read that blocks) has nobody who could start its server. It is
- * told from a process without the agent by its mappings, and from one whose agent was told to
- * listen elsewhere by its parent, which runs the same program with the agent. An agent that could
- * start no session keeps the reason in the process' memory (agent/base/msg.c).
+ * A forked child counts from its first moment. It becomes a session once its parent has ended or it
+ * has lived for two seconds: at its next allocation, or while it waits. A child that does neither
+ * (a loop that computes, a read that blocks) cannot start its server. Its mappings tell it from a
+ * process without the agent. Its parent, which runs the same program with the agent, tells it from
+ * a process whose agent listens elsewhere. An agent that could start no session keeps the reason in
+ * the process' memory (agent/base/msg.c).
  */
 #include "launch/dormant.h"
 
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #define PATIENCE 30 /* looks, 10 ms apart */
-/* a server that has just been started may wait that long for a busy machine */
+/* a new server may wait that long for a busy machine */
 #define YOUNG_SECONDS 3.0
 
 static bool has_agent(int pid)
@@ -69,7 +69,7 @@ static bool same_program(int a, int b)
 	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
 }
 
-/* Since the process began; -1: it cannot be told. */
+/* Seconds since the process started; -1: unknown. */
 static double seconds_of_life(int pid)
 {
 	char path[64], text[1024];
@@ -103,7 +103,7 @@ static bool listens(int pid)
 	return launch_listed(pid, &found);
 }
 
-/* One that has just been started may be about to listen. */
+/* A process that has just started may listen soon. */
 static bool listens_soon(int pid)
 {
 	struct timespec pause = { 0, 10000000 };

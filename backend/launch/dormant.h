@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dormant.h - a process that nobody listens for. Any thread.
+ * dormant.h - a process without a listening agent. Any thread.
  */
 #ifndef LAUNCH_DORMANT_H
 #define LAUNCH_DORMANT_H
@@ -9,9 +9,9 @@
 #include "launch/target.h"
 
 /*
- * Is there a session in the process of t (-p PID), or will there soon be one? 0; else -1 and *err
- * (status 3): why not. Takes a third of a second at most, or three from the start of a process that
- * has the agent. attachable: NULL, or whether memtop attach is what to do.
+ * Has the process of t (-p PID) a session, or will it soon? 0; else -1 and *err (status 3) with the
+ * reason. Takes at most a third of a second, or three seconds from the start of a process with the
+ * agent. attachable: NULL, or whether memtop attach can help.
  */
 int dormant_check(const struct target *t, bool *attachable, struct err *err);
 

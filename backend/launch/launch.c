@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * launch.c - start a program under the agent.
+ * launch.c - starts a program under the agent.
  *
- * The program must see what it would have seen without us: the same descriptors (everything of ours
- * is close-on-exec), the same signal dispositions and mask, the same environment in the same order
- * but for LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent takes out again before main.
- * A start that fails is told by a pipe that a successful exec closes; the child itself says
- * nothing.
+ * The program must see what it would see without memtop: the same descriptors (memtop's are
+ * close-on-exec), the same signal dispositions and mask, and the same environment in the same order
+ * except LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent removes before main. A pipe
+ * that a successful exec closes reports a failed start; the child itself prints nothing.
  *
- *   LD_PRELOAD = agent (but where it is linked in) [":" what the user had]
+ *   LD_PRELOAD = agent (unless it is linked in) [":" the user's value]
  *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
- *   MEMTOP_BOARD = where the agents of its tree write; none: nobody but this process is followed
+ *   MEMTOP_BOARD = where the agents of the tree write; without it memtop follows this process alone
  */
 #include "launch/launch.h"
 #include "launch/progcheck.h"
@@ -28,7 +27,7 @@
 #include <unistd.h>
 
 #define AGENT_NAME "libmemtop-agent.so"
-/* the agent waits so long at most for our connection: short programs are seen whole */
+/* the agent's longest wait for memtop's connection, so that short programs are seen whole */
 #define WAIT_MS 5000
 
 extern char **environ;
@@ -46,8 +45,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The agent's file is ours to check: a bad one would only be a loader's line on the program's
- * stderr. */
+/* Checks the agent's file: the loader would report a bad one only on the program's stderr. */
 static int accept_agent(const char *found, char *path, size_t size, struct err *err)
 {
 	struct elf_kind k;
@@ -157,7 +155,7 @@ static void expand_pid(const char *name, pid_t pid, char *out, size_t size)
 	}
 }
 
-/* In place where the entry was, at the end where there was none. */
+/* Replaces the entry in its place, or appends it. */
 static void put_entry(char **entries, size_t *count, char *entry)
 {
 	size_t len = strcspn(entry, "=") + 1;
@@ -171,7 +169,7 @@ static void put_entry(char **entries, size_t *count, char *entry)
 	entries[*count] = NULL;
 }
 
-/* That of another memtop, which this one was started under. */
+/* Drops the board of another memtop that started this one. */
 static void drop_board(char **entries, size_t *count)
 {
 	size_t kept = 0;
@@ -257,7 +255,7 @@ static int become(const struct start *s)
 	return errno;
 }
 
-/* The child's pid, or -1 with errno: its exec succeeded when the pipe closes without a word. */
+/* The child's pid, or -1 with errno. The pipe closes without data when exec succeeded. */
 static pid_t start(struct start *s)
 {
 	sigset_t all;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.c - the processes of this machine that have an agent.
+ * list.c - lists the processes of this machine that have an agent.
  *
- * An agent that listens on memtop.PID says by that name whose it is. Of any other name, and of a
- * path, the server tells: a process of its own name that holds the socket, and a pidfd of its
- * program. Nobody is connected to: a connection to a stranger's socket may start a service. Only
- * its owner and root may see what a server holds, as only they are served by it. A server that had
- * to be a thread of its program (agent/server/start.c) is found by its usual name alone.
+ * The socket name memtop.PID names the agent's process. For any other name or a path, memtop looks
+ * for a server: a process with the server's name that holds the socket and a pidfd of its program.
+ * memtop connects to no socket here: a connection to a stranger's socket may start a service. Only
+ * its owner and root may see a server's descriptors, and it serves only them. A server that had to
+ * be a thread of its program (agent/server/start.c) is found by its usual name alone.
  *
- * The kernel lists the sockets of one network namespace: agents of containers are not among them.
+ * The kernel lists the sockets of one network namespace, so agents in containers are missing.
  */
 #include "launch/launch.h"
 
@@ -98,7 +98,7 @@ static void read_listeners(struct found *f)
 		fclose(file);
 }
 
-/* Of a descriptor that is a pidfd: the process; 0 = it is none, or the process is gone. */
+/* The process of a pidfd; 0 = not a pidfd, or the process is gone. */
 static pid_t pid_of_pidfd(pid_t holder, const char *fd)
 {
 	char path[300], line[128];
@@ -122,8 +122,7 @@ static const struct listener *listener_of(const struct found *f, unsigned long i
 	return NULL;
 }
 
-/* What a server holds: its program, 0 = nobody may know, and where it listens, NULL = at none of
- * these. */
+/* A server's program, 0 = no permission, and its socket among the found ones, NULL = none. */
 static pid_t look_at_server(const struct found *f, pid_t server, const struct listener **l)
 {
 	char path[300], link[64];
@@ -206,8 +205,8 @@ struct unheard {
 	size_t count, room;
 };
 
-/* Its agent kept the reason (agent/server/listen.c). One that listens on TCP, or in another
- * network, has nothing to say. */
+/* Reads the agent's own reason (agent/server/listen.c). An agent that listens on TCP, or in
+ * another network, has none. */
 static bool ask_why(void *arg, pid_t pid)
 {
 	struct unheard *u = arg;

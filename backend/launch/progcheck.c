@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * progcheck.c - reads just enough of a file to tell whether the loader will take the agent in.
+ * progcheck.c - reads just enough of a file to tell whether the loader will load the agent.
  *
- * No ELF library: the few fields needed lie at fixed places, and the file is a stranger's, so that
- * every offset is checked against what pread returned. Both word sizes and byte orders are read,
- * since naming the wrong architecture is the point.
+ * It uses no ELF library: the few fields lie at fixed places, and the file is untrusted, so every
+ * offset is checked against what pread returned. It reads both word sizes and byte orders, since it
+ * must name a wrong architecture.
  */
 #include "launch/progcheck.h"
 #include "launch/progmalloc.h"
@@ -138,7 +138,7 @@ const char *progcheck_machine(const struct elf_kind *k)
 	return k->class_bits == 64 ? "another 64-bit machine" : "another 32-bit machine";
 }
 
-/* One candidate: 0 runnable, else the errno that says why not. */
+/* Checks one candidate: 0 runnable, else the errno with the reason. */
 static int runnable(const char *path)
 {
 	struct stat st;
@@ -228,7 +228,7 @@ const char *progcheck_libc(const struct elf_kind *k)
 						      : "glibc";
 }
 
-/* The names of the libraries that it depends on stand in its string table. */
+/* The string table has the names of its needed libraries. */
 const char *progcheck_agent_libc(const char *agent)
 {
 	const char *found = NULL;
@@ -279,8 +279,8 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	return 0;
 }
 
-/* What its malloc means for an agent: -1 and *err when there can be none, else what to know in
- * *note, "" = nothing. */
+/* Checks the program's malloc: -1 and *err when no agent can work, else *note for the user, "" =
+ * nothing. */
 static int check_malloc(const char *name, const char *path, bool linked, char *note,
 			size_t note_size, struct err *err)
 {
@@ -314,9 +314,9 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 }
 
 /*
- * What the loader gets to see: the ELF file behind the scripts. *at begins as the file that was
- * asked for, *what as its name for messages. 1: found; 0: it may be run but not read, so that
- * nothing can be told; -1 and *err.
+ * Finds the ELF file behind scripts, which the loader sees. *at begins as the requested file, *what
+ * as its name for messages. 1: found; 0: executable but not readable, so nothing is known; -1 and
+ * *err.
  */
 static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MAX + 64],
 			  struct elf_kind *k, struct err *err)

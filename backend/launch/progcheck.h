@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * progcheck.h - whether a program can be watched at all, told before it starts. Any thread.
+ * progcheck.h - tells before a program starts whether it can be watched. Any thread.
  *
- * A preloaded library is dropped in silence by static and setuid programs, and is a loader's
- * complaint in a program of another word size: whoever waits for an agent there waits for ever.
+ * Static and setuid programs silently drop a preloaded library; in a program of another word size
+ * the loader complains. memtop would wait for an agent that never comes.
  */
 #ifndef LAUNCH_PROGCHECK_H
 #define LAUNCH_PROGCHECK_H
 
 #include "base/base.h"
 
-/* What an ELF file says of itself; class 0 = not an ELF file. */
+/* An ELF file's own description; class 0 = not an ELF file. */
 struct elf_kind {
 	int class_bits; /* 32, 64 */
 	int machine;    /* EM_* */
@@ -18,7 +18,7 @@ struct elf_kind {
 	bool big_endian;
 	char interp[256]; /* PT_INTERP, "" = none */
 	char script[512]; /* "#!" line without the "#!", "" = none */
-	bool linked;      /* the agent is a part of it: its note says so */
+	bool linked;      /* the agent is linked in, as its note says */
 	bool text;        /* neither ELF nor "#!", and no NUL in its first bytes */
 };
 
@@ -29,22 +29,19 @@ const char *progcheck_machine(const struct elf_kind *k); /* "aarch64", "32-bit i
 /* Where execvp would find `name`; -1 and *err (126 or 127). */
 int progcheck_find(const char *name, char *path, size_t size, struct err *err);
 
-/* Whether the program at `path` asks for musl; of a script its interpreter does. false: no, or
- * nobody can tell. */
+/* Does the program at `path` (for a script, its interpreter) need musl? false: no, or unknown. */
 bool progcheck_wants_musl(const char *path);
-/* Whether the program at `path`, of a script its interpreter, has the agent linked in, and needs no
- * other. */
+/* Has the program at `path` (for a script, its interpreter) the agent linked in? */
 bool progcheck_linked(const char *path);
-/* Which C library: "glibc", "musl", "bionic" (Android's). By the loader that a program asks for; by
- * what an agent's file depends on. */
+/* Which C library: "glibc", "musl", "bionic" (Android's). Judged by a program's loader, or by an
+ * agent's dependencies. */
 const char *progcheck_libc(const struct elf_kind *k);
 const char *progcheck_agent_libc(const char *agent);
 
 /*
- * Whether `agent` would be loaded, and get to see anything, into the program at `path` (as `name`
- * typed by the user). 0, or -1 and *err with status 126; *note: what will not be seen of it, a
- * sentence for the report, "" = nothing. For scripts their interpreter is what counts. agent: NULL
- * where it is linked in.
+ * Would `agent` be loaded into the program at `path` (as `name` typed by the user), and see its
+ * calls? 0, or -1 and *err with status 126; *note: a sentence for the report about what it will not
+ * see, "" = nothing. For scripts the interpreter counts. agent: NULL where it is linked in.
  */
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size,
 	      struct err *err);

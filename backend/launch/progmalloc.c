@@ -2,16 +2,15 @@
  *
  * progmalloc.c - the libraries that an executable needs, and the names that it defines.
  *
- * The executable comes first in the loader's search, before anything that is preloaded: a malloc of
- * its own is what all calls reach. Sanitizers bring one, and end the program, or are themselves
- * undone, when another library comes between. As a shared library liblsan is satisfied with any
- * place, and ubsan has no malloc: these are watched like anything else.
+ * The loader searches the executable before anything preloaded, so an executable's own malloc gets
+ * all calls. Sanitizers bring a malloc. When another library comes between, they end the program or
+ * fail themselves. Shared liblsan works at any place in the order, and ubsan has no malloc: such
+ * programs are watched as usual.
  *
- * Another allocator's functions under names of their own are not seen either, in the program or in
- * a library.
+ * Allocation functions under other names are not seen, in the program or in a library.
  *
- * Names are looked for among the dynamic ones; in .symtab, if it was not stripped, for what is not
- * exported. The file is a stranger's: every range is checked against its size.
+ * Names are searched among the dynamic symbols, and unexported names in .symtab unless it was
+ * stripped. The file is untrusted: every range is checked against its size.
  */
 #include "launch/progmalloc.h"
 
@@ -41,8 +40,7 @@ static const struct {
 };
 #define SANITIZERS (sizeof sanitizers / sizeof sanitizers[0])
 
-/* What allocators are called by who does not want malloc itself replaced; _rjem_ is Rust's
- * jemalloc. */
+/* Allocators' function names for programs that keep malloc itself; _rjem_ is Rust's jemalloc. */
 static const char *const others[] = { "mi_malloc",     "mi_malloc_aligned", "_rjem_malloc",
 				      "_rjem_mallocx", "je_malloc",         "tc_malloc",
 				      "rpmalloc" };
@@ -52,8 +50,7 @@ static const void *range(const struct image *im, uint64_t at, uint64_t size)
 	return at <= im->size && size <= im->size - at && at % 8 == 0 ? im->bytes + at : NULL;
 }
 
-/* Entries of a section, and the strings that belong to them (which end in NUL). NULL = there is
- * none. */
+/* Entries of a section, and its strings (which end in NUL). NULL = none. */
 static const void *table(const struct image *im, uint32_t type, size_t entry, size_t *count,
 			 const char **strings, uint64_t *len)
 {
@@ -112,7 +109,7 @@ static void read_needed(const struct image *im, struct progmalloc *m)
 	}
 }
 
-/* Functions that are defined there. */
+/* Reads the names of defined functions. */
 static void read_names(const struct image *im, uint32_t type, bool *own, struct progmalloc *m)
 {
 	const char *strings;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.c - the words that name what is watched; the same for every verb.
+ * target.c - parses the words that name a target; the same for every verb.
  *
- * Declared in target.h. Nothing is guessed: a word that could mean two things is refused with both
- * ways to say it, so that a script never watches something else than it meant. A session file is
- * known by what it begins with; one that ends in .mtop is meant as one whatever is in it, so that
- * its problem is told.
+ * Declared in target.h. Nothing is guessed: an ambiguous word is refused with both ways to write
+ * it, so that a script never watches the wrong target. A session file is recognized by its first
+ * bytes. A name that ends in .mtop is always a session file, so that the error names the file's
+ * problem.
  */
 #include "launch/target.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.h - the words that name what is watched; the same for every verb. Any thread.
+ * target.h - the words that name a target; the same for every verb. Any thread.
  *
  *   TARGET  :PORT | HOST:PORT | @NAME | unix:PATH | -p PID | FILE.mtop
  */
@@ -14,14 +14,14 @@ struct target {
 	char host[256];
 	char name[512]; /* abstract name, socket path or file */
 	int port, pid;
-	/* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
+	/* TARGET_TCP that memtop itself forwards to a Unix socket: needs no token */
 	bool forwarded;
 	/* TARGET_FILE: which process of the tree; 0 = the first program (session/session.h) */
 	uint32_t stream;
-	bool unheard;   /* of a program that memtop started: its agent did not greet yet */
+	bool unheard;   /* memtop started the program; its agent has not greeted yet */
 	char text[600]; /* as typed: for messages and the header */
 };
-/* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */
+/* Fills *t, or sets *err to what is wrong with the word (status 2). */
 int target_parse(const char *word, struct target *t, struct err *err);
 int target_parse_pid(const char *word, struct target *t, struct err *err);
 

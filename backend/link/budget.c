@@ -7,7 +7,7 @@
 #include "query/quality.h"
 
 #define WINDOW_NS (2000ull * 1000 * 1000)
-#define SAVES 0.8 /* what a change must bring, or the next one is not worth it */
+#define SAVES 0.8 /* the saving that a change must bring to justify the next one */
 #define FIRST_SAMPLE (64ull << 10)
 #define LAST_SAMPLE (16ull << 20)
 

@@ -8,12 +8,12 @@
 #include "model/model.h"
 
 /*
- * Cost is the time that the agent itself measured in its hooks, as a part of the rest of the
- * program's cpu time, over windows of some seconds that begin anew when what is recorded changes. A
- * program that hardly runs is never found too dear: there is nothing to save.
+ * Cost is the time that the agent measured in its hooks, as a part of the rest of the program's cpu
+ * time, over windows of some seconds that restart when the filter of recording changes. A program
+ * that hardly runs is never over the budget: there is nothing to save.
  */
 struct budget {
-	double percent; /* what is allowed; 0 = anything */
+	double percent; /* allowed; 0 = no limit */
 	uint64_t since_ns, hook_ns, cpu_ns;
 	size_t filters;
 	bool begun;
@@ -21,9 +21,9 @@ struct budget {
 };
 
 /*
- * Call it after ticks. True, once for each window that was too dear: *cost in percent, *sample =
- * the rate that should mend it, 0 when it is no use: the rarest one is in force, or the last change
- * hardly saved anything.
+ * Call it after ticks. True, once for each window over the budget: *cost in percent, *sample = the
+ * rate that should fix it; 0 when no rate helps: the rarest one is in force, or the last change
+ * saved hardly anything.
  */
 bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint64_t *sample);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * commands.c - a viewer's commands as frames, in the order of fields that wire.h gives.
+ * commands.c - writes a viewer's commands as frames, in wire.h's order of fields.
  */
 #include "link/commands.h"
 

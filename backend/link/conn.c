@@ -8,15 +8,14 @@
  *   |            |  \--/  |                              |                      |                |
  *   +------------+--------+--------- lost() -------------+----------------------+----------------+
  *
- * A name is looked up until it was found once; from then on its addresses are tried in turn.
+ * A name is looked up until it is found once; then its addresses are tried in turn.
  *
- * Bytes are acknowledged when they were taken from the socket, and nothing is taken while whole
- * frames wait to be decoded: what lies here is at most one frame and one read. So a slow decoder
- * holds the agent back by its window, and the agent sends fresh counters instead of a queue of old
- * ones.
+ * Bytes are acknowledged when they leave the socket, and nothing is read while whole frames wait to
+ * be decoded: at most one frame and one read lie here. So a slow decoder holds the agent back by
+ * its window, and the agent sends fresh counters instead of a queue of old ones.
  *
- * Decoding stops after SLICE_NS and goes on from a timer of 0 ms, so that a first state of a
- * million call paths never keeps a key waiting.
+ * Decoding stops after SLICE_NS and continues from a timer of 0 ms, so that a first state of a
+ * million call paths never delays a key.
  */
 #include "link/conn.h"
 #include "link/open.h"
@@ -115,7 +114,7 @@ static void want(struct conn *c, bool read)
 	loop_fd_set(c->io, (read ? LOOP_READ : 0) | (c->out_len ? LOOP_WRITE : 0));
 }
 
-/* 0, or -1 when the socket is broken: its reader sees that too and says it. */
+/* 0, or -1 when the socket is broken: the reader sees that too and reports it. */
 static int flush(struct conn *c)
 {
 	while (c->out_len) {
@@ -162,7 +161,7 @@ static void acknowledge(struct conn *c)
 	flush(c);
 }
 
-/* The session begins with the next byte that comes. */
+/* The next byte begins the session. */
 static void go_up(struct conn *c)
 {
 	uint8_t payload[1024];
@@ -232,7 +231,7 @@ static int take_greeting(struct conn *c, struct err *err)
 	return 1;
 }
 
-/* Up to the session's first byte. 1 up, 0 not yet, -1 *err. */
+/* Handles everything up to the session's first byte. 1 up, 0 not yet, -1 *err. */
 static int take_entry(struct conn *c, struct err *err)
 {
 	int rc = c->state == GREETING ? take_greeting(c, err) : 1;
@@ -246,7 +245,7 @@ static int take_entry(struct conn *c, struct err *err)
 	return rc;
 }
 
-/* The agent's own words, before it closes. */
+/* Reads the agent's own message before it closes. */
 static int take_error(struct conn *c, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct mtw_in in = { payload, payload + len, false };
@@ -416,8 +415,8 @@ static void on_io(void *arg, unsigned events)
 		on_readable(c);
 }
 
-/* The first of an agent's possible names that leads to it; *err is about the plain one. -EAGAIN: a
- * queue there is full. */
+/* Opens the first of an agent's possible names that works; *err is about the plain one. -EAGAIN:
+ * a queue there is full. */
 static int open_first(struct conn *c, struct err *err)
 {
 	struct err first = { 0 };

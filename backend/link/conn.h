@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * conn.h - the link to one agent: connect, greet, split the stream into frames, acknowledge, come
- * back. Main thread only. It knows nothing of the model.
+ * conn.h - the link to one agent: connect, greet, split the stream into frames, acknowledge,
+ * reconnect. Main thread only. It knows nothing of the model.
  *
- * A broken link is retried for ever with a growing pause; whoever does not want that looks at
- * conn_tried(). Frames are handed over in slices of a few ms, then the loop has its turn.
+ * A broken link is retried without end, with a growing pause; a caller that wants to stop checks
+ * conn_tried(). Frames are delivered in slices of a few ms; then the loop gets its turn.
  */
 #ifndef LINK_CONN_H
 #define LINK_CONN_H
@@ -19,10 +19,10 @@ struct conn_events {
 	 * reconnects. */
 	int (*frame)(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err);
 	void (*up)(void *arg); /* greeted: HELLO is next */
-	/* Lost, not reached, or no greeting for a while (conn_tried() tells whether it was given
-	 * up); one sentence. */
+	/* Lost, not reached, or no greeting for a while (conn_tried(): every address failed);
+	 * one sentence. */
 	void (*down)(void *arg, const char *problem);
-	void (*slice)(void *arg); /* frames were handed over; the loop goes on now */
+	void (*slice)(void *arg); /* frames were delivered; the loop continues */
 	void *arg;
 };
 
@@ -32,11 +32,11 @@ struct conn *conn_new(struct loop *loop, const struct target *t, const char *who
 void conn_free(struct conn *c);
 bool conn_up(const struct conn *c);    /* greeted and not lost */
 bool conn_tried(const struct conn *c); /* every address failed since the last frame */
-/* process at the other end of a Unix socket; 0 = unknown */
+/* pid at the other end of a Unix socket; 0 = unknown */
 unsigned conn_peer(const struct conn *c);
 uint64_t conn_last_ns(const struct conn *c); /* now_ns() of the last byte that came, 0 = none */
-/* -1 when there is no link, or its agent takes nothing any more. */
+/* -1 when there is no link, or its agent accepts nothing more. */
 int conn_send(struct conn *c, uint64_t type, const uint8_t *payload, size_t len);
-void conn_finish(struct conn *c); /* the session is over: close, do not come back */
+void conn_finish(struct conn *c); /* the session is over: close without reconnecting */
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * ingest.c - frames into a model and its book of names.
+ * ingest.c - applies frames to a model and its symbols.
  *
  *   link or file --frame--> wire_read --event--> model, symbols
  *
- * A session file repeats what came over the link, so that reading one takes the same way. A HELLO
- * begins anew: of the same process (a reconnect) the model keeps what it shows until it is whole
- * again, and the names of code stay; of another one (after an exec) both forget.
+ * A session file repeats the link's frames, so both take the same path. A HELLO starts over. From
+ * the same process (a reconnect), the model keeps showing its state until it is whole again, and
+ * code names stay. From another one (after an exec), both are cleared.
  */
 #include "link/ingest.h"
 
@@ -83,7 +83,8 @@ static void take_hello(struct ingest *in, const struct event *e)
 	in->hello_ns = e->u.hello.now_ns;
 }
 
-/* Another process may listen where the child did (listen=@NAME, and a fork of it). */
+/* Is the session the child's? Another process may listen at its address (listen=@NAME, and a
+ * fork). */
 static bool is_of_child(const struct ingest *in)
 {
 	return !in->child_pid || !in->session_pid || in->session_pid == in->child_pid;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ingest.h - frames, from a link or a file, into a model and its book of names. Main thread only.
+ * ingest.h - applies frames, from a link or a file, to a model and its symbols. Main thread only.
  *
- * Knows nothing of links, of what is kept, or of who looks. How the child of memtop itself ended is
- * certain, and outlives whatever an agent says of it.
+ * Knows nothing of links, of the kept session, or of viewers. The exit status of memtop's own child
+ * is certain and overrides whatever an agent says about it.
  */
 #ifndef LINK_INGEST_H
 #define LINK_INGEST_H
@@ -18,34 +18,34 @@ struct ingest {
 	const char *target;        /* as typed, for messages; borrowed */
 	/* a session's warning; set before the first frame */
 	void (*note)(void *arg, const char *text);
-	/* another program takes over: names go now, then the model; NULL = nobody minds */
+	/* another program follows: the names are cleared now, then the model; NULL = no callback */
 	void (*forgets)(void *arg);
 	void *arg;
-	uint64_t hello_ns; /* the agent's clock when it last said HELLO */
-	uint64_t file_ns;  /* ingest_file(): time of the last frame; */
-	bool growing;      /* its end is missing because it is still being written */
-	uint64_t session_pid, session_start; /* whose names symbols has */
+	uint64_t hello_ns;                   /* the agent's clock when it last said HELLO */
+	uint64_t file_ns;                    /* ingest_file(): time of the last frame; */
+	bool growing;                        /* it has no end, since its writer still runs */
+	uint64_t session_pid, session_start; /* the process that symbols belongs to */
 	bool child_ended;
 	uint64_t child_pid;   /* 0 = not known */
 	uint32_t child_state; /* enum mtw_state */
 	int child_status;
 };
 
-/* -1 = *err: there is nothing to release */
+/* -1 and *err: nothing to release */
 int ingest_init(struct ingest *in, struct loop *loop, const char *target,
 		const struct symbol_options *o, struct err *err);
 void ingest_release(struct ingest *in);
 bool ingest_has_hello(const struct ingest *in); /* a program is known */
-/* 0, or -1 and *err (3): the stream is broken. Moves model_ticks() when there is something new to
- * see. */
+/* 0, or -1 and *err (3): the stream is broken. Advances model_ticks() when something visible
+ * changed. */
 int ingest_frame(struct ingest *in, uint64_t type, const uint8_t *payload, size_t len,
 		 struct err *err);
-/* A stream of a session file to its end or its last whole block: 0, and *cut says what is missing
- * (empty = nothing). -1 and *err (3) when it holds no session. */
+/* Reads a stream of a session file to its end or its last whole block: 0, and *cut says what is
+ * missing (empty = nothing). -1 and *err (3) when it holds no session. */
 int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err *cut,
 		struct err *err);
-/* How memtop's own child ended; pid 0 = whichever is shown. false: the session is another process',
- * and takes no note. */
+/* Records how memtop's own child ended; pid 0 = the shown process. false: the session belongs to
+ * another process and does not record it. */
 bool ingest_child_ended(struct ingest *in, uint64_t pid, uint32_t state, int status);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a watch, for link/watch.c (what comes) and link/watched.c (what is asked). Main
- * thread only.
+ * internal.h - a watch, for link/watch.c (input) and link/watched.c (queries). Main thread only.
  */
 #ifndef LINK_INTERNAL_H
 #define LINK_INTERNAL_H
@@ -16,20 +15,20 @@ struct watch {
 	struct loop *loop; /* borrowed */
 	struct target target;
 	struct watch_options options;
-	struct ingest in; /* model and symbols; model: what is now */
-	/* what watch_model() says: in.model, or it holds an instant of the past */
+	struct ingest in; /* model and symbols; its model: the current state */
+	/* result of watch_model(): in.model, or a model of a past instant */
 	struct model *shown;
 	struct replay *past;
 	struct conn *conn;              /* NULL: a file */
 	struct loop_source *timer;      /* each second */
-	struct loop_source *names_soon; /* answers came: told together; NULL = none since */
-	struct loop_source *work;       /* a large tick is being taken in; NULL = none */
+	struct loop_source *names_soon; /* symbol answers to report together; NULL = none since */
+	struct loop_source *work;       /* a large tick is in progress; NULL = none */
 	void (*on_change)(void *arg, unsigned bits);
 	void *on_change_arg;
-	unsigned bits;          /* to be told after this slice */
+	unsigned bits;          /* to report after this slice */
 	char *problem, *notice; /* NULL = none */
 	char *noted;            /* watch_note(), for a spool that is made later; NULL = none */
-	char *instant;          /* warning: what is shown is not the end; NULL = it is */
+	char *instant;          /* warning: not the end is shown; NULL = the end is */
 	char **warnings;
 	size_t warning_count, warning_room;
 	const char **warning_list; /* what watch_warnings() returned last */
@@ -41,10 +40,11 @@ struct watch {
 	uint64_t opened_ns;
 	bool greeted; /* HELLO came over this link */
 	bool told_final;
-	/* last byte of the link that brought what is shown; 0 = this link did */
+	/* last byte of the link that brought the shown state; 0 = this link did */
 	uint64_t stale_since;
-	uint64_t final_ns;    /* now_ns() of the final tick, 0 = none yet */
-	uint32_t names_asked; /* those of locations below were asked for, in the model of ... */
+	uint64_t final_ns; /* now_ns() of the final tick, 0 = none yet */
+	/* names of locations below this were requested, in the model of ... */
+	uint32_t names_asked;
 	uint64_t resets_seen; /* ... model_resets() */
 	uint64_t child_ns;
 	struct looks looks;

@@ -2,13 +2,12 @@
  *
  * looks.c - see link/looks.h.
  *
- * The rhythm of a session: often while it is short (each second instant of its first ones has all),
- * then by a part of its age, so that a file of days grows with what happens in them and not with
- * what is asked. Nothing is asked while the program neither allocates nor frees and its resident
- * memory stays. A question waits a hundred times what its last answer took: a walk over millions of
- * blocks is asked for seldom. Questions follow each other, so that each answer's time is its own.
- * Ages are the largest of the answers (an entry for each call path, thread and age), and come by
- * their size as well.
+ * The interval between scans is short at first (every second instant of a young session has all
+ * scans), then a fraction of the session's age, so that a file of days grows with events and not
+ * with scans. No scan runs while the program neither allocates nor frees and its resident memory
+ * stays the same. A scan waits a hundred times its last duration, so walks over millions of blocks
+ * are rare. Scans run one after another, so that each is timed alone. Ages have the largest answers
+ * (an entry for each call path, thread and age), so their size stretches their interval too.
  */
 #include "link/looks.h"
 
@@ -18,11 +17,11 @@
 #define SECOND 1000000000ull
 #define SOONEST_NS (100 * MS) /* ticks come as often */
 #define PART 100       /* one in so many parts of the agent's time is spent on it, at most; */
-#define PART_WANTED 20 /* ... while somebody looks at it, and in the first seconds */
+#define PART_WANTED 20 /* ... while a viewer shows it, and in the first seconds */
 #define FIRST_NS (2 * SECOND)
-#define WANTED_NS (3 * SECOND) /* so long after the screen was drawn somebody looks at it */
+#define WANTED_NS (3 * SECOND) /* a view counts as shown for this time after it was drawn */
 #define WANTED_EVERY_NS (2 * SECOND)
-/* wanted ages, which stand beside all else, come by PART unless that is too seldom */
+/* wanted ages, shown beside everything else, follow PART unless that is too seldom */
 #define AGES_SELDOM_NS (30 * SECOND)
 #define AGES_BYTES_S (16u << 10)          /* of a session's ages, before they are compressed */
 #define PATIENCE_NS (10 * SECOND)         /* the agent may be busy with another one's */
@@ -67,8 +66,7 @@ static uint64_t between(uint64_t v, uint64_t least, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* Between two questions of the session: by its age, by what an answer takes, by how large one
- * is. */
+/* The time between two questions of the session: by its age, and by an answer's time and size. */
 static uint64_t gap(const struct looks *l, enum mtw_kind kind, uint64_t age)
 {
 	bool ages = kind == MTW_KIND_COHORTS;
@@ -120,7 +118,7 @@ static void hear(struct look *k, uint64_t answers, uint64_t now)
 	k->answer_ns = now;
 }
 
-/* One is awaited, and not given up. */
+/* Is an answer awaited, and not given up? */
 static bool under_way(const struct looks *l, uint64_t now)
 {
 	for (size_t i = 0; i < KINDS; i++) {
@@ -132,7 +130,7 @@ static bool under_way(const struct looks *l, uint64_t now)
 	return false;
 }
 
-/* *session: it is time for the session's own. */
+/* *session: the session's own question is due. */
 static bool is_due(const struct looks *l, enum mtw_kind kind, const struct model *m, uint64_t now,
 		   bool *session)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * open.c - sockets to targets, and what to say when no agent answers there.
+ * open.c - opens sockets to targets, and explains why no agent answers there.
  *
- * A forwarded port accepts whoever connects: adb and ssh look for the other end afterwards. So a
- * connection alone says nothing; the end of the stream before the greeting is what "nobody there"
- * looks like.
+ * A forwarded port accepts every connection: adb and ssh look for the other end afterwards. So a
+ * connection alone proves nothing, and a stream that ends before the greeting means that nothing
+ * listens.
  *
- * Abstract names belong to whoever binds them first. Credentials of a Unix socket's other end
- * are those of the moment it began to listen; accepted are our own uid, root, and the uid that the
- * process asked for by its number runs under (a squatter of another user's process fails that).
+ * Any process may bind an abstract name first. The credentials of a Unix socket's other end date
+ * from when it began to listen. memtop accepts its own uid, root, and the uid of the process that
+ * the user named by pid (a squatter on another user's process fails that).
  */
 #include "link/open.h"
 
@@ -115,7 +115,7 @@ int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 	return 0;
 }
 
-/* What to type where nobody listens. */
+/* Suggests a command when nothing listens there. */
 static int explain_refused(const struct target *t, int why, struct err *err)
 {
 	switch (t->kind) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * open.h - a socket to a target, whether the right one answers, and sentences for what stands in
- * the way. Main thread only.
+ * open.h - opens a socket to a target, checks that the right process answers, and explains
+ * failures. Main thread only.
  */
 #ifndef LINK_OPEN_H
 #define LINK_OPEN_H
@@ -9,7 +9,7 @@
 #include "link/watch.h"
 #include <sys/socket.h>
 
-/* Where a target can be reached; filled once, so that a reconnect never waits for a name server. */
+/* A target's addresses; filled once, so that a reconnect never waits for a name server. */
 struct addrinfo;
 struct conn_peers {
 	struct sockaddr_storage addr[8];
@@ -17,19 +17,20 @@ struct conn_peers {
 	size_t count;
 };
 
-/* 0; 1: a host's name, to be looked up first (base/resolver.h); -1 and *err. Never blocks. */
+/* 0; 1: a host name that base/resolver.h must look up first; -1 and *err. Never blocks. */
 int conn_resolve(const struct target *t, struct conn_peers *peers, struct err *err);
-/* What a lookup found. 0, or -1 and *err. */
+/* Stores a lookup's result. 0, or -1 and *err. */
 int conn_take_found(const struct target *t, struct conn_peers *peers, int rc,
 		    const struct addrinfo *found, struct err *err);
-/* A non-blocking socket that connects to one of the peers, in turn; -1 and *err when it failed
- * already, -EAGAIN and *err when a Unix socket's queue is full: another try may find room. */
+/* A non-blocking socket that connects to the next peer. -1 and *err when it already failed;
+ * -EAGAIN and *err when a Unix socket's queue is full, where a later try may succeed. */
 int conn_open(const struct target *t, const struct conn_peers *peers, size_t which,
 	      struct err *err);
-/* Once writable. 0 when connected to whom it should; -1 and *err: refused, squatted, ... */
+/* Call it once fd is writable. 0 when the right peer is connected; -1 and *err: refused,
+ * squatted, ... */
 int conn_verify(int fd, const struct target *t, struct err *err);
 
-/* Sentences for one that is connected but no agent for us. All set status 3 and return -1. */
+/* Sentences for a connected peer that is no usable agent. All set status 3 and return -1. */
 int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, struct err *err);
 int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len, struct err *err);
 int conn_explain_lookup(const struct target *t, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * prove.h - the client's half of the proof that comes before a session over TCP:
- * include/memtop/wire.h, section 2.
+ * prove.h - the client's half of the proof that precedes a session over TCP: include/memtop/wire.h,
+ * section 2.
  */
 #ifndef LINK_PROVE_H
 #define LINK_PROVE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorder.c - what a live watch writes while it runs.
+ * recorder.c - writes the session of a live watch.
  *
- * File time = ns since the first agent started, by our clock from its HELLO on: it goes on through
- * reconnects and another program after an exec, and never back.
+ * File time = ns since the first agent started, by memtop's clock from its HELLO on: it continues
+ * through reconnects and after an exec, and never goes back.
  */
 #include "link/recorder.h"
 
@@ -208,7 +208,7 @@ static int copy_bytes(const char *from, const char *to, struct err *err)
 	return rc;
 }
 
-/* All frames of all streams anew, and the rules. 1: not all could be read. */
+/* Rewrites all frames of all streams, and adds the rules. 1: some could not be read. */
 static int add_rules(struct session_reader *r, const char *to, const struct expected *e,
 		     uint32_t stream, struct err *err)
 {
@@ -240,7 +240,7 @@ int recorder_copy_file(const char *from, const char *to, const struct expected *
 	if (!e)
 		return copy_bytes(from, to, err);
 	struct session_reader *r = session_open(from, SESSION_ALL, err);
-	/* Written anew, a session that was cut would no longer say so. */
+	/* A rewritten copy would hide that the session was cut. */
 	int rc = !r ? -1 : session_cut(r) ? 1 : add_rules(r, to, e, stream, err);
 
 	session_reader_free(r);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorder.h - the session of a live watch as it is written: into the spool, or to record's file.
- * Main thread only.
+ * recorder.h - writes the session of a live watch into the spool or into record's file. Main thread
+ * only.
  *
  * Nothing is open at first; recorder_frame() and its like do nothing then. The first failure is
- * kept in `failed` and ends the writing: a full disk must not end the watching.
+ * kept in `failed` and ends the writing, since a full disk must not end the watching.
  *
- * Of a process tree, the first program's keep has the file, and those of the others write streams
- * of their own into it: recorder_join(). Whoever joined goes before the one that it joined.
+ * In a process tree, the first program's keep has the file, and the keeps of the others write their
+ * own streams into it: recorder_join(). A keep that joined is freed before the one that it joined.
  */
 #ifndef LINK_RECORDER_H
 #define LINK_RECORDER_H
@@ -17,16 +17,16 @@
 #include "symbols/symbols.h"
 
 struct recorder {
-	struct session_writer *writer; /* NULL = nothing is kept */
+	struct session_writer *writer; /* NULL = nothing is written */
 	char *path;                    /* of it, owned; stays after recorder_end() */
 	struct err failed;             /* text not empty: something was not written */
-	uint64_t base_ns, base_at;     /* file time at our clock's base_at; 0 = no HELLO yet */
-	struct recorder *of;           /* borrowed: whose file it is; NULL = its own */
-	uint32_t stream;               /* in that */
+	uint64_t base_ns, base_at;     /* file time at memtop's clock base_at; 0 = no HELLO yet */
+	struct recorder *of;           /* borrowed: the file's owner; NULL = this one */
+	uint32_t stream;               /* stream in that file */
 };
 
 void recorder_join(struct recorder *k, struct recorder *of, uint32_t stream, const char *target);
-/* of the file that it writes into; NULL = there is none */
+/* path of the file that it writes to; NULL = none */
 const char *recorder_path(const struct recorder *k);
 /* Lines of the tree's table. */
 void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload,
@@ -44,16 +44,21 @@ void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8
 void recorder_exit(struct recorder *k, uint32_t state, int status);
 void recorder_note(struct recorder *k, const char *text);          /* a warning for reports */
 void recorder_rule(struct recorder *k, const char *rule, bool on); /* of expected call sites */
-void recorder_rules(struct recorder *k, const struct expected *e); /* all that are there */
+void recorder_rules(struct recorder *k, const struct expected *e); /* all rules of e */
 void recorder_flush(struct recorder *k);
-/* To path: 0; -1 and *err; 1 when it is there but ends before the session does, *err says why. In a
- * forked child only right after a recorder_flush() of its parent: the file behind is one. */
+/*
+ * Copies the session to path: 0; -1 and *err; 1 when the copy ends before the session does, *err
+ * says why. A forked child may call it only right after its parent's recorder_flush(): both share
+ * one file.
+ */
 int recorder_copy(struct recorder *k, const char *path, struct err *err);
-/* A session that somebody else kept; with these rules at the end of the stream, NULL: as it is. As
- * recorder_copy(): 1 and *err when it is there without the rules, for it is cut or damaged. */
+/*
+ * Copies another process' session file, with these rules at the end of the stream; NULL: no rules.
+ * As recorder_copy(): 1 and *err when the copy lacks the rules because the file is cut or damaged.
+ */
 int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream,
 		       struct err *err);
-/* -1 and *err when anything was not written, now or before */
+/* -1 and *err if any write failed, now or before */
 int recorder_end(struct recorder *k, struct err *err);
 void recorder_release(struct recorder *k);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.c - plays a session file into a model, as far as an instant.
+ * replay.c - plays a session file into a model, up to an instant.
  *
- * Only the frames of the program that is watched now are played: what another one did before an
- * exec has call paths of its own. An instant is a count of ticks (model_instants()): playing ends
- * right behind that tick, so that nothing shown, resident memory and threads among it, is of what
- * came after.
+ * Only frames of the program watched now are played: a program before an exec has call paths of its
+ * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
+ * that nothing shown, including resident memory and threads, comes from later.
  */
 #include "link/replay.h"
 
@@ -23,7 +22,7 @@
 struct replay {
 	struct loop *loop;
 	struct model *shown, *now; /* the same, or `now` is ours */
-	/* ours: what is not whole yet; NULL = later instants go into `shown` */
+	/* owned: the incomplete model; NULL = later instants go into `shown` */
 	struct model *making;
 	struct session_reader *file; /* NULL = nothing was played */
 	struct loop_source *slice;   /* NULL = nothing is under way */
@@ -102,7 +101,7 @@ int replay_percent(const struct replay *p)
 	return p->slice && at >= to ? 99 : (int)(at * 100 / (to + !to));
 }
 
-/* What others may still look at goes last. */
+/* Frees the data that observers may still use last. */
 static void show(struct replay *p, struct model *with)
 {
 	struct model *left = with;
@@ -147,7 +146,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return model_apply(playing(p), e, err);
 }
 
-/* 1 arrived, 0 there is more, -1 it cannot go on. */
+/* 1: arrived; 0: more frames follow; -1: impossible to continue. */
 static int play_frame(struct replay *p)
 {
 	const uint8_t *payload;
@@ -168,7 +167,7 @@ static int play_frame(struct replay *p)
 	return wire_read(type, payload, len, on_event, p, &p->problem);
 }
 
-/* Call paths first: those that come later have their places, too. */
+/* Adds all call paths first, so that later ones have their places, too. */
 static int make_ready(struct replay *p)
 {
 	if (!p->making || p->seeded || !model_program(p->making))

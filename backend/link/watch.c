@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.c - one target being watched: link or file, what came of it, and the session that is kept.
+ * watch.c - one watched target: its link or file, the resulting model, and the kept session.
  *
  *   conn or file --frame--> intake (model, symbols)
  *                     \--> keep (spool or record), with each symbol as it is found
  *
- * A broken link never takes anything off the screen: the last whole state stays, STALE since its
- * last byte, until the link that replaces it has brought a whole one.
+ * A broken link never clears the screen: the last whole state stays, STALE since its last byte,
+ * until the new link has brought a whole one.
  */
 #include "link/internal.h"
 
@@ -56,7 +56,7 @@ static void tell(struct watch *w, unsigned bits)
 
 /* --- what is kept */
 
-/* Once something could not be written; watching goes on. */
+/* Reports the first failed write once; watching continues. */
 static void check_kept(struct watch *w)
 {
 	if (!*w->keep.failed.text || w->told_not_kept)
@@ -96,7 +96,7 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 	check_kept(w);
 }
 
-/* A session that is kept has the names of all its code, asked for or not: it opens without the
+/* A recorded session needs the names of all its code, shown or not, so that it opens without the
  * binaries. */
 static void ask_for_names(struct watch *w)
 {
@@ -118,7 +118,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 {
 	struct watch *w = arg;
 
-	/* an agent sends no such frames; later versions' are none of ours */
+	/* agents send no such frames; those of later versions are not for memtop */
 	if (type >= MTW_CLIENT)
 		return 0;
 	uint64_t ticks = model_ticks(w->in.model);
@@ -158,7 +158,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 
 static void on_slice(void *arg);
 
-/* The keyboard comes between two slices. */
+/* The loop handles the keyboard between two slices. */
 static void on_work(void *arg)
 {
 	struct watch *w = arg;
@@ -214,7 +214,7 @@ static void on_up(void *arg)
 	(void)arg; /* HELLO is what counts */
 }
 
-/* After an exec: the next program has the agent, and it lets nobody in. */
+/* After an exec: the new program has the agent, which refuses connections. */
 static void note_refusal(struct watch *w, const char *problem)
 {
 	char *text = xasprintf("The program that this one executed is not in this session: %.*s.",
@@ -276,7 +276,7 @@ static void on_notice(void *arg, const char *text)
 	w->bits |= WATCH_NOTICE;
 }
 
-/* Names are those of what is now, which has all call paths that were ever there. */
+/* Names use the current model, which has all call paths that ever existed. */
 static void on_instant(void *arg)
 {
 	struct watch *w = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * watched.c - what a watch knows, what is asked of its agent, and how a session is saved.
+ * watched.c - reads a watch, sends its agent questions, and saves its session.
  */
 #include "link/internal.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a recording that ends before its program waits so long for the answers */
+/* longest wait for the answers when a recording ends before its program */
 #define LAST_LOOK_MS 2000u
 
 struct model *watch_model(struct watch *w)
@@ -192,7 +192,8 @@ bool watch_named(const struct watch *w)
 int watch_end_record(struct watch *w, struct err *err)
 {
 	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
-		recorder_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
+		/* otherwise the file would say that it still runs */
+		recorder_exit(&w->keep, MTW_LINK_LOST, 0);
 	if (recorder_open(&w->keep)) {
 		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */

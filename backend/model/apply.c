@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * apply.c - an event into the model.
+ * apply.c - applies an event to the model.
  *
- * Modules, nodes, slots, threads and marks are entered when they come: they hold no values yet, so
- * every sum stays true. Counters and totals wait for the tick (model/tick.c). Everything that an
- * event claims is checked before anything is written.
+ * Modules, nodes, slots, threads and marks are entered at once: they hold no values yet, so every
+ * sum stays true. Counters and totals wait for the tick (model/tick.c). All claims of an event are
+ * checked before anything is written.
  */
 #include "model/internal.h"
 #include "model/slices.h"
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 /*
- * The same process again: ids mean what they meant and counters only grow, so what comes is newer
- * values of what is there. A state that was whole is shown as it was until the new one is whole:
- * counters and totals stay staged until then.
+ * The same process again: ids keep their meaning and counters only grow, so frames bring newer
+ * values. A complete state stays visible until the new one is complete: counters and totals stay
+ * staged until then.
  */
 static void resume(struct model *m)
 {

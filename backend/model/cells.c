@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * cells.c - how much of each slot was alive at an instant, where it differs from the instant
- * before: of marks (model/marks.c) and of samples (model/samples.c).
+ * cells.c - each slot's live amount at an instant, stored where it differs from the instant before:
+ * for marks (model/marks.c) and samples (model/samples.c).
  */
 #include "model/cells.h"
 
 #include <stdlib.h>
 
-/* Overlay: `older` moves in below what k has; both sorted by slot. */
+/* Merges `older` below k's own cells; both sorted by slot. */
 void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older)
 {
 	size_t room = k->count + older->count, n = 0, a = 0, b = 0;
@@ -40,7 +40,7 @@ static int compare_cells(const void *a, const void *b)
 	return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* Sorted by slot, and one cell a slot: heaviest-first senders need not sort. */
+/* Sorts by slot and keeps one cell per slot: heaviest-first senders need not sort. */
 void cells_finish(struct mark_cells *k)
 {
 	size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cells.h - how much of each slot was alive at an instant (struct mark_cells). Main thread only.
+ * cells.h - each slot's live amount at an instant (struct mark_cells). Main thread only.
  */
 #ifndef MODEL_CELLS_H
 #define MODEL_CELLS_H
@@ -9,7 +9,7 @@
 #include "model/quota.h"
 
 int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, struct err *err);
-void cells_finish(struct mark_cells *k); /* all have come */
+void cells_finish(struct mark_cells *k); /* all cells have arrived */
 void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older);
 void cells_forget(struct quota *q, struct mark_cells *k);
 

@@ -73,7 +73,7 @@ static bool check_rates(const struct model *m, struct err *err)
 	return ok;
 }
 
-/* What lies beside the nodes and slots is there while it is needed, and no longer. */
+/* Data beside the nodes and slots must exist exactly while it is needed. */
 static bool check_beside(const struct model *m, struct err *err)
 {
 	if (!m->interval.moves != !model_diffing(m) || !m->interval.at_base != !m->interval.base ||

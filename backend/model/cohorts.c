@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cohorts.c - live blocks by slot, thread and age, as of the last scan that came whole.
+ * cohorts.c - live blocks by slot, thread and age, as of the last complete scan.
  */
 #include "model/cohorts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * event.h - what one frame of the wire says: what wire/decode.c makes of it and model_apply()
- * takes. Strings are borrowed from the payload and are not NUL-terminated (see len).
+ * event.h - one frame of the wire, decoded: wire/decode.c makes it and model_apply() takes it.
+ * Strings are borrowed from the payload and are not NUL-terminated (see len).
  */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
@@ -43,7 +43,7 @@ struct event {
 		struct { uint64_t rss, virt, threads, children; } process;
 		struct { uint32_t id, flags; uint64_t epoch, time_ns, rss_bytes;
 			 struct text name, set_by; struct tally totals; } mark;
-		/* SAMPLE_LIVE, too: mark is the serial. end: last part came; no cell in it */
+		/* SAMPLE_LIVE, too: mark is the serial. end: the last part, without a cell */
 		struct { uint32_t mark, slot; uint64_t blocks, bytes; bool end; } mark_live;
 		struct { uint32_t flags; size_t count;
 			 struct sample_figures list[MTW_SAMPLES_MAX]; } samples;

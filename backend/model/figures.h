@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * figures.h - what the agent says of itself and of the process. Main thread only.
+ * figures.h - the agent's figures about itself and the process. Main thread only.
  */
 #ifndef MODEL_FIGURES_H
 #define MODEL_FIGURES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * filters.h - what was recorded, since when. Main thread only.
+ * filters.h - the filters of recording, and since when each holds. Main thread only.
  */
 #ifndef MODEL_FILTERS_H
 #define MODEL_FILTERS_H

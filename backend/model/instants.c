@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * instants.c - at which instants the session is known whole, and of when each answer to a scan is.
+ * instants.c - the instants at which the session is complete, and the instant of each scan's
+ * answer.
  *
- * An instant is its tick: two may say the same time (the answer to a scan is followed by a tick of
- * its own, with the counters of before). The first is the instant, for the answer is younger than
- * what the counters say; the last of the session is the exception, which has all. So a place in the
- * session is the count of ticks up to it, which is the same for whoever reads the same frames.
+ * An instant is its tick, since two ticks may have the same time: after a scan's answer comes a
+ * tick of its own, with the counters from before. The first of the two is the instant, because the
+ * answer is younger than the counters; at the session's end it is the last, which has everything.
+ * So a place in the session is the count of ticks up to it, the same for every reader of the same
+ * frames.
  */
 #include "model/instants.h"
 
 #include <stdlib.h>
 
-/* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
+/* past this, every second one is dropped: 1 MiB, an hour and 49 minutes of ticks */
 #define INSTANTS_MAX (1u << 16)
 
 void instants_clear(struct instants *x)
@@ -48,7 +50,7 @@ void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags)
 	x->list[x->count - 1] = (struct instant){ time_ns, x->ticks_read };
 }
 
-/* An answer is of the time that it says, else of the last tick before it. */
+/* An answer belongs to its stated time, else to the last tick before it. */
 void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, uint64_t tick_ns)
 {
 	x->looked_ns[kind] = time_ns ? time_ns : tick_ns ? tick_ns : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * instants.h - at which instants the session is known whole, and of when each answer to a scan is.
- * Main thread only.
+ * instants.h - the instants at which the session is complete, and the instant of each scan's
+ * answer. Main thread only.
  */
 #ifndef MODEL_INSTANTS_H
 #define MODEL_INSTANTS_H
@@ -11,10 +11,10 @@
 struct instants {
 	struct instant *list; /* by time */
 	size_t count, room;
-	uint64_t ticks_read; /* of this program, whether they took effect or not */
+	uint64_t ticks_read; /* ticks of this program, whether they took effect or not */
 	/* session time of the newest answer of a kind; 0 = none came */
 	uint64_t looked_ns[MTW_KIND_COUNT];
-	uint64_t answers[MTW_KIND_COUNT]; /* so many, those that say nothing among them */
+	uint64_t answers[MTW_KIND_COUNT]; /* their number, including empty ones */
 };
 
 void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the whole model, for the files of model/ alone. Each part has a header of its own;
- * what needs one part alone gets that part.
+ * internal.h - the whole model, for the files of model/ alone. Each part has its own header; a file
+ * that needs one part includes only that.
  */
 #ifndef MODEL_INTERNAL_H
 #define MODEL_INTERNAL_H
@@ -30,7 +30,7 @@
 #include "model/tick.h"
 #include "model/trie.h"
 
-struct history { /* coming: sent anew while resuming; no points = not sent */
+struct history { /* coming: sent again while resuming; no points = not sent */
 	struct series series, coming;
 };
 
@@ -43,10 +43,10 @@ struct model {
 	int status;
 	bool status_known;
 	bool complete, final;
-	bool resuming;      /* complete, greeted again, and the new state is not whole yet */
+	bool resuming;      /* complete, greeted again, and the new state is incomplete */
 	bool tick_complete; /* the last tick had the flag: totals = sum over slots */
 	uint64_t time_ns, ticks, resets;
-	uint64_t sampled_epoch; /* of the first slot that is weighed; UINT64_MAX = none */
+	uint64_t sampled_epoch; /* of the first weighed slot; UINT64_MAX = none */
 
 	struct quota quota;
 	struct locations locations;
@@ -71,7 +71,7 @@ struct model {
 };
 
 #define LOOK_EVERY 128u /* at the clock */
-/* seen: in this slice, which comes on however late it begins. */
+/* seen: steps of this slice. A late slice makes some progress, too. */
 static inline bool time_is_up(size_t seen, uint64_t end_ns)
 {
 	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * interval.c - the interval that changes are counted in, and what changed between two marks.
+ * interval.c - the interval over which changes are counted, and the changes between two marks.
  *
- * What was alive at a mark is put together from the chain of marks (model/marks.c), and what each
- * slot gained or lost is given to all nodes above it: two passes over all there is. In slices
- * (model_go_on()) that is done beside the interval that is in force, after a tick that is being
- * taken in and before the next, so that nothing moves meanwhile; then it takes the other's place at
- * once. From the start to now takes nothing, and holds at once.
+ * The live amounts at a mark are put together from the chain of marks (model/marks.c), and each
+ * slot's gain or loss is added to all nodes above it: two passes over everything. In slices
+ * (model_go_on()) the new interval is built beside the current one, after a running tick and before
+ * the next, so that nothing moves meanwhile. Then it replaces the current one at once. The interval
+ * from the start to now needs no work.
  */
 #include "model/internal.h"
 
@@ -34,7 +34,7 @@ static void live_start(const struct model *m, struct live_job *l, uint32_t mark)
 					     : NULL };
 }
 
-/* What the cells say. False: time is up. */
+/* Applies the cells. False: time is up. */
 static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_ns)
 {
 	size_t seen = 0;
@@ -52,7 +52,7 @@ static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_n
 	return true;
 }
 
-/* What was born after the mark was not alive at it, whatever the cells say. */
+/* A slot born after the mark was not alive at it, whatever the cells say. */
 static struct live live_of_slot(const struct model *m, const struct live_job *l, uint32_t index,
 				struct live otherwise)
 {
@@ -101,7 +101,7 @@ static void walk_start(const struct model *m, struct mark_walk *w)
 	w->held = xcalloc(w->slots + 1u, sizeof *w->held);
 }
 
-/* number: what fn is told. epoch: what was born after it was not alive. */
+/* number: passed to fn. epoch: slots born after it were not alive. */
 static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k,
 		       uint32_t number, uint64_t epoch, mark_walk_fn fn, void *arg)
 {
@@ -157,7 +157,7 @@ void mark_walk_end(struct mark_walk *w)
 
 /* --- the interval in force */
 
-/* What the sum of node i, if it has one, got from below goes on to the next above. */
+/* Adds the change of node i's sum, if it has one, to the next sum above. */
 static void move_up(const struct model *m, struct change *moves, size_t room, uint32_t i)
 {
 	const struct node *n = node_at(&m->trie, i);
@@ -216,7 +216,7 @@ static void start_job(struct interval *x, uint32_t from, uint32_t to)
 	*j = (struct interval_job){ .busy = true, .from.mark = from, .to.mark = to };
 }
 
-/* No tick is being taken in. */
+/* Starts the job; no tick is in progress. */
 static void begin(struct model *m)
 {
 	struct interval_job *j = &m->interval.job;
@@ -289,7 +289,7 @@ int interval_ask(struct model *m, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* What was alive at a mark comes anew: the interval is taken up again when it is whole. */
+/* A mark's live amounts arrive again: the interval is restored when they are complete. */
 void interval_unsettle(struct model *m, uint32_t id)
 {
 	uint32_t from = m->interval.base_wanted, to = m->interval.until_wanted;
@@ -302,7 +302,7 @@ void interval_unsettle(struct model *m, uint32_t id)
 	m->interval.until_wanted = to;
 }
 
-/* The mark cannot say any more what was alive at it; its cells are another mark's. */
+/* The mark has lost its live amounts; its cells belong to another mark. */
 void interval_without(struct model *m, uint32_t id)
 {
 	const struct interval_job j = m->interval.job;
@@ -314,7 +314,7 @@ void interval_without(struct model *m, uint32_t id)
 		start_job(&m->interval, j.from.mark, j.to.mark);
 }
 
-/* Take up the wanted interval when it has become possible. */
+/* Takes the wanted interval once it is possible. */
 void interval_resume(struct model *m)
 {
 	uint32_t from = m->interval.base_wanted, to = m->interval.until_wanted;

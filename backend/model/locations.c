@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * locations.c - the places in the code that nodes point to, numbered in the order in which they
- * came.
+ * locations.c - the code locations that nodes point to, numbered in the order of arrival.
  *
- * A million nodes have some thousand places. So a node keeps a number, and what is known of a place
- * (its names, whether it is a wrapper) is kept once, by that number: symbols/symbols.h,
+ * A million nodes have some thousand locations. So a node keeps a number, and the facts about a
+ * location (its names, whether it is a wrapper) are kept once, by that number: symbols/symbols.h,
  * owners/names.h.
  */
 #include "model/locations.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * locations.h - the places in the code that nodes point to. Main thread only.
+ * locations.h - the code locations that nodes point to. Main thread only.
  */
 #ifndef MODEL_LOCATIONS_H
 #define MODEL_LOCATIONS_H
@@ -16,10 +16,10 @@ struct locations {
 	struct map by_hash;
 };
 
-/* NO_ID: no node is there */
+/* NO_ID: no node points to it */
 uint32_t locations_find(const struct locations *l, uint32_t module, uint64_t offset, uint8_t kind);
 const struct location *locations_at(const struct locations *l, uint32_t number);
-/* NO_ID = *err */
+/* NO_ID and *err */
 uint32_t locations_enter(struct locations *l, struct quota *q, uint32_t module, uint64_t offset,
 			 uint8_t kind, struct err *err);
 void locations_clear(struct locations *l);

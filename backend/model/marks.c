@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - marks, and what was alive at them. What changed between two is model/interval.c's.
+ * marks.c - marks, and what was alive at them. model/interval.c has the changes between two marks.
  *
- * Live at a mark is kept as the agent sends it: a chain, each mark holding the slots that differ
- * from the chain's mark before. A mark that is dropped, or reduced to its totals, leaves the
- * chain: its cells move into the next one, where that has none of its own for the slot. So
+ * The live amounts at a mark are kept as the agent sends them: a chain, in which each mark holds
+ * the slots that differ from the mark before. A mark that is dropped, or reduced to its totals,
+ * leaves the chain: each of its cells moves into the next mark unless that has its own cell for the
+ * slot. So
  *     live(slot, m) = cell of the newest chain mark <= m that has one, else nothing
- * holds at every moment, whatever was dropped, and nothing is sent twice.
+ * always holds, and nothing is sent twice.
  */
 #include "model/marks.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * model.c - the life of the session's data. How an event gets in is model/apply.c's.
+ * model.c - creates, clears and frees the session's data. model/apply.c applies events.
  */
 #include "model/internal.h"
 

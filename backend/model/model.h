@@ -2,18 +2,18 @@
  *
  * model.h - one session's data, as plain arrays indexed by the wire's ids. Main thread only.
  *
- * Changed only by model_apply(), from events that wire/decode.c decoded (live or from a file); an
- * event that contradicts the session (an id of nothing, counters that shrink) is an error and
- * leaves the model as it was. Events between two ticks are held back and take effect together at
- * the tick, so that a reader between ticks always sees one consistent state:
+ * Only model_apply() changes it, by events that wire/decode.c decoded (live or from a file). An
+ * event that contradicts the session (an unknown id, counters that shrink) is an error and leaves
+ * the model unchanged. Events between two ticks are held back and take effect together at the tick,
+ * so that a reader always sees one consistent state:
  *     totals = sum over slots of counts        (when `complete`)
  *     model_incl(node) = model_self(node) + sum over children of it     (always)
  *     born - gone of a node = its incl live now - live at the base     (until = now)
- * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
- * that of what changed. There are millions of nodes and slots, so they hold only what cannot be had
- * from others: what a node has of its own is the sum over its slots, its rate is kept while it has
- * one, and changes while somebody asks for them (all of that: model_self() and what follows it).
- * Not here: names (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
+ * Each changed slot updates the inclusive sums above it: a tick costs as much as it changed. With
+ * millions of nodes and slots, each stores only what cannot be derived: a node's own amount is the
+ * sum over its slots, its rate is kept while it has one, and its changes while a reader asks for
+ * them (see model_self() and the functions after it). Not here: names (symbols/symbols.h), owners
+ * (owners/owner.h), rows on a screen (query/query.h).
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -72,13 +72,14 @@ static inline void rate_add(struct rate *r, const struct rate *d)
 	r->blocks += d->blocks;
 }
 
-struct effort { /* what the agent's unwinding took, as of its last report of it; cumulative */
-	uint64_t allocations, captures; /* all, and those whose stack was not simply remembered */
-	uint64_t whole, frames;         /* captures from nothing, frames walked in all */
+struct effort { /* work of the agent's unwinding, as of its last report; cumulative */
+	uint64_t allocations, captures; /* all, and those whose stack was not remembered */
+	/* captures without any remembered part, frames walked in total */
+	uint64_t whole, frames;
 	uint64_t pc_misses, edge_misses;
 };
 
-struct memory_part { /* of the agent's own memory */
+struct memory_part { /* a part of the agent's own memory */
 	char name[MTW_NAME_MAX + 1];
 	uint64_t bytes;
 };
@@ -90,10 +91,10 @@ struct module {
 	uint8_t build_id[MTW_BUILD_ID_MAX];
 	uint32_t build_id_len;
 	char *path; /* owned */
-	char *name; /* owned; last part of path, or what the main program was called by */
+	char *name; /* owned; last part of path; for the main program, its name */
 };
 
-struct location {        /* a place in the code: many nodes share one */
+struct location {        /* a code location: many nodes share one */
 	uint64_t offset; /* or absolute pc, or truncation reason */
 	uint32_t module; /* NO_ID for NOWHERE and TRUNCATED */
 	uint8_t kind;    /* enum mtw_node */
@@ -106,14 +107,14 @@ struct node {
 	uint32_t location;   /* number; NO_ID = of the root */
 	uint32_t id;         /* the wire's */
 	uint32_t index;      /* dense: 0 is the root, parents before children */
-	/* model/sums.c: number of its inclusive sum; NO_ID = that is the only child's, or its
+	/* model/sums.c: number of its inclusive sum; NO_ID = it has its only child's, or its
 	 * slots' */
 	uint32_t sum;
 	uint32_t depth : 24; /* frames from the root */
 	uint32_t known : 1;
-	uint32_t self_estimate : 1;  /* of its own it has a share that was sampled */
+	uint32_t self_estimate : 1;  /* its own amounts have a sampled share */
 	uint32_t estimate_comes : 1; /* model/walk.c: ... when the tick takes effect */
-	/* its parent was found by a frame pointer, as no unwind table covers its code */
+	/* a frame pointer found its parent: no unwind table covers its code */
 	uint32_t by_pointer : 1;
 };
 #define NODE_DEPTH_MAX ((1u << 24) - 2)
@@ -123,9 +124,9 @@ struct slot {
 	uint32_t node, next_of_node; /* dense indices */
 	uint32_t id;                 /* the wire's */
 	uint32_t epoch;
-	uint32_t staged; /* model/tick.c: index + 1 of the counters that wait for the tick */
-	uint32_t change; /* model/walk.c: index + 1 of what the tick changes */
-	uint32_t sum;    /* model/sums.c: of the next sum from the node up; NO_ID = there is none */
+	uint32_t staged; /* model/tick.c: index + 1 of its counters that wait for the tick */
+	uint32_t change; /* model/walk.c: index + 1 of its change in the tick */
+	uint32_t sum;    /* model/sums.c: next sum from the node up; NO_ID = none */
 	bool known;
 	bool sampled; /* counters are estimates from samples */
 };
@@ -134,7 +135,7 @@ struct mark_cell {
 	uint32_t slot;
 	uint64_t blocks, bytes;
 };
-struct mark_cells { /* live per slot where it differs from the instant before; sorted by slot */
+struct mark_cells { /* live per slot where it differs from the previous instant; sorted by slot */
 	struct mark_cell *list;
 	size_t count, room;
 };
@@ -142,10 +143,10 @@ struct mark_cells { /* live per slot where it differs from the instant before; s
 struct sample_figures {
 	uint32_t serial;
 	uint64_t time_ns, live_bytes, rss_bytes;
-	/* of live since the sample before: the lowest, the largest way down */
+	/* of live bytes since the previous sample: the lowest, the largest drop */
 	uint64_t low_bytes, fall_bytes;
 };
-struct sample { /* one of the agent's: growth is judged by them */
+struct sample { /* an agent's sample; growth is judged by samples */
 	struct sample_figures f;
 	bool whole; /* SAMPLE_LIVE arrived */
 	struct mark_cells cells;
@@ -155,7 +156,7 @@ struct mark {
 	uint32_t id;
 	uint32_t flags;         /* MTW_MARK_* */
 	bool known, live_known; /* live_known: MARK_LIVE arrived whole */
-	bool coming; /* not known yet: belongs to the state that model_coming() is about */
+	bool coming;            /* not known yet: belongs to the state of model_coming() */
 	uint64_t epoch, time_ns, rss_bytes;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 	struct tally totals;
@@ -167,11 +168,11 @@ struct thread {
 	uint32_t tid;
 	char name[32];
 	struct tally done;                /* by this thread */
-	uint64_t live_blocks, live_bytes; /* allocated by it and alive: from the last scan */
+	uint64_t live_blocks, live_bytes; /* its live blocks, from the last scan */
 };
 
 #define FILTERS_MAX 4096u
-struct recorded { /* what is recorded since then; 0 and "" = all */
+struct recorded { /* the filter of recording since time_ns; 0 and "" = all */
 	uint64_t since_ns, sample, min_size, max_size, merge;
 	char *libs, *exclude, *who; /* owned; who: "" = at start */
 };
@@ -185,10 +186,11 @@ struct program {
 	uint32_t pid, uid, word_bits;
 	uint64_t start_unix_ns, tick_ns, features;          /* MTW_FEATURE_* */
 	char *exe, *arch, *agent_version, *options, **args; /* owned */
-	char *name; /* owned; as it was called, when by a file's name; else exe's last part */
+	/* owned; the name it was called by, if that names a file; else exe's last part */
+	char *name;
 	size_t arg_count;
-	bool forked;         /* a fork that executed nothing; always false of an older agent */
-	struct tally before; /* part of the totals, and of its parent's: up to the fork */
+	bool forked;         /* a fork without exec; always false with older agents */
+	struct tally before; /* part of the totals from before the fork, shared with its parent */
 };
 
 struct totals {
@@ -199,7 +201,7 @@ struct totals {
 	uint64_t slots_total, slots_sent, live_sent_bytes;
 };
 
-/* What was resident in the process, in parts that add up to it (enum mtw_memory). */
+/* The resident memory of the process, in parts that add up to it (enum mtw_memory). */
 struct rss {
 	uint64_t time_ns, bytes[MTW_MEMORY_COUNT], mappings[MTW_MEMORY_COUNT];
 };
@@ -211,7 +213,7 @@ static inline uint64_t rss_all(const struct rss *r)
 		sum += r->bytes[i];
 	return sum;
 }
-struct rss_named { /* one file, one shared memory: a share of its part */
+struct rss_named { /* one file or shared memory: its share of a part */
 	uint32_t what;
 	char *name;
 	uint64_t bytes, mappings;
@@ -226,21 +228,21 @@ struct scan_ages {
 	size_t birth_count, size_count, thread_count;
 };
 
-struct cohort {                /* live blocks that have these in common */
-	uint32_t slot, thread; /* thread: index; that allocated them */
+struct cohort {                /* live blocks with these in common */
+	uint32_t slot, thread; /* thread: index of the allocating thread */
 	uint32_t age_s;        /* at cohorts.time_ns, rounded down as mtw_age_step() does */
 	uint64_t blocks, bytes;
 };
 struct cohorts { /* one scan */
 	uint64_t time_ns;
-	uint64_t left_blocks, left_bytes; /* alive then, and in none of them: there was no room */
+	uint64_t left_blocks, left_bytes; /* live then, but in no cohort for lack of room */
 	struct cohort *list;              /* by slot */
 	size_t count;
 };
-/* Those of one slot; how many. */
+/* One slot's cohorts; returns their count. */
 size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first);
-/* Summed up by age alone, youngest first: *count of them, to be freed. Slot and thread of each mean
- * nothing. */
+/* Sums by age alone, youngest first; the caller frees the *count entries. Their slot and thread
+ * mean nothing. */
 struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count);
 
 struct model;
@@ -248,25 +250,25 @@ struct event; /* model/event.h */
 
 struct model *model_new(void);
 void model_free(struct model *m);
-/* Forget all (another program follows). Keeps the object and its observers. */
+/* Clears everything for another program. Keeps the object and its observers. */
 void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*
  * model/rewind.c: a model of another instant. model_seed() gives `m`, greeted by the same program,
- * the modules, nodes and slots of `from` without counters, `steps` of them at a time: 1 = all are
- * there, 0 = not yet, -1 = *err. model_swap() exchanges what two models hold; who observes them
- * stays, and is told that all may have changed.
+ * the modules, nodes and slots of `from` without counters, `steps` of them at a time: 1 = done, 0 =
+ * not yet, -1 and *err. model_swap() exchanges the contents of two models; observers stay, and
+ * learn that anything may have changed.
  */
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
 void model_swap(struct model *a, struct model *b);
-/* What the interval shall be counted from and to as soon as its marks are there. */
+/* Sets the interval to take as soon as its marks have arrived. */
 void model_want_interval(struct model *m, const struct model *as);
 
 /*
- * A tick that changes a great part of all takes its time. Sliced: it is worked out by
- * model_go_on(), until end_ns of now_ns() at most, and takes effect at the end; ticks that come
- * meanwhile take effect together, after it. True: nothing is left.
+ * Applying a large tick takes long. Sliced: model_go_on() works until end_ns of now_ns() at most,
+ * and the tick takes effect at the end; ticks that arrive meanwhile take effect together, after it.
+ * True: nothing is left.
  */
 void model_set_sliced(struct model *m, bool on);
 bool model_go_on(struct model *m, uint64_t end_ns);
@@ -276,26 +278,24 @@ bool model_busy(const struct model *m);
  * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
  * below it that never came (ids may be sparse) gives an object whose `known` is false.
  */
-const struct program *model_program(const struct model *m); /* NULL = none has answered yet */
+const struct program *model_program(const struct model *m); /* NULL = no agent has answered yet */
 const struct totals *model_totals(const struct model *m);
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
-/* link lost, cut, our own waitpid */
+/* for a lost link, a cut file, memtop's own waitpid */
 void model_set_state(struct model *m, uint32_t state, int status, bool known);
 bool model_complete(const struct model *m); /* a tick with MTW_TICK_COMPLETE was applied */
 bool model_final(const struct model *m);
-/* The same process was greeted again and its new state is not whole yet: its totals so far (time_ns
- * 0 = none came); until it is whole all else is the last whole state. NULL = the model is what came
- * last. */
+/* After a reconnect to the same process, while its new state is incomplete: its totals so far
+ * (time_ns 0 = none yet). All else stays the last complete state. NULL = the model is current. */
 const struct totals *model_coming(const struct model *m);
 uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
 uint32_t model_node_count(const struct model *m);
 const struct node *model_node(const struct model *m, uint32_t id);
-/* Locations, numbered from 0 in the order in which they came; the root's is nowhere: kind 0 of no
- * module. */
+/* Locations, numbered from 0 in order of arrival; the root's is nowhere: kind 0, no module. */
 uint32_t model_location_count(const struct model *m);
 const struct location *model_location(const struct model *m, uint32_t number);
-/* NO_ID: no node is there */
+/* NO_ID: no node points to it */
 uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind);
 static inline const struct location *model_place(const struct model *m, const struct node *n)
 {
@@ -316,34 +316,34 @@ uint32_t model_newest_mark(const struct model *m); /* 0 = none */
 void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes);
 const struct effort *model_effort(const struct model *m); /* all 0 = not reported */
 size_t model_memory(const struct model *m, const struct memory_part **parts); /* 0 = not reported */
-/* live+freed blocks booked to such stacks */
+/* live+freed blocks of such stacks */
 uint64_t model_truncated(const struct model *m, unsigned reason);
-/* likewise, to stacks of which some frames were found by frame pointers */
+/* likewise, for stacks with frames found by frame pointers */
 uint64_t model_by_pointer(const struct model *m);
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads,
 		     uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
 /* by time; none: every block, always */
 size_t model_filters(const struct model *m, const struct recorded **list);
-const struct recorded *model_filter(const struct model *m); /* in force now; NULL = every block */
-bool model_estimate(const struct model *m); /* totals have a share that was sampled */
-bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's totals have one */
+const struct recorded *model_filter(const struct model *m); /* current; NULL = every block */
+bool model_estimate(const struct model *m);                 /* totals have a sampled share */
+/* the mark's totals have a sampled share */
+bool model_mark_estimate(const struct model *m, uint32_t id);
 const struct scan_ages *model_ages(const struct model *m);
-/* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they
- * came. */
+/* Answers to memory scans, oldest first, thinned; and all names of the newest one. */
 size_t model_rss(const struct model *m, const struct rss **list);
 const struct rss *model_rss_newest(const struct model *m); /* NULL = none */
 size_t model_rss_named(const struct model *m, const struct rss_named **list);
 #define RSS_NEAR_NS 10000000000u
-/* The answer next to a time, RSS_NEAR_NS away at most; NULL = none. */
+/* The answer nearest to a time, at most RSS_NEAR_NS away; NULL = none. */
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
-/* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
+/* Session time, ns, of the newest answer to a scan of this kind; 0 = none. */
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
-/* moves with each, of an agent that could not find out, too */
+/* moves with each answer, also with an empty one */
 uint64_t model_answers(const struct model *m, enum mtw_kind kind);
-/* Instants at which the session is known whole, by time, each once; of very many, every second one,
+/* Instants at which the session is complete, by time, each once; of very many, every second one,
  * fourth ... */
-/* time_ns first, for count_up_to(); ticks: of model_ticks_read() then */
+/* time_ns first, for count_up_to(); ticks: model_ticks_read() at that time */
 struct instant {
 	uint64_t time_ns, ticks;
 };
@@ -351,10 +351,10 @@ size_t model_instants(const struct model *m, const struct instant **list);
 /* the last one up to a time; SIZE_MAX = none */
 size_t model_instant_at(const struct model *m, uint64_t time_ns);
 uint64_t model_ticks_read(const struct model *m);
-/* of the newest scan; NULL = none was asked for, or it is not here yet */
+/* of the newest scan; NULL = none requested, or not arrived yet */
 const struct cohorts *model_cohorts(const struct model *m);
 uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
-/* allocation and free rates, per second: over the last second, and over ten */
+/* allocations and frees per second: over the last second, and over ten */
 struct rates {
 	double alloc_bytes, alloc_blocks, free_bytes, free_blocks;
 };
@@ -364,7 +364,7 @@ void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 struct tally model_incl(const struct model *m, const struct node *n);
 /* nodes with self_estimate; 0 = model_incl() is exact */
 uint32_t model_sampled(const struct model *m, const struct node *n);
-/* What a node has of its own: the sum over its slots. */
+/* A node's own amount: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
 /* Allocation rate (mean of the last second): here and below; the node's own. */
 struct rate model_rate(const struct model *m, const struct node *n);
@@ -372,38 +372,37 @@ struct rate model_self_rate(const struct model *m, const struct node *n);
 /* From model_base() to model_until(): here and below; the node's own. */
 struct change model_change(const struct model *m, const struct node *n);
 struct change model_self_change(const struct model *m, const struct node *n);
-/* blocks of its own were alive then */
+/* its own blocks were alive at the base */
 bool model_held_at_base(const struct model *m, const struct node *n);
 
 /*
- * The interval that changes count in: from a mark's id, or 0 = start (everything was
- * born), to another's, or 0 = now. Costs one pass over all slots; with `now`, later ticks keep it
- * up to date; between two marks nothing moves. From the start to now costs nothing: born is what is
- * alive. -1 when a mark is unknown or kept only its totals. When one goes, the interval is start to
- * now again. Sliced: it is in force once model_go_on() has worked it out; until then the one before
- * is.
+ * The interval of changes: from a mark's id, or 0 = start (everything was born), to another's, or 0
+ * = now. Costs one pass over all slots; with `now`, later ticks keep it up to date; between two
+ * marks nothing moves. From the start to now is free: born is what is alive. -1 when a mark is
+ * unknown or kept only its totals. When a mark goes, the interval is start to now again. Sliced: it
+ * is in force once model_go_on() has computed it; until then the previous one is.
  */
 int model_set_interval(struct model *m, uint32_t from, uint32_t to);
-/* Percent worked out of the interval that was asked for, from .. to; -1: it is in force. */
+/* Progress in percent of the requested interval, from .. to; -1: it is in force. */
 int model_counting(const struct model *m, uint32_t *from, uint32_t *to);
-uint64_t model_intervals(const struct model *m); /* moves when another comes in force */
+uint64_t model_intervals(const struct model *m); /* moves when another interval takes effect */
 uint32_t model_base(const struct model *m);
 uint32_t model_until(const struct model *m);
 static inline bool model_diffing(const struct model *m)
 {
 	return model_base(m) || model_until(m);
 }
-/* The same figures between any two marks, per slot: fn is called for each slot with a change. */
+/* Changes between any two marks: calls fn for each slot with one. */
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
 
-/* live is known by slot at it; 0 = start */
+/* is live known by slot at this mark? 0 = start */
 bool model_mark_says(const struct model *m, uint32_t id);
 /*
- * What was alive at marks, from the oldest on: fn is called for each slot that held something else
- * at a mark than at the one before, until it says that it is enough for now (false); then it goes
- * on there, as long as model_marks_generation() is the same. True: all marks up to `last` were gone
- * over. At first: { 0 }; mark_walk_end() at any time.
+ * Live amounts at marks, from the oldest on: calls fn for each slot that differs from the mark
+ * before, until fn returns false. The next call continues there, while model_marks_generation()
+ * stays the same. True: all marks up to `last` are done. Start with { 0 }; mark_walk_end() at any
+ * time.
  */
 struct live {
 	uint64_t blocks, bytes;
@@ -419,38 +418,38 @@ bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_w
 	       void *arg);
 void mark_walk_end(struct mark_walk *w);
 
-/* The agent's samples, oldest first: what growth is judged by, the same for everybody
+/* The agent's samples, oldest first: growth is judged by them, so every viewer gets the same
  * (model/samples.c). */
 size_t model_samples(const struct model *m, const struct sample **list);
-/* false: an agent that takes none, or it has not said yet */
+/* false: the agent takes none, or has not reported yet */
 bool model_samples_told(const struct model *m);
-/* it is known by slot what was alive at each of them */
+/* the live amounts at each sample are known by slot */
 bool model_samples_by_slot(const struct model *m);
-uint64_t model_samples_generation(const struct model *m); /* moves when any of that changes */
-/* As mark_walk(), over all of them while the generation is the same; fn gets the serial. */
+uint64_t model_samples_generation(const struct model *m); /* moves when samples change */
+/* As mark_walk(), over all samples while the generation stays the same; fn gets the serial. */
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
 
-/* Points oldest first, as fine as their age is young (model/series.h): the agent's history, then
- * our own ticks. */
+/* Points oldest first, denser the younger they are (model/series.h): the agent's history, then
+ * memtop's own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */
 
-/* Live bytes of the agent's own owners at the first points of the history: NULL past those; in the
- * order of *modules. */
+/* Live bytes of the agent's own owners at the first points of the history, in the order of
+ * *modules; NULL past those. */
 size_t model_history_owners(const struct model *m, const uint32_t **modules);
 const uint64_t *model_history_owner_bytes(const struct model *m, size_t point);
-/* Epochs are compared through this: changes when marks came, went or were completed. */
+/* Epochs are compared through this: changes when marks arrived, went or were completed. */
 uint64_t model_marks_generation(const struct model *m);
-uint64_t model_resets(const struct model *m); /* times that the model was cleared */
+uint64_t model_resets(const struct model *m); /* how often the model was cleared */
 
 /*
- * What a tick changed, for those who keep sums of their own: every slot whose values moved, once,
- * as differences modulo 2^64 of what its node has of its own. NULL: anything may have changed
- * (cleared, another base, a large part of a first state).
+ * A tick's changes, for observers with sums of their own: every slot whose values moved, once, as
+ * differences modulo 2^64 of its node's own amounts. NULL: anything may have changed (cleared,
+ * another base, a large part of a first state).
  */
 struct model_delta {
 	uint32_t node, slot;   /* dense indices */
-	uint32_t self_sampled; /* 1: the node's own have a sampled share from now on */
+	uint32_t self_sampled; /* 1: the node's own amounts have a sampled share from now on */
 	struct tally self;
 	struct change self_change;
 	struct rate self_rate;
@@ -458,18 +457,17 @@ struct model_delta {
 void model_on_change(struct model *m,
 		     void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);
-/* By an observer, while it is told: the list stays until it is dropped, by all who keep it. */
+/* For an observer during its call: keeps the list until every keeper has dropped it. */
 struct model_changes {
 	size_t count, keepers;
 	struct model_delta list[];
 };
 struct model_changes *model_keep_changes(struct model *m);
 void model_drop_changes(struct model_changes *c);
-/* What is about to be looked at is on its way from memory: the node and the slot that it
- * changed. */
+/* Prefetches the node and the slot that it changed. */
 void model_expect(const struct model *m, const struct model_delta *d);
-/* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside
- * the model's own. */
+/* Nodes and slots by dense index, the order of arrival: for links, and for arrays beside the
+ * model's own. */
 uint32_t model_dense_count(const struct model *m);
 const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);
 const struct slot *model_dense_slot(const struct model *m, uint32_t index);

@@ -12,7 +12,7 @@ struct modules {
 	size_t count, room;
 };
 
-/* main: what the main program was called by; NULL = not known. -1 = *err */
+/* main: the main program's name; NULL = unknown. -1 and *err */
 int modules_apply(struct modules *x, const struct event *e, const char *main, struct err *err);
 bool modules_know(const struct modules *x, uint32_t id);
 void modules_clear(struct modules *x);

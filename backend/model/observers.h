@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * observers.h - who is told of changes and of notices. Main thread only.
+ * observers.h - the observers of changes and of notices. Main thread only.
  */
 #ifndef MODEL_OBSERVERS_H
 #define MODEL_OBSERVERS_H

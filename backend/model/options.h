@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.h - the agent's options, as it says them. Main thread only.
+ * options.h - the agent's options, as the agent reports them. Main thread only.
  */
 #ifndef MODEL_OPTIONS_H
 #define MODEL_OPTIONS_H

@@ -27,7 +27,7 @@ const char *program_last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* No "-bash" and no "server: worker". */
+/* Is the name a file's? Not "-bash", not "server: worker". */
 static bool is_file_name(const char *name)
 {
 	size_t n =
@@ -36,7 +36,7 @@ static bool is_file_name(const char *name)
 	return n && n < 64 && !name[n] && *name != '-' && *name != '.';
 }
 
-/* As it was called: redis-server may be a link to redis-check-rdb. */
+/* The name it was called by: redis-server may be a link to redis-check-rdb. */
 static char *name_of(const struct program *p)
 {
 	char called[MTW_STRING_MAX + 1] = "";

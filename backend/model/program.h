@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * program.h - the program that a session is of. Main thread only.
+ * program.h - the program of a session. Main thread only.
  */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H
 
 #include "model/event.h"
 
-bool program_same(const struct program *p, const struct event *e); /* HELLO is of this process */
-void program_take(struct program *p, const struct event *e);       /* HELLO; of one that is free */
+/* HELLO comes from this process */
+bool program_same(const struct program *p, const struct event *e);
+/* fills an empty program from HELLO */
+void program_take(struct program *p, const struct event *e);
 void program_free(struct program *p);
-/* of a path; never empty but of an empty one */
+/* of a path; empty only for an empty path */
 const char *program_last_part(const char *path);
 
 #endif

@@ -7,13 +7,14 @@
 
 #include "base/base.h"
 
-#define MODEL_BYTES_MAX (8ull << 30) /* a session that needs more is refused, not served badly */
+#define MODEL_BYTES_MAX (8ull << 30) /* a session that needs more is refused */
 
 struct quota {
-	uint64_t bytes; /* of everything whose size the peer decides, but */
-	uint64_t ids;   /* the maps of its ids */
+	uint64_t bytes; /* everything whose size the peer decides, except */
+	uint64_t ids;   /* the id maps */
 };
 
-int quota_take(struct quota *q, uint64_t bytes, struct err *err); /* account; -1 past the limit */
+/* books the bytes; -1 past the limit */
+int quota_take(struct quota *q, uint64_t bytes, struct err *err);
 
 #endif

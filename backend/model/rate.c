@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * rate.c - how much is allocated per second: sums of the last second's differences.
+ * rate.c - allocation rates per second: sums of the last second's differences.
  *
- * A tick's share is added when it comes and taken back a second later (model/tick.c does both, on
- * its walk). Ticks that are longer than a second (slow links) count in proportion. Nothing counts
- * as a rate before a link's first complete state: that is history.
+ * A tick's share is added when it arrives and taken back a second later (model/tick.c does both in
+ * its walk). Ticks longer than a second (slow links) count in proportion. Nothing before a link's
+ * first complete state counts as a rate: that is history.
  *
- * Most stacks of a large program rest: rates of slots lie in pages that are there once one of
- * theirs had one, and go when nothing was allocated for a second. What a batch holds is freed with
- * it: one late tick with a million changes must not be paid for in all the batches that come after
- * it.
+ * Most stacks of a large program rest. So the rates of slots lie in pages, which exist from the
+ * first rate in them until a second passes without an allocation. A batch's memory is freed with
+ * it: one late tick with a million changes must not burden all later batches.
  */
 #include "model/rate.h"
 
@@ -137,7 +136,7 @@ void rates_clear(struct rate_book *r)
 	forget_pages(r);
 }
 
-/* What the batches say of slots, added up. */
+/* Adds up the batches' rates by slot. */
 static void add_batches(const struct rate_book *r, struct rate *(*at)(void *arg, uint32_t slot),
 			void *arg)
 {

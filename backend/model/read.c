@@ -28,7 +28,7 @@ uint32_t model_state(const struct model *m, int *status, bool *known)
 	return m->state;
 }
 
-/* How a program ended is not forgotten because its link went, or because the agent is less sure. */
+/* A known end of the program stays when the link is lost or the agent is less sure. */
 void model_set_state(struct model *m, uint32_t state, int status, bool known)
 {
 	bool ended = m->state == MTW_EXITED || m->state == MTW_SIGNALLED;

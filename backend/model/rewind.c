@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * rewind.c - a model of another instant of the same program, and how it takes the other's place.
+ * rewind.c - builds a model of another instant of the same program and exchanges it with the
+ * current one.
  *
- * Call paths only ever come, never go, so the past is the same trie with smaller counters. A model
- * that is to hold an instant gets all modules, nodes and slots of the one that goes on, in the same
- * dense order and without a counter; then the session's frames are played into it (link/replay.c).
- * When the two then exchange what they hold, everything that rows, names and owners keep by id or
- * by dense index goes on to mean the same: what is open stays open.
+ * Call paths are only added, never removed, so the past is the same trie with smaller counters. The
+ * model for an instant gets all modules, nodes and slots of the current one, in the same dense
+ * order and without counters; then the session's frames are played into it (link/replay.c). After
+ * the exchange, every id and dense index that rows, names and owners keep still means the same:
+ * open rows stay open.
  */
 #include "model/internal.h"
 #include "model/slices.h"
@@ -105,8 +106,8 @@ static uint64_t past_both(uint64_t a, uint64_t b)
 	return (a > b ? a : b) + 1;
 }
 
-/* What belongs to the object, not to what it holds: those who look at it, and what tells them to
- * look again. */
+/* Keeps what belongs to the object and not to its contents: its observers, and the counters that
+ * make them look again. */
 static void keep_own(struct model *m, const struct model *was, bool same)
 {
 	memcpy(m->observers.list, was->observers.list, sizeof m->observers.list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ring.h - totals of the last ticks, and the rates that follow from them. Main thread only.
+ * ring.h - totals of the last ticks, and the rates computed from them. Main thread only.
  */
 #ifndef MODEL_RING_H
 #define MODEL_RING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rss.c - of what the resident memory consisted, each time that somebody asked.
+ * rss.c - the breakdown of resident memory, for each time that a viewer asked.
  */
 #include "model/rss.h"
 
@@ -27,7 +27,7 @@ void rss_clear(struct rss_answers *x)
 	x->count = x->room = 0;
 }
 
-/* The answer next to a time; SIZE_MAX = none within RSS_NEAR_NS. */
+/* The answer nearest to a time; SIZE_MAX = none within RSS_NEAR_NS. */
 static size_t next_to(const struct rss_answers *x, uint64_t time_ns)
 {
 	uint64_t least = RSS_NEAR_NS;
@@ -76,7 +76,7 @@ bool rss_apply(struct rss_answers *x, const struct marks *marks, const struct ev
 		const struct rss_read *p = &e->u.rss.parts[i];
 		uint32_t what = p->what < MTW_MEMORY_COUNT ? (uint32_t)p->what : MTW_MEMORY_OTHER;
 		if (p->bytes > BYTES_MAX || p->mappings > BYTES_MAX)
-			continue; /* no process has that: only a peer that lies says so */
+			continue; /* no process has that much: only a hostile peer sends it */
 		now.bytes[what] += p->bytes;
 		now.mappings[what] += p->mappings;
 		if (p->name.len)

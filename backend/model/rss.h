@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rss.h - of what the resident memory consisted, each time that somebody asked. Main thread only.
+ * rss.h - the breakdown of resident memory, for each time that a viewer asked. Main thread only.
  */
 #ifndef MODEL_RSS_H
 #define MODEL_RSS_H
@@ -13,7 +13,7 @@ struct rss_answers {
 	size_t count, room, named_count;
 };
 
-/* marks: the answers next to these stay. True: it says something. */
+/* marks: the answers next to these stay. True: the answer has data. */
 bool rss_apply(struct rss_answers *x, const struct marks *marks, const struct event *e);
 const struct rss *rss_at(const struct rss_answers *x, uint64_t time_ns); /* see model_rss_at() */
 void rss_clear(struct rss_answers *x);

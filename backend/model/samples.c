@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.c - the agent's samples: what was alive, in all and by slot, at some thirty instants of
- * the last ten minutes. Growth is judged by them and by nothing that this process saw, so that
- * everybody who looks, now or in a file, judges alike.
+ * samples.c - the agent's samples: live amounts, in total and by slot, at some thirty instants of
+ * the last ten minutes. Growth is judged by them and by nothing that this process saw, so that all
+ * viewers of a session or its file judge alike.
  *
- * The list comes whole each time. A sample that is not in it any more gives its cells to the next
- * one that is, as the agent's did: nothing is sent twice.
+ * The list arrives whole each time. A sample missing from it gives its cells to the next remaining
+ * one, as the agent's did: nothing is sent twice.
  */
 #include "model/samples.h"
 
@@ -29,7 +29,7 @@ static const struct sample_figures *listed(const struct event *e, uint32_t seria
 	return NULL;
 }
 
-/* One that did not come whole comes merged, if it comes. */
+/* A sample that arrived incomplete arrives merged into a later one, if at all. */
 static void leave(struct quota *q, struct sample *s, struct sample *next)
 {
 	if (next && next->whole && s->whole)
@@ -87,7 +87,7 @@ int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const
 			err, 3,
 			"stream: sample %u names slot %u, which was never named; connect again",
 			serial, e->u.mark_live.slot);
-	if (s->whole) /* sent anew */
+	if (s->whole) /* sent again */
 		cells_forget(q, &s->cells);
 	s->whole = false;
 	return cells_add(q, &s->cells,

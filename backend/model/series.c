@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.c - see model/series.h. Times never go back: a point that is not later than the last
- * replaces it. Thinning is one pass over all points, once in hundreds of ticks; a point that it
- * kept for its distance it keeps the next time, until an older age wants a wider one.
+ * series.c - see model/series.h. Times never go back: a point not later than the last replaces it.
+ * Thinning is one pass over all points, once in hundreds of ticks. A point kept for its distance is
+ * kept again until an older age needs a wider one.
  */
 #include "model/series.h"
 
 #include <string.h>
 
 #define NS 1000000000ull
-#define ROOM_FOR_NEW 600u /* what a pass must leave free */
+#define ROOM_FOR_NEW 600u /* room that a pass must leave free */
 #define FIRST_SPACING_NS (20 * NS)
 
 static const struct {
@@ -26,7 +26,7 @@ void series_clear(struct series *s)
 	s->spacing_ns = 0;
 }
 
-/* The agent's points replace what was there: they reach further back and end now. */
+/* The agent's points replace the old ones: they reach further back and end now. */
 void series_start(struct series *s, const uint32_t *owners, size_t count)
 {
 	series_clear(s);
@@ -34,7 +34,7 @@ void series_start(struct series *s, const uint32_t *owners, size_t count)
 	memcpy(s->owners, owners, count * sizeof *owners);
 }
 
-/* What must lie between a point of this age and the one before; ticks are not punctual. */
+/* The minimum distance of a point of this age to the previous one; ticks are not punctual. */
 static uint64_t apart(const struct series *s, uint64_t age_ns)
 {
 	uint64_t ns = s->spacing_ns;

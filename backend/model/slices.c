@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * slices.c - ticks, sums and intervals that take their time, one after the other.
+ * slices.c - ticks, sums and intervals that run in slices, one after the other.
  *
- * Only one is under way at a time, so that nothing that one works on is moved by another.
+ * Only one runs at a time, so that none moves another's data.
  */
 #include "model/slices.h"
 
@@ -38,7 +38,7 @@ bool model_go_on(struct model *m, uint64_t end_ns)
 
 void slices_settle(struct model *m)
 {
-	m->tick.job.partial = false; /* nobody knows whether the rest comes */
+	m->tick.job.partial = false; /* the rest may never arrive */
 	model_go_on(m, UINT64_MAX);
 }
 

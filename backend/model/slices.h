@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * slices.h - which of the model's large works goes on. Main thread only.
+ * slices.h - chooses which of the model's long jobs continues. Main thread only.
  */
 #ifndef MODEL_SLICES_H
 #define MODEL_SLICES_H
@@ -10,6 +10,6 @@
 struct model;
 
 void slices_tick(struct model *m, uint64_t time_ns, uint32_t flags); /* a TICK came */
-void slices_settle(struct model *m); /* what is being taken in or worked out is, at once */
+void slices_settle(struct model *m); /* finishes all work in progress at once */
 
 #endif

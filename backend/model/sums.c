@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * sums.c - inclusive sums of nodes, kept where they cannot be had from below.
+ * sums.c - inclusive sums of nodes, kept where they cannot be derived from the node below.
  *
- * Most call paths end in a chain of nodes that nothing else runs through. A node without children
- * has what its slots say, and one with a single child and no slots has what the child has: neither
- * keeps a sum. So
+ * Most call paths end in a chain of nodes without branches. A node without children has its slots'
+ * sum, and a node with a single child and no slots has the child's: neither keeps a sum. So
  *     a sum is kept = the node has a child, and another one or a slot, or a depth that SUM_EVERY
  *     divides
- * which bounds the way down to one. A node gets its sum when the second part comes, and keeps it.
+ * which bounds the way down to one. A node gets its sum when the second part arrives, and keeps it.
  *
- * Sums and slots know the next sum above them, so that a tick goes from sum to sum and never looks
- * at the nodes between. Nothing of that moves while a tick or an interval is worked out: a sum that
- * comes meanwhile is late. Until all is settled it is read through the one part that its node had
- * before; the others hold nothing yet.
+ * Sums and slots know the next sum above them, so that a tick goes from sum to sum and skips the
+ * nodes between. These links stay fixed while a tick or an interval is computed: a sum created
+ * meanwhile is late. Until it is settled, it is read through the one part that its node had before;
+ * its other parts hold nothing yet.
  */
 #include "model/sums.h"
 
@@ -63,7 +62,8 @@ struct rate model_self_rate(const struct model *m, const struct node *n)
 	return rate;
 }
 
-/* What says what a node has: a sum; NULL = the slots of *n, which is then at or below it. */
+/* Finds the source of a node's amounts: a sum; NULL = the slots of *n, which is then at or below
+ * it. */
 static const struct sum *teller(const struct model *m, const struct node **n)
 {
 	for (;;) {
@@ -138,7 +138,7 @@ uint32_t sum_above(const struct trie *t, const struct node *n)
 	return n->sum;
 }
 
-/* What hangs below the node through `child` (NO_ID: its slots) belongs to its sum from now on. */
+/* Attaches everything below the node through `child` (NO_ID: its slots) to the node's sum. */
 static void take_over(struct model *m, const struct node *n, uint32_t child)
 {
 	const struct node *x = n;
@@ -154,7 +154,7 @@ static void take_over(struct model *m, const struct node *n, uint32_t child)
 		slot_at(&m->trie, i)->sum = n->sum;
 }
 
-/* What the node has so far becomes its sum's. */
+/* Copies the node's current amounts to its new sum. */
 static void fill(struct model *m, const struct node *n, struct sum *s)
 {
 	s->incl = model_incl(m, n);

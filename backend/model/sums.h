@@ -9,12 +9,13 @@
 
 struct model;
 
-void sums_before(struct model *m, struct node *n, bool child); /* the node gets one, else a slot */
+/* call it before the node gets a child (else a slot) */
+void sums_before(struct model *m, struct node *n, bool child);
 /* number of the next one, from the node itself up */
 uint32_t sum_above(const struct trie *t, const struct node *n);
-/* nothing is being worked out. True: none is late any more */
+/* nothing may be in progress. True: no sum is late any more */
 bool sums_settle(struct model *m, uint64_t end_ns);
-void sums_make(struct trie *t); /* all anew */
+void sums_make(struct trie *t); /* recomputes all sums */
 bool sums_check(const struct trie *t, struct err *err);
 
 #endif

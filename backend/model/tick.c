@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tick.c - what a tick does: staged counters become current, and every inclusive sum follows.
+ * tick.c - applies a tick: staged counters become current, and every inclusive sum follows.
  *
- * What changed is worked out from slot to sum (model/walk.c); when it is a good part of all (a
- * first state), one pass over all is cheaper and does the same. Nobody is told what that pass
- * changed while a first state comes: it was all, and a list of all is larger than all.
+ * Changes are computed from slot to sum (model/walk.c). When a large part has changed (a first
+ * state), one pass over everything is cheaper and gives the same result. During a first state the
+ * pass reports no list of changes: everything changed, and the list would be larger than the model.
  *
- * It takes effect at once: staged counters become the slots', and what the touched sums get is read
- * together with what they have (model_incl()) until it has been folded into them, which takes its
- * time again.
+ * A tick takes effect at once: staged counters become the slots', and the deltas of the touched
+ * sums are read together with the sums (model_incl()) until they are folded in, in slices again.
  *
- * What is needed for a tick alone is freed after a large one. Rates are model/rate.c's.
+ * After a large tick the memory that only ticks need is freed. model/rate.c has the rates.
  */
 #include "model/internal.h"
 #include "model/sums.h"
@@ -20,7 +19,7 @@
 #include <string.h>
 
 #define AHEAD 16u   /* in memory */
-#define KEPT 16384u /* elements; what is larger is kept as long as it is used */
+#define KEPT 16384u /* elements; a larger array is kept only while it is used */
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
 {
@@ -49,7 +48,8 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 	return 0;
 }
 
-/* Its node learns of it at the tick that counts in it; one that did already, at the next. */
+/* The node learns of it at the tick that counts the slot; for a slot counted already, at the
+ * next. */
 static void weigh(struct model *m, const struct weighed *w)
 {
 	struct slot *s = slot_at(&m->trie, w->slot);
@@ -79,7 +79,7 @@ void tick_weigh(struct model *m, uint32_t index, bool sampled)
 	m->tick.job.partial = m->tick.job.waits;
 }
 
-/* All inclusive sums anew, from the slots. */
+/* Recomputes all inclusive sums from the slots. */
 static void sum_all(struct model *m)
 {
 	walk_undo(m);
@@ -89,8 +89,8 @@ static void sum_all(struct model *m)
 		interval_sum_moves(m);
 }
 
-/* For an array that is empty: what is not used of it is not touched. To grow it by and by takes
- * longest in a slice. */
+/* For an empty array: unused elements stay untouched. Growing it step by step would dominate a
+ * slice. */
 #define MAKE_ROOM(ptr, have, need)                                                                 \
 	do {                                                                                       \
 		if ((have) < (need)) {                                                             \
@@ -100,7 +100,7 @@ static void sum_all(struct model *m)
 		}                                                                                  \
 	} while (0)
 
-/* What the tick brings, and how it will be taken in. */
+/* Chooses how to apply the tick, from its changes. */
 void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 {
 	struct tick_job *j = &m->tick.job;
@@ -136,7 +136,7 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 		 !(m->tick.sliced && whole);
 	m->tick.told = !j->all || whole;
 	if (m->tick.told) {
-		/* a slot has one at most; what is not used of it is not touched */
+		/* at most one per slot; the unused part stays untouched */
 		m->tick.changes = xmalloc(sizeof *m->tick.changes +
 					  (j->count + j->expiring) * sizeof *m->tick.changes->list);
 		*m->tick.changes = (struct model_changes){ .keepers = 1 };
@@ -151,8 +151,7 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	j->estimates = false;
 }
 
-/* Frees an array that is larger than what the tick needed: one late tick is followed by many that
- * are not. */
+/* Frees an array larger than the tick needed: one late tick precedes many small ones. */
 #define TRIM(ptr, have, used)                                                                      \
 	do {                                                                                       \
 		if ((have) > KEPT && (have) - (have) / 3 > (used)) {                               \
@@ -193,8 +192,7 @@ static void remember(struct model *m)
 	series_tick(&m->history.series, &p);
 }
 
-/* What came since the second greeting is what there is now; not whole: the program ended
- * meanwhile. */
+/* Makes the data since the second greeting current; not whole: the program ended meanwhile. */
 static void be_resumed(struct model *m, bool whole)
 {
 	m->resuming = false;
@@ -202,7 +200,7 @@ static void be_resumed(struct model *m, bool whole)
 	marks_arrive(&m->marks);
 }
 
-/* The interval went while changes were counted in it. */
+/* Handles the loss of the interval while changes were counted in it. */
 static void count_from_start(struct model *m)
 {
 	for (size_t i = 0; m->tick.changes && i < m->tick.changes->count; i++) {
@@ -227,7 +225,7 @@ static void commit_slots(struct model *m, const struct tick_job *j)
 	}
 }
 
-/* From now on it is what is there. */
+/* The tick takes effect. */
 static void take_effect(struct model *m)
 {
 	struct tick_job *j = &m->tick.job;

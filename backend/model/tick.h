@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tick.h - what a tick does: staged counters become current. Main thread only.
+ * tick.h - applies a tick: staged counters become current. Main thread only.
  */
 #ifndef MODEL_TICK_H
 #define MODEL_TICK_H
@@ -12,7 +12,7 @@ struct staged {
 	struct tally now;
 }; /* slot: dense */
 
-/* What a sum and all above it get in this tick. */
+/* The change of a sum and of all above it in this tick. */
 struct delta {
 	struct tally incl;
 	struct rate rate;
@@ -25,9 +25,9 @@ struct level {
 }; /* of one depth: indices */
 
 /*
- * A tick that is being taken in, perhaps in slices. Nothing of it is seen before it takes effect:
- * until then it is worked out beside what is there. Then all of it is, though the nodes' own
- * figures follow by and by (folding). What comes meanwhile is staged for the next one.
+ * A tick in progress, perhaps in slices. It is computed beside the current state and stays
+ * invisible until it takes effect. Then all of it shows at once, though the nodes' own figures
+ * follow in slices (folding). Data that arrives meanwhile is staged for the next tick.
  */
 struct tick_job {
 	bool busy;
@@ -35,26 +35,26 @@ struct tick_job {
 	uint32_t flags;
 	struct totals totals;
 	bool has_totals;
-	bool all; /* all sums are made anew, from the slots */
+	bool all; /* all sums are recomputed from the slots */
 	struct staged *staged;
 	size_t count, room;
 	struct rate_batch batch; /* of this tick */
 	bool has_batch;
 	double weight;
-	size_t due, expiring; /* batches of rates that are taken back, entries in them */
-	/* how far it is: batch and entry, staged slot, level of the walk and place in it */
+	size_t due, expiring; /* batches of rates to take back, entries in them */
+	/* progress: batch and entry, staged slot, level of the walk and place in it */
 	size_t expired, at;
 	const struct rate_block *block;
 	uint32_t entry;
 	size_t next;
-	bool estimates; /* a stack has its first share that was sampled */
+	bool estimates; /* a stack got its first sampled share */
 	/* It took effect. Deltas before `folded` are already in the sums; changes before `rated`
 	 * are already in the slots' rates. */
 	bool folding;
 	size_t folded, rated;
 	bool no_interval; /* changes count from the start to now since it began */
-	bool waits;       /* a tick came meanwhile, */
-	bool partial;     /* and a part of what belongs to the next one */
+	bool waits;       /* a tick arrived meanwhile, */
+	bool partial;     /* and part of the next one's data */
 	uint64_t wait_ns;
 	uint32_t wait_flags;
 };
@@ -62,35 +62,36 @@ struct tick_job {
 struct tick {
 	struct staged *staged;
 	size_t staged_count, staged_room;
-	/* dense; since the tick began that is being taken in */
+	/* dense; since the current tick began */
 	struct weighed {
 		uint32_t slot;
 		bool sampled;
 	} * weighed;
 	size_t weighed_count, weighed_room;
 	struct tick_job job;
-	bool sliced; /* large ticks are taken in by model_go_on() */
+	bool sliced; /* model_go_on() applies large ticks */
 	struct delta *deltas;
-	struct change *delta_moves; /* inclusive, beside them; only while changes are counted */
+	/* inclusive, beside the deltas; only while changes are counted */
+	struct change *delta_moves;
 	size_t delta_count, delta_room, delta_moves_room;
 	struct level *levels;           /* per depth */
 	size_t level_count, level_room; /* count: depths with deltas lie below */
-	/* what observers see; NULL = none, or anything may have changed */
+	/* changes for observers; NULL = none, or anything may have changed */
 	struct model_changes *changes;
-	bool told; /* ... in this tick; else that anything may have changed */
+	bool told; /* the list covers this tick; else anything may have changed */
 };
 
-/* What a tick that took effect has not given to the sum yet. */
+/* The delta of a tick in effect that is not folded into the sum yet. */
 static inline const struct delta *unfolded(const struct tick *x, const struct sum *s)
 {
 	return x->job.folding && s->delta ? &x->deltas[s->delta - 1] : NULL;
 }
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
-/* the slot, dense: what is booked to it from now on */
+/* sets whether the slot (dense) is sampled from now on */
 void tick_weigh(struct model *m, uint32_t index, bool sampled);
-void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags); /* what is staged */
-bool tick_go_on(struct model *m, uint64_t end_ns);                  /* true: it is taken in */
+void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags); /* starts on the staged data */
+bool tick_go_on(struct model *m, uint64_t end_ns);                  /* true: done */
 void tick_clear(struct model *m);
 void tick_release(struct tick *x); /* after that */
 

@@ -9,7 +9,7 @@
 
 #define PROVEN_STEPS 8192u /* frames of the deepest stack that an agent keeps */
 
-/* There are millions. */
+/* There are millions of them. */
 _Static_assert(sizeof(struct node) == 36 && sizeof(struct slot) == 64, "nodes and slots are small");
 
 static void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size)
@@ -78,8 +78,8 @@ void trie_truncated(struct trie *t, uint32_t id)
 	t->truncated[t->truncated_count++] = id;
 }
 
-/* Is a node further out of which that is known? A stream may be deeper than any stack: then it is
- * taken for so. */
+/* Is a node further out known as proven? A stream may be deeper than any stack: then the answer
+ * is yes. */
 static bool proven_outside(const struct trie *t, const struct node *n)
 {
 	for (unsigned steps = 0; n->index && steps < PROVEN_STEPS; steps++) {

@@ -2,9 +2,9 @@
  *
  * trie.h - nodes, slots and sums: the call paths. Main thread only.
  *
- * They lie in chunks (addresses never move), in the order they came; idmap leads from a wire id to
- * that dense index. As a parent always comes before its children, one pass over the dense indices
- * downwards is bottom-up.
+ * They lie in chunks (addresses never move), in order of arrival; idmap maps a wire id to that
+ * dense index. A parent always precedes its children, so one pass over the dense indices downwards
+ * is bottom-up.
  */
 #ifndef MODEL_TRIE_H
 #define MODEL_TRIE_H
@@ -34,11 +34,12 @@ struct trie {
 	struct sum **sums;                           /* of some nodes: node.sum */
 	size_t node_chunks, slot_chunks, sum_chunks; /* room in chunks */
 	uint32_t node_count, slot_count, sum_count;  /* dense */
-	uint32_t *late;                              /* nodes whose sums are, dense */
+	/* dense indices of nodes whose sums are late */
+	uint32_t *late;
 	size_t late_count, late_room;
 	uint32_t *truncated; /* ids of TRUNCATED nodes */
 	size_t truncated_count, truncated_room;
-	uint32_t *proven; /* ids of the outermost nodes that are by_pointer */
+	uint32_t *proven; /* ids of the outermost by_pointer nodes */
 	size_t proven_count, proven_room;
 };
 
@@ -52,7 +53,7 @@ static inline struct slot *slot_at(const struct trie *t, uint32_t index)
 	return &t->slots[index / CHUNK][index % CHUNK];
 }
 
-/* It will be looked at soon: slots lie anywhere in memory. */
+/* Prefetches a slot: slots lie anywhere in memory. */
 static inline void expect_slot(const struct trie *t, uint32_t index)
 {
 	__builtin_prefetch(slot_at(t, index), 1);
@@ -82,13 +83,13 @@ static inline bool slot_is_estimate(const struct slot *s, const struct tally *no
 	return s->sampled && (now->alloc_blocks | now->alloc_bytes);
 }
 
-/* An id that is new; the caller links it. */
+/* Makes a node for a new id; the caller links it. */
 struct node *trie_new_node(struct trie *t, struct quota *q, uint32_t id);
 struct slot *trie_new_slot(struct trie *t, struct quota *q, uint32_t id);
 struct sum *trie_new_sum(struct trie *t);         /* its number is sum_count - 1 */
-void trie_truncated(struct trie *t, uint32_t id); /* the node is */
-/* The code of the node's caller was unwound by a frame pointer. Outer ones come first: an inner one
- * finds them. */
+void trie_truncated(struct trie *t, uint32_t id); /* notes a TRUNCATED node */
+/* Marks a node whose caller was found by a frame pointer. Enter outer ones first: an inner one
+ * looks for them. */
 void trie_proven(struct trie *t, struct node *n);
 void trie_clear(struct trie *t, struct quota *q); /* keeps the lists' room */
 void trie_release(struct trie *t);                /* after that */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * walk.c - how what a tick changed gets from slots to all sums above them.
+ * walk.c - carries a tick's changes from slots to all sums above them.
  *
- * Each changed slot's difference is given to the next sum above it; then the touched sums are
- * walked from the deepest level up, each giving what it got to the next above (model/sums.c). So a
- * sum that a thousand changed slots share is touched once: the cost is that of the union of the
- * changed paths. All of it lies beside the sums (struct delta) until the tick takes effect
- * (model/tick.c) and it is folded into them. All in slices.
+ * Each changed slot's difference is added to the next sum above it. Then the touched sums are
+ * walked from the deepest level up, and each adds its difference to the next sum above
+ * (model/sums.c). So a sum shared by a thousand changed slots is touched once: the cost is the
+ * union of the changed paths. The differences lie beside the sums (struct delta) until the tick
+ * takes effect (model/tick.c), and are then folded into them. Everything runs in slices.
  */
 #include "model/walk.h"
 
@@ -17,8 +17,7 @@
 #define AHEAD 16u   /* in memory */
 #define KEPT 16384u /* deltas of a depth; of more, the list is freed */
 
-/* Slots and sums lie anywhere: what comes next is on its way from memory while this one is looked
- * at. */
+/* Slots and sums lie anywhere in memory: prefetches the next one while this one is processed. */
 static void expect_sum(const struct model *m, uint32_t number)
 {
 	if (number != NO_ID)
@@ -56,7 +55,7 @@ static struct delta *delta_of(struct model *m, uint32_t number)
 	return d;
 }
 
-/* The slot's values move: what observers see. */
+/* The entry for observers of a slot whose values change. */
 static struct model_delta *change_of(struct model *m, uint32_t index)
 {
 	struct slot *s = slot_at(&m->trie, index);
@@ -78,7 +77,7 @@ static void add_rate(struct model *m, uint32_t index, const struct rate *rate)
 		rate_add(&delta_of(m, sum)->rate, rate);
 }
 
-/* What was allocated more than a second ago is no rate any more. False: time is up. */
+/* Takes back rates older than a second. False: time is up. */
 static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	size_t seen = 0;
@@ -114,7 +113,7 @@ static bool first_estimate(struct node *n)
 	return true;
 }
 
-/* What a staged slot gives to the sums above it; it is not written itself. */
+/* Adds a staged slot's change to the sums above it; the slot itself stays unchanged. */
 static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 {
 	struct slot *s = slot_at(&m->trie, x->slot);
@@ -204,8 +203,8 @@ static void drop_level(struct level *l)
 	*l = (struct level){ NULL, 0, 0 };
 }
 
-/* From the deepest level up, on changed paths only: each difference is one of the next sum above,
- * too. */
+/* Walks from the deepest level up, on changed paths only: each difference also belongs to the
+ * next sum above. */
 static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; m->tick.level_count; m->tick.level_count--, j->next = 0) {
@@ -227,7 +226,7 @@ void walk_forget(struct tick *x)
 		drop_level(&x->levels[--x->level_count]);
 }
 
-/* The sums themselves get what was worked out for them. False: time is up. */
+/* Folds the deltas into the sums. False: time is up. */
 static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; j->folded < m->tick.delta_count; j->folded++) {
@@ -247,7 +246,7 @@ static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 	return true;
 }
 
-/* So do slots: their rates, for all else they have already. */
+/* Folds the rates into the slots, which have all else already. */
 static bool fold_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; j->rated < m->tick.changes->count; j->rated++) {
@@ -268,7 +267,7 @@ bool walk_fold(struct model *m, uint64_t end_ns)
 	return fold_sums(m, &m->tick.job, end_ns) && fold_slots(m, &m->tick.job, end_ns);
 }
 
-/* What was worked out is not needed. */
+/* Drops the computed deltas. */
 void walk_undo(struct model *m)
 {
 	for (size_t i = 0; i < m->tick.delta_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what owners hold and held, for owners/owner.c and owners/list.c alone. Main thread
- * only.
+ * internal.h - the owners' current and past amounts, for owners/owner.c and owners/list.c alone.
+ * Main thread only.
  */
 #ifndef OWNERS_INTERNAL_H
 #define OWNERS_INTERNAL_H
@@ -12,12 +12,12 @@
 
 struct held {
 	struct owner pub;
-	struct owner next; /* its sums, while they are made anew */
+	struct owner next; /* its sums, while they are recomputed */
 	uint64_t series[SERIES_MAX + 1];
-	uint64_t *other; /* as long: by the rule that is not in force; NULL = it never was. Owned */
+	uint64_t *other; /* same length, by the rule not in force; NULL = it never was. Owned */
 };
 
-/* What the columns of the series are. */
+/* The meaning of the series' columns. */
 struct columns {
 	uint64_t times[SERIES_MAX + 1];
 	bool known[SERIES_MAX + 1];
@@ -36,26 +36,26 @@ struct owners {
 	size_t node_room;
 	uint32_t *fresh;
 	size_t fresh_count, fresh_room;
-	bool stale;    /* sums are being made anew: */
-	uint32_t made; /* those of nodes before this are in held.next */
+	bool stale;    /* sums are being recomputed: */
+	uint32_t made; /* amounts of nodes before this are in held.next */
 	/* nodes from here on may have an owner by another rule; NO_ID: none has */
 	uint32_t assigned;
-	bool sliced; /* somebody goes on with what is not whole */
+	bool sliced; /* the caller continues incomplete work */
 	bool direct;
 	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
 	void *move_arg;
 	void (*on_rename)(void *arg, const uint32_t *locs, size_t count);
 	void *rename_arg;
 	const struct owner **list; /* sorted */
-	struct owner *copies;      /* in that order: what owners_update() lends */
+	struct owner *copies;      /* in that order: the result of owners_update() */
 	size_t list_room, copies_room;
-	unsigned letters; /* given out */
+	unsigned letters; /* letters assigned */
 	struct columns columns, other;
-	bool complete;     /* what the columns have is of a model that was complete */
-	uint64_t since_ns; /* the rule is in force from then on; 0 = from the start */
+	bool complete;     /* the columns come from a complete model */
+	uint64_t since_ns; /* the rule is in force since then; 0 = the start */
 };
 
-/* owners/owner.c: index in owners.held, of OWNER_GENERATED, too; a new one where there is none. */
+/* owners/owner.c: index in owners.held, also for OWNER_GENERATED; adds an owner if missing. */
 uint32_t owner_held(struct owners *o, uint32_t module);
 
 #endif

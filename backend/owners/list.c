@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.c - owners as they are shown: the heaviest first, their letters, and what each held at every
- * point of the history.
+ * list.c - the list of owners, heaviest first, their letters, and what each held at every point of
+ * the history.
  *
- * The history is that of the model's points. Of those before memtop looked, the agent's own figures
- * tell, as far as they go; the rule that is not in force keeps its own.
+ * The history has the model's points. For points before memtop connected it uses the agent's own
+ * figures, as far as they go. The rule that is not in force keeps its own history.
  */
 #include "owners/internal.h"
 
@@ -67,7 +67,7 @@ static size_t column_of(const struct columns *c, uint64_t time_ns)
 	return lo < c->count && c->times[lo] == time_ns ? lo : SIZE_MAX;
 }
 
-/* On the straight line from one point, where it held `then`, to the last one, which is now. */
+/* Interpolates from one point, where it held `then`, to the last one, which is now. */
 static uint64_t between(const struct point *points, size_t from, size_t p, size_t last,
 			uint64_t then, uint64_t now)
 {
@@ -79,8 +79,8 @@ static uint64_t between(const struct point *points, size_t from, size_t p, size_
 						 (double)span * ((double)now - (double)then));
 }
 
-/* Whether point p, for which nothing was kept, is known: it lies between two that are, and these
- * are near, or is now. */
+/* Is point p known without kept amounts? Yes, if it is the newest, or if the current rule covers
+ * it and the gap around it is at most NEAR_NS. */
 static bool filled_in(const struct owners *o, const struct point *points, size_t from, size_t p,
 		      size_t last)
 {
@@ -88,7 +88,7 @@ static bool filled_in(const struct owners *o, const struct point *points, size_t
 			     points[last].time_ns - points[from].time_ns <= NEAR_NS);
 }
 
-/* Points came, and none went. */
+/* Handles new points when none was dropped. */
 static void add_columns(struct owners *o, const struct point *points, size_t count)
 {
 	size_t from = o->columns.count - 1;
@@ -105,9 +105,9 @@ static void add_columns(struct owners *o, const struct point *points, size_t cou
 }
 
 /*
- * What an owner held at point p: a column kept from then, or the agent's own figure; between the
- * last that is known and now it goes on the straight line. Or nobody knows: another rule was in
- * force, or nobody looked.
+ * Fills each owner's amount at point p: a kept column, or the agent's own figure; between the last
+ * known point and now, a straight line. It stays unknown where another rule was in force, or
+ * nothing recorded it.
  */
 static void fill_columns(struct owners *o, const struct point *points, size_t count)
 {

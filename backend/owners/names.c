@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.c - see owners/names.h. Functions and libs keep their numbers for ever (rows are keyed by
- * them); what is kept of locations starts over when the model is cleared.
+ * names.c - see owners/names.h. Functions and libs keep their numbers (rows are keyed by them); the
+ * data of locations is cleared with the model.
  *
- * A location is asked for when somebody first looks at it, and again when the symbols say that its
- * answer arrived: some ten thousand may wait while a large binary is read. When they do not know
- * which did, all are.
+ * A location's name is requested on first use, and again when the symbols report its answer: some
+ * ten thousand may wait while a large binary is read. When the symbols do not know which answers
+ * came, all names are requested again.
  */
 #include "owners/names.h"
 
@@ -123,7 +123,7 @@ static bool judge(const struct names *n, const struct name_fn *f)
 	return f->lib != NO_ID && wrappers_match(flags, f->function);
 }
 
-/* key: the full name, or of a nameless location the built one. */
+/* key: the full name; for a nameless location, the built one. */
 static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const char *name,
 		      char *built)
 {
@@ -173,7 +173,7 @@ static bool same_frames(const struct name_frame *a, size_t na, const struct name
 	return true;
 }
 
-/* True when the frames are others than before. */
+/* True when the frames changed. */
 static bool fetch(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];

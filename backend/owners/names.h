@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.h - what code locations are called, numbered, for those who group by it. Main thread only.
+ * names.h - names of code locations, numbered, for code that groups by name. Main thread only.
  *
  *   lib       a module's path and name; several loads of one file are one lib
  *   function  (lib, full name), or one location that has no name (yet)
  *   location  the model's: (module, offset, kind), what a trie node points to; many nodes share one
  *
- * A million nodes have some thousand locations, so names are asked for, compared and judged
- * (wrapper or not) once per location; grouping then compares small numbers. Inside of
- * backend/: used by owners/owner.c and query_*.c.
+ * A million nodes have some thousand locations, so names are requested, compared and judged
+ * (wrapper or not) once per location; grouping then compares small numbers. Used inside backend/
+ * only, by owners/ and query/.
  */
 #ifndef OWNERS_NAMES_H
 #define OWNERS_NAMES_H
@@ -50,20 +50,22 @@ struct name_lib {
 struct names;
 struct names *names_new(const struct model *m, struct symbols *s);
 void names_free(struct names *n);
-/* Takes in new nodes. True when all was forgotten because the model was cleared. */
+/* Adds new nodes. True when the model was cleared, and everything here with it. */
 bool names_update(struct names *n);
 /* Takes in new answers; *changed = locations whose frames changed, valid until the next call. */
 size_t names_refresh(struct names *n, const uint32_t **changed);
 uint64_t names_version(const struct names *n); /* moves when a location's frames changed */
-/* False: its name tells nothing, it allocates for its caller (operator new, std:: templates,
-   xmalloc). A function of the C library does tell (fopen, qsort), and so does a place without a
-   name. */
+/*
+ * False: the name says nothing, since it allocates for its caller (operator new, std:: templates,
+ * xmalloc). A function of the C library does say something (fopen, qsort), and so does a location
+ * without a name.
+ */
 bool names_tells(const struct names *n, uint32_t fn);
 
 /* node's dense index -> location; NO_ID for the root */
 uint32_t names_loc_of(const struct names *n, uint32_t index);
 uint32_t names_loc_count(const struct names *n);
-/* asks for it when it was never asked */
+/* requests its name the first time */
 const struct name_loc *names_loc(struct names *n, uint32_t loc);
 uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends */
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);

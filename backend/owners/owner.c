@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * owner.c - whose memory is it? The table of wrappers itself is in owners/wrappers.c, lists and
- * history in owners/list.c.
+ * owner.c - whose memory is it? owners/wrappers.c has the table of wrappers, owners/list.c lists
+ * and history.
  *
- * A node's owner is kept once it was asked for; sums follow the model's deltas. When names
- * arrive, only locations whose judgement (wrapper or not) turned are looked at again: their
- * nodes, and below these the paths of wrappers that ended there. So
- *     sum over owners = totals, at each tick, whatever is known of names.
+ * A node's owner is cached on first use; sums follow the model's deltas. When names arrive, only
+ * locations whose judgement (wrapper or not) changed are looked at again: their nodes, and below
+ * these the paths of wrappers that ended there. So
+ *     sum over owners = totals, at each tick, however many names are known.
  *
- * What goes over all stacks can be made in slices (owners_make()): owners by another rule are
- * assigned one by one, sums move with them. Sums that the model cannot tell the differences of are
- * made beside those that are lent, which stay as they were until then.
+ * A walk over all stacks can run in slices (owners_make()): under a new rule, owners are assigned
+ * one by one, and sums move with them. Where the model has no deltas, new sums are built beside the
+ * published ones, which stay unchanged until then.
  */
 #include "owners/internal.h"
 
@@ -41,7 +41,7 @@ static void take_sums(struct owner *to, const struct owner *from)
 	to->sampled = from->sampled;
 }
 
-/* What they add up to is another, and how is not known. */
+/* Recomputes the sums: they changed in an unknown way. */
 static void make_anew(struct owners *o)
 {
 	for (size_t i = 0; i < o->held_count; i++)
@@ -105,7 +105,7 @@ static void book(const struct model *m, struct owner *w, const struct node *n, u
 	w->sampled += sign * n->self_estimate;
 }
 
-/* To the sums that follow, or away from them. */
+/* Adds the node's amounts to the maintained sums, or takes them away. */
 static void book_node(struct owners *o, uint32_t h, uint32_t index, uint64_t sign)
 {
 	const struct node *n = model_dense(o->m, index, NULL);
@@ -223,7 +223,7 @@ static void assign(struct owners *o, uint32_t index)
 	o->of_node[index] = now;
 }
 
-/* A location has other names: everything that its nodes end, or ended, is assigned anew. */
+/* A location was renamed: all stacks that its nodes end, or ended, get their owners again. */
 static void reassign(struct owners *o, uint32_t loc)
 {
 	uint32_t *stack = NULL, *moved = NULL;
@@ -267,7 +267,7 @@ static void forget_fresh(struct owners *o)
 	o->fresh_count = o->fresh_room = 0;
 }
 
-/* Owners by the rule that is in force now. Stacks that end where all rules stop keep theirs. */
+/* Assigns owners by the current rule. Stacks that end where all rules stop keep theirs. */
 static bool assign_all(struct owners *o, bool (*step)(void *arg), void *arg)
 {
 	for (; o->assigned < model_dense_count(o->m); o->assigned++) {

@@ -25,59 +25,57 @@ struct owner {
 	struct tally sum;
 	struct change change; /* in the model's interval */
 	uint64_t rate_bytes;
-	uint64_t sampled; /* stacks with a share that was sampled; 0 = sum is exact */
+	uint64_t sampled; /* stacks with a sampled share; 0 = sum is exact */
 	/* live bytes at each of model_history()'s points, where owners_known() */
 	const uint64_t *series;
 };
 
 struct owners *owners_new(const struct model *m, struct symbols *s);
 void owners_free(struct owners *o);
-/* Nothing is known of who held what before now. */
+/* Clears the history: the owners' past amounts become unknown. */
 void owners_forget_history(struct owners *o);
-/* Of the same program: letters and the history by owner are from now on as `from` has them. */
+/* For the same program: takes letters and the history by owner from `from`. */
 void owners_inherit(struct owners *o, struct owners *from);
 /* Brings sums up to date; cheap when nothing changed. Returns owners, heaviest live first. */
 size_t owners_update(struct owners *o, const struct owner **list);
-/* False: what it says is not of all stacks yet, or not by the rule that is in force; a query on
- * these owners goes on with it. */
+/* False: the list does not cover all stacks yet, or follows the old rule; a query on these
+ * owners continues the work. */
 bool owners_whole(const struct owners *o);
 /* leaf of a stack; never NULL */
 const struct owner *owners_of_node(struct owners *o, uint32_t node);
 /* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
 uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
 /*
- * By direct caller instead of owner: the module of the innermost frame that is not the agent's. -1
- * asks. Libraries keep their letters. The history of either is kept while the other is in force,
- * but not made: the agent's own is by owner.
+ * Groups by direct caller instead of owner: the module of the innermost frame that is not the
+ * agent's. -1 asks. Libraries keep their letters. Each rule's history is kept while the other is in
+ * force, but not continued: the agent's own is by owner.
  */
 bool owners_direct(struct owners *o, int on);
-/* Of each of model_history()'s points, as of the last owners_update(): is it known who held
- * what? */
+/* For each point of model_history(), as of the last owners_update(): are the owners' amounts
+ * known? */
 const bool *owners_known(const struct owners *o);
 
 /* --- for queries */
 
 struct names *owners_names(struct owners *o);
-/* Takes in new nodes and names, so that owners_of_node() and names_*() are current; sums too,
- * unless in slices. */
+/* Adds new nodes and names, so that owners_of_node() and names_*() are current; sums too, unless
+ * in slices. */
 void owners_refresh(struct owners *o);
-/* At first false. On: what goes over all stacks is left to owners_make(), and what was whole last
- * is lent until then. */
+/* Initially false. On: owners_make() does the walks over all stacks, and the last complete
+ * result stays until then. */
 void owners_in_slices(struct owners *o, bool on);
-#define NODES_A_STEP 4u /* of those of query_allow(), when they are only looked at */
-/* Goes on with it while step() says so. True: all is whole. */
+#define NODES_A_STEP 4u /* nodes per step of query_allow(), when only inspected */
+/* Continues while step() returns true. True: complete. */
 bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg);
 const struct owner *owners_of_index(struct owners *o, uint32_t index); /* dense */
-/* owners_site() in dense indices, by the names that are here: takes in none. */
+/* owners_site() in dense indices, by the current names: adds none. */
 uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index);
-/*
- * Called from owners_refresh() for stacks (dense indices) whose owner or call site may have become
- * another since they were first asked for; NULL: any may have. One listener.
- */
+/* Called from owners_refresh() for stacks (dense indices) whose owner or call site may have
+ * changed since the first request; NULL: any may have. One listener. */
 void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count),
 		    void *arg);
-/* Called before that, for locations that have other frames, or are judged otherwise, than before;
- * NULL: any may. One listener. */
+/* Called before that, for locations whose frames or judgement changed; NULL: any may have. One
+ * listener. */
 void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count),
 		      void *arg);
 

@@ -6,10 +6,8 @@
 
 #include <string.h>
 
-/*
- * A module's name begins so, and goes on as a file's of that kind does; program: the executable
- * alone. A Go program may have any name: the agent tells.
- */
+/* A module's name has this prefix and a usual file name's rest; program: the executable alone. A
+ * Go program may have any name: the agent reports it. */
 static const struct known {
 	const char *begins; /* NULL: it has the flag */
 	bool program;
@@ -27,7 +25,7 @@ static const struct known {
 	  { "Go's own heap", "GODEBUG=gctrace=1", "memtop sees C's part (cgo) alone" } },
 };
 
-/* "python3.11" goes on with a version; "nodectl" is another program. */
+/* In "python3.11" a version follows; "nodectl" is another program. */
 static bool is(const struct known *k, const struct module *x)
 {
 	if (!k->begins)

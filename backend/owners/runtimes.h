@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * runtimes.h - language runtimes with a heap of their own, beside malloc's: memory that they map
- * themselves is in no block, and a person who sees it grow must be told what shows it. Main thread.
+ * runtimes.h - language runtimes with a heap of their own beside malloc's. Memory that they map
+ * themselves is in no block, and a user who sees it grow must learn which tool shows it. Main
+ * thread.
  */
 #ifndef OWNERS_RUNTIMES_H
 #define OWNERS_RUNTIMES_H
@@ -10,11 +11,11 @@
 
 struct runtime {
 	const char *heap;  /* "Python's own heap" */
-	const char *shows; /* what shows it: "PYTHONMALLOC=malloc" */
-	const char *seen;  /* what memtop sees of the program beside it; NULL = all else */
+	const char *shows; /* how to make it visible: "PYTHONMALLOC=malloc" */
+	const char *seen;  /* the part of the program that memtop sees; NULL = all else */
 };
 
-/* By the program's modules, their names and what linked them; NULL = none that is known. */
+/* Judged by the program's modules, their names and what linked them; NULL = none known. */
 const struct runtime *runtime_of(const struct model *m);
 
 #endif

@@ -2,20 +2,17 @@
  *
  * wrappers.c - the table of allocation wrappers.
  *
- * Two kinds, in the order in which they are asked:
- *   1. whole modules: the agent, the C library with its loader, and the C++ runtime want no memory
- *      for themselves that a person could act on; what they allocate is their caller's (strdup's
- *      text, stdout's buffer, what dlopen() keeps, a std::string's bytes). Judged by module, so
- *      that a
- *      stripped libc and one with its internal names (__GI___strdup) have the same owners, and so
- *      does
- *      the agent's own history. What nobody called for (libstdc++'s pool for exceptions, made by
- *      its
- *      static initialiser) is [unknown]'s;
+ * Two kinds, tested in this order:
+ *   1. whole modules: the agent, the C library with its loader, and the C++ runtime. Their own
+ *      allocations are nothing that a user could act on, so these belong to their caller
+ *      (strdup's text, stdout's buffer, what dlopen() keeps, a std::string's bytes). The test is
+ *      by module, so that owners are the same with a stripped libc, with one with internal names
+ *      (__GI___strdup), and in the agent's own history. Allocations without a caller (libstdc++'s
+ *      pool for exceptions, made by its static initialiser) belong to [unknown];
  *   2. names that allocate wherever they are (malloc in any allocator, operator new, everything of
  *      std:: that a template put into the program's own module, the well-known x/g_/Py/sqlite
  *      families).
- * A demangled template instance begins with its return type, which may well begin with std::; so
+ * A demangled template instance begins with its return type, which may itself begin with std::. So
  * C++ names are compared from the qualified name on.
  */
 #include "owners/wrappers.h"
@@ -25,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prefixes end with '*'. Sorted by family, looked through once per function (answers are kept). */
+/* Prefixes end with '*'. Sorted by family; searched once per function (answers are kept). */
 /* clang-format off */
 static const char *const anywhere[] = {
 	"malloc", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign",
@@ -106,7 +103,6 @@ bool wrappers_match(uint32_t module_flags, const char *function)
 	if (!function || !*function)
 		return false;
 	const char *qualified = wrappers_qualified(function);
-	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's
-	 * C++. */
+	/* C names have neither parameters nor versions: malloc(unsigned long) is a C++ function. */
 	return listed(anywhere, qualified);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.c - the board of a process tree, seen from memtop.
+ * board.c - memtop's side of a process tree's board.
  *
- * The memfd cannot change its size, so that no access faults, whoever has it open. A copy is taken
- * between two looks at the record's state and serial, and holds when both are the same: figures may
- * be torn, a life never.
+ * The memfd cannot change its size, so no access faults, whichever process has it open. A copy is
+ * valid when the record's state and serial were the same before and after it: figures may be torn,
+ * a life never.
  */
 #include "processes/board.h"
 
@@ -123,7 +123,7 @@ static uint64_t within(uint64_t ns, uint64_t from, uint64_t to)
 	return ns < from ? from : ns > to ? to : ns;
 }
 
-/* To what a reader may take for granted. */
+/* Forces a record into the form that readers rely on. */
 static void make_sane(struct board_record *r, uint64_t made_ns)
 {
 	uint64_t now = now_ns();

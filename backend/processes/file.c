@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * file.c - the table of a process tree in a session file: written while it is recorded, and read
- * back.
+ * file.c - the table of a process tree in a session file: written during recording, and read back.
  *
  * A line is written when it is new and when it changed, at most once a second: one process of a
- * build costs its file some hundred bytes. A file with the first program alone gets no table: it
- * stays what every memtop can read. What is read is a stranger's, and checked like the board.
+ * build costs some hundred bytes. A file with the first program alone gets no table, so every
+ * memtop can read it. The table read is untrusted and checked like the board.
  */
 #include "processes/internal.h"
 
@@ -87,7 +86,7 @@ static bool is_tree(struct processes *p)
 	return p->tree;
 }
 
-/* Nothing of it can change any more. */
+/* The line is final. */
 static bool is_settled(const struct line *l)
 {
 	return l->written && !line_runs(l) && !l->p.watch && l->changed_ns + 2000000000u < now_ns();
@@ -210,7 +209,8 @@ static void take_tree(struct processes *p, const uint8_t *payload, size_t len)
 	p->options.matter_alloc_bytes = mtw_get(&in); /* an older file: 0 */
 }
 
-/* Of a daemon, whose starter ends right after the fork: what was live then is the daemon's. */
+/* Is it a daemon, whose starter ends right after the fork? The blocks live at the fork are then
+ * the daemon's. */
 static bool is_heir(const struct processes *p, const struct line *l, const struct line *above)
 {
 	return l->p.forked && l->p.recorded && above && above->p.state == PROCESS_EXITED &&

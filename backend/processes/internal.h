@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what the parts of processes share.
+ * internal.h - shared by the parts of processes.
  *
- *   processes/processes.c        lines: made, sorted, summed; the clock of it all
- *   processes/records.c  records of the board become lines
- *   processes/watches.c  who matters gets a watch; figures come from it
- *   processes/file.c   lines into a session file's table, and out of it
- *   processes/relatives.c   lines from /proc, for a target that memtop did not start; who is still
- *                           there
+ *   processes/processes.c  lines: made, sorted, summed; the clock for all parts
+ *   processes/records.c    turns records of the board into lines
+ *   processes/watches.c    opens a watch for each process that matters; its figures go to the line
+ *   processes/file.c       writes lines to a session file's table and reads them back
+ *   processes/relatives.c  lines from /proc, for a target that memtop did not start; checks which
+ *                          processes still run
  */
 #ifndef PROCESSES_INTERNAL_H
 #define PROCESSES_INTERNAL_H
@@ -16,7 +16,7 @@
 
 #include "processes/board.h"
 
-#define SAMPLES 61 /* one a second: growth is that of the last minute */
+#define SAMPLES 61 /* one a second: growth covers the last minute */
 
 #define STREAM_NONE (UINT32_MAX - 1)
 
@@ -26,25 +26,25 @@ struct growth_sample {
 
 struct line {
 	struct process p;
-	uint32_t before;           /* line of the program that its process had before; 0 = none */
-	uint32_t record, serial;   /* on the board; BOARD_NONE: not there (any more) */
+	uint32_t before;           /* line of its process' previous program; 0 = none */
+	uint32_t record, serial;   /* on the board; BOARD_NONE: not on it (any more) */
 	char *path, *why, *socket; /* owned; NULL = "" or none */
 	bool path_socket;          /* socket is a path, no abstract name */
-	bool hidden;      /* an exec that failed, a fork that did nothing but exec: in sums alone */
+	bool hidden;      /* a failed exec, a fork that only executed: counts only in sums */
 	bool lingers;     /* its server waits for memtop */
-	bool seen;        /* /proc knew it: its pid is one of this namespace */
-	unsigned missing; /* looks in a row that did not find it in /proc */
-	bool given;       /* by processes_watch(): somebody may look at its watch */
+	bool seen;        /* found in /proc: its pid belongs to this namespace */
+	unsigned missing; /* consecutive looks without finding it in /proc */
+	bool given;       /* by processes_watch(): a view may show its watch */
 	uint32_t stream;  /* its frames in the session file; STREAM_NONE */
-	uint32_t written; /* checksum of what the table has of it; 0 = nothing */
-	bool announced;   /* it said how it would end, and nobody lived to see it */
+	uint32_t written; /* checksum of its entry in the table; 0 = none */
+	bool announced;   /* it announced its end, but did not live to change its state */
 	uint32_t announced_end, announced_status;
 	bool gave_up;         /* no watch for it any more */
-	bool heir, succeeded; /* of a file: a daemon, and who started it */
+	bool heir, succeeded; /* in a file: a daemon, and its starter */
 	uint64_t inherited_blocks;
 	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */
 	uint64_t changed_ns;           /* of the state */
-	struct growth_sample *samples; /* ring; NULL = it does not run, or has not for a second */
+	struct growth_sample *samples; /* ring; NULL = it does not run, or for less than a second */
 	unsigned sample_count, sample_at;
 };
 
@@ -61,7 +61,7 @@ struct processes {
 	struct loop_source *timer;
 	struct line **lines;      /* [id - 1]; NULL = dropped */
 	size_t count, room, kept; /* ids given; lines that are there */
-	size_t drop_at;           /* whoever is before it has been asked to make room */
+	size_t drop_at;           /* lines before it have been tried for dropping */
 	struct processes_sum dropped;
 	uint32_t *order; /* ids as processes_list() has them */
 	size_t order_count, order_room;
@@ -71,11 +71,11 @@ struct processes {
 	pid_t first_pid;
 	struct watch *first; /* borrowed */
 	bool first_ended;
-	/* line that the first's watch shows: it may have executed another program */
+	/* line that the first's watch shows: the process may have executed another program */
 	uint32_t first_now;
-	char *file; /* the session file that all of this comes from; NULL: it is live */
-	uint64_t file_ns, file_missed; /* where that ends; what it says of processes_missed() */
-	bool tree;                     /* there was another process than the first */
+	char *file;                    /* the session file behind all lines; NULL: live */
+	uint64_t file_ns, file_missed; /* its end; its value of processes_missed() */
+	bool tree;                     /* there was a process besides the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */
 	uint64_t second_ns;            /* when the last full look was */
 	bool changed;
@@ -92,7 +92,7 @@ bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
-/* by itself: what it inherited is its parent's */
+/* by its own memory: inherited memory is its parent's */
 bool processes_is_large(const struct processes *p, const struct line *l);
 
 /* processes/records.c */
@@ -103,15 +103,15 @@ enum process_state processes_end_state(uint32_t end); /* enum board_end */
 /* processes/watches.c */
 struct line *processes_one(struct processes *p, struct watch *w); /* of a file without a table */
 void processes_care(struct processes *p); /* opens and closes watches, takes their figures */
-/* of a fork that mattered: why there is no session of it */
+/* says why a fork that mattered has no session */
 void processes_explain(struct processes *p, struct line *l);
 
 /* processes/file.c */
-void processes_write(struct processes *p); /* each second: what changed, into the first's file */
+void processes_write(struct processes *p); /* each second: writes the changes to the first's file */
 
 /* processes/relatives.c */
 void processes_look_near(struct processes *p); /* each second: relatives */
-/* each second: who ended without a word, who never spoke */
+/* each second: finds processes that ended unannounced, and programs whose agent never answered */
 void processes_look_alive(struct processes *p);
 
 #endif

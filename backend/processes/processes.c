@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.c - the lines of a process tree: made, kept in order, summed.
+ * processes.c - the lines of a process tree: made, sorted, summed.
  *
- * Ids are never used again. A line's parent mostly has a lower id, but for a target's own parent,
- * which is found later: whoever stands in a loop, as a stranger's file may have it, has no parent.
- * Of a build that runs for days the oldest lines that ended and never mattered are dropped; their
- * figures stay in the sums.
+ * Ids are never reused. A line's parent usually has a lower id; only a target's own parent is found
+ * later. A line in a cycle, as a corrupt file may have it, gets no parent. In a build that runs for
+ * days the oldest lines that ended and never mattered are dropped; their figures stay in the sums.
  */
 #include "processes/internal.h"
 
@@ -18,7 +17,7 @@
 
 #define POLL_MS 50
 #define SECOND_NS 1000000000ull
-#define GROWTH_FROM 4 /* samples: less than three seconds say nothing of a minute */
+#define GROWTH_FROM 4 /* samples: less than three seconds cannot predict a minute */
 #define LINES_MAX 100000u
 
 struct line *processes_line(const struct processes *p, uint32_t id)
@@ -97,7 +96,7 @@ static const struct growth_sample *sample_before(const struct line *l, unsigned 
 	return &l->samples[(l->sample_at + SAMPLES - steps) % SAMPLES];
 }
 
-/* Each second, of one whose figures are known: of a relative they come with its watch. */
+/* Each second, for a line with known figures: a relative's come with its watch. */
 static void measure(struct line *l, uint64_t now)
 {
 	if (!l->stamp_ns && !l->p.exact)
@@ -143,7 +142,7 @@ static uint64_t without(uint64_t all, uint64_t part)
 	return all > part ? all - part : 0;
 }
 
-/* Whether its parent's line counts what it inherited. */
+/* Does its parent's line count its inherited memory? */
 static bool shares(const struct processes *p, const struct line *l, bool ended)
 {
 	struct line *parent = processes_line(p, l->p.parent);
@@ -151,7 +150,7 @@ static bool shares(const struct processes *p, const struct line *l, bool ended)
 	return l->p.forked && (ended || (parent && line_runs(parent)));
 }
 
-/* What it freed was its parent's, all of it, or its own as far as there is any. */
+/* Its frees hit its parent's blocks, all of them, or its own as far as there are any. */
 static void add_live(struct live_range *sum, uint64_t live, uint64_t inherited, uint64_t allocated)
 {
 	sum->least += without(live, inherited);
@@ -212,7 +211,7 @@ void processes_total(const struct processes *p, struct processes_sum *sum)
 	}
 }
 
-/* Of those that ended and never mattered the oldest one goes. */
+/* Drops the oldest line that ended and never mattered. */
 static void make_room(struct processes *p)
 {
 	while (p->kept >= LINES_MAX && p->drop_at < p->count) {
@@ -270,8 +269,8 @@ static bool cut_loops(struct processes *p)
 	return cut;
 }
 
-/* Parents first: below each, its children by id. No recursion: a tree may be as deep as it has
- * lines. */
+/* Orders parents first: below each, its children by id. No recursion: a tree may be as deep as
+ * it has lines. */
 static void order_from_roots(struct processes *p)
 {
 	uint32_t *child = xcalloc(p->count + 1, sizeof *child),
@@ -443,7 +442,7 @@ const char *processes_board(const struct processes *p)
 	return p->board ? shared_board_path(p->board) : "";
 }
 
-/* The watch of a file is that of one stream of it; of a file without a table it is all there is. */
+/* A file's watch shows one of its streams; without a table it is the only one. */
 static void first_of_file(struct processes *p, struct watch *w)
 {
 	const struct target *t = watch_target(w);
@@ -486,7 +485,7 @@ void processes_first(struct processes *p, pid_t pid, struct watch *w)
 		processes_care(p); /* what is known of it, at once */
 }
 
-/* The status is that of the program which its process had last. */
+/* The status belongs to the last program of its process. */
 void processes_first_ended(struct processes *p, int wait_status)
 {
 	struct line *last = processes_line(p, 1);

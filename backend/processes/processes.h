@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.h - the tree of processes that began under one `memtop run` or `record`, or that stand
- * around one target: a line for each, and a watch for each that matters. Main thread only.
+ * processes.h - the tree of processes started by one `memtop run` or `record`, or around one
+ * target: a line for each, and a watch for each that matters. Main thread only.
  *
- * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target
- * that memtop did not start, from the agents of this machine whose processes are relatives of its
- * pid. A process MATTERS when it is the first one, has lived for a second, has held 16 MiB, or has
- * allocated 64 MiB in all: it gets a watch, which has all figures, and the session's file has them,
- * too. Of the others the file has the line.
+ * Lines come from the board (memtop/board.h), which every agent of the tree writes. For a target
+ * that memtop did not start, they come from those agents of this machine whose processes are
+ * relatives of its pid. A process MATTERS when it is the first one, has lived for a second, has
+ * held 16 MiB, or has allocated 64 MiB in total: it gets a watch with all figures, which the
+ * session's file has, too. For the others the file has only the line.
  *
- * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the
- * queries of each process that it showed. watch_on_change() of every watch is the caller's; here
- * they are looked at by a timer. When a process executes another program, its watch goes on with
- * the new line; the old one (PROCESS_EXECED) has none then.
+ * A watch that processes_watch() returned stays open until processes_free(): a view keeps the
+ * queries of each process that it showed. watch_on_change() of every watch belongs to the caller; a
+ * timer polls the watches here. When a process executes another program, its watch moves to the new
+ * line; the old one (PROCESS_EXECED) then has none.
  */
 #ifndef PROCESSES_PROCESSES_H
 #define PROCESSES_PROCESSES_H
@@ -24,79 +24,79 @@
 struct processes;
 
 enum process_state {
-	PROCESS_STARTING, /* exec is under way, or its agent has not spoken yet */
+	PROCESS_STARTING, /* exec is under way, or its agent has not answered yet */
 	PROCESS_RUNNING,
 	PROCESS_EXITED,     /* status */
 	PROCESS_SIGNALLED,  /* status: the signal */
-	PROCESS_EXECED,     /* another program goes on in this process: its line follows */
-	PROCESS_GONE,       /* its end was not seen: the figures are those it wrote last */
+	PROCESS_EXECED,     /* another program continues in this process, on its own line */
+	PROCESS_GONE,       /* its end was not seen: the figures are its last ones */
 	PROCESS_UNFOLLOWED, /* why says the reason; no figures */
 };
 
-/* Valid until the next turn of the loop. Ids are never used again; 1 is the first program. */
+/* Valid until the next turn of the loop. Ids are never reused; 1 is the first program. */
 struct process {
 	uint32_t id, parent; /* parent: 0 = the first, or not known */
 	int pid;             /* 0 = not known */
 	unsigned depth;      /* 0 = the first */
 	char name[64];       /* "cc1plus"; of a fork without exec its parent's name */
 	const char *path;    /* "" = not known */
-	bool forked;         /* a fork that executed nothing */
+	bool forked;         /* a fork without exec */
 	enum process_state state;
 	int status;
 	bool status_known;
-	/* one sentence: why there are no figures, or no tree; NULL = all is there */
+	/* one sentence: why figures or the tree are missing; NULL = nothing is */
 	const char *why;
-	uint64_t begin_ns, end_ns; /* since the first began; end 0 = it runs */
-	struct tally sum;          /* as MTW_TOTALS; of a RUNNING one as old as a second */
+	uint64_t begin_ns, end_ns; /* since the first one's start; end 0 = it runs */
+	struct tally sum;          /* as MTW_TOTALS; up to a second old while RUNNING */
 	uint64_t live_bytes, live_blocks, peak_bytes;
-	/* part of live at its fork, and in its parent, too: sums over the tree leave it out */
+	/* part of live from its fork, also in its parent: sums over the tree omit it */
 	uint64_t inherited_bytes;
 	/* part of sum.alloc_*, likewise: allocated before its fork */
 	uint64_t before_blocks, before_bytes;
 	double rate;   /* allocated bytes a second, mean of the last second */
 	double growth; /* live bytes a minute, mean of the last minute or of its life */
-	bool exact;    /* sum is that at the end, or comes from a watch */
+	bool exact;    /* sum is final, or comes from a watch */
 	bool matters;
 	bool recorded;       /* all its figures are in the session's file */
 	struct watch *watch; /* owned by processes; NULL = a line only */
 };
 
-/* bytes, since it began: of a fork, since that */
+/* bytes since its start or fork */
 uint64_t process_allocated(const struct process *p);
 uint64_t process_allocated_blocks(const struct process *p);
 
 #define PROCESSES_MATTER_BYTES (16ull << 20)
 #define PROCESSES_MATTER_NS 1000000000ull
-/* a compiler takes a third of that for a small file */
+/* a compiler allocates a third of that for a small file */
 #define PROCESSES_MATTER_ALLOC_BYTES (64ull << 20)
 
 struct processes_options {
 	uint64_t matter_bytes, matter_ns, matter_alloc_bytes; /* 0 = 16 MiB, 1 s, 64 MiB */
-	bool follow; /* memtop starts the program: by the board. false: by relatives of its pid */
-	/* as launch_program() was given it; for reasons why a program has none. Borrowed */
+	/* true: memtop starts the program and uses the board. false: finds relatives of its pid */
+	bool follow;
+	/* as given to launch_program(), to explain why a program has no agent. Borrowed */
 	const char *agent;
-	/* somebody may look at one that has ended: its watch stays, while there is room */
+	/* keep watches of ended processes for views, while there is room */
 	bool keep_ended;
-	/* for each but the first: what it keeps goes into the first one's file */
+	/* for each but the first: its frames go to the first one's file */
 	struct watch_options watch;
 };
 
 /*
- * The board: made before the first program starts; launch_program() takes its path along. NULL and
- * *err: no memfd. The watch of the first program is the caller's to open and to close, and is given
- * by processes_first(). It is closed after processes_free(): the others write into its file.
+ * Makes the board before the first program starts; launch_program() passes its path on. NULL and
+ * *err: memfd failed. The caller opens and closes the first program's watch, and passes it to
+ * processes_first(). It must be closed after processes_free(): the others write to its file.
  */
 struct processes *processes_new(struct loop *loop, const struct processes_options *o,
 				struct err *err);
 /* value of MEMTOP_BOARD; "" = there is none */
 const char *processes_board(const struct processes *p);
-/* The one that memtop started, or was told to watch; pid 0 = not known, or not of this machine: its
-   line is all there is. The watch of a file: lines and watches are those of the tree that the file
-   has. */
+/* The process that memtop started or watches; pid 0 = unknown, or on another machine: then its
+ * line is the only one. With a file's watch, lines and watches are those of the file's tree. */
 void processes_first(struct processes *p, pid_t pid, struct watch *w);
 void processes_first_ended(struct processes *p, int wait_status); /* as waitpid() has it */
 void processes_free(struct processes *p); /* closes every watch but the first's */
-/* lines, figures or watches changed */
+/* called when lines, figures or watches changed */
 void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg);
 
 /* parents before children, siblings by id */
@@ -104,16 +104,16 @@ size_t processes_list(const struct processes *p, const struct process **list);
 size_t processes_count(const struct processes *p); /* of lines */
 const struct process *processes_find(const struct processes *p, uint32_t id);
 /*
- * The watch of one, opened if it is only a line; NULL and *err says why there is none. One that was
- * given stays open until processes_free(): ask here for each that is shown, also when its line has
+ * Opens the watch of a process, if it has none; NULL and *err says why there is none. A returned
+ * watch stays open until processes_free(): call this for each shown process, even when its line has
  * a watch.
  */
 struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err);
 /*
- * Sums over the tree: each inherited block once. running: how many run; lines: how many there were
- * in all. Live are those of what runs; when nothing does, what all held at their ends. A fork that
- * frees may free its parent's blocks or its own: then what is live of its own lies between two
- * bounds.
+ * Sums over the tree: each inherited block counts once. running: how many run; lines: how many
+ * there were in total. Live covers the running ones; when none runs, what all held at their ends. A
+ * fork that frees may free its parent's blocks or its own: its own live amount then lies between
+ * two bounds.
  */
 struct live_range {
 	uint64_t least, most;
@@ -126,37 +126,35 @@ struct processes_sum {
 void processes_total(const struct processes *p, struct processes_sum *sum);
 /* now, as begin_ns counts; of a file: its end */
 uint64_t processes_time_ns(const struct processes *p);
-uint64_t processes_missed(const struct processes *p); /* processes that the board had no room for */
-/* Another that grows by more than this one does, for line 2; NULL = none. */
+/* processes that found no room on the board */
+uint64_t processes_missed(const struct processes *p);
+/* Another process that grows faster than this one, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
 /* now, as begin_ns counts; of a file: where it ends */
 uint64_t processes_time_ns(const struct processes *p);
 /*
- * For a session file, before its watch is opened: the lines of its table. false: it has none, for
- * it has one process. Then one by name or pid (of several the one that has figures, and allocated
- * most; NULL and *err), the one to begin with: of those that have all figures the one that
- * allocated most (NULL = none; a daemon counts with what it has from its starter, who is the last
- * choice), and where they are: *t leads to its frames; -1 and *err: there are totals only.
+ * For a session file, before its watch is opened. processes_read() reads the lines of its table;
+ * false: it has none, for it has one process. Next: a process by name or pid (among several, the
+ * one with figures that allocated most; NULL and *err). Next: the one to begin with, which has all
+ * figures and allocated most (NULL = none; a daemon also counts its starter's amounts, and the
+ * starter is the last choice). Last: *t leads to a process' frames; -1 and *err: only totals exist.
  */
 bool processes_read(struct processes *p, const char *path);
 const struct process *processes_named(const struct processes *p, const char *word, struct err *err);
 const struct process *processes_heaviest(const struct processes *p);
 int processes_target(const struct processes *p, uint32_t id, struct target *t, struct err *err);
-/* What mattered, in the words of a report: "lived 1 s, held 16.0M or allocated 64.0M". */
+/* The rule for processes that matter, in a report's words: "lived 1 s, held 16.0M or allocated
+ * 64.0M". */
 void processes_rule(const struct processes *p, char *text, size_t size);
-/*
- * The end of a recording: a last look at the board, all names of all watches, the whole table.
- * Before watch_end_record() of the first. -1 and *err: something could not be written.
- */
+/* Ends a recording: a last look at the board, all names of all watches, the whole table. Call it
+ * before watch_end_record() of the first. -1 and *err: a write failed. */
 int processes_end(struct processes *p, struct err *err);
-size_t processes_running(const struct processes *p); /* that have an agent, and run */
-bool processes_pending(const struct processes *p); /* one that has ended is still telling its end */
-/*
- * Whether a process has the board and no line yet: a child that was forked right before its parent
- * ended, and had no turn since. Looks at every process that is younger than the first.
- */
+size_t processes_running(const struct processes *p); /* running processes with an agent */
+bool processes_pending(const struct processes *p);   /* an ended process is still sending its end */
+/* Does a process have the board but no line yet, such as a child forked right before its parent
+ * ended that has not run since? Looks at every process younger than the first. */
 bool processes_unborn(const struct processes *p);
-/* A mark in every process that has a watch; how many took it. */
+/* Sets a mark in every process with a watch; returns how many accepted it. */
 size_t processes_mark(struct processes *p, const char *name);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.c - records of the board become lines.
+ * records.c - turns records of the board into lines.
  *
- * All that changed is copied first, then taken in the order of its beginnings, so that parents
- * precede their children. A record is told by its index and serial; `seats` knows the line of the
- * life that a record has, and of the one before.
+ * All changed records are copied first, then handled in the order of their start, so that parents
+ * precede their children. Index and serial identify a record; `seats` maps a record to the line of
+ * its current life and of the one before.
  */
 #include "processes/internal.h"
 
@@ -45,13 +45,13 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 	       (!r->pid || (int)r->pid == l->p.pid);
 }
 
-/* A fork that did nothing but exec: the program's line stands for it. */
+/* A fork that only executed: the program's line replaces it. */
 static bool is_stub(const struct processes *p, const struct line *l)
 {
 	return l->p.forked && !l->p.watch && !processes_is_large(p, l);
 }
 
-/* The program that went on as another one. */
+/* Makes l the successor of `was`, whose program executed l's. */
 static void replace(struct processes *p, struct line *was, struct line *l)
 {
 	l->before = was->p.id;
@@ -121,7 +121,7 @@ static uint64_t relaxed(const _Atomic uint64_t *x)
 	return atomic_load_explicit(x, memory_order_relaxed);
 }
 
-/* Figures of a watch are better: they come ten times a second. */
+/* A watch has better figures: they arrive ten times a second. */
 static void take_figures(struct line *l, const struct board_record *r)
 {
 	struct tally sum = { relaxed(&r->xalloc_blocks), relaxed(&r->xalloc_bytes),
@@ -171,8 +171,8 @@ static void take_end(struct processes *p, struct line *l, const struct board_rec
 	processes_state(p, l, processes_end_state(r->end));
 }
 
-/* The program that it executed is there, with an agent or without: this one is over, whatever its
- * own record says. */
+/* The new program has started, with an agent or without: the old line is over, whatever its
+ * record says. */
 static void end_predecessor(struct processes *p, const struct taken *t)
 {
 	struct line *was = processes_line(p, line_of(p, t->r.parent, t->r.parent_serial));
@@ -183,7 +183,7 @@ static void end_predecessor(struct processes *p, const struct taken *t)
 	processes_state(p, was, PROCESS_EXECED);
 }
 
-/* The first's watch shows whatever program its process has. */
+/* The first process' watch shows each program that the process executes. */
 static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 {
 	l->p.watch = was->p.watch;
@@ -196,7 +196,7 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
-/* A program that was executed, and executed the next one, between two looks never had the watch. */
+/* A program that was started and replaced between two looks never had the watch. */
 static struct line *watched_before(const struct processes *p, const struct line *l)
 {
 	struct line *was = processes_line(p, l->before);
@@ -206,8 +206,8 @@ static struct line *watched_before(const struct processes *p, const struct line 
 	return was;
 }
 
-/* Also by a program that is over when its record is first read: the next one in its process has the
- * watch from it. */
+/* Also for a program that ended before its record was first read: the next one in its process
+ * takes the watch from it. */
 static void succeed(struct processes *p, struct line *l, const struct taken *t)
 {
 	struct line *was = watched_before(p, l);
@@ -224,7 +224,7 @@ static void begin(struct processes *p, struct line *l, const struct taken *t)
 	l->p.end_ns = 0;
 }
 
-/* Taken for ended, and yet it writes: an exec that failed, or a pid of another namespace. */
+/* It was taken for ended, but still writes: a failed exec, or a pid of another namespace. */
 static bool came_back(const struct line *l)
 {
 	return (l->p.state == PROCESS_GONE || l->p.state == PROCESS_EXECED) &&
@@ -271,7 +271,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Whether its line is as new as it can be. */
+/* Is its line up to date? */
 static bool known(const struct processes *p, uint32_t index, const struct board_record *r, bool all)
 {
 	const struct line *l = processes_line(p, line_of(p, index, r->xserial));
@@ -282,7 +282,7 @@ static bool known(const struct processes *p, uint32_t index, const struct board_
 	       !*r->socket == !l->socket;
 }
 
-/* A claim that was given back without a word: the exec failed. */
+/* A claim returned without a report: the exec failed. */
 static void forget_failed(struct processes *p, uint32_t index, uint32_t serial)
 {
 	struct line *l = processes_line(p, p->seats[index].line);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * relatives.c - what /proc says of the tree: who ended without a word, why a program never spoke,
- * and, of a target that memtop did not start, who its relatives are.
+ * relatives.c - reads /proc for the tree: which processes ended without a message, why a program
+ * never sent one, and, for a target that memtop did not start, its relatives.
  *
- * A pid on the board is that of the process' own namespace, and anybody in the tree may have
- * written it. It counts as one of this namespace when its process began with the tree or later, and
- * has the board mapped. Only one that was found here once can be missed here later.
+ * A pid on the board belongs to the process' own namespace, and any process of the tree may have
+ * written it. memtop takes it as a pid of its own namespace when that process started with the tree
+ * or later and has the board mapped. A process can be missed only after it was found once.
  */
 #include "processes/internal.h"
 
@@ -18,19 +18,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* so long a program may take from exec to its agent's first word, on a busy machine */
+/* longest time from exec to the agent's first message, on a busy machine */
 #define EXEC_NS 1500000000ull
 #define SLOW_NS 10000000000ull /* ... and this when nothing is known against it */
 #define SILENCE_NS 3000000000ull
 #define PATIENCE 2 /* looks: the board may know more the next time */
-/* by which a pid's start may lie behind that of its record: another process has it now */
+/* largest delay of a pid's start behind its record's: past it, another process has the pid */
 #define START_NS 2000000000ull
 /* the agent's own process, which shares the memory of the one it serves */
 #define SERVER_NAME "memtop-agent"
 #define CHAIN_MAX 64 /* parents of parents */
 
-/* Also when nobody may know: a process that gave up its rights closes its mappings to its own
- * user. */
+/* True also without permission to look: a process that dropped its rights hides its mappings
+ * from its own user. */
 static bool may_have_board(const struct processes *p, pid_t pid)
 {
 	return procfs_maps(pid, shared_board_name(p->board)) != 0;
@@ -61,7 +61,7 @@ static bool is_running(const struct processes *p, const struct line *l)
 	       (!p->board || l->seen || (is_program(l->p.pid) && may_have_board(p, l->p.pid)));
 }
 
-/* Its pid says nothing in a namespace of its own, its socket does. */
+/* In another pid namespace the pid proves nothing, but the socket does. */
 static bool is_linked(const struct processes *p, const struct line *l)
 {
 	return l->p.watch && watch_live(l->p.watch) &&
@@ -108,7 +108,7 @@ static void look_at_running(struct processes *p, struct line *l)
 
 /* --- one that never spoke */
 
-/* Of posix_spawn the pid is not known: by parent and executable. */
+/* posix_spawn gives no pid: searches by parent and executable. */
 static void find_pid(const struct processes *p, struct line *l)
 {
 	const struct line *above = processes_line(p, l->p.parent);
@@ -118,7 +118,7 @@ static void find_pid(const struct processes *p, struct line *l)
 		l->p.pid = (int)procfs_child(above->p.pid, real);
 }
 
-/* "" = nothing is known against it. */
+/* "" = no reason known. */
 static void reason_of(const struct processes *p, const struct line *l, char *why, size_t size)
 {
 	char agent[PATH_MAX], note[512];
@@ -250,7 +250,7 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 	processes_state(p, l, PROCESS_RUNNING);
 }
 
-/* Of the target and of whoever came before it: a parent that was found later. */
+/* Finds the parent of the target, or of an ancestor: a parent may be found late. */
 static void find_parent(struct processes *p, struct line *l)
 {
 	struct proc_stat s;

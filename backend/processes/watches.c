@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * watches.c - who matters gets a watch, and its line's figures come from there.
+ * watches.c - opens a watch for each process that matters, and copies its figures to the line.
  *
- * A process matters when it has held or allocated so much, has lived so long, or when its server
- * waits for memtop at its end. At most WATCHES are open at once: of those that wait the largest
- * comes first, and one that has ended makes room, the smallest first. The first program's watch is
- * the caller's.
+ * A process matters when it has held or allocated enough, has lived long enough, or when its server
+ * waits for memtop at its end. At most WATCHES are open at once. The largest waiting process comes
+ * first; ended ones make room, the smallest first. The first program's watch belongs to the caller.
  */
 #include "processes/internal.h"
 
@@ -14,7 +13,7 @@
 
 #define WATCHES 64
 #define OPENED_A_LOOK 8
-/* an ended process whose agent has not greeted by then never will */
+/* after this time an ended process' agent will never greet */
 #define GREETING_NS 3000000000ull
 
 static bool is_first_watch(const struct processes *p, const struct line *l)
@@ -39,7 +38,7 @@ static uint64_t rest_of(uint64_t allocated, uint64_t freed)
 	return allocated > freed ? allocated - freed : 0;
 }
 
-/* Where there is a board, that says it of each image. */
+/* With a board, the records give this for each image. */
 static void take_fork(struct line *l, const struct program *g)
 {
 	l->p.forked = g->forked;
@@ -111,7 +110,7 @@ static size_t count_watches(const struct processes *p)
 	return n;
 }
 
-/* The smallest that has ended, and that nobody looks at. */
+/* Closes the smallest ended watch that no view shows. */
 static bool make_room(struct processes *p)
 {
 	struct line *least = NULL;
@@ -170,7 +169,7 @@ static bool matters(const struct processes *p, const struct line *l)
 	return l->lingers || lived >= p->options.matter_ns || processes_is_large(p, l);
 }
 
-/* The largest that waits for a watch. */
+/* The largest process that waits for a watch. */
 static struct line *most_due(const struct processes *p)
 {
 	struct line *most = NULL;
@@ -195,8 +194,8 @@ static void say_crowded(struct line *l)
 	l->p.why = l->why;
 }
 
-/* A forked child starts its session as it allocates or waits; one that did neither since it came to
- * matter has none. */
+/* A forked child starts its session when it allocates or waits; if it has done neither since it
+ * began to matter, it has none. */
 void processes_explain(struct processes *p, struct line *l)
 {
 	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why ||
@@ -231,7 +230,7 @@ static void open_due(struct processes *p)
 	}
 }
 
-/* Nobody can look at it any more, or nothing will ever come. */
+/* Closes watches that no view can show, or that will never have data. */
 static void close_done(struct processes *p, struct line *l)
 {
 	bool never = !line_runs(l) && !model_ticks(watch_now(l->p.watch)) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * arrived.c - what ticks changed and nobody has taken in yet: first in, first out.
+ * arrived.c - changes of ticks that are not taken in yet: first in, first out.
  *
- * The model's own lists, kept: a tick that comes late may have a million changes.
+ * It keeps the model's own lists: a late tick may have a million changes.
  */
 #include "query/internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected.c - see query/expected.h. Rules are few and asked about once per call site, so a list
- * will do.
+ * expected.c - see query/expected.h. Rules are few and tested about once per call site, so a list
+ * suffices.
  */
 #include "query/expected.h"
 
@@ -39,7 +39,7 @@ void expected_free(struct expected *e)
 	free(e);
 }
 
-/* A module and a function, and nothing that a line could not hold. */
+/* Is it a module and a function, without anything that a line cannot hold? */
 static bool is_rule(const char *rule)
 {
 	const char *mark = strchr(rule, '!');
@@ -52,7 +52,7 @@ static bool is_rule(const char *rule)
 	return true;
 }
 
-/* To the end, where the newest rule is. */
+/* Moves the rule to the end, where the newest one is. */
 static void move_last(struct expected *e, size_t at)
 {
 	struct expected_rule r = e->rules[at];
@@ -86,7 +86,7 @@ void expected_take(struct expected *e, const struct expected *from)
 		expected_set(e, from->rules[i].text, from->rules[i].on);
 }
 
-/* Only the last `*` is gone back to: what an earlier one could take more of, it can, too. */
+/* Backtracks only to the last `*`: it can match whatever an earlier one could match in addition. */
 static bool matches(const char *rule, const char *key)
 {
 	const char *star = NULL, *from = NULL;
@@ -131,7 +131,7 @@ size_t expected_rules(const struct expected *e, const struct expected_rule **rul
 	return e->count;
 }
 
-/* Up to what the compiler adds to copies of a function. */
+/* Length without the suffix that the compiler gives a copy. */
 static size_t plain_length(const char *function)
 {
 	static const char *const added[] = {

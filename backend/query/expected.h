@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected.h - rules for call sites whose memory a person expects. Main thread only.
+ * expected.h - rules for call sites whose memory the user expects. Main thread only.
  *
  *   rule = MODULE!FUNCTION     "libtile.so.2!tile_cache_put", "lib*!ns::cache<*>::put*"
  *
- * `*` stands for any text, `\` before a byte for that byte. Of the rules that match a call site's
- * key the newest says whether it is expected. A key names the module by its file's name and the
- * function in full, so that it holds in another run and of another build; what the compiler added
- * to the name of a copy (.constprop.0, [clone .part.0]) is left out. A place without a name is
- * MODULE!+0xOFFSET@BUILD-ID: the same offset of another build is another place.
+ * `*` stands for any text, `\` before a byte for that byte. The newest rule that matches a call
+ * site's key decides whether it is expected. A key has the module's file name and the full function
+ * name, without the suffixes that the compiler gives a copy (.constprop.0, [clone .part.0]), so
+ * that it holds in other runs and builds. A place without a name is MODULE!+0xOFFSET@BUILD-ID: the
+ * same offset in another build is another place.
  *
- * A file of rules (.supp): one a line; `not RULE` takes back what an earlier one says; empty lines
- * and those that begin with # say nothing.
+ * A file of rules (.supp) has one a line; `not RULE` revokes an earlier one; empty lines and lines
+ * that begin with # are ignored.
  */
 #ifndef QUERY_EXPECTED_H
 #define QUERY_EXPECTED_H
@@ -29,26 +29,26 @@ struct expected_rule {
 
 struct expected *expected_new(void);
 void expected_free(struct expected *e);
-/* 0, also when it says nothing new; -1: no rule, or there are EXPECTED_MAX. */
+/* 0, also when it changes nothing; -1: invalid, or EXPECTED_MAX rules exist. */
 int expected_set(struct expected *e, const char *rule, bool on);
-/* all of its rules, as newer ones */
+/* adds all rules of `from` as the newest */
 void expected_take(struct expected *e, const struct expected *from);
 bool expected_has(const struct expected *e, const char *key);
-uint64_t expected_version(const struct expected *e); /* moves when a rule came */
-/* Oldest first; borrowed until the next one comes. */
+uint64_t expected_version(const struct expected *e); /* moves when a rule is added */
+/* Oldest first; borrowed until a rule is added. */
 size_t expected_rules(const struct expected *e, const struct expected_rule **rules);
 
-/* The key of a function, or with NULL of an offset; at most EXPECTED_KEY_MAX - 1 bytes. Module NULL
- * = outside of all. */
+/* The key of a function, or with NULL of an offset; at most EXPECTED_KEY_MAX - 1 bytes. Module
+ * NULL = in no module. */
 void expected_key(char out[EXPECTED_KEY_MAX], const struct module *m, const char *function,
 		  uint64_t offset);
-/* The rule that means this key alone. */
+/* The rule that matches this key alone. */
 void expected_rule_of(char out[2 * EXPECTED_KEY_MAX], const char *key);
 
-/* Adds a file's rules. A wrong line is named in *wrong (the first one; how many more) and passed
- * over; -1 and *err (2) when the file cannot be read. */
+/* Adds a file's rules. Skips wrong lines: *wrong names the first and counts the others. -1 and
+ * *err (2) when the file cannot be read. */
 int expected_read(struct expected *e, const char *path, struct err *wrong, struct err *err);
-/* -1 and *err (3) when it cannot be written whole. */
+/* -1 and *err (3) when a write fails. */
 int expected_write(const struct expected *e, const char *path, struct err *err);
 
 #endif

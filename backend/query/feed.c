@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * feed.c - takes in what ticks and names brought since the last answer.
+ * feed.c - takes in the ticks and names that arrived since the last answer.
  *
- * Order matters: owners and names first; new nodes get their places before values reach these; the
- * filter turns a difference into the difference of what passes, which rows and call sites then get.
- * After it, all that is kept is as if made anew from the model.
+ * Order matters: owners and names come first, and new nodes get their places before their values.
+ * The filter reduces each difference to the part that passes, which rows and call sites then get.
+ * Afterwards all kept values equal those made from scratch from the model.
  *
- * When very much arrives, rows do not wait for it (bulk): they are summed up again, at each tick,
- * from sums that the model has; call sites and lines get what arrived as there is time. With a
- * filter, what arrived moves its sums first.
+ * When very much arrives, rows do not wait for it (bulk): each tick sums them up again from the
+ * model's sums, and call sites and lines catch up as time allows. With a filter, the changes move
+ * the filter's sums first.
  */
 #include "query/internal.h"
 
@@ -25,7 +25,7 @@ bool feed_more_names(const struct query *q, uint64_t looked_ns)
 	return done < asked; /* they are looked at when these come */
 }
 
-/* What is known to be left; a row that will be grouped next is not. */
+/* The known remaining steps; a row grouped later is not included. */
 static uint64_t steps_left(const struct query *q)
 {
 	const struct filter *f = &q->filter;
@@ -56,7 +56,7 @@ int query_building(const struct query *q)
 	return all ? (int)(q->steps * 100 / (all + 1)) : 0;
 }
 
-/* Something arrived at a stack: add it wherever the stack is counted. */
+/* Adds a stack's change wherever the stack is counted. */
 void feed_follow(struct query *q, uint32_t index, const struct value *raw)
 {
 	struct value passed = *raw;
@@ -71,11 +71,8 @@ void feed_follow(struct query *q, uint32_t index, const struct value *raw)
 		tree_add_value(q, index, &passed);
 }
 
-/*
- * Is it less to sum up again the rows that somebody looked at, from sums that there are for every
- * node, than to walk down to each stack that something arrived at? Rows of the inverted tree have
- * too many members.
- */
+/* Is it cheaper to sum up the requested rows again, from the nodes' sums, than to walk down to
+ * each changed stack? Rows of the inverted tree have too many members. */
 static bool worth_bulk(const struct query *q)
 {
 	size_t most = q->arrived.left * FOLLOW_STEPS, cost = 0;
@@ -102,7 +99,7 @@ static void follow_moved(struct query *q)
 	q->moved_at = q->moved_count = 0;
 }
 
-/* All values, of rows and of call sites, are of other stacks now. */
+/* All values of rows and call sites now cover other stacks. */
 static void start_over(struct query *q)
 {
 	q->stamp++;
@@ -129,7 +126,7 @@ static void stamp(struct query *q)
 	q->stamp_ticks = q->seen_ticks;
 }
 
-/* Stacks and call sites lie anywhere in memory. */
+/* Prefetches: stacks and call sites lie anywhere in memory. */
 static void expect(const struct query *q)
 {
 	const struct model_delta *far = arrivals_ahead(&q->arrived, AHEAD),
@@ -165,14 +162,14 @@ static void drain(struct query *q)
 	follow_moved(q);
 }
 
-/* Must all that arrived be taken in before rows are summed up? The model's own sums have it
+/* Must all arrivals be taken in before rows are summed up? The model's own sums include them
  * already. */
 static bool rows_wait(const struct query *q)
 {
 	return !q->bulk || q->inverted || filter_on(q);
 }
 
-/* Rows that take longer than a tick come to their end first. */
+/* Rows whose sums take longer than a tick are completed first. */
 static bool sum_again(const struct query *q)
 {
 	return q->stamp_ticks != q->seen_ticks && (!q->filling || q->allowed == SIZE_MAX);
@@ -198,7 +195,7 @@ static void take_in(struct query *q)
 		drain(q);
 }
 
-/* Sums that walk over all stacks go on. */
+/* Continues the walks over all stacks. */
 static bool build(struct query *q)
 {
 	bool was_whole = q->filter.whole;

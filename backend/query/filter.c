@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - which stacks count, and what they hold.
+ * filter.c - the stacks that pass the filter, and what they hold.
  *
- * Words match a function, library or file anywhere on the stack, all of them must; lib:X the
- * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
- * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
- * the sums, in slices, then kept up to date stack by stack. Else the model's own are used. Sums lie
- * in pages, which are there where something passes: nothing is moved when nodes come, and they are
- * given back in slices, too. age> age< thread: choose among the blocks of a stack, by the agent's
- * last scan: what is alive of it is then what the scan found, and the sums are made anew with each
- * one.
+ * Words match a function, library or file anywhere on the stack, and all must match; lib:X matches
+ * the owner's name; size>N, grew, new test what the stack itself holds. While a filter (or the zoom
+ * into an owner) is on, sums are kept here: one pass down for the words and one up for the sums, in
+ * slices, then updates stack by stack. Otherwise the model's sums are used. Sums lie in pages,
+ * which exist where something passes: new nodes move nothing, and pages are freed in slices, too.
+ * age> age< thread: choose among the blocks of a stack by the agent's last scan: the scan then
+ * gives the live amounts, and each new scan makes the sums again.
  */
 #include "query/internal.h"
 
@@ -132,7 +131,7 @@ bool filter_passed(const struct query *q, uint32_t index)
 	return !filter_on(q) || passed_at(&q->filter, index)->self.tally.alloc_blocks;
 }
 
-/* Of the blocks that are alive, only those that the filter takes. False: none. */
+/* Keeps only the live blocks that pass the filter. False: none. */
 static bool keep_cohorts(const struct query *q, const struct node *n, struct value *v)
 {
 	const struct cohorts *c = model_cohorts(q->m);
@@ -181,7 +180,7 @@ static bool passes(struct query *q, uint32_t index)
 	return !f->fresh || (c.born_bytes && !model_held_at_base(q->m, n));
 }
 
-/* What of the stack counts. False: nothing. */
+/* Reduces *v to the part that passes. False: nothing. */
 static bool taken(struct query *q, uint32_t index, struct value *v)
 {
 	const struct node *n = model_dense(q->m, index, NULL);
@@ -239,7 +238,7 @@ static void fit(struct query *q)
 	GROW_UNTOUCHED(f->words, f->words_room, model_dense_count(q->m));
 }
 
-/* Of new nodes: words; values come with what arrives. */
+/* Matches the words of new nodes; values come with the arrivals. */
 void filter_add_nodes(struct query *q)
 {
 	struct filter *f = &q->filter;
@@ -351,7 +350,7 @@ bool filter_make(struct query *q)
 	return f->whole = true;
 }
 
-/* While sums are being made: only what they passed already, and up to the first node that they did
+/* While sums are incomplete, updates only what passed already, up to the first node that did
  * not. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v)
 {
@@ -482,7 +481,7 @@ static int take_words(struct filter *f, const char *text, struct err *err)
 	return rc;
 }
 
-/* What is not understood changes nothing. */
+/* An invalid filter changes nothing. */
 int query_set_filter(struct query *q, const char *text, struct err *err)
 {
 	struct filter tried = { 0 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.c - see query/quality.h. Where a cut stack ends follows from the call tree: a node that
- * stands for the missing rest is a child of the root, and each of its children is the last known
- * frame of the stacks below it. So counting by module takes a look at these children, not at the
- * stacks.
+ * quality.c - see query/quality.h. The call tree shows where a cut stack ends: a node for the
+ * missing rest is a child of the root, and each of its children is the last known frame of the
+ * stacks below it. So counting by module visits these children, not the stacks.
  */
 #include "query/quality.h"
 
@@ -15,7 +14,7 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)(part < whole ? part : whole) / (double)whole : NAN;
 }
 
-/* Of `all`, those that did not miss. */
+/* Percentage of `all` without a miss. */
 static double hits(uint64_t misses, uint64_t all)
 {
 	return share(misses < all ? all - misses : 0, all);

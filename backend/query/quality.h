@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.h - what the agent costs, and how good its stacks are: for the header, the page and
- * reports. Main thread only.
+ * quality.h - the agent's cost and the quality of its stacks: for the header, the page and reports.
+ * Main thread only.
  *
- * Shares are in percent, NAN where nothing is known. Time in the program's calls is estimated from
- * samples and is always shown with a ~; all else is measured.
+ * Shares are in percent, NAN where unknown. Time in the program's calls is estimated from samples
+ * and always shown with a ~; all other figures are measured.
  */
 #ifndef QUERY_QUALITY_H
 #define QUERY_QUALITY_H
@@ -12,7 +12,7 @@
 #include "model/model.h"
 #include "symbols/symbols.h"
 
-/* a program that ended before costs what its start does: no share says anything */
+/* in a shorter run the start-up dominates the cost: no share is meaningful */
 #define QUALITY_COST_NS 100000000ull
 #define QUALITY_BUSY                                                                               \
 	0.1 /* cpu time, as a part of the time, below which a program counts as idle               \
@@ -20,31 +20,32 @@
 #define CUT_GENERATED (NO_ID - 1)
 
 struct quality {
-	uint64_t cut_blocks; /* whose stack ends early */
-	/* of whose stack frame pointers found a part: no table covers the code there */
+	uint64_t cut_blocks; /* blocks whose stack ends early */
+	/* blocks with stack frames found by frame pointers: no unwind table covers the code
+	 * there */
 	uint64_t pointer_blocks;
-	double whole;      /* of all blocks: their stack is whole */
+	double whole;      /* of all blocks: with a whole stack */
 	double by_pointer; /* ... of all blocks: frame pointers found a part of it */
 	double remembered; /* of all allocations: the thread's remembered stack was right */
-	double frames;     /* walked, for each that was not; a number, no share */
+	double frames;     /* frames walked per other allocation; a number, no share */
 	double pc_hits,
-		edge_hits; /* of frames walked: unwind rule, step in the call tree at hand */
-	/* of one core since the start; hooks: estimated. NAN: it is too short */
+		edge_hits; /* of frames walked: unwind rule and call tree step were cached */
+	/* of one core since the start; hooks: estimated. NAN: too short a run */
 	double hooks, server;
-	/* both, of the cpu time that the program would have taken. NAN: it is idle, too */
+	/* both, relative to the program's cpu time without the agent. NAN: also when idle */
 	double of_program;
 };
 
 void quality_of(const struct model *m, struct quality *q);
 
-/* cost may be compared with what the program itself takes */
+/* is the program busy enough to compare the cost with its own cpu time? */
 bool quality_busy(uint64_t cpu_ns, uint64_t time_ns);
 
-/* Stacks that end early for one reason, their last known frame in one module. */
+/* Stacks cut for one reason, with their last known frame in one module. */
 struct cut {
 	uint32_t reason, module; /* enum mtw_truncation; CUT_GENERATED; NO_ID = no frame at all */
 	uint64_t blocks;         /* that they allocated */
-	uint64_t stacks;         /* for the caller to count; 0 */
+	uint64_t stacks;         /* 0; the caller counts them */
 };
 
 uint32_t quality_module(const struct model *m, const struct node *n); /* as in struct cut */

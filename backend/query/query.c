@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * query.c - the life of a query, and single stacks. Trees are in query/tree/tree.c (rows and their
- * values), query/tree/rows.c (what is on screen) and query/tree/find.c (search, opening a path);
- * call sites in query/sites/sites.c and query/sites/intervals.c; the verdict in
- * query/sites/verdict.c; how a tick reaches all of them in query/feed.c.
+ * query.c - creates and frees queries, and answers about single stacks. Trees are in
+ * query/tree/tree.c (rows and their values), query/tree/rows.c (the screen) and query/tree/find.c
+ * (search, opening a path); call sites in query/sites/sites.c and query/sites/intervals.c; the
+ * verdict in query/sites/verdict.c; query/feed.c brings ticks to all of them.
  */
 #include "query/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Past a good part of all, sums are made anew sooner than differences are added. */
+/* Past this part of all nodes, recomputing sums is faster than adding differences. */
 static size_t arrived_max(const struct query *q)
 {
 	return model_dense_count(q->m) / 2 + 1024;
 }
 
-/* It came to a good part of all, as it seldom does. */
+/* Drops the arrivals, which are a large part of all (rare): sums will be recomputed. */
 static void forget_arrived(struct query *q)
 {
 	q->stale = true;

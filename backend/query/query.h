@@ -2,11 +2,10 @@
  *
  * query.h - rows for a view. Main thread only.
  *
- * A tree row is a set of trie nodes that share a function under the same parent row; inlined
- * frames are rows of their own, or not (query_set_inlined()). Children are grouped when a row is
- * opened and regrouped when their names arrive; a row keeps its id while one of its nodes lives on,
- * so that what is open and selected follows the trie node, never the line. Only open rows cost
- * anything.
+ * A tree row is a set of trie nodes that share a function under the same parent row; inlined frames
+ * are rows of their own, or not (query_set_inlined()). Children are grouped when a row is opened
+ * and regrouped when their names arrive. A row keeps its id while one of its nodes lives on, so
+ * open and selected rows follow the trie node, never the line. Only open rows cost anything.
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -18,8 +17,8 @@ typedef uint32_t row_id; /* stable within one query; 0 = none */
 /* clang-format off */
 enum query_column {          /* what rows are sorted by, largest first */
 	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
-	BY_GROWTH,           /* of call sites: what looks most like a leak first */
-	BY_AGE, BY_OLDEST,   /* as far as query_ages() was asked and knows; the others come last */
+	BY_GROWTH,           /* of call sites: the likeliest leak first */
+	BY_AGE, BY_OLDEST,   /* as far as query_ages() knows; unknown ones come last */
 	BY_CHURN, BY_LIFE,   /* ... the shortest life first */
 };
 /* clang-format on */
@@ -30,7 +29,7 @@ enum {
 	ROW_PENDING = 1u << 2 /* name not here yet */,
 	ROW_INLINED = 1u << 3,
 	ROW_TRUNCATED = 1u << 4,
-	ROW_ZERO = 1u << 5 /* nothing left: dim */,
+	ROW_ZERO = 1u << 5 /* nothing left: drawn dim */,
 	ROW_REST = 1u << 6 /* "... 812 more" */,
 	ROW_HIT = 1u << 7 /* matches the search */,
 	ROW_EXPECTED = 1u << 8,
@@ -46,16 +45,16 @@ struct row {
 	const char *function; /* full, demangled; NULL = unknown */
 	const char *file;     /* NULL = unknown */
 	uint32_t line;
-	uint32_t folded; /* frames in the chain, 1 = not folded */
-	uint32_t named;  /* which of them, from 1, the place and full name are of */
-	uint32_t paths;  /* distinct trie nodes merged in it */
+	uint32_t folded; /* frames in the chain; 1 = not folded */
+	uint32_t named;  /* the frame, from 1, that place and full name belong to */
+	uint32_t paths;  /* distinct trie nodes merged in the row */
 	uint32_t module; /* NO_ID = none */
 	const struct owner *owner;
 	uint32_t node; /* one of its trie nodes (heaviest) */
 	struct tally incl, self;
 	struct change change; /* inclusive, in the model's interval */
 	uint64_t rate_bytes, rate_blocks;
-	bool estimate, self_estimate; /* incl, self have a share that was sampled */
+	bool estimate, self_estimate; /* incl, self have a sampled share */
 };
 
 /* One function (or line) that allocates. */
@@ -81,14 +80,14 @@ struct site {
 	bool churn_known;
 	uint64_t churn_bytes; /* allocated and freed again, per second, of the last ten seconds */
 	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;
-	/* its blocks live so long on the mean; ABOVE: nothing was freed for so long */
+	/* mean lifetime of its blocks; ABOVE: time without a free */
 	uint64_t life_ns;
 	uint32_t stacks;
-	bool estimate;  /* sum has a share that was sampled */
+	bool estimate;  /* sum has a sampled share */
 	uint32_t flags; /* ROW_* */
 	enum shape shape;
 	uint32_t grew, intervals; /* "3 of 3" */
-	/* by how many bytes its lowest rose over the shape's window */
+	/* rise of its low over the shape's window, in bytes */
 	int64_t net_window, net_per_min;
 	const uint64_t *trend; /* live bytes, oldest first */
 	uint32_t trend_count;
@@ -98,87 +97,82 @@ struct query;
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
 void query_free(struct query *q);
 /*
- * What must be made anew from all stacks is made in slices: until query_allow() is called again,
- * all calls together take at most so many steps (one is some 0.1 us), keep what they did, and
- * answer with what was whole before. SIZE_MAX, as at first: no limit, every answer is whole.
+ * Computations over all stacks run in slices: until query_allow() is called again, all calls
+ * together take at most `steps` steps (one is some 0.1 us), keep their progress, and return the
+ * last complete answer. SIZE_MAX, the initial value: no limit, every answer is complete.
  */
 void query_allow(struct query *q, size_t steps);
-/* As many as there is time for: until end_ns of now_ns(); some, however late it is. */
+/* As many steps as fit until end_ns of now_ns(); a late call makes some progress, too. */
 void query_allow_until(struct query *q, uint64_t end_ns);
-/* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all was whole. */
+/* Progress, 0..99 percent, of a call left unfinished since then: call again. -1: all answers
+ * were complete. */
 int query_building(const struct query *q);
-/* Goes on with the owners of all stacks, as far as steps are allowed: else what is asked next
- * does. */
+/* Continues with the owners of all stacks, as far as steps are allowed; otherwise the next
+ * request does. */
 void query_owners(struct query *q);
 
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
 /*
- * Inlined functions are rows of their own, as at first; or else merged into the function that they
- * were inlined into. Of both trees. Rows keep their ids, and what is open stays open, where their
- * function still has a row.
+ * Inlined functions are rows of their own (the default), or merged into the function that they were
+ * inlined into. Applies to both trees. Rows keep their ids and stay open where their function still
+ * has a row.
  */
 void query_set_inlined(struct query *q, bool on);
 bool query_inlined(const struct query *q);
 void query_set_sort(struct query *q, enum query_column by, bool reverse);
 /*
  * "" = none; words match function, module, file; lib:X size>N grew new. age>60s age<5m thread:X:
- * LIVE and BLOCKS are of such blocks only, as of the newest scan for cohorts; all else stays that
- * of their stacks. -1 and *err: the filter is as it was.
+ * LIVE and BLOCKS cover only such blocks, as of the newest scan for cohorts; other columns still
+ * cover whole stacks. -1 and *err: the filter is unchanged.
  */
 int query_set_filter(struct query *q, const char *text, struct err *err);
 bool query_by_cohort(const struct query *q); /* the filter needs such scans */
 int query_zoom(struct query *q, row_id id);  /* its subtree becomes the whole; 0 = out one level */
-/* rows zoomed into; fewer when one of them has gone */
+/* rows zoomed into; fewer when one has gone */
 size_t query_zoom_depth(const struct query *q);
 int query_zoom_owner(struct query *q, uint32_t module);
-/*
- * Rows that would be on screen when everything open were shown, in order. Sorting happens only
- * when `resort`: else rows keep their order and new ones come last. Borrowed until the next call.
- */
+/* All open rows, in screen order. Sorts only when `resort`; otherwise rows keep their order and
+ * new ones come last. Borrowed until the next call. */
 size_t query_rows(struct query *q, bool resort, const struct row **rows);
 size_t query_index(const struct query *q, row_id id); /* in query_rows(); SIZE_MAX = gone */
 int query_open(struct query *q, row_id id, bool open);
-/* Returns how many rows are left. */
+/* Returns the number of rows left. */
 size_t query_open_below(struct query *q, row_id id, bool open, size_t limit);
-/* By what is sorted by, to the first fork; returns the last row. */
+/* Follows the sort column to the first fork; returns the last row. */
 row_id query_open_heaviest(struct query *q, row_id id);
 void query_unfold(struct query *q, row_id id);          /* toggle a folded chain */
 row_id query_open_node(struct query *q, uint32_t node); /* opens the parents of a trie node */
-/*
- * Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown
- * yet. While it is building, the same text goes on where it was.
- */
+/* Searches names, case-insensitive: opens parents of hits; returns hits, *pending = unknown
+ * names. While it is building, a call with the same text continues. */
 size_t query_search(struct query *q, const char *text, size_t *pending);
 row_id query_search_next(struct query *q, row_id from, bool backwards);
 
 /* --- call sites, flat */
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
-/* what shapes and net_window are over, in ns; 0 = nothing yet */
+/* time span of shapes and net_window, in ns; 0 = none yet */
 uint64_t query_window(const struct query *q);
-/*
- * Rules for what is expected (query/expected.h): its rows have ROW_EXPECTED, and are no findings.
- * Borrowed; NULL, as at first: none.
- */
+/* Rules for expected sites (query/expected.h): their rows have ROW_EXPECTED, and are no
+ * findings. Borrowed; NULL (the default): none. */
 struct expected;
 void query_expect(struct query *q, const struct expected *e);
-/* What rules know the site by; EXPECTED_KEY_MAX bytes. False: there is no such site. */
+/* The site's key for rules; EXPECTED_KEY_MAX bytes. False: no such site. */
 bool query_site_key(struct query *q, uint32_t site, char *key);
-bool query_expected(struct query *q, uint32_t leaf); /* is the call site of this stack? */
+bool query_expected(struct query *q, uint32_t leaf); /* is this stack's call site expected? */
 
-/* The model is about to show another instant: rates of the time between do not count. */
+/* Call it before the model shows another instant: rates between the two do not count. */
 void query_travel(struct query *q);
 
-/* How old are live blocks (that pass the filter), as of the newest scan for cohorts? */
+/* Ages of live blocks (that pass the filter), as of the newest scan for cohorts. */
 struct age {
 	uint32_t median_s, oldest_s;
 	bool known;
 };
-/* Of rows of the tree, or of call sites. What is not known yet is so the next time. */
+/* Requests ages of tree rows or call sites. Ages still unknown arrive for a later call. */
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out);
-uint64_t query_ages_version(const struct query *q); /* moves when others become known */
+uint64_t query_ages_version(const struct query *q); /* moves when more become known */
 
 /* --- the verdict (line 2) */
 struct verdict {
@@ -193,17 +187,18 @@ struct verdict {
 		V_ENDED,
 		V_EMPTY,
 	} kind;
-	const char *word;   /* "GROWING": what text begins with, or "WATCHING", "WAITING" */
+	const char *word;   /* "GROWING": the first word of text, or "WATCHING", "WAITING" */
 	char text[256];     /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
-	uint32_t site;      /* of the site that it names, 0 = none */
+	uint32_t site;      /* the site that it names, 0 = none */
 	bool rated;         /* the three below are known */
 	int64_t per_minute; /* bytes; of RSS for V_RSS_GROWING */
-	/* of how long a time; its end, when the agent took the newest sample */
+	/* the time span; its end, at the agent's newest sample */
 	uint64_t over_ns, at_ns;
-	uint64_t needed_ns; /* WATCHING: until there is one; else 0 */
-	int share_percent;  /* of the site, or of what is expected; -1 = none is named */
+	uint64_t needed_ns; /* WATCHING: time until a verdict; else 0 */
+	int share_percent;  /* of the site, or of expected sites; -1 = none is named */
 };
-/* By the agent's samples alone: whoever asks about one instant gets the same, also of a file. */
+/* Uses the agent's samples alone: every viewer, also of a file, gets the same verdict for an
+ * instant. */
 void query_verdict(struct query *q, struct verdict *v);
 
 /* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */
@@ -221,14 +216,14 @@ struct frame_out {
 	uint32_t line, module_id;
 	uint64_t offset, address;
 	bool inlined, has_offset;
-	bool site; /* the call site: the innermost that is no allocation wrapper */
-	/* found by the frame pointer of the frame before, whose code has no unwind table */
+	bool site; /* the call site: the innermost frame that is no allocation wrapper */
+	/* found by the frame pointer of the previous frame, whose code has no unwind table */
 	bool by_pointer;
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
 
-/* The names of so many nodes of a stack, from its innermost outwards, are on the screen: before all
- * others, and lines of them are wanted. */
+/* The names of a stack's first `nodes` nodes, from its innermost outwards, are on screen: fetch
+ * them and their lines first. */
 void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes);
 
 /* --- source: live memory by line, of all stacks whose call site is there, whatever the filter
@@ -238,10 +233,8 @@ struct source_line {
 	uint64_t live_bytes, live_blocks;
 	bool estimate;
 };
-/*
- * The lines of a file that hold something, in order; borrowed until the next call. False: they are
- * still being added up, and what was last whole is lent. One file at a time; NULL: no more.
- */
+/* The lines of a file with live memory, in order; borrowed until the next call. False: sums are
+ * incomplete, and the last complete lines are returned. One file at a time; NULL: stop. */
 bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * rename.c - what passes a filter, after locations got other names.
+ * rename.c - updates what passes a filter after locations were renamed.
  *
- * Nearly all names that come match what the placeholders matched: nothing. Of the others the nodes
- * are looked at again, and what is below them as far as it matches otherwise than before; in
- * slices.
+ * Nearly all new names match just what their placeholders matched: nothing. For the others, their
+ * nodes are tested again, and the nodes below as long as the result changes; in slices.
  */
 #include "query/internal.h"
 
@@ -31,7 +30,7 @@ void filter_renamed(struct query *q, const uint32_t *locs, size_t count)
 		r->locs[r->count++] = locs[i];
 }
 
-/* The next that is not below `index`, of what is at or below `top`; NO_ID = none. */
+/* The next node not below `index`, within the subtree of `top`; NO_ID = none. */
 static uint32_t after(const struct query *q, uint32_t top, uint32_t index)
 {
 	while (index != top) {
@@ -43,7 +42,7 @@ static uint32_t after(const struct query *q, uint32_t top, uint32_t index)
 	return NO_ID;
 }
 
-/* At and below one node of the location. False: no step was left. */
+/* Rematches one node of the location, and those below it. False: no step was left. */
 static bool rename_below(struct query *q, struct renaming *r)
 {
 	static const struct value nothing;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.c - how many steps an answer may take, by count or by the clock.
+ * steps.c - limits the steps of an answer, by count or by the clock.
  */
 #include "query/internal.h"
 

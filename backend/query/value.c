@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * value.c - what is added up, of a node, a row or a call site.
+ * value.c - the value of a node, a row or a call site.
  */
 #include "query/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.c - what an attached agent says of modules and of the time before it, for views and
+ * coverage.c - an attached agent's coverage of modules and of the time before it, for views and
  * reports.
  */
 #include "report/coverage.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.h - what an agent that came late (memtop attach) sees of a program, and what not.
+ * coverage.h - what an agent that came late (memtop attach) sees of a program, and what it misses.
  */
 #ifndef REPORT_COVERAGE_H
 #define REPORT_COVERAGE_H
@@ -11,23 +11,20 @@
 
 struct model;
 
-/* An agent that was attached: it saw nothing of what was before. False also while nothing is known
- * of it. */
+/* Was the agent attached late, so that it missed the time before? False also while unknown. */
 bool hooked_late(const struct model *m);
 
-/* Frees and reallocs of blocks that were allocated before it came, so far, and their usable
- * bytes. */
+/* Frees and reallocs so far of blocks from before the attach, and their usable bytes. */
 void hooked_before(const struct model *m, uint64_t *frees, uint64_t *bytes);
 
-/* A module's, by its MTW_MODULE_* flags, in two or three words; NULL: not said, or there is nothing
- * to say. */
+/* A module's coverage by its MTW_MODULE_* flags, in two or three words; NULL: unknown or
+ * unremarkable. */
 const char *hooked_word(uint32_t flags);
 
-/* Its calls of allocation functions are not seen, though it makes some, and nobody asked for
- * that. */
+/* The module makes allocation calls that memtop does not see, and no filter excludes it. */
 bool hooked_not(uint32_t flags);
 
-/* Loaded modules: hooked, left out by libs= or exclude=, and those that hooked_not() is true of. */
+/* Loaded modules: hooked, left out by libs= or exclude=, and those with hooked_not(). */
 struct hooked_sums {
 	size_t hooked, calls_none, unmatched, not_hooked;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * formats.h - a model as a file that people or scripts read. Main thread only.
+ * formats.h - writes a model to a file that people or scripts read. Main thread only.
  */
 #ifndef REPORT_FORMATS_H
 #define REPORT_FORMATS_H
@@ -11,15 +11,15 @@
 
 struct export_options {
 	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
-	bool changes;                      /* whether from/to are asked for */
+	bool changes;                      /* from/to were requested */
 	size_t top;                        /* text: rows per table, 0 = default */
-	const struct processes *processes; /* the tree that the watch is one of; NULL = not known */
-	uint32_t process;                  /* its id there */
+	const struct processes *processes; /* the watch's process tree; NULL = unknown */
+	uint32_t process;                  /* the watch's id there */
 };
 
 struct export_format {
 	const char *name, *ending;
-	/* the whole report to the file; -1 and *err when writing fails */
+	/* writes the whole report; -1 and *err when writing fails */
 	int (*write)(struct watch *, struct query *, const struct export_options *, FILE *,
 		     struct err *);
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c - the report that scripts rely on: one object, schema 1. The keys are a contract:
- * more may be added, none may go or change; lists are empty, never missing; names ending in _s are
- * seconds since the start, as numbers.
+ * json.c - the report for scripts: one object, schema 1. The keys are a contract: more may be
+ * added, none may go or change; lists are empty, never missing; names ending in _s are seconds
+ * since the start, as numbers.
  *
- * The outer object is written by hand and each element of a list is built, printed and freed by
- * itself: a report of a million stacks needs the memory of one.
+ * The outer object is written by hand, and each element of a list is built, printed and freed
+ * alone: a report of a million stacks needs the memory of one.
  */
 #include "report/coverage.h"
 #include "report/json_agent.h"
@@ -107,7 +107,7 @@ static json_t *program(const struct model *m)
 	return o;
 }
 
-/* One entry for each change; the first counts from the start on. */
+/* One entry per change; the first applies from the start. */
 static void sampling(struct printer *p)
 {
 	const struct recorded *list;
@@ -126,7 +126,7 @@ static void sampling(struct printer *p)
 	list_end(p);
 }
 
-/* More than the contract asks for: everything that is left out, since when, and who said so. */
+/* Beyond the contract: everything left out, since when, and by whom. */
 static void filters(struct printer *p)
 {
 	const struct recorded *list;
@@ -318,7 +318,7 @@ static json_t *named_site(struct printer *p, uint32_t id)
 	return o;
 }
 
-/* Line 2 of the live view. What is not known of it is null. */
+/* Line 2 of the live view. Unknown values are null. */
 static json_t *verdict(struct printer *p)
 {
 	json_t *o = json_object();
@@ -388,8 +388,7 @@ static void warnings(struct printer *p)
 	list_end(p);
 }
 
-/* Where the frames' modules lie: more than the contract asks for, needed to resolve them
- * elsewhere. */
+/* The addresses of the frames' modules. Beyond the contract: needed to resolve them elsewhere. */
 static void modules(struct printer *p)
 {
 	const struct model *m = p->report->model;
@@ -411,7 +410,7 @@ static void modules(struct printer *p)
 	list_end(p);
 }
 
-/* The tree that the program above is one of: largest peak first. */
+/* The program's process tree, largest peak first. */
 static void processes(struct printer *p, const struct export_options *o)
 {
 	const struct process **sorted = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_agent.c - the agent in a JSON report: what it lost, what it costs, how good its stacks are.
+ * json_agent.c - the agent in a JSON report: its losses, its cost, the quality of its stacks.
  */
 #include "report/json_agent.h"
 
@@ -36,7 +36,7 @@ static json_t *memory(const struct model *m)
 	return list;
 }
 
-/* How the stacks were come by, and where they could not be finished. */
+/* How the stacks were captured, and where they were cut. */
 static json_t *stack_effort(const struct report *r, const struct quality *q)
 {
 	const struct effort *e = model_effort(r->model);

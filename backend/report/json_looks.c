@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_looks.c - see report/json_looks.h. Figures are of the newest look, whose time stands beside
+ * json_looks.c - see report/json_looks.h. Figures are from the newest scan, with its time beside
  * them.
  */
 #include "report/json_looks.h"

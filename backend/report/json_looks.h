@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_looks.h - of a JSON report, what the agent's looks through the live blocks say: of what the
- * resident memory consists, how old the blocks are; and what of it is not known, and why. Main
- * thread only.
+ * json_looks.h - the agent's scans of live blocks in a JSON report: the breakdown of resident
+ * memory, the ages of blocks, and what is unknown, with the reason. Main thread only.
  */
 #ifndef REPORT_JSON_LOOKS_H
 #define REPORT_JSON_LOOKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_processes.c - the processes of a tree for scripts: each by itself, and the sums.
+ * json_processes.c - the processes of a tree for scripts: each process, and the sums.
  */
 #include "report/json_processes.h"
 

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* New references: what is known of all, and an element of processes[]. */
+/* New references: the tree's totals, and an element of processes[]. */
 json_t *export_tree_json(const struct processes *p);
 json_t *export_process_json(const struct process *p);
 

@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <math.h>
 
-/* any bytes: what is not UTF-8 becomes \xNN; NULL becomes null */
+/* any bytes: invalid UTF-8 becomes \xNN; NULL becomes null */
 json_t *export_json_text(const char *s);
 json_t *export_json_build_id(const struct module *m); /* NULL becomes null */
 
@@ -43,7 +43,7 @@ static inline void set_tally(json_t *object, const struct tally *t)
 	set(object, "allocated_blocks", number(t->alloc_blocks));
 }
 
-/* null: nothing is known. */
+/* null: unknown. */
 static inline json_t *percent(double value)
 {
 	return isnan(value) ? json_null() : json_real(value);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - gathers what the formats print.
+ * report.c - gathers the data that the formats print.
  *
- * Order: by live bytes, then by frames, innermost first. Comparing the frames of two stacks by text
- * at every step of a sort would cost more than all the rest (most stacks of a finished program hold
- * 0 bytes, so ties are the rule): every location gets its rank among all once, and two
- * stacks are compared by walking up their parents over ranks.
+ * Order: by live bytes, then by frames, innermost first. Most stacks of a finished program hold 0
+ * bytes, so ties are the rule, and comparing frames by text at every step of a sort would cost more
+ * than all the rest. So every location gets its rank once, and two stacks are compared by walking
+ * up their parents over ranks.
  */
 #include "report/report.h"
 #include "report/coverage.h"
@@ -102,7 +102,7 @@ static void sort_stacks(struct report *r, struct report_stack *stacks, size_t n)
 
 /* --- gathering */
 
-/* *outermost: the module of the last frame that is known, NO_ID = none. */
+/* *outermost: the module of the last known frame, NO_ID = none. */
 static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
 {
 	*outermost = NO_ID;
@@ -264,7 +264,7 @@ static void warn_counts(struct report *r)
 	}
 }
 
-/* What was left out can be seen nowhere else. */
+/* Warns about filters: nothing else shows what they left out. */
 static void warn_filters(struct report *r)
 {
 	const struct recorded *list;
@@ -286,9 +286,9 @@ static uint32_t flags_of_node(const struct report *r, const struct node *n)
 }
 
 /*
- * libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. It is
- * the one block that the C++ runtime allocates from its own static initialisers, which the loader
- * runs: that shows without names, too.
+ * Explains libstdc++'s emergency pool for exceptions, which puzzles many users. It is the one block
+ * that the C++ runtime allocates from its own static initialisers, which the loader runs: that is
+ * visible without names, too.
  */
 static void warn_emergency_pool(struct report *r)
 {
@@ -313,7 +313,7 @@ static void warn_emergency_pool(struct report *r)
 	}
 }
 
-/* The file of a program that memtop started was looked at before: that says more. */
+/* memtop checks the file of a program that it starts: that warning says more. */
 static void warn_front(struct report *r)
 {
 	const char *who = model_option(r->model, "malloc_before");

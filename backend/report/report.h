@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.h - what every format of a report needs: stacks in their order, changes by stack, owners,
+ * report.h - what every format of a report needs: sorted stacks, changes by stack, owners,
  * warnings, and words for the enums. Main thread only.
  *
  *   sum of stacks = sum of owners = totals     (when the model is complete)
@@ -16,7 +16,7 @@ struct report_stack {
 	uint32_t leaf;        /* trie node: the stack's id */
 	bool estimate;        /* a part of sum was sampled */
 	uint32_t truncated;   /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
-	struct tally sum;     /* of all blocks that this stack allocated */
+	struct tally sum;     /* all blocks that this stack allocated */
 	struct change change; /* in changes only */
 };
 
@@ -29,7 +29,7 @@ struct report {
 	uint64_t truncated_stacks;
 	struct cut *cuts; /* with their stacks counted; owned */
 	size_t cut_count;
-	uint32_t *rank;  /* of each location among all, by number + 1; 0: the root's; owned */
+	uint32_t *rank;  /* rank of each location, by number + 1; 0: the root's; owned */
 	char **warnings; /* sentences; owned */
 	size_t warning_count, warning_room;
 };
@@ -38,24 +38,24 @@ struct report {
 struct report *report_new(struct watch *w);
 void report_free(struct report *r);
 
-/* What changed between two marks (o->from, o->to), by the same order. NULL and *err when a mark is
+/* Changes between two marks (o->from, o->to), in the same order. NULL and *err when a mark is
  * unknown or kept only its totals. Free with free(). */
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
 
-/* All processes of the tree, by peak; how many. free() the list. */
+/* All processes of the tree, by peak; returns their count. free() the list. */
 size_t report_tree_sorted(const struct processes *p, const struct process ***list);
 
-/* For writers, at the end: -1 and *err when something could not be written. */
+/* For writers, at the end: -1 and *err if any write failed. */
 int report_flush(FILE *out, struct err *err);
 
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);
 const char *report_truncation(uint32_t reason); /* NULL for none */
-/* enum mtw_memory; what a part of the resident memory is for */
+/* enum mtw_memory: the purpose of a part of resident memory */
 const char *report_memory(unsigned what);
 const char *report_loss(unsigned reason);
-/* events, of blocks whose place is not known */
+/* lost events: blocks without a known stack */
 uint64_t report_lost(const struct model *m, uint64_t *bytes);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.c - the report that a person reads: the answer first (what happened, how much, who),
- * then the stacks that hold most. Every cut says what it left out, so that columns add up.
+ * text.c - the report for people: the answer first (what happened, how much, which owner), then the
+ * stacks that hold most. Every cut says what it left out, so that columns add up.
  */
 #include "report/report.h"
 
@@ -32,7 +32,7 @@ static void put_clean(const struct page *p, const char *s)
 	sanitize_put(p->out, s, strlen(s));
 }
 
-/* As a shell takes it back. */
+/* Quotes a word for a shell. */
 static void put_word(const struct page *p, const char *s)
 {
 	if (*s && !s[strcspn(s, " \t\n'\"\\`$*?[](){}<>|&;#~!")]) {
@@ -53,7 +53,7 @@ static void title(const struct page *p, const char *text)
 	fprintf(p->out, "\n%s\n", text);
 }
 
-/* "~14.0M" of what has a share that was sampled. */
+/* "~14.0M" for amounts with a sampled share. */
 static const char *bytes_of(char buf[FORMAT_NUMBER], uint64_t bytes, bool estimate)
 {
 	char plain[FORMAT_NUMBER];
@@ -80,7 +80,7 @@ static const char *signed_of(char buf[FORMAT_NUMBER], int64_t bytes, bool estima
 	return buf;
 }
 
-/* What a cut table left out. */
+/* The rows that a cut table left out. */
 struct more {
 	uint64_t bytes;
 	bool estimate;
@@ -129,8 +129,7 @@ static void put_when(const struct page *p)
 		fprintf(p->out, " after %.1f s\n", seconds);
 }
 
-/* Without the empty arguments that a program leaves which writes a title over its own
- * (setproctitle). */
+/* Omits the empty arguments left by a program that writes a title over its own (setproctitle). */
 static void put_command(const struct page *p, const struct program *g)
 {
 	size_t n = g->arg_count, kept = n;
@@ -189,7 +188,7 @@ static void own_memory(const struct page *p)
 		fputc('\n', p->out);
 }
 
-/* What memtop itself takes, and how far its stacks can be trusted. */
+/* memtop's own cost, and the quality of its stacks. */
 static void own_cost(const struct page *p)
 {
 	const struct model *m = p->report->model;
@@ -306,7 +305,7 @@ static void site_name(const struct page *p, const struct site *s)
 	fputs(s->flags & ROW_EXPECTED ? "  (expected)\n" : "\n", p->out);
 }
 
-/* Of a program that gave all back, what it allocated is what is left to tell. */
+/* For a program that freed everything, only its allocations tell. */
 static int compare_sites(const void *a, const void *b)
 {
 	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_looks.c - see report/text_looks.h. Figures are of the newest look, whose time stands beside
+ * text_looks.c - see report/text_looks.h. Figures are from the newest scan, with its time beside
  * them.
  */
 #include "report/text_looks.h"

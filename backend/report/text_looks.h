@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_looks.h - of a text report, what the agent's looks through the live blocks say: a table
- * each, or the sentence why there is none. Main thread only.
+ * text_looks.h - the agent's scans of live blocks in a text report: a table each, or a sentence
+ * that says why there is none. Main thread only.
  */
 #ifndef REPORT_TEXT_LOOKS_H
 #define REPORT_TEXT_LOOKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_processes.c - the processes of a tree in a report: a table that a person reads, largest peak
- * first, in which the many short ones of a name are one row.
+ * text_processes.c - the processes of a tree in a text report: a table, largest peak first, in
+ * which many short processes of one name share a row.
  */
 #include "report/text_processes.h"
 
@@ -14,7 +14,7 @@
 #define ROWS 30
 #define FOLD_FROM 4 /* so many of a name are one row */
 
-/* One process, or all those of a name that have totals only. */
+/* One process, or all processes of one name with totals only. */
 struct tree_row {
 	const struct process *p; /* the one with the largest peak */
 	size_t count;
@@ -58,7 +58,7 @@ static void add_to(const struct processes *all, struct tree_row *r, const struct
 		r->peak = p->peak_bytes;
 }
 
-/* In the order of the peaks; a kind stands where its largest does. Kinds are few: a build has some
+/* Ordered by peak; a kind stands where its largest process does. Kinds are few: a build has some
  * dozen. */
 static size_t make_rows(const struct processes *all, const struct process **sorted, size_t n,
 			struct tree_row *rows)

@@ -7,7 +7,7 @@
 
 #include "processes/processes.h"
 
-/* The table before the report of one of them; shown: that one's id. */
+/* The table before one process' report; shown: that process' id. */
 void export_tree_text(const struct processes *p, uint32_t shown, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - what session/write.c and session/read.c share. No state.
+ * format.h - shared by session/write.c and session/read.c. No state.
  */
 #ifndef SESSION_FORMAT_H
 #define SESSION_FORMAT_H
@@ -14,7 +14,7 @@
 #define SESSION_INDEX "IDX1"
 #define SESSION_INDEX_OF "IDX2"
 #define SESSION_ONE 1         /* version of a file that has stream 0 alone */
-#define SESSION_TREE 2        /* ... that has others, too */
+#define SESSION_TREE 2        /* version of a file with other streams, too */
 #define SESSION_HEAD 16       /* bytes: magic, version, reserved */
 #define SESSION_BLOCK_HEAD 32 /* bytes before a block's zstd frame */
 #define SESSION_BLOCK_OF_HEAD 36
@@ -23,7 +23,7 @@
 #define SESSION_TRAILER 16            /* bytes */
 #define SESSION_BLOCK_FULL (1u << 20) /* a block is closed at this size */
 #define SESSION_RAW_MAX                                                                            \
-	(SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64) /* so none is larger than this                   \
+	(SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64) /* no block is larger than this                  \
 						   */
 
 struct session_entry { /* one block */

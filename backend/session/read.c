@@ -2,10 +2,10 @@
  *
  * read.c - the session file's reader. Main thread only.
  *
- * A block is believed only when all of it is there and right: its length, zstd's checksum, and
- * frames that fill it exactly. What is not a whole block at the end of the file is a cut (the
- * writer was killed, or is writing); what is wrong before the end is damage, and its byte is named.
- * The file is a stranger's: sizes are checked before memory is taken for them.
+ * A block is valid only when it is complete and correct: its length, zstd's checksum, and frames
+ * that fill it exactly. An incomplete block at the end of the file is a cut (the writer was killed,
+ * or is writing). An error before the end is damage, and the message names its byte. The file is
+ * untrusted: sizes are checked before memory is allocated for them.
  */
 #include "session/session.h"
 #include "session/format.h"
@@ -83,7 +83,7 @@ bool session_file(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t head[8];
 	struct stat st;
-	/* Of a pipe or a device, what is read is gone. */
+	/* Bytes read from a pipe or a device are lost. */
 	bool is = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
 		  read(fd, head, sizeof head) == (ssize_t)sizeof head &&
 		  !memcmp(head, SESSION_MAGIC, sizeof head);
@@ -93,7 +93,7 @@ bool session_file(const char *path)
 	return is;
 }
 
-/* By a writer that lives: its lock ends with it. */
+/* Does a running writer hold the lock? The lock ends with the writer. */
 static bool is_locked(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB))
@@ -162,8 +162,7 @@ static int damaged(struct session_reader *r, const char *what, struct err *err)
 	return -1;
 }
 
-/* Whether the bytes are frames, whole ones to the end: nothing is handed out of a block that is
- * not. */
+/* Are the bytes whole frames to the end? No frame of any other block is returned. */
 static bool frames_fill(const uint8_t *p, size_t len)
 {
 	uint64_t type, payload;
@@ -184,7 +183,7 @@ static int end_of_file(struct session_reader *r)
 	return 0;
 }
 
-/* What stands there in place of a block: the index, or damage. */
+/* Classifies bytes that are no block: the index, or damage. */
 static int no_block(struct session_reader *r, const uint8_t *head, size_t n, struct err *err)
 {
 	size_t word = n < 4 ? n : 4;
@@ -220,7 +219,7 @@ static int open_block(struct session_reader *r, const uint8_t *head, uint64_t he
 	return 1;
 }
 
-/* 1 a block was passed over or is open, 0 the end (r->cut tells which), -1 damage. */
+/* 1 a block was skipped or opened, 0 the end (r->cut tells which), -1 damage. */
 static int next_block(struct session_reader *r, struct err *err)
 {
 	uint8_t head[SESSION_BLOCK_OF_HEAD];

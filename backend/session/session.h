@@ -14,17 +14,17 @@
  *          | "IDX2" | the same, with n x { offset, first ns, last ns, u64 LE stream }
  *   trailer= u64 LE offset of index | "MEMTOPE\n"
  *
- * A stream is what one process sent, on its own clock; stream 0 that of the first program,
- * SESSION_TABLE the lines of all processes of a tree. A BLK1 is of stream 0. A file is of version 1
- * as long as it has no other stream, so that every memtop reads it; the two bytes of the version
- * are all that is ever changed in place.
+ * A stream holds one process' frames, on its own clock: stream 0 those of the first program,
+ * SESSION_TABLE the lines of all processes of a tree. A BLK1 belongs to stream 0. A file without
+ * other streams has version 1, so that every memtop reads it; only the two bytes of the version
+ * ever change in place.
  *
- * Append-only; blocks are closed at least every second (whoever writes calls session_flush() when
- * nothing comes). A file cut at any byte reads to its last whole block. Later versions add frame
- * types only. MTW_S_TIME is put in and taken out here: a block begins with one.
+ * Append-only; blocks are closed at least every second (the writer's owner calls session_flush()
+ * when nothing arrives). A file cut at any byte reads to its last whole block. Later versions add
+ * frame types only. These functions insert and remove MTW_S_TIME: a block begins with one.
  *
- * Writing fails once and for all: what was whole stays, half a block is cut off again, and every
- * later call gives the same sentence, which says how much was saved.
+ * After a failed write the file takes nothing more: whole blocks stay, half a block is cut off, and
+ * every later call returns the same sentence, which says how much was saved.
  */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
@@ -39,29 +39,30 @@ struct session_reader;
 
 /* mode 0600; max 0 = unbounded */
 struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err);
-/* time_ns: never before that of the frame before, of this stream. */
+/* time_ns: never below that of the stream's previous frame. */
 int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type,
 		  const uint8_t *payload, size_t len, struct err *err);
 int session_flush(struct session_writer *w, struct err *err); /* close the block of each stream */
-/* nothing more of it is to come soon: its memory goes */
+/* ends a stream for now and frees its memory */
 int session_end(struct session_writer *w, uint32_t stream, struct err *err);
 int session_close(struct session_writer *w, struct err *err); /* index and trailer; frees */
 uint64_t session_written(const struct session_writer *w);     /* bytes safely in the file */
-/* The session so far as a whole file of its own (index, trailer) at `path`; the writer goes on. */
+/* Writes the session so far as a separate whole file (index, trailer) at `path`; the writer
+ * continues. */
 int session_copy(struct session_writer *w, const char *path, struct err *err);
 
-bool session_file(const char *path); /* a file that begins like one; the rest is not looked at */
+bool session_file(const char *path); /* does the file begin like one? Reads no more */
 /* one of its streams */
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
-/* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is
+/* Next frame: 1; 0 at the end; -1 damaged from here on (err names the byte; earlier frames are
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 		 const uint8_t **payload, size_t *len, struct err *err);
-bool session_cut(const struct session_reader *r); /* no trailer: it was cut or is being written: */
+bool session_cut(const struct session_reader *r); /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
 bool session_growing(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */
-/* the file grew past what was its end: session_next() goes on */
+/* the file grew past its old end: session_next() continues */
 bool session_more(struct session_reader *r);
 void session_reader_free(struct session_reader *r);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * spool.c - the sessions of live views, so that `w` saves a whole one and a crash loses a second.
+ * spool.c - the sessions of live views, so that `w` saves a whole session and a crash loses a
+ * second.
  *
- * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files of other names are nobody's to remove. One that
- * was written in the last seconds belongs to another viewer and is left alone, whatever the count.
+ * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files with other names are never removed. A file
+ * written in the last seconds belongs to another viewer and is left alone, whatever the count.
  */
 #include "session/spool.h"
 

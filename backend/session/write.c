@@ -3,9 +3,9 @@
  * write.c - the session file's writer. Main thread only.
  *
  * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or
- * full, in one write: a recorder that is killed loses a second at most. The file is never changed
- * behind its end but for two cases: a block that a full disk cut short is truncated away, and the
- * first block of another stream than 0 raises the version in the head.
+ * full, in one write: a killed recorder loses a second at most. The file changes before its end in
+ * two cases only: a block that a full disk cut short is truncated away, and the first block of
+ * another stream than 0 raises the version in the head.
  *
  *   written = bytes of whole blocks (and the head) in the file
  */
@@ -62,7 +62,7 @@ static int write_all(int fd, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* How far stream 0 is in the file. */
+/* The time that stream 0 has reached in the file. */
 static double saved_seconds(const struct session_writer *w)
 {
 	size_t i = w->index_len;
@@ -100,7 +100,7 @@ static int is_failed(const struct session_writer *w, struct err *err)
 	return -1;
 }
 
-/* As long as it was meant to become: what is there stays good. */
+/* The file has reached its limit: its contents stay good. */
 static int be_full(struct session_writer *w, struct err *err)
 {
 	double s = saved_seconds(w);
@@ -224,7 +224,8 @@ static void put_time(struct stream *s, uint64_t time_ns)
 	s->last_ns = time_ns;
 }
 
-/* From now on an older memtop must not take the file for a session of one process. 0 or -errno. */
+/* Raises the version: an older memtop must not take the file for a session of one process. 0 or
+ * -errno. */
 static int raise_version(struct session_writer *w)
 {
 	const uint8_t version[2] = { SESSION_TREE };
@@ -366,7 +367,8 @@ uint64_t session_written(const struct session_writer *w)
 	return w->written;
 }
 
-/* The whole blocks of one file to another. 0, -errno of writing, or 1 when reading failed. */
+/* Copies the whole blocks of one file to another. 0, -errno of writing, or 1 when reading
+ * failed. */
 static int copy_bytes(int from, int to, uint64_t bytes)
 {
 	uint8_t *buf = xmalloc(1 << 20);

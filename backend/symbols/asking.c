@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * asking.c - a place becomes an entry, and an entry a job of the symbolizer.
+ * asking.c - turns a location into an entry, and an entry into a job of the symbolizer.
  */
 #include "symbols/internal.h"
 
@@ -30,8 +30,7 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 	return s->files[id].file;
 }
 
-/* An address where the program has mapped a file: of the agent, when that is known, for it is the
- * surest. */
+/* An address where the program maps a file: the agent's if known, as the most reliable. */
 static uint64_t mapped_at(const struct model *m)
 {
 	uint64_t found = 0;
@@ -74,7 +73,7 @@ void symbols_local(struct symbols *s, const struct symbol_process *p)
 	s->local = true;
 }
 
-/* Names that a session brought are taken as they are, unless there is reason to hope for more. */
+/* A session's own names are final, unless better ones are likely. */
 static bool worth_asking(const struct symbols *s, const struct entry *e)
 {
 	if (e->asked)

@@ -4,13 +4,13 @@
  *
  *   run = pieces [start, start + size) -> line, sorted, without overlaps
  *
- * A line is a run of one piece. Laying a newer run over an older one gives a run again, in which
- * the newer wins: so two runs of the same number of lines are joined at once, as in a binary
- * counter. Twenty-odd runs hold millions of lines, each line is copied some twenty times at most,
- * and a map that grows costs what it grew by. A look-up goes from the newest run to the oldest.
+ * A line is a run of one piece. A newer run laid over an older one gives a run again, in which the
+ * newer wins. So two runs with the same number of lines are joined at once, as in a binary counter:
+ * twenty-odd runs hold millions of lines, each line is copied some twenty times at most, and a
+ * growing map costs as much as it grew. A lookup goes from the newest run to the oldest.
  *
- * The last bytes that were read tell an appended file from another one. Before a name is returned,
- * its line must still cover this pc.
+ * The last bytes read tell an appended file from another one. Before a name is returned, its line
+ * must still cover this pc.
  */
 #include "symbols/codemap.h"
 
@@ -141,7 +141,7 @@ static uint64_t end_of(const struct piece *p)
 	return p->start + p->size;
 }
 
-/* [from, to) of an older piece. */
+/* Adds [from, to) of an older piece. */
 static void put_part(struct run *out, const struct piece *of, uint64_t from, uint64_t to)
 {
 	if (from < to)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * debug_files.c - where a module's debug file lies: .build-id folders, .gnu_debuglink, what
- * symbols/debuginfod.c loaded.
+ * debug_files.c - finds a module's debug file: .build-id folders, .gnu_debuglink, downloads of
+ * symbols/debuginfod.c.
  *
- * libdwfl's own search would ask the servers of debuginfod right there, for as long as they take,
- * while all other names wait. For a module without build-id there is nothing to ask them; all
- * others are searched for here. A file of the link's name is taken by its build-id, which the
+ * libdwfl's own search would ask debuginfod's servers right there, while all other names wait for
+ * them. It therefore serves only modules without build-id, which the servers cannot know; all
+ * others are searched for here. A file with the link's name is accepted by its build-id, which the
  * link's checksum could only confirm.
  */
 #include "symbols/debug_files.h"
@@ -46,8 +46,7 @@ static int try(const char *path, const unsigned char *id, int len, char **found)
 	return -1;
 }
 
-/* In the module's own folder, and in those of debug files, where they may lie as the module
- * does. */
+/* Searches the module's folder, and the debug folders at the same path below them. */
 static int by_link(const struct symdw_debug *d, const char *file, const char *link,
 		   const unsigned char *id, int len, char **found)
 {
@@ -73,8 +72,7 @@ static int by_link(const struct symdw_debug *d, const char *file, const char *li
 	return fd;
 }
 
-/* What the debug file of the module has in common with others lies in one more (dwz); link is its
- * path. */
+/* Finds the file that the debug file shares with others (dwz); link is its path. */
 static int find_common(Dwfl_Module *mod, const char *link, char **found)
 {
 	const char *debug = NULL, *slash;

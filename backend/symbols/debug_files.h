@@ -7,17 +7,17 @@
 
 #include <elfutils/libdwfl.h>
 
-struct symdw_debug {       /* what the module's userdata points to */
+struct symdw_debug {       /* target of the module's userdata */
 	const char *path;  /* folders, as libdwfl has them; borrowed */
-	const char *given; /* a file that was downloaded for it; NULL = none. Borrowed */
+	const char *given; /* its downloaded file; NULL = none. Borrowed */
 };
 
-/* Dwfl_Callbacks.find_debuginfo: local files, then the given one. Asks no server. */
+/* Dwfl_Callbacks.find_debuginfo: tries local files, then the given one. Asks no server. */
 int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 		     const char *file, const char *link, GElf_Word crc, char **found);
 
-/* The vdso is no file: it is the kernel's page, the same in every process. A descriptor of a copy;
- * -1. */
+/* The vdso is the kernel's page, not a file, and the same in every process. Returns a descriptor
+ * of a copy, or -1. */
 int symdw_vdso(void);
 
 #endif

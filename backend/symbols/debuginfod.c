@@ -2,13 +2,13 @@
  *
  * debuginfod.c - the downloads.
  *
- * libdebuginfod is loaded when there is something to ask, for it brings libcurl along. It blocks
- * until a server has answered or its own patience is over (DEBUGINFOD_TIMEOUT, 90 s), a name
- * server's silence included: in a forked process, which is killed when memtop ends. That process
- * reports by whole messages in a pipe; its exit is the pipe's end.
+ * libdebuginfod brings libcurl along, so it is loaded when there is something to ask. It blocks
+ * until a server has answered or its own limit is over (DEBUGINFOD_TIMEOUT, 90 s), also while a
+ * name server is silent. So it runs in a forked process, which is killed when memtop ends. That
+ * process reports by whole messages in a pipe; the pipe's end tells its exit.
  *
  * A server that cannot be reached, or does not answer, is not asked for the other files. A file
- * that it does not have says nothing about them.
+ * that it does not have says nothing about the others.
  */
 #include "symbols/debuginfod.h"
 
@@ -90,7 +90,7 @@ static int progress(client *c, long bytes, long whole)
 	return 0;
 }
 
-/* Nothing of memtop's stays open: neither its connections nor its terminal. */
+/* Closes everything of memtop's, including its connections and its terminal. */
 static void stand_apart(pid_t parent, int fd)
 {
 	sigset_t none;
@@ -195,7 +195,7 @@ static void end(struct download *l, enum debuginfod_state state, const char *why
 	d->ended(d->arg, &l->file);
 }
 
-/* Says about the server, not about the file. */
+/* Is the error about the server and not the file? */
 static bool is_the_servers(int error)
 {
 	static const int its[] = { ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH,  ETIMEDOUT,
@@ -257,7 +257,7 @@ static void on_message(void *arg, unsigned events)
 	next(d);
 }
 
-/* Starts what may be started. */
+/* Starts the downloads that may start. */
 static void next(struct debuginfod *d)
 {
 	for (size_t i = 0; i < d->count && d->running < AT_ONCE; i++) {

@@ -2,9 +2,9 @@
  *
  * demangle.c - demangling by libiberty, and short names for rows.
  *
- * Only what begins like a mangled name is given to the demangler, with the options of
- * __cxa_demangle: other names ("i", "main") are types to it. The short form is cut from the full
- * one by its brackets, since libiberty's own way to leave parameters out keeps template arguments.
+ * Only names with a mangled prefix go to the demangler, with the options of __cxa_demangle: it
+ * takes other names ("i", "main") for types. The short form is cut from the full one at its
+ * brackets, since libiberty's own option to omit parameters keeps template arguments.
  */
 #include "symbols/demangle.h"
 
@@ -28,7 +28,7 @@ char *demangle(const char *raw)
 	return copy;
 }
 
-/* What is being shortened: at..end of the full name, and the short one so far. */
+/* The name being shortened: at..end of the full one, and the short one so far. */
 struct cut {
 	const char *at, *end;
 	char *out;
@@ -153,7 +153,7 @@ static void take_brace(struct cut *c)
 static void shorten(struct cut *c)
 {
 	static const char anonymous[] = "(anonymous namespace)";
-	size_t begin = c->len; /* of the name; what comes before a space is its return type */
+	size_t begin = c->len; /* of the name; its return type stands before a space */
 
 	while (c->at < c->end) {
 		char ch = *c->at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * demangle.h - names as people write them. No state; any thread. Results are the caller's.
+ * demangle.h - names as people write them. No state; any thread. The caller owns the results.
  */
 #ifndef SYMBOLS_DEMANGLE_H
 #define SYMBOLS_DEMANGLE_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * dwfl.c - libdwfl behind symbols/dwfl.h; sym_dw*.c are the files that know libdw.
+ * dwfl.c - libdwfl behind symbols/dwfl.h. libdw is used only here, in symbols/debug_files.c and in
+ * symbols/elf_names.c.
  *
  * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address
- * are one number. Separate debug files are found by symbols/debug_files.c; which file is the module
- * itself is decided here, by its build-id.
+ * are one number. symbols/debug_files.c finds separate debug files; this file identifies the module
+ * itself, by its build-id.
  *
  * dwarf_getscopes() walks a whole unit for each pc: a millisecond in a large C++ unit, for each of
- * ten thousand locations. Instead the functions of a unit are listed once, sorted by address, and
- * only the blocks of the function at hand are walked. What comes out is the same: the chain of
- * inlined subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
+ * ten thousand locations. Instead a unit's functions are listed once, sorted by address, and only
+ * the blocks of the function at hand are walked. The result is the same: the chain of inlined
+ * subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
  */
 #include "symbols/dwfl.h"
 
@@ -408,7 +409,7 @@ static struct unit *unit_of(struct symdw_file *f, Dwarf_Die *cu)
 	return u;
 }
 
-/* The innermost range that holds pc: the last to begin before it, or one that encloses that. */
+/* The innermost range with pc: the last to begin before it, or one that encloses that. */
 static const struct range *find_range(const struct range *list, size_t count, Dwarf_Addr pc)
 {
 	size_t n = count_up_to(list, count, sizeof *list, pc);
@@ -448,8 +449,8 @@ static const char *linkage_name(Dwarf_Die *die)
 }
 
 /*
- * The DIEs around pc that are functions, outermost (the real one) first; 0 = none. *local: the real
- * one is a local class's, whose own name ("operator()") says less than the symbol table.
+ * The function DIEs around pc, outermost (the real one) first; 0 = none. *local: the real one
+ * belongs to a local class, where its own name ("operator()") is less clear than the symbol table.
  */
 static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *chain,
 			     size_t max, bool *local)
@@ -483,7 +484,7 @@ static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc,
 	return n;
 }
 
-/* As the unit names it; relative to where it was compiled. */
+/* Makes the unit's file name absolute: it is relative to the compilation folder. */
 static char *absolute(const char *file, Dwarf_Die *cu)
 {
 	Dwarf_Attribute attr;
@@ -493,7 +494,7 @@ static char *absolute(const char *file, Dwarf_Die *cu)
 	return dir ? xasprintf("%s/%s", dir, file) : xstrdup(file);
 }
 
-/* Where an inlined function was called: that is the line of the frame around it. */
+/* The call place of an inlined function, which is the line of the frame around it. */
 static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files,
 		       struct symdw_frame *outer)
 {

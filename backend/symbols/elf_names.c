@@ -2,15 +2,15 @@
  *
  * elf_names.c - finds the symbol of an address by binary search.
  *
- * dwfl_module_addrname() walks the whole table for each address: 3 ms in libLLVM, which made ten
- * seconds of the end of `memtop record -- llc --version`. Here the symbols that have a size are
- * sorted by address once. Those that contain the address are few, and the library's own preferences
- * choose among them (elfutils, dwfl_module_addrinfo): global ones before local ones, then the
- * nearest start, then binding and the smaller size, then the order of the table.
+ * dwfl_module_addrname() walks the whole table for each address: 3 ms in libLLVM, ten seconds at
+ * the end of `memtop record -- llc --version`. Here the symbols with a size are sorted by address
+ * once. Few contain the address, and libdwfl's own preferences choose among them (elfutils,
+ * dwfl_module_addrinfo): global ones before local ones, then the nearest start, then binding and
+ * the smaller size, then the order of the table.
  *
- * A symbol without a size (a label of assembly) is the answer where no symbol contains the address,
+ * A symbol without a size (an assembly label) is the answer where no symbol contains the address,
  * none ends after the label, and the label is the nearest in the same section. Local symbols are
- * looked at unless a global label stands at the address itself.
+ * tested unless a global label stands at the address itself.
  */
 #include "symbols/elf_names.h"
 
@@ -198,14 +198,13 @@ void symdw_names_free(struct symdw_names *n)
 	free(n);
 }
 
-/* How many of `s` begin at addr or before. */
+/* Count of symbols of `s` that begin at addr or before. */
 static size_t begun(const struct symbols *s, GElf_Addr addr)
 {
 	return count_up_to(s->at, s->count, sizeof *s->at, addr);
 }
 
-/* Those of `s` that contain addr, in the order of the table; TOGETHER_MAX of them: there may be
- * more. */
+/* Symbols of `s` that contain addr, in table order; TOGETHER_MAX of them: there may be more. */
 static size_t containing(const struct symbols *s, GElf_Addr addr, const struct symbol **found)
 {
 	size_t count = 0;
@@ -252,7 +251,7 @@ static const struct label *label_before(const struct labels *l, GElf_Addr addr)
 	return n ? &l->at[n - 1] : NULL;
 }
 
-/* The last global one that stands at addr itself; NULL. */
+/* The last global label at addr itself; NULL. */
 static const struct label *global_at(const struct labels *l, const struct label *last,
 				     GElf_Addr addr)
 {

@@ -13,8 +13,8 @@ struct symdw_names;
 struct symdw_names *symdw_names_make(Dwfl_Module *module);
 void symdw_names_free(struct symdw_names *names);
 
-/* What dwfl_module_addrname() answers, the module's string; `addr` is libdw's address. NULL: no
- * symbol. */
+/* The answer of dwfl_module_addrname(), a string of the module; `addr` is libdw's address. NULL:
+ * no symbol. */
 const char *symdw_names_at(const struct symdw_names *names, GElf_Addr addr);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * entries.c - the entries of the book of names: a table by place.
+ * entries.c - the entries of the book of names: a table by location.
  *
- * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others.
+ * A location without a known name is shown as MODULE+0xOFFSET, which is unique.
  */
 #include "symbols/internal.h"
 
@@ -46,7 +46,7 @@ static void table_grow(struct symbols *s)
 	free(old);
 }
 
-/* What is shown while nothing is known. */
+/* Sets the frame shown while the name is unknown. */
 static void set_placeholder(struct symbols *s, struct entry *e)
 {
 	const struct module *m = model_module(s->model, e->module);

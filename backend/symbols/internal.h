@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what symbols*.c share: the book and its entries. Main thread.
+ * internal.h - the book and its entries, for symbols/symbols.c, symbols/asking.c, symbols/entries.c
+ * and symbols/symbols_debuginfod.c. Main thread.
  */
 #ifndef SYMBOLS_INTERNAL_H
 #define SYMBOLS_INTERNAL_H
@@ -11,7 +12,7 @@
 #include "symbols/symbolizer.h"
 #include "base/string_pool.h"
 
-/* that are remembered: more than come between two looks at a busy screen */
+/* remembered answers: more than arrive between two looks at a busy screen */
 #define ANSWERED_MAX 8192u
 
 struct entry {
@@ -20,18 +21,17 @@ struct entry {
 	uint64_t offset;
 	struct symbol sym; /* frames: malloc'ed, or &placeholder */
 	struct symbol_frame placeholder;
-	struct sym_job *job; /* not finally answered; the worker's */
+	struct sym_job *job; /* still without its final answer; owned by the worker */
 	bool asked;
-	bool shown;       /* on the screen, once */
-	bool given;       /* asked for again, when its file had a debug file from a server */
-	uint64_t version; /* generated code: of the map, when it did not know it */
+	bool shown;       /* has been on screen */
+	bool given;       /* requested again after its file got a debug file from a server */
+	uint64_t version; /* generated code: version of the map that lacked it */
 };
 
-/* Shared with a wake-up under way: outlives the book when it must. Main thread, but for the pointer
- * in flight. */
+/* Shared with a posted wake-up: may outlive the book. Main thread, except the pointer in flight. */
 struct mail {
 	struct loop *loop;
-	struct symbols *book; /* NULL: the book is gone, nobody reads this any more */
+	struct symbols *book; /* NULL: the book is freed, and this is unused */
 	int in_flight;        /* atomically: posts not run yet */
 };
 
@@ -53,20 +53,21 @@ struct symbols {
 	size_t files_room;
 	struct string_pool texts;
 	struct entry special[MTW_TRUNC_COUNT];
-	struct sym_file *generated; /* of generated code; NULL = not asked for yet */
+	struct sym_file *generated; /* of generated code; NULL = not requested yet */
 	struct symbol_process process;
 	bool local;             /* process is known */
-	struct entry **unknown; /* of generated code, answered and without a name */
+	struct entry **unknown; /* generated code, answered without a name */
 	size_t unknown_count, unknown_room;
-	uint64_t map_version;      /* as the last answer said */
-	struct loop_source *again; /* NULL: nothing to ask again */
+	uint64_t map_version;      /* from the last answer */
+	struct loop_source *again; /* NULL: nothing to request again */
 	uint64_t generation, asked, done;
 	struct symbol_place answered[ANSWERED_MAX]; /* by generation, */
-	uint64_t cleared;                           /* of those after this one */
-	bool frozen;                                /* symbols_freeze() */
-	struct debuginfod *debug;                   /* NULL: no servers are named */
-	bool warned;                                /* of the first that failed */
-	uint64_t sent;                              /* jobs */
+	/* generation of the last clear: later ones are remembered */
+	uint64_t cleared;
+	bool frozen;              /* symbols_freeze() */
+	struct debuginfod *debug; /* NULL: no servers are named */
+	bool warned;              /* the first failed download was reported */
+	uint64_t sent;            /* jobs */
 	void (*on_answer)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
 			  const struct symbol *sym);
 	void *on_answer_arg;
@@ -76,23 +77,23 @@ struct symbols {
 
 /* symbols/entries.c */
 struct entry *entries_get(struct symbols *s, uint32_t module, uint64_t offset, unsigned signal);
-/* from: as the symbolizer or a session has them; copied */
+/* from: the symbolizer's or a session's frames; copied */
 void entries_set_frames(struct symbols *s, struct entry *e, int source,
 			const struct symdw_frame *from, size_t count);
 void entries_free_frames(struct entry *e);
 
 /* symbols/asking.c */
 void symbols_send(struct symbols *s, struct entry *e, struct sym_job job);
-/* of a location; NULL: none has code in a file */
+/* entry of a location; NULL: its code is in no file */
 struct entry *symbols_entry(struct symbols *s, uint32_t number);
 void symbols_warn(struct symbols *s, const char *text); /* once */
 
-/* symbols/symbols_debuginfod.c: lines of modules that have no debug file here */
+/* symbols/symbols_debuginfod.c: lines of modules without a local debug file */
 void symbols_debug_new(struct symbols *s);
-/* Asks the servers for the debug file of e's module, and for e again when that has come; once e has
- * its final answer. */
+/* Requests the debug file of e's module from the servers, once e has its final answer; then e
+ * again. */
 void symbols_debug_want(struct symbols *s, struct entry *e);
-/* Of all entries; blocks until the servers have answered, or will not. */
+/* For all entries; blocks until the servers have answered or are given up. */
 void symbols_debug_wait(struct symbols *s);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * perfmap.c - see symbols/perfmap.h. The lines themselves: symbols/codemap.c.
+ * perfmap.c - see symbols/perfmap.h. symbols/codemap.c has the lines.
  *
- * Everything here may be hostile: a container's root folder, the file, its text. No symbolic link
- * is followed at the map itself, none out of the program's root folder on the way, and nothing but
- * a regular file is ever opened for reading.
+ * All input may be hostile: a container's root folder, the file, its text. The map itself must not
+ * be a symbolic link, no link on the way may lead out of the program's root folder, and only a
+ * regular file is opened for reading.
  */
 #include "symbols/perfmap.h"
 
@@ -90,8 +90,7 @@ static void complain(struct perfmap *p, char *sentence_take)
 
 /* --- is it the program? */
 
-/* 1: a file is mapped at that address in that process; 0: it is another process; -1: nobody is
- * there. */
+/* 1: that process maps a file at that address; 0: another process; -1: no such process. */
 static int is_program(unsigned pid, uint64_t mapped)
 {
 	char path[64], line[512];
@@ -176,8 +175,8 @@ static void meet(struct perfmap *p, unsigned pid)
 
 /* --- finding the file */
 
-/* For reading, what O_PATH opened; takes fd. -1: it is no regular file (a FIFO, a device: not even
- * opened), or *st is empty. */
+/* Reopens an O_PATH descriptor for reading; takes fd. -1: not a regular file (a FIFO or device
+ * is not even opened), or *st is empty. */
 static int open_regular(int fd, struct stat *st)
 {
 	char path[64];
@@ -193,8 +192,8 @@ static int open_regular(int fd, struct stat *st)
 	return again;
 }
 
-/* O_PATH of NAME within a root folder, whatever links lie on the way there; the map itself must be
- * none. */
+/* Opens NAME within a root folder by O_PATH, through any links on the way; the map itself must
+ * not be a link. */
 static int open_within(const char *root, const char *name)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -362,7 +361,7 @@ void perfmap_js(const char *name, struct symdw_frame *frame)
 			break;
 		frame->file = xstrndup(script, (size_t)(text + len - script));
 		frame->line = line;
-		/* A function without a name is told from others by its place. */
+		/* A function without a name is identified by its place. */
 		frame->function = script == text + 1 ? xasprintf("(anonymous) %s", script)
 						     : xstrndup(text, (size_t)(script - 1 - text));
 		return;

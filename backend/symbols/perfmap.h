@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * perfmap.h - names of generated code, from the perf-PID.map that its runtime writes. The
- * symbolizer's thread only, but for perfmap_js().
+ * symbolizer's thread only, except perfmap_js().
  *
- * PID is the program's own idea of its process id, /tmp its own folder. So a process of this
- * machine is looked at through /proc/PID/root, and only when the addresses of its mappings prove
+ * PID is the program's own view of its process id, /tmp its own folder. So memtop looks at a
+ * process of this machine through /proc/PID/root, and only when the addresses of its mappings prove
  * that it is the program: a remote program's pid may be another process here. Otherwise the map
- * comes from --symbols DIR and --sysroot DIR. What belongs to neither the program's user nor root,
- * is no regular file, or is older than the process, is not read.
+ * comes from --symbols DIR and --sysroot DIR. A file is not read if neither the program's user nor
+ * root owns it, if it is not regular, or if it is older than the process.
  */
 #ifndef SYMBOLS_PERFMAP_H
 #define SYMBOLS_PERFMAP_H
@@ -15,12 +15,12 @@
 #include "symbols/dwfl.h"
 
 struct perfmap_where {
-	unsigned pid;     /* as the program sees itself; 0 = unknown, there is no map */
+	unsigned pid;     /* in the program's own view; 0 = unknown, without a map */
 	unsigned here[2]; /* processes of this machine that may be the program; 0 = none */
 	unsigned server;  /* the agent's server, which shares its memory; 0 = none */
-	/* memtop started it: if it ended before the first look, it had memtop's own folders */
+	/* memtop started it: if it ended before the first look, its folders were memtop's */
 	bool child;
-	uint32_t uid;    /* of the program, as it sees itself */
+	uint32_t uid;    /* of the program, in its own view */
 	uint64_t mapped; /* where one of its files is mapped; 0 = unknown */
 	uint64_t start_unix_ns;
 };
@@ -30,14 +30,14 @@ struct perfmap;
 struct perfmap *perfmap_new(const struct perfmap_where *where, const struct symdw_places *places);
 void perfmap_free(struct perfmap *p);
 /*
- * 1: *frame has the name of the code at pc (strings are the caller's); 0: unknown (yet); -1: a
- * slice of a large map was read, ask again. look: search for the file again, even if the last
- * search was a moment ago.
+ * 1: *frame has the name of the code at pc (the caller owns the strings); 0: unknown (yet); -1: a
+ * slice of a large map was read, call again. look: search for the file again, even right after the
+ * last search.
  */
 int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *frame);
 /* while it stays the same, unknown code stays unknown */
 uint64_t perfmap_version(const struct perfmap *p);
-/* each problem once, a sentence, the caller's to free; NULL = none */
+/* returns each problem once, as a sentence that the caller frees; NULL = none */
 char *perfmap_problem(struct perfmap *p);
 
 /* Splits V8's name of a script's function into function, file and line; any other name is the

@@ -2,15 +2,15 @@
  *
  * symbolizer.c - the symbolizer's thread.
  *
- * First all names from symbol tables (microseconds each), then lines and inlined frames (a large
- * unit takes a second once); of both, what is on the screen before the rest, and last in, first
- * out. What is on the screen overtakes at the other end, too: at most WAITING_MAX answers are given
- * that nobody took, so that the loop, which has other things to do, is never far behind.
+ * All names from symbol tables come first (microseconds each), then lines and inlined frames (a
+ * large unit takes a second once); in both, locations on screen before the rest, and last in, first
+ * out. Answers for the screen overtake others, too. At most WAITING_MAX answers wait to be taken,
+ * so that the loop, which has other work, never falls far behind.
  *
- * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's.
- * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so
- * whoever quits waits LEAVE_MS at most, which is enough for a worker that has nothing to do, and
- * else leaves all to the worker.
+ * The thread sees jobs and files, never the model. It blocks all signals: they belong to the loop.
+ * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds. So
+ * quitting waits LEAVE_MS at most, enough for an idle worker, and otherwise leaves everything to
+ * the worker.
  */
 #include "symbols/symbolizer.h"
 
@@ -31,7 +31,7 @@
 #define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
-/* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
+/* reading a gigabyte of DWARF again takes seconds, so not every few seconds */
 unsigned sym_rest_ms = 60000;
 
 struct sym_worker {
@@ -82,7 +82,7 @@ static struct timespec clock_at(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
-/* The next job, taken out; NULL when there is none that may be done yet. Locked. */
+/* Takes the next job out; NULL when none may run yet. Locked. */
 static struct sym_job *pick(struct sym_worker *w)
 {
 	for (int i = 0; i < 2 * STAGES; i++) {
@@ -108,7 +108,7 @@ static struct sym_answer *answer_new(struct sym_job *job, int source,
 	return a;
 }
 
-/* NULL: a slice of a large map was read; others have their turn before it goes on. */
+/* NULL: a slice of a large map was read; other jobs get their turn before the next. */
 static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job *job)
 {
 	struct symdw_frame frame;
@@ -164,7 +164,7 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	return a;
 }
 
-/* Locked, so that nobody is woken once the worker was left. */
+/* Locked, so that no wake-up follows after the worker was released. */
 static void give(struct sym_worker *w, struct sym_answer *a)
 {
 	bool first = !w->waiting++;
@@ -218,7 +218,7 @@ static void worker_release(struct sym_worker *w)
 	free(w);
 }
 
-/* Locked, but while it lets go. */
+/* Locked, except while it frees the files' data. */
 static void wait_for_work(struct sym_worker *w)
 {
 	uint64_t rest_ns = w->read ? w->worked_ns + sym_rest_ms * 1000000ull : 0;
@@ -345,7 +345,7 @@ void sym_worker_free(struct sym_worker *w)
 	worker_release(w);
 }
 
-/* The same file is opened once, however often it was loaded. */
+/* Each file is opened once, however often it was loaded. */
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
 {
 	for (struct sym_file *f = w->files; f; f = f->next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbols.c - the main thread's book of names: what is known, what was asked for.
+ * symbols.c - the main thread's book of names: known names and pending requests.
  *
  *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until
  *           symbols_clear(); generated code: (NO_ID, pc)
@@ -17,9 +17,10 @@
 #include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
-#define AGAIN_MS 2000   /* what a program's map did not name may be in it by now */
+#define AGAIN_MS 2000   /* the program's map may have more names by now */
 
-/* Generated code whose name may have come. Not counted as asked for: nobody waits for it. */
+/* Requests generated code whose name may be known by now. Not counted as requested: nothing
+ * waits for it. */
 static void ask_again(struct symbols *s, struct entry *e, bool look)
 {
 	if (!e->job)
@@ -27,7 +28,7 @@ static void ask_again(struct symbols *s, struct entry *e, bool look)
 			     (struct sym_job){ .file = s->generated, .look = look, .again = true });
 }
 
-/* One asks for all: when the map has changed, take() asks for the others. */
+/* One request stands for all: when the map has changed, take() requests the others. */
 static void look_again(struct symbols *s)
 {
 	if (s->unknown_count && !s->frozen)
@@ -57,7 +58,7 @@ static void moved(struct symbols *s, const struct entry *e)
 		(struct symbol_place){ e->offset, e->module, kind_of(e) };
 }
 
-/* Generated code that the map does not name: it may later. */
+/* Notes generated code that the map does not name yet. */
 static void take_unknown(struct symbols *s, struct entry *e, bool again)
 {
 	if (!again) {
@@ -268,7 +269,7 @@ void symbols_free(struct symbols *s)
 		return;
 	symbols_clear(s);
 	debuginfod_free(s->debug);
-	sym_worker_free(s->worker); /* from here on nobody posts */
+	sym_worker_free(s->worker); /* from here on the worker posts nothing */
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
 		free(s->mail);

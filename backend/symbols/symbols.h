@@ -2,15 +2,16 @@
  *
  * symbols.h - names of code locations, as far as they are known. Main thread only.
  *
- * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
- * (symbols/symbolizer.c); what is asked for again is on the screen, and comes first; answers arrive
- * through the loop in two steps (symbol table at once, lines and inlined frames after) and move the
- * generation. Session files bring their own. A module without lines, one of which is shown
- * (symbols_shown()), is asked for at debuginfod's servers in the background.
+ * A location is (module, offset, kind). An unknown location is queued for the worker
+ * (symbols/symbolizer.c) when first requested; a repeated request means that it is on screen, and
+ * comes first. Answers arrive through the loop in two steps (symbol table at once, lines and
+ * inlined frames after) and advance the generation. Session files bring their own names. When a
+ * location of a module without lines is shown (symbols_shown()), debuginfod's servers are asked for
+ * the module in the background.
  *
- * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map
- * (symbols/perfmap.h). That grows while the program runs: what it does not know is asked for again,
- * every two seconds, when the map has changed, and in symbols_wait(). The first name that a pc gets
+ * Generated code (NOWHERE) has its absolute pc, and its name comes from the program's perf map
+ * (symbols/perfmap.h). The map grows while the program runs, so unknown locations are requested
+ * again every two seconds if it has changed, and in symbols_wait(). The first name that a pc gets
  * stays.
  */
 #ifndef SYMBOLS_SYMBOLS_H
@@ -35,7 +36,7 @@ struct symbol {
 	const struct symbol_frame *frames;
 };
 
-/* what has no module; its row, while its function is unknown */
+/* code without a module; its row while its function is unknown */
 #define GENERATED_NAME "[generated code]"
 
 struct symbols;
@@ -45,15 +46,14 @@ struct symbol_options {
 	size_t dir_count;
 };
 
-/* loop may be NULL: then answers are only taken in by symbols_wait(). NULL = *err: the
- * system gives no thread. */
+/* loop may be NULL: then only symbols_wait() takes answers. NULL and *err: no thread available. */
 struct symbols *symbols_new(struct loop *loop, const struct model *m,
 			    const struct symbol_options *o, struct err *err);
 void symbols_free(struct symbols *s);
 /* Another session's module ids follow: forget every location. Strings stay. */
 void symbols_clear(struct symbols *s);
-/* The program may run on this machine: as this process, beside this agent's server (0 = unknown),
- * or as memtop's child. Without this only --symbols and --sysroot have its map. */
+/* The program may run on this machine: as this process, beside this agent's server (0 =
+ * unknown), or as memtop's child. Otherwise only --symbols and --sysroot have its map. */
 struct symbol_process {
 	unsigned pid, server;
 	bool child;
@@ -61,17 +61,17 @@ struct symbol_process {
 void symbols_local(struct symbols *s, const struct symbol_process *p);
 /* another model of the same program: ids mean the same */
 void symbols_look_at(struct symbols *s, const struct model *m);
-/* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. Of NOWHERE,
- * module is NO_ID and offset the pc. */
+/* Never NULL, never blocks; requests unknown locations. Valid until the next loop turn. For
+ * NOWHERE, module is NO_ID and offset the pc. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
-/* Of the model's location; TRUNCATED and unknown NOWHERE ones get a describing frame with function
- * NULL. */
+/* The same for the model's location; TRUNCATED and unknown NOWHERE ones get a describing frame
+ * with function NULL. */
 const struct symbol *symbols_of_location(struct symbols *s, uint32_t number);
-/* The same of one that is on the screen, or is about to be printed: debuginfod's servers are asked
- * for its lines. */
+/* The same for one on screen, or about to be printed: debuginfod's servers are asked for its
+ * lines. */
 const struct symbol *symbols_shown(struct symbols *s, uint32_t number);
-uint64_t symbols_generation(const struct symbols *s); /* one more with each answer */
-/* Whose answer made it this one; false: that is not remembered (any more), look at all. */
+uint64_t symbols_generation(const struct symbols *s); /* grows with each answer */
+/* The location whose answer made this generation; false: no longer remembered, check all. */
 struct symbol_place {
 	uint64_t offset;
 	uint32_t module;
@@ -82,9 +82,9 @@ void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
 /* from a file; copies */
 void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind,
 		 const struct symbol *sym);
-/* Block until all that was asked for is answered (reports). */
+/* Blocks until all requests are answered (reports). */
 void symbols_wait(struct symbols *s);
-/* In a forked child, which has no worker: what is known is all; nothing is asked for or waited
+/* For a forked child, which has no worker: names stay as known; nothing is requested or waited
  * for. */
 void symbols_freeze(struct symbols *s);
 /* Called for each new answer (the session file stores it). */
@@ -92,10 +92,10 @@ void symbols_on_answer(struct symbols *s,
 		       void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
 				  const struct symbol *sym),
 		       void *arg);
-/* What servers of debug files were asked for; NULL = DEBUGINFOD_URLS names none. */
+/* Requests to debuginfod's servers; NULL = DEBUGINFOD_URLS names none. */
 struct debuginfod;
 const struct debuginfod *symbols_debuginfod(const struct symbols *s);
-/* Modules whose file was missing or of another build-id, as sentences. */
+/* Modules whose file was missing or had another build-id, as sentences. */
 size_t symbols_warnings(const struct symbols *s, const char *const **sentences);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbols_debuginfod.c - lines and inlined frames of modules that have no debug file here, from
+ * symbols_debuginfod.c - loads lines and inlined frames of modules without a local debug file from
  * debuginfod's servers.
  *
- * The servers are asked for what is on the screen or in a report, once per module, when its final
- * answer was that there is no DWARF; names and all other modules go on meanwhile. What comes makes
- * all entries of that module be asked for again.
+ * The servers are asked for modules on screen or in a report, once per module, when its final
+ * answer was that there is no DWARF. Names and all other modules continue meanwhile. After a
+ * download all entries of that module are requested again.
  */
 #include "symbols/internal.h"
 
@@ -35,7 +35,7 @@ void symbols_debug_want(struct symbols *s, struct entry *e)
 	}
 }
 
-/* Of those that were answered without lines. */
+/* Requests files for entries answered without lines. */
 static void want_all(struct symbols *s, const struct sym_file *only)
 {
 	for (size_t i = 0; i < s->room; i++) {

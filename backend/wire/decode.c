@@ -3,12 +3,12 @@
  * decode.c - one frame's payload -> events.
  *
  * One function per frame type, in wire.h's order, each a plain transcription of the field list
- * there. All checks of form are here: bounds of lengths, counts and ids, known enumerations, no NUL
- * in a text. Checks of sense (does the id exist, did a counter shrink) are the model's. Nothing is
- * allocated in proportion to a number that a peer wrote: a count is believed only as far as the
- * payload can hold that many entries.
+ * there. This file checks form: bounds of lengths, counts and ids, known enumerations, no NUL in a
+ * text. The model checks sense (does the id exist, did a counter shrink). No allocation is
+ * proportional to a number from the peer: a count is accepted only if the payload can hold that
+ * many entries.
  *
- * An event is built once per frame and its changing fields overwritten per entry; struct event is
+ * An event is built once per frame and its changing fields overwritten per entry: struct event is
  * large (symbols) and batches are long.
  */
 #include "wire/decode.h"
@@ -193,7 +193,7 @@ static void read_mark(struct reader *r)
 	emit(r);
 }
 
-/* What was alive at a mark, or at a sample. */
+/* Live amounts at a mark or a sample. */
 static void read_live_at(struct reader *r, uint32_t number)
 {
 	r->e.u.mark_live.mark = number;
@@ -278,7 +278,7 @@ static void read_loss(struct reader *r)
 	r->e.u.loss.reason = get32(r);
 	r->e.u.loss.events = mtw_get(&r->in);
 	r->e.u.loss.bytes = mtw_get(&r->in);
-	/* A later agent may know more reasons: not ours to refuse. */
+	/* A later agent may know more reasons: accept them. */
 	if (r->e.u.loss.reason < MTW_LOSS_COUNT)
 		emit(r);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a payload that is being read, for the files of wire/ alone.
+ * internal.h - a payload being read, for the files of wire/ alone.
  */
 #ifndef WIRE_INTERNAL_H
 #define WIRE_INTERNAL_H
@@ -77,7 +77,7 @@ static inline struct tally get_tally(struct reader *r)
 	return t;
 }
 
-/* wire/scans.c: what the agent's looks through the live blocks found */
+/* wire/scans.c: results of the agent's scans of live blocks */
 void scans_read_threads(struct reader *r);
 void scans_read_ages(struct reader *r);
 void scans_read_memory(struct reader *r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scans.c - answers to scans, from payload to event.
+ * scans.c - decodes answers to scans into events.
  */
 #include "wire/internal.h"
 

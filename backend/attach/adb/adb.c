@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb.c - what memtop asks of the user's own adb client.
+ * adb.c - runs commands through the user's own adb client.
  *
- * The client is used rather than its protocol: it finds devices, holds keys, starts its server, and
- * is what the user has set up.
+ * memtop runs the client instead of speaking its protocol: the client finds devices, holds keys,
+ * starts its server, and is already set up.
  *
- * Daemons without shell_v2 (before Android 7) know neither a status nor stderr, and end lines with
- * CR LF: the script says its status itself, last, and CRs before LFs are dropped.
+ * Daemons without shell_v2 (before Android 7) pass neither a status nor stderr, and end lines with
+ * CR LF. The script therefore prints its status as its last line, and a CR before an LF is dropped.
  */
 #include "attach/adb/adb.h"
 

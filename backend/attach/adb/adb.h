@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb.h - the user's own adb client, one command at a time: run it with a limit, see devices, run a
- * script in a device's shell, push a file, forward a port. Blocks; the calling thread alone uses a
- * struct adb.
+ * adb.h - the user's own adb client, one command at a time: run it with a limit, list devices, run
+ * a script in a device's shell, push a file, forward a port. Calls block; a struct adb belongs to
+ * the calling thread.
  *
- * What fails is one sentence in *err; what adb said in its own words is in it where we have none.
+ * A failure is one sentence in *err. It quotes adb where memtop has no words for it.
  */
 #ifndef ATTACH_ADB_ADB_H
 #define ATTACH_ADB_ADB_H
@@ -15,71 +15,71 @@
 
 struct adb {
 	char program[PATH_MAX];
-	char serial[128]; /* of the device that commands go to; "" = not chosen yet */
-	/* readable: the user wants to go, and every call fails with ADB_STOPPED; -1 = never */
+	char serial[128]; /* the chosen device; "" = none yet */
+	/* readable: the user quits, and every call fails with ADB_STOPPED; -1 = never */
 	int stop_fd;
 };
 
 #define ADB_STOPPED 130   /* err.status of a call that stop_fd ended */
-#define ADB_SLOW_MS 30000 /* most commands: it may have to start its server first */
+#define ADB_SLOW_MS 30000 /* most commands: adb may first start its server */
 #define ADB_LAST_MS 10000 /* when cleaning up */
 
 struct adb_device {
 	char serial[128]; /* printable ASCII */
-	char state[32];   /* as adb calls it: "device" can be used */
+	char state[32];   /* adb's word; "device" = usable */
 	char model[64];   /* clean; "" = unknown */
 };
 
-/* What one command said; adb_answer_release() frees it, also after a failure. */
+/* One command's output; adb_answer_release() frees it, also after a failure. */
 struct adb_answer {
-	int status; /* exit status; of the script for adb_shell() */
+	int status; /* exit status; for adb_shell(), the script's */
 	/* stdout and stderr, NUL-terminated, without adb's own chatter about its server */
 	char *out, *said;
 	size_t length; /* of out, which may hold more NULs */
 };
 void adb_answer_release(struct adb_answer *r);
 
-/* given (--adb), ANDROID_HOME, ANDROID_SDK_ROOT, PATH; the serial from ANDROID_SERIAL. -1 and *err:
- * there is none. */
+/* Searches given (--adb), ANDROID_HOME, ANDROID_SDK_ROOT, PATH; takes the serial from
+ * ANDROID_SERIAL. -1 and *err: no client found. */
 int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err);
 
-/* Of an array that the caller frees. */
+/* Returns the count; the caller frees *list. */
 int adb_devices(const struct adb *a, struct adb_device **list, size_t *count, struct err *err);
 bool adb_usable(const struct adb_device *d);
 
-/* A script for the device's sh; its status is known from old daemons, too. -1 and *err: the device
+/* Runs a script in the device's sh; old daemons give its status, too. -1 and *err: the device
  * did not run it. */
 int adb_shell(const struct adb *a, const char *script, int limit_ms, struct adb_answer *r,
 	      struct err *err);
-/* text as one word for that shell. The caller frees it. */
+/* Quotes text as one word for that shell. The caller frees it. */
 char *adb_quote(const char *text);
 
 int adb_push(const struct adb *a, const char *file, const char *remote, struct err *err);
-/* A free port of 127.0.0.1 to "localabstract:NAME" or "jdwp:PID". */
+/* Forwards a free port of 127.0.0.1 to "localabstract:NAME" or "jdwp:PID". */
 int adb_forward(const struct adb *a, const char *remote, int *port, struct err *err);
 void adb_unforward(const struct adb *a, int port); /* 0 is fine */
 
 /* --- attach/adb/run.c: one command */
 
-/* words end with NULL. 0: it ended, with r->status; -1 and *err: it did not start, or not end in
- * limit_ms. */
+/* words end with NULL. 0: the command ended, with r->status; -1 and *err: it did not start, or
+ * did not end in limit_ms. */
 int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
 	    struct err *err);
-/* The same for a command that may not end by itself: it has said all when nothing more comes for a
- * while, or at the limit. */
+/* The same for a command that may not end by itself: its output is complete at the limit, or
+ * when nothing more comes for a while. */
 int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
 	       struct err *err);
 
-/* Sleeps; -1 and *err when the user wants to go. */
+/* Sleeps; -1 and *err when the user quits. */
 int adb_pause(const struct adb *a, int ms, struct err *err);
-int adb_stopped(struct err *err); /* -1, and the sentence for it */
+int adb_stopped(struct err *err); /* returns -1 and sets *err */
 
 /* --- attach/adb/words.c: what adb says, in our words */
 
-/* what: WHY; what to do. From a state of `adb devices`, or from a complaint of adb's or of a tool
- * on the device. Returns -1. */
+/* Sets *err to "what: WHY; what to do", from a state of `adb devices` or from a complaint of adb
+ * or of a tool on the device. Returns -1. */
 int adb_explain(const char *what, const char *said, struct err *err);
-/* The first line of text that says something, clean. */
+/* The first line of text with content, sanitized. */
 const char *adb_line(const char *text, char *buf, size_t size);
 
 #endif

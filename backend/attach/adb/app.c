@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - the agent into an Android app that runs: push, copy into the app's folder, System.load by
- * its debug port (attach/jdwp/jdwp.h), and a forwarded port to the socket that the agent then
- * listens on.
+ * app.c - loads the agent into a running Android app: push, copy into the app's folder, System.load
+ * through its debug port (attach/jdwp/jdwp.h), and a forwarded port to the agent's socket.
  *
- * Whether an agent answers is asked by connecting: adb accepts on the forwarded port in any case
- * and closes it when nobody is behind it, an agent speaks first. That works without reading
- * anything of the device's.
+ * memtop connects to find out whether an agent answers. adb accepts every connection to the
+ * forwarded port and closes it when nothing listens behind it; an agent speaks first. This reads
+ * nothing of the device's.
  *
- * The file has another name each time: a Java machine loads the same path once only, and after a
- * detach the agent has to be loaded anew.
+ * The file gets a new name each time: a Java machine loads one path only once, and after a detach
+ * the agent must be loaded again.
  */
 #include "attach/adb/app.h"
 
@@ -51,7 +50,7 @@ static int connect_port(int port)
 	return -1;
 }
 
-/* One connection's answer: an agent's greeting (1), its end (0); -1: the user wants to go. */
+/* Reads one connection's answer: an agent's greeting (1), its end (0); -1: the user quits. */
 static int greets(const struct adb_app *app, struct err *err)
 {
 	const struct timeval limit = { .tv_sec = ANSWER_MS / 1000 };
@@ -85,7 +84,7 @@ int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err)
 	}
 }
 
-/* What the app's native code is for; most apps: as the device. */
+/* Finds the ABI of the app's native code; for most apps the device's. */
 static void ask_abi(struct adb_app *app)
 {
 	char *script = xasprintf("dumpsys package %s | grep -m1 -o 'primaryCpuAbi=[a-z0-9_-]*'",
@@ -171,7 +170,7 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, co
 	return 0;
 }
 
-/* Nobody may write to it: apps for API 37 and later load no library that can be written to. */
+/* Removes all write permission: apps for API 37 and later load no writable library. */
 static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r,
 			struct err *err)
 {
@@ -185,7 +184,7 @@ static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct ad
 	return rc;
 }
 
-/* With the owner and the SELinux label of the folder, so that the app may map it. */
+/* Copies the folder's owner and SELinux label to the file, so that the app may map it. */
 static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r,
 			 struct err *err)
 {
@@ -257,7 +256,7 @@ int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, 
 			     size, err);
 }
 
-/* jdwp_load() waits on its own: the link is cut for it when the user wants to go. */
+/* jdwp_load() waits by itself: this cuts its link when the user quits. */
 struct cutter {
 	int fd, stop_fd, done_fd;
 	bool cut;

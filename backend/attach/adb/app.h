@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.h - the agent into an Android app, and a port of this machine to it. Blocks; main thread.
+ * app.h - loads the agent into an Android app and forwards a port of this machine to it. Blocks;
+ * main thread.
  *
  *   struct adb_app app = { .adb = &adb };
  *   adb_phone() -> adb_app_find() or a process of adb_processes() -> adb_app_attach() or
@@ -8,9 +9,9 @@
  *   ... the view on 127.0.0.1:app.port ...
  *   adb_app_clean()
  *
- * The agent's file goes to /data/local/tmp, which no app may map code from, and is copied into the
- * app's own folder by run-as, as simpleperf and debuggers do; as root where adb is root. Both are
- * removed as soon as it is loaded.
+ * The agent's file goes to /data/local/tmp. No app may map code from there, so run-as copies the
+ * file into the app's own folder, as simpleperf and debuggers do; where adb is root, root copies
+ * it. Both files are removed as soon as the agent is loaded.
  */
 #ifndef ATTACH_ADB_APP_H
 #define ATTACH_ADB_APP_H
@@ -26,7 +27,7 @@ struct adb_phone {
 
 struct adb_process {
 	int pid;
-	char name[128]; /* what it calls itself: anything at all. Not clean */
+	char name[128]; /* the app chose it: any text, not sanitized */
 };
 
 struct adb_request {
@@ -40,7 +41,7 @@ struct adb_request {
 	void *arg;
 };
 
-/* How the agent came into it. */
+/* How the agent got into the app. */
 enum adb_way {
 	ADB_THERE,
 	ADB_JDWP,
@@ -54,7 +55,7 @@ enum adb_way {
 #define ADB_AGENT ".so"
 #define ADB_SCRIPT ".sh"
 #define ADB_TRACER ".attach"
-/* What is checked of a copy, $f, for so many bytes: a loader that maps a part of a library ends its
+/* Checks the size of a copy, $f, in bytes: a loader that maps a truncated library ends its
  * process. */
 #define ADB_WHOLE                                                                                  \
 	"[ $(wc -c <$f) -eq %zu ] || { echo the copy on the device is not whole >&2; exit 1; }"
@@ -67,13 +68,13 @@ struct adb_app {
 	char package[128];
 	char name[128]; /* of the process, clean */
 	enum adb_way way;
-	bool loaded; /* it was told to load the agent: what fails now may be SELinux */
-	bool closed; /* it takes no debugger, and root is to be had */
-	/* what runs a script as root: "su -c"; "" = not asked for, or not to be had */
+	bool loaded; /* the load was requested: SELinux may cause later failures */
+	bool closed; /* accepts no debugger; root is available */
+	/* the command for root scripts: "su -c"; "" = not asked for, or not available */
 	char root[16];
 	int port; /* of this machine, forwarded to its agent; 0 = not yet */
 	char abi[32];
-	/* What is to be taken back. */
+	/* What adb_app_clean() removes. */
 	/* "memtop-1f3a5c7d", with ADB_AGENT and ADB_TRACER in /data/local/tmp, with ADB_AGENT and
 	 * ADB_SCRIPT in the app's code_cache */
 	char file[64];
@@ -83,43 +84,42 @@ struct adb_app {
 
 /* --- attach/adb/device.c: what is there */
 
-/* a->serial, when none is named: the one device that can be used. -1 and *err: there is none, or
+/* Sets a->serial to the only usable device, unless one is named. -1 and *err: there is none, or
  * several. */
 int adb_choose(struct adb *a, struct err *err);
 int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err);
-/* The processes that take a debugger; of an array that the caller frees, by pid. */
+/* The processes that accept a debugger, by pid, in an array that the caller frees. */
 int adb_processes(const struct adb *a, struct adb_process **list, size_t *count, struct err *err);
-/* Whether it may be given to a device's shell as an app's name. */
+/* Is it an app's name that is safe in a device's shell? */
 bool adb_is_package(const char *name, size_t len);
-/* app->pid and names from a package, a process name (package:part) or a pid. -1 and *err: what
- * stands in the way. */
+/* Sets app->pid and names from a package, a process name (package:part) or a pid. -1 and *err
+ * with the reason. */
 int adb_app_find(struct adb_app *app, const char *word, struct err *err);
 void adb_app_name(struct adb_app *app, const struct adb_process *p);
 
 /* --- attach/adb/denied.c: what stands in the agent's way on a device */
 
-/* 0; -1 and *err: it runs with a sanitizer, whose malloc cannot be interposed. What cannot be asked
- * is none. */
+/* 0; -1 and *err: the process runs with a sanitizer, whose malloc cannot be interposed. If the
+ * check fails, 0. */
 int adb_refuse_sanitizer(const struct adb_app *app, struct err *err);
-/* A load failed with *err: where SELinux enforces, says so there, with the refusal that is in the
- * logs. */
+/* A load failed with *err: where SELinux enforces, adds the refusal from the logs. */
 void adb_explain_denied(const struct adb_app *app, struct err *err);
 
 /* --- attach/adb/server.c: the agent's server is no process to watch, and has its program's name */
 
-/* The first process of that name that is no agent's server; 0 = there is none; -1 and *err. */
+/* The first process of that name, agents' servers excluded; 0 = none; -1 and *err. */
 int adb_pidof(const struct adb *a, const char *name, struct err *err);
-/* 0: pid is none, or not seen to be one; -1 and *err, which names its program. */
+/* -1 and *err, which names its program: pid is an agent's server. 0: it is not, or seems not to
+ * be. */
 int adb_refuse_server(const struct adb *a, int pid, struct err *err);
 
 /* --- attach/adb/app.c: the agent into a process that runs */
 
 /* 0: its agent answers on app->port. -1 and *err; adb_app_clean() in both cases. */
 int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
-/* Takes back everything but what is loaded. Never fails, and takes its time at most three times
- * ADB_LAST_MS. */
+/* Removes everything but the loaded agent. Never fails; takes at most three times ADB_LAST_MS. */
 void adb_app_clean(struct adb_app *app);
-/* The same but for the forwarded port. */
+/* The same, but keeps the forwarded port. */
 void adb_app_tidy(struct adb_app *app);
 
 /* For attach/adb/start.c and attach/adb/root.c */
@@ -136,24 +136,24 @@ struct adb_copy {
 /* path: of the copy, as the app sees it. */
 int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size,
 		  struct err *err);
-/* patience_ms: how long a debug port that does not answer is tried again; an app that starts has
- * none at first. */
+/* patience_ms: how long to retry a debug port that does not answer; a starting app has none at
+ * first. */
 int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path,
 		 int patience_ms, struct err *err);
-/* 1: an agent answers on app->port; 0: none does within that time; -1 and *err. */
+/* 1: an agent answers on app->port; 0: none within limit_ms; -1 and *err. */
 int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err);
 
 /* --- attach/adb/root.c: the agent into a process that runs, by ptrace as root */
 
-/* 1: root is to be had, app->root says how; 0: it is not; -1 and *err: the device does not
+/* 1: root is available, app->root says how; 0: it is not; -1 and *err: the device does not
  * answer. */
 int adb_root(struct adb_app *app, struct err *err);
-/* As adb_app_attach(), which calls it; of a native program, too. */
+/* As adb_app_attach(), which calls it; also for native programs. */
 int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
 
 /* --- attach/adb/start.c: an app with the agent from its start */
 
-/* app->package is set. app->way says how it was done. */
+/* Needs app->package; sets app->way. */
 int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * denied.c - what a device says about a process that the agent cannot or could not be loaded into:
- * its sanitizer, and SELinux, whose refusals are lines of the kernel's log and of logcat. Declared
- * in attach/adb/app.h.
+ * denied.c - explains why a device did not let the agent into a process: its sanitizer, or SELinux,
+ * whose refusals appear in the kernel's log and in logcat. Declared in attach/adb/app.h.
  */
 #include "attach/adb/app.h"
 

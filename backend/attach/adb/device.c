@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * device.c - what a device is and which of its processes take a debugger. Declared in
+ * device.c - describes a device and lists its processes that accept a debugger. Declared in
  * attach/adb/app.h.
  *
- * adbd lists the processes with a JDWP transport: debuggable apps, on userdebug builds every app.
- * Their names come from /proc, whose text belongs to the app: it may say anything, is never given
- * back to a shell unless it has the form of a package's name, and is cleaned before it is shown.
+ * adbd lists the processes with a JDWP transport: debuggable apps, and every app on userdebug
+ * builds. Their names come from /proc, where the app can write any text. A name goes back to a
+ * shell only if it has the form of a package name, and is sanitized before it is shown.
  */
 #include "attach/adb/app.h"
 
@@ -92,7 +92,7 @@ static int by_pid(const void *a, const void *b)
 	return ((const struct adb_process *)a)->pid - ((const struct adb_process *)b)->pid;
 }
 
-/* "PID text" lines; only of processes that were asked about. */
+/* "PID text" lines; takes only requested processes. */
 static void take_names(char *text, struct adb_process *list, size_t count)
 {
 	for (char *line; (line = strtok_r(text, "\n", &text));) {
@@ -180,7 +180,7 @@ void adb_app_name(struct adb_app *app, const struct adb_process *p)
 		 adb_is_package(p->name, len) ? (int)len : 0, p->name);
 }
 
-/* 1: process `pid` runs and root is to be had: it is app's now. 0: it is not so. */
+/* 1: process `pid` runs, root is available, and app now describes it. 0: otherwise. */
 static int find_closed(struct adb_app *app, int pid, struct err *err)
 {
 	struct adb_process p = { .pid = pid };
@@ -196,7 +196,7 @@ static int find_closed(struct adb_app *app, int pid, struct err *err)
 	return 1;
 }
 
-/* Why a process that was named is not in the list; pid: what runs under that name, 0 = nothing. */
+/* Explains why a named process is not in the list; pid: the process of that name, 0 = none. */
 static int explain_absent(const struct adb_app *app, const char *word, int pid, struct err *err)
 {
 	size_t len = strcspn(word, ":");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * root.c - the agent into a process of a rooted device that takes no debugger: an app that is not
- * debuggable, or a native program. The agent and memtop-attach (backend/attach/standalone/main.c)
- * go to /data/local/tmp; root runs that, which loads the agent by ptrace and is done. Declared in
- * attach/adb/app.h.
+ * root.c - loads the agent into a process of a rooted device that accepts no debugger: an app that
+ * is not debuggable, or a native program. memtop pushes the agent and memtop-attach
+ * (backend/attach/standalone/main.c) to /data/local/tmp. Root runs memtop-attach, which loads the
+ * agent by ptrace and exits. Declared in attach/adb/app.h.
  *
- * Root is adb itself (adb root), or what the device's su gives the shell: `su 0 sh -c` of userdebug
- * builds, `su -c` of others. It is asked for only here, since an su may ask the user.
+ * Root is adb itself (adb root) or the shell through the device's su: `su 0 sh -c` on userdebug
+ * builds, `su -c` on others. Only this file asks for root, since su may prompt the user.
  */
 #include "attach/adb/app.h"
 
@@ -58,8 +58,8 @@ static int find_tracer(const struct adb_app *app, char *path, size_t size, struc
 		       name, MEMTOP_PREFIX);
 }
 
-/* file to /data/local/tmp; to->check: a piece of a script that ends with status 1 when it is not
- * whole there. */
+/* Pushes file to /data/local/tmp; to->check: a script fragment that exits with status 1 when the
+ * copy is incomplete. */
 static int push(struct adb_app *app, const char *file, const char *ending, struct pushed *to,
 		struct err *err)
 {
@@ -74,7 +74,7 @@ static int push(struct adb_app *app, const char *file, const char *ending, struc
 	return adb_push(app->adb, file, to->path, err);
 }
 
-/* As root: memtop-attach PID AGENT OPTIONS. */
+/* Runs as root: memtop-attach PID AGENT OPTIONS. */
 static int load(struct adb_app *app, const struct pushed *agent, const struct pushed *tracer,
 		const char *options, struct err *err)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c - one command of the adb client as a process, with a limit. Declared in attach/adb/adb.h.
+ * run.c - runs one command of the adb client as a process, with a limit. Declared in
+ * attach/adb/adb.h.
  *
- * Each is a process in a group of its own, so that ^C is for memtop alone, which ends it and cleans
- * up. A command has ended when its process has: a server that it started may hold its pipes open.
+ * Each process has its own process group, so that ^C reaches memtop alone, which ends the process
+ * and cleans up. A command has ended when its process has: a server that it started may keep its
+ * pipes open.
  */
 #include "attach/adb/adb.h"
 
@@ -19,7 +21,7 @@
 
 #define OUTPUT_MAX (4u << 20) /* of one command; more is dropped */
 #define QUIET_MS 300
-#define LOOK_MS 50 /* how often an ended process is looked for whose pipes somebody holds */
+#define LOOK_MS 50 /* how often to check for an ended process whose pipes another one holds */
 
 extern char **environ;
 
@@ -89,7 +91,7 @@ static int spawn(struct command *c, char *const *argv, struct err *err)
 		       strerror(rc));
 }
 
-/* What is there now; -1 at the end. */
+/* Reads the available bytes; -1 at the end. */
 static ssize_t take(struct pipe_end *p)
 {
 	char dropped[4096];
@@ -111,7 +113,7 @@ static ssize_t take(struct pipe_end *p)
 	return n;
 }
 
-/* Whatever is in the pipes of an ended process: nobody else's writing is waited for. */
+/* Empties the pipes of an ended process, without waiting for other writers. */
 static void drain(struct command *c)
 {
 	struct pipe_end *ends[] = { &c->out, &c->said };
@@ -124,7 +126,7 @@ static void drain(struct command *c)
 		}
 }
 
-/* Until it ends. 0; -1 and *err; a quiet one (quiet_ms > 0) is as good as ended. */
+/* Waits until it ends. 0; -1 and *err; silence for quiet_ms (> 0) counts as its end. */
 static int follow(const struct adb *a, struct command *c, const char *what, int limit_ms,
 		  int quiet_ms, struct err *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.c - agents' servers among a device's processes. Declared in attach/adb/app.h.
+ * server.c - finds agents' servers among a device's processes. Declared in attach/adb/app.h.
  *
- * A server has the command line of its program, so that pidof names both, in an order that differs
- * from one Android to the next. Its own name is another one. The shell of a device may not ask
- * kcmp() whether two processes share their memory: as in launch/agent_server.c, the command line
- * and the most memory that there ever was are compared.
+ * A server has its program's command line, so pidof lists both, in an order that differs between
+ * Android versions; only the server's own name differs. A device's shell may not call kcmp() to ask
+ * whether two processes share their memory. As in launch/agent_server.c, the command lines and the
+ * peak memory are compared instead.
  */
 #include "attach/adb/app.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.c - an Android app with the agent from its start. Declared in attach/adb/app.h. Three ways,
- * the first that is to be had:
+ * start.c - starts an Android app with the agent. Declared in attach/adb/app.h. It takes the first
+ * of three ways that is available:
  *
- *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or
- *                   nobody does
- *   wrap.PACKAGE    a property that names what goes before the app's command line: a script beside
- *                   the agent, for its value is short. Only root and the shell of userdebug builds
- *                   may set it; read back to see
- *   am start -D     the app waits for a debugger before its first own code; System.load then, by
- *                   the first message that it handles. What the runtime allocated before is not
- *                   known
+ *   wrap.sh         the app's package has one, and the system runs it: only wrap.sh can load the
+ *                   agent then
+ *   wrap.PACKAGE    a property that prefixes the app's command line with a script beside the agent,
+ *                   since its value must be short. Only root and the shell of userdebug builds may
+ *                   set it; memtop reads it back to check
+ *   am start -D     the app waits for a debugger before its own code; its first message then runs
+ *                   System.load. Earlier allocations of the runtime are unknown
  */
 #include "attach/adb/app.h"
 
@@ -32,7 +31,7 @@ static bool is_component(const char *s)
 		       strlen(s);
 }
 
-/* PACKAGE/ACTIVITY: as given, or what the launcher would start. */
+/* Finds PACKAGE/ACTIVITY: the given one, or the launcher's. */
 static int find_activity(const struct adb_app *app, const char *given, char *component, size_t size,
 			 struct err *err)
 {
@@ -78,7 +77,7 @@ static bool has_script(const struct adb_app *app)
 	return found;
 }
 
-/* What the app is started through. */
+/* Writes the script that starts the app. */
 static int write_script(struct adb_app *app, const char *agent, const char *options, char *path,
 			size_t size, struct err *err)
 {
@@ -96,7 +95,7 @@ static int write_script(struct adb_app *app, const char *agent, const char *opti
 	return rc;
 }
 
-/* 1: it is set; 0: it cannot be had here; -1 and *err. */
+/* 1: the property is set; 0: not allowed here; -1 and *err. */
 static int set_property(struct adb_app *app, const char *agent, const char *options,
 			struct err *err)
 {
@@ -157,7 +156,7 @@ static int wait_process(struct adb_app *app, struct err *err)
 	return rc;
 }
 
-/* 1, 0: its process is there, is not; -1 and *err. */
+/* Does the app's process exist? 1, 0; -1 and *err. */
 static int lives(const struct adb_app *app, struct err *err)
 {
 	char script[64];

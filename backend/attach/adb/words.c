@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * words.c - what adb, its daemon and the tools of a device say, as one sentence: why, and what to
- * do.
+ * words.c - turns messages of adb, its daemon and a device's tools into one sentence: why, and what
+ * to do.
  *
- * Declared in attach/adb/adb.h. States are what `adb devices` says, complaints what a command does.
- * The words are those of adb 1.0.32 to 1.0.41 and of run-as since Android 5; what is not here is
- * told in its own words, first line only.
+ * Declared in attach/adb/adb.h. States come from `adb devices`, complaints from commands. The words
+ * are those of adb 1.0.32 to 1.0.41 and of run-as since Android 5. The first line of any other
+ * message is shown as it is.
  */
 #include "attach/adb/adb.h"
 
@@ -17,7 +17,7 @@ struct saying {
 	const char *sign, *why, *remedy;
 };
 
-/* The whole of what is said. */
+/* Whole messages. */
 static const struct saying states[] = {
 	{ "authorizing", "it still asks whether to trust this computer",
 	  "unlock its screen, accept the question, and try again" },
@@ -32,7 +32,7 @@ static const struct saying states[] = {
 	  "restart it: fastboot reboot" },
 };
 
-/* A part of it; narrower ones come first. */
+/* Parts of messages; narrower ones come first. */
 static const struct saying complaints[] = {
 	{ "unauthorized", "it does not trust this computer yet",
 	  "unlock its screen, accept this computer's key, and try again" },

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach --jdwp`: the agent into a Java program of this machine by its debug
- * port (attach/jdwp/jdwp.h).
+ * attach.c - `memtop attach --jdwp`: loads the agent into a Java program of this machine through
+ * its debug port (attach/jdwp/jdwp.h).
  *
- * Where ptrace is forbidden (ptrace_scope, a container without CAP_SYS_PTRACE) that port is open to
- * whoever reaches it. What must fit is the same as for ptrace, and is asked while the thread is
- * stopped: only then the machine can tell which process it is. Its number is of its own pid
- * namespace; it is believed when the process that has it here runs with a debug port and has that
- * number there, too.
+ * Where ptrace is forbidden (ptrace_scope, a container without CAP_SYS_PTRACE), the debug port is
+ * open to everyone who reaches it. The same conditions hold as for ptrace. They are checked while
+ * the thread is stopped: only then can the machine tell which process it is. It gives the pid of
+ * its own pid namespace. memtop believes it when the process with that pid there runs here with a
+ * debug port.
  *
- * System.load() takes a path and nothing else: the agent has the options of the program's own
- * environment (JNI_OnLoad in the agent's attach/attach.c), and the file must be where the program
- * sees it. A library is loaded once: after a detach System.load() has nothing to do, and ptrace is
- * the way back.
+ * System.load() takes a path and nothing else. So the agent gets the options of the program's own
+ * environment (JNI_OnLoad in agent/hooks/attach.c), and the program must see the file. A
+ * library is loaded once: after a detach System.load() does nothing, and ptrace is the way back.
  */
 #include "attach/attach.h"
 
@@ -104,7 +103,7 @@ static int open_port(const struct target *port, struct err *err)
 		       t.text, strerror(why));
 }
 
-/* Whether a file whose path has this in it is mapped there; `unknown` when nobody may look. */
+/* Does the process map a file whose path contains `part`? `unknown` without permission to look. */
 static bool maps_file(pid_t pid, const char *part, bool unknown)
 {
 	char path[64], line[PATH_MAX + 128];
@@ -119,7 +118,7 @@ static bool maps_file(pid_t pid, const char *part, bool unknown)
 	return f ? found : unknown;
 }
 
-/* Which process of ours the machine is, that calls itself `own`. */
+/* Finds this namespace's pid of the machine that calls itself `own`. */
 static int find_process(struct visit *v, int64_t own)
 {
 	const struct attach_jdwp_options *o = v->options;
@@ -157,7 +156,8 @@ static int find_process(struct visit *v, int64_t own)
 		       text, (long long)own, o->port->port);
 }
 
-/* A path that is another file here, or none: the process' own. 0: it is. */
+/* Checks a path that names another file here, or none, in the process' own root. 0: it exists
+ * there. */
 static int find_theirs(struct visit *v, const char *given)
 {
 	char there[PATH_MAX + 64];
@@ -171,7 +171,7 @@ static int find_theirs(struct visit *v, const char *given)
 	return 0;
 }
 
-/* The agent's file, where the process sees it. */
+/* Finds the agent's file by the process' path. */
 static int find_agent(struct visit *v)
 {
 	const char *given = v->options->agent;

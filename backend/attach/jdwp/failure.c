@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * failure.c - the first failure of a machine is noted, and how long it may take.
+ * failure.c - notes a machine's first failure, and keeps the time limit.
  */
 #include "attach/jdwp/internal.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * java.c - classes, methods, and calls of them on the stopped thread (INVOKE_SINGLE_THREADED: the
- * others run anyway).
+ * java.c - finds classes and methods and calls them on the stopped thread (INVOKE_SINGLE_THREADED:
+ * the other threads run anyway).
  *
- * An object that nobody in the machine refers to may be collected between two of our commands: what
- * we made is kept (DisableCollection) as soon as we know it, and what was faster is made again.
- * VM.Dispose lets go of all.
+ * The machine may collect an object without references between two commands. memtop therefore keeps
+ * each object that it made (DisableCollection) as soon as it has its id, and makes it again if the
+ * collector was faster. VM.Dispose releases all of them.
  *
- * The machine's pid is what new File("/proc/self").getCanonicalPath() says: that works on every
- * version and on Android, of classes that are always loaded; ProcessHandle is of Java 9, and ours
- * to load.
+ * new File("/proc/self").getCanonicalPath() gives the machine's pid: its classes are always loaded,
+ * and it works on every version and on Android. ProcessHandle needs Java 9, and memtop would have
+ * to load it.
  */
 #include "attach/jdwp/internal.h"
 
@@ -178,7 +178,7 @@ static int call(struct jdwp_machine *m, const struct call *c, struct value *v)
 	return rc ? jdwp_fail_code(m, rc, "call a method") : get_result(m, &in, v);
 }
 
-/* Text of a string object; "" = none to be had. */
+/* Reads the text of a string object; "" = not available. */
 static void get_string(struct jdwp_machine *m, uint64_t object, char *buf, size_t size)
 {
 	struct jdwp_out out = { .len = 0 };
@@ -231,7 +231,7 @@ static int explain_thrown(struct jdwp_machine *m, uint64_t thrown)
 	for (int tries = 0;
 	     tries < TRIES && !*text && !call(m, &get_message, &v) && !v.thrown && v.value; tries++)
 		get_string(m, v.value, text, sizeof text);
-	/* whatever it was that kept the text from us, what was thrown is to be said */
+	/* report the exception even if its text was not available */
 	jdwp_forgive(m);
 	return jdwp_fail(m, JDWP_THREW,
 			 "System.load threw %s%s%s; give an agent that its libc can load and its "
@@ -248,7 +248,7 @@ int jdwp_java_load(struct jdwp_machine *m, const char *path)
 	struct value v;
 	int rc = JDWP_E_INVALID_OBJECT;
 
-	/* what was thrown was collected: once more */
+	/* the exception object was collected: try again */
 	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT; tries++) {
 		if (call(m, &load, &v))
 			return -1;

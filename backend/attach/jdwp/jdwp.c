@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * jdwp.c - a library into a running Java machine: greet it, have a thread stopped between two
- * instructions of Java code, call System.load there, and let everything go on.
+ * jdwp.c - loads a library into a running Java machine: greets it, stops a thread between two
+ * instructions of Java code, calls System.load there, and resumes everything.
  *
- * A thread that is stopped so holds no lock of malloc's or the loader's, whatever it holds in Java;
- * the library's JNI_OnLoad runs on it as it would in the program's own System.load. Only that
- * thread waits.
+ * A thread stopped there holds no lock of malloc or the loader, whatever it holds in Java. The
+ * library's JNI_OnLoad runs on it as in the program's own System.load. Only that thread waits.
  *
- * Whatever fails, VM.Dispose takes back each request and resumes each thread, and so does the
- * machine by itself when the connection ends: nothing of ours outlives memtop there, even if memtop
- * is killed.
+ * On any failure VM.Dispose withdraws every request and resumes every thread. The machine does the
+ * same when the connection ends, so nothing stays behind even if memtop is killed.
  */
 #include "attach/jdwp/internal.h"
 

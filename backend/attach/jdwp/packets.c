@@ -2,13 +2,13 @@
  *
  * packets.c - packets of the Java Debug Wire Protocol.
  *
- * One command at a time; between it and its reply anything may come: events, replies to commands
- * that we gave up, commands of the peer's own (ART sends some of its set 199, which want no
- * answer). All of that is dropped but events. A packet that was read in part stays in the buffer,
- * so that a wait may end in its middle and the next call goes on there.
+ * One command is open at a time. Before its reply the peer may send events, replies to abandoned
+ * commands, and its own commands (ART sends some of its set 199, which need no answer). All but
+ * events are dropped. A partly read packet stays in the buffer, so a wait may end in the middle of
+ * a packet and the next call continues there.
  *
- * The peer is whoever listens at a port: lengths are checked before room is made, room is made as
- * bytes come, and every wait has an end.
+ * The peer is any program that listens at the port: lengths are checked before memory is allocated,
+ * memory grows as bytes arrive, and every wait has a limit.
  */
 #include "attach/jdwp/packets.h"
 
@@ -118,7 +118,7 @@ static int send_all(struct jdwp_link *l, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* Until `need` bytes are there. 1; 0: the deadline; -1: broken. */
+/* Reads until `need` bytes are there. 1; 0: the deadline; -1: broken. */
 static int fill(struct jdwp_link *l, size_t need)
 {
 	while (l->have < need) {
@@ -168,7 +168,7 @@ static int next_packet(struct jdwp_link *l)
 	return rc;
 }
 
-/* Whether the packet at hand is the reply to our last command; an event is handed on. */
+/* Is the current packet the reply to the last command? Passes an event on. */
 static bool is_reply(struct jdwp_link *l, struct jdwp_in *in)
 {
 	const uint8_t *p = l->packet;
@@ -238,7 +238,7 @@ int jdwp_listen(struct jdwp_link *l, const bool *until)
 	return 0;
 }
 
-/* What it said instead, as far as it is there, for a person: an HTTP server says who it is. */
+/* Quotes the peer's bytes in the error: an HTTP server, for example, names itself. */
 static int break_stranger(struct jdwp_link *l)
 {
 	char said[64];

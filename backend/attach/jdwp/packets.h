@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * packets.h - packets of the Java Debug Wire Protocol: the handshake, commands and their replies,
- * the fields in them. Main thread only. What they mean: attach/jdwp/jdwp.c and its parts.
+ * and their fields. Main thread only. attach/jdwp/jdwp.c and its parts give them their meaning.
  *
  * A packet is: u32 length (header included), u32 id, u8 flags, then u8 set and u8 command, or, in a
- * reply (flags 0x80), u16 error code; then data. All big-endian. Ids of objects, types and methods
- * have the widths that the machine states (IDSizes) and are kept as numbers here.
+ * reply (flags 0x80), u16 error code; then data. All fields are big-endian. Ids of objects, types
+ * and methods have the widths that the machine states (IDSizes) and are kept as numbers here.
  */
 #ifndef ATTACH_JDWP_PACKETS_H
 #define ATTACH_JDWP_PACKETS_H
@@ -13,17 +13,17 @@
 #include "base/base.h"
 #include "attach/jdwp/jdwp.h"
 
-#define JDWP_COMMAND_MAX 8192u      /* of what we send: a path and some numbers */
-#define JDWP_PACKET_MAX (16u << 20) /* of what we take: a list of classes or methods */
+#define JDWP_COMMAND_MAX 8192u      /* sent commands: a path and some numbers */
+#define JDWP_PACKET_MAX (16u << 20) /* received packets: a list of classes or methods */
 
-/* Fields of a packet that came; what is not there reads as 0 and sets bad. Borrowed until the next
+/* Fields of a received packet; a missing one reads as 0 and sets bad. Borrowed until the next
  * call on the link. */
 struct jdwp_in {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-/* Data of a command under way; what does not fit is left out and sets bad. */
+/* Data of a command under construction; data that does not fit is left out and sets bad. */
 struct jdwp_out {
 	uint8_t bytes[JDWP_COMMAND_MAX];
 	size_t len;
@@ -32,17 +32,17 @@ struct jdwp_out {
 
 struct jdwp_link {
 	int fd;               /* borrowed */
-	uint64_t deadline_ns; /* now_ns() until which what is asked may take; the caller sets it */
+	uint64_t deadline_ns; /* now_ns() at which a request times out; the caller sets it */
 	/* widths of ids, 1..8; 8 until jdwp_greet() asked */
 	uint8_t method_bytes, object_bytes, type_bytes;
 	uint32_t id;       /* of the last command */
-	uint8_t *packet;   /* owned; the one that is read */
-	size_t room, have; /* bytes; have < a packet: the rest did not come yet */
-	size_t taken;      /* of them, the packet that was handed out last */
-	/* An Event.Composite; its fields. Called between a command and its reply, too. */
+	uint8_t *packet;   /* owned; the packet being read */
+	size_t room, have; /* bytes; have < a packet: the rest is still to come */
+	size_t taken;      /* bytes of the packet handed out last */
+	/* Receives an Event.Composite's fields; also called between a command and its reply. */
 	void (*event)(void *arg, struct jdwp_in *in);
 	void *arg;
-	enum jdwp_result broken; /* not 0: nothing can be sent or read any more, err says why */
+	enum jdwp_result broken; /* not 0: the link is unusable, err says why */
 	struct err err;
 };
 
@@ -69,7 +69,7 @@ enum jdwp_command { /* set * 256 + command */
 		    JDWP_EVENT_COMPOSITE = 0x4064,
 };
 
-enum { /* error codes that are met in ordinary life */
+enum { /* error codes that occur in ordinary use */
        JDWP_E_INVALID_OBJECT = 20,
        JDWP_E_INVALID_LOCATION = 24,
 };
@@ -80,15 +80,15 @@ int jdwp_greet(struct jdwp_link *l);
  * NULL. */
 int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_out *out,
 	      struct jdwp_in *in);
-/* Takes in events until *until, or the deadline (1), or -1: l->broken. */
+/* Reads events until *until or the deadline (1); -1: l->broken. */
 int jdwp_listen(struct jdwp_link *l, const bool *until);
 void jdwp_release(struct jdwp_link *l);
 
-/* A clean line into *err, in which what a peer or a user made too long is cut in its middle. */
+/* Writes a sanitized line to *err; too long text is cut in its middle. */
 void jdwp_say(struct err *err, const char *format, va_list args);
 /* Breaks the link: nothing more goes over it. Returns -1. */
 int jdwp_break(struct jdwp_link *l, enum jdwp_result result, const char *format, ...) PRINTF(3, 4);
-/* as the specification has it; "?" for one that it has not */
+/* as in the specification; "?" = not in it */
 const char *jdwp_error_name(int code);
 
 void jdwp_put(struct jdwp_out *o, uint64_t value, unsigned bytes);

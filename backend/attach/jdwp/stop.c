@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * stop.c - a thread of a Java machine, stopped between two instructions of Java code.
+ * stop.c - stops a thread of a Java machine between two instructions of Java code.
  *
- * Methods can be invoked only on a thread that an event has stopped. Which event:
- *   a breakpoint at the start of a method that was named: whoever calls it;
- *   else, but on Android, a single step of each thread there is, by the smallest size: one that
- *     runs is there at once, one that sleeps or waits for a connection when it comes back from
- *     that. So no method need be known, and an idle server is reached by its next request.
- *     OpenJDK's own cleaner thread comes by once a minute;
- *   on Android methods that the main thread calls for every touch and frame, and when the app comes
- *     to the front.
+ * Methods can be invoked only on a thread that an event has stopped. The event is one of these:
+ *   a breakpoint at the start of a method that the user named: any caller hits it;
+ *   else, except on Android, a single step of the smallest size on each thread. A running thread
+ *     stops at once, a sleeping or waiting one when it returns. So no method need be known, and an
+ *     idle server stops at its next request. OpenJDK's own cleaner thread comes by once a minute;
+ *   on Android, breakpoints in methods that the main thread calls for every touch and frame, and
+ *     when the app comes to the front.
  *
- * Only the thread of the event is stopped (EVENT_THREAD), once (Count 1). Others may come by before
- * the wishes are taken back: they go on at once. Reference Handler is left alone: every garbage
- * collection waits for it.
+ * An event stops only its own thread (EVENT_THREAD), once (Count 1). Other threads that hit it
+ * before the requests are withdrawn are resumed at once. Reference Handler is left alone: every
+ * garbage collection waits for it.
  *
- * A machine that was started with suspend=y is suspended as a whole until a debugger comes; it goes
- * on when the wishes are made.
+ * A machine started with suspend=y stays suspended until a debugger comes; it is resumed once the
+ * requests are made.
  */
 #include "attach/jdwp/internal.h"
 
@@ -46,8 +45,8 @@ static void take_thread(struct jdwp_machine *m, uint64_t thread)
 	}
 }
 
-/* Kinds that nobody asked for have a size that we do not know: what follows them in the packet is
- * left. */
+/* Event kinds that memtop did not request have an unknown size: the rest of their packet is
+ * skipped. */
 void jdwp_on_event(void *arg, struct jdwp_in *in)
 {
 	struct jdwp_machine *m = arg;
@@ -242,7 +241,7 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 			 (int)(method - 1 - name), name, method);
 }
 
-/* All that can be; when none can, the first one's failure stands. */
+/* Sets all possible breakpoints; if none is possible, the first failure stands. */
 static int break_all(struct jdwp_machine *m, const char *const *breaks)
 {
 	for (size_t i = 0; breaks[i] && !m->link.broken && !m->stopped; i++)
@@ -305,8 +304,7 @@ static int listen_out(struct jdwp_machine *m, const char *const *breaks)
 			: "give it something to do (a request to a server), or a longer --timeout");
 }
 
-/* Nobody but the stopped thread is held any longer. Requests that had their event are gone by
- * themselves. */
+/* Resumes all but the stopped thread. Requests that had their event are already gone. */
 static void take_back(struct jdwp_machine *m)
 {
 	struct jdwp_out out;

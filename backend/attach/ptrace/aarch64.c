@@ -2,9 +2,9 @@
  *
  * aarch64.c - AArch64's registers for attach/ptrace/arch.h (AAPCS64; the kernel's do_signal()).
  *
- * A stop within a system call shows the pc at the call's svc instruction and x0 as it was: going on
- * makes the call again. Where the call returned EINTR for the stop, its x0 is lost: that stays as
- * it is.
+ * A thread stopped within a system call shows the pc at its svc instruction and the original x0, so
+ * continuing makes the call again. Where the call returned EINTR for the stop, x0 is lost and the
+ * EINTR stays.
  */
 #ifdef __aarch64__
 #include "attach/ptrace/arch.h"
@@ -21,7 +21,7 @@ const bool inject_arch_here = true;
 #define SVC 0xd4000001u
 #define PSTATE_BTYPE (3ull << 10) /* a function may begin without a landing pad */
 
-/* The last: SVE, where there is such a unit, has the vectors of the second in it. */
+/* The last set, SVE, includes the vectors of the second where the machine has such a unit. */
 const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true },
 						     { NT_PRFPREG, true },
 						     { 0x405 /* NT_ARM_SVE */, false } };

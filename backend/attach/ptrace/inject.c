@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject.c - find a thread at a safe point, have it load the agent, put it right.
+ * inject.c - finds a thread at a safe point, makes it load the agent, and restores it.
  *
- *   candidates: waiting threads first, then running ones, then those in a futex, round and round
- *   for 2 s
+ *   candidates: waiting threads first, then running ones, then those in a futex, in turn for 2 s
  *   stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack ->
  *   __errno_location, dlopen, memtop_attach -> munmap -> give back -> let go
  *
- * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its
- * errno is kept.
+ * The calls use a stack of their own: the thread's may be small, and stays untouched. Its errno is
+ * kept.
  *
- * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends
- * nothing in the target. A thread that has not stopped yet is waited for, or its wait (epoll_wait)
- * would return EINTR for a stop that never came. A call is waited for, or the loader's lock would
- * stay locked. Only a call that hangs (attach/ptrace/stuck.h) is given up: the thread's registers
- * are restored, and the stack stays mapped, for somebody may still point to it.
+ * The target comes first. A time limit ends only the user's wait, with a message; it ends nothing
+ * in the target. memtop waits for a thread that has not stopped yet: otherwise its wait
+ * (epoll_wait) would return EINTR for a stop that never came. memtop waits for a call: otherwise
+ * the loader's lock would stay locked. It gives up only a call that hangs (attach/ptrace/stuck.h):
+ * it then restores the thread's registers and leaves the stack mapped, since something may still
+ * point to it.
  *
- * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few
- * others return EINTR even when there was no signal, which programs are not ready for: their result
- * is made the one that the kernel restarts, or turns into EINTR when a handler runs first.
+ * A wait that the stop ended is restarted. The kernel restarts most by itself. epoll_wait and a few
+ * others return EINTR even without a signal, which programs do not expect. memtop changes their
+ * result to the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
 #include "attach/ptrace/internal.h"
 
@@ -38,7 +38,7 @@
 #define CALL_NS                                                                                    \
 	10000000000ull      /* for one call; then the user is told, and the call is waited for     \
 			     */
-#define TICK_NS 20000000ull /* how often such a call is looked after */
+#define TICK_NS 20000000ull /* how often such a call is checked */
 #define STACK_BYTES (260 * 1024) /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
 #define TEXT_BYTES 4096 /* of one string */
@@ -55,8 +55,7 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 	return buf;
 }
 
-/* What a call came to other than its return: the thread is stopped, for what follows to put it
- * right. */
+/* Handles a call that did not return: the thread stays stopped so that it can be restored. */
 static int call_failed(struct inject_work *w, enum inject_stop s, const char *what)
 {
 	struct inject_thread *t = &w->thread;
@@ -69,11 +68,11 @@ static int call_failed(struct inject_work *w, enum inject_stop s, const char *wh
 	w->r->rc = -1;
 	for (; s == STOP_LATE; search_let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
-	w->scratch = 0; /* somebody may still point to it */
+	w->scratch = 0; /* something may still point to it */
 	return -1;
 }
 
-/* Whoever waits for memtop need not wait for this. */
+/* Reports now, so that memtop's user need not wait for the rest. */
 static void tell(struct inject_work *w, const char *what)
 {
 	if (w->told)
@@ -87,10 +86,8 @@ static void tell(struct inject_work *w, const char *what)
 	w->said(w->arg, w->r);
 }
 
-/*
- * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it
- * waits for. -1: there is none to go on from; told: it came, but too late for the user.
- */
+/* Waits for the end of the thread's call. Late threads continue meanwhile: they may hold a lock
+ * that the call waits for. -1: it cannot continue; told: the result came too late for the user. */
 static int await(struct inject_work *w, const char *what, bool may_hang, uint64_t *result)
 {
 	struct inject_thread *t = &w->thread;
@@ -238,7 +235,7 @@ static int load(struct inject_work *w)
 	return rc;
 }
 
-/* Where the agent is now, of what is loaded. */
+/* Finds the agent among the loaded modules. */
 static int find_attach(struct inject_work *w)
 {
 	struct inject_modules now;
@@ -314,7 +311,7 @@ static int check_filters(struct inject_work *w)
 	}
 }
 
-/* With a thread of ours at a safe point. */
+/* Loads the agent with a borrowed thread at a safe point. */
 static void use_thread(struct inject_work *w)
 {
 	struct inject_thread *t = &w->thread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a process that is made to load the agent, for attach/ptrace/search.c (a thread at a
- * safe point) and attach/ptrace/inject.c (the calls on it). Main thread only.
+ * internal.h - a process that is made to load the agent, for attach/ptrace/search.c (finds a thread
+ * at a safe point) and attach/ptrace/inject.c (makes the calls on it). Main thread only.
  */
 #ifndef ATTACH_PTRACE_INTERNAL_H
 #define ATTACH_PTRACE_INTERNAL_H
@@ -12,7 +12,7 @@
 #include "attach/ptrace/stuck.h"
 #include "attach/ptrace/thread.h"
 
-#define STOP_NS 50000000ull /* for a thread to stop, where others can be tried */
+#define STOP_NS 50000000ull /* limit for a thread to stop when others can be tried */
 
 struct inject_work {
 	const struct inject_job *job;
@@ -20,11 +20,11 @@ struct inject_work {
 	struct inject_modules modules;
 	struct inject_ground ground;
 	struct inject_thread thread, other; /* other: a late one, while a call is under way */
-	pid_t late[64];                     /* threads that did not stop in time: they will */
+	pid_t late[64];                     /* threads that did not stop in time, but will */
 	size_t late_count;
 	bool refused, stopped; /* some thread could not be traced; some was stopped */
 	bool group;            /* the process was stopped meanwhile: SIGSTOP, job control */
-	bool other_program;    /* it is another one by now: exec */
+	bool other_program;    /* it executed another program */
 	bool told;             /* said() was called for a call that takes long */
 	uint32_t random;
 	struct inject_stuck stuck; /* the call under way */
@@ -41,10 +41,10 @@ struct inject_work {
 
 /* w->thread is stopped where it holds no lock. 0; -1 and w->r->err. */
 int search_safe_point(struct inject_work *w);
-/* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread
- * goes on with. */
+/* Makes a wait that returned EINTR because of the stop run again. t->saved holds the thread's
+ * registers. */
 void search_wait_again(struct inject_work *w, struct inject_thread *t);
-void search_let_late_go(struct inject_work *w);   /* those that have stopped go on */
+void search_let_late_go(struct inject_work *w);   /* releases those that have stopped */
 void search_wait_for_late(struct inject_work *w); /* all of them */
 
 #endif

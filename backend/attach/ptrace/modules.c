@@ -3,8 +3,8 @@
  * modules.c - the loaded modules of another process and their dynamic symbols (System V gABI 5;
  * DT_GNU_HASH as binutils lays it out).
  *
- * A module is a mapping that begins with an ELF header at a file's offset 0, or the vdso. All
- * that is read is a stranger's: every count has a bound, and what lies is a module without symbols.
+ * A module is a mapping that begins with an ELF header at file offset 0, or the vdso. Nothing that
+ * is read is trusted: every count has a bound, and an inconsistent module has no symbols.
  */
 #include "attach/ptrace/modules.h"
 
@@ -130,7 +130,7 @@ static int by_address(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Where the kernel mapped the program's headers to: its auxiliary vector. */
+/* The address of the program's headers, from its auxiliary vector. */
 static uint64_t program_headers(pid_t pid)
 {
 	char path[64];

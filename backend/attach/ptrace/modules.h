@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * modules.h - what is loaded in another process, read from its memory: no file of it is opened,
- * so that neither another root nor a library that was replaced on disk matters. Any thread.
+ * modules.h - the modules loaded in another process, read from its memory. No file of the process
+ * is opened, so another root or a library replaced on disk does not matter. Any thread.
  *
  * Needs the right to trace the process (/proc/PID/mem); nothing is stopped.
  */
@@ -14,12 +14,12 @@
 #define INJECT_SEGMENTS 12
 
 struct inject_module {
-	/* of its first and last segment, zeroed data included; between two may be a gap, which is
-	 * not its */
+	/* from its first to its last segment, zeroed data included; a gap between two is not its
+	 * own */
 	uint64_t start, end;
 	struct {
 		uint64_t start, end; /* whole pages */
-	} segment[INJECT_SEGMENTS];  /* more than fit are one with the last */
+	} segment[INJECT_SEGMENTS];  /* the last also covers those that do not fit */
 	size_t segments;
 	uint64_t text, text_end; /* its executable segments */
 	uint64_t bias;
@@ -28,7 +28,7 @@ struct inject_module {
 	uint64_t hash, gnu_hash; /* of DT_HASH, DT_GNU_HASH; 0 = none */
 	char path[256];          /* as the process' maps show it, cut; "[vdso]" */
 	bool program;            /* the executable */
-	bool runs; /* its code is mapped to be run: true of all that are in the list */
+	bool runs;               /* its code is mapped executable: true for all in the list */
 };
 
 struct inject_modules {
@@ -48,14 +48,15 @@ int inject_write(const struct inject_modules *m, uint64_t at, const void *from, 
 /* Text that ends with a NUL, cut to what fits; "" = none. */
 void inject_read_text(const struct inject_modules *m, uint64_t at, char *to, size_t size);
 
-/* Address of a function or datum that o defines for others, 0 = it does not. */
+/* Address of a function or datum that o exports, 0 = none. */
 uint64_t inject_module_symbol(const struct inject_modules *m, const struct inject_module *o,
 			      const char *name);
-/* Of the first module that defines it; *where, or NULL: which. 0 = none does. */
+/* The address from the first module that defines it, and that module in *where unless NULL. 0 =
+ * none does. */
 uint64_t inject_symbol(const struct inject_modules *m, const char *name,
 		       const struct inject_module **where);
-/* Why the agent in that process has no session, in its own words; "" = it has one, says nothing, or
- * may not be read. */
+/* The agent's own reason why it has no session; "" = it has one, gives no reason, or cannot be
+ * read. */
 void inject_said(pid_t pid, char *to, size_t size);
 const struct inject_module *inject_module_at(const struct inject_modules *m, uint64_t address);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * regs.c - takes and gives back all registers of a stopped thread, whatever sets its machine has.
+ * regs.c - saves and restores all registers of a stopped thread, whatever register sets its machine
+ * has.
  */
 #include "attach/ptrace/arch.h"
 

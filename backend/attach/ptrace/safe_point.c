@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * safe_point.c - where a thread may be made to call dlopen.
+ * safe_point.c - decides where a thread may be made to call dlopen.
  *
- * A thread that was stopped at random and allocates blocks beyond the thread cache is nearly always
- * inside the allocator, or in an mmap that the allocator made under its lock: a call of dlopen
+ * A thread that allocates blocks beyond the thread cache, stopped at random, is nearly always
+ * inside the allocator, or in an mmap that the allocator made under its lock. A call of dlopen
  * deadlocks there. So:
  *
  *   running  its pc lies outside of the C library, the loader, the vdso, the unwinder and whatever
  *            defines malloc, and so does the pc that a signal handler on its stack interrupted.
- *            Code outside of them holds none of their locks but the loader's own, in a constructor,
- *            and that one is recursive.
+ *            Code outside of them holds none of their locks except, in a constructor, the loader's
+ *            own, which is recursive.
  *   waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no allocator
- *            makes under its lock; never in the loader's code. A futex is one only when its word
+ *            makes under its lock; never in the loader's code. A futex counts only when its word
  *            lies outside of the libc, the loader and the head of an arena, and malloc is the
- *            libc's: then it is the program's own. On Android none is: its allocators keep their
- *            locks anywhere.
+ *            libc's: then it is the program's own. On Android no futex counts: its allocators keep
+ *            their locks anywhere.
  *
- * Where the allocator is another library's, a waiting thread may be one of its own (jemalloc's
- * background threads): then no return address on the stack may lie in it.
+ * Where another library brings the allocator, a waiting thread may be the allocator's own
+ * (jemalloc's background threads): then no return address on its stack may lie in that library.
  */
 #include "attach/ptrace/safe_point.h"
 
@@ -70,8 +70,7 @@ bool inject_waits(long nr)
 	return kind_of(nr) != 0;
 }
 
-/* Files on disk are read by the loader, under its lock; pipes, sockets and terminals are waited
- * for. */
+/* The loader reads files on disk under its lock; reads of pipes, sockets and terminals wait. */
 static bool on_disk(pid_t pid, unsigned long fd)
 {
 	char path[64];
@@ -162,9 +161,9 @@ static bool is_inside(const struct inject_ground *g, uint64_t at)
 }
 
 /*
- * A wait that was interrupted before is a restart_syscall now, with the arguments of the first
- * call. Of those that it may stand for only a futex with a time limit matters: its second argument
- * is one of a few numbers, and its first an address.
+ * An interrupted wait is now a restart_syscall with the arguments of the first call. Among the
+ * calls that it may stand for, only a futex with a time limit matters: its second argument is one
+ * of a few numbers, and its first an address.
  */
 static bool may_be_futex(uint64_t first, uint64_t second)
 {
@@ -233,10 +232,8 @@ struct inject_candidate *inject_candidates(pid_t pid, size_t *count)
 	return list;
 }
 
-/*
- * Looks through what is on its stack. True: it runs a signal handler that interrupted such code, or
- * where `returns`: a return address lies in an allocator that is not the libc's.
- */
+/* Searches the thread's stack. True: a signal handler interrupted such code, or, where
+ * `returns`, a return address lies in an allocator that is not the libc's. */
 static bool stack_forbids(const struct inject_ground *g, const struct inject_thread *t,
 			  bool returns)
 {
@@ -274,7 +271,7 @@ static bool in_nanosleep(const struct inject_ground *g, const struct inject_thre
 	return at && pc >= at && pc < at + INJECT_CODE_BYTES;
 }
 
-/* The word that a futex waits for is the program's. */
+/* Does the futex word belong to the program? */
 static bool own_futex(const struct inject_ground *g, const struct inject_thread *t)
 {
 	uint64_t word = inject_regs_arg(&t->regs, 0), op = inject_regs_arg(&t->regs, 1) & 0x7f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * safe_point.h - may a stopped thread be made to call dlopen where it is? Not while it holds a lock
- * that dlopen takes: the allocator's, the loader's. In the process that traces.
+ * that dlopen takes: the allocator's or the loader's. Runs in the tracing process.
  */
 #ifndef ATTACH_PTRACE_SAFE_POINT_H
 #define ATTACH_PTRACE_SAFE_POINT_H
@@ -12,7 +12,7 @@
 /* Android's C library defines it, and others __libc_start_main */
 #define INJECT_BIONIC "__libc_init"
 
-/* What of the process decides: filled once, before anything is stopped. */
+/* The process' facts that decide: filled once, before anything is stopped. */
 struct inject_ground {
 	const struct inject_modules *modules;
 	const struct inject_module *libc;         /* borrowed from modules */
@@ -32,12 +32,12 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m);
 enum inject_where {
 	WHERE_SAFE, /* it runs, outside of all that may hold a lock */
 	WHERE_IDLE, /* it waits in the kernel, for no lock of the process */
-	/* it runs where such a lock may be held; a moment later it may be elsewhere */
+	/* it runs where it may hold such a lock; it may leave a moment later */
 	WHERE_INSIDE,
-	WHERE_WAITS, /* in a system call that is not known to be free of locks */
+	WHERE_WAITS, /* in a system call that may run under a lock */
 };
 
-/* What a thread waits for, before it is stopped: best ones first. */
+/* The state of a thread before it is stopped, best first. */
 enum inject_promise { PROMISE_IDLE, PROMISE_RUNS, PROMISE_FUTEX, PROMISE_NONE };
 struct inject_candidate {
 	pid_t tid;
@@ -46,7 +46,7 @@ struct inject_candidate {
 /* All threads of a process; the caller frees them. */
 struct inject_candidate *inject_candidates(pid_t pid, size_t *count);
 
-/* Whether a system call is one that only waits: made again it does what it would have done. */
+/* Does the system call only wait? A repeated call then does the same. */
 bool inject_waits(long nr);
 
 /* t was stopped, and t->regs is read. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * search.c - a thread of the process that is stopped at a safe point (attach/ptrace/safe_point.h).
+ * search.c - finds a thread of the process and stops it at a safe point
+ * (attach/ptrace/safe_point.h).
  */
 #include "attach/ptrace/internal.h"
 
@@ -34,7 +35,7 @@ void search_wait_again(struct inject_work *w, struct inject_thread *t)
 		t->changed = true;
 }
 
-/* It was only looked at. */
+/* Releases a thread that was only inspected. */
 static void leave(struct inject_work *w, struct inject_thread *t)
 {
 	if (t->stopped && inject_thread_read(t) == 0) {
@@ -50,7 +51,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
 }
 
-/* Random, so that a thread that does everything in turn is not always met at the same place. */
+/* Random, so that a thread with a fixed cycle is not always stopped at the same place. */
 static uint64_t run_ns(struct inject_work *w)
 {
 	w->random = w->random * 1103515245u + 12345u;
@@ -65,7 +66,7 @@ static struct inject_thread *begin_thread(struct inject_work *w, struct inject_t
 	return t;
 }
 
-/* One of the late ones. After an exec it is the process' first thread, under that number. */
+/* Checks a late thread. After an exec it is the process' first thread, under that number. */
 static enum inject_stop look_at(struct inject_work *w, struct inject_thread *t, pid_t tid)
 {
 	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
@@ -77,7 +78,7 @@ static enum inject_stop look_at(struct inject_work *w, struct inject_thread *t, 
 	return s;
 }
 
-/* Late ones that have stopped go on. */
+/* Releases late threads that have stopped. */
 void search_let_late_go(struct inject_work *w)
 {
 	for (size_t i = w->late_count; i-- > 0;) {
@@ -89,8 +90,8 @@ void search_let_late_go(struct inject_work *w)
 	}
 }
 
-/* An exec gives the process another memory; what we have open is the former one's. From the stop on
- * a tracer is told of an exec. */
+/* An exec replaces the process' memory, and the open mem file still shows the old one. After its
+ * stop a tracer learns of an exec. */
 static bool is_what_was_read(const struct inject_work *w)
 {
 	uint8_t code[4];
@@ -99,8 +100,8 @@ static bool is_what_was_read(const struct inject_work *w)
 	       inject_find_gadget(code, sizeof code) == 0;
 }
 
-/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it
- * is let go, or will be. */
+/* May this thread be borrowed, now or a moment later? s tells how its stop went. If not,
+ * releases it now or later. */
 static bool try_stopped(struct inject_work *w, enum inject_stop s, uint64_t until_ns)
 {
 	struct inject_thread *t = &w->thread;
@@ -131,7 +132,7 @@ static bool try_stopped(struct inject_work *w, enum inject_stop s, uint64_t unti
 	return false;
 }
 
-/* Those whose stop came late, which has come now. */
+/* Tries the late threads that have stopped by now. */
 static bool try_late(struct inject_work *w, uint64_t until_ns)
 {
 	for (size_t i = 0, left = w->late_count; left; left--) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp.c - runs a process' seccomp filters on the system calls that dlopen and memtop_attach
- * make, before any of them is made: a filter that kills cannot be asked otherwise (seccomp(2);
- * classic BPF as the kernel allows it there, net/core/filter.c, seccomp_check_filter()).
+ * seccomp.c - runs a process' seccomp filters on the system calls of dlopen and memtop_attach
+ * before any of them is made: a filter that kills cannot be probed by a call (seccomp(2); classic
+ * BPF as the kernel allows it there, net/core/filter.c, seccomp_check_filter()).
  *
- * Only root may read filters. All of them apply, and the harshest answer counts; that one fails
- * with an errno is no harm: the loader or the agent says so. Only calls of the process' own threads
- * are looked at: the agent's server is a process of its own, whose end harms nobody.
+ * Only root may read filters. All of them apply, and the harshest answer counts. A filter that
+ * makes a call fail with an errno does no harm: the loader or the agent reports it. Only calls of
+ * the process' own threads matter: the agent's server is a separate process, whose end harms
+ * nothing.
  */
 #include "attach/ptrace/seccomp.h"
 

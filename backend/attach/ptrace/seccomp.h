@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp.h - would a process' seccomp filters kill it for what loading the agent takes? In the
- * process that traces.
+ * seccomp.h - would a process' seccomp filters kill it for the system calls that load the agent?
+ * Runs in the tracing process.
  */
 #ifndef ATTACH_PTRACE_SECCOMP_H
 #define ATTACH_PTRACE_SECCOMP_H
@@ -17,11 +17,11 @@ enum inject_verdict {
 	VERDICT_UNKNOWN, /* the filters cannot be read */
 };
 
-/* tid is stopped, and traced by us. */
+/* The caller traces tid, which is stopped. */
 enum inject_verdict inject_seccomp(pid_t tid, const char **call);
 
-/* What one filter returns for a call (SECCOMP_RET_*); SECCOMP_RET_KILL_PROCESS for a program that
- * is none. Pure. */
+/* One filter's result for a call (SECCOMP_RET_*); SECCOMP_RET_KILL_PROCESS for an invalid
+ * filter. Pure. */
 uint32_t inject_filter_run(const struct sock_filter *program, size_t length,
 			   const struct seccomp_data *data);
 

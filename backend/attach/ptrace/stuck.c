@@ -4,8 +4,8 @@
  *
  * A call hangs when its thread has slept in one futex, without a time limit, for three seconds, and
  * every other thread of the process ran meanwhile or sleeps: the holder of the lock had its chance.
- * While a thread is ready but gets no cpu time (a quota), waits for a disk, or is stopped or
- * frozen, the call only takes long: that thread may hold the lock, and release it later.
+ * While another thread is ready but gets no cpu time (a quota), waits for a disk, or is stopped or
+ * frozen, the call only takes long: that thread may hold the lock and release it later.
  */
 #include "attach/ptrace/stuck.h"
 
@@ -60,7 +60,7 @@ static size_t read_threads(pid_t pid, struct stuck_thread *list)
 	return count;
 }
 
-/* The word that it sleeps for, 0 = it does something else. */
+/* The futex word that the thread sleeps on, 0 = it does something else. */
 static uint64_t waits_for(pid_t pid, pid_t tid)
 {
 	char text[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone:
- * the thread runs.
+ * stuck.h - does a call in another process hang, or does it only take long? Reads /proc alone,
+ * while the thread runs.
  */
 #ifndef ATTACH_PTRACE_STUCK_H
 #define ATTACH_PTRACE_STUCK_H

@@ -2,14 +2,15 @@
  *
  * thread.c - ptrace on one thread (ptrace(2): SEIZE, so that nothing is sent to the process).
  *
- * Three kinds of stops are told apart. Ours: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at
- * system calls. Group stops (SIGSTOP of somebody) are EVENT_STOP too: the thread is made to go on,
- * and the kernel puts it into the stop of its group when it is let go. And signals for the program.
+ * Stops are of three kinds. memtop's own: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at
+ * system calls. Group stops (a SIGSTOP from elsewhere), also EVENT_STOP: the thread is continued,
+ * and the kernel puts it into its group's stop when memtop releases it. And signals for the
+ * program.
  *
- * Signals: a fault of ours while SIGSEGV is blocked would make the kernel reset its handler for the
- * whole process (force_sig), so that none that a fault causes is blocked while the thread is
- * borrowed; all others are, and wait in the kernel with all they carry. At all other times signals
- * are delivered at once.
+ * Signals: a fault that memtop causes while SIGSEGV is blocked would make the kernel reset its
+ * handler for the whole process (force_sig). So while the thread is borrowed, signals that a fault
+ * raises stay unblocked; all others are blocked and wait in the kernel with all they carry. At all
+ * other times signals are delivered at once.
  */
 #include "attach/ptrace/thread.h"
 
@@ -28,7 +29,8 @@
 	(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) |                     \
 	 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1))
 
-/* The next stop of any kind: its status; -1 and errno: EINTR = not in time, ECHILD = it is gone. */
+/* Waits for the next stop of any kind: its status; -1 and errno: EINTR = not in time, ECHILD =
+ * it is gone. */
 static int wait_stop(struct inject_thread *t, uint64_t until_ns)
 {
 	int status;
@@ -68,7 +70,7 @@ static enum inject_stop no_stop(void)
 	return errno == EINTR ? STOP_LATE : STOP_GONE;
 }
 
-/* Until it stops for our interrupt. Its own signals are delivered on the way. */
+/* Waits until it stops for the interrupt. Its own signals are delivered meanwhile. */
 static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
 	for (;;) {
@@ -159,17 +161,15 @@ enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget,
 	return STOP_HERE;
 }
 
-/*
- * A signal that came on the way. STOP_LATE: it was not for us, and the call is to go on; else the
- * call is over. A function of ours ends with a fault: it returns to address 0.
- */
+/* Handles a signal during the call. STOP_LATE: it was the program's, and the call continues;
+ * else the call is over. An injected function ends with a fault: it returns to address 0. */
 static enum inject_stop call_signal(struct inject_thread *t, int signal, int *pass)
 {
 	siginfo_t info;
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info))
 		return STOP_GONE;
-	if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by somebody */
+	if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by another process */
 		if (signal == SIGSTOP) /* stops the others now, and this one when it is let go */
 			*pass = SIGSTOP;
 		else

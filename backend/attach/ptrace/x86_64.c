@@ -2,9 +2,9 @@
  *
  * x86_64.c - x86-64's registers for attach/ptrace/arch.h (psABI 3.2; the kernel's signal frame).
  *
- * orig_rax tells a thread that the stop found in a system call: with it the kernel restarts the
- * call when the thread goes on with rax = -ERESTART*. A call of ours must not be taken for one: it
- * has orig_rax = -1.
+ * orig_rax marks a thread that was stopped in a system call: the kernel restarts that call when the
+ * thread continues with rax = -ERESTART*. An injected call must not be taken for one: it sets
+ * orig_rax = -1.
  */
 #ifdef __x86_64__
 #include "attach/ptrace/arch.h"

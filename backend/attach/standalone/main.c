@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * memtop-attach - what `memtop attach` does, alone in a static program: for a machine that memtop
- * itself does not come to, an Android device above all. `memtop adb` pushes it there and runs it as
- * root; for whoever runs it by hand it is the same, and memtop then comes through a forwarded port.
+ * memtop-attach - `memtop attach` as a static program, for machines without memtop, above all
+ * Android devices. `memtop adb` pushes it there and runs it as root. Run by hand it does the same,
+ * and memtop then connects through a forwarded port.
  *
  *     memtop-attach PID AGENT [OPTIONS]
  *
- * Exit status: 0 the agent counts and listens at @memtop.PID; else one line on stderr, and as
- * memtop attach.
+ * Exit status: 0 when the agent counts and listens at @memtop.PID; else the status of memtop
+ * attach, with one line on stderr.
  */
 #include "attach/attach.h"
 #include "base/sanitize.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * ages.c - how old the live blocks of rows and call sites are: median and oldest.
+ * ages.c - ages of the live blocks of rows and call sites: median and oldest.
  *
- * From the agent's last scan. One pass over its cohorts counts the blocks of the rows that are
- * asked about, by age; a row's cohorts are those of all stacks that run through it. The pass goes
- * on at each call as far as query_allow() lets it, and what was known before is lent meanwhile:
- * ages are seconds old in any case.
+ * They come from the agent's last scan. One pass over its cohorts counts blocks by age for the
+ * requested rows; a row's cohorts are those of all stacks that run through it. Each call continues
+ * the pass as far as query_allow() permits and returns the previous ages meanwhile: ages are
+ * seconds old in any case.
  */
 #include "query/sites/internal.h"
 
@@ -19,7 +19,7 @@
 #define ROWS_ON_PATH 4096u
 
 struct aging {
-	/* what the pass is about: */
+	/* the pass' request: */
 	bool sites, inverted, filtered;
 	uint64_t scan, passing, names;
 	uint32_t *ids;
@@ -28,7 +28,7 @@ struct aging {
 	uint64_t *blocks; /* [count][BINS] */
 	size_t at;        /* cohorts before this one are counted */
 	bool whole;
-	/* what is known: */
+	/* results: */
 	struct map known; /* id -> position + 1 in ages */
 	struct age *ages;
 	bool known_sites, known_inverted;
@@ -114,8 +114,8 @@ static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
 	return true;
 }
 
-/* Is it still about what is asked? Names and rows that come while it goes on do not begin it anew:
- * it would never end. */
+/* Does the pass still answer the request? Names and rows that arrive meanwhile do not restart
+ * it: it would never end. */
 static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids,
 		 size_t count)
 {
@@ -127,7 +127,7 @@ static bool same(const struct query *q, const struct aging *g, bool sites, const
 	return !g->whole || (g->names == tree_version(q) && covers(g, ids, count));
 }
 
-/* Which of those that are asked about the stack counts in. */
+/* The requested rows that include the stack. */
 static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, uint32_t *rows)
 {
 	if (!g->sites)
@@ -136,7 +136,7 @@ static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, ui
 	return rows[0] != 0;
 }
 
-/* All cohorts of the slot that comes next. */
+/* Counts all cohorts of the next slot. */
 static void count_slot(struct query *q, struct aging *g, const struct cohorts *c)
 {
 	static uint32_t rows[ROWS_ON_PATH]; /* main thread only */
@@ -207,7 +207,7 @@ size_t ages_left(const struct query *q)
 	return c && g && !g->whole && g->at < c->count ? c->count - g->at : 0;
 }
 
-/* Rows and sites are others: nothing that is known holds. */
+/* Rows and sites were replaced: clears all ages. */
 void ages_forget(struct query *q)
 {
 	struct aging *g = q->aging;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * churn.c - what call sites allocate and free again: how much a second, and how long their blocks
+ * churn.c - what call sites allocate and free again: how much per second, and how long their blocks
  * live.
  *
  * CHURN = allocated - |NET|, of the last ten seconds.
  *
- * LIFE is the mean, by Little's law: L = lambda W, blocks alive on the mean = blocks that leave a
- * second times the mean time that they stayed (J. D. C. Little, "A Proof for the Queuing Formula: L
- * = lambda W", Operations Research 9 (3), 1961; on what holds of finite intervals: "Little's Law as
- * Viewed on Its 50th Anniversary", ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the
- * live blocks / blocks freed, and no block is looked at. That holds of an interval whose ends do
- * not matter, and so it is told only when
+ * LIFE is the mean, by Little's law: L = lambda W, mean live blocks = blocks freed per second times
+ * their mean lifetime (J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
+ * Research 9 (3), 1961; for finite intervals: "Little's Law as Viewed on Its 50th Anniversary",
+ * ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the live blocks / blocks freed, and no
+ * block is looked at. The law needs an interval whose ends do not matter, so LIFE is given only
+ * when
  *   - as many blocks came as went, within a tenth, and some twenty at least;
- *   - all that were alive could have been replaced in it: freed >= alive on the mean (else ten
- *     minutes are tried in place of ten seconds);
- *   - they went all along, not in one burst that lies between two looks (in ten minutes: they live
- *     far longer than from one look to the next);
- *   - we looked often enough, and no stack of the site came from another site, or went to one, by
- *   its name.
- * Blocks that stay are alive, too: of a site that has both, it is an upper bound for those that go.
- * Where nothing was freed for a minute and more, that is what is told.
+ *   - all live blocks could have been replaced in it: freed >= mean live (else ten minutes are
+ *     tried in place of ten seconds);
+ *   - they went throughout, not in one burst between two looks (in ten minutes: they live far
+ *     longer than the time between two looks);
+ *   - memtop looked often enough, and no stack of the site came from another site, or went to one,
+ *     because of its name.
+ * Blocks that stay are live, too: for a site with both kinds, LIFE is an upper bound for those that
+ * go. Where nothing was freed for a minute and more, memtop says so instead.
  *
- * Of all stacks of the site, whatever the filter shows, as shapes are.
+ * It covers all stacks of the site, whatever the filter shows, as shapes do.
  */
 #include "query/sites/internal.h"
 
@@ -33,7 +33,7 @@
 #define FREES_MIN 20u
 #define LOOKS_MIN 8u
 
-/* Between two points, the older ones go first. */
+/* The windows; between two points, the older ones are dropped first. */
 static const struct {
 	uint64_t apart_ns, least_ns;
 } windows[FLOW_WINDOWS] = {
@@ -49,7 +49,7 @@ static struct flow flow_now(const struct query_site *s)
 			      s->block_ns };
 }
 
-/* All sites get the point; a program whose state is not whole has none. */
+/* Adds a point to all sites; none while the program's state is incomplete. */
 static void take_points(const struct query *q, struct site_table *t)
 {
 	uint64_t now = model_time(q->m);
@@ -87,7 +87,7 @@ void churn_forget(struct site_table *t)
 		t->sites[i]->moved = true;
 }
 
-/* The time since the last look, with as many blocks as there were on the mean of both. */
+/* Adds the time since the last look, with the mean of both looks' live blocks. */
 static void look(struct query_site *s, uint64_t now)
 {
 	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
@@ -109,7 +109,7 @@ static void look(struct query_site *s, uint64_t now)
 	s->looked_freed = freed;
 }
 
-/* The oldest point that still is about these stacks; false: none is old enough. */
+/* The oldest point with the same stacks; false: none is old enough. */
 static bool begin_of(const struct site_table *t, const struct query_site *s, int w, uint64_t now,
 		     size_t *from)
 {
@@ -121,7 +121,7 @@ static bool begin_of(const struct site_table *t, const struct query_site *s, int
 	       now - f->ns[*from] >= windows[w].least_ns && t->looks - f->looks[*from] >= LOOKS_MIN;
 }
 
-/* Of the short window: its parts are a few looks each. */
+/* For the short window: its parts have a few looks each. */
 static bool burst(const struct site_table *t, const struct query_site *s, size_t from,
 		  uint64_t freed)
 {
@@ -147,7 +147,7 @@ static void churn_of(struct query_site *s, const struct flow *from, const struct
 	s->pub.churn_bytes = came > net ? (uint64_t)((double)(came - net) / ((double)ns / 1e9)) : 0;
 }
 
-/* False: it does not hold of this window. */
+/* False: the law does not apply to this window. */
 static bool life_of(const struct site_table *t, struct query_site *s, int w, size_t first,
 		    uint64_t ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected_sites.c - which call sites are expected: their keys, compared with the rules
+ * expected_sites.c - decides which call sites are expected: compares their keys with the rules
  * (query/expected.h).
  */
 #include "query/expected.h"
@@ -16,7 +16,7 @@ uint64_t expected_now(const struct query *q)
 	return q->expected ? expected_version(q->expected) : 0;
 }
 
-/* leaf: of the stack. */
+/* leaf: the stack's. */
 static void key_of_stack(struct query *q, uint32_t leaf, char key[EXPECTED_KEY_MAX])
 {
 	uint32_t frame, site = owners_site(q->o, leaf, &frame);

@@ -2,23 +2,21 @@
  *
  * growth.c - how call sites and the whole heap grew, interval by interval, and their shape.
  *
- * One rule for all rows and for the verdict, and one source: the samples that the agent takes
- * (agent/collect/samples.c). Nothing here depends on when this process came, on what it saw, on how
- * often it looks, or on the marks that people set: viewers, reports and files that have the same
- * samples say the same.
+ * All rows and the verdict share one rule and one source: the samples that the agent takes
+ * (agent/collect/samples.c). Nothing here depends on when this process connected, what it saw, how
+ * often it looks, or which marks users set: viewers, reports and files with the same samples agree.
  *
  *     spans      samples of the last ten minutes joined to at most seven, each from its first
  *                sample to the next one's
  *     low        the lowest of a span: of a site at its samples, of the whole heap at every tick of
  *                the agent
- *     interval   from the low of one span to the low of the next: what stays of all the ups and
- *                downs
+ *     interval   from the low of one span to the low of the next: what stays of all ups and downs
  *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth
  *                below four times that is chance
  *
- * So a saw-tooth has level lows, whatever its period is to the samples', and a leak beneath it
- * shows. A program's first five seconds do not count: a program that starts up grows. Samples are
- * of all stacks, whatever the filter shows: a filter typed in is no growth.
+ * So a saw-tooth has level lows, whatever its period relative to the samples', and a leak beneath
+ * it shows. A program's first five seconds, its start-up, do not count. Samples cover all stacks,
+ * whatever the filter shows: typing a filter is no growth.
  */
 #include "query/sites/internal.h"
 
@@ -68,7 +66,7 @@ static void cut_spans(struct site_table *t, uint64_t now)
 
 /* --- rises */
 
-/* One figure a sample, or the lowest and the largest way down since the one before. */
+/* One figure per sample, or the lowest and the largest drop since the previous one. */
 struct curve {
 	const uint64_t *live, *low, *fall;
 };
@@ -85,7 +83,7 @@ static int largest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* How deep it falls again and again: what it does once or twice is no saw-tooth. */
+/* The typical repeated drop: one or two drops make no saw-tooth. */
 static uint64_t usual_fall(const struct growth *g, const struct curve *c)
 {
 	uint64_t falls[MTW_SAMPLES_MAX];
@@ -97,7 +95,7 @@ static uint64_t usual_fall(const struct growth *g, const struct curve *c)
 	return falls[AGAIN - 1];
 }
 
-/* In each span it fell; else the lowest of some is just somewhere on the way. */
+/* Did it fall in each span? Otherwise the low of some is just a point on the way up. */
 static bool always_falls(const struct growth *g, const struct curve *c, uint64_t usual)
 {
 	for (size_t s = 0; s <= g->count; s++) {
@@ -174,7 +172,7 @@ static void shape_site(const struct site_table *t, struct query_site *s)
 	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)r.total / minutes) : 0;
 }
 
-/* The newest of its figures is what it has now. */
+/* The newest point of the trend is the current amount. */
 static void draw_trend(const struct site_table *t, struct query_site *s)
 {
 	struct site_held *h = &s->held[AT_SHAPES];
@@ -186,8 +184,7 @@ static void draw_trend(const struct site_table *t, struct query_site *s)
 	s->pub.trend_count = (uint32_t)known + 1;
 }
 
-/* Samples whose slots are not here yet are taken when they are; without any by slot, the whole is
- * judged alone. */
+/* Samples wait for their slots; without any by slot, only the whole is judged. */
 static bool take_samples(struct query *q, struct site_table *t)
 {
 	const struct sample *list;

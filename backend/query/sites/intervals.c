@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * intervals.c - net by interval between successive marks, for the call sites that changed: the
- * difference of what they held at its ends.
+ * intervals.c - net amounts of the changed call sites for each interval between successive marks:
+ * the difference between the interval's ends.
  */
 #include "query/sites/internal.h"
 
@@ -10,7 +10,7 @@
 
 #define SEEN_PARTS 10 /* no sample meets the very top */
 
-/* Modulo 2^64: of peers that lie it is anything. */
+/* Modulo 2^64: a hostile peer's values may be anything. */
 static void take_nets(struct site_table *t, size_t count)
 {
 	for (size_t i = 0; i < t->count; i++) {
@@ -41,10 +41,8 @@ static int grew_first(const void *a, const void *b)
 	return tx < ty ? 1 : tx > ty ? -1 : site_first(&x->site, &y->site) ? -1 : 1;
 }
 
-/*
- * Marks may meet a saw-tooth in any phase, and in the same one each time. What samples saw of the
- * site before the last interval was there before: growth that stays below it is none.
- */
+/* Marks may meet a saw-tooth in any phase, each time in the same one. Amounts that samples saw
+ * before the last interval were there before: growth that stays below them is none. */
 static struct swing swing_of(const struct site_table *t, const struct query_site *s,
 			     uint64_t from_ns, uint64_t last_ns)
 {

@@ -2,9 +2,9 @@
  *
  * lines.c - live memory by the lines of one source file: of all stacks whose call site is there.
  *
- * One pass over all stacks, in slices (query/internal.h), when the file is first asked about, when
- * names came, or when what arrived was too much to be followed; then what a tick changed is added.
- * Whatever the filter shows.
+ * One pass over all stacks, in slices (query/internal.h), runs when the file is first requested,
+ * when names arrive, or when too much arrived to be followed. Then each tick's changes are added.
+ * The filter does not matter.
  */
 #include "query/sites/internal.h"
 

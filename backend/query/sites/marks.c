@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - what call sites held at marks, for the intervals between these; and at the agent's
+ * marks.c - what call sites held at marks, for the intervals between them, and at the agent's
  * samples, for their growth.
  *
- * That stays as it was until marks or samples change, or other stacks belong to the sites. It takes
- * one walk over what they say of each slot, in slices, beside what is known: a slot that is new
- * while that goes on held nothing at any of them. Stacks that get another site meanwhile are
- * counted by the next walk.
+ * The result holds until marks or samples change, or stacks move to other sites. It takes one walk
+ * over the slots' cells, in slices, beside the current result: a slot created during the walk held
+ * nothing at any of them. The next walk counts stacks that change their site meanwhile.
  */
 #include "query/sites/internal.h"
 
@@ -42,8 +41,8 @@ static uint64_t generation(const struct query *q, const struct site_marks *k)
 				     : model_marks_generation(q->m);
 }
 
-/* Of the same stacks. One that came since held nothing then, unless it was met before it had a
- * site. */
+/* Do both cover the same stacks? A newer stack held nothing then, unless it was met before it
+ * had a site. */
 static bool same_stacks(const struct site_table *t, const struct site_marks *k)
 {
 	return k->version == t->version &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * order.c - call sites in their order, by a column or by growth.
+ * order.c - sorts call sites by a column or by growth.
  */
 #include "query/sites/internal.h"
 
@@ -43,7 +43,7 @@ static int rank_of(const struct site *s)
 	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
 }
 
-/* By shape; those that grew by how much. */
+/* Orders by shape, then growing sites by their growth. */
 static int by_growth(const struct site *x, const struct site *y)
 {
 	if (rank_of(x) != rank_of(y))

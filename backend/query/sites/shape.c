@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * shape.c - the shape of a growth, from the net bytes of successive intervals, their lengths, and
- * how far it goes up and down within one.
+ * the swing within one.
  *
- *   steady     grew in all, the newer half at least 3/4 as fast as the older: a leak looks like
- *              this
- *   slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
+ *   steady     grew in total, the newer half at least 3/4 as fast as the older: typical of a leak
+ *   slowing    grew in total, the newer half slower than that: typical of a warm-up
  *   step       one interval, no longer than the others together, holds at least 9/10 of all growth
  *   saw-tooth  grew and shrank; or the growth is no more than its swing makes by chance
- *   shrinking  became smaller on the whole
+ *   shrinking  became smaller in total
  *   flat       below the larger of 4 KiB and 0.1 % of what is live, and hardly any swing
- * Fewer than three intervals say nothing yet.
+ * Fewer than three intervals give no shape.
  */
 #include "query/internal.h"
 

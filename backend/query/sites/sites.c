@@ -2,9 +2,9 @@
  *
  * sites.c - call sites: stacks joined by the function that allocates.
  *
- * The site of a stack is its innermost frame that is no allocation wrapper (owners/owner.h). Which
- * site a stack belongs to is kept, and so are the sums: differences are added as they arrive, and a
- * stack that gets another site as names come takes its own along.
+ * A stack's site is its innermost frame that is no allocation wrapper (owners/owner.h). Each
+ * stack's site and the sums are kept: differences are added as they arrive, and a stack whose site
+ * changes when names arrive takes its amounts along.
  */
 #include "query/sites/internal.h"
 
@@ -67,8 +67,8 @@ void sites_free(struct query *q)
 	q->sites = NULL;
 }
 
-/* A stack whose name arrived moves to the site of that name; what it held at samples is counted
- * there anew. */
+/* A stack whose name arrived moves to that name's site, which counts its past amounts at samples
+ * again. */
 static void stack_moves(struct query_site *to, struct query_site *from)
 {
 	to->moved = from->moved = true;
@@ -96,8 +96,8 @@ static void take_heavy(struct query *q, struct query_site *s, uint32_t index, ui
 	model_dense(q->m, index, &s->pub.leaf);
 }
 
-/* Of stacks that hold the same, the one that the agent met first: for everybody who looks, in
- * whatever order they came. */
+/* Among stacks with equal amounts the agent's first one wins: the same for every viewer,
+ * whatever the order of arrival. */
 static bool comes_before(struct query *q, uint64_t live, uint32_t index, uint64_t most,
 			 uint32_t best)
 {
@@ -152,8 +152,7 @@ static uint64_t live_of_stack(struct query *q, uint32_t index)
 	return live_bytes(&self);
 }
 
-/* A stack of the site holds something else than before, or perhaps more: is another the heaviest
- * now? */
+/* A stack's amount changed, perhaps upwards: is another stack the site's heaviest now? */
 static void weigh(struct query *q, struct query_site *s, uint32_t index, bool more)
 {
 	if (index != s->heavy && !more)
@@ -168,10 +167,8 @@ static void weigh(struct query *q, struct query_site *s, uint32_t index, bool mo
 	}
 }
 
-/*
- * Of very many stacks some are looked at each time, `left` of all sites, and the heaviest of these
- * is taken until there is a heavier one.
- */
+/* With very many stacks each call checks only some, `left` over all sites, and keeps the
+ * heaviest until a heavier one is found. */
 static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s,
 		       size_t *left)
 {
@@ -283,8 +280,8 @@ void sites_move(struct query *q, uint32_t index)
 	t->version++;
 }
 
-/* Who called frame `frame` of a node: the nearest that is more than a way to allocate (make_shared,
-   emplace), or just the next when there is none. */
+/* The caller of frame `frame` of a node: the nearest one that is no mere wrapper (make_shared,
+ * emplace), or else just the next. */
 static const char *caller_of(struct query *q, const struct node *n, uint32_t frame)
 {
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
@@ -361,7 +358,7 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 	weigh(q, s, i, true);
 }
 
-/* All sums anew. */
+/* Recomputes all sums. */
 static bool sum_up(struct query *q, struct site_table *t)
 {
 	uint32_t count = model_dense_count(q->m);
@@ -396,16 +393,16 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.flags |= value_zero_flag(q->m, &s->sum);
 }
 
-/* Names came since the sites were described, and no more come soon. */
+/* Did names arrive since the sites were described, and are no more expected soon? */
 static bool renamed(const struct query *q, const struct site_table *t)
 {
 	return t->names != names_version(q->n) && !feed_more_names(q, t->described_ns);
 }
 
-/* Names that came are of few sites, but to find which is as much. */
+/* New names concern few sites, but finding these costs as much as describing all. */
 static void describe_all(struct query *q, struct site_table *t)
 {
-	/* One that began with older names is gone on with, but for what is printed. */
+	/* A pass that began with older names continues, except for what is printed. */
 	if ((t->described >= t->count || q->allowed == SIZE_MAX) &&
 	    (renamed(q, t) || t->rules != expected_now(q))) {
 		t->names = names_version(q->n);

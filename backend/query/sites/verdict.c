@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * verdict.c - is it growing, how fast, and where, in one line of words.
+ * verdict.c - is the heap growing, how fast, and where, in one line of words.
  *
- * Judged by the same intervals as every call site's shape (query/sites/growth.c), so that the line
- * and the rows below it say the same: by the agent's samples, which are the same for every viewer,
- * for reports and for files. The call site that grew most is named, by file and line where these
- * are known. Where the heap does not grow but the process does, that is said.
+ * The same intervals decide as for every call site's shape (query/sites/growth.c), so that the line
+ * agrees with the rows below it: the agent's samples, the same for every viewer, report and file.
+ * The line names the call site that grew most, by file and line where known. If the process grows
+ * but the heap does not, the line says so.
  */
 #include "query/sites/internal.h"
 #include "base/format.h"
@@ -58,7 +58,7 @@ static void per_minute(struct query *q, struct verdict *v, int64_t total,
 	span(time, v->over_ns);
 }
 
-/* How much of it, never more than all. */
+/* Prints the share, at most 100 %. */
 static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
 {
 	v->share_percent = whole && part < whole ? (int)((double)part / (double)whole * 100) : 100;
@@ -79,8 +79,7 @@ static void say_site(struct verdict *v, const struct site *s)
 	v->site = s->id;
 }
 
-/* It grew, and then no more: the newest intervals hold nothing. Growth that merely slows is no such
- * thing. */
+/* It stopped growing: the newest intervals show none. Growth that merely slows does not count. */
 static bool stopped(struct verdict *v, const struct growth *g)
 {
 	int64_t after = 0, before = 0;
@@ -123,7 +122,7 @@ static void say_rate(struct verdict *v, int kind, const char *word, const char *
 	say(v, "%s %s/min %s %s%s", word, number, over, time, how);
 }
 
-/* steady: how much of it came from call sites that grow steadily, 0 when they are not known. */
+/* steady: the part from call sites that grow steadily, 0 when unknown. */
 static void say_shape(struct query *q, struct verdict *v, enum shape shape, int64_t steady)
 {
 	const struct growth *g = &q->sites->growth;
@@ -147,7 +146,7 @@ static void say_shape(struct query *q, struct verdict *v, enum shape shape, int6
 		say_rate(v, V_FLAT, "FLAT", number, "over", time, "");
 }
 
-/* What of the whole's growth there is to explain; 0 = it does not grow. */
+/* The total growth to explain; 0 = it does not grow. */
 static int64_t judge(struct query *q, struct verdict *v)
 {
 	const struct site_table *t = q->sites;
@@ -162,9 +161,9 @@ static int64_t judge(struct query *q, struct verdict *v)
 }
 
 /*
- * The process grows, by far more than the heap and than what the agent has could account for: the
- * heap does not grow, or no third as much. What else does, only the memory view knows; a language's
- * runtime is likely to.
+ * The process grows far more than the heap and the agent's memory explain: the heap does not grow,
+ * or by less than a third as much. Only the memory view knows the rest; a language runtime is
+ * likely.
  */
 static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 {
@@ -186,15 +185,15 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 	per_minute(q, v, total, number, time);
 	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time,
 	    known ? "by far less" : "does not");
-	/* a question: what grows may be free memory of the heap as well, and every viewer is told
-	 * the same */
+	/* a question: the growth may also be free memory of the heap, and every viewer gets the
+	 * same */
 	if (own)
 		say(v, "%s? Memory (7) says; %s shows it", own->heap, own->shows);
 	else
 		say(v, "Memory (7) says what%s does", known ? " else" : "");
 }
 
-/* Beside it nothing grows steadily, and all else comes to little. */
+/* Nothing else grows steadily, and the rest is small. */
 static bool only_expected(struct query *q, int64_t total, int64_t expected)
 {
 	int64_t little = total / OTHER_PART > STILL_BYTES ? total / OTHER_PART : STILL_BYTES;

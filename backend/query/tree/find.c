@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * find.c - what is open: by hand, all below, along the heaviest, to a node, by a search.
+ * find.c - opens rows: by hand, all below, along the heaviest, to a node, by a search.
  */
 #include "query/internal.h"
 
@@ -23,7 +23,7 @@ static struct trow *tail_of(const struct query *q, row_id id)
 	return tail ? tail : r; /* names that came may have taken the tail away */
 }
 
-/* Rows that are lent say so at once: to make them anew may take a while. */
+/* Updates the returned rows at once: rebuilding them may take a while. */
 static void show_open(struct shown *s, size_t at, bool open)
 {
 	struct row *r = &s->rows[at];
@@ -87,8 +87,8 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 	return left;
 }
 
-/* Of a row's children; *fork: a second one matters too. 0 = none holds anything, or no step is
- * left. */
+/* The heaviest of a row's children; *fork: a second one matters too. 0 = none holds anything, or
+ * no step is left. */
 static uint32_t heaviest_child(struct query *q, const struct trow *r, bool *fork)
 {
 	uint32_t best = 0;
@@ -181,8 +181,7 @@ int query_zoom_owner(struct query *q, uint32_t module)
 	return 0;
 }
 
-/* The child of `row` that holds `index` (as the leaf that it is known by), and as which member. 0 =
- * none, or no steps. */
+/* The child of `row` with `index` (by its leaf), and the member. 0 = none, or no step is left. */
 static uint32_t child_with(struct query *q, uint32_t row, uint32_t index, struct member *as)
 {
 	const struct trow *r = q->rows[row];
@@ -200,7 +199,7 @@ static uint32_t child_with(struct query *q, uint32_t row, uint32_t index, struct
 	return 0;
 }
 
-/* Of rows from the top down, the one on whose line the last is shown. */
+/* Among rows from the top down, the one whose line shows the last. */
 static row_id line_of(struct query *q, const uint32_t *rows, size_t count)
 {
 	size_t i = 0;
@@ -304,7 +303,7 @@ static void begin_search(struct query *q, const char *text)
 		memset(s->hit_of_fn, 0, s->hit_room);
 }
 
-/* By location, of which there are far fewer than nodes. */
+/* Searches by location: there are far fewer locations than nodes. */
 static bool search_on(struct query *q)
 {
 	struct search *s = &q->search;

@@ -2,13 +2,13 @@
  *
  * group.c - the children of a row of the call tree: its members' steps, grouped by function.
  *
- * They are grouped when somebody looks, and again when a location that they step to was renamed. A
- * new group takes over the row of the old child that it shares a node with: its number, what is
- * open below it, and its place on screen. When a row turns out to be several, of functions inlined
- * into each other, its old children are handed on to where their nodes are now.
+ * They are grouped when a reader asks, and again when a location that they step to was renamed. A
+ * new group takes over the row of the old child that it shares a node with: its number, the open
+ * rows below it, and its place on screen. When a row splits into functions inlined into each other,
+ * its old children move to where their nodes are now.
  *
- * A row is grouped in slices; until it is, it keeps the children that it has. While names keep
- * coming, one of very many members is grouped once a second.
+ * A row is grouped in slices and keeps its old children until the end. While names keep arriving, a
+ * row of very many members is grouped once a second.
  */
 #include "query/internal.h"
 
@@ -84,7 +84,7 @@ static void adopt(struct query *q, uint32_t number, uint32_t child)
 	q->rows[child]->parent = number;
 }
 
-/* Two old children are one now: what was open in either is open in `to`, which is grouped anew. */
+/* Joins two old children: rows open in either are open in `to`, which is grouped again. */
 static void join(struct query *q, uint32_t to, uint32_t from)
 {
 	struct trow *r = q->rows[to], *f = q->rows[from];
@@ -97,7 +97,7 @@ static void join(struct query *q, uint32_t to, uint32_t from)
 	row_drop(q, from);
 }
 
-/* Of children that became one, the one that is open goes on, with its number. */
+/* When children are joined, the open one stays, with its number. */
 static void prefer_open(struct query *q, const struct trow *r, struct grouping *g)
 {
 	for (size_t i = 0; i < r->child_count; i++) {
@@ -112,7 +112,7 @@ static void prefer_open(struct query *q, const struct trow *r, struct grouping *
 	}
 }
 
-/* Old children keep number and order where a group holds the node that they were known by. */
+/* Old children keep number and order where a group has the node that identified them. */
 static void match_old(struct query *q, struct trow *r, struct grouping *g)
 {
 	size_t kept = 0;
@@ -140,7 +140,8 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 	r->child_count = kept;
 }
 
-/* To the row that its nodes are below now, which matches it when it is built; or it goes. */
+/* Passes an old child to the row that has its nodes now, which matches it when built; otherwise
+ * drops it. */
 static void hand_on(struct query *q, struct grouping *g)
 {
 	for (size_t i = 0; i < g->orphan_count; i++) {
@@ -154,7 +155,7 @@ static void hand_on(struct query *q, struct grouping *g)
 	}
 }
 
-/* When they are the ones that it had, and were all the time, all that was made of them stays. */
+/* If the members are unchanged, keeps everything computed from them. */
 static void take_members(struct trow *c, struct group *p)
 {
 	c->fn = p->fn;
@@ -220,7 +221,7 @@ static bool renamed(struct query *q, void *arg, const struct member *m)
 	return !g->needed;
 }
 
-/* Do the row's steps go to what was renamed since? False: no step was left. */
+/* Do the row's steps lead to renamed locations? False: no step was left. */
 static bool look_through(struct query *q, const struct trow *r, struct grouping *g)
 {
 	if (!r->built || r->stray)
@@ -287,11 +288,8 @@ bool tree_good(const struct query *q, const struct trow *r)
 	       (r->built && r->member_count > LARGE_MEMBERS && feed_more_names(q, r->grouped_ns));
 }
 
-/*
- * One row at a time: the first that is met goes on being grouped, as no step is left for others
- * until it is done. Names that come meanwhile are for the next time; when steps are not counted,
- * that is now.
- */
+/* Groups one row at a time: the others get no step until it is done. Names that arrive meanwhile
+ * wait for the next time; without a step limit, that is now. */
 bool tree_build(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * inlined.c - inlined functions as rows of their own, or merged into the function that they were
- * inlined into.
+ * inlined.c - shows inlined functions as rows of their own, or merged into the function that they
+ * were inlined into.
  *
- * The tree is grouped anew from its top. Rows are not thrown away for that: they are put aside,
- * known by their function and the nodes that they stood for, and whatever row turns out to be one
- * of them takes its number, so that what was open, selected or zoomed into is so again wherever its
- * function still has a row. Those without one stay aside until they have.
+ * The tree is grouped again from its top. The old rows are put aside under their function and
+ * nodes. A new row that matches one takes its number, so that open, selected and zoomed rows stay
+ * so wherever their function still has a row. Rows without a match stay aside until they have one.
  */
 #include "query/internal.h"
 
@@ -18,7 +17,7 @@ static uint64_t key_of(bool inverted, uint32_t fn, const struct member *m)
 			((uint64_t)m->index << 32 | m->leaf));
 }
 
-/* A chain was one line, open or closed as its end is: so is whatever stays of it. */
+/* A chain was one line, open or closed like its end: its remaining parts get the same state. */
 static void agree(struct query *q, uint32_t head)
 {
 	uint32_t tail = q->rows[head]->tail, at = tail;
@@ -74,7 +73,7 @@ void query_set_inlined(struct query *q, bool on)
 	q->inverted = inverted;
 	q->merged = !on;
 	q->turns++;
-	q->stamp++; /* what a row holds itself is another sum */
+	q->stamp++; /* a row's own amount changes */
 	q->passing++;
 }
 
@@ -105,7 +104,7 @@ uint32_t aside_take(struct query *q, uint32_t parent, const struct group *p)
 	return found;
 }
 
-/* Built as far as the row that is zoomed into was put aside. False: no step was left. */
+/* Builds the tree down to the place where the zoomed row was put aside. False: no step was left. */
 bool aside_find(struct query *q, size_t level)
 {
 	const struct member *m = &q->zoomed[level];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.c - the rows that are on screen: order, folding, what is open.
+ * rows.c - the rows on screen: order, folding, open rows.
  *
  * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which
- * is itself a row with a number, so that it can be selected and opened. Sorting happens only when
- * the caller says so: between, rows keep their order and new ones come last.
+ * has a number, too, so that it can be selected and opened. Rows are sorted only on the caller's
+ * request: between requests they keep their order, and new ones come last.
  */
 #include "query/internal.h"
 
@@ -33,7 +33,7 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 	q->reverse = reverse;
 }
 
-/* What rows are sorted by; names have no figure: live. */
+/* The sort key; names have no figure, so live. */
 int64_t tree_key(const struct query *q, uint32_t row)
 {
 	const struct trow *r = q->rows[row];
@@ -57,7 +57,7 @@ static const char *short_name(const struct query *q, const struct trow *r)
 	return r->fn == NO_ID ? "" : names_fn(q->n, r->fn)->name;
 }
 
-/* Ages order rows, but say nothing of which is the heaviest. */
+/* Ages order rows, but do not tell which is the heaviest. */
 static int64_t order_key(const struct query *q, uint32_t row)
 {
 	if (q->by == BY_AGE || q->by == BY_OLDEST)
@@ -81,16 +81,16 @@ static int by_key(const void *a, const void *b, void *query)
 	}
 	if (q->reverse)
 		order = -order;
-	if (!order) /* as everybody sees it who looks, whatever came first */
+	if (!order) /* the same for every viewer, whatever arrived first */
 		order = strcmp(short_name(q, x), short_name(q, y));
 	return order ? order : na < nb ? -1 : 1;
 }
 
-/* What makes a row worth a line of its own, whatever it is sorted by. */
+/* The weight that earns a row its own line, whatever the sort column. */
 static uint64_t weight(const struct query *q, const struct trow *r)
 {
 	const struct value *v = &r->incl;
-	/* Between two marks, what is alive now is another matter. */
+	/* Between two marks, the current live amount does not matter. */
 	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->tally);
 
 	if (model_diffing(q->m)) {
@@ -102,7 +102,7 @@ static uint64_t weight(const struct query *q, const struct trow *r)
 	return w;
 }
 
-/* Between two instants nothing came and nothing went, and that is what rows are sorted by. */
+/* Is the row unchanged between two instants, while rows are sorted by change? */
 static bool unchanged(const struct query *q, const struct trow *c)
 {
 	const struct change *d = &c->incl.change;
@@ -153,8 +153,8 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 	return text;
 }
 
-/* The row of a chain that says most about it: the last that is more than a way to allocate.
-   Inverted, the first: it was called by all the rest. */
+/* The most telling row of a chain: the last that is no mere wrapper. Inverted, the first: all
+ * the rest called it. */
 static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t *which)
 {
 	uint32_t best = q->inverted ? head : tail, count = 0;
@@ -277,8 +277,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
-/* The chain that `head` showed ended further in: when it was open there, all that lies between
- * is. */
+/* The chain of `head` used to end further in: if it was open there, the rows between stay open. */
 static void stay_open(struct query *q, uint32_t head, uint32_t tail)
 {
 	uint32_t was = q->rows[head]->tail, at = was;
@@ -303,7 +302,8 @@ static bool show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth
 	return !q->rows[tail]->open || walk(q, tail, child, depth + 1, resort);
 }
 
-/* Below this a row is small. Of all stacks: both trees hold the same. False: no step was left. */
+/* The limit for small rows, from all stacks, since both trees hold the same. False: no step was
+ * left. */
 static bool small_below(struct query *q, uint64_t *floor)
 {
 	bool inverted = q->inverted, known;
@@ -337,8 +337,8 @@ static bool value_children(struct query *q, const struct trow *r, uint64_t floor
 	return true;
 }
 
-/* A small one is shown when it is open and changed, until it is closed, and when it or what lies
- * below is searched for. */
+/* Shows a small row when it is open and changed, until it is closed, and when it or a row below
+ * is searched for. */
 static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 {
 	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) ||
@@ -377,7 +377,7 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 	return true;
 }
 
-/* One that is being grouped anew is shown as it was, if it was. False: no step was left. */
+/* A row that is being regrouped shows its old state, if it has one. False: no step was left. */
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
 {
 	if (!tree_shown(q, row))
@@ -385,7 +385,7 @@ static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, 
 	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
 }
 
-/* The rows above must be current for those below to be. */
+/* Builds the rows above: those below depend on them. */
 static bool build_above(struct query *q, uint32_t row)
 {
 	uint32_t path[DEPTH_MAX];
@@ -426,7 +426,7 @@ static bool fill_next(struct query *q, bool resort)
 
 size_t query_rows(struct query *q, bool resort, const struct row **rows)
 {
-	/* Of what is not whole the last rows stay; not those of the other tree. */
+	/* Incomplete trees keep their last rows, but not those of the other tree. */
 	if (q->shown.inverted != q->inverted)
 		q->shown.count = 0;
 	q->shown.inverted = q->inverted;

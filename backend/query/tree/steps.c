@@ -2,11 +2,11 @@
  *
  * steps.c - from a row's members to those of its children.
  *
- * Top-down, a member steps from a frame to the next inner one: first through the inlined frames
- * of its node, then to each child node. Inverted, a member starts at the call site of a stack
- * (owners/owner.h: its allocation wrappers are left out) and steps outwards, and every row's value
- * is what its members' leaves allocated themselves. Where inlined frames are merged, only the
- * outermost frame of a node is stepped to.
+ * Top-down, a member steps from a frame to the next inner one: first through the inlined frames of
+ * its node, then to each child node. Inverted, a member starts at a stack's call site
+ * (owners/owner.h: allocation wrappers are left out) and steps outwards, and a row's value is what
+ * its members' leaves allocated themselves. Where inlined frames are merged, a member steps only to
+ * a node's outermost frame.
  */
 #include "query/internal.h"
 

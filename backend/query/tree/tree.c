@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.c - rows of the call tree: which nodes they stand for, and what these add up to.
+ * tree.c - rows of the call tree: their nodes and the sums of these.
  *
- * A row is summed up in slices; until it is, it shows what it had.
+ * A row is summed up in slices; until the end it shows its old values.
  *
- * New nodes walk from the root down to where they belong, as far as rows are built; so do
- * differences of values. What is not built yet will be made of its parent's members, which are
- * always whole.
+ * New nodes walk from the root down to their place, as far as rows are built; so do differences of
+ * values. Rows not built yet will be made from their parent's members, which are always complete.
  */
 #include "query/internal.h"
 
@@ -16,7 +15,7 @@
 #define ROOT_DOWN 1u
 #define ROOT_UP 2u
 #define SCANNED_MEMBERS 4096u
-/* With more, the heaviest member is looked for again only when it halved. */
+/* with more members, the heaviest is searched again only when it has halved */
 #define EXACT_MEMBERS 4096u
 
 uint32_t tree_root(const struct query *q)
@@ -107,7 +106,7 @@ static uint32_t renamed_at(const struct query *q, uint32_t index)
 	return at > q->all_renamed_at ? at : q->all_renamed_at;
 }
 
-/* Which call site a stack has is said by the names of all its wrappers, too. */
+/* A stack's call site depends on the names of all its wrappers, too. */
 uint32_t tree_renamed_at(const struct query *q, uint32_t row, const struct member *m)
 {
 	uint32_t last = renamed_at(q, m->index);
@@ -162,7 +161,7 @@ static bool another(struct query *q, void *arg, const struct member *m)
 	return *fn == this;
 }
 
-/* Without building what will not be shown, unless looking costs as much. False: no step left. */
+/* Avoids building hidden rows, unless the test costs as much. False: no step left. */
 static bool has_one_child(struct query *q, uint32_t number, bool *one)
 {
 	const struct trow *r = q->rows[number];
@@ -221,7 +220,7 @@ bool tree_value(struct query *q, uint32_t number)
 	return true;
 }
 
-/* A row with one child and nothing of its own shows that child on the same line, and so on. */
+/* A row with one child and no amount of its own shows the child on its line, and so on. */
 bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 {
 	bool one;
@@ -248,7 +247,7 @@ struct walk {
 	const struct value *v;
 	uint32_t add;   /* dense index of a new member, NO_ID = none */
 	uint32_t below; /* it is new below this row only, 0 = everywhere */
-	uint32_t *rows; /* on the way; NULL: nobody asks */
+	uint32_t *rows; /* rows on the way; NULL: not requested */
 	size_t count, room;
 };
 
@@ -279,8 +278,8 @@ static void book(struct query *q, uint32_t row, const struct member *m, struct w
 	}
 }
 
-/* A member that is new where the row is being grouped: of the inverted tree it is among those that
- * are left. */
+/* A new member of a row that is being grouped; in the inverted tree the remaining members
+ * include it. */
 static uint32_t come_late(struct query *q, uint32_t index)
 {
 	struct grouping *g = &q->grouping;
@@ -292,8 +291,7 @@ static uint32_t come_late(struct query *q, uint32_t index)
 	return 0;
 }
 
-/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets
- * one. */
+/* The child of m, when `row` is grouped by its names; 0 = none. A new member gets one. */
 static uint32_t enter_child(struct query *q, uint32_t row, const struct member *m, bool add)
 {
 	struct trow *r = q->rows[row];
@@ -421,7 +419,7 @@ bool tree_add_stacks(struct query *q)
 	return true;
 }
 
-/* The inverted tree should have met it before, but it had allocated nothing. */
+/* The inverted tree skipped this stack while it had allocated nothing. */
 static bool fresh_stack(const struct query *q, uint32_t index)
 {
 	return q->up_started && index < q->up_at && !q->up_leaf[index] &&
