@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * clone.h - clone(2), as the server is started by it.
+ * clone.h - the clone(2) call that starts the server.
  */
 #ifndef MT_BASE_CLONE_H
 #define MT_BASE_CLONE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * conf.h - MEMTOP_OPTIONS, and what of it changes at run time (server thread).
+ * conf.h - MEMTOP_OPTIONS, and the options that change at run time (server thread).
  */
 #ifndef MT_BASE_CONF_H
 #define MT_BASE_CONF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * msg.h - why there is no session: one line, kept for memtop, and written to stderr at start-up
- * only. And text without libc: nothing here allocates.
+ * msg.h - the one line that says why there is no session: kept for memtop, and written to stderr at
+ * start-up only. Also formats text without libc. Nothing here allocates.
  */
 #ifndef MT_BASE_MSG_H
 #define MT_BASE_MSG_H

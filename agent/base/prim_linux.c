@@ -2,16 +2,16 @@
  *
  * prim_linux.c - the agent's only system calls, made without libc's wrappers.
  *
- * Raw because libc's wrappers write errno and are cancellation points, and because the server runs
- * these with a thread pointer of its own. Hooks reach only mmap, munmap and madvise through here:
- * what any allocator does, so a seccomp filter made for the program lets the agent live, too. The
- * clock is read through libc's vDSO entry, which makes no system call.
+ * The wrappers write errno and are cancellation points, and the server runs with a thread pointer
+ * of its own. Hooks use only mmap, munmap and madvise from this file. Any allocator makes these
+ * calls, so a seccomp filter written for the program also admits the agent. The clock comes from
+ * libc's vDSO entry, which makes no system call.
  *
- * mt_prim_readable asks with MADV_POPULATE_READ, which does what a load would do and reports the
- * fault as an error. Kernels before 5.14 lack it, and emulators (qemu-user) take any advice for
- * good and do nothing, also at address 0. There rt_sigprocmask answers: it reads a mask before it
- * finds that it is not told what to do with it. Every program with threads makes that call, so
- * filters let it pass, as they do not process_vm_readv.
+ * mt_prim_readable() uses MADV_POPULATE_READ, which acts as a load but reports a fault as an error.
+ * Kernels before 5.14 lack it, and emulators (qemu-user) accept any advice and do nothing, even at
+ * address 0. There rt_sigprocmask answers: it reads the mask before it rejects the invalid `how`.
+ * Every program with threads makes that call, so filters admit it; they often refuse
+ * process_vm_readv.
  */
 #include "base/prim_linux.h"
 #include "base/compiler.h"

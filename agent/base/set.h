@@ -2,23 +2,24 @@
  *
  * set.h - an insert-only hash set of numbered items that grows without moving anything.
  *
- * A split-ordered list (Shalev, Shavit, 2006): all items are one linked list, sorted by hash, and
- * a bucket is a sentinel in that list which the table points to. Growing doubles the number of
- * sentinels, one by one, as they are asked for; no item ever moves, and no reader waits. The
- * original sorts by bit-reversed hash; here a bucket is named by the TOP bits of the hash, so the
- * order is that of the hash itself: bucket b of 2^k stands at b << (32 - k), and splits into
- * itself and one new sentinel between it and the next.
+ * A split-ordered list (Shalev, Shavit, 2006): one linked list holds all items, sorted by hash. A
+ * bucket is a sentinel in that list, and the table points to it. Growing doubles the number of
+ * sentinels; each is made on its first use. No item moves and no reader waits. The original sorts
+ * by bit-reversed hash. Here the TOP bits of the hash name a bucket, so the list is sorted by the
+ * hash itself: bucket b of 2^k stands at b << (32 - k), and splits into itself and one new sentinel
+ * between it and the next.
  *
- * Items are numbered from `first`, lie in chunks, and link by number: 4 bytes a link. Insertion is
+ * Items are numbered from `first`, lie in chunks, and link by number, 4 bytes a link. Insertion is
  * one CAS of the predecessor's link (release); walkers load links with acquire. Nothing is ever
- * unlinked, so there is no ABA and a predecessor stays one. A signal handler may insert while the
- * thread it interrupted is inserting.
+ * unlinked, so there is no ABA, and a predecessor stays one. A signal handler may insert while the
+ * thread that it interrupted is inserting.
  *
- * The first buckets and chunk lie in the set itself; the rest comes from the arena, doubling, so
- * that a small program touches little. Two that race to insert one key may leave a number behind
- * that is filled, but not linked.
+ * The first buckets and the first chunk lie in the set itself, so a small program touches little
+ * memory. The rest comes from the arena in doubling sizes. Two threads that race to insert one key
+ * may leave a number that is filled but not linked.
  *
- * struct set_kind makes this generic; it is always a constant and everything is inlined.
+ * struct set_kind makes the set generic. It is always a constant, so the compiler inlines
+ * everything.
  */
 #ifndef MT_BASE_SET_H
 #define MT_BASE_SET_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * state.h - what all of the agent must agree on: is it on, whose process is this, what has it given
- * up, and the counters whose change makes remembered stacks stale. Set by hooks/init.c and
- * hooks/attach.c; any thread and the server read it.
+ * state.h - state that the whole agent shares: whether it is on, which process it belongs to, what
+ * it has given up, and the counters whose change makes remembered stacks stale. hooks/init.c and
+ * hooks/attach.c set it; any thread and the server read it.
  */
 #ifndef MT_BASE_STATE_H
 #define MT_BASE_STATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * types.h - every structure that more than one file of the agent touches, and what bounds it.
+ * types.h - every structure that more than one file of the agent touches, and its limits.
  *
  * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (regs -> node)
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
@@ -8,23 +8,22 @@
  * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c
  *                                                                        (counters of the slot)
  *
- * Blocks that the program reports itself go by hooks/heap_api.c, and lie in record/heaps.c instead
- * of record/live.c. server/start.c reads all of it from a process of its own that shares this
- * memory.
+ * Blocks that the program reports itself pass through hooks/heap_api.c, and record/heaps.c holds
+ * them instead of record/live.c. server/start.c starts a process that shares this memory and reads
+ * all of it.
  *
- * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a
- * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated
- * ones.
+ * Rules: only its owner writes per-thread state. Shared tables are insert-only (CAS, or a ranked
+ * lock off the hot path). The reader takes freed counters first (acquire), then allocated ones.
  *
- * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
+ * BIT BUDGET. Which field overflows at which count, and the result. Totals always stay exact.
  *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs
  *          (stack, epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
  *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
- *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root,
- *          counted so
+ *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root, and
+ *          counted likewise
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then
  *          256 s each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * wide.h - products and quotients of 128 bits. Machines of 32 bits have no type for them: there by
- * halves (Knuth, The Art of Computer Programming 2, 4.3.1), and the quotient bit by bit, since only
- * samples ask for it.
+ * wide.h - 128-bit products and quotients. 32-bit machines have no such type: there products are
+ * made from halves (Knuth, The Art of Computer Programming 2, 4.3.1) and quotients bit by bit,
+ * because only samples need them.
  */
 #ifndef MT_BASE_WIDE_H
 #define MT_BASE_WIDE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * wiped.h - memory that reads 0 in a forked child: base/wiped.c says how.
+ * wiped.h - memory that reads 0 in a forked child: see base/wiped.c.
  */
 #ifndef MT_BASE_WIPED_H
 #define MT_BASE_WIPED_H
