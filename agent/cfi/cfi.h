@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cfi.h - .eh_frame read on demand: the row of the unwind table that holds for one pc.
+ * cfi.h - reads .eh_frame on demand: the row of the unwind table that holds for one pc.
  */
 #ifndef MT_CFI_CFI_H
 #define MT_CFI_CFI_H

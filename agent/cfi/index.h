@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * index.h - the FDEs of a file that has no search table.
+ * index.h - the FDEs of a file without a search table.
  */
 #ifndef MT_CFI_INDEX_H
 #define MT_CFI_INDEX_H

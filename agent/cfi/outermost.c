@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * outermost.c - code that nobody called, and whose unwind table does not say so: there a stack
- * ends, and is whole.
+ * outermost.c - code without a caller whose unwind table does not say so: a stack that ends there
+ * is complete.
  *
- * The loader's entry has no table. Nor has musl, which is built without: main and a thread's
- * function return to code of it that could not be left, and every stack would seem to end early.
- * But that code shows what it is: it passes the result on to exit() or pthread_exit(), which never
- * return, next to where libc begins programs or threads.
+ * The loader's entry has no table. Nor has musl, which is built without tables: main and a thread's
+ * function return into musl's code, which cannot be unwound, so every stack would seem cut. But
+ * that code is recognisable: it passes the result on to exit() or pthread_exit(), which never
+ * return, close to where libc starts programs or threads.
  */
 #include "cfi/outermost.h"
 #include "base/prim_linux.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * outermost.h - where a stack ends: the code that programs, threads and coroutines begin in.
+ * outermost.h - where a stack ends: the code in which programs, threads and coroutines begin.
  */
 #ifndef MT_CFI_OUTERMOST_H
 #define MT_CFI_OUTERMOST_H

@@ -2,7 +2,7 @@
  *
  * records.h - the records of .eh_frame, one by one: CIE and FDE.
  *
- * They are not trusted: all is read within the cursor. Any thread, no lock.
+ * Records are not trusted: every read stays within the cursor. Any thread, no lock.
  */
 #ifndef MT_CFI_RECORDS_H
 #define MT_CFI_RECORDS_H
