@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * breath.h - lets sockets and ticks have their turn within a long walk. Server thread.
+ * breath.h - lets a long walk serve sockets and ticks meanwhile. Server thread.
  */
 #ifndef MT_COLLECT_BREATH_H
 #define MT_COLLECT_BREATH_H

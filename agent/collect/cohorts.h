@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * cohorts.h - who holds what is alive, since when: live blocks by slot, thread and age.
+ * cohorts.h - live blocks by slot, thread and age.
  *
- * Filled by a scan of the live map, then sent in parts (MTW_SCAN_COHORTS), to one viewer as its
- * link takes them, or to all as a part of the final state. Memory is bounded: what would be one
- * cohort too many is only summed up, and said. Server thread.
+ * A scan of the live map fills the table. The server then sends it in parts (MTW_SCAN_COHORTS): to
+ * one viewer as its link takes them, or to all in the final state. Memory is bounded: cohorts past
+ * the bound are only summed up, and the viewer is told. Server thread.
  */
 #ifndef MT_COLLECT_COHORTS_H
 #define MT_COLLECT_COHORTS_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * encode.c - state -> frames for one viewer, as much as its window takes.
+ * encode.c - state -> frames for one viewer, as far as its window takes them.
  *
- * A pump writes what the viewer lacks, most important first, and ends with a TICK: all between two
- * TICKs is one step for the reader. Sums only change in a pass, so that whatever a pump sends is
- * of one moment; when nothing is left over the TICK says COMPLETE, and then
+ * A pump writes what the viewer lacks, most important first, and ends with a TICK: the reader takes
+ * everything between two TICKs as one step. Sums change in a pass only, so all data of a pump is of
+ * one moment. When nothing is left over, the TICK says COMPLETE, and then
  *
  *     sum over the slots that this viewer knows = TOTALS
  *
- * What did not fit stays due (viewer.wants) and is looked at anew when the viewer acknowledges.
- * While a first state loads, half of each pump goes to it and half to what changed in slots already
- * sent.
+ * Data that did not fit stays due (viewer.wants); the viewer's next acknowledgement starts another
+ * try. While a first state loads, half of each pump carries it and half carries changes of slots
+ * already sent.
  */
 #include "collect/encode.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.h - epochs with what was live then. Server thread.
+ * marks.h - epochs, and what was live at their marks. Server thread.
  */
 #ifndef MT_COLLECT_MARKS_H
 #define MT_COLLECT_MARKS_H

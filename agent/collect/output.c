@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c - what is sent to one viewer: frames into its buffer, as much as its window takes, and
- * the end of its connection.
+ * output.c - frames into one viewer's buffer, as far as its window takes them, and the end of its
+ * connection.
  */
 #include "collect/output.h"
 #include "base/prim_linux.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * proc.c - what /proc and the kernel's clocks say about the target; read in the server.
+ * proc.c - the target's figures from /proc and the kernel's clocks; the server reads them.
  *
- * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
- * hidden gives zeros, which viewers show as unknown.
+ * Each reading uses raw calls and a buffer on the stack. A /proc that is missing or hidden gives
+ * zeros, which viewers show as unknown.
  */
 #include "collect/proc.h"
 #include "base/msg.h"

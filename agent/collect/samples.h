@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.h - instants that growth is judged by. Server thread.
+ * samples.h - the instants that growth is judged by. Server thread.
  */
 #ifndef MT_COLLECT_SAMPLES_H
 #define MT_COLLECT_SAMPLES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.h - threads, ages and memory out of the live map, as viewers ask for them. Server thread.
+ * scan.h - threads, ages and memory from the live map, at viewers' requests. Server thread.
  */
 #ifndef MT_COLLECT_SCAN_H
 #define MT_COLLECT_SCAN_H

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_memory.c - of what does the process' resident memory consist? On a viewer's request.
+ * scan_memory.c - divides the process's resident memory into its parts, at a viewer's request.
  *
- * /proc/PID/smaps says what is resident in each mapping (proc(5)); the live map says which of them
- * blocks lie in, and how much of these is live. A mapping without a file in which blocks lie, the
- * brk heap, and the arenas of glibc (64 MiB, aligned to that: malloc/arena.c, HEAP_MAX_SIZE) are
- * the allocator's; what is resident there and not live is its free lists and its own. Of a mapping
- * that only blocks of their own pages lie in (glibc's mmap threshold), these pages are: the kernel
- * may have joined it with one of the program's. So the parts add up to all that is resident,
- * whatever the allocator is, without a call of its functions: they would take locks that the
- * program's threads hold, and mallinfo2() walks every free chunk under one.
+ * /proc/PID/smaps says how much of each mapping is resident (proc(5)). The live map says which
+ * mappings contain blocks and how much of those is live. The allocator owns the brk heap, glibc's
+ * arenas (64 MiB, aligned to that: malloc/arena.c, HEAP_MAX_SIZE) and every mapping without a file
+ * that contains blocks. The part of them that is resident and not live is the allocator's free
+ * lists and its own data. If a mapping contains only blocks on pages of their own (glibc's mmap
+ * threshold), only those pages count as the allocator's: the kernel may have joined it with one of
+ * the program's. So the parts add up to all resident memory for any allocator, without a call of
+ * its functions. Those would take locks that the program's threads hold, and mallinfo2() walks
+ * every free chunk under one.
  *
- * Blocks of which only some pages were ever touched count with those (mincore(2)). Counters go on
- * meanwhile: parts are of the walk's duration. Sampled blocks count for those that they stand for.
+ * A block of which only some pages were ever touched counts with those (mincore(2)). Counters go on
+ * meanwhile, so the parts cover the walk's duration. A sampled block counts for the blocks that it
+ * stands for.
  */
 #include "collect/scan_memory.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_requests.h - the scans that were asked for, and the one that is under way. Server thread.
+ * scan_requests.h - the requested scans, and the running one. Server thread.
  */
 #ifndef MT_COLLECT_SCAN_REQUESTS_H
 #define MT_COLLECT_SCAN_REQUESTS_H

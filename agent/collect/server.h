@@ -6,19 +6,19 @@
  *   server/seccomp_probe.c    target side: would a filter of system calls kill it?
  *   server/loop.c             its main loop: poll, ticks
  *   server/target_exit.c      end of the target, exec
- *   server/privileges.c       follows what the target gives up
- *   server/detach.c           the agent is taken out of the target
- *   server/coverage.c         which modules it is in
+ *   server/privileges.c       follows the target when it gives up rights
+ *   server/detach.c           removes the agent from the target
+ *   server/coverage.c         whether each module's calls are hooked
  *   server/linger.c           the board's record; stays for memtop
  *   server/listen.c           socket names and who may connect
  *   collect/proc.c            figures from /proc
  *   collect/sums.c            counters -> central sums with a change number; threads, modules
- *   server/handshake.c        who is no viewer yet: greeting, proof
+ *   server/handshake.c        connections that are not viewers yet: greeting, proof
  *   server/viewer.c           one connection: bytes, frames from it
- *   server/commands.c         what those frames ask for
+ *   server/commands.c         carries out those frames' requests
  *   collect/encode.c          state -> frames, first the small kinds
  *   collect/encode_slots.c    slots with their paths
- *   collect/marks.c           epochs with what was live then
+ *   collect/marks.c           epochs, and what was live at their marks
  *   collect/history.c         thinned totals
  *   collect/samples.c         instants that growth is judged by
  *   collect/slot_snapshots.c  live by slot at marks and samples
@@ -26,12 +26,12 @@
  *   collect/cohorts.c         ... by slot
  *
  * All but server/start.c and server/seccomp_probe.c run in the server only, which is one thread: no
- * locks, no atomics but in `struct shared`. It has no thread of the C library's, so nothing here
- * may use errno, stdio, malloc or any function that reads thread-local storage; memcpy and the like
- * are fine.
+ * locks, and no atomics except in `struct shared`. That thread is not the C library's, so nothing
+ * here may use errno, stdio, malloc or any function that reads thread-local storage; memcpy and the
+ * like are fine.
  *
- * CHANGE NUMBERS. `pass` counts collections. Everything that viewers are told carries the pass in
- * which it changed; a viewer keeps the pass up to which it was served. No queue can grow.
+ * CHANGE NUMBERS. `pass` counts collections. Everything sent to viewers carries the pass in which
+ * it changed, and a viewer keeps the pass up to which it was served. No queue can grow.
  */
 #ifndef MT_COLLECT_SERVER_H
 #define MT_COLLECT_SERVER_H

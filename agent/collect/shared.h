@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shared.h - what the server and the target's threads tell each other.
+ * shared.h - the words through which the server and the target's threads talk to each other.
  *
- * On a MADV_WIPEONFORK page: reads as "no server" in a forked child. The words named x..._futex are
- * slept on.
+ * They lie on a MADV_WIPEONFORK page, which reads as "no server" in a forked child. Threads sleep
+ * on the words named x..._futex.
  */
 #ifndef MT_COLLECT_SHARED_H
 #define MT_COLLECT_SHARED_H

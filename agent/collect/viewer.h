@@ -2,9 +2,8 @@
  *
  * viewer.h - one connection: its buffers, and how far it was served.
  *
- * All of it belongs to the server's only thread. What was served is kept as passes (change numbers,
- * see collect/server.h) and bitmaps, never as queued data: a viewer that is slow costs nothing but
- * these.
+ * All of it belongs to the server's only thread. Progress is kept as passes (change numbers, see
+ * collect/server.h) and bitmaps, never as queued data, so a slow viewer costs no more memory.
  */
 #ifndef MT_COLLECT_VIEWER_H
 #define MT_COLLECT_VIEWER_H
