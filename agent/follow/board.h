@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.h - this process's record on the board of its tree (memtop/board.h), and those that it
- * claims for its children.
+ * board.h - this process's record on the board of its tree (memtop/board.h), and the records that
+ * it claims for its children.
  *
- * Every function does nothing where there is no board. None allocates, takes a lock, or makes a
- * system call, but mt_board_open().
+ * Every function does nothing without a board. None allocates or takes a lock, and only
+ * mt_board_open() makes system calls.
  */
 #ifndef MT_FOLLOW_BOARD_H
 #define MT_FOLLOW_BOARD_H

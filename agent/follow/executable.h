@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * executable.h - what an exec is about to run: follow/executable.c.
+ * executable.h - inspects the program that an exec is about to run: follow/executable.c.
  */
 #ifndef MT_FOLLOW_EXECUTABLE_H
 #define MT_FOLLOW_EXECUTABLE_H
