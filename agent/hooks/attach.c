@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - a session in a process that runs already.
+ * attach.c - a session in a process that already runs.
  *
- * The agent was loaded by a dlopen: nothing that is in the process finds its malloc. So all of its
- * hooks are put where the real functions' addresses are (modules/rebind.c), and the list of them is
- * our own symbol table: what agent.map exports. Left out are the instrument hooks: who was entered
- * before cannot be known.
+ * dlopen loaded the agent, so the process's modules are bound to the real malloc. modules/rebind.c
+ * therefore writes the hooks over the real functions' addresses. The list of hooks is the agent's
+ * own symbol table, which holds the exports of agent.map. The instrument hooks are left out: the
+ * agent cannot know which functions a thread has already entered.
  *
- * Exact from one moment on: while hooks are put in place the state is OFF and they pass everything
- * on; then the state changes, once, for all threads and modules. A block from before that moment is
- * unknown to the live map, and its free is counted as one (record/record.c). Nothing is taken out
- * of the hot path of a preloaded agent: a closed gate is what its hooks see, too.
+ * The session is exact from one moment on. While hooks are being written the state is OFF and they
+ * forward everything; then the state changes, once, for all threads and modules. The live map does
+ * not know a block from before that moment, and the block's free is counted as one of an unknown
+ * block (record/record.c). The hot path has no instruction for this: hooks see a closed gate, as in
+ * a preloaded agent.
  *
- * A program that this one becomes by exec knows nothing of us (hooks/exec.c); a forked child counts
- * in place, as one of a preloaded agent does.
+ * A program that replaces this one by exec gets no agent (hooks/exec.c). A forked child counts in
+ * place, as under a preloaded agent.
  *
- *   what a thread is inside of at that moment (a malloc that has passed its gate) counts as before;
- *   threads get their state at their first hook, as ever, and their names from the server;
- *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their
- *   frees;
- *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached,
- *   and said (modules/maps.c).
+ *   calls under way at that moment (a malloc that has passed its gate) count as before it;
+ *   threads get their state at their first hook, as always, and their names from the server;
+ *   the loader's own allocations and frees (it keeps its own pointers to malloc) are not seen;
+ *   other namespaces (dlmopen) have their own libc, which the agent does not reach: it reports them
+ *   (modules/maps.c).
  *
- * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is
- * inside of a hook is waited for, or finds its session over (record/thread.c); then the same walk
- * back. What was allocated meanwhile is freed by the real free, as if we had never been there. The
- * next attach begins a session with counters of 0 and an empty live map, in the memory of the last
- * one; stacks and modules that were met keep their numbers.
+ * Detach (the server, at a viewer's request): the state becomes OFF at one moment for all threads.
+ * The server waits for threads inside a hook; a thread that stays longer finds its session over
+ * (record/thread.c). Then the same walk restores the real addresses. Later frees of the session's
+ * blocks go to the real free. The next attach begins a session with counters of 0 and an empty live
+ * map, in the memory of the last one; known stacks and modules keep their numbers.
  *
- * Thread-local storage of a library that is loaded late, and used without a call, comes out of what
- * the loader keeps in reserve for such: glibc 512 bytes and more, of which we need 48. Where it is
- * used up, dlopen itself says so.
+ * The thread-local storage of a library that is loaded late and used without a call comes from the
+ * loader's reserve: glibc keeps 512 bytes or more, and the agent needs 48. When the reserve is used
+ * up, dlopen itself fails and says so.
  */
 #include "base/compiler.h"
 #include "base/conf.h"

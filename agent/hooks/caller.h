@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * caller.h - the registers of a hook's caller, and the end of a hook that has a block to count. A
- * hook's file includes it first.
+ * file with hooks includes it first.
  */
 #ifndef MT_HOOKS_CALLER_H
 #define MT_HOOKS_CALLER_H

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * cxx.c - operator new and delete in all their forms, each block exactly once.
+ * cxx.c - operator new and delete in all their forms; each block is counted exactly once.
  *
- * Which operator new lies behind us decides how (looked up once, at start):
+ * The operator new behind the hooks decides how (looked up once, at start):
  *   PLAIN      libstdc++'s or libc++'s, or none. They are malloc with a handler and an exception,
- *              so we call the real malloc ourselves and count what was asked for: new(0) is a block
- *              of 0 bytes, an aligned new counts its size before rounding.
- *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
- *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
- *   OTHER      a library behind us replaces some form, or a library's with another malloc, free or
- *              aligned_alloc before ours: called, and counted here unless it came to the malloc
- *              hook.
- *   PROGRAM    the program itself, or what comes before us, replaces some form, and its calls of
- *              that form pass us by. The other forms are called and not counted here: the malloc
- *              hook counts what they ask for.
+ *              so the hook calls the real malloc and counts the requested size: new(0) is a block
+ *              of 0 bytes, and an aligned new counts its size before rounding. Only when malloc
+ *              fails does the hook call the real operator, for its handler and bad_alloc.
+ *   ALLOCATOR  belongs to the malloc in use (tcmalloc, jemalloc): called, and counted here.
+ *   OTHER      a library behind the agent replaces some form, or comes with its own malloc, free or
+ *              aligned_alloc: called, and counted here unless the call reached the malloc hook.
+ *   PROGRAM    the program, or a library before the agent, replaces some form, and its calls of
+ *              that form bypass the hooks. The other forms are called and not counted here: the
+ *              malloc hook counts their requests.
  *
  * A program may replace a few forms and leave the others to the library, whose sized delete calls
- * the program's plain one. So one form that is not the library's rules out PLAIN for all of them.
+ * the program's plain one. So a single form that is not the library's rules out PLAIN for all of
+ * them.
  *
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */

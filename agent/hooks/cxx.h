@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cxx.h - operator new and delete: which ones are behind us.
+ * cxx.h - operator new and delete: finds the ones behind the hooks.
  */
 #ifndef MT_HOOKS_CXX_H
 #define MT_HOOKS_CXX_H

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * follow.c - how the agent goes along into what the program executes.
+ * follow.c - how the agent gets into the programs that the target executes.
  *
- * The agent took its own entries out of `environ` before main: the program sees the environment
- * that it would have without us. What it executes gets them back, also in an environment that the
- * caller made: our LD_PRELOAD entry in front of the caller's own, and the MEMTOP_ variables. All of
- * it lies on the stack: an exec may be made between vfork and exec, and a failed one must leave
- * nothing behind.
+ * Before main the agent removes its own entries from `environ`, so the program sees its environment
+ * as without the agent. Programs that it executes get the entries back, also in an environment that
+ * the caller made: the agent's LD_PRELOAD entry in front of the caller's, and the MEMTOP_
+ * variables. All of it lies on the stack: an exec may be called between vfork and exec, and a
+ * failed one must leave nothing behind.
  *
- * Whom do we follow?
+ * The agent follows
  *   with a board (`memtop run`, `memtop record`), and with follow=exec: every child, whatever it
- *   executes
+ *   executes;
  *   otherwise: only the watched process itself, when it becomes another program (start scripts,
- *   env, sh -c 'exec ...').
- *   That is the process that the agent was started in, and every forked child that is a session of
- *   its own by now.
+ *   env, sh -c 'exec ...'). That is the process in which the agent was started, and every forked
+ *   child that is already a session of its own.
  *
- * Not into a program that cannot take the agent in (follow/executable.c), nor where the agent's
- * file cannot be opened: in another root, by another user. Such a program gets the environment that
- * the caller gave, and its record the reason.
+ * It does not follow into a program that cannot load the agent (follow/executable.c), nor where the
+ * agent's file cannot be opened: in another root, as another user. Such a program gets its caller's
+ * environment, and its record gets the reason. Nor does it follow a program that names an agent
+ * itself: a memtop inside this one has its own board, options and viewer.
  *
- * Nor where the program names an agent itself: a memtop inside of ours has its own board, options
- * and viewer.
+ * Under a seccomp filter that the program has set, the tests themselves may kill the process: then
+ * no child is followed.
  *
- * Under a filter of system calls that the program has set nothing may be asked, for it may kill:
- * then no child is followed.
- *
- * The caller's environment may be no array any more: a thread that reads `environ` while another
- * one adds a variable has what setenv() has just freed. The kernel refuses such a call (EFAULT)
- * where we would fault. So each page of the array and of its texts is asked for before it is read,
- * nothing is read twice that the room for the copy depends on, and what cannot be read goes to the
- * kernel as it came.
+ * The caller's environment may be freed memory: a thread that reads `environ` while another one
+ * adds a variable holds the array that setenv() has just freed. The kernel refuses such a call
+ * (EFAULT) where a plain read would fault. So each page of the array and its strings is probed
+ * before it is read, no value that sizes the copy is read twice, and unreadable arguments go to the
+ * kernel unchanged.
  */
 #include "hooks/follow.h"
 #include "base/conf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * follow.h - how the agent goes along into what the program executes: hooks/follow.c.
+ * follow.h - takes the agent along into programs that the target executes: hooks/follow.c.
  */
 #ifndef MT_HOOKS_FOLLOW_H
 #define MT_HOOKS_FOLLOW_H

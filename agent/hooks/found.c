@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * found.c - a hook of processes that runs before our constructor.
+ * found.c - looks up the real functions for a process hook that runs before the agent's
+ * constructor.
  */
 #include "hooks/found.h"
 #include "base/state.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gate.h - the first thing that a hook does: whose event is this, and is it counted at all?
+ * gate.h - the first step of a hook: finds the thread's state, and decides whether the event
+ * counts.
  */
 #ifndef MT_HOOKS_GATE_H
 #define MT_HOOKS_GATE_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap_api.c - blocks of allocators that are not malloc, as the program itself reports them:
- * memtop/memtop.h has the contract, record/heaps.h where they lie. On the program's threads, at any
- * time.
+ * heap_api.c - blocks of allocators other than malloc, as the program itself reports them:
+ * memtop/memtop.h has the contract, record/heaps.h their table. Runs on the program's threads, at
+ * any time.
  *
  * They are counted as malloc's are (record/record.c): the same guard, stacks, slots, filters and
- * weights, in the same order. The heap is one more frame, the innermost. What a heap cuts its
- * blocks from, and says so, stops counting: as a free of that block, whose own free is then no
- * news.
+ * weights, in the same order. The heap is one more frame, the innermost. A malloc block that a heap
+ * reports as the source of its blocks stops counting, as if freed there; its later free is ignored.
  */
 #include "hooks/caller.h"
 #include "base/compiler.h"

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * init.c - start-up, and what becomes of us in forked children.
+ * init.c - start-up, and forked children.
  *
  *   EARLY --first hook or constructor--> ON  (counting; the constructor then starts the server)
  *                                    \-> OFF (a bad option, no memory, setuid: forward only)
  *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
  *
- * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
- * for two seconds (workers), or when it matters by the rule of its tree's board; it looks at the
- * coarse clock every few events, as hooks pass by, at its parent when it waits or forks itself
- * (those that hardly allocate), and once within a wait that outlasts the two seconds
- * (hooks/wait.c). It stays as it is once it has begun to give up rights: a filter that kills must
- * not meet a server's system calls, nor so much as a getpid of ours.
+ * A dormant child wakes when the process that forked it is gone (daemons), when it has lived for
+ * two seconds (workers), or when it matters by the rule of its tree's board. It looks at the coarse
+ * clock every few events as hooks run. It looks at its parent when it waits or forks (children that
+ * hardly allocate), and once within a wait that outlasts the two seconds (hooks/wait.c). A child
+ * that has begun to give up rights stays dormant: a filter that kills must not meet a server's
+ * system calls, nor even a getpid of the agent.
  *
- * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for
- * what the program executes (hooks/follow.c).
+ * Before main the agent's entries leave `environ`, so main sees what its user set. The agent keeps
+ * copies for the programs that it executes (hooks/follow.c).
  */
 #include "hooks/init.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * init.h - the agent's start, and what forks, exec and exits mean to it. The target's threads.
+ * init.h - the agent's start, and its part in fork, exec and exit. The target's threads.
  */
 #ifndef MT_HOOKS_INIT_H
 #define MT_HOOKS_INIT_H

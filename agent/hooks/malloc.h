@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * malloc.h - service while nobody counts.
+ * malloc.h - the malloc family without counting.
  */
 #ifndef MT_HOOKS_MALLOC_H
 #define MT_HOOKS_MALLOC_H

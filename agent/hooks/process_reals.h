@@ -3,10 +3,10 @@
  * process_reals.h - the functions behind the hooks of hooks/process.c, hooks/exec.c and
  * hooks/spawn.c.
  *
- * NULL until looked up: another library's constructor may come here before anything of ours ran. No
- * hook looks anything up after that: exec is mostly called in a forked child. Looking up takes the
- * loader's locks, and in such a child they are held for good if another thread was in the loader at
- * the fork.
+ * They are NULL until looked up, because another library's constructor may call a hook before any
+ * code of the agent ran. No hook looks anything up after that: exec is mostly called in a forked
+ * child. A lookup takes the loader's locks, and in such a child they stay held if another thread
+ * was in the loader at the fork.
  */
 #ifndef MT_HOOKS_PROCESS_REALS_H
 #define MT_HOOKS_PROCESS_REALS_H

@@ -2,20 +2,20 @@
  *
  * wait.c - the calls in which a process waits for something to happen.
  *
- * A forked child wakes up and becomes a session as its hooks pass by (hooks/init.c). A daemon or an
- * idle worker may never allocate again once it is set up, but it does wait; so a dormant process
- * takes a look before it does. All others pay a compare, as in malloc, and the real call is entered
- * by a jump, with the caller's frame gone, so that cancellation, signals and errno are entirely its
- * own.
+ * A forked child wakes and becomes a session as its hooks run (hooks/init.c). A daemon or an idle
+ * worker may never allocate again once it is set up, but it does wait. So a dormant process checks
+ * whether to wake before each wait. All others pay one compare, as in malloc. A jump enters the
+ * real call, with the caller's frame gone, so cancellation, signals and errno are entirely the real
+ * call's.
  *
- * A wait that would outlast the time for which a child stays dormant is made in two parts, with a
- * look between them. Signals are held from before the first part until after the last and let in by
- * each part's mask alone, so that none can come between the parts and be slept over. The timed
- * sleeps are such waits for nothing. These calls are never restarted after a handler, so EINTR is
- * passed on. Calls that may be restarted, or that a descriptor's flags may keep from waiting (read,
- * accept), cannot be made in two: a child that is inside one of them at two seconds stays dormant
- * until it returns. So does one that waits for a lock, a condition or a semaphore: those are waits
- * of the libc's own, for memory, that call nothing here.
+ * A wait that would outlast the dormant time is split in two, with a check between the parts.
+ * Signals are held from before the first part until after the last, and only each part's mask lets
+ * them in, so no signal can be lost between the parts. Timed sleeps are such waits without a
+ * descriptor. These calls never restart after a handler, so EINTR is passed on. Calls that may
+ * restart, or that a descriptor's flags may keep from waiting (read, accept), cannot be split: a
+ * child inside one of them at two seconds stays dormant until it returns. So does a child that
+ * waits for a lock, a condition or a semaphore: libc waits for those by itself, on memory, and
+ * calls no hook.
  */
 #include "hooks/caller.h"
 #include "base/compiler.h"
