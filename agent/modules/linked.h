@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * linked.h - the agent as a part of the program itself, with the linker's --wrap: agent/linked/.
+ * linked.h - the agent linked into the program itself by the linker's --wrap: agent/linked/.
  */
 #ifndef MT_MODULES_LINKED_H
 #define MT_MODULES_LINKED_H

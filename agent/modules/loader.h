@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * loader.h - the loader's functions that a static program has not: weak, so that none is brought
- * into one. Test dlsym or dladdr before the first call of any.
+ * loader.h - the loader's functions, which a static program lacks: weak, so that no reference pulls
+ * one in. Test dlsym or dladdr before the first call of any.
  */
 #ifndef MT_MODULES_LOADER_H
 #define MT_MODULES_LOADER_H

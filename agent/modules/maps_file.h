@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * maps_file.h - a file's program headers, in its own memory. They are read when its module is made,
- * and then by the server, while it cannot be unloaded.
+ * and later by the server, while the module cannot be unloaded.
  */
 #ifndef MT_MODULES_MAPS_FILE_H
 #define MT_MODULES_MAPS_FILE_H

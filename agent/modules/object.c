@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * object.c - reads loaded objects: which of them defines a name, and where they keep the addresses
- * of others' functions.
+ * object.c - reads loaded objects: which of them defines a name, and which slots hold the addresses
+ * of other objects' functions.
  *
- * Why not ask dlsym? Because a failure leaves a message behind: made and freed by the program's own
- * malloc and free, where it has some, which may just be looking up theirs. So what does not exist
- * is not asked for. The hash table is the loader's own (DT_GNU_HASH); an object without one may
- * define anything. A symbol of value 0 does not exist, as hooks/jemalloc_names.c has it.
+ * dlsym would not do: its failure leaves a message, which the program's own malloc and free handle,
+ * where it has some, and those may just be looking up theirs. So the agent never asks for a name
+ * that does not exist. The hash table is the loader's own (DT_GNU_HASH); an object without one may
+ * define anything. A symbol of value 0 counts as absent, as in hooks/jemalloc_names.c.
  */
 #include "modules/object.h"
 #include "base/types.h"

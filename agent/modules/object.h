@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * object.h - a loaded object, as its headers and its dynamic section describe it. Any thread, while
- * the loader's list is held (dl_iterate_phdr).
+ * it holds the loader's list (dl_iterate_phdr).
  */
 #ifndef MT_MODULES_OBJECT_H
 #define MT_MODULES_OBJECT_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * real.c - the allocator behind the hooks, and blocks for the loader while it is looked up.
+ * real.c - the allocator behind the hooks, and blocks for the loader during its lookup.
  *
- * mt_real is valid from the first instruction on: its first members look the real functions up
- * and forward, so that no hook tests whether that has happened. dlsym() may itself allocate
- * (error texts); whatever it asks for while it works for us comes from a pool of our own that
- * grows by mapping. Such blocks carry their size in front and are known by address for ever:
- * free() leaves them alone, realloc() copies out of them, and nobody counts them.
+ * mt_real is valid from the first instruction on: its first members look the real functions up and
+ * forward the call, so no hook tests for that. dlsym() may itself allocate (error texts); it then
+ * gets blocks from the agent's own pool, which grows by mapping. Such blocks carry their size in
+ * front, and the agent knows them by address until the process ends: free() ignores them, realloc()
+ * copies out of them, and they are never counted.
  *
- * One lookup at a time needs no lock: the first runs before there are threads, and a later one
- * (mt_real_beside) is marked in its own thread's state as `quiet`.
+ * Lookups run one at a time without a lock: the first precedes all other threads, and a later one
+ * (mt_real_beside) is marked `quiet` in its own thread's state.
  */
 #include "modules/real.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * real.h - the allocator behind us, and blocks served while it is being looked up.
+ * real.h - the allocator behind the hooks, and blocks served during its lookup.
  */
 #ifndef MT_MODULES_REAL_H
 #define MT_MODULES_REAL_H

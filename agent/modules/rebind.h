@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rebind.h - hooks in front of functions that exist and are bound to: modules/rebind.c.
+ * rebind.h - puts hooks in front of functions that modules are already bound to: modules/rebind.c.
  */
 #ifndef MT_MODULES_REBIND_H
 #define MT_MODULES_REBIND_H
