@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - sampling, weights, and the change from one filter to the next. record/filter.h has the
+ * filter.c - sampling, weights, and the switch from one filter to the next. record/filter.h has the
  * design.
  *
  * Numbers are fixed point: e^-x by its series for small x, by squaring for others; logarithms by
- * squaring, one bit a step. Only blocks that are recorded come here.
+ * squaring, one bit a step. Only recorded blocks come here.
  */
 #include "record/filter.h"
 #include "base/conf.h"

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.h - which blocks are recorded, and for how many each of them stands.
+ * filter.h - which blocks are recorded, and how many blocks each of them stands for.
  *
- * No filter is on: mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens.
- * mt_record_free() tests nothing: see "free" below.
+ * Without a filter mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens.
+ * mt_record_free() tests nothing: see FREE.
  *
- * WHAT IS LEFT OUT has no entry in the live map and is in no counter. Its free finds nothing and is
- * passed on; once any filter was on (mt_filter_ever) a free of an unknown block is no loss.
+ * A BLOCK THAT IS LEFT OUT has no entry in the live map and counts nowhere. Its free finds nothing
+ * and is passed on. Once any filter was on (mt_filter_ever), the free of an unknown block is no
+ * loss.
  *
- *   min_size, max_size   by the size that was asked for
+ *   min_size, max_size   by the requested size
  *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a
  *                        block is recorded when one of its bytes is. A thread draws the distance to
  *                        its next hit (exponential, mean R) and counts down: one subtraction, one
  *                        compare.
  *   libs, exclude        by the owner of the stack: here the innermost module that is neither the
- *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers know
- *                        names of functions, too, and look through g_malloc and its like.)
- *   merge=N              nothing is left out, but stacks are cut behind their N outermost frames.
+ *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers also
+ *                        know function names, and look through g_malloc and its like.)
+ *   merge=N              leaves nothing out, but cuts stacks behind their N outermost frames.
  *                        (depth= cuts the outermost ones: the walk just ends earlier, which costs
  *                        nothing.)
  *
- * WEIGHTS. A block of s bytes (1 for those of 0) is hit with probability p = 1 - exp(-s/R), so each
- * that is hit stands for 1/p blocks of s bytes. Counters are whole numbers: it is counted as n
- * blocks and n * s bytes, where n is floor(1/p), or one more with the probability of the fraction.
- * The mean of n is 1/p exactly, therefore
+ * WEIGHTS. A block of s bytes (1 for a block of 0) is hit with probability p = 1 - exp(-s/R), so
+ * each hit stands for 1/p blocks of s bytes. Counters are whole numbers: it counts as n blocks and
+ * n * s bytes, where n is floor(1/p), or one more with the probability of the fraction. The mean of
+ * n is 1/p exactly, therefore
  *     E(blocks counted) = blocks allocated,  E(bytes counted) = bytes allocated
- * and the variance of one block's share is (1-p)/p, and p f (1-f) for the rounding, in blocks
- * squared (f: the fraction). 1/p is computed in whole numbers alone, a function of (s, R): rounding
- * modes and libm's versions have no say, and the free of a block finds the very n that its
- * allocation was counted with. Which way it was rounded is one bit in the entry of the live map
- * (SLOT_UP).
+ * and the variance of one block's share is (1-p)/p, plus p f (1-f) for the rounding, in blocks
+ * squared (f: the fraction). 1/p is computed in whole numbers alone, as a function of (s, R). So it
+ * does not depend on rounding modes or libm's version, and a block's free finds the very n of its
+ * allocation. One bit in the live map's entry holds the direction of the rounding (SLOT_UP).
  *
- * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so that every slot
- * holds either exact figures or estimates with one R. A switch changes what is done with the blocks
- * to come. Those that are there keep their slot, and with it their weight: nothing is lost or
- * invented, live = allocated - freed to the block, and when everything is freed live is 0.
+ * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so every slot holds
+ * either exact figures or estimates with one R. A switch applies to later blocks only. Existing
+ * ones keep their slot, and with it their weight: nothing is lost or invented, live = allocated -
+ * freed to the block, and when everything is freed live is 0.
  *
  * FREE. The entry of a weighed block has SLOT_WEIGHED set in its slot. No thread has counters under
  * such a number, so mt_record_free() takes it for a slot that is new to the thread and leaves its
- * usual path, without a test of its own. The free of a block that was left out asks
- * record/live_sampled.h, while that knows, else the live map.
+ * usual path without a test of its own. The free of a block that was left out asks
+ * record/live_sampled.h while that has counts, else the live map.
  *
- * A thread reads mt_filter_on once for each block: number of a period and kinds of filter. Periods
- * do not change once they are published, so it decides and books by the same one, whatever is
+ * A thread reads mt_filter_on once for each block: the number of a period, and the kinds of filter.
+ * Published periods do not change, so a thread decides and books by the same one, whatever is
  * switched meanwhile.
  *
- * Who calls: record/record.c, in the target's threads; mt_filter_update(): base/conf.c and the
+ * Callers: record/record.c, in the target's threads; for mt_filter_update() base/conf.c and the
  * server's commands.
  */
 #ifndef MT_RECORD_FILTER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter_owner.h - what libs= and exclude= say of each module.
+ * filter_owner.h - whether libs= and exclude= admit a module.
  */
 #ifndef MT_RECORD_FILTER_OWNER_H
 #define MT_RECORD_FILTER_OWNER_H

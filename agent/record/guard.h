@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * guard.h - the guard that is set while a thread is inside the agent: record/record.c says what it
- * is for.
+ * guard.h - the guard that is set while a thread is inside the agent. record/record.c has its
+ * purpose.
  */
 #ifndef MT_RECORD_GUARD_H
 #define MT_RECORD_GUARD_H

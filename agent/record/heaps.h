@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * heaps.h - named heaps: what programs report of allocators of their own (memtop/memtop.h).
+ * heaps.h - named heaps: blocks of allocators that the program reports itself (memtop/memtop.h).
  * record/heaps.c has the design.
  */
 #ifndef MT_RECORD_HEAPS_H

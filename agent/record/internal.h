@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the roots and leaves of the live map, for the two files that know them:
+ * internal.h - the roots and leaves of the live map, for the two files that use them:
  * record/live.c, which has the design, and record/live_trim.c, which gives memory back.
  */
 #ifndef MT_RECORD_INTERNAL_H

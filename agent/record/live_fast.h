@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * live_fast.h - the part of the live map that every malloc and free runs: small blocks at even
- * addresses whose leaf is there. Everything else is record/live.c's, which has the design.
+ * addresses whose leaf exists. record/live.c handles all others and has the design.
  */
 #ifndef MT_RECORD_LIVE_FAST_H
 #define MT_RECORD_LIVE_FAST_H

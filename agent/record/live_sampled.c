@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.c - tables of how many recorded blocks start in each page. record/live_sampled.h has
+ * live_sampled.c - counts how many recorded blocks start in each page. record/live_sampled.h has
  * the design.
  */
 #include "record/live_sampled.h"

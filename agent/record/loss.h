@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * loss.h - what could not be counted, by reason: enum mtw_loss. Any thread.
+ * loss.h - events that could not be counted, by reason: enum mtw_loss. Any thread.
  */
 #ifndef MT_RECORD_LOSS_H
 #define MT_RECORD_LOSS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.h - what hooks call with a block, on the thread that has it.
+ * record.h - the calls by which a hook records a block, on the block's thread.
  */
 #ifndef MT_RECORD_RECORD_H
 #define MT_RECORD_RECORD_H

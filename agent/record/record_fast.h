@@ -2,10 +2,10 @@
  *
  * record_fast.h - the path of every malloc and free, in one screen.
  *
- * It is inlined into the hooks that matter, where the caller's pc, sp and fp need no registers. An
- * allocation of the stack that is expected next (struct hit) asks neither the trie nor the
- * counters' tree; whatever is unusual is a tail call into record/record.c, which has the rules.
- * Measured: tests/bench/instructions.py.
+ * It is inlined into the frequent hooks, where the caller's pc, sp and fp need no registers. An
+ * allocation from the expected stack (struct hit) looks in neither the trie nor the counters' tree.
+ * Anything unusual is a tail call into record/record.c, which has the rules. Measured:
+ * tests/bench/instructions.py.
  */
 #ifndef MT_RECORD_RECORD_FAST_H
 #define MT_RECORD_RECORD_FAST_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.c - the state of each thread, from its first hook to its very end, and the thread table.
+ * thread.c - each thread's state, from its first hook to its very end, and the thread table.
  *
- * A state (struct thread) outlives its thread with all its counters and is continued by a later
- * one, once the thread is gone for good (base/self.c).
+ * A state (struct thread) outlives its thread with all its counters. A later thread continues it
+ * once the first one is gone for good (base/self.c).
  *
  * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
- * state, in a forked child, and while the agent itself allocates; mt_gate_slow() then tells
- * which. `xbirth`, in the same memory, reads 0 in a child that nobody announced (raw clone, _Fork).
+ * state, in a forked child, and while the agent itself allocates; mt_gate_slow() then tells which.
+ * `xbirth`, in the same memory, reads 0 in a child that no hook announced (raw clone, _Fork).
  * Children that share memory (vfork, posix_spawn) see the parent's word, which is right: they work
  * on the parent's heap, by the parent's thread.
  *
- * No system calls here on the target's threads but mmap: the tid comes from the thread library.
+ * mmap is the only system call here on the target's threads: the tid comes from the thread library.
  */
 #include "record/thread.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.h - per-thread state, its life. base/self.h: which one is the caller's.
+ * thread.h - per-thread state and its life. base/self.h finds the caller's.
  */
 #ifndef MT_RECORD_THREAD_H
 #define MT_RECORD_THREAD_H
