@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * descriptors.h - the descriptors that the server inherited.
+ * descriptors.h - closes the descriptors that the server inherited.
  */
 #ifndef MT_SERVER_DESCRIPTORS_H
 #define MT_SERVER_DESCRIPTORS_H

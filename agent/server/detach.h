@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * detach.h - the agent is taken out of the target. Server thread.
+ * detach.h - removes the agent from the target. Server thread.
  */
 #ifndef MT_SERVER_DETACH_H
 #define MT_SERVER_DETACH_H

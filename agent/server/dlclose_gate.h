@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose_gate.h - no dlclose while the server looks.
+ * dlclose_gate.h - delays dlclose while the server reads or writes loaded objects.
  */
 #ifndef MT_SERVER_DLCLOSE_GATE_H
 #define MT_SERVER_DLCLOSE_GATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * linger.h - what the board is told; who is waited for at the end. Server thread.
+ * linger.h - reports to the board, and waits for memtop at the end. Server thread.
  */
 #ifndef MT_SERVER_LINGER_H
 #define MT_SERVER_LINGER_H

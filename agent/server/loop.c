@@ -2,18 +2,18 @@
  *
  * loop.c - the server's main loop: one thread, one poll, ticks.
  *
- * A tick takes everything that changed out of the target (collect/sums.c), keeps marks and history,
- * and lets each viewer have what it lacks. With a viewer it comes as often as the quickest of them
- * wants (100 ms by default), else every second: then only for history, the clock of ages, and to
+ * A tick collects every change from the target (collect/sums.c), updates marks and history, and
+ * sends each viewer what it lacks. With viewers a tick comes as often as the quickest of them wants
+ * (100 ms by default). Without one it comes every second, for history, the clock of ages, and to
  * learn of modules before they are gone. Between ticks viewers that are still loading are fed as
  * fast as they acknowledge.
  *
- * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
- * its final tick, or made no progress for a minute -> exit. One that lingers (server/linger.c) lets
- * memtop in before.
+ * Life: up -> (target gone: one last full collection, new viewers are refused) -> every viewer has
+ * its final tick, or made no progress for a minute -> exit. A server that lingers (server/linger.c)
+ * still lets memtop in.
  *
- * Runs as a process of its own in the target's memory; see collect/server.h for what may be used
- * here.
+ * The server runs as a process of its own in the target's memory; collect/server.h lists what code
+ * here may use.
  */
 #include "server/loop.h"
 #include "base/prim_linux.h"

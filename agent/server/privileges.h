@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * privileges.h - follows what the target gives up. Server thread.
+ * privileges.h - gives up the rights that the target gives up. Server thread.
  */
 #ifndef MT_SERVER_PRIVILEGES_H
 #define MT_SERVER_PRIVILEGES_H

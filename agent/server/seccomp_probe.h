@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp_probe.h - would a filter of system calls end the server? The target's threads.
+ * seccomp_probe.h - tests whether a seccomp filter would end the server. The target's threads.
  */
 #ifndef MT_SERVER_SECCOMP_PROBE_H
 #define MT_SERVER_SECCOMP_PROBE_H

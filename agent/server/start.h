@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.h - the target's side of the server: starts the process beside the target, and speaks to it
+ * start.h - the target's side of the server: starts the process beside the target, and talks to it
  * for the target's threads.
  */
 #ifndef MT_SERVER_START_H

@@ -2,21 +2,21 @@
  *
  * target_exit.c - is the target still there, and is it still the same program?
  *
- * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
- * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
- * it is a zombie, for readers with ptrace rights; later the pidfd tells, on kernels that can
- * (6.15); else what the program announced on its way out; else nobody knows, and that is said.
+ * End: the pidfd reports it (all threads gone), or /proc where there is no pidfd. By then every
+ * counter is final, and lies in memory that this process holds as well. The exit status is in /proc
+ * while the target is a zombie, for readers with ptrace rights. After that the pidfd tells, on
+ * kernels that can (6.15); else the program's own announcement on its way out. Otherwise the status
+ * is unknown, and viewers are told so.
  *
- * Exec: the target's memory is then another one. kcmp compares them. Where kcmp is refused (most
- * containers, and programs that are not dumpable) the peak of the address space tells: it never
- * falls, so that a target in our memory cannot show less than we saw before, nor more than we see
- * afterwards. Nothing else is believed: not an exec that was announced, nor another name of the
- * executable.
+ * Exec: the target then has another memory, and kcmp compares the two. Where kcmp is refused (most
+ * containers, and programs that are not dumpable) the peak of the address space tells. It never
+ * falls, so a target in this memory cannot show less than seen before, nor more than seen
+ * afterwards. Nothing else is believed: not an announced exec, nor another name of the executable.
  *
- * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the
+ * Memory of the dead: a viewer on a slow link must not keep a dead target's gigabytes. But the
  * memory may have other users: a child of vfork, a process cloned with CLONE_VM. So the server
- * unmaps nothing here. It forks, the copy goes on in an address space of its own and unmaps what no
- * viewer needs, and the old process leaves the shared memory to whoever is still in it.
+ * unmaps nothing here. It forks, the copy continues in its own address space and unmaps what no
+ * viewer needs, and the old process leaves the shared memory to its other users.
  */
 #include "server/target_exit.h"
 #include "base/arena.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * viewer.c - one connection that was let in (server/handshake.c): bytes in, bytes out.
+ * viewer.c - one admitted connection (server/handshake.c): bytes in, bytes out.
  *
- * Nothing a client sends is trusted: each frame is bounded before it is kept, parsed with mtw_get,
- * and a malformed one ends the connection with the reason. Nothing a client fails to read is kept
- * beyond OUT_BYTES; what changed meanwhile is sent later, coalesced (collect/encode.c).
+ * Nothing from a client is trusted: each frame is bounded before it is kept and parsed with
+ * mtw_get, and a malformed one ends the connection with the reason. No more than OUT_BYTES of
+ * unread data is kept for a client; changes meanwhile are sent later, coalesced (collect/encode.c).
  *
  *     unacknowledged = produced - acked <= window        (the first state's head excepted)
  *
