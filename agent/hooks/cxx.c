@@ -8,8 +8,9 @@
  *              of 0 bytes, and an aligned new counts its size before rounding. Only when malloc
  *              fails does the hook call the real operator, for its handler and bad_alloc.
  *   ALLOCATOR  belongs to the malloc in use (tcmalloc, jemalloc): called, and counted here.
- *   OTHER      a library behind the agent replaces some form, or comes with its own malloc, free or
- *              aligned_alloc: called, and counted here unless the call reached the malloc hook.
+ *   OTHER      a library behind the agent replaces some form, or another malloc, free or
+ *              aligned_alloc precedes the hooks: called, and counted here unless the call reached
+ *              the malloc hook.
  *   PROGRAM    the program, or a library before the agent, replaces some form, and its calls of
  *              that form bypass the hooks. The other forms are called and not counted here: the
  *              malloc hook counts their requests.
