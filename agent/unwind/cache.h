@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.h - what a thread keeps for its unwinding: recently met pcs with their rules, trie edges,
- * and the last stack.
+ * cache.h - a thread's data for unwinding: recently met pcs with their rules, trie edges, and the
+ * last stack.
  *
- * Mapped at the first capture, used by its owner only. xwalking is set for the time of a capture: a
+ * It is mapped at the first capture and used by its owner only. xwalking is set during a capture: a
  * signal handler that allocates meanwhile must not touch it.
  */
 #ifndef MT_UNWIND_CACHE_H

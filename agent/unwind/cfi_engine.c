@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cfi_engine.c - stacks by unwind tables: the rule of each pc, and a walk that keeps nothing.
+ * cfi_engine.c - stacks by unwind tables: the rule of each pc, and a walk that stores nothing.
  */
 #include "unwind/cfi_engine.h"
 #include "base/stack_bounds.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * engine.h - what an engine is, and which is this machine's best.
+ * engine.h - the interface of an engine, and this machine's best one.
  *
- * An engine is a rule for each pc (cfi, fp, ehabi, caller): unwind/incremental.c keeps the thread's
- * last stack and walks only what is new. Or it is a walk that lists pcs, innermost first, and says
- * why it stopped (libunwind); unwind/unwind.c interns such a list as a path of the trie. instrument
- * has a capture of its own, and where its own stack is empty takes the machine's best rule. Each
- * engine has a walk, for lists that nobody keeps.
+ * An engine has either a rule for each pc (cfi, fp, ehabi, caller), or a walk that lists pcs,
+ * innermost first, and says why it stopped (libunwind). With rules unwind/incremental.c keeps the
+ * thread's last stack and walks only new frames. unwind/unwind.c interns a list as a path of the
+ * trie. instrument has a capture of its own, and takes the machine's best rule where its own stack
+ * is empty. Each engine has a walk, for lists that are not stored.
  */
 #ifndef MT_UNWIND_ENGINE_H
 #define MT_UNWIND_ENGINE_H

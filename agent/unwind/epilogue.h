@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * epilogue.h - does code keep a frame pointer? The way its function returns to its caller tells.
+ * epilogue.h - does code keep a frame pointer? It reads how the function returns to its caller.
  */
 #ifndef MT_UNWIND_EPILOGUE_H
 #define MT_UNWIND_EPILOGUE_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * fast.h - is this the stack of the last allocation, or of one not long ago?
+ * fast.h - is this the stack of the last allocation, or of a recent one?
  *
- * An engine keeps the thread's last stack as pairs: each word that a walk would read, and what
- * it was (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy
- * of them, together with all that was concluded from them; of a deep stack it has the inner ones,
- * and the outer ones are those of the kept stack, as long as that is the same there (frame.made).
- * Programs go round the same few stacks, so a thread has some hits, found by pc and sp. They are
- * looked at under the guard of record/record.c, so that no capture can be under way.
+ * An engine keeps the thread's last stack as pairs: each word that a walk would read, and its value
+ * then (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy of
+ * the pairs and of the results. For a deep stack it has the inner pairs only, and shares the outer
+ * ones with the kept stack, as long as that is unchanged there (frame.made). Programs repeat a few
+ * stacks, so a thread has some hits, found by pc and sp. The lookup runs under the guard of
+ * record/record.c, so no capture can be under way.
  */
 #ifndef MT_UNWIND_FAST_H
 #define MT_UNWIND_FAST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fp_proof.h - steps by frame pointer through code without an unwind table, where the code proves
- * them.
+ * fp_proof.h - steps by frame pointer through code without an unwind table, where the code itself
+ * proves that it keeps one.
  */
 #ifndef MT_UNWIND_FP_PROOF_H
 #define MT_UNWIND_FP_PROOF_H

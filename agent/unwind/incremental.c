@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * incremental.c - captures that walk only what is new.
+ * incremental.c - captures that walk only new frames.
  *
- * A frame is (pc, sp, bp); the engine's rule for its pc takes it to its caller's. The thread's last
- * stack is kept, outermost first. A new one is walked by rule from the inside; kept frames that lie
- * further in than the walk has come are dropped. Where the walk arrives at a kept frame (same pc,
- * same sp, same bp if that matters further out), the rest of the kept stack holds if and only if
- * every word that the walk would read from there on still has its value: the pairs. All equal: the
- * kept node is the answer for that part. Otherwise the frames inside of the first difference keep
- * their shape, the one whose caller changed is left by rule again, and the walk goes on; it may
- * meet the kept stack once more further out.
+ * A frame is (pc, sp, bp); the engine's rule for its pc leads to its caller's. The thread's last
+ * stack is kept, outermost first. A new stack is walked by rule from the inside, and kept frames
+ * further in than the walk are dropped. Where the walk reaches a kept frame (same pc, same sp, same
+ * bp if that matters further out), the rest of the kept stack holds if and only if every word that
+ * the walk would read from there on still has its value. These words with their values are the
+ * pairs. If all are equal, the kept node is the result for that part. Otherwise the frames inside
+ * of the first difference keep their shape, the frame whose caller changed is left by rule again,
+ * and the walk goes on; it may meet the kept stack once more further out.
  *
  * Why this is exact: frame i's caller is a function of (pc, sp, bp) and of the words read, and
  * these are compared. bp matters where a rule computes from it, or leaves it alone and it matters
- * to the caller (FRAME_BP_USED, found outermost first); where it does not, the kept bp may be old,
- * so after a difference it is read again through the slots. An over-aligned frame's CFA is read
- * from memory: that word is a pair, too. Frames that need other registers are never taken for
- * granted: their pair is one that always differs.
+ * to the caller (FRAME_BP_USED, found outermost first). Where it does not matter, the kept bp may
+ * be old, so after a difference it is read again through the slots. An over-aligned frame's CFA is
+ * read from memory: that word is a pair, too. Frames that need other registers never match: their
+ * pair always differs.
  *
- * Why it is safe: pairs are compared from the inside out, and the first difference ends it, so no
- * word is read that a walk by rule would not read.
+ * Why it is safe: pairs are compared from the inside out, and the first difference ends the
+ * comparison, so it reads no word that a walk by rule would not read.
  *
  * The kept stack hangs below the root, or below the truncation `base`. A depth limit cuts the outer
- * end, so a stack that was cut is renumbered whenever its depth changes.
+ * end, so a cut stack is renumbered whenever its depth changes.
  *
- * The rules of cfi are made of unwind tables, those of fp say that a frame record leads on (on
- * AArch64, where nobody knows the CFA, its end stands for it), that of caller ends at once. On
- * AArch64 the return address is always the word above the saved frame pointer; a frame without
- * both, and a signal's, are no packed rule's, and the latter's stack is taken as a list, of which
- * nothing is kept.
+ * cfi's rules come from unwind tables. fp's rules follow the frame record; on AArch64, where the
+ * CFA is unknown, the record's end stands for it. caller's rule ends at once. On AArch64 the return
+ * address is always the word above the saved frame pointer. A frame without both has no packed
+ * rule, nor has a signal's frame; a stack with the latter is taken as a list that is not kept.
  */
 #include "unwind/incremental.h"
 #include "base/compiler.h"

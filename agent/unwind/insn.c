@@ -2,10 +2,9 @@
  *
  * insn.c - lengths of x86-64 instructions (Intel SDM volume 2, chapter 2 and appendix A).
  *
- * Enough to go through compiled code one instruction after the other: prefixes, REX, VEX and EVEX,
- * the four opcode maps, ModRM with its displacement, immediates. What an instruction does is of
- * interest for a handful that move rsp and rbp (unwind/fp_proof.c), so nothing beyond the fields is
- * kept.
+ * It decodes enough to step through compiled code: prefixes, REX, VEX and EVEX, the four opcode
+ * maps, ModRM with its displacement, immediates. The effect of an instruction matters only for a
+ * handful that move rsp and rbp (unwind/fp_proof.c), so the decoder keeps only the fields.
  */
 #include "unwind/insn.h"
 #include "base/types.h"

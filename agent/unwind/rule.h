@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * rule.h - how to get from a frame at some pc to its caller, packed into 64 bits.
+ * rule.h - the step from a frame at some pc to its caller, packed into 64 bits.
  *
  *     63..40 cfa offset (signed)   39..16 bp offset (signed)   15..0 flags
  *
  * RULE_FAST covers what compilers emit: CFA = sp + a, bp + a, or the word at bp + a; the return
  * address in the word under the CFA; bp left alone or saved at CFA + b (at bp + b when the CFA is
- * read from memory: that is how over-aligned frames are described). Everything else is RULE_SLOW:
- * the table is interpreted each time, with all registers.
+ * read from memory, as for over-aligned frames). Everything else is RULE_SLOW: the table is
+ * interpreted each time, with all registers.
  *
  * AArch64 compilers put the return address above the saved frame pointer, and that pair anywhere in
  * the frame: RULE_FAST has bp saved at CFA + b and the return address in the word after it

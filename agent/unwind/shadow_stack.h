@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * shadow_stack.h - what a thread of an instrumented program is inside of: hooks/instrument.c keeps
- * it, unwind/shadow_stack.c makes stacks of it.
+ * shadow_stack.h - the functions that a thread of an instrumented program is inside:
+ * hooks/instrument.c keeps them, unwind/shadow_stack.c makes stacks of them.
  */
 #ifndef MT_UNWIND_SHADOW_STACK_H
 #define MT_UNWIND_SHADOW_STACK_H

@@ -2,8 +2,8 @@
  *
  * unwind.h - registers in, frames out: the engine switch.
  *
- * The thread itself calls, but for mt_unwind_init(), mt_unwind_forked() (start-up, a child's first
- * event) and mt_unwind_effort() (server thread).
+ * The thread itself calls, except for mt_unwind_init(), mt_unwind_forked() (start-up, a child's
+ * first event) and mt_unwind_effort() (server thread).
  */
 #ifndef MT_UNWIND_UNWIND_H
 #define MT_UNWIND_UNWIND_H
