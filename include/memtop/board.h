@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.h - the board of a process tree: what the agents of one `memtop run` or `memtop record`
- * tell memtop without being asked, so that a process of a millisecond leaves its figures, too.
+ * board.h - the board of a process tree: shared memory to which the agents of one `memtop run` or
+ * `memtop record` report without a connection, so that even a process of a millisecond leaves its
+ * figures.
  *
  * memtop makes the board: a memfd of board_bytes(), sealed against shrinking and growing, so that
  * no access faults. The first program gets MEMTOP_BOARD=/proc/PID/fd/N. An agent opens and maps it
- * at its start; a forked child has its parent's mapping. Nobody waits for anybody. When memtop is
- * gone, the board cannot be opened: then a process that starts is followed no further, and one that
- * runs writes to memory that nobody reads.
+ * at its start; a forked child has its parent's mapping. No side waits for another. When memtop is
+ * gone, the board cannot be opened: a process that starts then is followed no further, and a
+ * running one writes to memory without a reader.
  *
  *   board = head | record[records]
  *
- * One record a program image: fork, and exec, begin a new one. Its life:
+ * Each program image has one record; fork and exec begin a new one. Its life:
  *
- *   FREE -> EXECING (claimed by who calls exec or posix_spawn: parent and path stand in it)
+ *   FREE -> EXECING (claimed by the caller of exec or posix_spawn, which writes parent and path)
  *        -> RUNNING (the agent of the new image has begun; a forked child begins here)
  *        -> ENDED   (by exit, a signal, or another exec: `end`)
  *   RUNNING -> EXECING -> ENDED (as BOARD_EXEC), or back to RUNNING when exec failed
- *   EXECING -> UNFOLLOWED: whoever calls exec has looked at the file, and it takes no agent: `why`;
+ *   EXECING -> UNFOLLOWED: the caller of exec has inspected the file, and it takes no agent: `why`;
  *              BOARD_FOLLOWED = the program starts it under an agent of its own (a memtop inside of
  *              this one)
  *   ENDED or UNFOLLOWED -> FREE: by memtop, once it has copied the record
  *
- * An EXECING record whose image never spoke stays so: memtop finds out what it can. One whose pid
- * another record RUNS under as its child has ended by that exec. A RUNNING record that is exact,
- * and whose pid is gone, ended as `end` says: the process announced it, and nobody lived to change
- * the state (the server mostly does, some milliseconds later).
+ * An EXECING record whose image never reported stays EXECING, and memtop finds out what it can. If
+ * another record RUNS under the same pid as its child, that exec ended it. A RUNNING record that is
+ * exact, and whose pid is gone, ended as `end` says: the process announced its end, and its server,
+ * which usually changes the state some milliseconds later, did not live to do it.
  *
- * MEMTOP_BOARD of a shell that libc starts by itself (system(), popen()) names the caller's record,
- * which is RUNNING: the shell claims one of its own, as a child of that. The peak of a fork begins
- * with what it inherited.
+ * For a shell that libc starts by itself (system(), popen()) MEMTOP_BOARD names the caller's
+ * record, which is RUNNING: the shell claims its own record, as a child of that one. A forked
+ * process's peak begins with the memory that it inherited.
  *
  * Trust: every process of the tree can write anything here. memtop copies a record before it looks
  * at it, and checks each field.
