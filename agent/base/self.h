@@ -18,9 +18,9 @@
 
 #pragma GCC visibility push(hidden)
 
-bool mt_self_init(void);                /* once, before anybody becomes anything */
-void mt_self_own(struct thread *t);     /* a new state: it is the caller's */
-bool mt_self_inherit(struct thread *t); /* true: its thread has ended, and now it is the caller's */
+bool mt_self_init(void);                /* once, before any other call here */
+void mt_self_own(struct thread *t);     /* makes the caller the owner of a new state */
+bool mt_self_inherit(struct thread *t); /* true: its thread has ended, and the caller owns it now */
 
 extern struct hot mt_self_nobody; /* closed: the gate of a thread before its first hook */
 

@@ -29,7 +29,7 @@ MT_INLINE struct wide wide_times(uint64_t a, uint64_t b)
 #endif
 }
 
-/* v >> bits, of which the lower 64; 0 < bits < 64. */
+/* The lower 64 bits of v >> bits; 0 < bits < 64. */
 MT_INLINE uint64_t wide_shift(struct wide v, unsigned bits)
 {
 	return v.hi << (64 - bits) | v.lo >> bits;
@@ -39,7 +39,7 @@ MT_INLINE uint64_t wide_shift(struct wide v, unsigned bits)
 MT_INLINE uint64_t wide_over(struct wide v, uint64_t d)
 {
 #if defined(__SIZEOF_INT128__) &&                                                                  \
-	!defined(__BIONIC__) /* a function of the compiler's own library, which is not there */
+	!defined(__BIONIC__) /* calls the compiler's own library, which is absent */
 	return (uint64_t)(((unsigned __int128)v.hi << 64 | v.lo) / d);
 #else
 	uint64_t rest = v.hi, quotient = 0;
