@@ -13,7 +13,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* MTW_TRUNC_NONE, or why there is none for that pc. */
+/* MTW_TRUNC_NONE, or why the pc has no record. */
 unsigned mt_cfi_find(const struct module *m, uintptr_t pc, struct fde *fde);
 
 #pragma GCC visibility pop
