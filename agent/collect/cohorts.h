@@ -14,10 +14,10 @@
 
 struct cohorts;
 
-/* How far they were sent. All 0 at the begin. */
+/* The progress of sending. All 0 at first. */
 struct cohorts_at {
 	slot_id slot;
-	uint32_t next; /* 1 + the cohort of it that comes next; 0 = its newest */
+	uint32_t next; /* 1 + the slot's next cohort; 0 = its newest */
 	uint32_t sent;
 	bool whole;
 };
@@ -25,7 +25,7 @@ struct cohorts_at {
 struct cohorts *cohorts_new(void);    /* as of now; NULL: no memory */
 void cohorts_free(struct cohorts *c); /* NULL is fine */
 void cohorts_add(struct cohorts *c, slot_id slot, const struct block *b, uint64_t weight);
-/* The next part into `size` bytes, which are COHORTS_PART_LEAST at least. Its length. */
+/* Writes the next part into `size` bytes, at least COHORTS_PART_LEAST, and returns its length. */
 size_t cohorts_encode(const struct cohorts *c, struct cohorts_at *at, uint64_t request,
 		      uint8_t *buf, size_t size);
 

@@ -19,7 +19,7 @@ struct option {
 	uint32_t changed;
 };
 
-/* What is recorded since then: MTW_FILTER. */
+/* The filter from then on: MTW_FILTER. */
 struct filter_entry {
 	uint64_t since_ns, sample, min_size, max_size, merge;
 	char libs[256], exclude[256], who[MTW_NAME_MAX + 1];

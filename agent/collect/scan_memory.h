@@ -14,7 +14,7 @@
 struct server;
 struct mtw_out;
 
-/* The payload behind the request; false: no memory. */
+/* Writes the payload after the request; false: no memory. */
 bool scan_memory(struct server *s, struct mtw_out *o);
 
 #pragma GCC visibility pop
