@@ -13,9 +13,9 @@
 
 #pragma GCC visibility push(hidden)
 
-struct thread *mt_gate_slow(void); /* gate closed: who counts? NULL = nobody */
+struct thread *mt_gate_slow(void); /* the gate is closed: the state that counts, NULL = none */
 
-/* The state of the calling thread, or NULL when nothing is to be counted. */
+/* The calling thread's state, or NULL when the event does not count. */
 MT_INLINE struct thread *mt_gate_enter(void)
 {
 	struct thread *t = mt_self_hot()->open;

@@ -25,7 +25,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
+/* Declared without the system headers: Android's leave posix_spawn() out below API level 28. */
 typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
 		       char *const *argv, char *const *envp);
 
@@ -60,7 +60,7 @@ struct process_reals {
 
 extern struct process_reals mt_process;
 
-/* Once, from init; also when set-up gave up, or has not begun. */
+/* Once, from init; also when set-up failed or has not begun. */
 void mt_hooks_proc_init(void);
 
 #pragma GCC visibility pop
