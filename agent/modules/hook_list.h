@@ -22,7 +22,7 @@ struct hook_list {
 extern struct hook_list mt_hooks;
 bool mt_hooks_have(const void *hook); /* one of them */
 struct object;
-/* allocating ones of that object: mt_rebind_calls() */
+/* that object's allocating functions: mt_rebind_calls() */
 void mt_hooks_calls(const struct object *o, bool hooked);
 
 #pragma GCC visibility pop
