@@ -68,10 +68,10 @@ struct period {
 	struct owners *owners; /* NULL = any */
 };
 
-/* What a block that is recorded by sampling is booked as. */
+/* The slot and weight of a block recorded by sampling. */
 struct weighed {
 	slot_id slot;  /* where it is counted */
-	slot_id entry; /* what its entry in the live map says */
+	slot_id entry; /* the slot in its entry of the live map */
 	uint64_t blocks;
 };
 
@@ -80,18 +80,19 @@ extern _Atomic uint32_t mt_filter_on; /* 0, or the period's number << FILTER_SHI
 extern _Atomic uint32_t mt_filter_ever;
 extern struct period mt_filter_period[];
 
-const char *mt_filter_update(void); /* mt_conf is in force from now on; NULL, or what is wrong */
+const char *mt_filter_update(void);               /* puts mt_conf in force; NULL, or the error */
 uint64_t mt_filter_weight(const struct block *b); /* blocks that it was counted as */
 uint64_t mt_filter_rate(uint32_t rate);           /* its bytes; 0 = exact */
-/* false: what it allocates by its own calls is left out now */
+/* false: its own calls' allocations are left out now */
 bool mt_filter_module_wanted(const struct module *m);
-void mt_filter_renew(struct filtering *f, uint32_t on); /* f->on is `on`; draws if it was another */
+/* sets f->on to `on`; draws if that changes it */
+void mt_filter_renew(struct filtering *f, uint32_t on);
 void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
 /* bytes to the next sample, at least 1 */
 int64_t mt_filter_gap(struct filtering *f, uint64_t rate);
-/* 1/p of a block of `size` bytes: whole blocks, and the rest in 2^-32. */
+/* 1/p of a block of `size` bytes: whole blocks, and the fraction in 2^-32. */
 uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
-/* False: this stack is not wanted. It may be cut: *node is what is to be booked. */
+/* False: the filter leaves this stack out. It may cut the stack: *node is the node to book to. */
 bool mt_filter_stack(const struct period *p, node_id *node);
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size);
@@ -103,17 +104,15 @@ MT_INLINE bool filter_is_on(void)
 	return unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed));
 }
 
-/* Relaxed and not atomic as a whole: of the shared state's countdown some may be lost. */
+/* Relaxed and not atomic as a whole: the shared state's countdown may lose some. */
 MT_INLINE void filter_count(_Atomic uint64_t *x, uint64_t n)
 {
 	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n,
 			      memory_order_relaxed);
 }
 
-/*
- * Is a block of this size left out, whatever its stack? f->on is `on`: see mt_filter_renew(). When
- * it is not, and `on` says FILTER_SAMPLE, it was hit: mt_filter_draw() is to follow.
- */
+/* Is a block of this size left out, whatever its stack? f->on must be `on`: see mt_filter_renew().
+ * When it is not left out and `on` has FILTER_SAMPLE, it was hit: call mt_filter_draw() next. */
 MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 {
 	if (on & FILTER_SIZE) {

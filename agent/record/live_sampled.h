@@ -24,17 +24,17 @@
 #define FEW_SHIFT 12
 
 #pragma GCC visibility push(hidden)
-/* By region: where the byte of address 0 would lie in its table, 0 = nothing is there. NULL: nobody
- * counts. */
+/* By region: the address that the byte of address 0 would have in its table, 0 = no table. NULL:
+ * counting is off. */
 extern region_leaf *_Atomic mt_live_few;
 
 bool mt_live_few_begin(void);            /* once, before any block is entered */
 void mt_live_few_add(uintptr_t addr);    /* before the entry is there */
 void mt_live_few_remove(uintptr_t addr); /* after it has gone */
-bool mt_live_few_end(void);              /* server thread; true: every thread knows */
+bool mt_live_few_end(void);              /* server thread; true: every thread has seen it */
 #pragma GCC visibility pop
 
-/* True: there is no entry for a block at p. False: nobody knows. */
+/* True: a block at p has no entry. False: unknown. */
 MT_INLINE bool live_few_none(const void *p)
 {
 	const region_leaf *root = atomic_load_explicit(&mt_live_few, memory_order_acquire);
