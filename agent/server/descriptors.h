@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-void descriptors_close(void); /* every one of the caller's table: what the server inherited */
+void descriptors_close(void); /* every one of the caller's table, inherited by the server */
 
 #pragma GCC visibility pop
 

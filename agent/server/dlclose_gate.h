@@ -9,11 +9,12 @@
 
 #pragma GCC visibility push(hidden)
 
-bool mt_dlclose_hold(uint64_t wait_ns); /* server; false: one does not end within that time */
+/* server; false: an unload under way does not end within that time */
+bool mt_dlclose_hold(uint64_t wait_ns);
 void mt_dlclose_release(void);
 void mt_dlclose_begin(void); /* the hook of dlclose; waits while the server holds them */
 void mt_dlclose_end(void);
-void mt_dlclose_forked(void); /* in a child: nobody is in the middle of one */
+void mt_dlclose_forked(void); /* in a child: no unload is under way */
 
 #pragma GCC visibility pop
 

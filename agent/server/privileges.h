@@ -14,7 +14,7 @@ struct server;
 void privileges_begin(struct server *s);
 /* the target's privileges become the server's, or it seals itself */
 void privileges_follow(struct server *s);
-/* the kernel shows us all of its /proc, of a zombie's, too */
+/* the kernel lets the server read all of the target's /proc, also as a zombie */
 bool privileges_over_target(const struct server *s);
 
 #pragma GCC visibility pop

@@ -9,10 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/*
- * *changes_kill is set, which was false:
- * only for a change of its user.
- */
+/* Sets *changes_kill, false before: a filter kills only for a change of user. */
 bool seccomp_probe_kills(bool *changes_kill);
 
 #pragma GCC visibility pop
