@@ -15,8 +15,8 @@
 #include "unwind/cfi_engine.h"
 #include "unwind/ehabi.h"
 
-/* How a frame at pc (PC_EXACT or a return address) is left, as unwind/rule.h packs it; never 0. m
- * NULL: no module. */
+/* The step from a frame at pc (PC_EXACT or a return address) to its caller, packed as in
+ * unwind/rule.h; never 0. m NULL: no module. */
 typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
 
 /* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */

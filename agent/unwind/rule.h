@@ -25,7 +25,7 @@
 #define RULE_SLOW (1u << 1)
 #define RULE_SIGNAL (2u << 1) /* a signal handler's return: registers lie in a ucontext at sp */
 #define RULE_END (3u << 1)    /* the outermost frame */
-#define RULE_NONE (4u << 1)   /* no way on; RULE_REASON says why */
+#define RULE_NONE (4u << 1)   /* no step; RULE_REASON has the cause */
 /* no table: by the frame pointer, where code and record prove it (unwind/fp_proof.c) */
 #define RULE_PROVE (5u << 1)
 #define RULE_BASE (3u << 4)
@@ -36,7 +36,8 @@
 #define RULE_OWN (1u << 7)     /* the agent's own code: no node for it */
 #define RULE_REASON_SHIFT 8    /* enum mtw_truncation, 4 bits */
 #define RULE_RECORD (1u << 12) /* by a frame record: bp = 0 is the end */
-/* RULE_NONE that is the end close under the thread's control block: mt_unwind_begins() */
+/* RULE_NONE that is the stack's end if close under the thread's control block: mt_unwind_begins()
+ */
 #define RULE_FIRST (1u << 13)
 
 #if defined(__aarch64__)
