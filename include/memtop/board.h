@@ -41,11 +41,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* "/proc/PID/fd/N", behind exec "/proc/PID/fd/N:RECORD": the record to begin in */
+/* "/proc/PID/fd/N", after an exec "/proc/PID/fd/N:RECORD": the record to begin in */
 #define BOARD_VARIABLE "MEMTOP_BOARD"
 #define BOARD_MAGIC "MTBOARD\n"
 #define BOARD_VERSION 1
-#define BOARD_RECORDS 8192u /* room for so many; memtop frees those that have ended */
+#define BOARD_RECORDS 8192u /* the number of records; memtop frees those that have ended */
 #define BOARD_NONE UINT32_MAX
 
 enum board_state {
@@ -75,41 +75,43 @@ struct board_head {
 	uint32_t collector;    /* memtop's pid */
 	uint64_t matter_bytes; /* a process whose peak reaches this, */
 	uint64_t matter_ns;    /* or that lives so long, */
-	/* of one that matters the server waits for memtop when it ends, so long at most */
+	/* the longest time that the server of a process that matters waits for memtop at its end */
 	uint64_t linger_ns;
-	/* raised with every change of a state: memtop looks when it moved */
+	/* incremented with every change of a state: memtop looks when it has changed */
 	_Atomic uint32_t xserial;
 	_Atomic uint32_t xnext;   /* where to look for a free record */
-	_Atomic uint32_t xmissed; /* processes for which there was none */
-	_Atomic uint32_t xclosed; /* memtop collects no longer: nobody lingers */
-	/* or that allocates so much in all (0: says nothing) matters */
+	_Atomic uint32_t xmissed; /* processes that found no free record */
+	_Atomic uint32_t xclosed; /* memtop no longer collects: no server lingers */
+	/* or that allocates this much in all (0: no such rule) matters */
 	uint64_t matter_alloc_bytes;
 	uint8_t reserved[56];
 };
 
-/* Cumulative, as in MTW_TOTALS. Stores are relaxed, but for xstate (release): what is read of a
+/* Cumulative, as in MTW_TOTALS. Stores are relaxed, except to xstate (release): figures read from a
  * RUNNING record may be torn. */
 struct board_record {
 	_Atomic uint32_t xstate; /* enum board_state */
-	/* of this record: raised when it is claimed, so that two lives are told apart */
+	/* incremented when the record is claimed, to tell its lives apart */
 	_Atomic uint32_t xserial;
 	uint32_t pid; /* in its own pid namespace; 0 = not known yet (posix_spawn) */
-	/* index of the record of who forked or executed it; BOARD_NONE = the first */
+	/* index of the record of the process that forked or executed it; BOARD_NONE = the first */
 	uint32_t parent;
 	uint32_t parent_serial;
-	uint32_t forked; /* 1: a fork that has executed nothing yet: its name is its parent's */
+	uint32_t forked; /* 1: a fork that has not executed another program: it has its parent's
+			    name */
 	uint32_t end, status;       /* enum board_end; exit status or signal */
 	uint32_t why;               /* enum board_why */
 	uint32_t lingers;           /* its server waits for memtop: connect to `socket` */
 	uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC */
 	_Atomic uint64_t xstamp_ns; /* CLOCK_MONOTONIC, when the figures were written */
 	_Atomic uint64_t xalloc_blocks, xalloc_bytes, xfreed_blocks, xfreed_bytes, xpeak_bytes;
-	uint64_t inherited_blocks, inherited_bytes; /* live at the fork, in the parent, too */
-	_Atomic uint32_t xexact; /* 1: the figures are those at the end, to the byte */
+	/* live at the fork, and also counted in the parent */
+	uint64_t inherited_blocks, inherited_bytes;
+	_Atomic uint32_t xexact; /* 1: the figures are final, to the byte */
 	char socket[108];        /* abstract name its server listens on, "" = none (yet) */
 	char name[64];           /* base name of the program, as argv[0] or the executable has it */
 	char path[256];          /* the executable; cut at its front */
-	/* part of xalloc_*: allocated before the fork, and counted in the parent, too */
+	/* part of xalloc_*: allocated before the fork, and also counted in the parent */
 	uint64_t before_blocks, before_bytes;
 	uint8_t reserved[72];
 };
