@@ -48,8 +48,8 @@ static size_t round_up(size_t bytes, size_t to)
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* What the server found last: pages in all our mappings, the program's peak. 0 = it did not look
- * yet. */
+/* The server's latest figures: pages in all of the agent's mappings, the program's peak. 0 = not
+ * measured yet. */
 void mt_arena_tell(uint64_t resident, uint64_t peak)
 {
 	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
@@ -104,7 +104,7 @@ static void *alloc_large(size_t bytes)
 	return (char *)c + round_up(sizeof(*c), ALIGN);
 }
 
-/* A new current chunk in place of `full`, or the one that somebody else put there. */
+/* Returns a new current chunk in place of `full`, or the chunk that another thread put there. */
 static struct chunk *next_chunk(struct chunk *full)
 {
 	struct chunk *c = map_chunk(CHUNK_BYTES);

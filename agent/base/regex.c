@@ -34,7 +34,7 @@ static void fail(struct parser *p, const char *why)
 		p->wrong = why;
 }
 
-/* Makes room for a step at `where`; what lies behind moves, and so do jumps to there. */
+/* Makes room for a step at `where`: later steps move, and so do jumps to them. */
 static struct regex_op *insert(struct parser *p, uint32_t where, uint8_t kind)
 {
 	struct regex *r = p->r;

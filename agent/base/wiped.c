@@ -64,7 +64,8 @@ static void in_child(void)
 	map_absent();
 }
 
-/* One at a time: a second look at the same page would clear what the child has begun since. */
+/* One thread at a time: a second look at the same page would clear events of the child since the
+ * first. */
 void mt_wiped_look(void)
 {
 	void *p = atomic_exchange_explicit(&xabsent, NULL, memory_order_acquire);
