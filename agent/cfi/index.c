@@ -155,8 +155,8 @@ static size_t bytes_of(uint32_t count)
 	return sizeof(struct cfi_index) + count * sizeof(none.entry[0]);
 }
 
-/* Of the `count` FDEs of that table, at most; further away than an entry can say lies no code of a
- * file. */
+/* Indexes at most `count` FDEs of that table. No code of a file lies further away than an entry can
+ * express. */
 static struct cfi_index *make_index(struct chain *ch, uint32_t count)
 {
 	struct cfi_index *index =
@@ -185,8 +185,7 @@ static struct chain chain_at(const struct module *m, uintptr_t from, uintptr_t a
 			       .c = { (const uint8_t *)from, (const uint8_t *)end, false } };
 }
 
-/* Of the table that begins there; NULL: none does. *vain: records that were looked at for
- * nothing. */
+/* Indexes the table that begins there; NULL: none does. *vain: records that were read in vain. */
 static struct cfi_index *index_from(const struct module *m, uintptr_t from, uintptr_t asked,
 				    uintptr_t end, uint32_t *vain)
 {

@@ -25,10 +25,8 @@
 #define START_BYTES 64         /* the loader's entry code */
 #define NEAR ((uintptr_t)1024) /* to what is compiled from the same source file */
 
-/*
- * What a coroutine of makecontext() returns to: it ends the stack. Its table does not say so; it
- * is called from nowhere, so that the byte before it is nobody's. 0 = unknown.
- */
+/* The code that a coroutine of makecontext() returns to, which ends the stack. Its table does not
+ * say so. It has no caller, so the byte before it belongs to no function. 0 = unknown. */
 static uintptr_t coroutine_end, coroutine_end_bytes;
 
 #if !defined(__BIONIC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__arm__))
