@@ -211,7 +211,7 @@ static void put_losses(struct server *s, struct viewer *v)
 	}
 }
 
-/* In rounds: what changes behind the place where a round stands is the next one's. */
+/* Works in rounds: a change behind the current round's position goes into the next round. */
 static void put_threads(struct server *s, struct viewer *v)
 {
 	if (v->thread_at == 0) {
@@ -322,7 +322,7 @@ static void put_history(struct server *s, struct viewer *v)
 {
 	if (v->history)
 		return;
-	/* Whatever the window says: it is what graphs start from, and comes once. */
+	/* Ignores the window: graphs start from this data, and it comes once. */
 	size_t room = viewer_space(v) < SCRATCH_BYTES ? viewer_space(v) : SCRATCH_BYTES;
 	size_t len = room > 65536 ? history_encode(s, s->scratch, room - 4096) : 0;
 	if (!len) {

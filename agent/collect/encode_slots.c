@@ -238,7 +238,7 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 	return true;
 }
 
-/* Whatever is new, and what changed in rounds like the threads'. */
+/* Sends new entries, and changes in rounds like the threads'. */
 void encode_slots_modules(struct server *s, struct viewer *v)
 {
 	if (v->module_at == 0) {
@@ -406,7 +406,7 @@ void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 		end_list(&s->sums, v);
 }
 
-/* What changed in group g since this viewer was served. False: did not fit whole. */
+/* Sends the changes in group g since this viewer was served. False: did not fit whole. */
 static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 {
 	slot_id id = g * SUM_GROUP;

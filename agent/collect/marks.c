@@ -99,7 +99,7 @@ static void subtract(struct tally *from, const struct tally *t)
 	from->free_bytes -= t->free_bytes;
 }
 
-/* What a slot of a later epoch has is not the mark's; the next mark finds it changed. */
+/* The counts of a slot of a later epoch are not the mark's; the next mark finds it changed. */
 static void leave_to_next(struct sums *sums, void *arg, slot_id id, const struct sum *sum)
 {
 	struct mark *m = arg;

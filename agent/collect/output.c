@@ -41,7 +41,7 @@ static void append(struct viewer *v, const void *p, size_t len)
 	v->out_len += len;
 }
 
-/* Callers ask for room first; what does not fit all the same is a bug, and is not sent in part. */
+/* Callers reserve room first. A frame that still does not fit is a bug, and is not sent in part. */
 void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len)
 {
 	uint8_t head[20];

@@ -213,8 +213,7 @@ static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t e
 	}
 }
 
-/* What the agent takes of memory, by the kernel's word. Looked at less often where that takes
- * longer. */
+/* The agent's memory use, from the kernel. Measured less often where that takes longer. */
 static void measure_memory(struct server *s)
 {
 	struct resident r = { .counts = mt_state_shares_pages() ? PAGE_THERE : PAGE_ALONE };

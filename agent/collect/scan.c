@@ -29,8 +29,8 @@
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
 #define THREADS_SENT 4096u /* the rest is sent as thread 0, "other threads" */
-/* While others wait, a viewer loses an answer of which it takes nothing for so long, or not all
- * within so long. */
+/* While others wait, a viewer loses its answer if it takes nothing for this long, or not all within
+ * this long. */
 #define STUCK_NS (10 * SECOND)
 #define LONGEST_NS (60 * SECOND)
 
@@ -236,7 +236,7 @@ static bool send_reply(struct scans *scans, struct viewer *v)
 	return true;
 }
 
-/* Half of what may be under way is for ticks: on a slow link they would be behind all of it. True:
+/* Half of the window stays free for ticks: on a slow link they would wait behind all of it. True:
  * all is sent. */
 static bool send_cohorts(struct server *s, struct viewer *v)
 {

@@ -86,7 +86,7 @@ struct walk {
 	char text[16384], line[1024];
 };
 
-/* A longer line is cut: paths are, what stands before them never. False: at the end. */
+/* A longer line is cut within its path, never before it. False: at the end. */
 static bool next_line(struct walk *w)
 {
 	size_t n = 0;
@@ -223,7 +223,7 @@ static struct region classify(struct walk *w, const char *line)
 	return r;
 }
 
-/* A glibc arena: the part in use, then what is reserved up to 64 MiB. */
+/* A glibc arena: the part in use, then the reserve up to 64 MiB. */
 static void note_arena(struct walk *w, const struct region *reserved)
 {
 	struct region *r = w->count ? &w->region[w->count - 1] : NULL;
@@ -317,8 +317,8 @@ static uint64_t resident(struct walk *w, const struct region *r, uintptr_t from,
 	return sum;
 }
 
-/* What glibc takes for a block: 8 bytes before it, 16-byte steps, 32 at least (malloc/malloc.c,
- * request2size). */
+/* The size of glibc's chunk for a block: 8 bytes before it, 16-byte steps, 32 at least
+ * (malloc/malloc.c, request2size). */
 static uint64_t chunk_bytes(uint64_t size)
 {
 	uint64_t chunk = (size + 8 + 15) & ~(uint64_t)15;
@@ -374,7 +374,8 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	}
 }
 
-/* After the blocks: where one lies it is the allocator's, whoever's stack was there once. */
+/* Runs after the blocks: a mapping that contains one belongs to the allocator, even if it was a
+ * stack once. */
 static void note_stacks(struct walk *w)
 {
 	for (const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire); t;
@@ -400,8 +401,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What is alive was counted later than what is resident, and never is more: mincore() counts pages
- * of zeros. */
+/* Live bytes are counted later than resident ones, and never exceed them: mincore() counts pages of
+ * zeros. */
 static void sum_up(struct walk *w)
 {
 	struct share *p = w->part;

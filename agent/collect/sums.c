@@ -130,11 +130,10 @@ void sums_pass(struct server *s, bool all)
 {
 	s->sums.pass++;
 	s->sums.pass_ns = server_now();
-	/* The first of a forked child's: its parent's server has had what was counted until
-	 * then. */
+	/* A forked child's first collection: its parent's server has all counts up to then. */
 	mt_slots_collect(all || s->sums.pass == 1, changed, s);
 	mt_slots_peak(&s->sums.peak_bytes, &s->sums.peak_error, &s->sums.peak_ns);
-	/* Threads publish in steps; what a pass saw is exact, and may be more. */
+	/* Threads publish in steps; a pass's own sum is exact, and may be higher. */
 	uint64_t live = s->sums.totals.alloc_bytes - s->sums.totals.free_bytes;
 	if (live > s->sums.seen_peak) {
 		s->sums.seen_peak = live;
