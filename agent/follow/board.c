@@ -281,10 +281,8 @@ void mt_board_open(const char *value)
 		mine = (struct claim){ record_of(colon), atomic_load(&r->xserial) };
 }
 
-/*
- * Who called exec had no server: nobody else says that its record is over. Where it had one, that
- * one does, and may linger.
- */
+/* The process that called exec had no server, so only this code can end its record. A server of
+ * that process ends it otherwise, and may linger. */
 static void end_caller(const struct board_record *r)
 {
 	struct board_record *old = claimed((struct claim){ r->parent, r->parent_serial });
@@ -297,8 +295,8 @@ static void end_caller(const struct board_record *r)
 	change(old, BOARD_EXECING, BOARD_ENDED);
 }
 
-/* `mine` is the record from the environment: begun for us, or that of a parent who could not claim
- * one. */
+/* `mine` is the record from the environment: begun for this process, or that of a parent that could
+ * not claim one. */
 void mt_board_runs(const char *name, const char *path)
 {
 	struct board_record *r = claimed(mine);

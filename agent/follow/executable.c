@@ -292,8 +292,8 @@ static uint32_t undefined_count(const struct file *f, const struct tables *d)
 	return head[1] < SYMBOLS_MAX ? head[1] : SYMBOLS_MAX;
 }
 
-/* What each of the runtimes asks for, if it is there, and no library has; its own functions need
- * not be exported. */
+/* Names that each runtime looks up, and that no library has; its own functions need not be
+ * exported. */
 static bool asks_for_hooks(const struct file *f, const struct tables *d)
 {
 	static const char *const names[] = { "__sanitizer_", "__asan_", "__hwasan_",
@@ -404,7 +404,7 @@ static bool gives_rights(const struct file *f, const call_stat *st)
 			    sizeof(cap), 0, 0) > 0;
 }
 
-/* A regular file that somebody may execute; where not everybody may, the kernel is asked. */
+/* A regular file with an execute bit; unless all users have it, the kernel decides. */
 static bool may_run(int folder, const char *path, int flags, call_stat *st)
 {
 	if (mt_prim_call(CALL_FSTATAT, folder, (long)path, (long)st, flags, 0, 0) ||
@@ -460,7 +460,7 @@ static int look(struct executable *x, struct file *f, int folder, const char *pa
 	return elf ? 0 : 1;
 }
 
-/* shell: what is neither ELF nor a script with "#!" is a script of /bin/sh. */
+/* shell: a file that is neither ELF nor a script with "#!" is a script of /bin/sh. */
 static void follow(struct executable *x, int folder, const char *path, bool empty, bool shell)
 {
 	struct file f;
