@@ -92,8 +92,8 @@ static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* What does not exist here needs no hook; when it comes, it comes to one of those that do (operator
- * new to malloc). */
+/* A function that does not exist here needs no hook; if it appears later, it calls one of those
+ * that do (operator new calls malloc). */
 static void list_hooks(void)
 {
 	struct hook_list *l = &mt_hooks;
@@ -128,12 +128,10 @@ static int options_error(const char *options)
 									    : MEMTOP_ATTACH_OPTIONS;
 }
 
-/*
- * More than once: the loader may have looked a name up before we changed it, and write the slot
- * after we have been there (a lazy call's first, a library under way). It is between the two for
- * some hundred instructions, and for longer when it loses its cpu just there: what is bound even
- * later stays unhooked, and the frees that go there are found as unseen ones (record/live.c).
- */
+/* Runs more than once. The loader may have looked up a name before the agent changed it, and write
+ * the slot after the agent's walk (a lazy call's first, a library under way). That window is some
+ * hundred instructions, or longer when the thread loses its cpu there. A slot bound even later
+ * stays unhooked, and the frees through it are found as unseen ones (record/live.c). */
 static struct rebound put_in(void)
 {
 	struct rebound all = { .slots = 0 };
@@ -150,10 +148,8 @@ static struct rebound put_in(void)
 	return all;
 }
 
-/*
- * What the program asks for by weak symbols, which had nobody to lead to. For good: a detach cannot
- * tell who has just tested one, and without a session they do nothing.
- */
+/* Functions that the program looks up as weak symbols, which had no definition. They stay after a
+ * detach, which cannot tell which thread has just tested one; without a session they do nothing. */
 static void answer(void)
 {
 	static const struct rebind ours[] = {
@@ -215,11 +211,9 @@ static int begin(const char *options)
 	return start();
 }
 
-/*
- * System.load() of a Java program calls it, and so does nobody else: the session begins with the
- * options that the program's environment has. What it returns is the lowest version of the
- * interface (1.6) that every JVM takes.
- */
+/* Only System.load() of a Java program calls it: the session begins with the options in the
+ * program's environment. The result is the lowest version of the interface (1.6), which every JVM
+ * accepts. */
 MT_EXPORT int JNI_OnLoad(void *vm, void *reserved)
 {
 	(void)vm;

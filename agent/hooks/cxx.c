@@ -104,8 +104,8 @@ static enum kind kind;
 static new_fn real_new[NEWS];
 static delete_fn real_delete[DELETES];
 
-/* The form that this one calls, unless somebody replaces it ([new.delete]); itself where that is
- * malloc or free. */
+/* The form that this one calls, unless it is replaced ([new.delete]); itself where that is malloc
+ * or free. */
 static const enum form new_calls[NEWS] = {
 	[NEW] = NEW,          [NEW_ARRAY] = NEW,
 	[NEW_NT] = NEW,       [NEW_ARRAY_NT] = NEW_ARRAY,
@@ -205,11 +205,9 @@ static enum kind classify(void)
 	return classify_forms();
 }
 
-/*
- * An operator that no library behind us defines must not seem to exist: a C program may load a
- * plugin that brings a C++ library or operators. The loader then finds those, and the malloc hook
- * counts what they ask for.
- */
+/* An operator that no library behind the agent defines must not seem to exist: a C program may load
+ * a plugin that brings a C++ library or operators. The loader then finds those, and the malloc hook
+ * counts their requests. */
 static void hide_useless(void)
 {
 #ifndef __BIONIC__
@@ -247,7 +245,8 @@ bool mt_hooks_cxx_foreign(void)
 	return kind == ALLOCATOR || kind == OTHER;
 }
 
-/* Where the library lacks the form, or there is none: what it would call. NULL: malloc. */
+/* The fallback where the library lacks the form, or there is none: the function that the form would
+ * call. NULL: malloc. */
 static new_fn find_new(enum form f)
 {
 	new_fn fn = real_new[f];
@@ -259,10 +258,8 @@ static new_fn find_new(enum form f)
 	return fn;
 }
 
-/*
- * One form of new may jump to another, whose caller then seems to be the agent: the first caller is
- * remembered. What the loader allocates on the way is not the program's.
- */
+/* One form of new may jump to another, which then sees the agent as its caller: the first caller is
+ * remembered. The loader's allocations on the way are not the program's. */
 static new_fn find_beside(enum form f, uintptr_t caller)
 {
 	struct thread *t = mt_thread_self();
@@ -416,7 +413,7 @@ MT_EXPORT void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t n, size_t align, uintp
 	return any_new(NEW_ARRAY_AL_NT, n, align, align, tag, CALLER);
 }
 
-/* A block that we know is retired first; if the operator then frees it, that is no news. */
+/* A known block is retired first; the operator's own free of it is then ignored. */
 MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 {
 	struct thread *t = kind == PROGRAM ? NULL : mt_gate_enter();

@@ -157,8 +157,8 @@ static bool follows_children(void)
 	return mt_board_is() || mt_conf.follow_exec;
 }
 
-/* One that was attached or linked in does not come along; its server is to know that this was no
- * exit. */
+/* An agent that was attached or linked in does not come along; its server must know that this was
+ * no exit. */
 static bool can_follow(int state)
 {
 	return (state == AGENT_ON || state == AGENT_DORMANT) && *mt_state_preload() &&
@@ -193,8 +193,8 @@ static void begin(struct follow *f)
 	f->file.runs = false;
 }
 
-/* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not
- * in its environment. */
+/* The program names an agent itself, with options of its own: a memtop inside this one. This
+ * agent's variables are not in its environment. */
 static bool has_another(const struct follow *f, char *const *envp)
 {
 	const char *slash = strrchr(mt_state_preload(), '/'),
@@ -215,8 +215,8 @@ static void look(struct follow *f, enum lookup how, int folder, const char *path
 	errno = kept;
 }
 
-/* Nothing may be asked: what is executed is not known. The watched process goes on in it, at its
- * own risk. */
+/* No test is allowed, so the executed program is unknown. The watched process continues in it, at
+ * its own risk. */
 static void blind(struct follow *f, const char *path)
 {
 	mt_format(f->file.path, sizeof(f->file.path), "%s", path);
@@ -283,8 +283,8 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	return true;
 }
 
-/* Its agent claims a record itself: nobody knows which shell comes first, or whether one comes at
- * all. */
+/* Its agent claims a record itself, because the first shell is unknown, and none may come at all.
+ */
 bool mt_follow_shell(struct follow *f)
 {
 	static const char shell[] = "/bin/sh";

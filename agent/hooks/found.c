@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
+/* Also when set-up failed or has not begun; allocations of the lookups come from the pool. */
 void mt_hooks_find(void)
 {
 	int kept = errno;

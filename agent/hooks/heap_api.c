@@ -45,15 +45,14 @@ static node_id in_heap(node_id stack, unsigned heap)
 	return node ? node : stack;
 }
 
-/* Somebody reports an address twice: the first block has gone without a word. */
+/* The program reports an address twice: the first block has gone without a report. */
 MT_COLD static void heal(struct thread *t, const struct block *old)
 {
 	mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
 	mt_record_gone(t, old);
 }
 
-/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is what stands in
- * the cell. */
+/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is the cell's. */
 static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
 {
 	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
@@ -78,7 +77,7 @@ static void book_exact(struct report *r, node_id node)
 	book(r, slot, slot, 0);
 }
 
-/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in
+/* Some filter is on, and the size does not leave the block out: see alloc_judged() in
  * record/record.c. */
 static void book_judged(struct report *r, node_id node, uint32_t on)
 {
@@ -103,7 +102,7 @@ static void book_judged(struct report *r, node_id node, uint32_t on)
 	book(r, w.slot, w.entry, w.blocks);
 }
 
-/* Is it left out for its size, or by sampling? `on`: what is in force. */
+/* Is it left out for its size, or by sampling? `on`: the filter in force. */
 static bool is_left_out(struct filtering *f, uint32_t on, size_t size)
 {
 	if (likely(!on))

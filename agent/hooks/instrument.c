@@ -76,11 +76,8 @@ static MT_COLD struct shadow *grow(struct shadow *s)
 	return more;
 }
 
-/*
- * A function runs at sp: what is further in was left without an exit. At the same sp is a function
- * that this one was inlined into, unless it has another call site or was entered at this very
- * place.
- */
+/* A function runs at sp: functions further in were left without an exit. A function at the same sp
+ * has this one inlined, unless it has another call site or was entered at this very place. */
 static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_t sp,
 						      uintptr_t site, uintptr_t body)
 {
@@ -185,7 +182,8 @@ void __cyg_profile_func_exit(void *fn, void *site)
 		leave_odd(s, (uintptr_t)fn, (uintptr_t)site, CALLER_SP);
 }
 
-/* The same function under a name that nobody can take: tells whether the program calls ours. */
+/* The same function under a name that no other module can define: tells whether the program calls
+ * the agent's. */
 extern __typeof__(__cyg_profile_func_enter) own_enter
 	__attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")));
 

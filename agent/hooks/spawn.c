@@ -134,7 +134,7 @@ MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, cons
 
 /* --- environ, while libc starts a shell */
 
-/* Room for a copy; one that nobody swapped in for COPIES turns is used again. NULL: no memory. */
+/* Room for a copy; reuses one that has not been swapped in for COPIES turns. NULL: no memory. */
 static char **room_for(size_t bytes)
 {
 	struct copy *c = &copies[next++ % COPIES];
@@ -147,7 +147,7 @@ static char **room_for(size_t bytes)
 	return c->list;
 }
 
-/* What is ours in a copy lies in its own room, behind the array. */
+/* The agent's entries in a copy lie in its own room, behind the array. */
 static bool is_ours(char *const *copy, size_t bytes, const char *entry)
 {
 	return (uintptr_t)entry >= (uintptr_t)copy && (uintptr_t)entry < (uintptr_t)copy + bytes;
@@ -180,10 +180,8 @@ static char *user_preload(char *const *list)
 	return NULL;
 }
 
-/*
- * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what
- * stands there in ours' place. Writes only what differs: `to` is mostly right as it is.
- */
+/* Copies `from` without the agent's entries into `to`, which may be the same; the user's LD_PRELOAD
+ * replaces the agent's. Writes only differences: `to` is mostly right already. */
 static void take_out(char **to, char *const *from, char *const *copy)
 {
 	size_t bytes = bytes_of(copy);
@@ -202,7 +200,7 @@ static void take_out(char **to, char *const *from, char *const *copy)
 		*to = NULL;
 }
 
-/* What the program did to its environment while it was the copy stays done. */
+/* Keeps the program's changes to its environment while that was the copy. */
 static void put_back(void)
 {
 	char **is = mt_follow_copy;
@@ -217,8 +215,8 @@ static void put_back(void)
 	mt_follow_copy = NULL;
 }
 
-/* `mt_follow_copy` before `environ`: a child that another thread forks in between takes out what is
- * not there, and nothing else. */
+/* `mt_follow_copy` before `environ`: a child that another thread forks in between tries to remove
+ * entries that are not there, and does nothing else. */
 static void swap_in(void)
 {
 	char **is = plain = environ;

@@ -55,7 +55,8 @@ MT_COLD static void find(void)
 	errno = kept;
 }
 
-/* For how long it will stay dormant at most, in ns; 0 = it does not, or it does for ever. */
+/* The longest time for which it stays dormant, in ns; 0 = it is not dormant, or stays so until its
+ * end. */
 MT_COLD static uint64_t look(void)
 {
 	int kept = errno;
@@ -72,8 +73,7 @@ static struct timespec span(uint64_t ns)
 	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
 }
 
-/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says
- * so). */
+/* UINT64_MAX: without end, or too long to matter, or invalid (the real call reports that). */
 static uint64_t duration(const struct timespec *t)
 {
 	return t && t->tv_sec >= 0 && t->tv_sec < INT32_MAX
@@ -168,11 +168,9 @@ static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, 
 				 : epoll_pwait_long(left, fd, e, n, ms, NULL);
 }
 
-/*
- * A set is emptied when the time is up: each part has its own. Where more descriptors are named
- * than an fd_set holds, nobody but the kernel knows where the sets end (it looks no further than
- * descriptors go), so that such a call is made in one.
- */
+/* A set is emptied when the time is up, so each part has its own. Where more descriptors are named
+ * than an fd_set holds, only the kernel knows where the sets end (it looks no further than
+ * descriptors go), so such a call is not split. */
 static void copy_sets(size_t bytes, fd_set *const to[3], fd_set *const from[3])
 {
 	for (int i = 0; i < 3; i++)
@@ -234,9 +232,8 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 	return rc;
 }
 
-/*
- * 0, or EINTR with what is left of it; ns > left. A sleep ends on time, but ppoll may be late by up
- * to a 200th and 100 ms (the kernel's slack): it is asked for that much less as long as it matters.
+/* 0, or EINTR with the rest of the time; ns > left. A sleep ends on time, but ppoll may be late by
+ * up to a 200th and 100 ms (the kernel's slack), so it gets that much less as long as it matters.
  */
 static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
 {
