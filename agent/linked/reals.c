@@ -31,7 +31,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #define BEFORE_ALL __attribute__((constructor(101)))
 #endif
 
-/* The libc's malloc comes in one piece with what is weak here, but musl's. */
+/* libc's malloc comes in one piece with the functions that are weak here, except in musl. */
 #ifdef __GLIBC__
 #define LIBC_WEAK WEAK
 #else
