@@ -144,8 +144,8 @@ static const char *object_path(const struct object *o)
 	return o->name ? o->name : "";
 }
 
-/* The rest of what is known of it, by its headers. Reads its memory; `runs`: the caller runs in it,
- * so that it cannot go. */
+/* Fills in the rest from its headers. Reads its memory; `runs`: the caller runs in it, so it cannot
+ * be unloaded. */
 static void describe(struct object *o, bool runs)
 {
 	o->headers = mt_maps_headers(o->bias, o->start, runs, o->start);
@@ -511,8 +511,8 @@ void mt_maps_refresh(void)
 	}
 }
 
-/* `by_loader`: the program was named to the loader (ld.so PROGRAM), which then is what
- * /proc/self/exe leads to. */
+/* `by_loader`: the program was started as an argument of the loader (ld.so PROGRAM), and
+ * /proc/self/exe is the loader. */
 static void find_exe_path(bool by_loader)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);

@@ -38,7 +38,8 @@ struct boot_chunk *_Atomic mt_real_boot;
 static _Atomic bool xfinding; /* inside the first lookup */
 static _Atomic bool xfound;
 static const char *front; /* a name of the loader's */
-static bool late;         /* attached: libc comes before us, and nobody finds our malloc first */
+static bool late; /* attached: libc comes before the agent, so no module finds the agent's malloc
+		     first */
 
 static void *first_malloc(size_t n);
 static void first_free(void *p);
@@ -117,11 +118,9 @@ size_t mt_real_boot_size(const void *p)
 	return ((const size_t *)p)[-1];
 }
 
-/*
- * What nobody defines is not asked for (modules/object.c). A failed dlsym leaves a message behind
- * that the program's next dlerror() would show, and a block of libc's that its own first failure
- * would then not allocate. dlerror() takes the one back, a success the other.
- */
+/* Undefined names are not looked up (modules/object.c). A failed dlsym leaves a message behind that
+ * the program's next dlerror() would show, and a block of libc's that its own first failure would
+ * then not allocate. dlerror() takes the one back, a success the other. */
 static void *lookup(void *handle, const char *symbol)
 {
 	if (!dlsym || !mt_object_any_defines(symbol))
@@ -160,8 +159,8 @@ void *mt_real_next(const char *symbol)
 	return late ? mt_object_definition(symbol) : lookup(RTLD_NEXT, symbol);
 }
 
-/* RTLD_NEXT would be what comes after us in our own scope: our libc, and no allocator that the
- * program has. */
+/* RTLD_NEXT would find the next definition in the agent's own scope: its libc, and no allocator of
+ * the program. */
 void mt_real_late(void)
 {
 	late = true;
@@ -214,11 +213,9 @@ bool mt_real_is_agent(uintptr_t pc)
 	return is_agent((void *)pc);
 }
 
-/*
- * An executable with a malloc of its own, or a library that was preloaded before us. What we write
- * upon other functions (reallocarray, operator new) must reach that one then, as it would without
- * us.
- */
+/* An executable with a malloc of its own, or a library that was preloaded before the agent.
+ * Functions that the agent builds on others (reallocarray, operator new) must then call that
+ * malloc, as they would without the agent. */
 static void *in_front(const char *symbol)
 {
 	void *f = mt_object_before_us(symbol) ? lookup(RTLD_DEFAULT, symbol) : NULL;

@@ -75,7 +75,7 @@ static bool protect(const void *p, size_t bytes, int how)
 
 /* --- what is looked up from now on */
 
-/* A symbol's value is one word: who looks it up meanwhile finds the one or the other. */
+/* A symbol's value is one word: a concurrent lookup finds the old or the new one. */
 static bool set_value(const struct object *o, ElfW(Sym) * s, const void *f)
 {
 	int was = mt_object_protection(o, s);
@@ -178,7 +178,8 @@ static bool bind_slot(const struct object *o, void **slot, void *from, void *to)
 	return true;
 }
 
-/* Neither real nor a hook, a stub of its own or a stand-in: by somebody who has come after us. */
+/* Neither real nor a hook, a stub of its own or a stand-in: written by code that came after the
+ * agent. */
 static bool is_changed(const struct work *w, const char *name, const void *is)
 {
 	const struct module *p = w->program;
@@ -297,7 +298,7 @@ bool mt_rebind_allocates(const char *name)
 	return false;
 }
 
-/* Calls alone: an address that is taken (GLOB_DAT) may be called by anybody. */
+/* Calls alone: any module may call an address that is taken (GLOB_DAT). */
 void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t count, bool out)
 {
 	struct object calls = *o;
@@ -309,7 +310,7 @@ void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t c
 	mt_object_each_slot(&calls, bind_if, &w);
 }
 
-/* Of the modules that modules/maps.c knows: the loader's lock is not the server's to take. */
+/* Walks the modules that modules/maps.c knows, because the server cannot take the loader's lock. */
 static void each_module(struct work *w, void (*visit)(struct work *w))
 {
 	for (uint32_t id = 0; id < mt_maps_count(); id++) {
@@ -347,10 +348,8 @@ static void note_each_slot(struct work *w)
 	mt_object_each_slot(w->o, note_last, w);
 }
 
-/*
- * dlclose itself: from the first slot on that is restored, unloads wait for nobody. So all are
- * found first, and then written in one go, those of the program at the very end.
- */
+/* dlclose itself: once its first slot is restored, unloads no longer wait. So all its slots are
+ * found first, and then written in one go, those of the program at the very end. */
 static void bind_last(struct work *w)
 {
 	uintptr_t entry = getauxval(AT_ENTRY);
