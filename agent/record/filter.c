@@ -111,7 +111,7 @@ static uint64_t draw(struct filtering *f)
 	return mix(f->random);
 }
 
-/* The thread meets this period for the first time: what it counted down was another's distance. */
+/* The thread's first event in this period: its countdown was another period's distance. */
 MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
 	/* one state, one sequence: addresses and the clock tell threads and runs apart */

@@ -75,7 +75,7 @@ static struct named *_Atomic xnamed[HEAPS_MAX + 1]; /* by number, from 1 */
 
 /* --- names */
 
-/* As viewers and filters are to read it: no path, no control characters. */
+/* The name as viewers and filters read it: no path, no control characters. */
 static void call(struct named *n, const char *name)
 {
 	size_t len = name ? strnlen(name, MTW_NAME_MAX) : 0;
@@ -210,8 +210,7 @@ static struct cell *new_cell(list *at)
 	}
 }
 
-/* What stands in a cell, read between two looks at its meta word. False: nothing, or it just
- * changes. */
+/* Reads a cell between two looks at its meta word. False: it is empty, or just changing. */
 MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigned *heap,
 			 struct block *b)
 {

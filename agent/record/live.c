@@ -323,7 +323,7 @@ static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *
 	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
 }
 
-/* What was freed unseen may lie in the leaf or in its twin, wherever the new entry goes. */
+/* A block freed unseen may be in the leaf or in its twin, wherever the new entry goes. */
 static bool enter_small(uintptr_t addr, uint64_t entry, struct block *old)
 {
 	const struct shadow *s = shadow_of(addr);
@@ -475,8 +475,8 @@ bool mt_live_knows(const void *p)
 	return !live_few_none(p) && mt_live_peek(p, &b);
 }
 
-/* The shortest way to a No: what most frees ask while blocks are sampled. live_small(p) was there,
- * and is 0. */
+/* The shortest way to "no", which most frees need while blocks are sampled. live_small(p) was
+ * there, and is 0. */
 bool mt_live_knows_large(const void *p)
 {
 	uintptr_t addr = plain_address(p);

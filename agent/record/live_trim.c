@@ -121,7 +121,7 @@ static void open_again(const struct used *u)
 	atomic_store(&mt_live_closed, NULL);
 }
 
-/* True: nobody writes an entry into the leaf until it is opened again. */
+/* True: no thread writes an entry into the leaf until it is opened again. */
 static bool close_region(const struct used *u)
 {
 	if (!mt_live_make_twin(map_of(u), u->region))
@@ -208,8 +208,7 @@ static uint64_t live_bytes(uint64_t *freed)
 	return allocated > *freed ? allocated - *freed : 0;
 }
 
-/* In a forked child the clock begins anew: what lies further off than was ever said is over,
- * too. */
+/* In a forked child the clock restarts, so a time further off than any wait counts as over, too. */
 static bool reached(uint64_t now_ns, uint64_t when_ns, uint64_t most_ns)
 {
 	return now_ns >= when_ns || when_ns - now_ns > most_ns;
@@ -236,7 +235,7 @@ static bool due(uint64_t now_ns)
 		reached(now_ns, look.any_ns, SELDOM_MOST_NS));
 }
 
-/* What was freed since the first look began has not been looked at twice. */
+/* Pages freed since the first look began have not been looked at twice. */
 static void finish(uint64_t now_ns)
 {
 	look.next_ns = now_ns + PAUSE_NS;
@@ -256,7 +255,7 @@ static void finish(uint64_t now_ns)
 	live_bytes(&look.freed_bytes);
 }
 
-/* How many pages it looked at; false: threads are in the way, the leaf is to be looked at again. */
+/* Counts the pages that it looked at; false: threads are in the way, so look at the leaf again. */
 static bool give(const struct used *u, size_t *looked_at)
 {
 	size_t pages = mt_live_small_bytes() / mt_prim_page_bytes(), found;
@@ -271,7 +270,8 @@ static bool give(const struct used *u, size_t *looked_at)
 	return true;
 }
 
-/* Of a server that ended in the middle: this process is its forked child, or its next one. */
+/* Cleans up after a server that ended half way: this process is its forked child, or its next
+ * server. */
 static void open_left(void)
 {
 	const region_leaf *closed = atomic_load(&mt_live_closed);

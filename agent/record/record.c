@@ -218,10 +218,9 @@ MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
 	return record_book(t, t->last, p, bytes, e);
 }
 
-/*
- * What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to
- * change. `era` was read before all that it stands for, so that what changes meanwhile ends it.
- */
+/* Recomputes the parts of `h` that depend on more than the stack. Its counters are stamped, so they
+ * are seen to change. `era` was read before everything that it covers, so a change meanwhile ends
+ * it. */
 static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
 	h->mark = live_mark(t, h->slot);
@@ -415,8 +414,8 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 	return p;
 }
 
-/* Some filter is on, or was a moment ago: see record/filter.h. No calls on the way of what is left
- * out. */
+/* Some filter is on, or was a moment ago: see record/filter.h. Blocks that are left out take a path
+ * without calls. */
 void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			       uintptr_t fp)
 {

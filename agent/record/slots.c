@@ -223,10 +223,9 @@ MT_COLD static void publish(int64_t bytes)
 	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
 }
 
-/*
- * What came and what went since a thread published are bounded apart, so their difference is, too.
- * More threads than usual make the step smaller: known when they publish, not at each event.
- */
+/* A thread's allocations and frees since it published are bounded separately, so their difference
+ * is, too. More threads than usual make the step smaller; each learns this when it publishes, not
+ * at each event. */
 MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
@@ -338,7 +337,7 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 	}
-	/* A thread that came meanwhile may have done the allocations: take the list anew. */
+	/* A new thread may have done the allocations: read the list again. */
 	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	for (const struct thread *t = first; t; t = t->next) {
 		struct leaf *leaf = slots_leaf(t, s);
