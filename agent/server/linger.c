@@ -52,8 +52,8 @@ static unsigned end_of(const struct session_state *state, uint32_t *status)
 	}
 }
 
-/* One who is here takes the final state as ever. A target that waits for its server's end must not
- * wait for this. */
+/* A viewer already connected gets the final state as always. A target that waits for its server's
+ * end must not wait for this. */
 static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
 {
 	return !anybody && s->state.what != MTW_DETACHED && !s->thread_mode &&

@@ -235,12 +235,10 @@ static bool is_bound(struct server *s, const char *path)
 	return false;
 }
 
-/*
- * A socket file that nobody listens on any more is in the way of its successor. Connections to
- * other files are refused, too, so only sockets are removed, only those of our own user, and only
- * at the second refusal: somebody may be between his bind and his listen. Whatever else has the
- * name keeps it, and we take the next one.
- */
+/* A socket file without a listener blocks its successor. Connections to other files are refused,
+ * too, so only sockets are removed, only those of the agent's own user, and only at the second
+ * refusal: another process may be between its bind and its listen. Any other file keeps the name,
+ * and the agent takes the next one. */
 static void remove_stale(struct server *s, const char *path)
 {
 	call_stat st;
@@ -375,10 +373,8 @@ bool listen_again(struct server *s)
 	return false;
 }
 
-/*
- * In a user namespace, users from outside all look like the overflow user: whoever the
- * target is, that number proves nothing there.
- */
+/* In a user namespace, all users from outside look like the overflow user: that number proves
+ * nothing there, whoever the target is. */
 static bool unmapped(uint32_t uid)
 {
 	char map[64];

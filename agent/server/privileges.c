@@ -324,11 +324,9 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
 		       : NULL;
 }
 
-/*
- * The answer of calls that ask the kernel's question (PTRACE_MODE_READ) about the target. A zombie
- * has no root: the link is "not there" for those who may look. A sealed server may follow no link;
- * without capabilities, kcmp asks the same.
- */
+/* Makes calls that test PTRACE_MODE_READ on the target. A zombie has no root: readers with the
+ * right get "not there" for the link. A sealed server may follow no link; without capabilities,
+ * kcmp makes the same test. */
 bool privileges_over_target(const struct server *s)
 {
 	char path[NEED_LINKS], link[NEED_LINKS];

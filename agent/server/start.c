@@ -162,11 +162,8 @@ static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/*
- * musl finds the storage of a library that was loaded late through a table of the thread's, its
- * dtv, of which word 0 is the length. The server has one of its own, with zeroes for us, both in
- * `room`.
- */
+/* musl finds the storage of a library that was loaded late through the thread's dtv, a table whose
+ * word 0 is the length. The server has its own dtv, with zeroes for the agent, both in `room`. */
 static void give_dtv(void **tp, uint8_t *room)
 {
 	/* behind the thread pointer, or before it where storage lies above that */
@@ -267,7 +264,8 @@ static uint64_t namespace_of(const char *link)
 											 : 0;
 }
 
-/* Of which pid namespace are we, and of which our children? false: of another one. */
+/* Reads the pid namespaces of this process and of its children. false: the children get another
+ * one. */
 static bool look_at_namespaces(struct server *s)
 {
 	static const char children[] = "/proc/thread-self/ns/pid_for_children";
@@ -468,11 +466,9 @@ void mt_server_leave(void)
 	wake_server();
 }
 
-/*
- * One that has taken the hooks out still serves the last state, and needs its stack until the
- * kernel has cleared its number. Whoever attaches asks again: a thread of the target is not held
- * for it.
- */
+/* A server that has removed the hooks still serves the last state, and needs its stack until the
+ * kernel has cleared its number. The next attach tries again, because no thread of the target waits
+ * for that. */
 bool mt_server_gone(void)
 {
 	for (int i = 0; i < 20; i++) {
