@@ -185,8 +185,8 @@ static bool step_signal(struct known *known, struct cfi_regs *r)
 	return mt_cfi_leave_signal(known, r->value[CFI_SP] + 128, r);
 }
 
-/* In `next` is what the table recovered. A function that calls none leaves x30 alone: known behind
- * a signal only. */
+/* `next` has the registers that the table recovered. A function that calls none leaves x30
+ * unchanged: its value is known behind a signal only. */
 static bool return_address(const struct cfi_row *row, const struct cfi_regs *r,
 			   struct cfi_regs *next)
 {

@@ -217,8 +217,8 @@ static bool run(struct known *known, struct code_of *c, uint32_t *r)
 	return true;
 }
 
-/* Code that cannot be left because nobody called it: the program's entry, what clone() starts, a
- * coroutine's first. */
+/* Code without a caller: the program's entry, the function that clone() starts, a coroutine's
+ * first. */
 static bool is_start(uintptr_t pc)
 {
 	uintptr_t entry = pc_code(getauxval(AT_ENTRY)), cloned = pc_code((uintptr_t)clone);
@@ -308,8 +308,7 @@ static bool step(struct known *known, struct regs_of *at, unsigned *reason)
 	if (!run(known, &code, at->r))
 		return false;
 	at->r[PC] &= ~1u;
-	/* A leaf leaves the stack alone; only a signal's frame has sp among what it saved, and may
-	 * lead to any stack. */
+	/* A leaf leaves sp unchanged; only a signal's frame saves sp, and may lead to any stack. */
 	if (code.sp_saved ? !mt_unwind_enter(known, at->r[SP], false)
 			  : at->r[SP] < sp || (at->r[SP] == sp && at->r[PC] == from))
 		return false;

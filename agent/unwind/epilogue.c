@@ -89,8 +89,8 @@ static enum verdict answer(struct reading *r, uint32_t more)
 	return ANSWERED;
 }
 
-/* The thread is about to return to pc; about its page, and the next, the last look at what is
- * mapped may be too old. */
+/* May code on this page run? The page of pc, where the thread will return, and the next one pass
+ * anyway: the last look at the mappings may be too old for them. */
 static bool may_run(const struct reading *r, uintptr_t page)
 {
 	if (r->m)

@@ -41,8 +41,8 @@
 
 #define WORD sizeof(uintptr_t)
 
-/* The caller's frame pointer at fp, the return address above; what lies above that counts as its
- * sp. */
+/* The caller's frame pointer is at fp, the return address above it; the place above that counts as
+ * its sp. */
 #define RECORD rule_pack(RULE_FAST | RULE_BP | RULE_SAVED | RULE_RECORD, 2 * WORD, -(int)(2 * WORD))
 /* No return address: something else was in the register. It is no frame. */
 #define STRAY rule_pack(RULE_NONE | RULE_OWN | MTW_TRUNC_BAD_CFI << RULE_REASON_SHIFT, 0, 0)
@@ -93,11 +93,9 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 	return m || pc & PC_EXACT || mt_unwind_proof_call(pc) ? RECORD : STRAY;
 }
 #elif defined(__aarch64__)
-/*
- * arch/arm64/kernel/signal.c: from a handler's stack pointer on lie a siginfo, the ucontext, what
- * vector registers need beyond its room, and a frame record of the interrupted x29 and x30, which
- * the handler's own record leads to.
- */
+/* arch/arm64/kernel/signal.c: a handler's stack pointer points to a siginfo, the ucontext, more
+ * room for vector registers, and a frame record of the interrupted x29 and x30, which the handler's
+ * own record leads to. */
 #define CONTEXT_BYTES 4560u
 #define CONTEXT_MOST (CONTEXT_BYTES + 24576u)
 #define UC_X29 (UC_X0 + 29 * WORD)
@@ -177,7 +175,7 @@ static bool is_art(const struct module *m)
 	return false;
 }
 
-/* MTW_TRUNC_NONE: the function keeps a record; or why that cannot be said. */
+/* MTW_TRUNC_NONE: the function keeps a record; else the reason why that is unproved. */
 static unsigned record_of(const struct module *m, uintptr_t pc)
 {
 	struct cfi_row row;
@@ -244,8 +242,8 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 	return false;
 }
 
-/* Outwards from p: its pc; of a signal's return also what was interrupted, and its caller. false:
- * *reason says why it ends. */
+/* Steps outwards from p: lists its pc, for a signal's return also the interrupted pc and its
+ * caller. false: *reason says why it ends. */
 static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max,
 		unsigned *reason)
 {

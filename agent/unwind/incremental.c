@@ -210,10 +210,8 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 
 #endif
 
-/*
- * By a frame pointer that proves itself. What kept it from that may change while all words that are
- * compared stay: a frame that the stack ends at is never taken for granted.
- */
+/* Steps by a proved frame pointer. The obstacle to a proof may vanish while all compared words stay
+ * the same, so a frame that ends the stack never matches. */
 static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule,
 				      struct place *to)
 {
@@ -350,9 +348,8 @@ static int32_t owner_of(const struct frame *kept, int32_t i, int32_t pair)
 	return i;
 }
 
-/*
- * The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the last
- * one that does, *to is its index, and its caller is to be found anew; -1 when the limit was met.
+/* The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the last
+ * one that does, *to is its index, and its caller must be found again; -1 when the limit was met.
  */
 static bool meets(struct walk *w, int32_t i, struct place *at, int32_t *to)
 {
@@ -399,7 +396,7 @@ static int32_t walk(struct walk *w, struct place at)
 	}
 }
 
-/* The outermost frame: nothing needs to hold but what ended the walk. */
+/* The outermost frame: only the reason that ended the walk must hold. */
 static MT_COLD struct pair *pairs_of_last(const struct unwind_cache *u, const struct frame *f,
 					  struct pair *p)
 {
@@ -435,10 +432,8 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 	return p;
 }
 
-/*
- * Keeps the new frames s..end inside of the first `from`, with their nodes and with what to
- * compare. false: the trie is full.
- */
+/* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. false: the
+ * trie is full. */
 static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
 		   const struct step *end, node_id *result)
 {

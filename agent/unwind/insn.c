@@ -121,7 +121,7 @@ static void read_modrm(struct bytes *b, uint8_t rex, bool vsib, struct insn *i)
 	i->disp = (int32_t)number(b, disp);
 }
 
-/* VEX: c5, c4; EVEX: 62. What they say of registers beyond the 16 does not matter. */
+/* VEX: c5, c4; EVEX: 62. Their bits for registers beyond the 16 do not matter. */
 static void read_vector(struct bytes *b, uint8_t first, struct insn *i)
 {
 	uint8_t one = next(b), rex = 0;

@@ -214,8 +214,7 @@ static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr
  */
 static MT_COLD bool on_its_stack(const struct walk *w, uintptr_t sp, const struct entry *e)
 {
-	/* by frame pointers nobody comes through a signal's frame to another stack: entries lead
-	 * there */
+	/* frame pointers do not lead through a signal's frame to another stack: entries do */
 	if (PLACE != CFI_SP)
 		return true;
 	for (int i = 0; i < KNOWN; i++) /* the one that the frame is on comes first */
@@ -236,10 +235,8 @@ static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry 
 	return put(w, j->body) ? j : NULL;
 }
 
-/*
- * The frame at `r` cannot be left; it is that of an entry which returns to `site`, unless that is
- * 0. True: `r` has become its caller's all the same.
- */
+/* The frame at `r` has no unwind step; it belongs to an entry that returns to `site`, unless that
+ * is 0. True: `r` has become its caller's nevertheless. */
 static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t site)
 {
 	uintptr_t slot = 0;

@@ -147,7 +147,7 @@ static const struct set_kind cell_kind = {
 	.link = cell_link,
 };
 
-/* The truncations are filled, not linked: nobody looks them up by key. Idempotent. */
+/* The truncations are filled, not linked, because no lookup is by key. Idempotent. */
 void mt_stacks_init(void)
 {
 	for (unsigned reason = 1; reason < MTW_TRUNC_COUNT; reason++) {

@@ -81,7 +81,7 @@ static bool refers(const ElfW(Rela) * r, size_t bytes, const ElfW(Sym) * symbols
 	return false;
 }
 
-/* Does the program itself, not a library of it, call the function `name` of somebody else's? */
+/* Does the program itself, not one of its libraries, call another module's function `name`? */
 static bool program_calls(const char *name)
 {
 	const ElfW(Sym) *symbols = NULL;
@@ -142,7 +142,7 @@ static const char *settle(const char *name, bool enter_is_ours)
 		      "are libraries at most";
 	else
 		return name;
-	mt_msg("unwind=instrument: %s; stacks are taken by unwind=" BEST, why);
+	mt_msg("unwind=instrument: %s; using unwind=" BEST, why);
 	return BEST;
 }
 
@@ -299,7 +299,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t pass = ++u->passes;
-	/* The loader allocates before it maps anything: what it replaced is gone by now. */
+	/* The loader allocates before it maps anything, so a replaced object is already gone. */
 	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		mt_maps_invalidate();
 	if (unlikely(u->suspicion !=
