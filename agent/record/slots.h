@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-uint64_t mt_slots_next_epoch(void);          /* begins the next epoch; returns the one that ends */
+uint64_t mt_slots_next_epoch(void);          /* starts an epoch; returns the one that ends */
 void mt_slots_thread_init(struct thread *t); /* no counters yet */
 slot_id mt_slots_of(node_id node);           /* its slot in the current epoch; never 0 */
 slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate); /* one of its own; 0 = no more */
