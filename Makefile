@@ -233,8 +233,8 @@ FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach
 	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
 
 format:
-	clang-format -i $(FORMATTED)
-	clang-format -i $(FORMATTED)
+	@clang-format -i $(FORMATTED)
+	@clang-format -i $(FORMATTED)
 
 formatted-list:
 	@printf '%s\n' $(FORMATTED)

@@ -226,6 +226,8 @@ static void show_anew(struct app *a)
 {
 	if (!travel_under_way(&a->front.travel) && !a->quit)
 		front_refresh(a, true);
+	else
+		front_rows(a, false);
 	front_end(a);
 	draw(a, false);
 }

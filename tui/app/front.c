@@ -51,20 +51,25 @@ static void go_on_with_rest(struct app *a)
 		query_verdict(a->ui.shown.query, &a->ui.shown.figures.verdict);
 }
 
-/* The next slice of what was left. */
-void front_go_on(struct app *a)
+void front_rows(struct app *a, bool resort)
 {
 	struct view *v = a->front.views[a->front.current];
 
-	front_begin(a);
 	if (v->ops->refresh)
-		v->ops->refresh(v, a->building.resort_due);
+		v->ops->refresh(v, resort);
 	if (a->page && a->page->ops->refresh)
-		a->page->ops->refresh(a->page, false);
+		a->page->ops->refresh(a->page, resort);
+}
+
+/* The next slice of what was left. */
+void front_go_on(struct app *a)
+{
+	front_begin(a);
+	front_rows(a, a->building.resort_due);
 	find_go_on(&a->front.find, front_view(a));
 	go_on_with_rest(a);
-	if (query_building(a->ui.shown.query) < 0)
-		travel_go_on(&a->front.travel, &a->ui.shown);
+	if (query_building(a->ui.shown.query) < 0 && travel_go_on(&a->front.travel, &a->ui.shown))
+		front_rows(a, false);
 	front_end(a);
 	if (a->ui.building < 0)
 		a->building.resort_due = false;
@@ -83,10 +88,7 @@ void front_refresh(struct app *a, bool resort)
 	struct view *v = a->front.views[a->front.current];
 	if (query_by_cohort(a->ui.shown.query) && !v->ops->no_filter)
 		ages_ask(&a->ui);
-	if (v->ops->refresh)
-		v->ops->refresh(v, resort);
-	if (a->page && a->page->ops->refresh)
-		a->page->ops->refresh(a->page, resort);
+	front_rows(a, resort);
 	if (resort)
 		a->timing.sort_ns = now_ns();
 	a->building.resort_due =

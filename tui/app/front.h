@@ -42,7 +42,10 @@ struct building {
 void front_begin(struct app *a); /* a slice */
 void front_end(struct app *a);   /* ... sees what is left, which is gone on with soon */
 void front_go_on(struct app *a); /* the next slice of what was left */
-void front_refresh(struct app *a, bool resort);    /* query again (does not draw) */
+void front_refresh(struct app *a, bool resort); /* query again (does not draw) */
+/* Rows lie in the query: after anything else asked it, and before a draw, they are fetched again.
+ */
+void front_rows(struct app *a, bool resort);
 void front_act(struct app *a, unsigned bits);      /* what a handler returned */
 void front_show(struct app *a, enum view_id v);    /* bring a view to the front */
 void front_open(struct app *a, struct view *page); /* takes it */

@@ -273,7 +273,7 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	struct part parts[8];
 	size_t n = 0;
 	struct part *rates = NULL;
-	char one[32], two[32], span[32];
+	char one[32], two[TEXT_BLOCKS], span[32];
 
 	/* blocks from before are not in it: no share of RSS, then */
 	bool late = hooked_late(of->model);

@@ -139,6 +139,8 @@ void shown_watch(struct app *a, struct watch *w)
 		v->ops->enter(v);
 	if (!travel_under_way(&a->front.travel))
 		front_refresh(a, true);
+	else
+		front_rows(a, false);
 	if (!before && watch_target(w)->kind == TARGET_FILE)
 		travel_read(&a->front.travel, &a->ui.shown);
 	front_end(a);

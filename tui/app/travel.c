@@ -153,19 +153,20 @@ static void say_where(struct travel *t, struct shown *of)
 }
 
 /* At a stop: libraries and sites are looked at, in slices when it takes long; then on. */
-void travel_go_on(struct travel *t, struct shown *of)
+bool travel_go_on(struct travel *t, struct shown *of)
 {
 	const struct owner *libraries;
 	const struct site *sites;
 
 	if (!t->looking)
-		return;
+		return false;
 	owners_update(of->owners, &libraries);
 	query_sites(of->query, BY_LIVE, false, false, &sites);
-	if (query_building(of->query) >= 0)
-		return;
-	t->looking = false;
-	next_stop(t, of);
+	if (query_building(of->query) < 0) {
+		t->looking = false;
+		next_stop(t, of);
+	}
+	return true;
 }
 
 void travel_arrived(struct travel *t, struct shown *of)

@@ -26,7 +26,8 @@ struct travel {
 
 void travel_follow(struct travel *t, struct shown *of);  /* the cursor may have moved */
 void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
-void travel_go_on(struct travel *t, struct shown *of);   /* what was being made anew is whole */
+/* The query is whole, for the next look. True: it was asked, so that rows that lie in it moved. */
+bool travel_go_on(struct travel *t, struct shown *of);
 void travel_release(struct travel *t);
 /* A file: it is looked at once, to its end. */
 void travel_read(struct travel *t, struct shown *of);

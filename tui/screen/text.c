@@ -211,7 +211,7 @@ char *text_short_signed(char *out, int64_t n)
 	return n ? with_sign(out, n < 0) : out;
 }
 
-char *text_blocks(char *out, uint64_t n)
+char *text_blocks(char out[TEXT_BLOCKS], uint64_t n)
 {
 	format_count(out, n);
 	return strcat(out, n == 1 ? " block" : " blocks");

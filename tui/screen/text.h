@@ -69,7 +69,8 @@ bool text_units_named(const char *word, enum units *u);
 char *text_bytes(char *out, uint64_t bytes);
 char *text_bytes_signed(char *out, int64_t bytes); /* +14.4M -0.2K 0 */
 char *text_short(char *out, double n);             /* 812 88.2k 2900k */
-char *text_blocks(char *out, uint64_t n);          /* 1 block, 1,204 blocks */
+#define TEXT_BLOCKS 40
+char *text_blocks(char out[TEXT_BLOCKS], uint64_t n); /* 1 block, 1,204 blocks */
 char *text_short_signed(char *out, int64_t n);
 char *text_clock(char *out, uint64_t ns);      /* 0:14:09 */
 char *text_clock_ms(char *out, uint64_t ns);   /* 0:14:09.250 */

@@ -284,7 +284,7 @@ static const char *about(const struct ui *ui, const struct process *p)
 /* Returns the lines that it took. */
 static int draw_figures(const struct ui *ui, const struct process *p, const struct area *s, int y)
 {
-	char live[32], blocks[32] = "", peak[32], all[32], ran[32], begin[32];
+	char live[32], blocks[TEXT_BLOCKS] = "", peak[32], all[32], ran[32], begin[32];
 	bool narrow = s->w < 100;
 
 	if (p->state == PROCESS_UNFOLLOWED)
@@ -336,7 +336,7 @@ static void draw_sum(const struct ui *ui, const struct area *s, int y)
 {
 	struct processes_sum sum;
 	uint64_t missed = processes_missed(ui->processes);
-	char live[80], blocks[32], count[32], least[40] = "", all[32], more[96] = "";
+	char live[80], blocks[TEXT_BLOCKS], count[32], least[40] = "", all[32], more[96] = "";
 
 	processes_total(ui->processes, &sum);
 	draw_fill(s, y, 0, -1, ROLE_HEAD);

@@ -224,16 +224,15 @@ void graph_spark(const struct area *a, int y, int x, int w, enum role r, const u
 		least = values[i] < least ? values[i] : least;
 		most = values[i] > most ? values[i] : most;
 	}
-	for (int i = 0; count && i < w; i++) {
-		uint64_t v = values[count <= (size_t)w ? (size_t)i : (size_t)i * count / (size_t)w];
-		if (count <= (size_t)w && (size_t)i >= count)
-			break;
+	size_t columns = count < (size_t)w ? count : (size_t)w;
+	for (size_t i = 0; i < columns; i++) {
+		uint64_t v = values[i * count / columns];
 		unsigned n =
 			most == least
 				? (most ? 4 : 0)
 				: 1 + (unsigned)((double)(v - least) * 7 / (double)(most - least) +
 						 0.5);
-		draw_text(a, y, x + i, r, text_eighth(n));
+		draw_text(a, y, x + (int)i, r, text_eighth(n));
 	}
 }
 

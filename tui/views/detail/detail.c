@@ -64,7 +64,7 @@ static void add_figures(struct detail *d, const struct node *n)
 	struct tally sum = d->inclusive ? model_incl(m, n) : model_self(m, n), *t = &sum;
 	struct change c = d->inclusive ? model_change(m, n) : model_self_change(m, n);
 	const char *w = detail_about(d);
-	char a[32], b[32], e[32], f[32];
+	char a[32], b[TEXT_BLOCKS], e[32], f[TEXT_BLOCKS];
 
 	if (d->stacks > 1)
 		page_add(&d->p, ROLE_DIM,

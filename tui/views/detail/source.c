@@ -63,7 +63,8 @@ static const struct source_line *sum_of(const struct source_line *list, size_t n
 static void add_line(struct detail *d, uint32_t number, const char *text, int width,
 		     const struct source_line *sum)
 {
-	char clipped[TEXT_MAX], bytes[32], blocks[32], figures[80] = "", row[TEXT_MAX + 128];
+	char clipped[TEXT_MAX], bytes[32], blocks[TEXT_BLOCKS], figures[80] = "",
+								row[TEXT_MAX + 128];
 	bool here = number == d->source.line;
 	int used = text_clip(clipped, text, sum ? width : TEXT_MAX, CLIP_END);
 	const char *w = sum && sum->estimate ? "~" : "";

@@ -195,7 +195,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 	const struct row *r = tree_selected(t);
 	const struct module *m =
 		r->module == NO_ID ? NULL : model_module(t->tv.v.ui->shown.model, r->module);
-	char title[700], one[32], two[32], three[32];
+	char title[700], one[32], two[TEXT_BLOCKS], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 	const char *about = r->estimate ? "~" : "";
 

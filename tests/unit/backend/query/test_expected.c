@@ -118,7 +118,8 @@ TEST(files)
 	put(path, "# ours\n\n  p!a*  \nnonsense\nnot p!ab\r\nnot p\nnot\tp!c\n!\n");
 	CHECK_EQ(expected_read(e, path, &wrong, &err), 0);
 	CHECK(expected_has(e, "p!aa") && !expected_has(e, "p!ab") && !expected_has(e, "p!c"));
-	CHECK(strstr(wrong.text, ":4: not a suppression") && strstr(wrong.text, "(and 2 more lines)"));
+	CHECK(strstr(wrong.text, ":4: not a suppression") &&
+	      strstr(wrong.text, "(and 2 more lines)"));
 	snprintf(again, sizeof again, "%s.supp", path);
 	CHECK_EQ(expected_write(e, again, &err), 0);
 	wrong.text[0] = '\0';
