@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * arena.c - the agent's own memory: bump allocation in mapped chunks, nothing ever given back.
+ * arena.c - the agent's own memory: bump allocation in mapped chunks that are never given back.
  *
- * Everything that is kept here (trie, codes, modules, slots) is insert-only, so that a reader never
- * needs a lock; hence no free. A chunk's cursor advances by fetch-add: whoever passes its end maps
- * the next chunk and offers it by CAS; the loser of that race gives its own back.
+ * All tables kept here (trie, codes, modules, slots) are insert-only, so readers need no lock and
+ * nothing is freed. A chunk's cursor advances by fetch-add. The thread that passes the end maps the
+ * next chunk and offers it by CAS; the loser of that race unmaps its own. A failed request leaves
+ * the cursor past the end of its chunk, which is harmless.
  *
- * The cap is on the sum of what was handed out: mt_conf.max_memory, or 64 MiB and what the live map
- * leaves of a quarter of the program's peak (on glibc it takes that at most). It is met by stacks
- * and counters: they are cut then, and said to be; the map is never refused, as blocks that it does
- * not know cannot be counted. The call tree ends an eighth earlier, so that what is in it can be
- * counted. What threads, viewers and marks map is bounded by itself. A failed request leaves the
- * cursor past the end of its chunk, which is harmless.
+ * The cap bounds the sum of what was handed out: mt_conf.max_memory, or 64 MiB plus the part of a
+ * quarter of the program's peak that the live map leaves free (on glibc it takes that quarter at
+ * most). At the cap stacks and counters are cut, and viewers are told. The live map is never
+ * refused, because blocks that it does not know cannot be counted. The call tree stops an eighth
+ * earlier, so that its nodes can still be counted. Threads, viewers and marks have bounds of their
+ * own.
  *
- * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
- * insert-only list, which the server walks to know which memory to keep when the target is gone.
+ * Ranges are the chunks and the memory passed to mt_arena_range(). The chunks hold them as an
+ * insert-only list. The server walks it to know which memory to keep when the target has ended.
  */
 #include "base/arena.h"
 #include "base/conf.h"
@@ -47,8 +48,8 @@ static size_t round_up(size_t bytes, size_t to)
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* What the server found last: pages in all our mappings, the program's peak. 0 = it did not look
- * yet. */
+/* The server's latest figures: pages in all of the agent's mappings, the program's peak. 0 = not
+ * measured yet. */
 void mt_arena_tell(uint64_t resident, uint64_t peak)
 {
 	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
@@ -103,7 +104,7 @@ static void *alloc_large(size_t bytes)
 	return (char *)c + round_up(sizeof(*c), ALIGN);
 }
 
-/* A new current chunk in place of `full`, or the one that somebody else put there. */
+/* Returns a new current chunk in place of `full`, or the chunk that another thread put there. */
 static struct chunk *next_chunk(struct chunk *full)
 {
 	struct chunk *c = map_chunk(CHUNK_BYTES);

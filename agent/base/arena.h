@@ -10,9 +10,9 @@
 #pragma GCC visibility push(hidden)
 
 void *mt_arena_alloc(size_t bytes); /* 16-aligned, zeroed; NULL when the cap is met */
-/* for the call tree: leaves an eighth to count in what is there */
+/* for the call tree: stops an eighth before the cap, so that its nodes can be counted */
 void *mt_arena_alloc_path(size_t bytes);
-uint64_t mt_arena_bytes(void);                        /* handed out: what the cap is on */
+uint64_t mt_arena_bytes(void);                        /* handed out: the sum that the cap bounds */
 void mt_arena_tell(uint64_t resident, uint64_t peak); /* bytes, for the cap; server thread */
 /* what memory is for */
 enum part { PART_MAP, PART_STACKS, PART_CACHES, PART_THREADS, PART_SERVER, PART_COUNT };

@@ -2,9 +2,9 @@
  *
  * clone.c - clone(2) for the server: a process or a thread with a thread pointer of its own.
  *
- * By libc's function, but musl's: from 1.2.5 on (Alpine 3.20) that one refuses CLONE_SETTLS and
- * CLONE_THREAD, with which the server cannot be. There the call is made here. The child begins on
- * its stack, in `run`, and ends with what that returns.
+ * libc's function makes the call, except on musl: since 1.2.5 (Alpine 3.20) its clone() refuses
+ * CLONE_SETTLS and CLONE_THREAD, which the server needs. This file then makes the system call
+ * itself. The child starts in `run` on its stack and exits with run's result.
  */
 #include "base/clone.h"
 #include "base/types.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * clone.h - clone(2), as the server is started by it.
+ * clone.h - the clone(2) call that starts the server.
  */
 #ifndef MT_BASE_CLONE_H
 #define MT_BASE_CLONE_H
 
 #pragma GCC visibility push(hidden)
 
-/* clone(2) with all of its arguments, as glibc has it. The child's tid, or -errno. */
+/* clone(2) with all arguments, in glibc's order. Returns the child's tid, or -errno. */
 int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *parent_tid,
 		  void *tls, void *child_tid);
 

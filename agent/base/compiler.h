@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * compiler.h - compiler words.
+ * compiler.h - compiler attributes.
  */
 #ifndef MT_BASE_COMPILER_H
 #define MT_BASE_COMPILER_H

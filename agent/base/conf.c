@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * conf.c - MEMTOP_OPTIONS: one string, options separated by spaces or commas, double quotes
- * group, a backslash takes the next character as it is.
+ * conf.c - MEMTOP_OPTIONS: options separated by spaces or commas. Double quotes group, a backslash
+ * quotes the next character.
  *
- * One table names every option, its place, its kind and its bounds; parsing, printing and changing
- * at run time all walk it. Anything unknown or malformed is one line on stderr, and the program
- * then runs unharmed and unprofiled (mt_conf_parse is false): a misspelt option must not pass for
- * a setting that is in force.
+ * One table gives every option's place, kind and bounds; parsing, printing and changes at run time
+ * all walk it. An unknown or malformed option prints one line on stderr, and the program runs
+ * unprofiled (mt_conf_parse() returns false): a misspelt option must not pass for one in force.
  */
 #include "base/conf.h"
 #include "base/msg.h"

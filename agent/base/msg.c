@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * msg.c - lines for people, without malloc, stdio or locale.
+ * msg.c - messages for people, without malloc, stdio or locale.
  *
- * The agent speaks on the program's stderr while it starts and never again: descriptor 2 may be
- * anything later, a database in a forked worker. mt_msg_quiet() ends that time, for a followed
- * child at once. From then on a line is only kept, in memtop_said: `memtop -p PID` and `memtop
- * attach PID` read it there, in the process' memory.
+ * The agent writes to the program's stderr only while it starts: later, descriptor 2 may be
+ * anything, such as a database in a forked worker. mt_msg_quiet() ends that time, in a followed
+ * child at once. After it the agent only stores a line in memtop_said. `memtop -p PID` and `memtop
+ * attach PID` read that from the process's memory.
  */
 #include "base/msg.h"
 #include "base/prim_linux.h"

@@ -2,16 +2,16 @@
  *
  * prim_linux.c - the agent's only system calls, made without libc's wrappers.
  *
- * Raw because libc's wrappers write errno and are cancellation points, and because the server runs
- * these with a thread pointer of its own. Hooks reach only mmap, munmap and madvise through here:
- * what any allocator does, so a seccomp filter made for the program lets the agent live, too. The
- * clock is read through libc's vDSO entry, which makes no system call.
+ * The wrappers write errno and are cancellation points, and the server runs with a thread pointer
+ * of its own. Hooks use only mmap, munmap and madvise from this file. Any allocator makes these
+ * calls, so a seccomp filter written for the program also admits the agent. The clock comes from
+ * libc's vDSO entry, which makes no system call.
  *
- * mt_prim_readable asks with MADV_POPULATE_READ, which does what a load would do and reports the
- * fault as an error. Kernels before 5.14 lack it, and emulators (qemu-user) take any advice for
- * good and do nothing, also at address 0. There rt_sigprocmask answers: it reads a mask before it
- * finds that it is not told what to do with it. Every program with threads makes that call, so
- * filters let it pass, as they do not process_vm_readv.
+ * mt_prim_readable() uses MADV_POPULATE_READ, which acts as a load but reports a fault as an error.
+ * Kernels before 5.14 lack it, and emulators (qemu-user) accept any advice and do nothing, even at
+ * address 0. There rt_sigprocmask answers: it reads the mask before it rejects the invalid `how`.
+ * Every program with threads makes that call, so filters admit it; they often refuse
+ * process_vm_readv.
  */
 #include "base/prim_linux.h"
 #include "base/compiler.h"
@@ -36,7 +36,7 @@
 
 enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_MASK };
 
-static _Atomic int xprobe; /* enum probe: what this kernel has, learnt at the first question */
+static _Atomic int xprobe; /* enum probe: this kernel's support, learnt on first use */
 /* with PROBE_POPULATE: its pages, which may be larger, and which an advice begins with */
 static _Atomic uintptr_t xpage;
 
@@ -93,10 +93,9 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
 #error "mt_prim_call: no system call sequence for this machine"
 #endif
 
-/*
- * Android runs every app under a filter that lets pass what its libc has functions for, and ends
- * the process at the rest: newer calls are the rest to all older versions, and kcmp to all.
- */
+/* Android runs every app under a filter that admits the calls that its libc has functions for, and
+ * kills the process for any other. All older versions lack the newer calls, and all versions lack
+ * kcmp. */
 long mt_prim_call_seldom(long nr, long a, long b, long c)
 {
 #ifdef __BIONIC__
@@ -142,11 +141,9 @@ static uint64_t page_word(long fd, const void *p)
 	return word;
 }
 
-/*
- * What is it worth? Asked of a page that was just written, and then of the same page given back: an
- * emulator (qemu-user) shows the host's, where other addresses hold. Before 4.2 it does not say
- * which pages are mapped once.
- */
+/* Tests whether pagemap can be trusted, on a page just written and then on the same page given
+ * back: an emulator (qemu-user) shows the host's pagemap, where other addresses hold. Before 4.2
+ * pagemap does not say which pages are mapped once. */
 static enum pagemap pagemap_kind(long fd)
 {
 	static _Atomic int xkind; /* enum pagemap, learnt at the first question */
@@ -170,8 +167,8 @@ static enum pagemap pagemap_kind(long fd)
 	return kind;
 }
 
-/* Pages in memory: what an emulator does answer for its own addresses. Those that are swapped out
- * it leaves out. */
+/* Counts pages in memory, which an emulator does report for its own addresses. Swapped pages are
+ * left out. */
 static bool in_memory(uintptr_t start, size_t pages, unsigned char *touched)
 {
 	if (failed(mt_prim_call(SYS_mincore, (long)start, (long)(pages * mt_prim_page_bytes()),
@@ -182,9 +179,8 @@ static bool in_memory(uintptr_t start, size_t pages, unsigned char *touched)
 	return true;
 }
 
-/*
- * Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 =
- * mapped once. Where nobody says the last, every page that is there is taken for one.
+/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 =
+ * mapped once. Where the kernel does not report bit 56, every present page counts as mapped once.
  */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 {

@@ -26,17 +26,18 @@ int mt_prim_getpid(void); /* real system call, never cached */
 int mt_prim_gettid(void);
 void mt_prim_sleep(uint64_t ns); /* or less, when a signal comes */
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
-/* A system call that a distribution's seccomp filter may not list. -ENOSYS, without the call, where
- * one may be active. */
+/* A system call that a distribution's seccomp filter may not list. Returns -ENOSYS without the call
+ * where such a filter may be active. */
 long mt_prim_call_seldom(long nr, long a, long b, long c);
 long mt_prim_read_at(long fd, void *to, size_t bytes, uint64_t at); /* pread */
 size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
-/* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else?
- * What was only read is the kernel's page of zeros, which is there, and not alone. false: nobody
- * knows. Opens a file. */
+/* Tells, for each page from `start` on, whether it is present (in memory or swapped out) and mapped
+ * by this process alone. A page that was only read is the kernel's page of zeros: present, but not
+ * alone. false: unknown. Opens a file. */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
-bool mt_prim_barrier(void); /* each thread of the process passes one; false: none here */
+/* makes each thread of the process pass a memory barrier; false: not supported */
+bool mt_prim_barrier(void);
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
 
 #pragma GCC visibility pop

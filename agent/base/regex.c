@@ -2,14 +2,15 @@
  *
  * regex.c - small regular expressions, for names of libraries.
  *
- * regcomp() allocates, takes locks and reads the locale: none of that may happen inside a hook or
- * in the server, which has no C library of its own. This one needs no memory but its two structs:
+ * regcomp() allocates, takes locks and reads the locale. Hooks may do none of that, nor may the
+ * server, which has no C library of its own. This matcher needs no memory but its two structs. It
+ * takes these forms of POSIX extended expressions:
  *
  *     x   .   [abx-z]   [^...]   \x   (...)   a|b   x*   x+   x?   ^   $
  *
- * as in POSIX extended expressions; not there: {n,m}, [[:class:]], back references. A text becomes
- * a program of a few kinds of step, and matching follows all its ways at once (Thompson, 1968):
- * time is at most length of program times length of text, whatever the expression.
+ * It lacks {n,m}, [[:class:]] and back references. An expression compiles into a program of a few
+ * kinds of step, and matching follows all alternatives at once (Thompson, 1968): time is at most
+ * program length times text length for any expression.
  */
 #include "base/regex.h"
 
@@ -33,7 +34,7 @@ static void fail(struct parser *p, const char *why)
 		p->wrong = why;
 }
 
-/* Makes room for a step at `where`; what lies behind moves, and so do jumps to there. */
+/* Makes room for a step at `where`: later steps move, and so do jumps to them. */
 static struct regex_op *insert(struct parser *p, uint32_t where, uint8_t kind)
 {
 	struct regex *r = p->r;

@@ -21,8 +21,9 @@ struct regex {
 	uint8_t set[16][32]; /* a bit for each character */
 };
 
-/* NULL, or what is wrong with the text, as the end of a sentence about it. */
+/* NULL, or the error in the text, as the end of a sentence about it. */
 const char *mt_regex_compile(struct regex *r, const char *text);
-bool mt_regex_match(const struct regex *r, const char *text); /* anywhere in it, as grep -E does */
+/* matches anywhere in the text, as grep -E does */
+bool mt_regex_match(const struct regex *r, const char *text);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * self.c - when a thread is at its end, and its state another's: see base/self.h.
+ * self.c - when a thread has ended and another one may take over its state: see base/self.h.
  *
- * Not in the destructor of a thread-specific value: others run after it, and libc frees more when
- * they are done. So each state holds a robust mutex that its thread locks and never unlocks: the
- * kernel itself marks it when the thread is really gone, nothing runs in the target, and whoever
- * needs a state next gets it by locking (EOWNERDEAD). Where robust mutexes do nothing (qemu-user)
- * states are not reused.
+ * A destructor of a thread-specific value would run too early: others run after it, and libc frees
+ * more after those. So each thread locks a robust mutex in its state and never unlocks it. The
+ * kernel marks the mutex when the thread is really gone, and no code runs in the target. The next
+ * thread that needs a state takes it by locking (EOWNERDEAD). Where robust mutexes have no effect
+ * (qemu-user), states are not reused.
  *
- * bionic has no robust mutexes. There it is a destructor after all: one that puts the value back
- * until the last of its rounds. What other destructors allocate or free after that belongs to
- * another state, which then nobody inherits; libc's own blocks of a thread are not malloc's.
+ * bionic has no robust mutexes, so there a destructor does it, and puts the value back until its
+ * last round. Blocks that later destructors allocate or free belong to another state, which no
+ * thread inherits. libc's own per-thread blocks do not come from malloc.
  */
 #include "base/self.h"
 #include "base/msg.h"

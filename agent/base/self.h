@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * self.h - what the agent keeps for the calling thread: its gate, its state, its shadow stack.
+ * self.h - the agent's data for the calling thread: its gate, its state, its shadow stack.
  *
- * A pointer of thread-local storage each. Not on Android: linkers up to API level 28 know none in
- * libraries, later ones take no initial-exec in a library that comes by dlopen, and what compilers
- * put in its place (emutls) calls malloc. There the state is a thread-specific value, and the other
- * two are read out of it. A key that was not made yet is 0, which is none of bionic's (theirs have
- * the sign bit) and has the value NULL in every thread: hooks run before the constructor and need
- * not ask.
+ * Each is a pointer in thread-local storage, except on Android: linkers up to API level 28 support
+ * no TLS in libraries, later ones refuse initial-exec TLS in a library loaded by dlopen, and the
+ * compilers' substitute (emutls) calls malloc. There the state is a thread-specific value, and the
+ * other two are read from it. A key not made yet is 0. bionic's keys have the sign bit set, so key
+ * 0 reads NULL in every thread, and hooks that run before the constructor need no test.
  *
- * And who owns a state: until its thread is gone for good it is nobody else's; then somebody
+ * The file also says who owns a state: its thread, until that is gone for good; then another thread
  * inherits it (record/thread.c).
  */
 #ifndef MT_BASE_SELF_H
@@ -19,9 +18,9 @@
 
 #pragma GCC visibility push(hidden)
 
-bool mt_self_init(void);                /* once, before anybody becomes anything */
-void mt_self_own(struct thread *t);     /* a new state: it is the caller's */
-bool mt_self_inherit(struct thread *t); /* true: its thread has ended, and now it is the caller's */
+bool mt_self_init(void);                /* once, before any other call here */
+void mt_self_own(struct thread *t);     /* makes the caller the owner of a new state */
+bool mt_self_inherit(struct thread *t); /* true: its thread has ended, and the caller owns it now */
 
 extern struct hot mt_self_nobody; /* closed: the gate of a thread before its first hook */
 

@@ -2,23 +2,24 @@
  *
  * set.h - an insert-only hash set of numbered items that grows without moving anything.
  *
- * A split-ordered list (Shalev, Shavit, 2006): all items are one linked list, sorted by hash, and
- * a bucket is a sentinel in that list which the table points to. Growing doubles the number of
- * sentinels, one by one, as they are asked for; no item ever moves, and no reader waits. The
- * original sorts by bit-reversed hash; here a bucket is named by the TOP bits of the hash, so the
- * order is that of the hash itself: bucket b of 2^k stands at b << (32 - k), and splits into
- * itself and one new sentinel between it and the next.
+ * A split-ordered list (Shalev, Shavit, 2006): one linked list holds all items, sorted by hash. A
+ * bucket is a sentinel in that list, and the table points to it. Growing doubles the number of
+ * sentinels; each is made on its first use. No item moves and no reader waits. The original sorts
+ * by bit-reversed hash. Here the TOP bits of the hash name a bucket, so the list is sorted by the
+ * hash itself: bucket b of 2^k stands at b << (32 - k), and splits into itself and one new sentinel
+ * between it and the next.
  *
- * Items are numbered from `first`, lie in chunks, and link by number: 4 bytes a link. Insertion is
+ * Items are numbered from `first`, lie in chunks, and link by number, 4 bytes a link. Insertion is
  * one CAS of the predecessor's link (release); walkers load links with acquire. Nothing is ever
- * unlinked, so there is no ABA and a predecessor stays one. A signal handler may insert while the
- * thread it interrupted is inserting.
+ * unlinked, so there is no ABA, and a predecessor stays one. A signal handler may insert while the
+ * thread that it interrupted is inserting.
  *
- * The first buckets and chunk lie in the set itself; the rest comes from the arena, doubling, so
- * that a small program touches little. Two that race to insert one key may leave a number behind
- * that is filled, but not linked.
+ * The first buckets and the first chunk lie in the set itself, so a small program touches little
+ * memory. The rest comes from the arena in doubling sizes. Two threads that race to insert one key
+ * may leave a number that is filled but not linked.
  *
- * struct set_kind makes this generic; it is always a constant and everything is inlined.
+ * struct set_kind makes the set generic. It is always a constant, so the compiler inlines
+ * everything.
  */
 #ifndef MT_BASE_SET_H
 #define MT_BASE_SET_H
@@ -43,8 +44,8 @@ enum set_state { SET_ABSENT = 0, SET_CLAIMED, SET_READY };
 
 struct set {
 	_Atomic uint32_t xlevel; /* buckets = 2^level above SET_FIRST_LEVEL */
-	_Atomic uint32_t xcount; /* numbers below this were given out */
-	_Atomic bool xgrowing;   /* somebody is making the next level */
+	_Atomic uint32_t xcount; /* numbers below this are taken */
+	_Atomic bool xgrowing;   /* a thread is making the next level */
 	struct set_bucket first[1u << SET_FIRST_LEVEL];
 	struct set_bucket *_Atomic xsegment[SET_LEVELS]; /* of level k: 2^(k-1) new buckets */
 	void *_Atomic *xchunk;                           /* numbers >> chunk_shift; immutable */
@@ -103,13 +104,11 @@ MT_INLINE uint32_t set_place(uint32_t number)
 
 struct set_at {
 	_Atomic uint32_t *link; /* of the predecessor */
-	uint32_t next;          /* what it held: the first that lies behind */
+	uint32_t next;          /* the link's value: the first item behind it */
 };
 
-/*
- * Walks on from `at` to the last place that is not behind `hash` (a sentinel stands before the
- * items of its hash). Returns the number of the item that equals key, or 0.
- */
+/* Walks from `at` to the last place that is not behind `hash` (a sentinel stands before the items
+ * of its hash). Returns the number of the item that equals key, or 0. */
 MT_INLINE uint32_t set_walk(struct set *s, const struct set_kind *kind, struct set_at *at,
 			    uint32_t hash, const void *key)
 {
@@ -135,7 +134,7 @@ MT_INLINE uint32_t set_walk(struct set *s, const struct set_kind *kind, struct s
 	}
 }
 
-/* A sentinel at or before `hash` that is ready; the nearest one when it can be had. */
+/* A finished sentinel at or before `hash`: the nearest one unless memory is short. */
 static struct set_bucket *set_enter(struct set *s, const struct set_kind *kind, unsigned level,
 				    uint32_t b)
 {
@@ -181,7 +180,7 @@ static MT_COLD void set_grow(struct set *s, uint32_t level)
 	atomic_store(&s->xgrowing, false);
 }
 
-/* Reserves a number; 0 when there is none, or no memory for it. */
+/* Reserves a number; 0 when all are taken or memory is short. */
 static uint32_t set_reserve(struct set *s, const struct set_kind *kind)
 {
 	uint32_t id = atomic_load_explicit(&s->xcount, memory_order_relaxed);
@@ -203,7 +202,7 @@ static uint32_t set_reserve(struct set *s, const struct set_kind *kind)
 	return id;
 }
 
-/* Finds or inserts; 0 when it is neither there nor room for it. */
+/* Finds or inserts; 0 when the key is absent and there is no room for it. */
 MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32_t hash,
 			      const void *key)
 {
@@ -232,8 +231,7 @@ MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32
 	}
 }
 
-/* The whole list: sorted, no key twice, sentinels where they belong. Returns false on a
- * violation. */
+/* Checks the whole list: sorted, no key twice, sentinels in place. Returns false on a violation. */
 MT_INLINE bool set_check(struct set *s, const struct set_kind *kind, uint32_t *items)
 {
 	uint32_t count = atomic_load(&s->xcount), steps = 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack_bounds.c - which part of a stack may be read, known without /proc and mostly without
- * asking.
+ * stack_bounds.c - the readable part of a stack, found without /proc and mostly without system
+ * calls.
  *
- * From a live stack pointer outwards a stack is mapped to its end. For the main thread that is
- * known (__libc_stack_end, or what the kernel says). On any other stack it is felt for with
- * mt_prim_readable(), one page of frames after the other. Not more than a frame reaches is asked
- * about, since the question brings the pages in.
+ * A stack is mapped from a live stack pointer outwards to its end. For the main thread that end is
+ * known (__libc_stack_end, or the kernel's answer). On any other stack mt_prim_readable() probes
+ * one page of frames after the other, and no further than a frame reaches, because the probe brings
+ * pages in.
  *
- * A thread's own stack is recognised by the control block at its top; it and the main stack are
- * native: what was found stays known until the thread ends. Any other stack (coroutine,
- * sigaltstack) may have been unmapped since the last capture, and something smaller may lie there
- * now: what is known of it is asked about again, in one call, when a capture begins on it.
+ * A thread's own stack is recognised by the control block at its top. It and the main stack are
+ * native: bounds found on them hold until the thread ends. Any other stack (coroutine, sigaltstack)
+ * may have been unmapped since the last capture, and a smaller mapping may lie there now. So each
+ * capture that begins on one checks the known bounds again, in one call.
  *
- * A stack pointer is `certain` when somebody runs on it now; one that was read from memory is asked
- * about first.
+ * A stack pointer is `certain` when a thread runs on it now. One that was read from memory is
+ * probed first.
  */
 #include "base/stack_bounds.h"
 #include "base/prim_linux.h"

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "base/types.h"
 
-/* Pcs carry this bit when they are exact (interrupted there), not return addresses. */
+/* This bit marks an exact pc (interrupted there), not a return address. */
 #if defined(__x86_64__)
 #define PC_EXACT ((uintptr_t)1 << 63)
 #elif defined(__aarch64__)
@@ -29,8 +29,8 @@ MT_INLINE uintptr_t pc_bare(uintptr_t pc)
 {
 	return pc & ~PC_EXACT;
 }
-/* Without an authentication code: a return address may be signed (AArch64); user addresses have 48
- * bits. */
+/* Strips the authentication code: return addresses may be signed (AArch64), and user addresses have
+ * 48 bits. */
 MT_INLINE uintptr_t pc_code(uintptr_t pc)
 {
 #if defined(__aarch64__)
@@ -41,13 +41,13 @@ MT_INLINE uintptr_t pc_code(uintptr_t pc)
 	return pc;
 #endif
 }
-/* The address whose rule is asked for: inside the call instruction. */
+/* The address to look up a rule for: inside the call instruction. */
 MT_INLINE uintptr_t pc_lookup(uintptr_t pc)
 {
 	return pc & PC_EXACT ? pc_bare(pc) : pc - 1;
 }
 
-/* Memory that may be read without asking: [lo, hi). */
+/* Memory that may be read without a probe: [lo, hi). */
 struct bounds {
 	uintptr_t lo, hi;
 	bool native; /* the stack that the thread began on: stays as long as the thread */
@@ -57,17 +57,18 @@ struct bounds {
 
 struct site; /* unwind/fp_proof.c */
 
-/* The stacks met last, newest first. What is not native holds for one capture only. */
+/* The stacks met last, newest first. Bounds of a stack that is not native hold for one capture
+ * only. */
 struct known {
 	struct bounds at[KNOWN];
 	bool foreign; /* one of them is not native */
 	bool spilled; /* one was pushed out */
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
-	/* of the frame that a proven step of this walk led to just now; 0 = none */
+	/* of the frame that a proven step of this walk has just reached; 0 = none */
 	uintptr_t proven_sp;
 	bool popped; /* ... and is further out by arguments that the callee takes off */
-	/* what code without tables says, by return address; NULL until it is needed, or nobody
-	 * keeps it */
+	/* cached proofs for code without tables, by return address; NULL until needed, or without a
+	 * cache */
 	struct site *sites;
 };
 
@@ -75,7 +76,7 @@ struct known {
 bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain);
 /* the word at addr, outside of the first */
 bool mt_unwind_reach(struct known *known, uintptr_t addr);
-/* a capture begins; false: some are gone */
+/* call when a capture begins; false: some bounds are no longer valid */
 bool mt_unwind_renew(struct known *known, uintptr_t sp);
 
 MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
@@ -89,7 +90,7 @@ MT_INLINE bool unwind_word_in(const struct bounds *b, uintptr_t addr)
 	return addr >= b->lo && addr < b->hi;
 }
 
-/* May the word at addr be read? Only a walk that left what it knew pays for the answer. */
+/* May the word at addr be read? Only a walk beyond the known bounds pays for the answer. */
 MT_INLINE bool unwind_readable(struct known *known, uintptr_t addr)
 {
 	return likely(unwind_in(&known->at[0], addr)) || mt_unwind_reach(known, addr);

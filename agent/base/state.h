@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * state.h - what all of the agent must agree on: is it on, whose process is this, what has it given
- * up, and the counters whose change makes remembered stacks stale. Set by hooks/init.c and
- * hooks/attach.c; any thread and the server read it.
+ * state.h - state that the whole agent shares: whether it is on, which process it belongs to, what
+ * it has given up, and the counters whose change makes remembered stacks stale. hooks/init.c and
+ * hooks/attach.c set it; any thread and the server read it.
  */
 #ifndef MT_BASE_STATE_H
 #define MT_BASE_STATE_H
@@ -17,11 +17,11 @@ extern uint64_t mt_start_ns;  /* CLOCK_MONOTONIC when the agent started */
 extern int mt_pid;            /* the process that is watched */
 extern int mt_own_pid;        /* this one: another in a forked child; as of the last fork seen */
 extern uint64_t mt_forked_ns; /* when it was forked, CLOCK_MONOTONIC_COARSE; 0 = it was executed */
-/* what its parents did up to then: all its sums have it; else 0 */
+/* its parents' counts up to the fork, which its sums include; else 0 */
 extern struct tally mt_before_fork;
 extern _Atomic bool mt_forks;    /* this process has forked once */
-extern _Atomic bool mt_attached; /* hooks came by memtop_attach(), and can be taken out */
-/* inside the first set-up: its allocations are not the program's */
+extern _Atomic bool mt_attached; /* memtop_attach() put the hooks in place; they can be removed */
+/* inside the first set-up, whose allocations are not the program's */
 extern _Atomic bool mt_setting_up;
 
 MT_INLINE bool mt_state_attached(void)
@@ -31,7 +31,7 @@ MT_INLINE bool mt_state_attached(void)
 
 const char *mt_state_program(void);     /* its name, without folders */
 const char *mt_state_preload(void);     /* the agent's own entry of LD_PRELOAD, "" = none */
-const char *mt_state_saved(unsigned i); /* its variables as they were, then NULL */
+const char *mt_state_saved(unsigned i); /* its variables, unchanged, then NULL */
 void mt_state_keep_preload(const char *entry);
 bool mt_state_keep_saved(const char *variable); /* false: there is no more room */
 
@@ -39,17 +39,16 @@ enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_state_seal(enum seal to); /* the process gives up rights: never start a server later */
 enum seal mt_state_sealed(void);  /* the highest so far */
 bool mt_state_gave_up(void);      /* it gave up rights */
-bool mt_state_filtered(void);     /* ... system calls that it does not make itself may kill it */
-/* that of the process which this memory belongs to: no child of vfork's */
+/* ... system calls that the program does not make itself may kill it */
+bool mt_state_filtered(void);
+/* pid of the process that owns this memory: never that of a vfork child */
 bool mt_state_is_pid(int pid);
-bool mt_state_is_fork(void); /* it came by fork, and has executed nothing since */
-/* it came by fork, or has forked: pages may be a relative's, too */
+bool mt_state_is_fork(void); /* a fork that has not executed another program since */
+/* a fork, or it has forked: a relative may share its pages */
 bool mt_state_shares_pages(void);
 
-/*
- * Changes after anything did that a remembered stack (struct hit) was concluded from: the epoch,
- * the modules, the birth tick, the collector's pass. One word to look at for each event.
- */
+/* Changes with everything that a remembered stack (struct hit) depends on: the epoch, the modules,
+ * the birth tick, the collector's pass. Each event tests this one word. */
 extern _Atomic uint32_t mt_era;
 MT_INLINE void mt_era_next(void)
 {

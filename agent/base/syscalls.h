@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * syscalls.h - system calls that have another number or another result on machines of 32 bits,
- * where the plain name is an older call for ids of 16 bits, or is missing. Times are pairs of long
- * everywhere: what the plain names take.
+ * syscalls.h - system calls that have another number or another result on 32-bit machines, where
+ * the plain name is missing or is an older call for 16-bit ids. Times are pairs of long everywhere,
+ * as the plain names take them.
  */
 #ifndef MT_BASE_SYSCALLS_H
 #define MT_BASE_SYSCALLS_H

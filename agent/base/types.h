@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * types.h - every structure that more than one file of the agent touches, and what bounds it.
+ * types.h - every structure that more than one file of the agent touches, and its limits.
  *
  * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (regs -> node)
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
@@ -8,23 +8,22 @@
  * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c
  *                                                                        (counters of the slot)
  *
- * Blocks that the program reports itself go by hooks/heap_api.c, and lie in record/heaps.c instead
- * of record/live.c. server/start.c reads all of it from a process of its own that shares this
- * memory.
+ * Blocks that the program reports itself pass through hooks/heap_api.c, and record/heaps.c holds
+ * them instead of record/live.c. server/start.c starts a process that shares this memory and reads
+ * all of it.
  *
- * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a
- * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated
- * ones.
+ * Rules: only its owner writes per-thread state. Shared tables are insert-only (CAS, or a ranked
+ * lock off the hot path). The reader takes freed counters first (acquire), then allocated ones.
  *
- * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
+ * BIT BUDGET. Which field overflows at which count, and the result. Totals always stay exact.
  *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs
  *          (stack, epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
  *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
- *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root,
- *          counted so
+ *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root, and
+ *          counted likewise
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then
  *          256 s each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
@@ -50,7 +49,7 @@ typedef uint32_t code_id; /* interned code location; 0 = none */
 #define SLOT_UP (1u << 22) /* counters under such an id, so that its free leaves the usual path */
 #define WEIGHED_END (1u << 22) /* slots of weighed blocks are below it */
 
-/* The caller of a hook: what its frame's CFI starts from. */
+/* The caller of a hook: the registers that its frame's CFI starts from. */
 struct regs {
 	uintptr_t pc; /* return address into the caller: look up pc - 1 */
 	uintptr_t sp; /* the caller's stack pointer right after the call returns (the hook's CFA) */
@@ -76,12 +75,13 @@ struct filtering {
 	_Atomic int64_t xleft; /* bytes until the next sample */
 	uint64_t random;
 	_Atomic uint64_t xevents; /* allocations and frees that were not counted, or were weighed */
-	_Atomic uint64_t xweighed; /* blocks that the weighed ones stand for, of the total */
-	uint64_t samples, ns;      /* self-measurement of those events */
+	/* number of blocks that the weighed ones stand for, out of the total */
+	_Atomic uint64_t xweighed;
+	uint64_t samples, ns; /* self-measurement of those events */
 };
 
 #define LEAF_SLOTS 32
-#define SLOT_ROOT LEAF_SLOTS /* the first: nothing is ever counted in the leaf of slot 0 */
+#define SLOT_ROOT LEAF_SLOTS /* the first: the leaf of slot 0 never counts anything */
 #define MID_LEAVES 512
 #define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
 
@@ -97,7 +97,7 @@ struct mid {
 	_Atomic uint32_t xstamp;
 };
 
-/* A word that a walk of the stack read, and what it was. */
+/* A stack word that a walk read, and its value. */
 struct pair {
 	uintptr_t at, is;
 };
@@ -106,99 +106,97 @@ struct pair {
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
 #define HIT_WAYS 8
-/* where those before lie is a table of which is where: unwind/fast.h */
+/* the table of ways takes the place of the first hits: unwind/fast.h */
 #define HIT_FIRST (sizeof(void *) == 8 ? 2 : 4)
 #define HITS (HIT_FIRST + HIT_SETS * HIT_WAYS)
 #define HIT_NEXT 8
 
-/*
- * A stack that was met lately, and what its allocation was booked to. The next one of the same
- * stack goes there, too, without asking anybody, as long as the era lasts: unwind/fast.h,
- * record/record.c.
- */
+/* A recent stack, and the slot that its allocation was booked to. The next allocation of the same
+ * stack goes to that slot without a lookup, as long as the era lasts: unwind/fast.h,
+ * record/record.c. */
 struct hit {
-	uintptr_t sp; /* of malloc's caller; 0 = nothing is remembered */
+	uintptr_t sp; /* of malloc's caller; 0 = the hit is empty */
 	uintptr_t pc, fp;
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
 	uint32_t few;          /* how many of own[], or HIT_DEEP: those and the outer ones */
-	uint32_t era;          /* mt_era when what follows was true */
-	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
+	uint32_t era;          /* mt_era for which the following fields hold */
+	uint64_t mark;         /* the blocks' entry in the live map, without the size */
 	struct counts *counts; /* those of slot */
-	/* what came after it last time, by what had come before it; never NULL */
+	/* the stack that followed it last time, by the stack before it; never NULL */
 	struct hit *next[HIT_NEXT];
 	uint64_t epoch;
 	struct leaf *leaf; /* where counts lie */
 	slot_id slot;
 	uint32_t suspicion; /* of the maps then */
 	uint16_t count;     /* how many of own[] in any case */
-	uint16_t tag;       /* tells it from others before a third one: bytes into their next[] */
-	uint32_t outer;     /* deep: the kept stack's frames up to this one are its outer part, */
-	uint64_t made;      /* ... as long as that frame has this number */
+	uint16_t tag;   /* tells apart stacks that precede a third one: offset into their next[], in
+			   bytes */
+	uint32_t outer; /* deep: the kept stack's frames up to this one are its outer part, */
+	uint64_t made;  /* ... as long as that frame has this number */
 	struct pair own[HIT_PAIRS]; /* to compare, outermost first */
 };
 _Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
 	       "whole cache lines, and pairs that begin with one");
 
-#define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
-/* its session was ended (detach): what comes late is not counted */
+#define BUSY_TIMED ((uintptr_t)1) /* no event is under way, and the next one is timed */
+/* its session was ended (detach): late events do not count */
 #define BUSY_OVER (UINTPTR_MAX - 1)
 
-/*
- * A thread's own state. Outlives the thread with all its counters, and a later thread continues in
- * it (under a new index for ages and names): see record/thread.c. Never unmapped. Owner thread
- * writes; the server reads what has an x.
- */
+/* A thread's own state. It outlives the thread with all its counters, and a later thread continues
+ * it (with a new index for ages and names): see record/thread.c. Never unmapped. The owner thread
+ * writes; the server reads the fields with an x. */
 struct thread {
-	struct thread *next;           /* list of all, immutable once linked */
-	struct hot *hot;               /* its gate, in wiped-on-fork memory; immutable */
-	_Atomic uint32_t xindex;       /* MTW thread index of the present owner, 0 = overflowed */
-	_Atomic int xtid;              /* kernel tid of the present owner, 0 = it ended */
-	_Atomic uintptr_t xstack;      /* an address on its stack */
-	_Atomic uint32_t xstamp;       /* newest stamp of its mids */
-	int64_t published;             /* of its live bytes, what the global balance (peak) knows */
-	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */
+	struct thread *next;      /* list of all, immutable once linked */
+	struct hot *hot;          /* its gate, in wiped-on-fork memory; immutable */
+	_Atomic uint32_t xindex;  /* MTW thread index of the present owner, 0 = overflowed */
+	_Atomic int xtid;         /* kernel tid of the present owner, 0 = it ended */
+	_Atomic uintptr_t xstack; /* an address on its stack */
+	_Atomic uint32_t xstamp;  /* newest stamp of its mids */
+	int64_t published; /* the part of its live bytes that the global balance (peak) includes */
+	int64_t alloc_room, free_room; /* bytes until the next report to the global balance */
 	struct unwind_cache *unwind;   /* owned by unwind/unwind.c; NULL until the first capture */
 	struct shadow *shadow;         /* hooks/instrument.c's; NULL until it is needed */
-	struct counts total;           /* done through this set by all of its owners */
+	struct counts total;           /* events counted in this set by all of its owners */
 	struct tally base;             /* total when the present owner took over */
-	int64_t step;                  /* the most that it may hold back, since its first time */
+	int64_t step; /* the most that it may keep from the balance, since its first time */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	struct filtering filter;
-	uint64_t due_at;     /* how many events had been when one was last due to be timed */
-	uint32_t skip, dice; /* events to pass, the clock and the code warm, before one is timed */
-	uintptr_t due;       /* BUSY_TIMED: the next is; 0: not yet */
-	uintptr_t busy_sp;   /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
-	struct hit *expected, *last; /* the next allocation's, probably; the last one's */
-	struct hit **link;           /* where expected was found, and is put right */
-	struct hit *hits;            /* HITS of them; NULL until one is needed */
-	uint32_t hit_count;          /* in use: who met few stacks has touched few pages */
-	/* the last one's when it cannot be remembered; its sp is 0: it holds for none */
+	uint64_t due_at; /* number of events when one was last due to be timed */
+	/* events to let pass before one is timed, so that clock and code are warm */
+	uint32_t skip, dice;
+	uintptr_t due;     /* BUSY_TIMED: the next is; 0: not yet */
+	uintptr_t busy_sp; /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
+	/* the stack predicted for the next allocation; that of the last one */
+	struct hit *expected, *last;
+	struct hit **link;  /* the place that `expected` was read from, for correction */
+	struct hit *hits;   /* HITS of them; NULL until one is needed */
+	uint32_t hit_count; /* in use: a thread with few stacks has touched few pages */
+	/* the last stack, when it cannot be remembered; its sp is 0, so it never matches */
 	struct hit none;
-	uint32_t turn;      /* the way that is overwritten next */
+	uint32_t turn;      /* the way to overwrite next */
 	uintptr_t deleting; /* block that a foreign operator delete frees right now */
-	uintptr_t origin;   /* who called the operator new that failed last */
-	uint32_t session;   /* that its counters belong to: record/thread.c */
-	bool shared;        /* written by anybody: counters need atomic additions */
+	uintptr_t origin;   /* the caller of the last operator new that failed */
+	uint32_t session;   /* the session of its counters: record/thread.c */
+	bool shared;        /* any thread may write it: counters need atomic additions */
 	bool quiet;         /* the agent itself allocates (dlsym): not the program's */
 #ifdef __BIONIC__
-	_Atomic bool xleft; /* base/self.c: its owner is gone */
+	_Atomic bool xleft; /* base/self.c: its owner has ended */
 	uint32_t ends;      /* rounds of destructors that the owner has been through */
 #else
-	pthread_mutex_t alive; /* robust, held by the owner for life: the kernel gives it up */
+	/* robust, held by the owner until it ends: the kernel then releases it */
+	pthread_mutex_t alive;
 #endif
 	struct mid *_Atomic root[ROOT_MIDS]; /* see record/slots.c */
 };
 
-/*
- * What the hooks look at first, through a pointer of their thread's (base/self.h). Lies in a
+/* The word that hooks test first, through a pointer of their thread's (base/self.h). It lies in a
  * MADV_WIPEONFORK mapping: in a forked child `open` reads NULL, and the first hook takes the slow
- * branch. A thread that has no state yet points at a static object that is never open.
- */
+ * branch. A thread without a state points at a static object that is never open. */
 struct hot {
 	struct thread *open; /* its state; NULL = slow branch (not ready, forked, disabled) */
 };
 
-/* One interned code location: what a trie edge is labelled with. Immutable once published. */
+/* One interned code location: the label of a trie edge. Immutable once published. */
 struct code {
 	uintptr_t pc;    /* as met (a return address, or exact for kind SIGNAL) */
 	uint64_t offset; /* pc - load bias of its module; = pc for NOWHERE; reason for TRUNCATED */
@@ -214,26 +212,24 @@ struct node {
 	_Atomic node_id xnext;  /* unwind/stacks.c's: the next in hash order */
 };
 
-/*
- * What a slot id stands for. Immutable once published: to threads by their node's xslot, to the
- * server by the first block that is counted in it.
- */
+/* A slot's stack and epoch. Immutable once published: to threads by their node's xslot, to the
+ * server by the first block that is counted in it. */
 struct slot {
 	node_id node;
 	uint32_t rate; /* of sampling, by number; 0 = exact */
 	uint64_t epoch;
 };
 
-/* What it took to take stacks; counted where a stack was not simply remembered. */
+/* The effort of captures, without stacks that were simply remembered. */
 struct effort {
-	uint64_t captures;    /* stacks that were asked for, not remembered */
-	uint64_t whole;       /* ... of which nothing was kept from the one before */
+	uint64_t captures;    /* stacks that had to be captured */
+	uint64_t whole;       /* ... without a frame in common with the one before */
 	uint64_t frames;      /* that were walked for them */
-	uint64_t pc_misses;   /* pcs that the thread had not met lately */
+	uint64_t pc_misses;   /* pcs that the thread's cache did not have */
 	uint64_t edge_misses; /* steps of the trie, likewise */
 };
 
-/* A part of a file that is mapped: a PT_LOAD header's. */
+/* A mapped part of a file: a PT_LOAD header's. */
 struct segment {
 	uintptr_t start, end; /* as the header says, no whole pages */
 	bool readable, executable;
@@ -247,8 +243,8 @@ struct module {
 	uint32_t id;
 	_Atomic uint32_t xflags; /* MTW_MODULE_* */
 	uintptr_t bias;
-	/* of the first segment's first page, of the last segment: gaps in between may be
-	 * another's */
+	/* from the first segment's first page to the last segment's end; another module may lie in
+	 * the gaps */
 	uintptr_t start, end;
 	const struct segment *segment; /* in the order of the headers: by address */
 	uint32_t segments;
@@ -263,7 +259,7 @@ struct module {
 	uint32_t build_id_len;
 	bool is_go;                /* Go's linker made it */
 	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
-	const char *file; /* server only: path made absolute, NULL = path is what is known */
+	const char *file; /* server only: the absolute path; NULL = `path` is all that is known */
 	char path[];
 };
 
@@ -275,7 +271,8 @@ struct block {
 	uint32_t thread;
 };
 
-/* Options, set once from the environment; what may change later has an x. See base/conf.c. */
+/* Options, set once from the environment; those that may change later have an x. See base/conf.c.
+ */
 struct conf {
 	char listen[256];
 	char unwind[16];
@@ -285,9 +282,10 @@ struct conf {
 	uint64_t max_memory;     /* bytes, 0 = default rule */
 	uint64_t mark_memory;
 	uint64_t tick_ns;
-	uint64_t wait_ns; /* wait=: the constructor waits so long for a first viewer; 0 = never */
+	uint64_t wait_ns; /* wait=: the longest time that the constructor waits for a first viewer;
+			     0 = does not wait */
 	bool follow_exec;
-	bool fold_recursion;          /* a call site stands on a stack once: unwind/cache.c */
+	bool fold_recursion; /* each call site appears on a stack only once: unwind/cache.c */
 	uint64_t min_size, max_size;  /* filters: record/filter.c; 0 = off */
 	uint64_t sample;              /* mean bytes between samples; 0 = every block */
 	uint64_t merge;               /* outermost frames kept; 0 = all */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * wide.h - products and quotients of 128 bits. Machines of 32 bits have no type for them: there by
- * halves (Knuth, The Art of Computer Programming 2, 4.3.1), and the quotient bit by bit, since only
- * samples ask for it.
+ * wide.h - 128-bit products and quotients. 32-bit machines have no such type: there products are
+ * made from halves (Knuth, The Art of Computer Programming 2, 4.3.1) and quotients bit by bit,
+ * because only samples need them.
  */
 #ifndef MT_BASE_WIDE_H
 #define MT_BASE_WIDE_H
@@ -29,7 +29,7 @@ MT_INLINE struct wide wide_times(uint64_t a, uint64_t b)
 #endif
 }
 
-/* v >> bits, of which the lower 64; 0 < bits < 64. */
+/* The lower 64 bits of v >> bits; 0 < bits < 64. */
 MT_INLINE uint64_t wide_shift(struct wide v, unsigned bits)
 {
 	return v.hi << (64 - bits) | v.lo >> bits;
@@ -39,7 +39,7 @@ MT_INLINE uint64_t wide_shift(struct wide v, unsigned bits)
 MT_INLINE uint64_t wide_over(struct wide v, uint64_t d)
 {
 #if defined(__SIZEOF_INT128__) &&                                                                  \
-	!defined(__BIONIC__) /* a function of the compiler's own library, which is not there */
+	!defined(__BIONIC__) /* calls the compiler's own library, which is absent */
 	return (uint64_t)(((unsigned __int128)v.hi << 64 | v.lo) / d);
 #else
 	uint64_t rest = v.hi, quotient = 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * wiped.c - memory that reads 0 in a forked child: so a child recognises itself.
+ * wiped.c - memory that reads 0 in a forked child, so that a child recognises itself.
  *
- * The kernel clears it (MADV_WIPEONFORK, Linux 4.14), whatever call made the child. Before 4.14,
- * which is what many devices with Android 8 to 10 run, it is cleared by hand:
+ * The kernel clears the memory (MADV_WIPEONFORK, Linux 4.14), whatever call made the child. On
+ * older kernels, which many devices with Android 8 to 10 run, the agent clears it:
  *
- *   fork()          a handler of pthread_atfork(), so that forkpty() and daemon() are covered, and
- *                   our hook of fork(), where there is no such handler.
- *   clone, _Fork()  run no handler. Their children are recognised by a page that no child gets
- *                   (MADV_DONTFORK): madvise() on it fails with ENOMEM. mt_wiped_look() asks, where
- *                   a gate is closed, and every thousand events or so (record/slots.c). Until then
- *                   such a child counts in its own copy of all memory, where nobody looks. One that
- *                   never allocates so much is never a session.
+ *   fork()          a handler of pthread_atfork() clears it, also for forkpty() and daemon(); where
+ *                   there is no such handler, the agent's hook of fork() does.
+ *   clone, _Fork()  run no handler. Their children lack a page that no child gets
+ *                   (MADV_DONTFORK): madvise() on it fails with ENOMEM. mt_wiped_look() makes that
+ *                   test where a gate is closed and every thousand events or so (record/slots.c).
+ *                   Until then such a child counts in its own copy of all memory, which has no
+ *                   reader. A child that allocates less than that never becomes a session.
  *
- * Why not compare process numbers? A child of vfork or CLONE_VM has another number, too, and works
- * in our memory: clearing that would end our session. It has the page.
+ * Process numbers would not do: a child of vfork or CLONE_VM has another number but works in the
+ * parent's memory, and clearing that would end the parent's session. Such a child has the page.
  */
 #include "base/wiped.h"
 #include "base/prim_linux.h"
@@ -64,7 +64,8 @@ static void in_child(void)
 	map_absent();
 }
 
-/* One at a time: a second look at the same page would clear what the child has begun since. */
+/* One thread at a time: a second look at the same page would clear events of the child since the
+ * first. */
 void mt_wiped_look(void)
 {
 	void *p = atomic_exchange_explicit(&xabsent, NULL, memory_order_acquire);

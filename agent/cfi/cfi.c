@@ -2,10 +2,10 @@
  *
  * cfi.c - runs one FDE of .eh_frame (LSB 5, section 10.6; DWARF 5, section 6.4).
  *
- * Lazily, for one pc at a time: the CIE's and the FDE's instructions up to that pc, 130 to 340 ns
- * with finding them (cfi/table.c); the result is kept as a packed rule (unwind/rule.h) with the
- * code location. Parsing whole tables would cost milliseconds and megabytes (libLLVM: 861,000
- * rows).
+ * It works lazily, for one pc at a time: it runs the CIE's and the FDE's instructions up to that
+ * pc. Finding and running them takes 130 to 340 ns (cfi/table.c). The result is kept with the code
+ * location as a packed rule (unwind/rule.h). Parsing whole tables would cost milliseconds and
+ * megabytes (libLLVM: 861,000 rows).
  */
 #include "cfi/cfi.h"
 #include "cfi/records.h"

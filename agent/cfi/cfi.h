@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cfi.h - .eh_frame read on demand: the row of the unwind table that holds for one pc.
+ * cfi.h - reads .eh_frame on demand: the row of the unwind table that holds for one pc.
  */
 #ifndef MT_CFI_CFI_H
 #define MT_CFI_CFI_H
@@ -11,7 +11,7 @@
 #include <memtop/wire.h>
 
 #if defined(__arm__)
-#define CFI_TABLES false /* unwind/ehabi.c has what is there instead */
+#define CFI_TABLES false /* unwind/ehabi.c has the tables of this machine */
 #else
 #define CFI_TABLES true
 #endif
@@ -21,7 +21,7 @@
 #define CFI_REGS 32u
 #define CFI_BP 29u
 #define CFI_SP 31u
-#define CFI_RA 30u /* the link register; a frame's pc stands in its place */
+#define CFI_RA 30u /* the link register; its place holds a frame's pc */
 #else
 #define CFI_REGS 17u /* x86-64: 0..15 general, 16 the return address */
 #define CFI_BP 6u
@@ -36,7 +36,7 @@ enum cfi_how {
 	CFI_OFFSET,     /* saved at CFA + value */
 	CFI_VALUE,      /* is CFA + value */
 	CFI_REGISTER,   /* is in register value */
-	CFI_EXPRESSION, /* saved where the expression at value says */
+	CFI_EXPRESSION, /* saved at the address that the expression at `value` computes */
 	CFI_COMPUTED,   /* is what the expression says */
 };
 
@@ -52,7 +52,7 @@ struct cfi_row {
 	struct cfi_state state;
 	bool signal;        /* frame of a signal handler's return */
 	const uint8_t *end; /* of the memory that expressions lie in */
-	uintptr_t from, to; /* the code that the FDE is about */
+	uintptr_t from, to; /* the code that the FDE covers */
 };
 
 /* All registers of a frame, as far as they are known. */
@@ -66,7 +66,7 @@ struct cfi_regs {
 /* MTW_TRUNC_NONE, or why there is no row. */
 unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row);
 
-/* A position in tables that are not to be trusted; after an overrun everything reads 0. */
+/* A position in untrusted tables; after an overrun every read returns 0. */
 struct cfi_cursor {
 	const uint8_t *at, *end;
 	bool bad;

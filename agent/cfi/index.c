@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * index.c - the search table of a file that brings none: its .eh_frame, found and sorted once.
+ * index.c - builds the search table of a file that has none: finds its .eh_frame and sorts it,
+ * once.
  *
  * Without a PT_GNU_EH_FRAME nothing in memory names .eh_frame: section headers are not mapped, and
- * a hook opens no file (which may be gone, or another's by now). But the section lies in a
- * read-only segment, and it is like nothing else: a CIE, then records that lead by their lengths
- * from one to the next, and whose FDEs lead back to a CIE and describe code of this very file. So
- * it is looked for, from word to word, segments without code first; once for each such module, at
- * the first pc in it that is asked about. What is found so needs no file, and holds for what dlopen
- * brings, for static programs and after an attach alike. Data that only looks like a CIE fails at
+ * a hook opens no file (which may be gone or replaced by now). But the section lies in a read-only
+ * segment and has an unmistakable shape: a CIE, then records whose lengths lead from one to the
+ * next, and whose FDEs refer back to a CIE and describe code of this very file. So the agent
+ * searches word by word, segments without code first. It searches once for each such module, at the
+ * first pc that it looks up there. The index needs no file, and so works for libraries loaded by
+ * dlopen, for static programs and after an attach alike. Data that only resembles a CIE fails at
  * the next record.
  *
- * Segments that are written to are left out: their pages would become the program's. What is read
- * is asked about first, since the program may have unmapped it. Of a table without a terminator all
- * records up to the segment's end are tried; one that describes no code of this file is left out.
+ * Writable segments are skipped, because touching them would add their pages to the program's
+ * memory. Every range is probed before it is read, since the program may have unmapped it. In a
+ * table without a terminator all records up to the segment's end are tried; a record that describes
+ * no code of this file is skipped.
  *
- * Threads that ask at the same time each make the index; the first one's is kept. It takes 8 bytes
- * for each function, a third of the section. Where there is no memory for it, or more than
- * INDEX_BYTES, stacks end there with that reason.
+ * Threads that need the index at the same time each build it, and the first one's is kept. It takes
+ * 8 bytes for each function, a third of the section. Without memory for it, or above INDEX_BYTES,
+ * stacks end there with that reason.
  */
 #include "cfi/index.h"
 #include "base/arena.h"
@@ -153,8 +155,8 @@ static size_t bytes_of(uint32_t count)
 	return sizeof(struct cfi_index) + count * sizeof(none.entry[0]);
 }
 
-/* Of the `count` FDEs of that table, at most; further away than an entry can say lies no code of a
- * file. */
+/* Indexes at most `count` FDEs of that table. No code of a file lies further away than an entry can
+ * express. */
 static struct cfi_index *make_index(struct chain *ch, uint32_t count)
 {
 	struct cfi_index *index =
@@ -183,8 +185,7 @@ static struct chain chain_at(const struct module *m, uintptr_t from, uintptr_t a
 			       .c = { (const uint8_t *)from, (const uint8_t *)end, false } };
 }
 
-/* Of the table that begins there; NULL: none does. *vain: records that were looked at for
- * nothing. */
+/* Indexes the table that begins there; NULL: none does. *vain: records that were read in vain. */
 static struct cfi_index *index_from(const struct module *m, uintptr_t from, uintptr_t asked,
 				    uintptr_t end, uint32_t *vain)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * outermost.c - code that nobody called, and whose unwind table does not say so: there a stack
- * ends, and is whole.
+ * outermost.c - code without a caller whose unwind table does not say so: a stack that ends there
+ * is complete.
  *
- * The loader's entry has no table. Nor has musl, which is built without: main and a thread's
- * function return to code of it that could not be left, and every stack would seem to end early.
- * But that code shows what it is: it passes the result on to exit() or pthread_exit(), which never
- * return, next to where libc begins programs or threads.
+ * The loader's entry has no table. Nor has musl, which is built without tables: main and a thread's
+ * function return into musl's code, which cannot be unwound, so every stack would seem cut. But
+ * that code is recognisable: it passes the result on to exit() or pthread_exit(), which never
+ * return, close to where libc starts programs or threads.
  */
 #include "cfi/outermost.h"
 #include "base/prim_linux.h"
@@ -25,10 +25,8 @@
 #define START_BYTES 64         /* the loader's entry code */
 #define NEAR ((uintptr_t)1024) /* to what is compiled from the same source file */
 
-/*
- * What a coroutine of makecontext() returns to: it ends the stack. Its table does not say so; it
- * is called from nowhere, so that the byte before it is nobody's. 0 = unknown.
- */
+/* The code that a coroutine of makecontext() returns to, which ends the stack. Its table does not
+ * say so. It has no caller, so the byte before it belongs to no function. 0 = unknown. */
 static uintptr_t coroutine_end, coroutine_end_bytes;
 
 #if !defined(__BIONIC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__arm__))

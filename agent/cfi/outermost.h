@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * outermost.h - where a stack ends: the code that programs, threads and coroutines begin in.
+ * outermost.h - where a stack ends: the code in which programs, threads and coroutines begin.
  */
 #ifndef MT_CFI_OUTERMOST_H
 #define MT_CFI_OUTERMOST_H
@@ -11,9 +11,9 @@
 
 void mt_cfi_init(void);
 
-/* Is it what a coroutine's first function returns to? pc: a lookup address. */
+/* Does a coroutine's first function return here? pc: a lookup address. */
 bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact);
-/* Is it code without a table where a program, a thread or the loader itself begins? pc: a lookup
+/* Is this code without a table where a program, a thread or the loader itself begins? pc: a lookup
  * address. */
 bool mt_cfi_is_start(const struct module *m, uintptr_t pc, bool exact);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.c - reads a CIE or an FDE of .eh_frame (LSB 5, section 10.6), bounded by the segment that
- * it lies in.
+ * records.c - reads a CIE or an FDE of .eh_frame (LSB 5, section 10.6) within the bounds of its
+ * segment.
  */
 #include "cfi/records.h"
 

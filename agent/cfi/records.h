@@ -2,7 +2,7 @@
  *
  * records.h - the records of .eh_frame, one by one: CIE and FDE.
  *
- * They are not trusted: all is read within the cursor. Any thread, no lock.
+ * Records are not trusted: every read stays within the cursor. Any thread, no lock.
  */
 #ifndef MT_CFI_RECORDS_H
 #define MT_CFI_RECORDS_H
@@ -36,13 +36,13 @@ struct fde {
 	struct cfi_cursor code;
 };
 
-/* A pointer in one of the encodings DW_EH_PE_*; `data`: what such relative ones are relative to. */
+/* A pointer in an encoding DW_EH_PE_*; `data`: the base of data-relative ones. */
 uint64_t mt_cfi_pointer(struct cfi_cursor *c, uint8_t encoding, uintptr_t data);
-/* Length of a record at the cursor, which is set to end with it. 0 at the terminator, and where it
- * is not within. */
+/* Length of the record at the cursor, which then ends with it. 0 at the terminator, and for a
+ * record that exceeds the cursor. */
 uint64_t mt_cfi_record(struct cfi_cursor *c);
 bool mt_cfi_read_cie(struct cfi_cursor c, struct cie *cie);
-/* `low`: its CIE does not lie before. */
+/* `low`: the lowest address that its CIE may have. */
 bool mt_cfi_read_fde(struct cfi_cursor c, const uint8_t *low, struct fde *fde);
 
 #pragma GCC visibility pop

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.c - finds the FDE of .eh_frame that is about a pc (LSB 5, section 10.6).
+ * table.c - finds the FDE of .eh_frame that covers a pc (LSB 5, section 10.6).
  *
- * By binary search in .eh_frame_hdr, which linkers make for exceptions. Some are not told to
- * (musl's compiler wrapper, --no-eh-frame-hdr), and then the agent has made such a table itself
- * (cfi/index.c).
+ * It bisects .eh_frame_hdr, which linkers make for exceptions. Some links leave that out (musl's
+ * compiler wrapper, --no-eh-frame-hdr); for those the agent has built a table itself (cfi/index.c).
  *
- * The tables are not trusted: all reading is bounded by the loaded segment that a table lies in.
+ * Tables are not trusted: every read stays within the loaded segment that holds the table.
  */
 #include "cfi/table.h"
 #include "cfi/cfi.h"

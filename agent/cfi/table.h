@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.h - which record of a module's .eh_frame is about a pc: what cfi/cfi.c needs to run one.
- * Any thread, no lock.
+ * table.h - finds the record of a module's .eh_frame that covers a pc, as cfi/cfi.c needs it. Any
+ * thread, no lock.
  *
- * Tables are not trusted: a record is read within the loaded segment that it lies in, whatever
- * lengths it gives.
+ * Tables are not trusted: a record is read within its loaded segment, whatever lengths it gives.
  */
 #ifndef MT_CFI_TABLE_H
 #define MT_CFI_TABLE_H
@@ -14,7 +13,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* MTW_TRUNC_NONE, or why there is none for that pc. */
+/* MTW_TRUNC_NONE, or why the pc has no record. */
 unsigned mt_cfi_find(const struct module *m, uintptr_t pc, struct fde *fde);
 
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * breath.c - every few thousand blocks the clock is looked at; a walk over millions delays nobody.
+ * breath.c - looks at the clock every few thousand blocks, so that a walk over millions delays no
+ * viewer.
  */
 #include "collect/breath.h"
 #include "collect/memory.h"

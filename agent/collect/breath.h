@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * breath.h - lets sockets and ticks have their turn within a long walk. Server thread.
+ * breath.h - lets a long walk serve sockets and ticks meanwhile. Server thread.
  */
 #ifndef MT_COLLECT_BREATH_H
 #define MT_COLLECT_BREATH_H
@@ -11,13 +11,13 @@
 
 struct server;
 
-/* All 0 at the begin of a walk. */
+/* All 0 when a walk begins. */
 struct breath {
 	uint32_t steps;
 	uint64_t since_ns;
 };
 
-/* On the way; a block is a step. */
+/* Call for each step of a walk, such as a block. */
 void breath_take(struct server *s, struct breath *b, uint32_t steps);
 
 #pragma GCC visibility pop

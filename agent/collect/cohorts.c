@@ -2,9 +2,9 @@
  *
  * cohorts.c - see collect/cohorts.h.
  *
- * A table with open addressing finds the cohort of a block; a chain for each slot gives them in the
- * order of slots without sorting. Blocks come in the order of addresses, and neighbours are often
- * of one cohort.
+ * A table with open addressing finds a block's cohort. A chain for each slot lists its cohorts, so
+ * the output is in the order of slots without sorting. Blocks come in the order of addresses, and
+ * neighbours often share a cohort.
  */
 #include "collect/cohorts.h"
 #include "collect/memory.h"

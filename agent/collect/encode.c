@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * encode.c - state -> frames for one viewer, as much as its window takes.
+ * encode.c - state -> frames for one viewer, as far as its window takes them.
  *
- * A pump writes what the viewer lacks, most important first, and ends with a TICK: all between two
- * TICKs is one step for the reader. Sums only change in a pass, so that whatever a pump sends is
- * of one moment; when nothing is left over the TICK says COMPLETE, and then
+ * A pump writes what the viewer lacks, most important first, and ends with a TICK: the reader takes
+ * everything between two TICKs as one step. Sums change in a pass only, so all data of a pump is of
+ * one moment. When nothing is left over, the TICK says COMPLETE, and then
  *
  *     sum over the slots that this viewer knows = TOTALS
  *
- * What did not fit stays due (viewer.wants) and is looked at anew when the viewer acknowledges.
- * While a first state loads, half of each pump goes to it and half to what changed in slots already
- * sent.
+ * Data that did not fit stays due (viewer.wants); the viewer's next acknowledgement starts another
+ * try. While a first state loads, half of each pump carries it and half carries changes of slots
+ * already sent.
  */
 #include "collect/encode.h"
 #include "base/arena.h"
@@ -211,7 +211,7 @@ static void put_losses(struct server *s, struct viewer *v)
 	}
 }
 
-/* In rounds: what changes behind the place where a round stands is the next one's. */
+/* Works in rounds: a change behind the current round's position goes into the next round. */
 static void put_threads(struct server *s, struct viewer *v)
 {
 	if (v->thread_at == 0) {
@@ -322,7 +322,7 @@ static void put_history(struct server *s, struct viewer *v)
 {
 	if (v->history)
 		return;
-	/* Whatever the window says: it is what graphs start from, and comes once. */
+	/* Ignores the window: graphs start from this data, and it comes once. */
 	size_t room = viewer_space(v) < SCRATCH_BYTES ? viewer_space(v) : SCRATCH_BYTES;
 	size_t len = room > 65536 ? history_encode(s, s->scratch, room - 4096) : 0;
 	if (!len) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * encode.h - state -> frames, first the small kinds. Server thread.
+ * encode.h - state -> frames: the small kinds, and the pump. Server thread.
  */
 #ifndef MT_COLLECT_ENCODE_H
 #define MT_COLLECT_ENCODE_H

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * encode_slots.c - slots with their paths, and counts, in frames whose ids ascend.
+ * encode_slots.c - slots with their paths and counts, in frames whose ids ascend.
  *
- * A slot is told in three parts: the nodes of its path that this viewer does not have yet, the slot
- * itself, its counts. They are gathered as numbers and written when they are many: NODES, SLOTS,
- * COUNTS, each sorted, so that ids cost a byte or two. Sorting keeps "a node comes after its
- * parent", because a parent's number is always the lower one.
+ * The server describes a slot in three parts: the nodes of its path that the viewer lacks, the slot
+ * itself, its counts. It gathers them as numbers and writes a batch as NODES, SLOTS and COUNTS,
+ * each sorted, so that an id costs a byte or two. Sorting keeps each node behind its parent,
+ * because a parent always has the lower number.
  *
- * First state: slots by live bytes, heaviest first, in a list made when the viewer comes (a
- * counting sort by the highest bits: the order is right to a fourth). Then the sweep alone: group
- * by group what changed since the group was served. A group is marked clean before the next begins,
- * so a sweep that had to stop goes on where it stood, and comes round.
+ * The first state sends slots by live bytes, heaviest first, from a list made when the viewer
+ * connects (a counting sort by the highest bits: the order is right to a fourth). After that the
+ * sweep serves, group by group, what changed since the group was last served. It marks a group
+ * clean before the next one begins, so a sweep that had to stop continues there and reaches every
+ * group.
  */
 #include "collect/encode_slots.h"
 #include "collect/bits.h"
@@ -237,7 +238,7 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 	return true;
 }
 
-/* Whatever is new, and what changed in rounds like the threads'. */
+/* Sends new entries, and changes in rounds like the threads'. */
 void encode_slots_modules(struct server *s, struct viewer *v)
 {
 	if (v->module_at == 0) {
@@ -405,7 +406,7 @@ void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 		end_list(&s->sums, v);
 }
 
-/* What changed in group g since this viewer was served. False: did not fit whole. */
+/* Sends the changes in group g since this viewer was served. False: did not fit whole. */
 static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 {
 	slot_id id = g * SUM_GROUP;

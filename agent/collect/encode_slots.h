@@ -17,7 +17,7 @@ bool encode_slots_list(struct server *s, struct viewer *v); /* first state; fals
 void encode_slots_first(struct server *s, struct viewer *v,
 			size_t room); /* more of the first state */
 bool encode_slots_sweep(struct server *s,
-			struct viewer *v); /* what changed; true = nothing is left */
+			struct viewer *v); /* sends changes; true = nothing is left */
 void encode_slots_modules(struct server *s, struct viewer *v);
 
 #pragma GCC visibility pop

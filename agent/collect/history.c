@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.c - totals and the largest owners from the start on, thinned by doubling.
+ * history.c - totals and the largest owners since the start, thinned by doubling.
  *
- * Points are taken at a distance that doubles whenever the table is full (every second point then
- * goes): between HISTORY_POINTS / 2 and HISTORY_POINTS of them cover the whole session, so that the
- * graphs of a viewer that comes late are full. A series follows one owner's live bytes; it gets its
- * place when the owner first holds something, and loses it to a larger one when places are short.
+ * The distance between points doubles whenever the table is full, and every second point is
+ * dropped. So between HISTORY_POINTS / 2 and HISTORY_POINTS points cover the whole session, and a
+ * late viewer still gets full graphs. A series follows one owner's live bytes. An owner gets a
+ * place when it first holds something, and loses it to a larger one when places are short.
  */
 #include "collect/history.h"
 #include "collect/memory.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - marks: the epoch moves on, and what was live then is kept.
+ * marks.c - marks: a mark begins the next epoch and keeps how much of each slot was live.
  *
- * Blocks say by their slot's epoch whether they were born before a mark. What viewers cannot work
- * out is how much of each slot was alive at the mark; so that is kept here
- * (collect/slot_snapshots.c), for the slots that changed since the mark before. Slots of epochs
- * after the mark have nothing to do with it; they are touched, so that the next mark finds them
- * changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
- * that has none of its own.
+ * A block's slot has an epoch, which shows whether the block is older than a mark. Viewers cannot
+ * work out how much of each slot was alive at the mark, so the agent keeps that for the slots that
+ * changed since the mark before (collect/slot_snapshots.c). Slots of later epochs have no part in
+ * the mark; the agent touches them, so that the next mark finds them changed. A mark that is
+ * dropped or reduced to its totals passes its entries to the next one, where that has none of its
+ * own.
  */
 #include "collect/marks.h"
 #include "base/conf.h"
@@ -99,7 +99,7 @@ static void subtract(struct tally *from, const struct tally *t)
 	from->free_bytes -= t->free_bytes;
 }
 
-/* What a slot of a later epoch has is not the mark's; the next mark finds it changed. */
+/* The counts of a slot of a later epoch are not the mark's; the next mark finds it changed. */
 static void leave_to_next(struct sums *sums, void *arg, slot_id id, const struct sum *sum)
 {
 	struct mark *m = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.h - epochs with what was live then. Server thread.
+ * marks.h - epochs, and what was live at their marks. Server thread.
  */
 #ifndef MT_COLLECT_MARKS_H
 #define MT_COLLECT_MARKS_H
@@ -36,7 +36,7 @@ bool marks_init(struct marks *marks);
 uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch);
 bool marks_drop(struct marks *marks, uint32_t id);
 bool marks_rename(struct server *s, uint32_t id, const char *name);
-void marks_requests(struct server *s); /* serve those that the program's threads ask for */
+void marks_requests(struct server *s); /* makes the marks that the program's threads request */
 bool marks_send(struct server *s, struct viewer *v); /* MARK_LIVE; true = nothing is left */
 
 #pragma GCC visibility pop

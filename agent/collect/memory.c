@@ -35,12 +35,10 @@ static bool is_sound(const struct mapping *m)
 	return m->check == check_of(m);
 }
 
-/*
- * Far from where the kernel puts what the program maps. A program of one thread may unmap a range
- * and put something there later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The
- * server does: it must not be in the gap. It is a wish alone, which the kernel grants where that
- * range is free. 32-bit programs have no such room.
- */
+/* An address far from the kernel's place for the program's mappings. A program of one thread may
+ * unmap a range and later map there (MAP_FIXED, MREMAP_FIXED), because no other thread maps
+ * anything meanwhile. The server does map, and must not land in the gap. The address is a hint
+ * only, which the kernel grants where that range is free. 32-bit programs have no such room. */
 static uintptr_t next_place(size_t bytes)
 {
 #if UINTPTR_MAX > UINT32_MAX

@@ -13,16 +13,16 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Private memory of the server; NULL. Before it runs for its starter, then for the server alone:
- * the list has no lock. */
+/* Private memory of the server; NULL = none left. Before the server runs its starter allocates,
+ * then the server alone: the list has no lock. */
 void *memory_map(size_t bytes);
-/* False: not all of them, the list is broken. */
+/* False: some are left, because the list is broken. */
 bool memory_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end),
 		 void *arg);
 void memory_unmap(void *p, size_t bytes);
 bool memory_owns(uintptr_t start, uintptr_t end); /* overlaps one of them */
-void memory_release(void); /* target: all of them, of a server that is gone */
-void memory_forget(void);  /* in a forked child: they are copies now */
+void memory_release(void); /* target: frees all memory of a server that is gone */
+void memory_forget(void);  /* in a forked child: frees its copies */
 uint64_t server_now(void); /* ns since the agent started */
 
 #pragma GCC visibility pop

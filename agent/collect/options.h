@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.h - what is in force, and since when: server/commands.c changes it, collect/encode.c
- * tells.
+ * options.h - the options in force, and since when. server/commands.c changes them,
+ * collect/encode.c sends them.
  */
 #ifndef MT_COLLECT_OPTIONS_H
 #define MT_COLLECT_OPTIONS_H
@@ -19,7 +19,7 @@ struct option {
 	uint32_t changed;
 };
 
-/* What is recorded since then: MTW_FILTER. */
+/* The filter from then on: MTW_FILTER. */
 struct filter_entry {
 	uint64_t since_ns, sample, min_size, max_size, merge;
 	char libs[256], exclude[256], who[MTW_NAME_MAX + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c - what is sent to one viewer: frames into its buffer, as much as its window takes, and
- * the end of its connection.
+ * output.c - frames into one viewer's buffer, as far as its window takes them, and the end of its
+ * connection.
  */
 #include "collect/output.h"
 #include "base/prim_linux.h"
@@ -41,7 +41,7 @@ static void append(struct viewer *v, const void *p, size_t len)
 	v->out_len += len;
 }
 
-/* Callers ask for room first; what does not fit all the same is a bug, and is not sent in part. */
+/* Callers reserve room first. A frame that still does not fit is a bug, and is not sent in part. */
 void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len)
 {
 	uint8_t head[20];

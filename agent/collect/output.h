@@ -17,8 +17,8 @@ struct viewer;
 
 struct notice {
 	uint32_t serial;
-	int except; /* viewer that is not told, -1 = all are */
-	int only;   /* viewer that alone is told, -1 = all */
+	int except; /* viewer that does not get it, -1 = all get it */
+	int only;   /* the only viewer that gets it, -1 = all */
 	char text[NOTICE_MAX];
 };
 
@@ -32,7 +32,7 @@ void viewer_close(struct server *s, struct viewer *v);
 void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text);
 void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len);
 size_t viewer_room(const struct viewer *v);  /* bytes that may be produced now */
-size_t viewer_space(const struct viewer *v); /* ... that fit, whatever the window says */
+size_t viewer_space(const struct viewer *v); /* ... that fit, regardless of the window */
 
 void viewers_notice(struct notices *notices, int except, int only, const char *text);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * proc.c - what /proc and the kernel's clocks say about the target; read in the server.
+ * proc.c - the target's figures from /proc and the kernel's clocks; the server reads them.
  *
- * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
- * hidden gives zeros, which viewers show as unknown.
+ * Each reading uses raw calls and a buffer on the stack. A /proc that is missing or hidden gives
+ * zeros, which viewers show as unknown.
  */
 #include "collect/proc.h"
 #include "base/msg.h"
@@ -213,8 +213,7 @@ static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t e
 	}
 }
 
-/* What the agent takes of memory, by the kernel's word. Looked at less often where that takes
- * longer. */
+/* The agent's memory use, from the kernel. Measured less often where that takes longer. */
 static void measure_memory(struct server *s)
 {
 	struct resident r = { .counts = mt_state_shares_pages() ? PAGE_THERE : PAGE_ALONE };

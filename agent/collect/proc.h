@@ -18,7 +18,7 @@ struct figures {
 	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
 	struct effort effort; /* of all threads, once a second */
 	uint64_t effort_allocations, effort_next_ns;
-	uint64_t memory_bytes, memory_next_ns; /* resident in all that the agent mapped */
+	uint64_t memory_bytes, memory_next_ns; /* resident part of the agent's mappings */
 	uint64_t memory_of[PART_COUNT];        /* its parts */
 	uint64_t children, children_next_ns;
 	uint32_t pass; /* in which any of them changed */
@@ -29,14 +29,15 @@ long proc_open(int pid, const char *file); /* /proc/PID/FILE at its begin; < 0 *
 void proc_close(long fd);
 void proc_forget(void);     /* ... and begins without any */
 void proc_keep(int target); /* keeps open the files that a sealed server still reads */
-uint64_t proc_field(const char *stat, int field); /* of /proc/PID/stat, 3 = state, as a number */
+/* a field of /proc/PID/stat as a number, 3 = state */
+uint64_t proc_field(const char *stat, int field);
 char proc_state(const char *stat);
-/* the text behind NAME: in /proc/PID/status; NULL */
+/* the text after NAME: in /proc/PID/status; NULL = not found */
 const char *proc_status(const char *status, const char *name);
 uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
 void proc_figures(struct server *s);
 void proc_identity(struct target *target); /* exe, args */
-void proc_file_of(struct module *m);       /* sets m->file where m->path does not tell */
+void proc_file_of(struct module *m);       /* sets m->file where m->path is not enough */
 
 #pragma GCC visibility pop
 

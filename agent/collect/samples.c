@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.c - what growth is judged by: how much of each slot was alive at some thirty instants of
- * the last ten minutes.
+ * samples.c - how much of each slot was alive at some thirty instants of the last ten minutes: the
+ * data that growth is judged by.
  *
- * They are the agent's, and not a viewer's: whoever looks, whenever it came, and a file that is
- * opened later judge by the same instants and say the same words. A sample is no mark: epochs stay,
- * and the program's threads notice nothing. It is taken by a tick, in one walk over the slots that
- * changed since the one before.
+ * The agent takes the samples, not a viewer: every viewer, whenever it connects, and every file
+ * opened later judges by the same instants and reports the same findings. A sample is no mark:
+ * epochs stay, and the program's threads do no work. A tick takes a sample in one walk over the
+ * slots that changed since the last one.
  *
- * WHEN. Time is cut into strata of interval_ns, and each has one sample, somewhere in it: an even
- * distance would meet a program that frees every ten seconds in the same phase each time, and one
- * of 10.1 s would look like a slow leak. When the table is full the interval doubles and every
- * second sample goes; once it is LAST_INTERVAL_NS the oldest go.
+ * WHEN. Time is divided into strata of interval_ns with one sample each, at a random place. Evenly
+ * spaced samples would meet a program that frees every ten seconds in the same phase each time, and
+ * a period of 10.1 s would look like a slow leak. When the table is full, the interval doubles and
+ * every second sample is dropped; at LAST_INTERVAL_NS the oldest samples are dropped instead.
  *
  *     between SAMPLES / 2 and SAMPLES of them cover all that is judged, from 1.25 s apart to 20 s
  *
- * LOW of a sample is the lowest of the whole heap since the sample before, FALL the largest way
- * down in that time, by every tick: a saw-tooth is known as one, and what grows beneath it is seen,
- * however few the samples are. Of single slots there is no such thing (a block may move from one
- * slot to another, and the sum of their lowest is nobody's lowest).
+ * LOW of a sample is the lowest total of the whole heap since the last sample, FALL the largest
+ * fall in that time, both measured at every tick. So a saw-tooth is recognised, and growth beneath
+ * it is seen, however few the samples are. Single slots have neither: a block may move from one
+ * slot to another, so the sum of their lows is no low of anything.
  *
- * MEMORY. Half of mark_memory= at most; beyond it the interval doubles early, and when that is not
- * enough samples keep their totals only: growth is then judged as ever, and the call site is not
- * named.
+ * MEMORY. At most half of mark_memory=. Beyond it the interval doubles early. If that does not
+ * suffice, samples keep their totals only: growth is judged as before, but without its call site.
  */
 #include "collect/samples.h"
 #include "base/conf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.h - instants that growth is judged by. Server thread.
+ * samples.h - the instants that growth is judged by. Server thread.
  */
 #ifndef MT_COLLECT_SAMPLES_H
 #define MT_COLLECT_SAMPLES_H
@@ -20,9 +20,9 @@ struct mtw_out;
 
 struct sample {
 	uint32_t serial; /* from 1, never used again */
-	uint32_t sent;   /* bit by viewer: it has `kept` whole */
+	uint32_t sent;   /* one bit per viewer: the viewer has all of `kept` */
 	uint64_t time_ns, live_bytes, rss_bytes;
-	/* of live, since the sample before: lowest, largest way down */
+	/* live since the sample before: its minimum, its largest fall */
 	uint64_t low_bytes, fall_bytes;
 	struct snapshot kept;
 };
@@ -30,8 +30,8 @@ struct sample {
 struct samples {
 	uint64_t interval_ns, next_ns;
 	uint64_t low_bytes, peak_bytes, fall_bytes; /* since the newest */
-	uint32_t count, serial, changed;            /* changed: moves with the list */
-	bool totals_only;                           /* no memory for what slots had */
+	uint32_t count, serial, changed;            /* changes with the list */
+	bool totals_only;                           /* no memory for the slots' live bytes */
 	size_t bytes;                               /* of all `kept` */
 	struct sample sample[SAMPLES];              /* oldest first */
 };

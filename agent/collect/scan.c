@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.c - what a viewer asks for that takes a walk over the live map: whose blocks are alive, and
- * since when, summed up or by slot (collect/cohorts.c); of what the process' memory consists
- * (collect/scan_memory.c).
+ * scan.c - requests that need a walk over the live map: live blocks by thread and age, summed up or
+ * by slot (collect/cohorts.c), and the parts of the process's memory (collect/scan_memory.c).
  *
- * The map is walked in one go, in the server; every few thousand blocks the clock is looked at, and
- * sockets and ticks get their turn, so that a walk over millions delays nobody. One scan at a time;
- * of each viewer one request of a kind waits, the newest. Counters go on meanwhile: the sums of a
- * scan are of its duration, not of one moment, and need not equal TOTALS to the block. The last
- * one, when the target is gone, belongs to the final state and does equal them.
+ * The server walks the map in one go. It looks at the clock every few thousand blocks and serves
+ * sockets and ticks, so that a walk over millions delays no viewer. One scan runs at a time; one
+ * request of each kind waits per viewer, the newest. Counters go on meanwhile: a scan's sums cover
+ * its duration, not one moment, and may differ from TOTALS. The last scan, after the target's end,
+ * belongs to the final state and equals them.
  */
 #include "collect/scan.h"
 #include "collect/bits.h"
@@ -30,8 +29,8 @@
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
 #define THREADS_SENT 4096u /* the rest is sent as thread 0, "other threads" */
-/* While others wait, a viewer loses an answer of which it takes nothing for so long, or not all
- * within so long. */
+/* While others wait, a viewer loses its answer if it takes nothing for this long, or not all within
+ * this long. */
 #define STUCK_NS (10 * SECOND)
 #define LONGEST_NS (60 * SECOND)
 
@@ -237,7 +236,7 @@ static bool send_reply(struct scans *scans, struct viewer *v)
 	return true;
 }
 
-/* Half of what may be under way is for ticks: on a slow link they would be behind all of it. True:
+/* Half of the window stays free for ticks: on a slow link they would wait behind all of it. True:
  * all is sent. */
 static bool send_cohorts(struct server *s, struct viewer *v)
 {

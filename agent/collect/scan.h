@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.h - threads, ages and memory out of the live map, as viewers ask for them. Server thread.
+ * scan.h - threads, ages and memory from the live map, at viewers' requests. Server thread.
  */
 #ifndef MT_COLLECT_SCAN_H
 #define MT_COLLECT_SCAN_H
@@ -19,7 +19,7 @@ struct viewer;
 struct cohorts;
 struct mtw_in;
 
-/* A whole payload that the final state has. */
+/* A complete payload of the final state. */
 struct last_scan {
 	unsigned type;
 	uint8_t *reply; /* SCRATCH_BYTES; NULL = there is none */
@@ -28,17 +28,17 @@ struct last_scan {
 
 struct scans {
 	struct scan now;
-	int turn;                          /* the viewer that is looked at first for the next one */
+	int turn;                          /* the viewer whose requests are tried first next time */
 	struct last_scan last[LAST_SCANS]; /* of the final state */
 	struct cohorts *last_cohorts;      /* MTW_SCAN_COHORTS likewise; NULL = none */
 };
 
-/* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */
+/* Requests cohorts of these n slots, 0 = of all. False: malformed (in->bad), or no memory. */
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in,
 	      uint64_t n);
 void scan_run(struct server *s);         /* when one waits */
-bool scan_waits(const struct server *s); /* one was asked for, and none is under way */
-/* the target is gone: who held what is alive, and in what memory */
+bool scan_waits(const struct server *s); /* a scan was requested, and none is running */
+/* the target is gone: makes the final scans of threads, ages and memory */
 void scan_last(struct server *s);
 
 #pragma GCC visibility pop

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_memory.c - of what does the process' resident memory consist? On a viewer's request.
+ * scan_memory.c - divides the process's resident memory into its parts, at a viewer's request.
  *
- * /proc/PID/smaps says what is resident in each mapping (proc(5)); the live map says which of them
- * blocks lie in, and how much of these is live. A mapping without a file in which blocks lie, the
- * brk heap, and the arenas of glibc (64 MiB, aligned to that: malloc/arena.c, HEAP_MAX_SIZE) are
- * the allocator's; what is resident there and not live is its free lists and its own. Of a mapping
- * that only blocks of their own pages lie in (glibc's mmap threshold), these pages are: the kernel
- * may have joined it with one of the program's. So the parts add up to all that is resident,
- * whatever the allocator is, without a call of its functions: they would take locks that the
- * program's threads hold, and mallinfo2() walks every free chunk under one.
+ * /proc/PID/smaps says how much of each mapping is resident (proc(5)). The live map says which
+ * mappings contain blocks and how much of those is live. The allocator owns the brk heap, glibc's
+ * arenas (64 MiB, aligned to that: malloc/arena.c, HEAP_MAX_SIZE) and every mapping without a file
+ * that contains blocks. The part of them that is resident and not live is the allocator's free
+ * lists and its own data. If a mapping contains only blocks on pages of their own (glibc's mmap
+ * threshold), only those pages count as the allocator's: the kernel may have joined it with one of
+ * the program's. So the parts add up to all resident memory for any allocator, without a call of
+ * its functions. Those would take locks that the program's threads hold, and mallinfo2() walks
+ * every free chunk under one.
  *
- * Blocks of which only some pages were ever touched count with those (mincore(2)). Counters go on
- * meanwhile: parts are of the walk's duration. Sampled blocks count for those that they stand for.
+ * A block of which only some pages were ever touched counts with those (mincore(2)). Counters go on
+ * meanwhile, so the parts cover the walk's duration. A sampled block counts for the blocks that it
+ * stands for.
  */
 #include "collect/scan_memory.h"
 #include "base/arena.h"
@@ -84,7 +86,7 @@ struct walk {
 	char text[16384], line[1024];
 };
 
-/* A longer line is cut: paths are, what stands before them never. False: at the end. */
+/* A longer line is cut within its path, never before it. False: at the end. */
 static bool next_line(struct walk *w)
 {
 	size_t n = 0;
@@ -221,7 +223,7 @@ static struct region classify(struct walk *w, const char *line)
 	return r;
 }
 
-/* A glibc arena: the part in use, then what is reserved up to 64 MiB. */
+/* A glibc arena: the part in use, then the reserve up to 64 MiB. */
 static void note_arena(struct walk *w, const struct region *reserved)
 {
 	struct region *r = w->count ? &w->region[w->count - 1] : NULL;
@@ -315,8 +317,8 @@ static uint64_t resident(struct walk *w, const struct region *r, uintptr_t from,
 	return sum;
 }
 
-/* What glibc takes for a block: 8 bytes before it, 16-byte steps, 32 at least (malloc/malloc.c,
- * request2size). */
+/* The size of glibc's chunk for a block: 8 bytes before it, 16-byte steps, 32 at least
+ * (malloc/malloc.c, request2size). */
 static uint64_t chunk_bytes(uint64_t size)
 {
 	uint64_t chunk = (size + 8 + 15) & ~(uint64_t)15;
@@ -372,7 +374,8 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	}
 }
 
-/* After the blocks: where one lies it is the allocator's, whoever's stack was there once. */
+/* Runs after the blocks: a mapping that contains one belongs to the allocator, even if it was a
+ * stack once. */
 static void note_stacks(struct walk *w)
 {
 	for (const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire); t;
@@ -398,8 +401,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What is alive was counted later than what is resident, and never is more: mincore() counts pages
- * of zeros. */
+/* Live bytes are counted later than resident ones, and never exceed them: mincore() counts pages of
+ * zeros. */
 static void sum_up(struct walk *w)
 {
 	struct share *p = w->part;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_memory.h - of what the process' memory consists. Server thread.
+ * scan_memory.h - the parts of the process's memory. Server thread.
  */
 #ifndef MT_COLLECT_SCAN_MEMORY_H
 #define MT_COLLECT_SCAN_MEMORY_H
@@ -14,7 +14,7 @@
 struct server;
 struct mtw_out;
 
-/* The payload behind the request; false: no memory. */
+/* Writes the payload after the request; false: no memory. */
 bool scan_memory(struct server *s, struct mtw_out *o);
 
 #pragma GCC visibility pop

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_requests.c - forgets scans that were asked for, or are under way.
+ * scan_requests.c - forgets scans that are requested or running.
  */
 #include "collect/scan_requests.h"
 #include "collect/memory.h"

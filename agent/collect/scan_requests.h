@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_requests.h - the scans that were asked for, and the one that is under way. Server thread.
+ * scan_requests.h - the requested scans, and the running one. Server thread.
  */
 #ifndef MT_COLLECT_SCAN_REQUESTS_H
 #define MT_COLLECT_SCAN_REQUESTS_H
@@ -22,18 +22,18 @@ struct scan_request { /* that waits for its turn */
 };
 
 struct scan {
-	int viewer; /* whose it is; -1 = none is under way */
+	int viewer; /* its viewer; -1 = none is running */
 	enum mtw_kind kind;
 	uint64_t request;
 	uint8_t *reply; /* finished payload, in SCRATCH_BYTES; NULL = not yet, or: */
 	size_t reply_len;
 	struct cohorts *cohorts; /* sent in parts */
 	struct cohorts_at at;
-	uint64_t begun_ns, moved_ns; /* moved: some of it was sent last */
+	uint64_t begun_ns, moved_ns; /* moved when a part was sent */
 };
 
 void scan_forget_request(struct scan_request *r);
-void scan_end(struct scan *scan);                      /* nothing is under way any more */
+void scan_end(struct scan *scan);                      /* ends the running scan */
 void scan_drop(struct scans *scans, struct viewer *v); /* it goes */
 
 #pragma GCC visibility pop

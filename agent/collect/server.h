@@ -6,19 +6,19 @@
  *   server/seccomp_probe.c    target side: would a filter of system calls kill it?
  *   server/loop.c             its main loop: poll, ticks
  *   server/target_exit.c      end of the target, exec
- *   server/privileges.c       follows what the target gives up
- *   server/detach.c           the agent is taken out of the target
- *   server/coverage.c         which modules it is in
+ *   server/privileges.c       follows the target when it gives up rights
+ *   server/detach.c           removes the agent from the target
+ *   server/coverage.c         whether each module's calls are hooked
  *   server/linger.c           the board's record; stays for memtop
  *   server/listen.c           socket names and who may connect
  *   collect/proc.c            figures from /proc
  *   collect/sums.c            counters -> central sums with a change number; threads, modules
- *   server/handshake.c        who is no viewer yet: greeting, proof
+ *   server/handshake.c        connections that are not viewers yet: greeting, proof
  *   server/viewer.c           one connection: bytes, frames from it
- *   server/commands.c         what those frames ask for
+ *   server/commands.c         carries out those frames' requests
  *   collect/encode.c          state -> frames, first the small kinds
  *   collect/encode_slots.c    slots with their paths
- *   collect/marks.c           epochs with what was live then
+ *   collect/marks.c           epochs, and what was live at their marks
  *   collect/history.c         thinned totals
  *   collect/samples.c         instants that growth is judged by
  *   collect/slot_snapshots.c  live by slot at marks and samples
@@ -26,12 +26,12 @@
  *   collect/cohorts.c         ... by slot
  *
  * All but server/start.c and server/seccomp_probe.c run in the server only, which is one thread: no
- * locks, no atomics but in `struct shared`. It has no thread of the C library's, so nothing here
- * may use errno, stdio, malloc or any function that reads thread-local storage; memcpy and the like
- * are fine.
+ * locks, and no atomics except in `struct shared`. That thread is not the C library's, so nothing
+ * here may use errno, stdio, malloc or any function that reads thread-local storage; memcpy and the
+ * like are fine.
  *
- * CHANGE NUMBERS. `pass` counts collections. Everything that viewers are told carries the pass in
- * which it changed; a viewer keeps the pass up to which it was served. No queue can grow.
+ * CHANGE NUMBERS. `pass` counts collections. Everything sent to viewers carries the pass in which
+ * it changed, and a viewer keeps the pass up to which it was served. No queue can grow.
  */
 #ifndef MT_COLLECT_SERVER_H
 #define MT_COLLECT_SERVER_H
@@ -52,12 +52,12 @@
 #define LISTEN_NAMES 8             /* suffixes tried for a name that is taken */
 #define SCRATCH_BYTES (192u << 10) /* one payload while it is made */
 
-/* Of a socket's name in a folder. All 0: none. */
+/* Identity of a socket's file. All 0: none. */
 struct socket_file {
 	uint64_t device, inode;
 };
 
-/* What a process may, by /proc/PID/status. */
+/* A process's rights, from /proc/PID/status. */
 struct rights {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
 	uint32_t groups, group[64];
@@ -68,7 +68,7 @@ struct rights {
 
 struct handshakes;
 
-/* Where viewers find us: server/listen.c. */
+/* The address for viewers: server/listen.c. */
 struct listening {
 	/* set by the target before the server starts, then immutable */
 	/* sun_path of each try, [0] '@' for abstract; "" = no more */
@@ -77,55 +77,56 @@ struct listening {
 	char token[MTW_TOKEN_MAX + 1];
 
 	int fd;
-	int name_at;           /* of names[]: the one that is bound */
+	int name_at;           /* index of the bound one in names[] */
 	struct socket_file at; /* ... where it is a path */
 	bool given_up;
 	bool said;         /* why it is bound nowhere */
-	uint64_t until_ns; /* retry the first name so long */
+	uint64_t until_ns; /* how long to retry the first name */
 	uint64_t next_ns;
 };
 
-/* Whose memory it is, and its end: server/target_exit.c; who it is: collect/proc.c. */
+/* The target and its end: server/target_exit.c; its figures: collect/proc.c. */
 struct target {
 	int pid; /* set before the server starts, then immutable */
 	int pid_fd;
 	uint64_t exec_since_ns;
 	bool exec_pending, kcmp_works;
-	unsigned strange; /* looks in a row at which its memory seemed not to be ours */
-	bool announced;   /* a thread of it told of its end, and waits for the last frames */
-	bool released;    /* target_release() was called */
+	/* number of successive looks at which its memory seemed to be another's */
+	unsigned strange;
+	bool announced; /* one of its threads announced its end, and waits for the last frames */
+	bool released;  /* target_release() was called */
 	char exe[MTW_STRING_MAX];
 	char args[16384]; /* NUL-separated */
 	size_t args_len;
 };
 
-/* MTW_STATE: who ends the session writes it. */
+/* MTW_STATE, written by the code that ends the session. */
 struct session_state {
 	uint32_t what, status, known, serial;
 	uint64_t ns;
 };
 
-/* What the target may, as we followed it: server/privileges.c. */
+/* The target's rights as last followed: server/privileges.c. */
 struct privileges {
 	struct rights rights;
 	uint64_t root[2]; /* device and number of its root directory at the start, if root_seen */
-	bool root_seen, root_settled; /* settled: it cannot change any more */
+	bool root_seen, root_settled; /* final: it cannot change any more */
 	bool sealed;                  /* no path, no new socket, no other process */
-	/* set before the server starts: a filter kills for a change of its user */
+	/* set before the server starts: a filter kills a process that changes its user */
 	bool user_is_fixed;
 };
 
-/* Over, and memtop may still come for the final state: server/linger.c. */
+/* The session is over, and memtop may still fetch the final state: server/linger.c. */
 struct lingering {
 	bool is;
 	bool last_taken; /* a viewer has it */
 	uint64_t until_ns;
 };
 
-/* A viewer asked for that: server/detach.c. */
+/* A viewer requested a detach: server/detach.c. */
 struct leaving {
 	bool asked;
-	uint64_t until_ns; /* ... and is told that it cannot be, after that */
+	uint64_t until_ns; /* ... and gets a refusal after that time */
 };
 
 struct server {
@@ -133,13 +134,13 @@ struct server {
 	struct shared *shared;
 	bool thread_mode;  /* a raw thread of the target */
 	bool shares_files; /* ... with its descriptors, until it has unshared them */
-	bool is_child;     /* a process, child of the target, as its orphans would be */
-	bool dies_along;   /* may end with the target: a thread, or in a pid namespace */
+	bool is_child; /* a process, made the target's child, because the target inherits orphans */
+	bool dies_along; /* may end with the target: a thread, or in a pid namespace */
 
 	int signal_fd;
-	bool over; /* the target is gone, or we leave it; state is final */
+	bool over; /* the target is gone, or the agent detached; the state is final */
 	uint64_t over_ns, next_second_ns, next_tick_ns;
-	uint64_t limit_next_ns; /* the limit of processor time is moved on then */
+	uint64_t limit_next_ns; /* when the limit of processor time moves on */
 	uint64_t start_unix_ns;
 	void (*breathe)(struct server *s); /* inside long work: sockets and ticks, no commands */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shared.h - what the server and the target's threads tell each other.
+ * shared.h - the words through which the server and the target's threads talk to each other.
  *
- * On a MADV_WIPEONFORK page: reads as "no server" in a forked child. The words named x..._futex are
- * slept on.
+ * They lie on a MADV_WIPEONFORK page, which reads as "no server" in a forked child. Threads sleep
+ * on the words named x..._futex.
  */
 #ifndef MT_COLLECT_SHARED_H
 #define MT_COLLECT_SHARED_H
@@ -16,7 +16,7 @@
 
 #define MARK_REQUESTS 8
 
-/* A mark that a thread of the program asks for: it fills one, waits until it is done. */
+/* A mark requested by a thread of the program, which fills one and waits until it is done. */
 enum { REQUEST_FREE, REQUEST_FILLING, REQUEST_READY, REQUEST_DONE, REQUEST_ABANDONED };
 struct mark_request {
 	_Atomic uint32_t xstate;
@@ -27,14 +27,14 @@ struct mark_request {
 
 enum { SERVER_NONE, SERVER_STARTING, SERVER_UP, SERVER_FAILED, SERVER_ENDED };
 enum { EXEC_NONE, EXEC_BEGINS, EXEC_RELEASED };
-#define EXITS 257u /* with a status that is not known */
+#define EXITS 257u /* with an unknown status */
 struct shared {
 	_Atomic uint32_t xstate_futex;  /* SERVER_* */
 	_Atomic uint32_t xexec_futex;   /* EXEC_*: set by the target, RELEASED by the server */
 	_Atomic uint32_t xviewer_futex; /* 1 once a viewer completed its CLIENT frame */
 	_Atomic uint32_t xfinal_futex;  /* 1 once the last frames are written (dies_along) */
-	_Atomic bool xleave;            /* the target wants it to go: mt_server_leave() */
-	/* the target may have given up rights: server/privileges.c is to look */
+	_Atomic bool xleave;            /* the target tells the server to end: mt_server_leave() */
+	/* the target may have given up rights: server/privileges.c checks */
 	_Atomic bool xgiven;
 	_Atomic uint32_t xexit; /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid; /* the server's */
@@ -46,7 +46,7 @@ struct shared {
 	struct mark_request mark[MARK_REQUESTS];
 };
 
-extern struct shared *mt_shared; /* NULL = no server was started */
+extern struct shared *mt_shared; /* NULL = there is no server */
 
 bool mt_server_alive(void); /* ... or ends, or was left; false: the kernel has seen its end */
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * slot_snapshots.c - how much of each slot was alive at an instant: a chain of them, each with what
- * changed since the one before.
+ * slot_snapshots.c - how much of each slot was alive at given instants: a chain of instants, each
+ * with the changes since the one before.
  *
  *     live(instant, slot) = the entry of the newest kept instant <= it that has one for this slot,
  *     else 0
  *
- * Entries are varints (+slot, blocks, bytes), ascending. An instant that is given up gives its
+ * Entries are varints (+slot, blocks, bytes), ascending. An instant that is given up passes its
  * entries to the next one, where that has none of its own. Marks are one such chain
  * (collect/marks.c), the samples that growth is judged by another (collect/samples.c).
  *
- * A viewer may be in the middle of an instant when it is merged: it starts again with the merged
- * one. What it had taken already is repeated or overruled, never contradicted.
+ * If a merge hits the instant that a viewer is receiving, the viewer starts again with the merged
+ * one. Entries that it already has are repeated or replaced, never contradicted.
  */
 #include "collect/slot_snapshots.h"
 #include "collect/memory.h"

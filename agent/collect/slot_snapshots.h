@@ -16,13 +16,13 @@ struct server;
 struct viewer;
 struct sum;
 
-/* What was alive by slot at an instant, where it differs from the instant before:
- * collect/slot_snapshots.c. */
+/* Live by slot at an instant, where it differs from the instant before: collect/slot_snapshots.c.
+ */
 struct snapshot {
 	uint8_t *live; /* varints: +slot, blocks, bytes; NULL = none */
 	size_t bytes, mapped;
 	uint32_t pass;    /* sums of this pass were kept */
-	uint32_t version; /* changes when merged: a viewer under way starts again */
+	uint32_t version; /* changes on a merge: a viewer that is receiving it starts again */
 };
 
 /* How far one is sent. */
@@ -33,11 +33,11 @@ struct snapshot_at {
 };
 
 typedef void (*kept_later)(struct sums *sums, void *arg, slot_id id, const struct sum *sum);
-/* What changed since the pass `since`. `later` gets the slots of epochs after `epoch`, which have
- * no entry. False: no memory. */
+/* The changes since the pass `since`. `later` gets the slots of epochs after `epoch`, which have no
+ * entry. False: no memory. */
 bool snapshot_take(struct sums *sums, struct snapshot *k, uint32_t since, uint64_t epoch,
 		   kept_later later, void *arg, size_t *total);
-/* `older` stays as it is; false: no memory, `to` is wrong */
+/* `older` stays unchanged; false: no memory, and `to` is invalid */
 bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total);
 void snapshot_forget(struct snapshot *k, size_t *total);
 /* false: no room yet */

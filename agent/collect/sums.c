@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * sums.c - the central sums: what the target's threads counted, added up once per pass.
+ * sums.c - the central sums: the counters of the target's threads, added up once per pass.
  *
- *     s->sums.totals       = sum over slots of sum.now     at every moment, to the last byte
+ *     s->sums.totals  = sum over slots of sum.now     at every moment, to the last byte
  *     module_live[m]  = sum of live bytes over slots whose owner is m
  *
- * because all three only change together, in changed(). Each sum carries the pass in which it last
- * differed, each group of 64 and each chunk of 4096 the newest of theirs: a viewer finds what it
- * lacks by looking at what changed, not at what exists.
+ * because all three change together only, in changed(). Each sum carries the pass in which it last
+ * differed; each group of 64 and each chunk of 4096 carries the newest of theirs. So a viewer's
+ * update looks at the changes, not at everything.
  *
- * The owner of a slot is the innermost module of its stack that is neither the agent, the C library
- * nor the C++ runtime: coarser than what viewers compute with symbols, for history only.
+ * A slot's owner is the innermost module of its stack that is neither the agent, the C library nor
+ * the C++ runtime. That is coarser than what viewers compute with symbols, and serves HISTORY only.
  */
 #include "collect/sums.h"
 #include "base/prim_linux.h"
@@ -130,11 +130,10 @@ void sums_pass(struct server *s, bool all)
 {
 	s->sums.pass++;
 	s->sums.pass_ns = server_now();
-	/* The first of a forked child's: its parent's server has had what was counted until
-	 * then. */
+	/* A forked child's first collection: its parent's server has all counts up to then. */
 	mt_slots_collect(all || s->sums.pass == 1, changed, s);
 	mt_slots_peak(&s->sums.peak_bytes, &s->sums.peak_error, &s->sums.peak_ns);
-	/* Threads publish in steps; what a pass saw is exact, and may be more. */
+	/* Threads publish in steps; a pass's own sum is exact, and may be higher. */
 	uint64_t live = s->sums.totals.alloc_bytes - s->sums.totals.free_bytes;
 	if (live > s->sums.seen_peak) {
 		s->sums.seen_peak = live;

@@ -20,7 +20,7 @@ struct server;
 #define GROUPS (MTW_SLOTS_MAX / SUM_GROUP)
 #define NO_OWNER UINT32_MAX
 
-/* Central sum of one slot: what a viewer is told. */
+/* Central sum of one slot, as viewers get it. */
 struct sum {
 	struct tally now;
 	uint32_t changed; /* pass, 0 = never seen */
@@ -36,8 +36,8 @@ struct sum_chunk {
 struct thread_row {
 	struct thread_info info;
 	uint32_t changed;
-	bool gone; /* the kernel knows no such thread any more */
-	bool over; /* ended, and its last figures are taken */
+	bool gone; /* the kernel no longer has this thread */
+	bool over; /* ended, and its last figures are collected */
 };
 
 struct sums {

@@ -2,9 +2,8 @@
  *
  * viewer.h - one connection: its buffers, and how far it was served.
  *
- * All of it belongs to the server's only thread. What was served is kept as passes (change numbers,
- * see collect/server.h) and bitmaps, never as queued data: a viewer that is slow costs nothing but
- * these.
+ * All of it belongs to the server's only thread. Progress is kept as passes (change numbers, see
+ * collect/server.h) and bitmaps, never as queued data, so a slow viewer costs no more memory.
  */
 #ifndef MT_COLLECT_VIEWER_H
 #define MT_COLLECT_VIEWER_H
@@ -36,13 +35,14 @@ struct viewer {
 	size_t in_len, out_at, out_len; /* out: out_len bytes from out_at wait to be written */
 	struct scan_request scan[MTW_KIND_COUNT];
 	uint64_t produced, written, acked; /* bytes since the greeting, or PROOF */
-	uint64_t window, probe, probe_ns;  /* window grows when `probe` is acknowledged soon */
+	/* the window grows when `probe` is acknowledged quickly */
+	uint64_t window, probe, probe_ns;
 
 	/* served so far */
 	bool hello, history, complete, final;
-	uint32_t last_scans; /* so many of server.last are sent */
+	uint32_t last_scans; /* number of server.last that were sent */
 	struct cohorts_at last_cohorts;
-	bool wants; /* something is left that did not fit */
+	bool wants; /* some data did not fit */
 	bool quiet; /* little was under way when this pump began */
 	uint32_t seq, state_serial, option_serial, filters_sent, notice_serial, process_pass;
 	uint64_t effort_allocations;

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.c - the agent's part of the board: memory that it shares with memtop and with all agents of
- * its tree.
+ * board.c - the agent's part of the board: memory shared with memtop and all agents of its tree.
  *
- * The board is mapped once, at start-up, and its descriptor is closed at once: a program that
- * closes all descriptors, changes its user, its root or its namespaces still writes to it. What is
- * opened must prove that it is a board: the path names a process and a descriptor, which may be
- * anybody's where /proc is another one. The seals keep it from being cut short, so that no access
- * faults.
+ * The agent maps the board once, at start-up, and then closes its descriptor: a program that closes
+ * all descriptors or changes its user, root or namespaces still writes to the board. The opened
+ * file must prove that it is a board: its path names a process and a descriptor, which mean another
+ * file where /proc is another one. Seals keep it from being cut short, so no access faults.
  *
- * `mine` is the record of this process. It lies in the program's memory, so a forked child finds
- * its parent's there, and claims its own (hooks/init.c). A child of vfork works in its parent's
- * memory and claims a record for what it executes, with its own pid; nothing it does ends its
+ * `mine` is this process's record. It lies in the program's memory, so a forked child finds its
+ * parent's there and claims its own (hooks/init.c). A child of vfork works in its parent's memory.
+ * It claims a record for the program that it executes, with its own pid; nothing it does ends its
  * parent's.
  *
- * Who writes: the server at its ticks, while there is one. A process without one (a forked child)
- * writes at its slow path and at its exit. Both write the same sums, so that it does not matter
- * which one is last. Whoever ends a record changes its state, once, by compare-and-swap.
+ * A server writes the figures at its ticks. A process without a server (a forked child) writes at
+ * its slow path and at its exit. Both write the same sums, so their order does not matter. The one
+ * that ends a record changes its state, once, by compare-and-swap.
  *
- * Sums are those of all threads' own counters, which add up to the slots' (record/slots.c).
+ * The sums are those of all threads' own counters, which add up to the slots' (record/slots.c).
  */
 #include "follow/board.h"
 #include "base/msg.h"
@@ -283,10 +281,8 @@ void mt_board_open(const char *value)
 		mine = (struct claim){ record_of(colon), atomic_load(&r->xserial) };
 }
 
-/*
- * Who called exec had no server: nobody else says that its record is over. Where it had one, that
- * one does, and may linger.
- */
+/* The process that called exec had no server, so only this code can end its record. A server of
+ * that process ends it otherwise, and may linger. */
 static void end_caller(const struct board_record *r)
 {
 	struct board_record *old = claimed((struct claim){ r->parent, r->parent_serial });
@@ -299,8 +295,8 @@ static void end_caller(const struct board_record *r)
 	change(old, BOARD_EXECING, BOARD_ENDED);
 }
 
-/* `mine` is the record from the environment: begun for us, or that of a parent who could not claim
- * one. */
+/* `mine` is the record from the environment: begun for this process, or that of a parent that could
+ * not claim one. */
 void mt_board_runs(const char *name, const char *path)
 {
 	struct board_record *r = claimed(mine);

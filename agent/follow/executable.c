@@ -2,21 +2,20 @@
  *
  * executable.c - can the agent go into the program that is about to be executed?
  *
- * A loader that cannot take it in says so on the program's stderr, and some programs do not survive
- * it. So a file is looked at before an exec that would bring the agent along:
+ * A loader that cannot load the agent complains on the program's stderr, and some programs do not
+ * survive it. So the agent inspects the file before an exec that would take it along:
  *
  *   no ELF of this machine and class  MACHINE     no PT_INTERP                       STATIC
  *   setuid, setgid, capabilities      SETUID      another C library than the agent's LIBC
  *   a sanitizer's malloc inside       SANITIZER   cannot be read, or found           UNREADABLE
  *
- * "#!" leads to the interpreter, as in the kernel. backend/launch/progcheck.c and progmalloc.c ask
- * the same of the first program, at leisure; this runs between vfork and exec, perhaps in a signal
- * handler: no allocation, nothing of libc's that may take a lock, one descriptor that is closed
- * again, errno kept. Its system calls are those that the loader makes on its way into any dynamic
- * program, because a filter of the program's lets those pass: fstatat, openat, pread, close,
- * access.
+ * "#!" leads to the interpreter, as in the kernel. For the first program backend/launch/progcheck.c
+ * and progmalloc.c make the same tests at leisure. This code runs between vfork and exec, perhaps
+ * in a signal handler: no allocation, no libc function that may take a lock, one descriptor that it
+ * closes again, errno kept. It makes only the system calls of a loader that starts any dynamic
+ * program, because the program's own filter admits those: fstatat, openat, pread, close, access.
  *
- * Every offset is a stranger's: what pread does not give is not there.
+ * No offset in the file is trusted: bytes that pread does not deliver do not exist.
  */
 #include "follow/executable.h"
 #include "base/msg.h"
@@ -293,8 +292,8 @@ static uint32_t undefined_count(const struct file *f, const struct tables *d)
 	return head[1] < SYMBOLS_MAX ? head[1] : SYMBOLS_MAX;
 }
 
-/* What each of the runtimes asks for, if it is there, and no library has; its own functions need
- * not be exported. */
+/* Names that each runtime looks up, and that no library has; its own functions need not be
+ * exported. */
 static bool asks_for_hooks(const struct file *f, const struct tables *d)
 {
 	static const char *const names[] = { "__sanitizer_", "__asan_", "__hwasan_",
@@ -405,7 +404,7 @@ static bool gives_rights(const struct file *f, const call_stat *st)
 			    sizeof(cap), 0, 0) > 0;
 }
 
-/* A regular file that somebody may execute; where not everybody may, the kernel is asked. */
+/* A regular file with an execute bit; unless all users have it, the kernel decides. */
 static bool may_run(int folder, const char *path, int flags, call_stat *st)
 {
 	if (mt_prim_call(CALL_FSTATAT, folder, (long)path, (long)st, flags, 0, 0) ||
@@ -461,7 +460,7 @@ static int look(struct executable *x, struct file *f, int folder, const char *pa
 	return elf ? 0 : 1;
 }
 
-/* shell: what is neither ELF nor a script with "#!" is a script of /bin/sh. */
+/* shell: a file that is neither ELF nor a script with "#!" is a script of /bin/sh. */
 static void follow(struct executable *x, int folder, const char *path, bool empty, bool shell)
 {
 	struct file f;

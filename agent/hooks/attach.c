@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - a session in a process that runs already.
+ * attach.c - a session in a process that already runs.
  *
- * The agent was loaded by a dlopen: nothing that is in the process finds its malloc. So all of its
- * hooks are put where the real functions' addresses are (modules/rebind.c), and the list of them is
- * our own symbol table: what agent.map exports. Left out are the instrument hooks: who was entered
- * before cannot be known.
+ * dlopen loaded the agent, so the process's modules are bound to the real malloc. modules/rebind.c
+ * therefore writes the hooks over the real functions' addresses. The list of hooks is the agent's
+ * own symbol table, which holds the exports of agent.map. The instrument hooks are left out: the
+ * agent cannot know which functions a thread has already entered.
  *
- * Exact from one moment on: while hooks are put in place the state is OFF and they pass everything
- * on; then the state changes, once, for all threads and modules. A block from before that moment is
- * unknown to the live map, and its free is counted as one (record/record.c). Nothing is taken out
- * of the hot path of a preloaded agent: a closed gate is what its hooks see, too.
+ * The session is exact from one moment on. While hooks are being written the state is OFF and they
+ * forward everything; then the state changes, once, for all threads and modules. The live map does
+ * not know a block from before that moment, and the block's free is counted as one of an unknown
+ * block (record/record.c). The hot path has no instruction for this: hooks see a closed gate, as in
+ * a preloaded agent.
  *
- * A program that this one becomes by exec knows nothing of us (hooks/exec.c); a forked child counts
- * in place, as one of a preloaded agent does.
+ * A program that replaces this one by exec gets no agent (hooks/exec.c). A forked child counts in
+ * place, as under a preloaded agent.
  *
- *   what a thread is inside of at that moment (a malloc that has passed its gate) counts as before;
- *   threads get their state at their first hook, as ever, and their names from the server;
- *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their
- *   frees;
- *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached,
- *   and said (modules/maps.c).
+ *   calls under way at that moment (a malloc that has passed its gate) count as before it;
+ *   threads get their state at their first hook, as always, and their names from the server;
+ *   the loader's own allocations and frees (it keeps its own pointers to malloc) are not seen;
+ *   other namespaces (dlmopen) have their own libc, which the agent does not reach: it reports them
+ *   (modules/maps.c).
  *
- * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is
- * inside of a hook is waited for, or finds its session over (record/thread.c); then the same walk
- * back. What was allocated meanwhile is freed by the real free, as if we had never been there. The
- * next attach begins a session with counters of 0 and an empty live map, in the memory of the last
- * one; stacks and modules that were met keep their numbers.
+ * Detach (the server, at a viewer's request): the state becomes OFF at one moment for all threads.
+ * The server waits for threads inside a hook; a thread that stays longer finds its session over
+ * (record/thread.c). Then the same walk restores the real addresses. Later frees of the session's
+ * blocks go to the real free. The next attach begins a session with counters of 0 and an empty live
+ * map, in the memory of the last one; known stacks and modules keep their numbers.
  *
- * Thread-local storage of a library that is loaded late, and used without a call, comes out of what
- * the loader keeps in reserve for such: glibc 512 bytes and more, of which we need 48. Where it is
- * used up, dlopen itself says so.
+ * The thread-local storage of a library that is loaded late and used without a call comes from the
+ * loader's reserve: glibc keeps 512 bytes or more, and the agent needs 48. When the reserve is used
+ * up, dlopen itself fails and says so.
  */
 #include "base/compiler.h"
 #include "base/conf.h"
@@ -92,8 +92,8 @@ static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* What does not exist here needs no hook; when it comes, it comes to one of those that do (operator
- * new to malloc). */
+/* A function that does not exist here needs no hook; if it appears later, it calls one of those
+ * that do (operator new calls malloc). */
 static void list_hooks(void)
 {
 	struct hook_list *l = &mt_hooks;
@@ -128,12 +128,10 @@ static int options_error(const char *options)
 									    : MEMTOP_ATTACH_OPTIONS;
 }
 
-/*
- * More than once: the loader may have looked a name up before we changed it, and write the slot
- * after we have been there (a lazy call's first, a library under way). It is between the two for
- * some hundred instructions, and for longer when it loses its cpu just there: what is bound even
- * later stays unhooked, and the frees that go there are found as unseen ones (record/live.c).
- */
+/* Runs more than once. The loader may have looked up a name before the agent changed it, and write
+ * the slot after the agent's walk (a lazy call's first, a library under way). That window is some
+ * hundred instructions, or longer when the thread loses its cpu there. A slot bound even later
+ * stays unhooked, and the frees through it are found as unseen ones (record/live.c). */
 static struct rebound put_in(void)
 {
 	struct rebound all = { .slots = 0 };
@@ -150,10 +148,8 @@ static struct rebound put_in(void)
 	return all;
 }
 
-/*
- * What the program asks for by weak symbols, which had nobody to lead to. For good: a detach cannot
- * tell who has just tested one, and without a session they do nothing.
- */
+/* Functions that the program looks up as weak symbols, which had no definition. They stay after a
+ * detach, which cannot tell which thread has just tested one; without a session they do nothing. */
 static void answer(void)
 {
 	static const struct rebind ours[] = {
@@ -215,11 +211,9 @@ static int begin(const char *options)
 	return start();
 }
 
-/*
- * System.load() of a Java program calls it, and so does nobody else: the session begins with the
- * options that the program's environment has. What it returns is the lowest version of the
- * interface (1.6) that every JVM takes.
- */
+/* Only System.load() of a Java program calls it: the session begins with the options in the
+ * program's environment. The result is the lowest version of the interface (1.6), which every JVM
+ * accepts. */
 MT_EXPORT int JNI_OnLoad(void *vm, void *reserved)
 {
 	(void)vm;

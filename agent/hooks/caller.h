@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * caller.h - the registers of a hook's caller, and the end of a hook that has a block to count. A
- * hook's file includes it first.
+ * file with hooks includes it first.
  */
 #ifndef MT_HOOKS_CALLER_H
 #define MT_HOOKS_CALLER_H
 
 #include <stdint.h>
 
-/*
- * pc, sp and fp of the hook's caller, as its unwind rules want them. Where the compiler leaves rbp
- * alone on request (gcc's -ffixed-rbp), it still is the caller's; else a frame pointer finds it.
- */
+/* pc, sp and fp of the hook's caller, as its unwind rules need them. Where the compiler leaves rbp
+ * alone on request (gcc's -ffixed-rbp), it still is the caller's; else a frame pointer finds it. */
 #define CALLER_PC ((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
 #define CALLER_SP ((uintptr_t)__builtin_dwarf_cfa())
 #if defined(MT_FIXED_RBP)
@@ -27,7 +25,7 @@ register uintptr_t mt_rbp __asm__("rbp");
 
 #define CALLER (&(struct regs){ .pc = CALLER_PC, .sp = CALLER_SP, .fp = CALLER_FP })
 
-/* The end of a hook that has a block to count; FAST in those that most blocks come from. */
+/* The end of a hook that has a block to count; FAST: for the hooks that make most blocks. */
 #define RECORD(t, p, n) mt_record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 #define RECORD_FAST(t, p, n) record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * cxx.c - operator new and delete in all their forms, each block exactly once.
+ * cxx.c - operator new and delete in all their forms; each block is counted exactly once.
  *
- * Which operator new lies behind us decides how (looked up once, at start):
+ * The operator new behind the hooks decides how (looked up once, at start):
  *   PLAIN      libstdc++'s or libc++'s, or none. They are malloc with a handler and an exception,
- *              so we call the real malloc ourselves and count what was asked for: new(0) is a block
- *              of 0 bytes, an aligned new counts its size before rounding.
- *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
- *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
- *   OTHER      a library behind us replaces some form, or a library's with another malloc, free or
- *              aligned_alloc before ours: called, and counted here unless it came to the malloc
- *              hook.
- *   PROGRAM    the program itself, or what comes before us, replaces some form, and its calls of
- *              that form pass us by. The other forms are called and not counted here: the malloc
- *              hook counts what they ask for.
+ *              so the hook calls the real malloc and counts the requested size: new(0) is a block
+ *              of 0 bytes, and an aligned new counts its size before rounding. Only when malloc
+ *              fails does the hook call the real operator, for its handler and bad_alloc.
+ *   ALLOCATOR  belongs to the malloc in use (tcmalloc, jemalloc): called, and counted here.
+ *   OTHER      a library behind the agent replaces some form, or another malloc, free or
+ *              aligned_alloc precedes the hooks: called, and counted here unless the call reached
+ *              the malloc hook.
+ *   PROGRAM    the program, or a library before the agent, replaces some form, and its calls of
+ *              that form bypass the hooks. The other forms are called and not counted here: the
+ *              malloc hook counts their requests.
  *
  * A program may replace a few forms and leave the others to the library, whose sized delete calls
- * the program's plain one. So one form that is not the library's rules out PLAIN for all of them.
+ * the program's plain one. So a single form that is not the library's rules out PLAIN for all of
+ * them.
  *
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */
@@ -103,8 +104,8 @@ static enum kind kind;
 static new_fn real_new[NEWS];
 static delete_fn real_delete[DELETES];
 
-/* The form that this one calls, unless somebody replaces it ([new.delete]); itself where that is
- * malloc or free. */
+/* The form that this one calls, unless it is replaced ([new.delete]); itself where that is malloc
+ * or free. */
 static const enum form new_calls[NEWS] = {
 	[NEW] = NEW,          [NEW_ARRAY] = NEW,
 	[NEW_NT] = NEW,       [NEW_ARRAY_NT] = NEW_ARRAY,
@@ -204,11 +205,9 @@ static enum kind classify(void)
 	return classify_forms();
 }
 
-/*
- * An operator that no library behind us defines must not seem to exist: a C program may load a
- * plugin that brings a C++ library or operators. The loader then finds those, and the malloc hook
- * counts what they ask for.
- */
+/* An operator that no library behind the agent defines must not seem to exist: a C program may load
+ * a plugin that brings a C++ library or operators. The loader then finds those, and the malloc hook
+ * counts their requests. */
 static void hide_useless(void)
 {
 #ifndef __BIONIC__
@@ -246,7 +245,8 @@ bool mt_hooks_cxx_foreign(void)
 	return kind == ALLOCATOR || kind == OTHER;
 }
 
-/* Where the library lacks the form, or there is none: what it would call. NULL: malloc. */
+/* The fallback where the library lacks the form, or there is none: the function that the form would
+ * call. NULL: malloc. */
 static new_fn find_new(enum form f)
 {
 	new_fn fn = real_new[f];
@@ -258,10 +258,8 @@ static new_fn find_new(enum form f)
 	return fn;
 }
 
-/*
- * One form of new may jump to another, whose caller then seems to be the agent: the first caller is
- * remembered. What the loader allocates on the way is not the program's.
- */
+/* One form of new may jump to another, which then sees the agent as its caller: the first caller is
+ * remembered. The loader's allocations on the way are not the program's. */
 static new_fn find_beside(enum form f, uintptr_t caller)
 {
 	struct thread *t = mt_thread_self();
@@ -415,7 +413,7 @@ MT_EXPORT void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t n, size_t align, uintp
 	return any_new(NEW_ARRAY_AL_NT, n, align, align, tag, CALLER);
 }
 
-/* A block that we know is retired first; if the operator then frees it, that is no news. */
+/* A known block is retired first; the operator's own free of it is then ignored. */
 MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 {
 	struct thread *t = kind == PROGRAM ? NULL : mt_gate_enter();

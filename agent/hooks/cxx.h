@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cxx.h - operator new and delete: which ones are behind us.
+ * cxx.h - operator new and delete: finds the ones behind the hooks.
  */
 #ifndef MT_HOOKS_CXX_H
 #define MT_HOOKS_CXX_H
@@ -12,7 +12,7 @@
 #pragma GCC visibility push(hidden)
 
 void mt_hooks_cxx_init(void);    /* once, from init */
-bool mt_hooks_cxx_foreign(void); /* they may place blocks closer than malloc does */
+bool mt_hooks_cxx_foreign(void); /* these operators may place blocks closer than malloc does */
 
 #pragma GCC visibility pop
 

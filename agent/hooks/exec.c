@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * exec.c - the exec family: the agent goes along into the program that comes.
+ * exec.c - the exec family: takes the agent along into the new program.
  *
- * Whom it follows, and what the new environment has of ours, is hooks/follow.c's. Here is what each
- * call takes, and that it does what it does without us: errno, PATH, scripts without "#!". An exec
- * may be called between vfork and exec, and in a signal handler. A child of vfork has another pid
- * than the process whose memory it works in: what it executes is a program of its own, and that
- * process' session goes on.
+ * hooks/follow.c decides which programs it follows, and makes their environment. This file handles
+ * each call's arguments and keeps its behaviour: errno, PATH, scripts without "#!". An exec may be
+ * called between vfork and exec, and in a signal handler. A child of vfork has another pid than the
+ * process whose memory it works in: its exec starts a program of its own, and that process's
+ * session continues.
  */
 #include "base/compiler.h"
 #include "base/types.h"

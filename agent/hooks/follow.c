@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * follow.c - how the agent goes along into what the program executes.
+ * follow.c - how the agent gets into the programs that the target executes.
  *
- * The agent took its own entries out of `environ` before main: the program sees the environment
- * that it would have without us. What it executes gets them back, also in an environment that the
- * caller made: our LD_PRELOAD entry in front of the caller's own, and the MEMTOP_ variables. All of
- * it lies on the stack: an exec may be made between vfork and exec, and a failed one must leave
- * nothing behind.
+ * Before main the agent removes its own entries from `environ`, so the program sees its environment
+ * as without the agent. Programs that it executes get the entries back, also in an environment that
+ * the caller made: the agent's LD_PRELOAD entry in front of the caller's, and the MEMTOP_
+ * variables. All of it lies on the stack: an exec may be called between vfork and exec, and a
+ * failed one must leave nothing behind.
  *
- * Whom do we follow?
+ * The agent follows
  *   with a board (`memtop run`, `memtop record`), and with follow=exec: every child, whatever it
- *   executes
+ *   executes;
  *   otherwise: only the watched process itself, when it becomes another program (start scripts,
- *   env, sh -c 'exec ...').
- *   That is the process that the agent was started in, and every forked child that is a session of
- *   its own by now.
+ *   env, sh -c 'exec ...'). That is the process in which the agent was started, and every forked
+ *   child that is already a session of its own.
  *
- * Not into a program that cannot take the agent in (follow/executable.c), nor where the agent's
- * file cannot be opened: in another root, by another user. Such a program gets the environment that
- * the caller gave, and its record the reason.
+ * It does not follow into a program that cannot load the agent (follow/executable.c), nor where the
+ * agent's file cannot be opened: in another root, as another user. Such a program gets its caller's
+ * environment, and its record gets the reason. Nor does it follow a program that names an agent
+ * itself: a memtop inside this one has its own board, options and viewer.
  *
- * Nor where the program names an agent itself: a memtop inside of ours has its own board, options
- * and viewer.
+ * Under a seccomp filter that the program has set, the tests themselves may kill the process: then
+ * no child is followed.
  *
- * Under a filter of system calls that the program has set nothing may be asked, for it may kill:
- * then no child is followed.
- *
- * The caller's environment may be no array any more: a thread that reads `environ` while another
- * one adds a variable has what setenv() has just freed. The kernel refuses such a call (EFAULT)
- * where we would fault. So each page of the array and of its texts is asked for before it is read,
- * nothing is read twice that the room for the copy depends on, and what cannot be read goes to the
- * kernel as it came.
+ * The caller's environment may be freed memory: a thread that reads `environ` while another one
+ * adds a variable holds the array that setenv() has just freed. The kernel refuses such a call
+ * (EFAULT) where a plain read would fault. So each page of the array and its strings is probed
+ * before it is read, no value that sizes the copy is read twice, and unreadable arguments go to the
+ * kernel unchanged.
  */
 #include "hooks/follow.h"
 #include "base/conf.h"
@@ -160,8 +157,8 @@ static bool follows_children(void)
 	return mt_board_is() || mt_conf.follow_exec;
 }
 
-/* One that was attached or linked in does not come along; its server is to know that this was no
- * exit. */
+/* An agent that was attached or linked in does not come along; its server must know that this was
+ * no exit. */
 static bool can_follow(int state)
 {
 	return (state == AGENT_ON || state == AGENT_DORMANT) && *mt_state_preload() &&
@@ -196,8 +193,8 @@ static void begin(struct follow *f)
 	f->file.runs = false;
 }
 
-/* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not
- * in its environment. */
+/* The program names an agent itself, with options of its own: a memtop inside this one. This
+ * agent's variables are not in its environment. */
 static bool has_another(const struct follow *f, char *const *envp)
 {
 	const char *slash = strrchr(mt_state_preload(), '/'),
@@ -218,8 +215,8 @@ static void look(struct follow *f, enum lookup how, int folder, const char *path
 	errno = kept;
 }
 
-/* Nothing may be asked: what is executed is not known. The watched process goes on in it, at its
- * own risk. */
+/* No test is allowed, so the executed program is unknown. The watched process continues in it, at
+ * its own risk. */
 static void blind(struct follow *f, const char *path)
 {
 	mt_format(f->file.path, sizeof(f->file.path), "%s", path);
@@ -286,8 +283,8 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	return true;
 }
 
-/* Its agent claims a record itself: nobody knows which shell comes first, or whether one comes at
- * all. */
+/* Its agent claims a record itself, because the first shell is unknown, and none may come at all.
+ */
 bool mt_follow_shell(struct follow *f)
 {
 	static const char shell[] = "/bin/sh";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * follow.h - how the agent goes along into what the program executes: hooks/follow.c.
+ * follow.h - takes the agent along into programs that the target executes: hooks/follow.c.
  */
 #ifndef MT_HOOKS_FOLLOW_H
 #define MT_HOOKS_FOLLOW_H
@@ -16,38 +16,38 @@
 
 #define FOLLOW_PAGES 16
 
-/* One exec or spawn that is under way. On the caller's stack, which a child of vfork shares with
- * nobody that runs. */
+/* One exec or spawn under way. It lies on the caller's stack, which no other running thread shares
+ * with a vfork child. */
 struct follow {
-	bool with;           /* the environment is to name the agent */
+	bool with;           /* the new environment names the agent */
 	bool other;          /* it names another agent */
 	bool own;            /* this process itself becomes the program */
 	bool told;           /* ... and its server knows */
-	bool child;          /* another process does: it must not wait for a viewer */
+	bool child;          /* another process does: that one must not wait for a viewer */
 	const char *preload; /* the agent's file; "" = it is linked into the program */
 	unsigned why;        /* enum board_why */
-	struct claim claim;  /* of the program to come; NO_CLAIM */
+	struct claim claim;  /* record of the new program; NO_CLAIM */
 	/* the caller's environment */
 	bool readable;   /* as far as it was read */
-	bool configured; /* it has variables of memtop's */
+	bool configured; /* the environment has variables of memtop's */
 	size_t entries;
-	const char *user; /* the value of its LD_PRELOAD; NULL = none */
+	const char *user; /* the value of the environment's LD_PRELOAD; NULL = none */
 	size_t user_bytes;
 	size_t bytes;                 /* mt_follow_bytes() */
 	uintptr_t page[FOLLOW_PAGES]; /* that could be read */
 	struct executable file;
 };
 
-/* What is executed, and how it is found. */
+/* The program to execute, and the way to find it. */
 enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
-/* For these, a forked child knows that it is one: hooks_in_child(). */
-/* False: nothing of this concerns us; env stays as it is, and mt_follow_failed() is not called. */
+/* Before these calls a forked child learns that it is one: hooks_in_child(). */
+/* False: the agent has no part in it; env stays unchanged, and mt_follow_failed() is not called. */
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
 		    char *const *envp);
 void mt_follow_go(struct follow *f);            /* right before the exec */
-int mt_follow_failed(struct follow *f, int rc); /* it came back with rc; errno kept */
+int mt_follow_failed(struct follow *f, int rc); /* the exec returned rc; errno is kept */
 
-/* The same for a spawn. sure: the path means there what it means here. */
+/* The same for a spawn. sure: the path has the same meaning in the child as here. */
 bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure,
 		     char *const *envp);
 int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_spawn()'s */
@@ -55,22 +55,21 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_sp
 /* A shell that libc starts by itself, with `environ`. */
 bool mt_follow_shell(struct follow *f);
 
-/* Room for envp with the agent; 0 = envp cannot be read. Then the copy; envp itself where it cannot
- * be read any more. */
+/* Returns the room for envp with the agent; 0 = envp cannot be read. The second call makes the
+ * copy, and returns envp itself where it cannot be read any more. */
 size_t mt_follow_bytes(struct follow *f, char *const *envp);
 char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
-/* The environment of a child on the caller's stack; envp itself where the agent does not come
- * along. */
+/* A child's environment on the caller's stack; envp itself where the agent does not come along. */
 #define FOLLOW_ENV(f, envp)                                                                        \
 	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp)))                     \
 		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
 		 : (char **)(envp))
 
-/* Stands in for `environ` while libc starts a shell (hooks/spawn.c); NULL = none does. */
+/* Replaces `environ` while libc starts a shell (hooks/spawn.c); NULL = no shell is starting. */
 extern char **mt_follow_copy;
 
-void mt_follow_init(void); /* start-up, once our entry of LD_PRELOAD is known */
+void mt_follow_init(void); /* start-up, once the agent's entry of LD_PRELOAD is known */
 
 #pragma GCC visibility pop
 

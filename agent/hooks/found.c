@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * found.c - a hook of processes that runs before our constructor.
+ * found.c - looks up the real functions for a process hook that runs before the agent's
+ * constructor.
  */
 #include "hooks/found.h"
 #include "base/state.h"
 
 #include <errno.h>
 
-/* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
+/* Also when set-up failed or has not begun; allocations of the lookups come from the pool. */
 void mt_hooks_find(void)
 {
 	int kept = errno;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * found.h - the functions behind the hooks are there, whoever comes first.
+ * found.h - makes sure that the functions behind the hooks are known, whichever hook runs first.
  */
 #ifndef MT_HOOKS_FOUND_H
 #define MT_HOOKS_FOUND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gate.c - the slow way in: a thread's first event, the agent's first, a forked child's, one while
- * nothing is recorded.
+ * gate.c - the slow entry: a thread's first event, the agent's first, a forked child's, and events
+ * while nothing is recorded.
  */
 #include "hooks/gate.h"
 #include "base/state.h"

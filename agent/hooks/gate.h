@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gate.h - the first thing that a hook does: whose event is this, and is it counted at all?
+ * gate.h - the first step of a hook: finds the thread's state, and decides whether the event
+ * counts.
  */
 #ifndef MT_HOOKS_GATE_H
 #define MT_HOOKS_GATE_H
@@ -12,9 +13,9 @@
 
 #pragma GCC visibility push(hidden)
 
-struct thread *mt_gate_slow(void); /* gate closed: who counts? NULL = nobody */
+struct thread *mt_gate_slow(void); /* the gate is closed: the state that counts, NULL = none */
 
-/* The state of the calling thread, or NULL when nothing is to be counted. */
+/* The calling thread's state, or NULL when the event does not count. */
 MT_INLINE struct thread *mt_gate_enter(void)
 {
 	struct thread *t = mt_self_hot()->open;

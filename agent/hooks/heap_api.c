@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap_api.c - blocks of allocators that are not malloc, as the program itself reports them:
- * memtop/memtop.h has the contract, record/heaps.h where they lie. On the program's threads, at any
- * time.
+ * heap_api.c - blocks of allocators other than malloc, as the program itself reports them:
+ * memtop/memtop.h has the contract, record/heaps.h their table. Runs on the program's threads, at
+ * any time.
  *
  * They are counted as malloc's are (record/record.c): the same guard, stacks, slots, filters and
- * weights, in the same order. The heap is one more frame, the innermost. What a heap cuts its
- * blocks from, and says so, stops counting: as a free of that block, whose own free is then no
- * news.
+ * weights, in the same order. The heap is one more frame, the innermost. A malloc block that a heap
+ * reports as the source of its blocks stops counting, as if freed there; its later free is ignored.
  */
 #include "hooks/caller.h"
 #include "base/compiler.h"
@@ -46,15 +45,14 @@ static node_id in_heap(node_id stack, unsigned heap)
 	return node ? node : stack;
 }
 
-/* Somebody reports an address twice: the first block has gone without a word. */
+/* The program reports an address twice: the first block has gone without a report. */
 MT_COLD static void heal(struct thread *t, const struct block *old)
 {
 	mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
 	mt_record_gone(t, old);
 }
 
-/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is what stands in
- * the cell. */
+/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is the cell's. */
 static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
 {
 	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
@@ -79,7 +77,7 @@ static void book_exact(struct report *r, node_id node)
 	book(r, slot, slot, 0);
 }
 
-/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in
+/* Some filter is on, and the size does not leave the block out: see alloc_judged() in
  * record/record.c. */
 static void book_judged(struct report *r, node_id node, uint32_t on)
 {
@@ -104,7 +102,7 @@ static void book_judged(struct report *r, node_id node, uint32_t on)
 	book(r, w.slot, w.entry, w.blocks);
 }
 
-/* Is it left out for its size, or by sampling? `on`: what is in force. */
+/* Is it left out for its size, or by sampling? `on`: the filter in force. */
 static bool is_left_out(struct filtering *f, uint32_t on, size_t size)
 {
 	if (likely(!on))

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * init.c - start-up, and what becomes of us in forked children.
+ * init.c - start-up, and forked children.
  *
  *   EARLY --first hook or constructor--> ON  (counting; the constructor then starts the server)
  *                                    \-> OFF (a bad option, no memory, setuid: forward only)
  *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
  *
- * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
- * for two seconds (workers), or when it matters by the rule of its tree's board; it looks at the
- * coarse clock every few events, as hooks pass by, at its parent when it waits or forks itself
- * (those that hardly allocate), and once within a wait that outlasts the two seconds
- * (hooks/wait.c). It stays as it is once it has begun to give up rights: a filter that kills must
- * not meet a server's system calls, nor so much as a getpid of ours.
+ * A dormant child wakes when the process that forked it is gone (daemons), when it has lived for
+ * two seconds (workers), or when it matters by the rule of its tree's board. It looks at the coarse
+ * clock every few events as hooks run. It looks at its parent when it waits or forks (children that
+ * hardly allocate), and once within a wait that outlasts the two seconds (hooks/wait.c). A child
+ * that has begun to give up rights stays dormant: a filter that kills must not meet a server's
+ * system calls, nor even a getpid of the agent.
  *
- * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for
- * what the program executes (hooks/follow.c).
+ * Before main the agent's entries leave `environ`, so main sees what its user set. The agent keeps
+ * copies for the programs that it executes (hooks/follow.c).
  */
 #include "hooks/init.h"
 #include "base/arena.h"
@@ -67,11 +67,9 @@ static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
 static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
 
-/*
- * What main will see. Functions of the program's .preinit_array run before libc has set `environ`:
- * then it is read where the kernel put it, behind the arguments, once libc can be used at all.
- * NULL: not yet.
- */
+/* The environment that main will see. Functions of the program's .preinit_array run before libc has
+ * set `environ`: then it is read where the kernel put it, behind the arguments, once libc can be
+ * used at all. NULL: not yet. */
 static char **environment(void)
 {
 	if (environ || !&__libc_stack_end || !&__libc_single_threaded || !__libc_single_threaded)
@@ -220,7 +218,7 @@ static void cut_preload(char *list)
 	}
 }
 
-/* Remembers what is ours; true when the variable is to go altogether. */
+/* Remembers the agent's part; true when the whole variable must go. */
 static bool take_out(char *var)
 {
 	static const char ld[] = "LD_PRELOAD=", mine[] = "MEMTOP_";
@@ -275,11 +273,9 @@ static bool counts(void)
 	return true;
 }
 
-/*
- * Who gives up rights mostly sets a filter next, and libseccomp sets it past prctl(). For what we
- * would ask then it may kill. So nothing is said: the kernel tells the server of the end, unless
- * that ends along with us.
- */
+/* A process that gives up rights mostly sets a filter next, and libseccomp bypasses prctl() for it.
+ * That filter may kill for the agent's system calls. So the agent announces nothing: the kernel
+ * tells the server of the end, unless the server ends along with the process. */
 void mt_init_exits(int status)
 {
 	if (!counts() || mt_state_sealed() != SEAL_NONE)
@@ -300,7 +296,7 @@ void mt_init_quick(int status)
 	atomic_store_explicit(&xquick, status, memory_order_relaxed);
 }
 
-/* A handler may keep the process alive: its record says what it will have been, if it ends now. */
+/* A handler may keep the process alive: the record gets the status that applies if it ends now. */
 void mt_init_aborts(void)
 {
 	if (mt_board_is() && counts() && mt_state_sealed() == SEAL_NONE &&
@@ -312,8 +308,8 @@ void mt_init_aborts(void)
 /* Its exit() and quick_exit() end in calls of _exit() and _Exit() that reach the hooks. */
 static void tell_at_exit(void) {}
 #else
-/* quick_exit() does not say what it ends with, and reaches no _exit() that could be seen. Its hook
- * has told. */
+/* quick_exit() does not pass its status on, and reaches no visible _exit(). Its hook has announced
+ * it. */
 static void at_quick(void)
 {
 	mt_init_exits(atomic_load_explicit(&xquick, memory_order_relaxed));
@@ -346,11 +342,9 @@ static void tell_at_exit(void)
 }
 #endif
 
-/*
- * A server reads the last counters when we are gone. One that ends with us has to be told, and a
- * forked child may have none: then its record is to say how it ended. From the constructor this is
- * registered so early that it is called last of all.
- */
+/* A server reads the last counters after the process is gone. A server that ends with the process
+ * must be told. A forked child may have no server: then its record must say how it ended. The
+ * constructor registers this so early that it is called last of all. */
 void mt_init_tell_at_exit(void)
 {
 	static _Atomic bool xtold;
@@ -436,8 +430,8 @@ static uint64_t dormant_life(void)
 	return matters < DORMANT_LIFE_NS ? matters : DORMANT_LIFE_NS;
 }
 
-/* A parent in another pid namespace has no number here, and nor has who takes its place: then
- * nobody knows. */
+/* A parent in another pid namespace has no number here, nor has its successor: then the answer is
+ * unknown. */
 static bool parent_gone(void)
 {
 	long parent = mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0);

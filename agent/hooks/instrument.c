@@ -2,22 +2,22 @@
  *
  * instrument.c - stacks of programs built with -finstrument-functions.
  *
- * The compiler calls __cyg_profile_func_enter and _exit around every function. A thread keeps what
- * it is inside of in an array of entries, outermost first; entry 0 is a sentinel that is never
- * left. An entry says where its function runs (sp, frame pointer, a pc in its body) and where it
+ * The compiler calls __cyg_profile_func_enter and _exit around every function. Each thread keeps an
+ * array of the functions that it is inside, outermost first; entry 0 is a sentinel that is never
+ * left. An entry holds where its function runs (sp, frame pointer, a pc in its body) and where it
  * returns to (the call site).
  *
- * The sp's keep the array in step: longjmp() leaves without an exit, and so does an exception in C
- * code. What the next enter or exit further out finds further in than itself was left. A handler or
- * coroutine on a stack further out drops what it takes for left, too; missing entries cost a walk
- * by tables (unwind/shadow_stack.c), no more.
+ * The sp's keep the array in step: longjmp() leaves functions without an exit, and so does an
+ * exception in C code. An enter or exit further out removes all entries further in than itself. A
+ * handler or coroutine on a stack further out also removes entries of functions that still run; a
+ * missing entry only costs a walk by tables (unwind/shadow_stack.c).
  *
- * Deeper than the array may grow, enters are counted and exits take from the count; an exit or
- * enter further out than the last entry ends the count, so that it cannot go out of step.
+ * Beyond the array's largest size, enters are counted and exits take from the count. An exit or
+ * enter further out than the last entry ends the count, so it cannot go out of step.
  *
- * Enter and exit run on the program's threads at any moment. A signal handler that enters and
- * exits in the middle of an enter leaves the place of the new entry overwritten; so its sp is
- * written before the entry counts, and again with all the rest after.
+ * Enter and exit run on the program's threads at any moment. A signal handler that enters and exits
+ * in the middle of an enter overwrites the place of the new entry. So the entry's sp is written
+ * before the entry counts, and again with all the rest afterwards.
  */
 #include "hooks/caller.h"
 #include "hooks/instrument.h"
@@ -76,11 +76,8 @@ static MT_COLD struct shadow *grow(struct shadow *s)
 	return more;
 }
 
-/*
- * A function runs at sp: what is further in was left without an exit. At the same sp is a function
- * that this one was inlined into, unless it has another call site or was entered at this very
- * place.
- */
+/* A function runs at sp: functions further in were left without an exit. A function at the same sp
+ * has this one inlined, unless it has another call site or was entered at this very place. */
 static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_t sp,
 						      uintptr_t site, uintptr_t body)
 {
@@ -185,7 +182,8 @@ void __cyg_profile_func_exit(void *fn, void *site)
 		leave_odd(s, (uintptr_t)fn, (uintptr_t)site, CALLER_SP);
 }
 
-/* The same function under a name that nobody can take: tells whether the program calls ours. */
+/* The same function under a name that no other module can define: tells whether the program calls
+ * the agent's. */
 extern __typeof__(__cyg_profile_func_enter) own_enter
 	__attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")));
 

@@ -2,19 +2,19 @@
  *
  * jemalloc.c - jemalloc's own functions beside malloc, where jemalloc is the malloc in use.
  *
- * mallocx, rallocx, xallocx, dallocx and sdallocx are counted like malloc, realloc and free;
- * sallocx and nallocx tell sizes and are not hooked. Flags (alignment, zeroing, arena, cache) are
- * passed on untouched. Requested bytes count, not the size that a request is rounded up to:
+ * mallocx, rallocx, xallocx, dallocx and sdallocx are counted like malloc, realloc and free.
+ * sallocx and nallocx only report sizes and are not hooked. Flags (alignment, zeroing, arena,
+ * cache) are passed on unchanged. Requested bytes count, not the rounded size:
  *
  *   mallocx(n)              a block of n bytes
  *   rallocx(p, n)           one free, one block of n bytes at its own stack; nothing when it fails
- *   xallocx(p, n, extra)    when the request was met (n <= result <= what n + extra is rounded up
- *                           to): one free, one block of min(result, n + extra) bytes at its own
- *                           stack, in the same place. Otherwise the block is what it was.
+ *   xallocx(p, n, extra)    when the request was met (n <= result <= n + extra, rounded up): one
+ *                           free, one block of min(result, n + extra) bytes at its own stack, in
+ *                           the same place. Otherwise the block stays unchanged.
  *
- * Linked in, they are led here by --wrap, under names of their own as all of the hooks
- * (agent/linked/). Without jemalloc none of these functions may seem to exist, so they are not
- * exported as others are: see hooks/jemalloc_names.c, and modules/rebind.c, which puts them in
+ * In a linked-in agent --wrap redirects the calls to the hooks, under the names that all hooks have
+ * there (agent/linked/). Without jemalloc none of these functions may seem to exist, so they are
+ * not exported like others: hooks/jemalloc_names.c hides them, and modules/rebind.c puts them in
  * front of jemalloc's.
  */
 #include "hooks/caller.h"

@@ -13,7 +13,7 @@
 
 struct rebind;
 
-/* Once, from init. How many are in list then, which has room for JEMALLOC_HOOKS. */
+/* Once, from init. Returns the number of hooks in list, which has room for JEMALLOC_HOOKS. */
 size_t mt_hooks_jemalloc_init(struct rebind *list);
 
 #pragma GCC visibility pop

@@ -2,16 +2,15 @@
  *
  * malloc.c - the malloc family, interposed.
  *
- * Each hook keeps the C library's contract: what it returns and what it does to errno is the real
- * function's doing. Counting comes before the real free and after the real malloc; a failed call
- * counts nothing; a realloc is one free and one allocation at its own stack, in place or not.
+ * Each hook keeps the C library's contract: the real function determines the result and errno.
+ * Counting comes before the real free and after the real malloc. A failed call counts nothing. A
+ * realloc is one free and one allocation at its own stack, in place or not.
  *
- * mt_gate_enter() is one thread-local load and one compare; NULL means that this call is not to
- * be counted (a bad option, start-up, the agent's own doing), and then the plain twin serves it.
- * reallocarray, free_sized and free_aligned_sized are written on realloc and free: libc's own ones
- * would come back to us through the PLT and be counted twice, and older libcs lack them. Where the
- * program has a malloc that comes before ours, they are written on that one's, which counts if it
- * passes the call on.
+ * mt_gate_enter() is one thread-local load and one compare. NULL means that this call does not
+ * count (a bad option, start-up, the agent's own call), and the plain twin serves it. reallocarray,
+ * free_sized and free_aligned_sized call realloc and free: libc's own versions would come back
+ * through the PLT and count twice, and older libcs lack them. Where the program has a malloc that
+ * precedes the hooks, they call that one's realloc and free, which count if it passes the call on.
  */
 #include "hooks/caller.h"
 #include "hooks/malloc.h"

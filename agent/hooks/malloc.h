@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * malloc.h - service while nobody counts.
+ * malloc.h - the malloc family without counting.
  */
 #ifndef MT_HOOKS_MALLOC_H
 #define MT_HOOKS_MALLOC_H
@@ -9,13 +9,13 @@
 
 #include <stddef.h>
 
-/* The one of all, whichever is found first; Android's headers leave it out below
- * API level 28. */
+/* The process's own, whichever definition the loader finds first; Android's headers leave it out
+ * below API level 28. */
 extern void *aligned_alloc(size_t align, size_t n);
 
 #pragma GCC visibility push(hidden)
 
-/* The call, when mt_gate_enter() said that it is not to be counted. */
+/* Serves the call when mt_gate_enter() returns NULL. */
 void *mt_hooks_plain_malloc(size_t n);
 void *mt_hooks_plain_aligned(size_t align, size_t n);
 void mt_hooks_plain_free(void *p);

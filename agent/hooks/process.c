@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * process.c - the few calls beside the malloc family that must be seen: loads and unloads,
- * fork, daemon, _exit, abort, names of threads, and the giving up of rights.
+ * process.c - hooks outside the malloc family: loads and unloads, fork, daemon, _exit, abort, names
+ * of threads, and calls that give up rights.
  *
- * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
- * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
- * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may
- * be called through; children that come about in other ways are found by their wiped gate
- * (record/thread.c).
+ * dlopen and dlmopen use their return address to find the caller's RUNPATH and namespace, so the
+ * hooks below enter them by a jump. They must compile to one, hence the attribute, which also holds
+ * in debug builds; a test uses a plugin that only its caller's RUNPATH finds. fork needs no jump.
+ * Children made in other ways are recognised by their wiped gate (record/thread.c).
  */
 #include "hooks/caller.h"
 #include "base/compiler.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_reals.c - looks up what is behind the hooks of processes.
+ * process_reals.c - looks up the functions behind the process hooks.
  */
 #include "hooks/process_reals.h"
 #include "base/types.h"

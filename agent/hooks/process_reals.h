@@ -3,10 +3,10 @@
  * process_reals.h - the functions behind the hooks of hooks/process.c, hooks/exec.c and
  * hooks/spawn.c.
  *
- * NULL until looked up: another library's constructor may come here before anything of ours ran. No
- * hook looks anything up after that: exec is mostly called in a forked child. Looking up takes the
- * loader's locks, and in such a child they are held for good if another thread was in the loader at
- * the fork.
+ * They are NULL until looked up, because another library's constructor may call a hook before any
+ * code of the agent ran. No hook looks anything up after that: exec is mostly called in a forked
+ * child. A lookup takes the loader's locks, and in such a child they stay held if another thread
+ * was in the loader at the fork.
  */
 #ifndef MT_HOOKS_PROCESS_REALS_H
 #define MT_HOOKS_PROCESS_REALS_H
@@ -25,7 +25,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
+/* Declared without the system headers: Android's leave posix_spawn() out below API level 28. */
 typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
 		       char *const *argv, char *const *envp);
 
@@ -60,7 +60,7 @@ struct process_reals {
 
 extern struct process_reals mt_process;
 
-/* Once, from init; also when set-up gave up, or has not begun. */
+/* Once, from init; also when set-up failed or has not begun. */
 void mt_hooks_proc_init(void);
 
 #pragma GCC visibility pop

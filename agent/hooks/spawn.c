@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * spawn.c - children that libc makes by itself: posix_spawn, and the shells of system(), popen()
+ * spawn.c - children that libc starts by itself: posix_spawn, and the shells of system(), popen()
  * and wordexp().
  *
- * posix_spawn() takes the environment of the child: it gets what an exec would (hooks/follow.c). A
- * relative path means something else where a file action changes the child's folder; what cannot be
- * found from here is then left alone.
+ * posix_spawn() has the child's environment as a parameter: the child gets the same one as by an
+ * exec (hooks/follow.c). A relative path changes its meaning where a file action changes the
+ * child's folder; a program that cannot be found from here is left alone.
  *
- * The others start /bin/sh with `environ`. So `environ` is a prepared copy for the duration of the
- * call, and is put back by compare-and-swap: another thread that reads it meanwhile finds what it
- * knows, and our entries behind it.
+ * The others start /bin/sh with `environ`. So during the call `environ` is a prepared copy, which
+ * compare-and-swap puts back. Another thread that reads it meanwhile finds the known entries, and
+ * the agent's behind them.
  *
- *   several threads are inside    the first swaps, the last one puts it back
+ *   several threads are inside    the first one swaps, the last one puts it back
  *   setenv() and its like inside  change the program's own array: it is put back for the call, and
- *                                 swapped again after it
- *   a program that has its own of them, or writes to `environ`
- *                                 has made an array of its own out of the copy: our entries are
- *                                 taken out of that, or has written to the copy: what it wrote
- *                                 goes to the array that is put back
- *   fork() inside                 the child has no such call under way: it puts it back at once
- *                                 (forked)
+ *                                 swapped again afterwards
+ *   a program with its own setenv, or that writes to `environ`
+ *                                 has made its own array out of the copy: the agent's entries are
+ *                                 removed from that; or has written to the copy: its changes go to
+ *                                 the array that is put back
+ *   fork() inside                 the child has no such call under way: it puts the array back at
+ *                                 once (forked)
  *
- * All that is one at a time, by a lock: setenv() frees the array that another thread's system()
- * would be copying. A handler that interrupts who holds it does without: system() is then not
- * followed.
+ * A lock serialises all that: setenv() frees the array that another thread's system() would be
+ * copying. A signal handler that interrupts the lock's holder goes without: its system() is then
+ * not followed.
  *
- * A copy is never freed, for a thread may still walk over it; a program that changes its
- * environment between calls uses the next of COPIES, and the oldest one again after that.
+ * A copy is never freed, because a thread may still walk over it. A program that changes its
+ * environment between calls uses the next of COPIES, and after the last the oldest one again.
  */
 #include "base/arena.h"
 #include "base/compiler.h"
@@ -134,7 +134,7 @@ MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, cons
 
 /* --- environ, while libc starts a shell */
 
-/* Room for a copy; one that nobody swapped in for COPIES turns is used again. NULL: no memory. */
+/* Room for a copy; reuses one that has not been swapped in for COPIES turns. NULL: no memory. */
 static char **room_for(size_t bytes)
 {
 	struct copy *c = &copies[next++ % COPIES];
@@ -147,7 +147,7 @@ static char **room_for(size_t bytes)
 	return c->list;
 }
 
-/* What is ours in a copy lies in its own room, behind the array. */
+/* The agent's entries in a copy lie in its own room, behind the array. */
 static bool is_ours(char *const *copy, size_t bytes, const char *entry)
 {
 	return (uintptr_t)entry >= (uintptr_t)copy && (uintptr_t)entry < (uintptr_t)copy + bytes;
@@ -180,10 +180,8 @@ static char *user_preload(char *const *list)
 	return NULL;
 }
 
-/*
- * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what
- * stands there in ours' place. Writes only what differs: `to` is mostly right as it is.
- */
+/* Copies `from` without the agent's entries into `to`, which may be the same; the user's LD_PRELOAD
+ * replaces the agent's. Writes only differences: `to` is mostly right already. */
 static void take_out(char **to, char *const *from, char *const *copy)
 {
 	size_t bytes = bytes_of(copy);
@@ -202,7 +200,7 @@ static void take_out(char **to, char *const *from, char *const *copy)
 		*to = NULL;
 }
 
-/* What the program did to its environment while it was the copy stays done. */
+/* Keeps the program's changes to its environment while that was the copy. */
 static void put_back(void)
 {
 	char **is = mt_follow_copy;
@@ -217,8 +215,8 @@ static void put_back(void)
 	mt_follow_copy = NULL;
 }
 
-/* `mt_follow_copy` before `environ`: a child that another thread forks in between takes out what is
- * not there, and nothing else. */
+/* `mt_follow_copy` before `environ`: a child that another thread forks in between tries to remove
+ * entries that are not there, and does nothing else. */
 static void swap_in(void)
 {
 	char **is = plain = environ;

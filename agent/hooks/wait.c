@@ -2,20 +2,20 @@
  *
  * wait.c - the calls in which a process waits for something to happen.
  *
- * A forked child wakes up and becomes a session as its hooks pass by (hooks/init.c). A daemon or an
- * idle worker may never allocate again once it is set up, but it does wait; so a dormant process
- * takes a look before it does. All others pay a compare, as in malloc, and the real call is entered
- * by a jump, with the caller's frame gone, so that cancellation, signals and errno are entirely its
- * own.
+ * A forked child wakes and becomes a session as its hooks run (hooks/init.c). A daemon or an idle
+ * worker may never allocate again once it is set up, but it does wait. So a dormant process checks
+ * whether to wake before each wait. All others pay one compare, as in malloc. A jump enters the
+ * real call, with the caller's frame gone, so cancellation, signals and errno are entirely the real
+ * call's.
  *
- * A wait that would outlast the time for which a child stays dormant is made in two parts, with a
- * look between them. Signals are held from before the first part until after the last and let in by
- * each part's mask alone, so that none can come between the parts and be slept over. The timed
- * sleeps are such waits for nothing. These calls are never restarted after a handler, so EINTR is
- * passed on. Calls that may be restarted, or that a descriptor's flags may keep from waiting (read,
- * accept), cannot be made in two: a child that is inside one of them at two seconds stays dormant
- * until it returns. So does one that waits for a lock, a condition or a semaphore: those are waits
- * of the libc's own, for memory, that call nothing here.
+ * A wait that would outlast the dormant time is split in two, with a check between the parts.
+ * Signals are held from before the first part until after the last, and only each part's mask lets
+ * them in, so no signal can be lost between the parts. Timed sleeps are such waits without a
+ * descriptor. These calls never restart after a handler, so EINTR is passed on. Calls that may
+ * restart, or that a descriptor's flags may keep from waiting (read, accept), cannot be split: a
+ * child inside one of them at two seconds stays dormant until it returns. So does a child that
+ * waits for a lock, a condition or a semaphore: libc waits for those by itself, on memory, and
+ * calls no hook.
  */
 #include "hooks/caller.h"
 #include "base/compiler.h"
@@ -55,7 +55,8 @@ MT_COLD static void find(void)
 	errno = kept;
 }
 
-/* For how long it will stay dormant at most, in ns; 0 = it does not, or it does for ever. */
+/* The longest time for which it stays dormant, in ns; 0 = it is not dormant, or stays so until its
+ * end. */
 MT_COLD static uint64_t look(void)
 {
 	int kept = errno;
@@ -72,8 +73,7 @@ static struct timespec span(uint64_t ns)
 	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
 }
 
-/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says
- * so). */
+/* UINT64_MAX: without end, or too long to matter, or invalid (the real call reports that). */
 static uint64_t duration(const struct timespec *t)
 {
 	return t && t->tv_sec >= 0 && t->tv_sec < INT32_MAX
@@ -168,11 +168,9 @@ static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, 
 				 : epoll_pwait_long(left, fd, e, n, ms, NULL);
 }
 
-/*
- * A set is emptied when the time is up: each part has its own. Where more descriptors are named
- * than an fd_set holds, nobody but the kernel knows where the sets end (it looks no further than
- * descriptors go), so that such a call is made in one.
- */
+/* A set is emptied when the time is up, so each part has its own. Where more descriptors are named
+ * than an fd_set holds, only the kernel knows where the sets end (it looks no further than
+ * descriptors go), so such a call is not split. */
 static void copy_sets(size_t bytes, fd_set *const to[3], fd_set *const from[3])
 {
 	for (int i = 0; i < 3; i++)
@@ -234,9 +232,8 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 	return rc;
 }
 
-/*
- * 0, or EINTR with what is left of it; ns > left. A sleep ends on time, but ppoll may be late by up
- * to a 200th and 100 ms (the kernel's slack): it is asked for that much less as long as it matters.
+/* 0, or EINTR with the rest of the time; ns > left. A sleep ends on time, but ppoll may be late by
+ * up to a 200th and 100 ms (the kernel's slack), so it gets that much less as long as it matters.
  */
 static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
 {

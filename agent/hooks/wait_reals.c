@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * wait_reals.c - looks up what is behind the hooks of calls that wait.
+ * wait_reals.c - looks up the functions behind the hooks of waiting calls.
  */
 #include "hooks/wait_reals.h"
 #include "base/types.h"

@@ -18,7 +18,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* name, result, parameters, arguments: made in two parts when they last. */
+/* name, result, parameters, arguments: split in two parts when they wait long. */
 #define TIMED(X)                                                                                   \
 	X(poll, int, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))                        \
 	X(ppoll, int,                                                                              \
@@ -40,7 +40,7 @@
 	X(sigsuspend, int, (const sigset_t *mask), (mask))                                         \
 	X(sigwait, int, (const sigset_t *mask, int *sig), (mask, sig))
 
-/* ... only looked before. sys/socket.h would make accept's address a union. */
+/* ... only checked before the call. sys/socket.h would make accept's address a union. */
 #define UNTIMED(X)                                                                                 \
 	X(accept, int, (int fd, void *addr, unsigned *len), (fd, addr, len))                       \
 	X(accept4, int, (int fd, void *addr, unsigned *len, int flags), (fd, addr, len, flags))    \

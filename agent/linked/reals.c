@@ -3,16 +3,16 @@
  * reals.c - the functions behind the hooks, where the linker's --wrap put the hooks in front of
  * them.
  *
- * For programs in which no definition of ours can come first: static ones (the libc's own malloc is
- * there under its one name) and those with an allocator linked in. `ld --wrap=malloc` leads every
- * reference to malloc to __wrap_malloc, which is our hook under that name (Makefile), and
- * __real_malloc to whatever malloc there is. All of it is done when the program is linked, so
- * nothing has to be looked up; but a dynamic program's libraries ask for malloc by the loader,
- * which finds the allocator's. In their slots, and in the program's symbol table, our hooks are put
- * before any other code of the program runs (.preinit_array).
+ * It serves programs in which no definition of the agent can come first: static ones (libc's own
+ * malloc has that one name there) and those with an allocator linked in. `ld --wrap=malloc`
+ * redirects every reference to malloc to __wrap_malloc, which is the hook under that name
+ * (Makefile), and every reference to __real_malloc to the real malloc. The linker does it all, so
+ * nothing has to be looked up. But a dynamic program's libraries get malloc from the loader, which
+ * finds the allocator's. So before any other code of the program runs (.preinit_array) the agent
+ * writes its hooks into their slots and into the program's symbol table.
  *
- * Weak ones bring nothing into the program that is not there: a second malloc least of all. What is
- * not weak is brought in, for the program's own reference to it is one to the hook.
+ * A weak reference adds nothing to the program, least of all a second malloc. A strong one adds its
+ * function, because the program's own reference now names the hook.
  */
 #include "base/types.h"
 #include "hooks/jemalloc.h"
@@ -31,7 +31,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #define BEFORE_ALL __attribute__((constructor(101)))
 #endif
 
-/* The libc's malloc comes in one piece with what is weak here, but musl's. */
+/* libc's malloc comes in one piece with the functions that are weak here, except in musl. */
 #ifdef __GLIBC__
 #define LIBC_WEAK WEAK
 #else

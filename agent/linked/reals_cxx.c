@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * reals_cxx.c - operator new and delete of a C++ program, led to the hooks by --wrap.
+ * reals_cxx.c - operator new and delete of a C++ program, which --wrap redirects to the hooks.
  *
- * A part of the archive by itself: only a program that has them asks for it, and only such a one is
- * to get the C++ library's, or its allocator's, which hooks/cxx.c falls back on. A jump leaves the
- * caller's frame as it is.
+ * This is an archive member of its own: only a program that uses the operators pulls it in, and
+ * only that program shall get the C++ library's, or its allocator's, operators, which hooks/cxx.c
+ * falls back on. A jump leaves the caller's frame as it is.
  */
 #include "base/types.h"
 #include "modules/linked.h"

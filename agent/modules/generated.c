@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * generated.c - which memory is executable, as the server last read it in /proc/self/maps
+ * generated.c - the executable ranges of memory, as the server last read them in /proc/self/maps
  * (proc(5)).
  *
- * Hooks ask it about return addresses outside every module (unwind/fp_proof.c), and open no file.
- * So the server reads the list once a second while hooks ask, and writes the ranges into a table,
- * by address, neighbours of one kind joined. Two tables are written in turn. A reader that was
- * interrupted until its table is written again sees the table's number change, and answers UNKNOWN.
+ * Hooks look up return addresses outside every module (unwind/fp_proof.c), and open no file. So the
+ * server reads the list once a second while hooks use it. It writes the ranges into a table, by
+ * address, and joins neighbours of one kind. It writes two tables in turn. A reader that sleeps
+ * until its table is written again sees the table's number change, and answers UNKNOWN.
  */
 #include "modules/generated.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * generated.h - which memory outside modules may hold code that runs.
+ * generated.h - memory outside modules that may hold running code.
  */
 #ifndef MT_MODULES_GENERATED_H
 #define MT_MODULES_GENERATED_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * hook_list.h - the hooks of an attached agent, and the functions that they stand in front of.
- * hooks/attach.c fills the list before the session begins; the server then reads it
- * (server/coverage.c) and takes them out (server/detach.c).
+ * hook_list.h - the hooks of an attached agent, and the functions that they replace. hooks/attach.c
+ * fills the list before the session begins. The server then reads it (server/coverage.c) and
+ * removes the hooks (server/detach.c).
  */
 #ifndef MT_MODULES_HOOK_LIST_H
 #define MT_MODULES_HOOK_LIST_H
@@ -22,7 +22,7 @@ struct hook_list {
 extern struct hook_list mt_hooks;
 bool mt_hooks_have(const void *hook); /* one of them */
 struct object;
-/* allocating ones of that object: mt_rebind_calls() */
+/* that object's allocating functions: mt_rebind_calls() */
 void mt_hooks_calls(const struct object *o, bool hooked);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * loader.c - where the loader left its list for debuggers (SVR4's r_debug): in the program's own
- * dynamic section (System V ABI, DT_DEBUG). Only glibc has a name for it, too.
+ * loader.c - finds the loader's list for debuggers (SVR4's r_debug) in the program's own dynamic
+ * section (System V ABI, DT_DEBUG). Only glibc also exports a name for it.
  */
 #include "modules/loader.h"
 #include "base/prim_linux.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * loader.h - the loader's functions that a static program has not: weak, so that none is brought
- * into one. Test dlsym or dladdr before the first call of any.
+ * loader.h - the loader's functions, which a static program lacks: weak, so that no reference pulls
+ * one in. Test dlsym or dladdr before the first call of any.
  */
 #ifndef MT_MODULES_LOADER_H
 #define MT_MODULES_LOADER_H
@@ -20,10 +20,10 @@
 struct link_map;
 struct r_debug;
 #pragma GCC visibility push(hidden)
-/* The loader's list of what is loaded, and its state. NULL: there is no loader. Takes no lock. */
+/* The loader's list of loaded objects, and its state. NULL: there is no loader. Takes no lock. */
 const struct r_debug *mt_loader_debug(void);
 bool mt_loader_consistent(void); /* no load or unload is under way */
-/* Of the list; false: it cannot be read any more. */
+/* Reads from the list; false: it cannot be read any more. */
 bool mt_loader_copy(const struct link_map *from, struct link_map *to);
 /* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version
  * 2. NULL: there is no other. */

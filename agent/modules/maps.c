@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * maps.c - loaded objects, numbered for good.
+ * maps.c - loaded objects, each with a permanent number.
  *
  * A module is one load of one file: its number is never used again, even when the same file comes
- * back to the same place. Numbers are dense; the table is insert-only and is written by whichever
- * thread meets a pc in a new object first, with a CAS, in allocations and signal handlers alike.
+ * back to the same place. Numbers are dense. The table is insert-only. The first thread that meets
+ * a pc in a new object inserts it with a CAS, in allocations and signal handlers alike.
  *
- * On the allocation path the loader is asked with _dl_find_object only, which takes no lock. It
- * answers with the link_map of what is mapped there now. It is a soft reference: an older libc
- * and other ones lack it, and then a module is known from a walk of the loader's list, which each
- * tick does, and whoever meets a pc in no module when the list has grown since. That walk copies
- * each link_map through mt_prim_readable(), believes it only between two looks at a consistent
- * list, and is repeated at the next tick otherwise.
+ * On the allocation path the only query of the loader is _dl_find_object, which takes no lock and
+ * returns the link_map of what is mapped there now. It is a weak reference, since older libcs and
+ * others lack it. Without it the agent learns of modules from a walk of the loader's list: at each
+ * tick, and when a thread meets a pc in no module and the list has grown. That walk copies each
+ * link_map through mt_prim_readable(). It believes a copy only between two looks at a consistent
+ * list; otherwise the next tick repeats it.
  *
- * Its address range has gaps (modules/maps_file.c): an answer of the loader's may be about one
- * segment. All answers with one link_map are one module, with all segments that its headers name,
- * and what lies in between is not its.
+ * An object's address range has gaps (modules/maps_file.c), so the loader's answer may cover one
+ * segment only. All answers with one link_map are one module, with all segments that its headers
+ * name; the memory between them is not the module's.
  *
- * What went is noticed by asking about every module that is still taken for loaded
- * (mt_maps_settle): on a suspicion (a dlopen, a dlclose, an allocation made by the loader itself,
- * which precedes every load), and at the server's ticks. Only then does the generation change, so
- * that a program which loads many libraries does not flush the unwinder's caches for each.
+ * An unload is noticed by checking every module that counts as loaded (mt_maps_settle()): on a
+ * suspicion (a dlopen, a dlclose, an allocation by the loader itself, which precedes every load),
+ * and at the server's ticks. Only then does the generation change, so a program that loads many
+ * libraries does not flush the unwinder's caches for each.
  */
 #include "modules/maps.h"
 #include "base/arena.h"
@@ -144,8 +144,8 @@ static const char *object_path(const struct object *o)
 	return o->name ? o->name : "";
 }
 
-/* The rest of what is known of it, by its headers. Reads its memory; `runs`: the caller runs in it,
- * so that it cannot go. */
+/* Fills in the rest from its headers. Reads its memory; `runs`: the caller runs in it, so it cannot
+ * be unloaded. */
 static void describe(struct object *o, bool runs)
 {
 	o->headers = mt_maps_headers(o->bias, o->start, runs, o->start);
@@ -511,8 +511,8 @@ void mt_maps_refresh(void)
 	}
 }
 
-/* `by_loader`: the program was named to the loader (ld.so PROGRAM), which then is what
- * /proc/self/exe leads to. */
+/* `by_loader`: the program was started as an argument of the loader (ld.so PROGRAM), and
+ * /proc/self/exe is the loader. */
 static void find_exe_path(bool by_loader)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);

@@ -15,21 +15,19 @@ struct module *mt_maps_find(uintptr_t pc);  /* lock-free; NULL = nowhere. Learns
 struct module *mt_maps_module(uint32_t id); /* NULL past mt_maps_count() */
 uint32_t mt_maps_count(void);               /* ids are 0..count-1 */
 uint32_t mt_maps_generation(void);          /* changes when anything was (un)loaded */
-void mt_maps_restart(void);    /* another session: all that is loaded was there before */
+void mt_maps_restart(void);    /* another session: every loaded module was there before */
 void mt_maps_invalidate(void); /* a dlopen or dlclose begins or ends */
 
-/*
- * Counts suspicions that something was loaded or unloaded. A capture that sees it changed calls
- * mt_maps_settle(), which looks, and changes mt_maps_generation() when something went.
- */
+/* Counts suspicions of a load or unload. A capture that sees it changed calls mt_maps_settle(),
+ * which checks the modules, and changes mt_maps_generation() after an unload. */
 extern _Atomic uint32_t mt_maps_suspicion;
-extern _Atomic uint32_t mt_maps_changes; /* what mt_maps_generation() returns */
+extern _Atomic uint32_t mt_maps_changes; /* the value of mt_maps_generation() */
 void mt_maps_settle(void);
 
-/* The loader itself: a pc in here as the caller of an allocation means that it is at work. */
+/* The loader itself: an allocation whose caller's pc is in here means that it is at work. */
 extern uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 
-/* A module that stands for a named heap: it has no file and no addresses. NULL: no memory. */
+/* A module that represents a named heap, without a file and addresses. NULL: no memory. */
 struct module *mt_maps_heap(const char *name);
 
 #pragma GCC visibility pop

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * maps_file.c - what a loaded file says of itself in the memory that it is mapped to: its segments,
- * its build-id, its unwind table.
+ * maps_file.c - reads a loaded file's segments, build-id and unwind table from its own memory.
  *
- * Program headers are believed when they name the memory that they were found in, and the address
- * that was asked about: the program's own stand in the auxiliary vector, any other file's behind
- * the ELF header at its first segment. Where that may not be mapped mt_prim_readable() is asked
- * first; on the allocation path it is, and no system call is made.
+ * Program headers are believed when they name the memory that holds them and the address that was
+ * looked up. The program's own are in the auxiliary vector, any other file's behind the ELF header
+ * at its first segment. Where that may not be mapped, mt_prim_readable() probes it first. On the
+ * allocation path it is mapped, and no system call is made.
  *
- * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc
- * reserves those of a library, the kernel leaves those of the program and of its loader to whatever
- * is mapped next. So a module is a list of segments.
+ * Gaps may lie between segments (linked for pages of 64 KiB, run on pages of 4). glibc reserves a
+ * library's gaps; the kernel leaves those of the program and of its loader to the next mapping. So
+ * a module is a list of segments.
  */
 #include "modules/maps_file.h"
 #include "base/arena.h"

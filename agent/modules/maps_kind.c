@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * maps_kind.c - what a loaded object is, by its name: the C library, the C++ runtime, the kernel's.
+ * maps_kind.c - tells a loaded object's kind by its name: the C library, the C++ runtime, the
+ * kernel's.
  */
 #include "modules/maps_kind.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * maps_kind.h - what a loaded object is, by its name.
+ * maps_kind.h - tells a loaded object's kind by its name.
  */
 #ifndef MT_MODULES_MAPS_KIND_H
 #define MT_MODULES_MAPS_KIND_H

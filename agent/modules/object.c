@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * object.c - reads loaded objects: which of them defines a name, and where they keep the addresses
- * of others' functions.
+ * object.c - reads loaded objects: which of them defines a name, and which slots hold the addresses
+ * of other objects' functions.
  *
- * Why not ask dlsym? Because a failure leaves a message behind: made and freed by the program's own
- * malloc and free, where it has some, which may just be looking up theirs. So what does not exist
- * is not asked for. The hash table is the loader's own (DT_GNU_HASH); an object without one may
- * define anything. A symbol of value 0 does not exist, as hooks/jemalloc_names.c has it.
+ * dlsym would not do: its failure leaves a message, which the program's own malloc and free handle,
+ * where it has some, and those may just be looking up theirs. So the agent never asks for a name
+ * that does not exist. The hash table is the loader's own (DT_GNU_HASH); an object without one may
+ * define anything. A symbol of value 0 counts as absent, as in hooks/jemalloc_names.c.
  */
 #include "modules/object.h"
 #include "base/types.h"
@@ -55,7 +55,7 @@ struct question {
 	uint32_t hash;
 };
 
-/* glibc leaves addresses in the dynamic section, others what the file says. */
+/* glibc stores addresses in the dynamic section, other loaders keep the file's values. */
 static void *at(const struct object *o, uintptr_t value)
 {
 	return (void *)(value < o->bias ? value + o->bias : value);
@@ -176,8 +176,8 @@ static ElfW(Sym) * find_old(const struct object *o, const struct question *q, ui
 	return NULL;
 }
 
-/* The table says how many there are; DT_GNU_HASH by the end of its longest chain: that of the last
- * bucket in use. */
+/* The number of symbols, from the table; with DT_GNU_HASH, from the end of its longest chain: that
+ * of the last bucket in use. */
 const ElfW(Sym) * mt_object_symbols_end(const struct object *o)
 {
 	if (!o->hash)
@@ -281,8 +281,7 @@ struct definition {
 	void *f;
 };
 
-/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym
- * says. */
+/* An ifunc's target cannot be told from here: callers that need it use dlsym's result. */
 static int define(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct definition *d = arg;
@@ -312,11 +311,9 @@ struct order {
 	bool us;
 };
 
-/*
- * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings;
- * but Android's loader, which comes anywhere. The program itself is neither, whatever functions it
- * has of its own, or stand-ins for.
- */
+/* libc and the loader come behind all linked or preloaded libraries, and before those of a later
+ * dlopen. Android's loader may come anywhere. The program itself is neither, even with such
+ * functions of its own or stand-ins for them. */
 static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct order *order = arg;
@@ -361,8 +358,7 @@ struct walk {
 	void *arg;
 };
 
-/* An address with something added is none of the function's. In a text segment none is looked
- * for. */
+/* An address with an addend is not the function's. Text segments are not searched. */
 static bool slot_at(void *arg, uintptr_t offset, uintptr_t info, intptr_t addend)
 {
 	const struct walk *w = arg;

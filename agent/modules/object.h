@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * object.h - a loaded object, as its headers and its dynamic section describe it. Any thread, while
- * the loader's list is held (dl_iterate_phdr).
+ * it holds the loader's list (dl_iterate_phdr).
  */
 #ifndef MT_MODULES_OBJECT_H
 #define MT_MODULES_OBJECT_H
@@ -26,48 +26,43 @@ struct object {
 	const uint32_t *old_hash;  /* DT_HASH, likewise */
 	const void *table[TABLES]; /* relocations; NULL = none */
 	size_t bytes[TABLES];
-	bool calls_rela; /* those of TABLE_CALLS carry addends */
+	bool calls_rela; /* TABLE_CALLS has addends */
 };
 
 /* false: it has no symbols */
 bool mt_object_read(const struct dl_phdr_info *info, struct object *o);
-/* The same of one whose headers are known otherwise: server thread, which takes no lock of the
- * loader's. */
+/* The same for an object whose headers are already known: for the server thread, which takes no
+ * lock of the loader's. */
 bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) * header,
 			    size_t headers);
 bool mt_object_holds(const struct object *o, const void *p); /* in one of its segments */
-/* PROT_* of the segment, as its header has it */
+/* PROT_* of the segment, from its header */
 int mt_object_protection(const struct object *o, const void *p);
 
-/*
- * Every word that the loader filled with the address of a symbol, and that is writable, or was
- * while it did: slots of calls (lazy ones, too), of data, plain addresses. By the symbol's name.
- */
+/* Visits every word that the loader filled with a symbol's address, and that is writable or was at
+ * that time: slots of calls (lazy ones, too), of data, plain addresses. By the symbol's name. */
 void mt_object_each_slot(const struct object *o,
 			 void (*visit)(void *arg, const char *name, void **slot), void *arg);
-/* Every symbol of that name that it defines: each version has one. */
+/* Visits every symbol of that name that the object defines: each version has one. */
 void mt_object_each_symbol(const struct object *o, const char *name,
 			   void (*visit)(void *arg, ElfW(Sym) * s), void *arg);
 
-/* Behind its last symbol. It has a hash table. */
+/* The end of its symbols. The object must have a hash table. */
 const ElfW(Sym) * mt_object_symbols_end(const struct object *o);
 
 /* May a lookup of that name find it? Takes the loader's list itself; false is certain. */
 bool mt_object_any_defines(const char *name);
-/*
- * Does an object define it that comes before the agent? (The address that dlsym finds may not tell:
- * that of a program which is no PIE, and takes the function's address, is a stand-in of its own.)
- */
+/* Does an object before the agent define the name? (dlsym's address may not tell: a program without
+ * PIE that takes the function's address has a stand-in of its own.) */
 bool mt_object_before_us(const char *name);
 /* The object that holds `address`, and its name in the loader's list ("" = the program); NULL: none
  * does. */
 const char *mt_object_of(const void *address, struct object *o);
-/* The first in the loader's list that defines it, but the agent: its function's address, and not a
- * stand-in's. NULL. */
+/* The first object in the loader's list, other than the agent, that defines the name: returns its
+ * function's address, never a stand-in's. NULL: none. */
 void *mt_object_definition(const char *name);
-/*
- * Were we loaded with the program, before its libc, so that our malloc is what others find? False:
- * by a dlopen later, or behind libc; then nobody comes to us by himself.
+/* Was the agent loaded with the program, before its libc, so that the others find its malloc?
+ * False: a later dlopen loaded it, or it is behind libc; then no call reaches the hooks by itself.
  */
 bool mt_object_interposes(void);
 

@@ -3,16 +3,16 @@
  * packed.c - reads relocations as Android's linkers pack them (lld and gold:
  * --pack-dyn-relocs=android).
  *
- * The table begins with "APS2"; all that follows are signed LEB128 numbers: how many relocations
- * there are, the offset that the first is relative to, then groups until that many were read:
+ * The table begins with "APS2", followed by signed LEB128 numbers: the count of relocations, the
+ * offset that the first is relative to, then groups until the count is reached:
  *
  *     size flags [offset delta] [info] [addend delta] size x { [offset delta] [info] [addend delta]
  *     }
  *
- * What a flag says the group has in common stands in front, once; the rest stands in each member.
- * Offsets and addends are differences to the one before. The source is the format's description in
- * AOSP (bionic's linker, "packed relocations"); a test decodes what Debian's lld packs and compares
- * with the same object unpacked.
+ * Fields that a flag marks as common to the group stand once, in front; the others stand in each
+ * member. Offsets and addends are differences to the previous one. The source is the format's
+ * description in AOSP (bionic's linker, "packed relocations"). A test decodes the output of
+ * Debian's lld and compares it with the same object unpacked.
  */
 #include "modules/packed.h"
 #include "base/types.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * real.c - the allocator behind the hooks, and blocks for the loader while it is looked up.
+ * real.c - the allocator behind the hooks, and blocks for the loader during its lookup.
  *
- * mt_real is valid from the first instruction on: its first members look the real functions up
- * and forward, so that no hook tests whether that has happened. dlsym() may itself allocate
- * (error texts); whatever it asks for while it works for us comes from a pool of our own that
- * grows by mapping. Such blocks carry their size in front and are known by address for ever:
- * free() leaves them alone, realloc() copies out of them, and nobody counts them.
+ * mt_real is valid from the first instruction on: its first members look the real functions up and
+ * forward the call, so no hook tests for that. dlsym() may itself allocate (error texts); it then
+ * gets blocks from the agent's own pool, which grows by mapping. Such blocks carry their size in
+ * front, and the agent knows them by address until the process ends: free() ignores them, realloc()
+ * copies out of them, and they are never counted.
  *
- * One lookup at a time needs no lock: the first runs before there are threads, and a later one
- * (mt_real_beside) is marked in its own thread's state as `quiet`.
+ * Lookups run one at a time without a lock: the first precedes all other threads, and a later one
+ * (mt_real_beside) is marked `quiet` in its own thread's state.
  */
 #include "modules/real.h"
 #include "base/arena.h"
@@ -38,7 +38,8 @@ struct boot_chunk *_Atomic mt_real_boot;
 static _Atomic bool xfinding; /* inside the first lookup */
 static _Atomic bool xfound;
 static const char *front; /* a name of the loader's */
-static bool late;         /* attached: libc comes before us, and nobody finds our malloc first */
+static bool late; /* attached: libc comes before the agent, so no module finds the agent's malloc
+		     first */
 
 static void *first_malloc(size_t n);
 static void first_free(void *p);
@@ -117,11 +118,9 @@ size_t mt_real_boot_size(const void *p)
 	return ((const size_t *)p)[-1];
 }
 
-/*
- * What nobody defines is not asked for (modules/object.c). A failed dlsym leaves a message behind
- * that the program's next dlerror() would show, and a block of libc's that its own first failure
- * would then not allocate. dlerror() takes the one back, a success the other.
- */
+/* Undefined names are not looked up (modules/object.c). A failed dlsym leaves a message behind that
+ * the program's next dlerror() would show, and a block of libc's that its own first failure would
+ * then not allocate. dlerror() takes the one back, a success the other. */
 static void *lookup(void *handle, const char *symbol)
 {
 	if (!dlsym || !mt_object_any_defines(symbol))
@@ -160,8 +159,8 @@ void *mt_real_next(const char *symbol)
 	return late ? mt_object_definition(symbol) : lookup(RTLD_NEXT, symbol);
 }
 
-/* RTLD_NEXT would be what comes after us in our own scope: our libc, and no allocator that the
- * program has. */
+/* RTLD_NEXT would find the next definition in the agent's own scope: its libc, and no allocator of
+ * the program. */
 void mt_real_late(void)
 {
 	late = true;
@@ -214,11 +213,9 @@ bool mt_real_is_agent(uintptr_t pc)
 	return is_agent((void *)pc);
 }
 
-/*
- * An executable with a malloc of its own, or a library that was preloaded before us. What we write
- * upon other functions (reallocarray, operator new) must reach that one then, as it would without
- * us.
- */
+/* An executable with a malloc of its own, or a library that was preloaded before the agent.
+ * Functions that the agent builds on others (reallocarray, operator new) must then call that
+ * malloc, as they would without the agent. */
 static void *in_front(const char *symbol)
 {
 	void *f = mt_object_before_us(symbol) ? lookup(RTLD_DEFAULT, symbol) : NULL;

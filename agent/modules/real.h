@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * real.h - the allocator behind us, and blocks served while it is being looked up.
+ * real.h - the allocator behind the hooks, and blocks served during its lookup.
  */
 #ifndef MT_MODULES_REAL_H
 #define MT_MODULES_REAL_H
@@ -21,7 +21,8 @@ struct real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	size_t (*malloc_usable_size)(void *);
-	/* What the program reaches, where another malloc comes before ours; NULL = ours. */
+	/* The malloc that the program reaches, where another one comes before the hooks; NULL = the
+	 * hooks. */
 	void *(*front_realloc)(void *, size_t);
 	void (*front_free)(void *);
 };
@@ -29,19 +30,20 @@ extern struct real mt_real;             /* valid from the first instruction on *
 bool mt_real_find(void);                /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol); /* RTLD_NEXT, or NULL */
 bool mt_real_linked(void);              /* ... --wrap's: agent/linked/ */
-/* what comes before ours; NULL = nothing, or we are attached */
+/* the malloc before the hooks; NULL = none, or the agent is attached */
 void *mt_real_before(const char *symbol);
-void mt_real_late(void); /* before it finds any: the agent was attached */
+void mt_real_late(void); /* before the first lookup: the agent was attached */
 bool mt_real_came_late(void);
 /* in scope of the module at caller; allocates */
 void *mt_real_beside(uintptr_t caller, const char *symbol);
 bool mt_real_is_agent(uintptr_t pc); /* code of the agent itself */
-const char *mt_real_front(void);     /* whose malloc comes before ours; NULL = none's */
-bool mt_real_front_part(void);       /* ... what operator new is written on comes before ours */
-unsigned mt_real_granule(void);      /* smallest distance of two blocks, bytes */
-/* the loader's, on our behalf: never counted */
+const char *mt_real_front(void);     /* the owner of the malloc before the hooks; NULL = none */
+/* ... another function that operator new calls comes before the hooks */
+bool mt_real_front_part(void);
+unsigned mt_real_granule(void); /* smallest distance of two blocks, bytes */
+/* a block of the loader's, from a lookup by the agent: never counted */
 void *mt_real_boot_alloc(size_t bytes, size_t align);
-/* what those lie in; NULL = there are none, as a rule */
+/* the memory of those blocks; NULL = none, the usual case */
 extern struct boot_chunk *_Atomic mt_real_boot;
 bool mt_real_boot_has(const void *p);
 MT_INLINE bool mt_real_boot_owns(const void *p)

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * rebind.c - puts hooks in front of functions that others are bound to already, and takes them away
- * again.
+ * rebind.c - puts hooks in front of functions that modules are already bound to, and removes them.
  *
- * Two uses. An agent that was preloaded finds, at start-up, that jemalloc's own functions exist
- * (mt_rebind); one that was attached to a running process does it with all of its hooks
- * (mt_rebind_in, _out). Both have two halves:
- *   1. what is looked up from now on: lazy calls that are not bound yet, dlsym, libraries that are
- *      loaded later, with their constructors. A preloaded agent is found before the real functions:
- *      its own names for them (hooks/jemalloc_names.c) get values. One that was attached is not: in
- *      the symbol table of the object that has the real function, its name gets the hook's address.
- *      No dlopen has to be watched for that, and nothing runs between a library's being mapped and
- *      its being hooked.
- *   2. what was bound before: slots of all loaded objects, but the agent's and the loader's, whose
- *      relocation names the function and which hold its address.
- * Taking away is the same walk with the two addresses exchanged. So nothing is remembered about
- * slots, and one that somebody else has changed since holds neither address, and is left. A lazy
- * slot that was bound meanwhile stays bound, to the real function.
+ * A preloaded agent that finds jemalloc's own functions at start-up uses it for them (mt_rebind).
+ * An agent attached to a running process uses it for all its hooks (mt_rebind_in, _out). Both do
+ * two things:
+ *   1. Later lookups: lazy calls that are not bound yet, dlsym, libraries loaded later with their
+ *      constructors. A preloaded agent is found before the real functions: its own names for them
+ *      (hooks/jemalloc_names.c) get values. An attached one is not found first: it writes the
+ *      hook's address into the symbol table of the object that defines the real function. So no
+ *      dlopen has to be watched, and no code runs between a library's mapping and its hooking.
+ *   2. Existing bindings: the slots of all loaded objects except the agent and the loader, where
+ *      the relocation names the function and the slot holds its address.
+ * Removal is the same walk with the two addresses exchanged. So the agent remembers no slots, and
+ * it leaves alone a slot that other code has changed, which holds neither address. A lazy slot that
+ * was bound meanwhile stays bound, to the real function.
  *
- * Slots that hold another address than the real function's are not touched: a stand-in for it (the
- * program's PLT, where that is no PIE), which is hooked by its own slot, or another allocator
+ * A slot with any other address stays untouched. It holds a stand-in for the function (the
+ * program's PLT, without PIE), which has a hooked slot of its own, or another allocator
  * (RTLD_DEEPBIND, a library with its own), whose blocks the real functions do not know. Pages that
- * the loader made read-only are made so again. A pointer that the program has copied elsewhere is
- * not found: what is allocated by it is not seen, and its free is counted as one of an unknown
- * block.
+ * the loader made read-only become so again. A pointer that the program copied elsewhere is not
+ * found: allocations through it are not seen, and their frees count as frees of unknown blocks.
  */
 #include "modules/rebind.h"
 #include "base/prim_linux.h"
@@ -78,7 +75,7 @@ static bool protect(const void *p, size_t bytes, int how)
 
 /* --- what is looked up from now on */
 
-/* A symbol's value is one word: who looks it up meanwhile finds the one or the other. */
+/* A symbol's value is one word: a concurrent lookup finds the old or the new one. */
 static bool set_value(const struct object *o, ElfW(Sym) * s, const void *f)
 {
 	int was = mt_object_protection(o, s);
@@ -181,7 +178,8 @@ static bool bind_slot(const struct object *o, void **slot, void *from, void *to)
 	return true;
 }
 
-/* Neither real nor a hook, a stub of its own or a stand-in: by somebody who has come after us. */
+/* Neither real nor a hook, a stub of its own or a stand-in: written by code that came after the
+ * agent. */
 static bool is_changed(const struct work *w, const char *name, const void *is)
 {
 	const struct module *p = w->program;
@@ -300,7 +298,7 @@ bool mt_rebind_allocates(const char *name)
 	return false;
 }
 
-/* Calls alone: an address that is taken (GLOB_DAT) may be called by anybody. */
+/* Calls alone: any module may call an address that is taken (GLOB_DAT). */
 void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t count, bool out)
 {
 	struct object calls = *o;
@@ -312,7 +310,7 @@ void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t c
 	mt_object_each_slot(&calls, bind_if, &w);
 }
 
-/* Of the modules that modules/maps.c knows: the loader's lock is not the server's to take. */
+/* Walks the modules that modules/maps.c knows, because the server cannot take the loader's lock. */
 static void each_module(struct work *w, void (*visit)(struct work *w))
 {
 	for (uint32_t id = 0; id < mt_maps_count(); id++) {
@@ -350,10 +348,8 @@ static void note_each_slot(struct work *w)
 	mt_object_each_slot(w->o, note_last, w);
 }
 
-/*
- * dlclose itself: from the first slot on that is restored, unloads wait for nobody. So all are
- * found first, and then written in one go, those of the program at the very end.
- */
+/* dlclose itself: once its first slot is restored, unloads no longer wait. So all its slots are
+ * found first, and then written in one go, those of the program at the very end. */
 static void bind_last(struct work *w)
 {
 	uintptr_t entry = getauxval(AT_ENTRY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * segments.c - what of a module is mapped: its segments, and not the gaps between them.
+ * segments.c - the mapped parts of a module: its segments, without the gaps between them.
  */
 #include "modules/segments.h"
 #include "base/prim_linux.h"

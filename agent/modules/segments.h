@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * segments.h - what of a module is mapped; its gaps are not. Any thread.
+ * segments.h - the mapped parts of a module, without its gaps. Any thread.
  */
 #ifndef MT_MODULES_SEGMENTS_H
 #define MT_MODULES_SEGMENTS_H

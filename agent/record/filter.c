@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - sampling, weights, and the change from one filter to the next. record/filter.h has the
+ * filter.c - sampling, weights, and the switch from one filter to the next. record/filter.h has the
  * design.
  *
  * Numbers are fixed point: e^-x by its series for small x, by squaring for others; logarithms by
- * squaring, one bit a step. Only blocks that are recorded come here.
+ * squaring, one bit a step. Only recorded blocks come here.
  */
 #include "record/filter.h"
 #include "base/conf.h"
@@ -111,7 +111,7 @@ static uint64_t draw(struct filtering *f)
 	return mix(f->random);
 }
 
-/* The thread meets this period for the first time: what it counted down was another's distance. */
+/* The thread's first event in this period: its countdown was another period's distance. */
 MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
 	/* one state, one sequence: addresses and the clock tell threads and runs apart */

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.h - which blocks are recorded, and for how many each of them stands.
+ * filter.h - which blocks are recorded, and how many blocks each of them stands for.
  *
- * No filter is on: mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens.
- * mt_record_free() tests nothing: see "free" below.
+ * Without a filter mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens.
+ * mt_record_free() tests nothing: see FREE.
  *
- * WHAT IS LEFT OUT has no entry in the live map and is in no counter. Its free finds nothing and is
- * passed on; once any filter was on (mt_filter_ever) a free of an unknown block is no loss.
+ * A BLOCK THAT IS LEFT OUT has no entry in the live map and counts nowhere. Its free finds nothing
+ * and is passed on. Once any filter was on (mt_filter_ever), the free of an unknown block is no
+ * loss.
  *
- *   min_size, max_size   by the size that was asked for
+ *   min_size, max_size   by the requested size
  *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a
  *                        block is recorded when one of its bytes is. A thread draws the distance to
  *                        its next hit (exponential, mean R) and counts down: one subtraction, one
  *                        compare.
  *   libs, exclude        by the owner of the stack: here the innermost module that is neither the
- *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers know
- *                        names of functions, too, and look through g_malloc and its like.)
- *   merge=N              nothing is left out, but stacks are cut behind their N outermost frames.
+ *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers also
+ *                        know function names, and look through g_malloc and its like.)
+ *   merge=N              leaves nothing out, but cuts stacks behind their N outermost frames.
  *                        (depth= cuts the outermost ones: the walk just ends earlier, which costs
  *                        nothing.)
  *
- * WEIGHTS. A block of s bytes (1 for those of 0) is hit with probability p = 1 - exp(-s/R), so each
- * that is hit stands for 1/p blocks of s bytes. Counters are whole numbers: it is counted as n
- * blocks and n * s bytes, where n is floor(1/p), or one more with the probability of the fraction.
- * The mean of n is 1/p exactly, therefore
+ * WEIGHTS. A block of s bytes (1 for a block of 0) is hit with probability p = 1 - exp(-s/R), so
+ * each hit stands for 1/p blocks of s bytes. Counters are whole numbers: it counts as n blocks and
+ * n * s bytes, where n is floor(1/p), or one more with the probability of the fraction. The mean of
+ * n is 1/p exactly, therefore
  *     E(blocks counted) = blocks allocated,  E(bytes counted) = bytes allocated
- * and the variance of one block's share is (1-p)/p, and p f (1-f) for the rounding, in blocks
- * squared (f: the fraction). 1/p is computed in whole numbers alone, a function of (s, R): rounding
- * modes and libm's versions have no say, and the free of a block finds the very n that its
- * allocation was counted with. Which way it was rounded is one bit in the entry of the live map
- * (SLOT_UP).
+ * and the variance of one block's share is (1-p)/p, plus p f (1-f) for the rounding, in blocks
+ * squared (f: the fraction). 1/p is computed in whole numbers alone, as a function of (s, R). So it
+ * does not depend on rounding modes or libm's version, and a block's free finds the very n of its
+ * allocation. One bit in the live map's entry holds the direction of the rounding (SLOT_UP).
  *
- * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so that every slot
- * holds either exact figures or estimates with one R. A switch changes what is done with the blocks
- * to come. Those that are there keep their slot, and with it their weight: nothing is lost or
- * invented, live = allocated - freed to the block, and when everything is freed live is 0.
+ * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so every slot holds
+ * either exact figures or estimates with one R. A switch applies to later blocks only. Existing
+ * ones keep their slot, and with it their weight: nothing is lost or invented, live = allocated -
+ * freed to the block, and when everything is freed live is 0.
  *
  * FREE. The entry of a weighed block has SLOT_WEIGHED set in its slot. No thread has counters under
  * such a number, so mt_record_free() takes it for a slot that is new to the thread and leaves its
- * usual path, without a test of its own. The free of a block that was left out asks
- * record/live_sampled.h, while that knows, else the live map.
+ * usual path without a test of its own. The free of a block that was left out asks
+ * record/live_sampled.h while that has counts, else the live map.
  *
- * A thread reads mt_filter_on once for each block: number of a period and kinds of filter. Periods
- * do not change once they are published, so it decides and books by the same one, whatever is
+ * A thread reads mt_filter_on once for each block: the number of a period, and the kinds of filter.
+ * Published periods do not change, so a thread decides and books by the same one, whatever is
  * switched meanwhile.
  *
- * Who calls: record/record.c, in the target's threads; mt_filter_update(): base/conf.c and the
+ * Callers: record/record.c, in the target's threads; for mt_filter_update() base/conf.c and the
  * server's commands.
  */
 #ifndef MT_RECORD_FILTER_H
@@ -68,10 +68,10 @@ struct period {
 	struct owners *owners; /* NULL = any */
 };
 
-/* What a block that is recorded by sampling is booked as. */
+/* The slot and weight of a block recorded by sampling. */
 struct weighed {
 	slot_id slot;  /* where it is counted */
-	slot_id entry; /* what its entry in the live map says */
+	slot_id entry; /* the slot in its entry of the live map */
 	uint64_t blocks;
 };
 
@@ -80,18 +80,19 @@ extern _Atomic uint32_t mt_filter_on; /* 0, or the period's number << FILTER_SHI
 extern _Atomic uint32_t mt_filter_ever;
 extern struct period mt_filter_period[];
 
-const char *mt_filter_update(void); /* mt_conf is in force from now on; NULL, or what is wrong */
+const char *mt_filter_update(void);               /* puts mt_conf in force; NULL, or the error */
 uint64_t mt_filter_weight(const struct block *b); /* blocks that it was counted as */
 uint64_t mt_filter_rate(uint32_t rate);           /* its bytes; 0 = exact */
-/* false: what it allocates by its own calls is left out now */
+/* false: its own calls' allocations are left out now */
 bool mt_filter_module_wanted(const struct module *m);
-void mt_filter_renew(struct filtering *f, uint32_t on); /* f->on is `on`; draws if it was another */
+/* sets f->on to `on`; draws if that changes it */
+void mt_filter_renew(struct filtering *f, uint32_t on);
 void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
 /* bytes to the next sample, at least 1 */
 int64_t mt_filter_gap(struct filtering *f, uint64_t rate);
-/* 1/p of a block of `size` bytes: whole blocks, and the rest in 2^-32. */
+/* 1/p of a block of `size` bytes: whole blocks, and the fraction in 2^-32. */
 uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
-/* False: this stack is not wanted. It may be cut: *node is what is to be booked. */
+/* False: the filter leaves this stack out. It may cut the stack: *node is the node to book to. */
 bool mt_filter_stack(const struct period *p, node_id *node);
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size);
@@ -103,17 +104,15 @@ MT_INLINE bool filter_is_on(void)
 	return unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed));
 }
 
-/* Relaxed and not atomic as a whole: of the shared state's countdown some may be lost. */
+/* Relaxed and not atomic as a whole: the shared state's countdown may lose some. */
 MT_INLINE void filter_count(_Atomic uint64_t *x, uint64_t n)
 {
 	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n,
 			      memory_order_relaxed);
 }
 
-/*
- * Is a block of this size left out, whatever its stack? f->on is `on`: see mt_filter_renew(). When
- * it is not, and `on` says FILTER_SAMPLE, it was hit: mt_filter_draw() is to follow.
- */
+/* Is a block of this size left out, whatever its stack? f->on must be `on`: see mt_filter_renew().
+ * When it is not left out and `on` has FILTER_SAMPLE, it was hit: call mt_filter_draw() next. */
 MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 {
 	if (on & FILTER_SIZE) {

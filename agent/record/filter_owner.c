@@ -2,11 +2,10 @@
  *
  * filter_owner.c - libs= and exclude=: is memory of this owner recorded?
  *
- * The owner of a stack is its innermost module that is neither the agent, the C library nor the C++
- * runtime; its name is the last part of its path (the program itself may also be named as it was
- * called), "[unknown]" when there is none. What the
- * expressions say of a module is looked up once and kept, a byte each: a stack then costs the two
- * or three nodes up to its owner.
+ * A stack's owner is its innermost module that is neither the agent, the C library nor the C++
+ * runtime. Its name is the last part of its path (the program also answers to the name it was
+ * called by), or "[unknown]" without one. Each module is matched once, and a byte keeps the result:
+ * a stack then costs the two or three nodes up to its owner.
  */
 #include "record/filter_owner.h"
 #include "base/arena.h"

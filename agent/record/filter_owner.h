@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter_owner.h - what libs= and exclude= say of each module.
+ * filter_owner.h - whether libs= and exclude= admit a module.
  */
 #ifndef MT_RECORD_FILTER_OWNER_H
 #define MT_RECORD_FILTER_OWNER_H
@@ -14,7 +14,7 @@ struct module;
 
 struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong);
 bool mt_filter_owner_wanted(struct owners *o, node_id node);
-/* false: what the module allocates by its own calls is not wanted */
+/* false: the module's own calls' allocations are left out */
 bool mt_filter_owner_calls_wanted(struct owners *o, const struct module *m);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * guard.h - the guard that is set while a thread is inside the agent: record/record.c says what it
- * is for.
+ * guard.h - the guard that is set while a thread is inside the agent. record/record.c has its
+ * purpose.
  */
 #ifndef MT_RECORD_GUARD_H
 #define MT_RECORD_GUARD_H
@@ -11,14 +11,13 @@
 #include "record/thread.h"
 
 #pragma GCC visibility push(hidden)
-/* The guard is set: by something that this is in the middle of? False: it was left behind. */
+/* The guard is set: did this event interrupt the one that set it? False: the guard was left behind.
+ */
 bool mt_record_nested(const struct thread *t, uintptr_t sp);
 #pragma GCC visibility pop
 
-/*
- * The state to count in: t itself, or the shared one when t is in the middle of something. NULL:
- * its session is over, the event came late.
- */
+/* The state to count in: t itself, or the shared one when the event interrupted another of t. NULL:
+ * t's session is over, and the event came late. */
 MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
 	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || mt_record_nested(t, sp))))

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * heaps.c - which block of which named heap lies where.
+ * heaps.c - the blocks of named heaps, by address.
  *
- * Not in the live map: a heap's block may begin where a block of malloc does that it was cut from,
- * lie at any address and as close to the next as it likes, and need not be memory at all (a
- * handle). So these are found by hash: a fixed table of lists, in which neighbours in memory are
- * neighbours in the table, so that small heaps touch few of its pages, and what lies in a range of
- * addresses is found by going through that range.
+ * The live map cannot hold them: a heap's block may begin where the malloc block begins that it was
+ * cut from, may lie at any address and as close to the next as it likes, and need not be memory at
+ * all (a handle). So a hash finds them: a fixed table of lists. Neighbours in memory are neighbours
+ * in the table, so small heaps touch few of its pages, and a range of addresses is searched by
+ * walking that range.
  *
- * A list only grows, and there are no more cells in it than were alive in it at once: a cell whose
- * block is gone is used again for whatever block the list gets next. A cell's meta word says whose
- * it is:
+ * A list only grows, to the largest number of blocks that were alive in it at once: the list's next
+ * block reuses the cell of one that is gone. A cell's meta word tells its state:
  *
  *   slot 24 | tick 16 | thread 14 | uses 10     slot != 0: a block
- *         0 |       1 |         0 | uses 10     claimed: somebody fills it or takes it out
- *         0 |       0 |         0 | uses 10     nobody's
+ *         0 |       1 |         0 | uses 10     claimed: a thread fills or empties it
+ *         0 |       0 |         0 | uses 10     free
  *
- * It changes by compare-and-swap, and the count of uses tells a block from one that was here a
- * moment ago. No lock, no waiting: a report may come from a signal handler, or from a child that
- * was forked in the middle of one (a claimed cell of the parent's other threads is lost then). Two
- * threads that report the same address at the same time may both be counted; no allocator gives one
- * address out twice.
+ * It changes by compare-and-swap, and the count of uses tells a block from the one before it in
+ * this cell. There is no lock and no waiting: a report may come from a signal handler, or from a
+ * child that was forked in the middle of one (it then loses the cells that the parent's other
+ * threads had claimed). Two threads that report the same address at the same time may both be
+ * counted; no allocator gives out one address twice.
  *
- * A heap's name is a module without a file, and the innermost frame of all of its stacks: so it is
- * the owner of its blocks wherever there are owners.
+ * A heap's name is a module without a file and the innermost frame of all its stacks, so it is the
+ * owner of its blocks wherever owners are shown.
  */
 #include "record/heaps.h"
 #include "base/arena.h"
@@ -76,7 +75,7 @@ static struct named *_Atomic xnamed[HEAPS_MAX + 1]; /* by number, from 1 */
 
 /* --- names */
 
-/* As viewers and filters are to read it: no path, no control characters. */
+/* The name as viewers and filters read it: no path, no control characters. */
 static void call(struct named *n, const char *name)
 {
 	size_t len = name ? strnlen(name, MTW_NAME_MAX) : 0;
@@ -211,8 +210,7 @@ static struct cell *new_cell(list *at)
 	}
 }
 
-/* What stands in a cell, read between two looks at its meta word. False: nothing, or it just
- * changes. */
+/* Reads a cell between two looks at its meta word. False: it is empty, or just changing. */
 MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigned *heap,
 			 struct block *b)
 {

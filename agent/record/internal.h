@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the roots and leaves of the live map, for the two files that know them:
+ * internal.h - the roots and leaves of the live map, for the two files that use them:
  * record/live.c, which has the design, and record/live_trim.c, which gives memory back.
  */
 #ifndef MT_RECORD_INTERNAL_H
@@ -12,19 +12,19 @@
 /* of the smallest there are */
 #define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096)
 
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of
- * them. */
+/* One map: for even addresses, there from the start, or for odd ones, made for the first such
+ * block. */
 struct shadow {
 	region_leaf *_Atomic xsmall;
 	region_leaf *_Atomic xlarge;
-	/* small leaves for what came while its region was closed: record/live_trim.c */
+	/* small leaves for entries made while their region was closed: record/live_trim.c */
 	region_leaf *_Atomic xtwin;
 };
 
 enum leaf_kind { LEAF_EVEN, LEAF_ODD, LEAF_LARGE, LEAF_TWIN };
 
-/* Leaves in the order of their making: what a scan walks, instead of the roots. Immutable but
- * `empty`. */
+/* Leaves in order of creation: a scan walks these instead of the roots. Immutable except `empty`.
+ */
 struct used {
 	struct used *next;
 	void *leaf;
@@ -35,11 +35,12 @@ struct used {
 
 #pragma GCC visibility push(hidden)
 extern struct shadow mt_live_even, mt_live_odd;
-/* The even map's small leaves without the one that is closed: what live_small() looks into. */
+/* The even map's small leaves without the closed one: live_small() reads these. */
 extern region_leaf *_Atomic mt_live_open;
 /* The closed region's word in its map's xsmall; NULL = none is. */
 extern const region_leaf *_Atomic mt_live_closed;
-extern _Atomic uint32_t mt_live_unguarded; /* that write entries, and no thread's guard says so */
+/* number of unguarded threads that are writing entries */
+extern _Atomic uint32_t mt_live_unguarded;
 extern struct used *_Atomic mt_live_used;
 extern uint64_t mt_live_given_back; /* pages, since start; server thread */
 

@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.c - the live map: which block lies where, addressed and not hashed.
+ * live.c - the live map: finds a block's entry by its address, without a hash.
  *
- * The address is the key. The address space is cut into regions of 64 MiB; two root arrays have one
- * word per region, and each leaf one entry per granule, so that a lookup is two loads and a change
- * one store. No lock, no resize, and the order of entries is that of the heap, so neighbours share
- * cache lines as their blocks do. Everything is reserved lazily: 16 MiB of addresses for a root (32
- * on AArch64), 16 for the small leaf of a region that is used (32 with granules of 16), 1 for its
- * large leaf, and pages only where blocks are.
+ * The address space is cut into regions of 64 MiB. Two root arrays have one word per region, and
+ * each leaf one entry per granule, so a lookup is two loads and a change one store. There is no
+ * lock and no resize. Entries are in the heap's order, so neighbours share cache lines as their
+ * blocks do. All address space is reserved lazily: 16 MiB for a root (32 on AArch64), 16 for the
+ * small leaf of a used region (32 with granules of 16), 1 for its large leaf, and pages only where
+ * blocks are.
  *
  *   small leaf  u64 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB
  *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same
  *               granule; bits 3..9 of the address are kept, so that no neighbour is taken for it.
  *   odd map     the same once more for blocks at address % 16 == 8, made when the first appears
  *
- * An entry belongs to whoever owns the block: the thread that malloc just gave it to, or the one
- * that frees it. So it is loaded and stored, which costs a tenth of an atomic exchange; two threads
+ * An entry belongs to the block's owner: the thread that malloc just gave it to, or the thread that
+ * frees it. So plain loads and stores do, at a tenth of the cost of an atomic exchange. Two threads
  * that free one block at the same time count it twice, before libc ends the program for it.
  *
- * Who calls: any thread. Invariants: an entry goes in after the real malloc and before the block
- * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
- * The path that every small block takes is in record/live_fast.h.
+ * Any thread calls this. Invariants: an entry goes in after the real malloc and before the program
+ * sees the block, and comes out before the real free. So an entry already there when malloc returns
+ * its address means that the old block was freed unseen. Every small block's path is in
+ * record/live_fast.h.
  *
- * What was freed unseen is found where a block starts in its place. A small block that starts in
- * the first KiB of a large one can only be checked in the other map, which costs more than all the
- * rest; so that is done where such frees are to be expected: after the first one that was found,
- * and from the first library that is loaded with RTLD_DEEPBIND or into another namespace
- * (mt_live_suspect). Then live_small() finds nothing, and every block takes the path through this
- * file. A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
- * reads meta twice).
+ * An unseen free is found when a block starts in its place. A small block that starts in the first
+ * KiB of a large one can be checked in the other map only, which costs more than all the rest. So
+ * that check runs only where such frees are likely: after the first one found, and from the first
+ * library loaded with RTLD_DEEPBIND or into another namespace (mt_live_suspect). Then live_small()
+ * finds nothing, and every block takes the path through this file. A large entry's size is valid
+ * while its meta is not 0 (stored before, read after; the scan reads meta twice).
  *
- * Pages of small leaves that nothing lies in any more are given back; record/live_trim.c has the
- * scheme, and why no entry is lost. For that moment a region is closed: live_small() finds nothing
- * there, so that who enters a block comes here, and puts it into the region's twin, a second leaf.
- * There it stays until it is taken out: who finds nothing in the leaf looks into the twin. An entry
- * is in one of the two.
+ * Empty pages of small leaves are given back; record/live_trim.c has the scheme, and why no entry
+ * is lost. For that moment a region is closed: live_small() finds nothing there, so new entries
+ * come here and go into the region's twin, a second leaf, and stay there until they are taken out.
+ * A lookup that finds nothing in the leaf looks into the twin. An entry is in one of the two.
  */
 #include "record/live.h"
 #include "base/arena.h"
@@ -324,7 +323,7 @@ static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *
 	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
 }
 
-/* What was freed unseen may lie in the leaf or in its twin, wherever the new entry goes. */
+/* A block freed unseen may be in the leaf or in its twin, wherever the new entry goes. */
 static bool enter_small(uintptr_t addr, uint64_t entry, struct block *old)
 {
 	const struct shadow *s = shadow_of(addr);
@@ -476,8 +475,8 @@ bool mt_live_knows(const void *p)
 	return !live_few_none(p) && mt_live_peek(p, &b);
 }
 
-/* The shortest way to a No: what most frees ask while blocks are sampled. live_small(p) was there,
- * and is 0. */
+/* The shortest way to "no", which most frees need while blocks are sampled. live_small(p) was
+ * there, and is 0. */
 bool mt_live_knows_large(const void *p)
 {
 	uintptr_t addr = plain_address(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * live_fast.h - the part of the live map that every malloc and free runs: small blocks at even
- * addresses whose leaf is there. Everything else is record/live.c's, which has the design.
+ * addresses whose leaf exists. record/live.c handles all others and has the design.
  */
 #ifndef MT_RECORD_LIVE_FAST_H
 #define MT_RECORD_LIVE_FAST_H
@@ -26,13 +26,13 @@ struct large {
 	_Atomic uint64_t xsize;
 };
 
-/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 =
- * none. */
+/* A leaf by its region, as the address that the entry of address 0 would have in it, if it were
+ * that long; 0 = none. */
 typedef _Atomic uintptr_t region_leaf;
 
 #pragma GCC visibility push(hidden)
-/* What live_small() looks into: the even map, or an empty one, so that record/live.c sees every
- * block. */
+/* The roots that live_small() reads: the even map, or an empty one, so that record/live.c sees
+ * every block. */
 extern region_leaf *_Atomic mt_live_fast;
 extern unsigned mt_live_granule_shift; /* set at start */
 extern _Atomic uint32_t mt_live_xtick;
@@ -47,7 +47,7 @@ MT_INLINE uintptr_t plain_address(const void *p)
 #endif
 }
 
-/* Is it past the known address space? */
+/* Is the address past the known address space? */
 MT_INLINE bool address_beyond(uintptr_t addr)
 {
 	return (uint64_t)addr >> ADDRESS_BITS;
@@ -65,8 +65,8 @@ MT_INLINE struct block unpack_small(uint64_t e)
 	return b;
 }
 
-/* Where a small block at p has its entry; NULL: ask record/live.c. Only once mt_live_init() has
- * run. */
+/* The place of a small block's entry; NULL: call record/live.c. Only once mt_live_init() has run.
+ */
 MT_INLINE _Atomic uint64_t *live_small(const void *p)
 {
 	uintptr_t addr = plain_address(p);
@@ -84,23 +84,22 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 	return e;
 }
 
-/* The part of a small entry that one thread's blocks of one slot share, while the tick lasts. */
+/* The part of a small entry that all of a thread's blocks of one slot share while the tick lasts.
+ */
 MT_INLINE uint64_t live_mark(const struct thread *t, slot_id slot)
 {
 	return pack_small(0, slot, atomic_load_explicit(&mt_live_xtick, memory_order_relaxed),
 			  atomic_load_explicit(&t->xindex, memory_order_relaxed));
 }
 
-/*
- * An entry is as far from the processor as its block, and each second block's is not near. Asked
- * for before the stack is looked at, it is on its way meanwhile.
- */
+/* Prefetches the entry. It is as cold in the cache as its block, and every second block's is cold.
+ * The load runs while the stack is looked up. */
 MT_INLINE void live_expect(const _Atomic uint64_t *e)
 {
 	__builtin_prefetch((const void *)e, 1);
 }
 
-/* By a block that was freed past us. */
+/* The slot is occupied by a block that was freed unseen. */
 MT_INLINE bool live_occupied(const _Atomic uint64_t *e)
 {
 	return unlikely(atomic_load_explicit(e, memory_order_relaxed));

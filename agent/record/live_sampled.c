@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.c - tables of how many recorded blocks start in each page. record/live_sampled.h has
+ * live_sampled.c - counts how many recorded blocks start in each page. record/live_sampled.h has
  * the design.
  */
 #include "record/live_sampled.h"
@@ -40,7 +40,7 @@ static uintptr_t new_table(region_leaf *at, uintptr_t addr)
 	return base;
 }
 
-/* The byte of a page; NULL: nobody counts. With `make` its table is made, and without memory for it
+/* The byte of a page; NULL: counting is off. With `make` its table is made; without memory for it
  * counting ends. */
 static _Atomic uint8_t *byte_of(uintptr_t addr, bool make)
 {

@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_trim.c - memory of the live map given back: pages of small leaves whose blocks are gone.
+ * live_trim.c - gives memory of the live map back: pages of small leaves whose blocks are gone.
  *
- * A page of entries covers 16 KiB of heap (8 where granules are of 16). When much less is alive
- * than was, the server looks at all leaves twice, a second apart, and returns the pages that held
- * nothing both times. What rose and fell between two ticks it does not see: so when much was freed
- * it looks now and then in any case, less often when it finds nothing. Nobody waits for it, and the
- * usual paths of malloc and free have no instruction for it. What could go wrong is one thing: a
- * thread writes an entry after the server has seen the page empty, and before it is gone.
+ * A page of entries covers 16 KiB of heap (8 where granules are of 16). When much less is live than
+ * was, the server looks at all leaves twice, a second apart, and returns the pages that were empty
+ * both times. It does not see a rise and fall between two ticks. So when much was freed, it looks
+ * now and then in any case, less often when it finds nothing. No thread waits for it, and the usual
+ * paths of malloc and free have no instruction for it. One thing could go wrong: a thread writes an
+ * entry after the server has seen the page empty, and before the page is gone.
  *
  * So the region is closed meanwhile. In this order the server
- *   1. gives the region a twin leaf, says in mt_live_closed that it is closed, takes it from
- *      mt_live_open, and begins another era;
+ *   1. gives the region a twin leaf, marks it closed in mt_live_closed, takes it from mt_live_open,
+ *      and begins another era;
  *   2. has each thread of the process pass a memory barrier (membarrier);
- *   3. waits until it has seen each thread outside of the guard of record/record.c (busy_sp), and
- *      nobody write unguarded; not for long: then it opens the region again, and comes back at
- *      another tick;
- *   4. looks at the page again: it is returned if it is empty still;
+ *   3. waits until it has seen each thread outside the guard of record/record.c (busy_sp), and no
+ *      unguarded write under way. The wait is short: on failure it opens the region again, and
+ *      tries at another tick;
+ *   4. looks at the page again, and returns it if it is still empty;
  *   5. opens the region.
  *
- * Why no entry is written into the leaf after 3. Each thread passes the barrier at some point of
- * its program: what it stored before is seen in 3, what it loads after is not older than 1. What it
- * was entering at its point is done when it was seen outside of its guard, and the rest goes
- * elsewhere:
+ * No entry is written into the leaf after 3, for this reason. Each thread passes the barrier at
+ * some point of its program: 3 sees every store before that point, and no load after it returns
+ * values older than 1. An entry under way at that point is complete when the thread was seen
+ * outside its guard. All others go elsewhere:
  *   - A slow writer (enter() in record/live.c) reads mt_live_closed with its guard set. If it does
  *     so after its point, it takes the twin. If before, the guard was set before, too.
- *   - The fast path (record_alloc) asks for the leaf first and sets its guard then, so it may hold
- *     a leaf that was open. But it books there only after it has read mt_era and found it to be
- *     that of the stack which it expects; else it asks again (book_any). If it reads mt_era before
- *     its point, its guard is seen. If after, it reads the new era; then the stack was renewed in
- *     the new era by an earlier event of this thread with the same stack pointer, so not by one of
- *     a signal handler within this event; so it asked for the leaf after that, and found none.
- *   - A signal handler that allocates inside of an event finds the guard set, and leaves it so.
+ *   - The fast path (record_alloc) looks the leaf up first and then sets its guard, so it may hold
+ *     a leaf that was open. But it books there only after it has read mt_era and found the era of
+ *     the stack that it expects; else it looks again (book_any). If it reads mt_era before its
+ *     point, its guard is seen. If after, it reads the new era. Then an earlier event of this
+ *     thread with the same stack pointer renewed the stack in the new era, so no event of a signal
+ *     handler within this one did. So the thread looked the leaf up after that, and found none.
+ *   - A signal handler that allocates inside an event finds the guard set, and leaves it so.
  *   - free() writes 0 only where it found its own block: to a page that is not empty until then.
- * A page that is dropped reads as 0, which is what it held. Nothing is ever unmapped, so that a
- * leaf's address stays good for whoever still has it.
+ * A dropped page reads as 0, which is what it held. Nothing is ever unmapped, so a leaf's address
+ * stays valid for every thread that still holds it.
  *
- * Where it fails it does nothing: no membarrier (Linux before 4.14), no pagemap, or a guard that
- * was left behind by a thread that never comes back. Large leaves are a sixty-fourth of the heap
- * and are kept; so are twins. A child that was forked in between finds the region closed, which is
- * slower and right, until its own server opens it.
+ * On failure it does nothing: no membarrier (Linux before 4.14), no pagemap, or a guard left behind
+ * by a thread that never comes back. Large leaves, a sixty-fourth of the heap, are kept; so are
+ * twins. A child that was forked in between finds the region closed, which is slower but correct,
+ * until its own server opens it.
  *
- * Who calls: the server, each tick. All state here is its own.
+ * The server calls this at each tick. All state here is its own.
  */
 #include "record/live_trim.h"
 #include "base/prim_linux.h"
@@ -121,7 +121,7 @@ static void open_again(const struct used *u)
 	atomic_store(&mt_live_closed, NULL);
 }
 
-/* True: nobody writes an entry into the leaf until it is opened again. */
+/* True: no thread writes an entry into the leaf until it is opened again. */
 static bool close_region(const struct used *u)
 {
 	if (!mt_live_make_twin(map_of(u), u->region))
@@ -208,8 +208,7 @@ static uint64_t live_bytes(uint64_t *freed)
 	return allocated > *freed ? allocated - *freed : 0;
 }
 
-/* In a forked child the clock begins anew: what lies further off than was ever said is over,
- * too. */
+/* In a forked child the clock restarts, so a time further off than any wait counts as over, too. */
 static bool reached(uint64_t now_ns, uint64_t when_ns, uint64_t most_ns)
 {
 	return now_ns >= when_ns || when_ns - now_ns > most_ns;
@@ -236,7 +235,7 @@ static bool due(uint64_t now_ns)
 		reached(now_ns, look.any_ns, SELDOM_MOST_NS));
 }
 
-/* What was freed since the first look began has not been looked at twice. */
+/* Pages freed since the first look began have not been looked at twice. */
 static void finish(uint64_t now_ns)
 {
 	look.next_ns = now_ns + PAUSE_NS;
@@ -256,7 +255,7 @@ static void finish(uint64_t now_ns)
 	live_bytes(&look.freed_bytes);
 }
 
-/* How many pages it looked at; false: threads are in the way, the leaf is to be looked at again. */
+/* Counts the pages that it looked at; false: threads are in the way, so look at the leaf again. */
 static bool give(const struct used *u, size_t *looked_at)
 {
 	size_t pages = mt_live_small_bytes() / mt_prim_page_bytes(), found;
@@ -271,7 +270,8 @@ static bool give(const struct used *u, size_t *looked_at)
 	return true;
 }
 
-/* Of a server that ended in the middle: this process is its forked child, or its next one. */
+/* Cleans up after a server that ended half way: this process is its forked child, or its next
+ * server. */
 static void open_left(void)
 {
 	const region_leaf *closed = atomic_load(&mt_live_closed);

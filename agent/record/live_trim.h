@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_trim.h - gives memory of the live map back where nothing is alive any more.
+ * live_trim.h - gives memory of the live map back where no block is live any more.
  */
 #ifndef MT_RECORD_LIVE_TRIM_H
 #define MT_RECORD_LIVE_TRIM_H

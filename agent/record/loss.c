@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * loss.c - what could not be counted: how often, and how many bytes, by reason.
+ * loss.c - events that could not be counted: their number and bytes, by reason.
  */
 #include "record/loss.h"
 

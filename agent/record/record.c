@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * record.c - what a hook does with a block: stack, slot, counters, live map.
+ * record.c - records a hook's block: stack, slot, counters, live map.
  *
  * Everything between guard_in and guard_out belongs to the thread alone, but a signal handler may
  * interrupt it and allocate. Such an event is nested: it must touch neither the unwinder's cache
- * nor the plain counters, so it goes to the shared state (atomic additions) with a stack that says
+ * nor the plain counters. So it goes to the shared state (atomic additions), with a stack that says
  * why it is short. A handler may also leave by siglongjmp, an exception or cancellation, and then
- * the guard stays behind: its stack pointer tells. A hook that runs at or above the frame that set
- * it proves that this frame is gone.
+ * the guard stays behind. Its stack pointer shows that: a hook that runs at or above the frame that
+ * set it proves that this frame is gone.
  *
- * The path of every event is in record/record_fast.h, for the hooks to inline: it ends by tail
- * calls into this file where anything is unusual, so that the usual needs no registers saved. Here
- * a stack that was not expected is looked for among the thread's recent ones (struct hit), and
- * captured if it is none.
+ * Hooks inline the path of every event from record/record_fast.h. It tail-calls into this file for
+ * anything unusual, so the usual case saves no registers. Here an unexpected stack is first looked
+ * up among the thread's recent ones (struct hit), and captured if it is not there.
  *
- * Order: counted, then entered; taken out, then counted. See record/slots.c for why.
+ * Order: counted, then entered; taken out, then counted. record/slots.c has the reason.
  *
- * Our own time is estimated: of 1,024 allocations and frees of a thread at most one is timed, less
- * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
+ * The agent's own time is an estimate: at most one of 1,024 allocations and frees of a thread is
+ * timed, less the clock's own cost. A sample in which the thread lost its cpu is cut off.
  */
 #include "record/record.h"
 #include "base/arena.h"
@@ -219,10 +218,9 @@ MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
 	return record_book(t, t->last, p, bytes, e);
 }
 
-/*
- * What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to
- * change. `era` was read before all that it stands for, so that what changes meanwhile ends it.
- */
+/* Recomputes the parts of `h` that depend on more than the stack. Its counters are stamped, so they
+ * are seen to change. `era` was read before everything that it covers, so a change meanwhile ends
+ * it. */
 static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
 	h->mark = live_mark(t, h->slot);
@@ -416,8 +414,8 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 	return p;
 }
 
-/* Some filter is on, or was a moment ago: see record/filter.h. No calls on the way of what is left
- * out. */
+/* Some filter is on, or was a moment ago: see record/filter.h. Blocks that are left out take a path
+ * without calls. */
 void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			       uintptr_t fp)
 {

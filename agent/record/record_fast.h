@@ -2,10 +2,10 @@
  *
  * record_fast.h - the path of every malloc and free, in one screen.
  *
- * It is inlined into the hooks that matter, where the caller's pc, sp and fp need no registers. An
- * allocation of the stack that is expected next (struct hit) asks neither the trie nor the
- * counters' tree; whatever is unusual is a tail call into record/record.c, which has the rules.
- * Measured: tests/bench/instructions.py.
+ * It is inlined into the frequent hooks, where the caller's pc, sp and fp need no registers. An
+ * allocation from the expected stack (struct hit) looks in neither the trie nor the counters' tree.
+ * Anything unusual is a tail call into record/record.c, which has the rules. Measured:
+ * tests/bench/instructions.py.
  */
 #ifndef MT_RECORD_RECORD_FAST_H
 #define MT_RECORD_RECORD_FAST_H
@@ -21,20 +21,19 @@
 
 /* Each returns p. */
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			    uintptr_t fp); /* not the stack that was expected */
+			    uintptr_t fp); /* not the predicted stack */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp); /* not small, or the guard is not open */
 void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			       uintptr_t fp); /* some filter is on */
-/* Counted, but not entered yet. */
+/* A block that is counted, but not entered yet. */
 void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
 void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_unknown(struct thread *t, void *p); /* no small block has an entry at p */
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
 void mt_record_gone_after(struct thread *t, slot_id slot);
 
-/* The last one, and so the next is expected to be what followed it, after the same one before, last
- * time. */
+/* Predicts the next stack: the one that followed the last two when they last came in this order. */
 MT_INLINE void record_met(struct thread *t, struct hit *h)
 {
 	struct hit **link = (struct hit **)((char *)h->next + t->last->tag);

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * slots.c - slots, their counters, and what changed.
+ * slots.c - slots, their counters, and their changes.
  *
  * A slot is a pair (stack, epoch). A stack that allocates for the first time in an epoch gets one
- * by compare and swap on its trie node; from then on it is one load away.
+ * by compare-and-swap on its trie node; from then on it is one load away.
  *
- * Counters are per thread and have one writer: a plain add is ten times cheaper than a shared
- * one, and twenty-five times when two threads meet on a stack. A thread's set is a radix tree
- * root -> mid -> leaf of 32 slots, mapped where the thread has been, and never NULL: elsewhere one
- * empty mid and one empty leaf stand for all. The one state that several threads may write
+ * Counters are per thread and have one writer: a plain add is ten times cheaper than a shared one,
+ * and twenty-five times when two threads meet on a stack. A thread's set is a radix tree root ->
+ * mid -> leaf of 32 slots, mapped where the thread has been, and never NULL: elsewhere one empty
+ * mid and one empty leaf stand for all. The one state that several threads may write
  * (thread->shared) uses atomic additions.
  *
- * Sums: the reader adds up all freed counters first (acquire), then all allocated ones. A block is
- * counted as allocated before it is entered in the live map, and as freed after it was taken out,
- * so a free that the reader sees has its allocation seen too: live is never negative.
+ * Sums: the reader adds up all freed counters first (acquire), then all allocated ones. A block
+ * counts as allocated before it is entered in the live map, and as freed after it is taken out. So
+ * a free that the reader sees has its allocation seen too: live is never negative.
  *
  * Publication: mt_slots_new() fills a slot with plain stores; the CAS on the node's xslot (release)
  * hands it to other threads, which load xslot with acquire. The server goes by counters alone. A
- * thread stores the allocated blocks of a slot with release, behind their bytes; mt_slots_sum()
- * acquires them, and leaves out the bytes of a thread whose blocks it does not see. So what has a
- * sum has a node, and so have all nodes and codes below it.
+ * thread stores the allocated blocks of a slot with release, behind their bytes. mt_slots_sum()
+ * acquires them, and leaves out the bytes of a thread whose blocks it does not see. So a slot with
+ * a sum has a node, and so do all nodes and codes below it.
  *
  * Dirty marks: a leaf, its mid and its thread are stamped with the collector's pass. A writer may
  * stamp with the pass that it read just before the collector advanced it, so a collection takes
- * what is stamped with this pass or one of the two before. A writer that sleeps longer than
- * two passes between reading and stamping is caught by the next event on that leaf, and by the
- * full collection that every final state is made of.
+ * everything stamped with this pass or one of the two before. A writer that sleeps longer than two
+ * passes between reading and stamping is caught by the next event on that leaf, and by the full
+ * collection behind every final state.
  *
  * Peak: threads add their balance to a global one in steps; see step_bytes().
  *
- * What each event runs lies in record/slots_fast.h.
+ * record/slots_fast.h has the code that each event runs.
  */
 #include "record/slots.h"
 #include "base/arena.h"
@@ -223,10 +223,9 @@ MT_COLD static void publish(int64_t bytes)
 	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
 }
 
-/*
- * What came and what went since a thread published are bounded apart, so their difference is, too.
- * More threads than usual make the step smaller: known when they publish, not at each event.
- */
+/* A thread's allocations and frees since it published are bounded separately, so their difference
+ * is, too. More threads than usual make the step smaller; each learns this when it publishes, not
+ * at each event. */
 MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
@@ -338,7 +337,7 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 	}
-	/* A thread that came meanwhile may have done the allocations: take the list anew. */
+	/* A new thread may have done the allocations: read the list again. */
 	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	for (const struct thread *t = first; t; t = t->next) {
 		struct leaf *leaf = slots_leaf(t, s);

@@ -9,22 +9,25 @@
 
 #pragma GCC visibility push(hidden)
 
-uint64_t mt_slots_next_epoch(void);          /* a mark; returns the one that ends */
+uint64_t mt_slots_next_epoch(void);          /* starts an epoch; returns the one that ends */
 void mt_slots_thread_init(struct thread *t); /* no counters yet */
 slot_id mt_slots_of(node_id node);           /* its slot in the current epoch; never 0 */
 slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate); /* one of its own; 0 = no more */
 const struct slot *mt_slots_at(slot_id id);
-uint32_t mt_slots_count(void);                                  /* ids 1..count-1 */
-bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes); /* false: no memory to count it */
+uint32_t mt_slots_count(void); /* ids 1..count-1 */
+/* false: no memory for its counters */
+bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes);
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes);
 bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes);
-void mt_slots_sum(slot_id s, struct tally *sum); /* over all threads: freed first, then allocated */
+/* sums over all threads: freed first, then allocated */
+void mt_slots_sum(slot_id s, struct tally *sum);
 /* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
-void mt_slots_totals(struct tally *sum); /* of all slots, by what the threads did; any thread */
-void mt_slots_forked(void);              /* in a child: its peak begins with what it inherited */
-void mt_slots_restart(void);             /* all counters are 0; nobody counts */
+/* sum of all slots, from the threads' own counters; any thread */
+void mt_slots_totals(struct tally *sum);
+void mt_slots_forked(void);  /* in a child: its peak begins with the inherited memory */
+void mt_slots_restart(void); /* sets all counters to 0, while no thread counts */
 
 #pragma GCC visibility pop
 

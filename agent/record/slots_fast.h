@@ -14,7 +14,7 @@
 
 extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
 void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
-/* Stamps the leaf of slot s, and tells the balance when it is time. */
+/* Stamps the leaf of slot s, and updates the global balance when due. */
 void mt_slots_after_slow(struct thread *t, slot_id s);
 slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
 
@@ -31,7 +31,8 @@ MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
 	return &leaf->slot[s % LEAF_SLOTS];
 }
 
-/* Nobody else writes. One instruction where compilers, asked for a load and a store, make three. */
+/* The owner alone writes. This is one instruction where compilers make three of a load and a store.
+ */
 MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -42,14 +43,14 @@ MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 #endif
 }
 
-/* Does the leaf's mark say that it changed in this pass? */
+/* Is the leaf stamped with this pass? */
 MT_INLINE bool slots_stamped(const struct leaf *leaf)
 {
 	return likely(atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) ==
 		      atomic_load_explicit(&mt_pass, memory_order_relaxed));
 }
 
-/* Of all that the thread did; what the global balance is told in steps. */
+/* The thread's totals, which it reports to the global balance in steps. */
 MT_INLINE int64_t slots_live(const struct thread *t)
 {
 	return (int64_t)(atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed) -
@@ -75,11 +76,9 @@ MT_INLINE bool slots_room(int64_t *room, size_t bytes)
 #endif
 }
 
-/*
- * By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. The blocks
- * come last, with release: mt_slots_sum() acquires them, and whoever sees one sees what its slot
- * stands for (mt_slots_new()), too.
- */
+/* By the state's owner, in a stamped leaf. False: call mt_slots_after_slow() next. The blocks come
+ * last, with release. mt_slots_sum() acquires them, so a reader that sees one also sees the slot's
+ * stack and epoch (mt_slots_new()). */
 MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)
 {
 	slots_add(&c->xalloc_bytes, bytes, memory_order_relaxed);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.c - the state of each thread, from its first hook to its very end, and the thread table.
+ * thread.c - each thread's state, from its first hook to its very end, and the thread table.
  *
- * A state (struct thread) outlives its thread with all its counters and is continued by a later
- * one, once the thread is gone for good (base/self.c).
+ * A state (struct thread) outlives its thread with all its counters. A later thread continues it
+ * once the first one is gone for good (base/self.c).
  *
  * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
- * state, in a forked child, and while the agent itself allocates; mt_gate_slow() then tells
- * which. `xbirth`, in the same memory, reads 0 in a child that nobody announced (raw clone, _Fork).
+ * state, in a forked child, and while the agent itself allocates; mt_gate_slow() then tells which.
+ * `xbirth`, in the same memory, reads 0 in a child that no hook announced (raw clone, _Fork).
  * Children that share memory (vfork, posix_spawn) see the parent's word, which is right: they work
  * on the parent's heap, by the parent's thread.
  *
- * No system calls here on the target's threads but mmap: the tid comes from the thread library.
+ * mmap is the only system call here on the target's threads: the tid comes from the thread library.
  */
 #include "record/thread.h"
 #include "base/arena.h"
@@ -145,7 +145,8 @@ static void add_tally(struct tally *sum, const struct tally *more)
 	sum->free_bytes += more->free_bytes;
 }
 
-/* With release, once the row is closed: whoever reads a base of the next owner's sees that. */
+/* With release, once the row is closed: a reader that sees a base of the next owner sees that, too.
+ */
 static void raise_base(struct thread *t, const struct tally *done)
 {
 	struct tally sum = t->base;
@@ -157,7 +158,7 @@ static void raise_base(struct thread *t, const struct tally *done)
 	__atomic_store_n(&t->base.free_bytes, sum.free_bytes, __ATOMIC_RELEASE);
 }
 
-/* The last owner is gone for good: close its row. Called by whoever has the state next. */
+/* The last owner is gone for good: close its row. The state's next owner calls this. */
 static void end_owner(struct thread *t)
 {
 	uint32_t index = atomic_load_explicit(&t->xindex, memory_order_relaxed);
@@ -369,10 +370,8 @@ void mt_thread_restart(void)
 	atomic_store(xbirth, 1); /* we may be a child that was forked in between */
 }
 
-/*
- * In the child: the other threads did not come along, their counts did. Their states are closed
- * for ever rather than passed on: what a thread of the parent left proves nothing here.
- */
+/* In the child, which has the other threads' counts but not the threads. Their states stay closed
+ * instead of being passed on: the state of a parent's thread proves nothing here. */
 void mt_thread_fork_child(void)
 {
 	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.h - per-thread state, its life. base/self.h: which one is the caller's.
+ * thread.h - per-thread state and its life. base/self.h finds the caller's.
  */
 #ifndef MT_RECORD_THREAD_H
 #define MT_RECORD_THREAD_H
@@ -9,16 +9,16 @@
 
 #pragma GCC visibility push(hidden)
 
-struct thread *mt_thread_self(void);       /* made when missing; the shared one at worst */
-struct thread *mt_thread_of_session(void); /* ... begun anew when the session is another one */
+struct thread *mt_thread_self(void);       /* made when missing; at worst the shared one */
+struct thread *mt_thread_of_session(void); /* ... reset when the session has changed */
 struct thread *mt_thread_shared(void);     /* any thread may add to it */
-bool mt_thread_quiet(void);                /* the agent itself allocates, by way of libc */
+bool mt_thread_quiet(void);                /* the agent itself allocates, through libc */
 bool mt_thread_init(void);
-void mt_thread_retire_all(void);     /* a detach: whoever comes late is not counted */
-void mt_thread_restart(void);        /* then: the next session begins, nobody counts yet */
-bool mt_thread_forked(void);         /* in a child that nobody told it is one */
-void mt_thread_fork_child(void);     /* forget the threads that did not come along */
-int mt_thread_tid(pthread_t thread); /* without a system call; 0 = unknown */
+void mt_thread_retire_all(void); /* a detach: late events do not count */
+void mt_thread_restart(void);    /* after that: the next session begins, while no thread counts */
+bool mt_thread_forked(void);     /* in a child that no hook announced */
+void mt_thread_fork_child(void); /* forget the parent's threads that the child does not have */
+int mt_thread_tid(pthread_t thread);             /* without a system call; 0 = unknown */
 void mt_thread_named(int tid, const char *name); /* tid 0 = the caller */
 void mt_thread_refresh(void);                    /* names and ends from /proc; server thread */
 struct thread_info {                             /* one owner of a set, past or present */

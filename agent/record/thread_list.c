@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread_list.c - the list that whoever sums up over all threads walks.
+ * thread_list.c - the list of thread states, for sums over all threads.
  */
 #include "record/thread_list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread_list.h - the states of all threads, ended ones, too: insert-only. record/thread.c makes
- * them.
+ * thread_list.h - the states of all threads, ended ones included: insert-only. record/thread.c
+ * makes them.
  */
 #ifndef MT_RECORD_THREAD_LIST_H
 #define MT_RECORD_THREAD_LIST_H

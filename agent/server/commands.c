@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * commands.c - what a viewer's frames ask for: marks, options, scans; and what the others are told.
+ * commands.c - carries out the requests in a viewer's frames (marks, options, scans), and tells the
+ * other viewers.
  *
- * What one viewer changes all can see: a mark carries who set it, an option who changed it, and the
- * others get a sentence.
+ * All viewers can see what one of them changes: a mark names who set it, an option names who
+ * changed it, and the others get a message.
  */
 #include "server/commands.h"
 #include "base/conf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * commands.h - what frames of viewers ask for. Server thread.
+ * commands.h - carries out the requests in viewers' frames. Server thread.
  */
 #ifndef MT_SERVER_COMMANDS_H
 #define MT_SERVER_COMMANDS_H

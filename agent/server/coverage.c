@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.c - of which modules does an attached agent see the calls? Said of each, so that nobody
- * wonders about one that has no blocks.
+ * coverage.c - reports, per module, whether its allocator calls are hooked by an attached agent: a
+ * module without blocks must not be mistaken for one that is not watched.
  *
- * Asked once of each module, by the server, at the first tick that finds it, and again when a
- * filter has changed; the answer is a flag of the module.
+ * The server looks at each module once, at the first tick that finds it, and again when a filter
+ * has changed. A flag of the module holds the result.
  *
- * Where libs= or exclude= leave out what a module owns, its calls of allocating functions go
- * straight to the real ones: they cost nothing. Its other hooks stay (what it frees may be
- * another's), and so do addresses that it may hand on. One of its functions that ends in a jump to
- * malloc stands in no stack: what that gives to a module that is wanted would be counted under a
- * preloaded agent, and is not here.
+ * Where libs= or exclude= leave out a module's memory, its calls of allocating functions go
+ * straight to the real ones and cost nothing. Its other hooks stay (it may free another module's
+ * blocks), and so do addresses that it may pass on. A function of such a module that ends in a jump
+ * to malloc appears in no stack. A preloaded agent would count that allocation for the wanted
+ * module that called it; here it is not counted.
  *
- * It is read off its slots, as they are: one that holds a hook is hooked, and so is a lazy one that
- * is not bound yet, for its name leads to the hook, where no other is bound elsewhere. A stand-in
- * in the program itself (no PIE) is hooked by the program's own slot. Anything else is another
- * allocator's: a library's own (hidden or linked in), one that comes first in its scope
- * (RTLD_DEEPBIND), or another namespace's libc.
+ * The module's slots show the answer. A slot that holds a hook is hooked. So is a lazy slot that is
+ * not bound yet, because its name leads to the hook, where no other of its slots is bound
+ * elsewhere. A stand-in in the program itself (no PIE) is hooked by the program's own slot.
+ * Anything else belongs to another allocator: a library's own (hidden or linked in), one that comes
+ * first in its scope (RTLD_DEEPBIND), or another namespace's libc.
  *
- * No library is unloaded while its tables are read: the caller sees to that. One that is being
- * loaded is asked later.
+ * The caller keeps libraries from being unloaded while their tables are read. A module that is
+ * still being loaded is checked later.
  */
 #include "server/coverage.h"
 #include "base/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.h - attached: which modules' calls come to us. Server thread.
+ * coverage.h - attached: which modules' calls are hooked. Server thread.
  */
 #ifndef MT_SERVER_COVERAGE_H
 #define MT_SERVER_COVERAGE_H

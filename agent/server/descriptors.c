@@ -38,7 +38,8 @@ static long number(const char *name)
 	return n;
 }
 
-/* Closes what `list` names, but not `list`. False: it does not name itself, or cannot be read. */
+/* Closes the descriptors that `list` names, except `list`. False: it does not name itself, or
+ * cannot be read. */
 static bool close_listed(long list)
 {
 	_Alignas(struct entry) char buf[2048];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * detach.c - the agent is taken out of a target that runs on: what MTW_DETACH asks for.
+ * detach.c - removes the agent from a target that runs on, on MTW_DETACH.
  *
- * Only an agent that was attached can go: one that was there from the start is what the loader
- * bound everything to. Every viewer gets the last counters, as at the end of a target, with a state
- * that says why; then sockets and server go. The code stays mapped, for a thread may still be
- * inside of a hook; what the session needed in memory is given back to the system, its addresses
- * are kept for the next one.
+ * Only an attached agent can go: the loader bound everything to one that was there from the start.
+ * Every viewer gets the last counters, as at the end of a target, with a state that gives the
+ * reason; then sockets and server go. The code stays mapped, because a thread may still be inside a
+ * hook. The session's memory goes back to the system; its addresses are kept for the next session.
  */
 #include "server/detach.h"
 #include "base/arena.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * detach.h - the agent is taken out of the target. Server thread.
+ * detach.h - removes the agent from the target. Server thread.
  */
 #ifndef MT_SERVER_DETACH_H
 #define MT_SERVER_DETACH_H
@@ -14,7 +14,8 @@ struct viewer;
 
 void detach_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
 bool detach_check(struct server *s);                 /* true: hooks are out, state is set */
-void detach_memory(struct server *s); /* last of all: what nobody needs before the next session */
+void detach_memory(struct server *s); /* last of all: gives back memory that is not needed before
+					 the next session */
 
 #pragma GCC visibility pop
 

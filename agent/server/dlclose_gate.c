@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose_gate.c - while the server reads or writes what belongs to loaded objects, none is
- * unloaded.
+ * dlclose_gate.c - keeps objects loaded while the server reads or writes their memory.
  *
- * The loader's lock is not the server's to take: it is no thread of the program's. But every
- * dlclose of the program comes by our hook, and waits there for as long as the server holds it:
- * some 100 microseconds as a rule. The server waits for those that are under way, not for long: a
- * destructor may take its time. Not seen are unloads that libc does by itself (character sets);
- * modules/maps.c looks before it reads.
+ * The server cannot take the loader's lock, because it is no thread of the program's. But every
+ * dlclose of the program runs the agent's hook, and waits there while the server holds the gate:
+ * usually some 100 microseconds. The server waits for unloads under way, but not for long, because
+ * a destructor may take its time. Unloads that libc does by itself (character sets) are not seen;
+ * modules/maps.c probes before it reads.
  *
- * A server that has died holds nothing: the kernel tells (collect/server.h: xtid). From one that
- * lives, and has not let go within two seconds, its hold is taken, so that one dlclose waits for a
- * stopped server and the next does not. When such a server goes on, it may fault on what is gone,
- * which ends a process of its own. On a busy machine a server may wait for a cpu for some 100 ms:
- * the patience must be longer, or a detach ends half way.
+ * A dead server holds nothing: the kernel tells (collect/server.h: xtid). A live server that has
+ * not let go within two seconds loses its hold, so one dlclose waits for a stopped server and the
+ * next does not. When such a server goes on, it may fault on memory that is gone, which ends only
+ * its own process. On a busy machine a server may wait some 100 ms for a cpu, so a shorter limit
+ * would stop a detach half way.
  */
 #include "server/dlclose_gate.h"
 #include "base/prim_linux.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose_gate.h - no dlclose while the server looks.
+ * dlclose_gate.h - delays dlclose while the server reads or writes loaded objects.
  */
 #ifndef MT_SERVER_DLCLOSE_GATE_H
 #define MT_SERVER_DLCLOSE_GATE_H
@@ -9,11 +9,12 @@
 
 #pragma GCC visibility push(hidden)
 
-bool mt_dlclose_hold(uint64_t wait_ns); /* server; false: one does not end within that time */
+/* server; false: an unload under way does not end within that time */
+bool mt_dlclose_hold(uint64_t wait_ns);
 void mt_dlclose_release(void);
 void mt_dlclose_begin(void); /* the hook of dlclose; waits while the server holds them */
 void mt_dlclose_end(void);
-void mt_dlclose_forked(void); /* in a child: nobody is in the middle of one */
+void mt_dlclose_forked(void); /* in a child: no unload is under way */
 
 #pragma GCC visibility pop
 

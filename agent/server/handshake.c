@@ -2,11 +2,11 @@
  *
  * handshake.c - new connections, from accept() to a valid CLIENT frame or a refusal.
  *
- * Places for viewers cost memory and are few, so a connection alone gets none. Until its CLIENT
- * frame is complete (and on TCP its proof of the token, wire.h) it is a stranger: one entry of a
- * fixed array. No stranger keeps another one out: where all entries are taken the oldest leaves,
- * and after DOOR_PATIENCE_NS (server/loop.c) any leaves. A client that proved the token is not
- * pushed out by strangers.
+ * Viewers' places cost memory and are few, so a mere connection gets none. Until its CLIENT frame
+ * is complete (and on TCP its proof of the token, wire.h) it is a stranger: one entry of a fixed
+ * array. A stranger cannot keep others out: where all entries are taken the oldest leaves, and
+ * after DOOR_PATIENCE_NS (server/loop.c) any leaves. Strangers do not push out a client that proved
+ * the token.
  *
  * A flood must cost the target's machine little, so arrivals are spaced: up to half of the entries
  * at once, then one each SPACING_NS. Between them the listening socket is not polled, and the

@@ -13,7 +13,7 @@
 #include <memtop/wire.h>
 
 #define DOOR_PLACES 64
-/* a head, and the largest payload before there is a place */
+/* a frame's head, and the largest payload before admission */
 #define DOOR_IN_BYTES (20u + MTW_ENTRY_FRAME_MAX)
 
 struct server;
@@ -25,7 +25,7 @@ enum door_stage { DOOR_FREE, DOOR_GREETING, DOOR_RESPONSE, DOOR_CLIENT };
 struct stranger {
 	enum door_stage stage;
 	int fd;
-	bool proved;       /* of TCP: knows the token; newcomers do not push it out */
+	bool proved;       /* TCP: proved the token; newcomers do not push it out */
 	uint64_t since_ns; /* accepted, or proved */
 	struct mtw_exchange exchange;
 	uint8_t in[DOOR_IN_BYTES];
@@ -34,17 +34,18 @@ struct stranger {
 
 struct handshakes {
 	struct stranger stranger[DOOR_PLACES];
-	uint64_t open_ns; /* no accept before; lags behind the clock by the saved-up arrivals */
+	uint64_t open_ns; /* no accept before this time; it lags behind the clock by the saved-up
+			     arrivals */
 	uint64_t wrong_tokens;      /* refused for a wrong proof */
 	uint8_t seed[MTW_HASH_LEN]; /* random; TCP only */
 	uint64_t nonces;            /* drawn from it */
 };
 
-bool handshake_seed(struct server *s); /* target side; false: no random numbers, and says so */
+bool handshake_seed(struct server *s); /* target side; false: no random numbers, and prints so */
 uint64_t handshake_opens(const struct server *s);        /* listen_fd is looked at from then on */
 void handshake_arrivals(struct server *s, uint64_t now); /* listen_fd is ready */
 int handshake_watch(const struct server *s,
-		    struct pollfd *fd); /* fills up to DOOR_PLACES; how many */
+		    struct pollfd *fd); /* fills up to DOOR_PLACES; returns the count */
 void handshake_ready(struct server *s, const struct pollfd *fd, int n);
 bool handshake_empty(const struct server *s);
 void handshake_since(struct server *s, uint64_t now); /* restarts every stranger's patience */

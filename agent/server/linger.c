@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * linger.c - what the server tells the board of its process, and whom it waits for when that has
- * ended.
+ * linger.c - the server's entries on the board for its process, and its wait for memtop after the
+ * process has ended.
  *
- * The board has the figures of every process, but not its stacks. memtop connects to those that
- * matter while they run; one may end before that, and its server alone has the rest. So the server
- * of a process that mattered stays when no viewer was there at the end, for linger_ns at most. The
- * process itself is gone by then and waits for nothing, and its memory is given back first
- * (target_release()). Its record names the socket: after an exec the usual name is the next
- * program's.
+ * The board has every process's figures but not its stacks. memtop connects to those that matter
+ * while they run. A process may end before that, and only its server has the rest. So the server of
+ * a process that mattered stays for up to linger_ns if no viewer was there at the end. The process
+ * itself is gone by then and waits for nothing, and its memory is given back first
+ * (target_release()). Its record names the socket, because after an exec the usual name belongs to
+ * the next program.
  */
 #include "server/linger.h"
 #include "base/prim_linux.h"
@@ -52,8 +52,8 @@ static unsigned end_of(const struct session_state *state, uint32_t *status)
 	}
 }
 
-/* One who is here takes the final state as ever. A target that waits for its server's end must not
- * wait for this. */
+/* A viewer already connected gets the final state as always. A target that waits for its server's
+ * end must not wait for this. */
 static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
 {
 	return !anybody && s->state.what != MTW_DETACHED && !s->thread_mode &&

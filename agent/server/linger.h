@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * linger.h - what the board is told; who is waited for at the end. Server thread.
+ * linger.h - reports to the board, and waits for memtop at the end. Server thread.
  */
 #ifndef MT_SERVER_LINGER_H
 #define MT_SERVER_LINGER_H
@@ -12,7 +12,7 @@
 struct server;
 
 void linger_tell(struct server *s); /* the board: figures so far */
-/* The last ones; the target is gone, state is set */
+/* The final figures; the target is gone, state is set */
 void linger_begin(struct server *s, bool anybody);
 void linger_check(struct server *s, uint64_t now);
 

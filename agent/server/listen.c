@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * listen.c - where viewers find the agent, and who may.
+ * listen.c - the address at which viewers find the agent, and who may connect.
  *
- * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback
+ * listen= takes "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback
  * only, and only with a token); %p is the process id, "none" listens nowhere. Before access is
- * settled a peer is sent the greeting and nothing else (server/handshake.c). Unix sockets: the
- * kernel tells the peer's user, who must be our own effective one, or root; on Android also the
- * shell's. TCP knows no users, so both ends must prove a secret of at least 128 bits, without
- * showing it; it comes from MEMTOP_TOKEN or from a file that only its owner can read.
+ * settled a peer gets the greeting and nothing else (server/handshake.c). On Unix sockets the
+ * kernel tells the peer's user, who must be the agent's own effective one, or root; on Android the
+ * shell's also passes. TCP knows no users, so both ends must prove a secret of at least 128 bits
+ * without showing it. The secret comes from MEMTOP_TOKEN, or from a file that only its owner can
+ * read.
  *
- * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
- * process id's former agent may still be about to let go of it.
+ * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the agent of the
+ * process's former program may still be about to release it.
  */
 #include "server/listen.h"
 #include "base/conf.h"
@@ -234,12 +235,10 @@ static bool is_bound(struct server *s, const char *path)
 	return false;
 }
 
-/*
- * A socket file that nobody listens on any more is in the way of its successor. Connections to
- * other files are refused, too, so only sockets are removed, only those of our own user, and only
- * at the second refusal: somebody may be between his bind and his listen. Whatever else has the
- * name keeps it, and we take the next one.
- */
+/* A socket file without a listener blocks its successor. Connections to other files are refused,
+ * too, so only sockets are removed, only those of the agent's own user, and only at the second
+ * refusal: another process may be between its bind and its listen. Any other file keeps the name,
+ * and the agent takes the next one. */
 static void remove_stale(struct server *s, const char *path)
 {
 	call_stat st;
@@ -374,10 +373,8 @@ bool listen_again(struct server *s)
 	return false;
 }
 
-/*
- * In a user namespace, users from outside all look like the overflow user: whoever the
- * target is, that number proves nothing there.
- */
+/* In a user namespace, all users from outside look like the overflow user: that number proves
+ * nothing there, whoever the target is. */
 static bool unmapped(uint32_t uid)
 {
 	char map[64];

@@ -12,11 +12,14 @@
 struct listening;
 struct server;
 
-bool listen_parse(struct server *s); /* target side: names from the options, or says why not */
+/* target side: names from the options, or a message that says why not */
+bool listen_parse(struct server *s);
 void listen_try(struct server *s, uint64_t now); /* binds when it can; sets listen_fd */
 void listen_close(struct listening *listening, bool unlink);
-bool listen_again(struct server *s); /* over: by an abstract name; false: it cannot */
-const char *listen_refuses(int fd);  /* Unix sockets: why this peer may not; NULL = it may */
+/* the session is over: rebinds to an abstract name; false: it cannot */
+bool listen_again(struct server *s);
+/* Unix sockets: the reason to refuse this peer; NULL = admitted */
+const char *listen_refuses(int fd);
 
 #pragma GCC visibility pop
 

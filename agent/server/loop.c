@@ -2,18 +2,18 @@
  *
  * loop.c - the server's main loop: one thread, one poll, ticks.
  *
- * A tick takes everything that changed out of the target (collect/sums.c), keeps marks and history,
- * and lets each viewer have what it lacks. With a viewer it comes as often as the quickest of them
- * wants (100 ms by default), else every second: then only for history, the clock of ages, and to
+ * A tick collects every change from the target (collect/sums.c), updates marks and history, and
+ * sends each viewer what it lacks. With viewers a tick comes as often as the quickest of them wants
+ * (100 ms by default). Without one it comes every second, for history, the clock of ages, and to
  * learn of modules before they are gone. Between ticks viewers that are still loading are fed as
  * fast as they acknowledge.
  *
- * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
- * its final tick, or made no progress for a minute -> exit. One that lingers (server/linger.c) lets
- * memtop in before.
+ * Life: up -> (target gone: one last full collection, new viewers are refused) -> every viewer has
+ * its final tick, or made no progress for a minute -> exit. A server that lingers (server/linger.c)
+ * still lets memtop in.
  *
- * Runs as a process of its own in the target's memory; see collect/server.h for what may be used
- * here.
+ * The server runs as a process of its own in the target's memory; collect/server.h lists what code
+ * here may use.
  */
 #include "server/loop.h"
 #include "base/prim_linux.h"
@@ -73,7 +73,7 @@ static void leave(int status)
 	mt_prim_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
-/* A fault of ours ends the server and nothing else: no core, no signal to the target. */
+/* A fault in the server ends the server and nothing else: no core, no signal to the target. */
 static void on_fault(int sig)
 {
 	leave(128 + sig);
@@ -114,11 +114,9 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-/*
- * A server always ends: what it walks over lies in memory that the program may have written to, and
- * a walk that never comes to its end takes processor time. The kernel sends SIGXCPU then. A raw
- * thread would take the limit from its program.
- */
+/* A server always ends. The program may have overwritten the memory that the server walks, and an
+ * endless walk uses up processor time: the kernel then sends SIGXCPU. A raw thread would take the
+ * limit from its program. */
 static void limit_round(struct server *s)
 {
 	uint64_t limit[2], until, now = server_now();
@@ -135,7 +133,8 @@ static void limit_round(struct server *s)
 	mt_prim_call(SYS_prlimit64, 0, 0, (long)limit, 0, 0, 0);
 }
 
-/* What a process of its own needs; a raw thread shares these with the program and leaves them. */
+/* Settings for a process of its own; a raw thread shares these with the program and leaves them
+ * alone. */
 static void settle(struct server *s)
 {
 	mt_prim_call(SYS_prctl, PR_SET_NAME, (long)"memtop-agent", 0, 0, 0, 0);
@@ -182,8 +181,8 @@ static void begin(struct server *s)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
 }
 
-/* Before its hooks are in place, an attached agent can keep nobody from unloading what is looked
- * at. */
+/* Before its hooks are in place, an attached agent cannot keep objects from being unloaded while it
+ * reads them. */
 static void look_at_modules(void)
 {
 	static unsigned failures;
@@ -264,7 +263,7 @@ static void the_end(struct server *s)
 		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
 	if (s->state.what == MTW_DETACHED)
-		/* before anybody is told: the next attach looks whether somebody listens */
+		/* before any viewer is told: the next attach tests for a listener */
 		listen_close(&s->listening, true);
 	if (here)
 		last_tick(s);
@@ -312,7 +311,7 @@ static void requests(struct server *s, uint64_t now)
 		s->next_second_ns = s->next_tick_ns = 0;
 }
 
-/* Those who do not come to the point, or do not take what they were sent. */
+/* Drops connections that do not complete their greeting, or do not read their data. */
 static void patience(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < VIEWERS_MAX; i++) {

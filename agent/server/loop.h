@@ -11,9 +11,10 @@
 
 struct server;
 
-int loop_main(void *arg);                   /* never returns to the target's code */
-bool loop_prepare(struct server *s);        /* before it starts: its memory; false: there is none */
-void loop_tick(struct server *s, bool all); /* take everything, then tell viewers */
+int loop_main(void *arg); /* never returns to the target's code */
+/* before the server starts: allocates its memory; false: none left */
+bool loop_prepare(struct server *s);
+void loop_tick(struct server *s, bool all); /* collects everything, then updates viewers */
 
 #pragma GCC visibility pop
 

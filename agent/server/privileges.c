@@ -11,15 +11,15 @@
  *   anything else                the server seals itself
  *
  * No process can copy another's seccomp filter, and another root directory would take /proc away.
- * So the server seals itself when its target has one more filter, another root or user namespace, a
- * root that may no longer be read, or another user where a filter kills whoever would follow. It
- * gives up all capabilities and installs a filter of its own, which leaves what it must do: serve
- * connected and new viewers, read counters, and read the few files that it opens before. No path,
- * no new socket, no other process. That costs names of new threads, the count of children, and
- * files of libraries that were loaded by a relative name.
+ * So the server seals itself when its target has one more filter, another root or user namespace,
+ * an unreadable root, or another user where a filter would kill the server for following. It gives
+ * up all capabilities and installs a filter of its own. That filter admits only its work: serving
+ * connected and new viewers, reading counters, and reading the few files that it opens before. It
+ * admits no path, no new socket, no other process. Viewers then lose names of new threads, the
+ * count of children, and files of libraries that were loaded by a relative name.
  *
- * A raw thread (server/loop.c) follows users and capabilities alone: with a filter of its own it
- * would make the program's SECCOMP_FILTER_FLAG_TSYNC fail.
+ * A raw thread (server/loop.c) follows users and capabilities alone: a filter of its own would make
+ * the program's SECCOMP_FILTER_FLAG_TSYNC fail.
  */
 #include "server/privileges.h"
 #include "base/msg.h"
@@ -324,11 +324,9 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
 		       : NULL;
 }
 
-/*
- * The answer of calls that ask the kernel's question (PTRACE_MODE_READ) about the target. A zombie
- * has no root: the link is "not there" for those who may look. A sealed server may follow no link;
- * without capabilities, kcmp asks the same.
- */
+/* Makes calls that test PTRACE_MODE_READ on the target. A zombie has no root: readers with the
+ * right get "not there" for the link. A sealed server may follow no link; without capabilities,
+ * kcmp makes the same test. */
 bool privileges_over_target(const struct server *s)
 {
 	char path[NEED_LINKS], link[NEED_LINKS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * privileges.h - follows what the target gives up. Server thread.
+ * privileges.h - gives up the rights that the target gives up. Server thread.
  */
 #ifndef MT_SERVER_PRIVILEGES_H
 #define MT_SERVER_PRIVILEGES_H
@@ -14,7 +14,7 @@ struct server;
 void privileges_begin(struct server *s);
 /* the target's privileges become the server's, or it seals itself */
 void privileges_follow(struct server *s);
-/* the kernel shows us all of its /proc, of a zombie's, too */
+/* the kernel lets the server read all of the target's /proc, also as a zombie */
 bool privileges_over_target(const struct server *s);
 
 #pragma GCC visibility pop

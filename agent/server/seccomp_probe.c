@@ -3,16 +3,16 @@
  * seccomp_probe.c - would a seccomp filter kill the server for its system calls? Target side,
  * before the server starts.
  *
- * A filter that refuses a call does no harm. One that kills would end the server at its first
+ * A filter that refuses a call does no harm. A filter that kills would end the server at its first
  * viewer, or the program if the program tried the call itself. Before Linux 5.16 a signal that
  * dumps core (such a filter sends SIGSYS) even ended every process of that memory, the program
- * among them. So a process that may die tries all calls first, without effect: on such a kernel in
+ * among them. So a disposable process tries all calls first, without effect: on such a kernel in
  * memory of its own, on later ones in the program's, which saves a fork. The filter's answer to
- * clone cannot be tried.
+ * clone cannot be tested.
  *
- * The calls that change a user are tried by another process: Android's filter kills every app for
- * them. Without them the server does all but follow its target to another user, which that one
- * seldom can change to, either.
+ * Another process tests the calls that change a user, because Android's filter kills every app for
+ * them. Without them the server only cannot follow its target to another user, and under such a
+ * filter the target can seldom change users itself.
  */
 #include "server/seccomp_probe.h"
 #include "base/prim_linux.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp_probe.h - would a filter of system calls end the server? The target's threads.
+ * seccomp_probe.h - tests whether a seccomp filter would end the server. The target's threads.
  */
 #ifndef MT_SERVER_SECCOMP_PROBE_H
 #define MT_SERVER_SECCOMP_PROBE_H
@@ -9,10 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/*
- * *changes_kill is set, which was false:
- * only for a change of its user.
- */
+/* Sets *changes_kill, false before: a filter kills only for a change of user. */
 bool seccomp_probe_kills(bool *changes_kill);
 
 #pragma GCC visibility pop

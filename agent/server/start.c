@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.c - the target's side of its server: starts it, and speaks to it.
+ * start.c - the target's side of its server: starts it, and talks to it.
  *
  * The server is not a thread of the C library: a pthread would keep a main that calls pthread_exit
- * from ending, make unshare(CLONE_NEWUSER) fail, and take glibc's and libstdc++'s single-threaded
- * short cuts away. It is a process of its own that shares this memory (CLONE_VM without
- * CLONE_THREAD), with its own descriptors, and with a thread pointer of its own, so that nothing
- * it touches can be the caller's errno.
+ * from ending, make unshare(CLONE_NEWUSER) fail, and disable glibc's and libstdc++'s
+ * single-threaded short cuts. It is a process of its own that shares this memory (CLONE_VM without
+ * CLONE_THREAD). It has its own descriptors and its own thread pointer, so nothing that it touches
+ * can be the caller's errno.
  *
- * It must not be seen by wait(): a process is cloned that waits for nothing (CLONE_VFORK: we
- * sleep until it is gone), closes every descriptor it inherited, clones the server and exits. The
- * server falls to init, or to a subreaper further out. The process in between has no exit signal,
- * so that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
+ * wait() must not see it. So the target clones a process and sleeps until that is gone
+ * (CLONE_VFORK). That process waits for nothing: it closes every inherited descriptor, clones the
+ * server and exits. The server falls to init, or to a subreaper further out. The process in between
+ * has no exit signal, so the program notices neither SIGCHLD nor a zombie; __WCLONE reaps it here.
  *
- * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the
+ * Process 1 of a pid namespace (of most containers) and a subreaper inherit orphans. There the
  * server is made their child (CLONE_PARENT), and has no exit signal either: wait() does not see it,
- * unless it asks with __WALL or __WCLONE. When process 1 ends, the kernel kills all of its
- * namespace: a server in one is told of the target's exit before that, by mt_server_exit(), and the
- * target waits until viewers have its last figures.
+ * except with __WALL or __WCLONE. When process 1 ends, the kernel kills its whole namespace. So
+ * mt_server_exit() announces the target's exit to a server there, and the target waits until
+ * viewers have its last figures.
  *
- * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may
- * be cloned: the namespace would end with it, and the program could never fork again. No thread can
- * be made there either.
+ * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), the agent may
+ * clone no process: the namespace would end with it, and the program could never fork again. A
+ * thread cannot be made there either.
  *
- * What the server cannot do without (memory; a socket; under a seccomp filter all its system calls:
- * server/seccomp_probe.c) is tried before it starts: later it could not report the failure.
+ * The server's necessities (memory; a socket; under a seccomp filter all its system calls:
+ * server/seccomp_probe.c) are tested before it starts, because later it could not report the
+ * failure.
  *
- * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own:
- * everything works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
+ * Where a process is refused (qemu-user) a raw thread is cloned, with its own descriptors.
+ * Everything works except unshare(CLONE_NEWUSER), and mt_server_exit() sends its last data.
  *
- * Everything in here runs on threads of the target. No descriptor of the program is touched.
+ * Everything here runs on threads of the target and touches no descriptor of the program.
  */
 #include "server/start.h"
 #include "base/arena.h"
@@ -161,11 +162,8 @@ static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/*
- * musl finds the storage of a library that was loaded late through a table of the thread's, its
- * dtv, of which word 0 is the length. The server has one of its own, with zeroes for us, both in
- * `room`.
- */
+/* musl finds the storage of a library that was loaded late through the thread's dtv, a table whose
+ * word 0 is the length. The server has its own dtv, with zeroes for the agent, both in `room`. */
 static void give_dtv(void **tp, uint8_t *room)
 {
 	/* behind the thread pointer, or before it where storage lies above that */
@@ -266,7 +264,8 @@ static uint64_t namespace_of(const char *link)
 											 : 0;
 }
 
-/* Of which pid namespace are we, and of which our children? false: of another one. */
+/* Reads the pid namespaces of this process and of its children. false: the children get another
+ * one. */
 static bool look_at_namespaces(struct server *s)
 {
 	static const char children[] = "/proc/thread-self/ns/pid_for_children";
@@ -467,11 +466,9 @@ void mt_server_leave(void)
 	wake_server();
 }
 
-/*
- * One that has taken the hooks out still serves the last state, and needs its stack until the
- * kernel has cleared its number. Whoever attaches asks again: a thread of the target is not held
- * for it.
- */
+/* A server that has removed the hooks still serves the last state, and needs its stack until the
+ * kernel has cleared its number. The next attach tries again, because no thread of the target waits
+ * for that. */
 bool mt_server_gone(void)
 {
 	for (int i = 0; i < 20; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.h - the target's side of the server: starts the process beside the target, and speaks to it
+ * start.h - the target's side of the server: starts the process beside the target, and talks to it
  * for the target's threads.
  */
 #ifndef MT_SERVER_START_H
@@ -10,18 +10,18 @@
 
 #pragma GCC visibility push(hidden)
 
-bool mt_server_start(void);       /* from the constructor, or in a forked child */
-void mt_server_look(void);        /* soon: which rights the target still has */
-void mt_server_exec_begins(void); /* let go of the name; called by the target */
+bool mt_server_start(void); /* from the constructor, or in a forked child */
+void mt_server_look(void);  /* tells the server to check soon which rights the target still has */
+void mt_server_exec_begins(void); /* release the socket's name; called by the target */
 void mt_server_exec_failed(void);
-bool mt_server_would_die(void); /* of a filter of system calls that is in force */
+bool mt_server_would_die(void); /* about a seccomp filter in force */
 bool mt_server_running(void);
 bool mt_server_await(void);      /* until it listens, or cannot: false */
-void mt_server_leave(void);      /* it is to take the hooks out, and end */
-bool mt_server_gone(void);       /* there is none, and none that is just ending */
-bool mt_server_dies_along(void); /* when the target ends, so may it, at once */
+void mt_server_leave(void);      /* tells the server to remove the hooks, and end */
+bool mt_server_gone(void);       /* there is no server, and none is just ending */
+bool mt_server_dies_along(void); /* the server may end at once when the target ends */
 #define EXIT_UNKNOWN (-1)
-void mt_server_exit(int status);           /* exit() or _exit() is under way with it; optional */
+void mt_server_exit(int status); /* exit() or _exit() is under way with that status; optional */
 uint32_t mt_server_mark(const char *name); /* memtop_mark(): its number; 0 = no server */
 
 #pragma GCC visibility pop

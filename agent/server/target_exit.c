@@ -2,21 +2,21 @@
  *
  * target_exit.c - is the target still there, and is it still the same program?
  *
- * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
- * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
- * it is a zombie, for readers with ptrace rights; later the pidfd tells, on kernels that can
- * (6.15); else what the program announced on its way out; else nobody knows, and that is said.
+ * End: the pidfd reports it (all threads gone), or /proc where there is no pidfd. By then every
+ * counter is final, and lies in memory that this process holds as well. The exit status is in /proc
+ * while the target is a zombie, for readers with ptrace rights. After that the pidfd tells, on
+ * kernels that can (6.15); else the program's own announcement on its way out. Otherwise the status
+ * is unknown, and viewers are told so.
  *
- * Exec: the target's memory is then another one. kcmp compares them. Where kcmp is refused (most
- * containers, and programs that are not dumpable) the peak of the address space tells: it never
- * falls, so that a target in our memory cannot show less than we saw before, nor more than we see
- * afterwards. Nothing else is believed: not an exec that was announced, nor another name of the
- * executable.
+ * Exec: the target then has another memory, and kcmp compares the two. Where kcmp is refused (most
+ * containers, and programs that are not dumpable) the peak of the address space tells. It never
+ * falls, so a target in this memory cannot show less than seen before, nor more than seen
+ * afterwards. Nothing else is believed: not an announced exec, nor another name of the executable.
  *
- * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the
+ * Memory of the dead: a viewer on a slow link must not keep a dead target's gigabytes. But the
  * memory may have other users: a child of vfork, a process cloned with CLONE_VM. So the server
- * unmaps nothing here. It forks, the copy goes on in an address space of its own and unmaps what no
- * viewer needs, and the old process leaves the shared memory to whoever is still in it.
+ * unmaps nothing here. It forks, the copy continues in its own address space and unmaps what no
+ * viewer needs, and the old process leaves the shared memory to its other users.
  */
 #include "server/target_exit.h"
 #include "base/arena.h"
@@ -137,11 +137,10 @@ static void set_wait_status(struct server *s, uint32_t code)
 		set_state(s, MTW_EXITED, code >> 8 & 0xff, true);
 }
 
-/*
- * Field 52 of a zombie's stat is its wait status, or 0 for a reader without ptrace rights: a
- * program that gave up its user or is not dumpable hides a crash so. A 0 counts only if the program
- * announced it, or if such a reader is what we are not. False: not a zombie (any more), or hidden.
- */
+/* Field 52 of a zombie's stat is its wait status, or 0 for a reader without ptrace rights: that
+ * hides a crash of a program that gave up its user or is not dumpable. A 0 counts only if the
+ * program announced it, or if this process has those rights. False: not a zombie (any more), or
+ * hidden. */
 static bool zombie_status(struct server *s)
 {
 	char text[1024];
@@ -286,7 +285,7 @@ bool target_check(struct server *s, bool second)
 	return false;
 }
 
-/* One line of /proc/PID/maps: private, without a file, not the kernel's, and none of ours. */
+/* One line of /proc/PID/maps: private, without a file, neither the kernel's nor the agent's. */
 static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 {
 	const char *mode = strchr(line, ' ');
@@ -317,8 +316,8 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 	return true;
 }
 
-/* The list must be whole before the first range goes: unmapping changes what is read. NULL = it
- * cannot be had. */
+/* The list must be complete before the first range is unmapped, because that changes the file. NULL
+ * = the list cannot be made. */
 static char *list_mappings(void)
 {
 	for (size_t size = 1u << 20; size <= 64u << 20; size *= 2) {
@@ -356,10 +355,8 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
 	mt_prim_call(SYS_madvise, (long)start, (long)(end - start), 11 /* MADV_DOFORK */, 0, 0, 0);
 }
 
-/*
- * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan
- * would be shown to the next reaper, which may be the target's new program.
- */
+/* CLONE_PARENT: the copy gets this process's parent, and is as invisible to it. An orphan would go
+ * to the next reaper, which may be the target's new program. */
 void target_release(struct server *s)
 {
 	struct shared *own =

@@ -13,7 +13,7 @@ struct server;
 
 void target_begin(struct server *s);
 bool target_check(struct server *s, bool second); /* true: the target is gone, state is set */
-/* leave the dead target's memory: goes on as another process */
+/* leave the dead target's memory: continues as another process */
 void target_release(struct server *s);
 
 #pragma GCC visibility pop

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * viewer.c - one connection that was let in (server/handshake.c): bytes in, bytes out.
+ * viewer.c - one admitted connection (server/handshake.c): bytes in, bytes out.
  *
- * Nothing a client sends is trusted: each frame is bounded before it is kept, parsed with mtw_get,
- * and a malformed one ends the connection with the reason. Nothing a client fails to read is kept
- * beyond OUT_BYTES; what changed meanwhile is sent later, coalesced (collect/encode.c).
+ * Nothing from a client is trusted: each frame is bounded before it is kept and parsed with
+ * mtw_get, and a malformed one ends the connection with the reason. No more than OUT_BYTES of
+ * unread data is kept for a client; changes meanwhile are sent later, coalesced (collect/encode.c).
  *
  *     unacknowledged = produced - acked <= window        (the first state's head excepted)
  *
@@ -133,8 +133,8 @@ static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct
 	return command_run(s, v, type, in);
 }
 
-/* Whether its frames are read. After the final tick they are for the ACKs in them: closing a TCP
- * socket that more comes in to would throw away what the peer has not got yet. */
+/* Whether its frames are read. After the final tick they are read for their ACKs: closing a TCP
+ * socket with incoming data would discard data that the peer has not received yet. */
 static bool heard(const struct viewer *v)
 {
 	return v->state == VIEWER_OPEN || (v->state == VIEWER_CLOSING && v->final);
@@ -184,7 +184,7 @@ void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t l
 
 void viewer_read(struct server *s, struct viewer *v)
 {
-	/* Bounded, so that one who writes without end does not keep the others waiting. */
+	/* Bounded, so that a viewer that writes without end does not delay the others. */
 	for (int rounds = 0; rounds < 4 && v->state != VIEWER_FREE; rounds++) {
 		long n = mt_prim_call(SYS_recvfrom, v->fd, (long)(v->in + v->in_len),
 				      (long)(IN_BYTES - v->in_len), MSG_DONTWAIT, 0, 0);

@@ -12,9 +12,9 @@
 struct server;
 struct viewer;
 
-/* A place; HELLO is next. NULL: *why, and fd stays the caller's. */
+/* Admits a viewer, which gets HELLO next. NULL: *why has the reason, and fd stays the caller's. */
 struct viewer *viewer_enter(struct server *s, int fd, const char **why);
-/* Takes what came behind its CLIENT frame: less than IN_BYTES. */
+/* Takes the bytes after its CLIENT frame: less than IN_BYTES. */
 void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len);
 void viewer_read(struct server *s, struct viewer *v);
 

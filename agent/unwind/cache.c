@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.c - what a thread remembers of pcs and trie edges, and the slow ways to learn them.
+ * cache.c - a thread's caches of pcs and trie edges, and the slow ways to fill them.
  *
- * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's
- * entry stands the shared one (unwind/stacks.c keeps the rule with the location), behind an edge
- * the trie.
+ * Both caches are two-way: the newest entry goes first, and the former first moves to second. A
+ * miss on a pc looks in the shared cache (unwind/stacks.c keeps the rule with the location), a miss
+ * on an edge in the trie.
  *
- * With fold_recursion=on a call site that stands on a path already is gone back to, in place of a
- * new step: main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than
- * there are call sites, and what recursion makes of them is few. What is remembered of an edge is
- * where it led.
+ * With fold_recursion=on, a call site that is already on a path leads back to it instead of making
+ * a new step: main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than
+ * the number of call sites, and recursion makes few paths. A cached edge keeps where it led.
  *
  * A table that missed as often as it has entries is replaced by an empty one four times as large,
- * up to a limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs.
- * Old tables stay mapped, as an interrupted capture may be looking at them: a third of the new one
- * in all.
+ * up to a limit: a thread with few stacks touches few pages, and a compiler's gets the size that it
+ * needs. Old tables stay mapped, because an interrupted capture may be looking at them; all
+ * together they take a third of the new one.
  */
 #include "unwind/cache.h"
 #include "base/arena.h"

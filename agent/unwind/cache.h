@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.h - what a thread keeps for its unwinding: recently met pcs with their rules, trie edges,
- * and the last stack.
+ * cache.h - a thread's data for unwinding: recently met pcs with their rules, trie edges, and the
+ * last stack.
  *
- * Mapped at the first capture, used by its owner only. xwalking is set for the time of a capture: a
+ * It is mapped at the first capture and used by its owner only. xwalking is set during a capture: a
  * signal handler that allocates meanwhile must not touch it.
  */
 #ifndef MT_UNWIND_CACHE_H
@@ -18,7 +18,7 @@
 
 /* A frame's place in the program, and FRAME_* of unwind/incremental.h. */
 struct call {
-	code_id code; /* 0 = the agent's own, or no room */
+	code_id code; /* 0 = the agent's own frame, or no room */
 	uint32_t shape;
 };
 
@@ -49,27 +49,27 @@ struct unwind_cache {
 	struct known known;
 
 	uint32_t capacity;    /* frames that fit */
-	uint32_t depth;       /* limit that the kept stack was taken with */
+	uint32_t depth;       /* depth limit of the kept stack */
 	uint32_t count;       /* frames kept, 0 = none */
-	uint32_t base;        /* enum mtw_truncation that the kept stack hangs under */
+	uint32_t base;        /* enum mtw_truncation below which the kept stack hangs */
 	uintptr_t zero_at;    /* the return address of 0 that ends the kept stack; 0 = none */
 	struct frame *frames; /* capacity: the kept stack, outermost first */
 	struct step *steps;   /* capacity: new frames of it, laid down from the end */
-	struct pair *pairs;   /* 3 * capacity: what to compare, outermost first */
+	struct pair *pairs;   /* 3 * capacity: pairs to compare, outermost first */
 
-	/* Two-way, a power of two of sets; they grow where they miss (unwind/cache.c). */
+	/* Two-way, a power of two of sets; a table grows when it misses (unwind/cache.c). */
 	struct pc_entry (*pcs)[2];
 	struct edge_entry (*edges)[2];
 	uint32_t pc_mask, edge_mask;   /* sets - 1 */
 	uint64_t pcs_full, edges_full; /* misses at which they grow */
 };
 
-/* How a pc is left, by the engine in use: unwind/unwind.c sets it. */
+/* The step from a pc to its caller, by the engine in use: unwind/unwind.c sets it. */
 extern unwind_rule mt_unwind_rule;
 
 /* Made when missing or too small for `depth`; NULL: no memory. */
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
-void mt_unwind_cache_settle(struct unwind_cache *u); /* forget what an unload made stale */
+void mt_unwind_cache_settle(struct unwind_cache *u); /* drop entries that an unload made stale */
 const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
 
@@ -78,7 +78,7 @@ MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t
 	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
 }
 
-/* Each code's edges lie together, where its parents have neighbouring numbers. */
+/* Edges of one code lie together if its parents have neighbouring numbers. */
 MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent,
 					     code_id code)
 {
@@ -96,7 +96,7 @@ MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
 	return mt_unwind_pc_slow(u, pc);
 }
 
-/* The child node, 0 when the trie met its cap. */
+/* The child node, 0 when the trie is at its cap. */
 MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
 {
 	struct edge_entry *set = unwind_edge_set(u, parent, code);

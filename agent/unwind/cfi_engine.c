@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cfi_engine.c - stacks by unwind tables: the rule of each pc, and a walk that keeps nothing.
+ * cfi_engine.c - stacks by unwind tables: the rule of each pc, and a walk that stores nothing.
  */
 #include "unwind/cfi_engine.h"
 #include "base/stack_bounds.h"
@@ -14,7 +14,7 @@ uint64_t mt_unwind_cfi_rule(const struct module *m, uintptr_t pc)
 	return mt_cfi_rule(m, pc_lookup(pc), pc & PC_EXACT);
 }
 
-/* The plain walk, nothing kept: all registers, every table read anew. */
+/* The plain walk, which stores nothing: all registers, every table read again. */
 int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 		       unsigned *reason)
 {

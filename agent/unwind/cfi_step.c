@@ -2,9 +2,9 @@
  *
  * cfi_step.c - unwind rows as packed rules, and the full step with all registers.
  *
- * The full step is the plain reading of the standard: it serves the frames that no packed rule
- * describes, and mt_unwind_frames(). Registers start out unknown, but pc, sp and bp; a callee that
- * saved one makes it known again. A row that needs an unknown one ends the stack as truncated.
+ * The full step follows the standard literally. It serves the frames that no packed rule describes,
+ * and mt_unwind_frames(). At first only pc, sp and bp are known; a callee that saved a register
+ * makes it known. A row that needs an unknown one ends the stack as truncated.
  */
 #include "unwind/cfi_step.h"
 #include "base/prim_linux.h"
@@ -185,8 +185,8 @@ static bool step_signal(struct known *known, struct cfi_regs *r)
 	return mt_cfi_leave_signal(known, r->value[CFI_SP] + 128, r);
 }
 
-/* In `next` is what the table recovered. A function that calls none leaves x30 alone: known behind
- * a signal only. */
+/* `next` has the registers that the table recovered. A function that calls none leaves x30
+ * unchanged: its value is known behind a signal only. */
 static bool return_address(const struct cfi_row *row, const struct cfi_regs *r,
 			   struct cfi_regs *next)
 {

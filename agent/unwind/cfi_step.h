@@ -14,12 +14,12 @@
 /* The packed rule for a lookup address; never 0. */
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);
 
-/* Replaces `r` by its caller's. false: *reason says why, or NONE at the end of the stack. */
+/* Replaces `r` by its caller's. false: *reason has the cause, or NONE at the end of the stack. */
 bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason);
 
-/* Is it the code that a signal's handler returns to? */
+/* Is this the code that a signal handler returns to? */
 bool mt_cfi_is_sigreturn(uintptr_t pc);
-/* AArch64: `r` becomes what a signal interrupted, whose ucontext lies at `context`. */
+/* AArch64: sets `r` to the interrupted registers; the signal's ucontext lies at `context`. */
 bool mt_cfi_leave_signal(struct known *known, uintptr_t context, struct cfi_regs *r);
 
 #pragma GCC visibility pop

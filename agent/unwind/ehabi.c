@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * ehabi.c - stacks on 32-bit ARM, by its own tables (Exception Handling ABI for the Arm
- * Architecture, IHI 0038, sections 5, 6, 9 and 10): there is neither .eh_frame nor a frame record
- * that code agrees on.
+ * Architecture, IHI 0038, sections 5, 6, 9 and 10): ARM has no .eh_frame, and code does not agree
+ * on a frame record.
  *
- * A table entry is the start of a function and the way out of it: instructions of a byte or two
- * that move a virtual stack pointer and pop registers. They hold where a call was made, not at any
- * instruction; that a leaf which a signal interrupted keeps its return address in lr is what they
- * say, too. Any saved register may be what a frame's size is computed from, so all are needed: a
- * walk begins in this file's own frame, whose registers are at hand, and goes outwards to the
- * hook's caller before it lists anything.
+ * A table entry gives a function's start and its unwind instructions: one or two bytes each, they
+ * move a virtual stack pointer and pop registers. They hold at a call, not at every instruction;
+ * even in a leaf that a signal interrupted they take the return address from lr. A frame's size may
+ * depend on any saved register, so the walk tracks all. It begins in this file's own frame, whose
+ * registers are at hand, and goes outwards to the hook's caller before it lists anything.
  *
- * The tables are not trusted: what they lead to is read only where unwind_readable() says so, and
- * the stack pointer moves outwards only.
+ * The tables are not trusted: memory that they refer to is read only where unwind_readable() admits
+ * it, and the stack pointer moves outwards only.
  *
- * An entry that only moves the stack pointer by what it says itself and pops the return address
- * last is a packed rule (unwind/rule.h), laid out as x86-64's are, so that unwind/incremental.c
- * walks only what is new. Frames that need another register, and signals, are left by a walk from
- * here. Code without a table (C that was built with neither -funwind-tables nor -fexceptions) ends
- * a stack, which is said.
+ * An entry that moves the stack pointer only by its own constants, and pops the return address
+ * last, is a packed rule (unwind/rule.h). Its layout is x86-64's, so unwind/incremental.c walks
+ * only new frames. A walk from here handles frames that need another register, and signals. Code
+ * without a table (C built with neither -funwind-tables nor -fexceptions) ends a stack, and the
+ * stack says so.
  */
 #if defined(__arm__)
 #include "unwind/ehabi.h"
@@ -218,8 +217,8 @@ static bool run(struct known *known, struct code_of *c, uint32_t *r)
 	return true;
 }
 
-/* Code that cannot be left because nobody called it: the program's entry, what clone() starts, a
- * coroutine's first. */
+/* Code without a caller: the program's entry, the function that clone() starts, a coroutine's
+ * first. */
 static bool is_start(uintptr_t pc)
 {
 	uintptr_t entry = pc_code(getauxval(AT_ENTRY)), cloned = pc_code((uintptr_t)clone);
@@ -309,8 +308,7 @@ static bool step(struct known *known, struct regs_of *at, unsigned *reason)
 	if (!run(known, &code, at->r))
 		return false;
 	at->r[PC] &= ~1u;
-	/* A leaf leaves the stack alone; only a signal's frame has sp among what it saved, and may
-	 * lead to any stack. */
+	/* A leaf leaves sp unchanged; only a signal's frame saves sp, and may lead to any stack. */
 	if (code.sp_saved ? !mt_unwind_enter(known, at->r[SP], false)
 			  : at->r[SP] < sp || (at->r[SP] == sp && at->r[PC] == from))
 		return false;

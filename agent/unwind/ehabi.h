@@ -14,8 +14,8 @@ uint64_t mt_unwind_ehabi_rule(const struct module *m, uintptr_t pc);
 int mt_unwind_ehabi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			 unsigned *reason);
 
-/* The frame at *pc, *sp, among the `depth` first of the hook's caller's, becomes its caller's; *pc
- * = 0: the stack ends. */
+/* Replaces the frame at *pc, *sp by its caller's, where it is among the hook's caller's first
+ * `depth`; *pc = 0: the stack ends. */
 bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r, uint32_t depth, uintptr_t *pc,
 			   uintptr_t *sp, unsigned *reason);
 bool mt_unwind_begins(uintptr_t sp); /* is a frame at sp the first of its thread? */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * engine.h - what an engine is, and which is this machine's best.
+ * engine.h - the interface of an engine, and this machine's best one.
  *
- * An engine is a rule for each pc (cfi, fp, ehabi, caller): unwind/incremental.c keeps the thread's
- * last stack and walks only what is new. Or it is a walk that lists pcs, innermost first, and says
- * why it stopped (libunwind); unwind/unwind.c interns such a list as a path of the trie. instrument
- * has a capture of its own, and where its own stack is empty takes the machine's best rule. Each
- * engine has a walk, for lists that nobody keeps.
+ * An engine has either a rule for each pc (cfi, fp, ehabi, caller), or a walk that lists pcs,
+ * innermost first, and says why it stopped (libunwind). With rules unwind/incremental.c keeps the
+ * thread's last stack and walks only new frames. unwind/unwind.c interns a list as a path of the
+ * trie. instrument has a capture of its own, and takes the machine's best rule where its own stack
+ * is empty. Each engine has a walk, for lists that are not stored.
  */
 #ifndef MT_UNWIND_ENGINE_H
 #define MT_UNWIND_ENGINE_H
@@ -15,8 +15,8 @@
 #include "unwind/cfi_engine.h"
 #include "unwind/ehabi.h"
 
-/* How a frame at pc (PC_EXACT or a return address) is left, as unwind/rule.h packs it; never 0. m
- * NULL: no module. */
+/* The step from a frame at pc (PC_EXACT or a return address) to its caller, packed as in
+ * unwind/rule.h; never 0. m NULL: no module. */
 typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
 
 /* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * epilogue.c - reads x86-64 code from a return address to its function's end: how is the frame
- * released?
+ * epilogue.c - reads x86-64 code from a return address to its function's end, to learn how the
+ * function releases its frame.
  *
- *     leave; ret                        mov %rbp, %rsp; pop %rbp; ret     lea -N(%rbp), %rsp; pop
- *         ...; pop %rbp; ret rsp is made of rbp: rbp is the frame's base, and the record is at rbp
- *         (BASE)
- *     add $N, %rsp; pop %rbp; ret       mov N(%rsp), %rbp; add $M, %rsp; ret (Go)
- *         a counted distance D away from the present sp lies the saved rbp, the return address
- *         above it: rbp is the frame pointer if, and only if, it equals sp + D (AT)
- *     ret without any of these          the function keeps none
+ *     BASE   leave; ret
+ *            mov %rbp, %rsp; pop %rbp; ret
+ *            lea -N(%rbp), %rsp; pop ...; pop %rbp; ret
+ *                rsp is computed from rbp: rbp is the frame's base, and the record is at rbp
+ *     AT     add $N, %rsp; pop %rbp; ret
+ *            mov N(%rsp), %rbp; add $M, %rsp; ret (Go)
+ *                the saved rbp lies at a known distance D from the present sp, the return address
+ *                above it: rbp is the frame pointer if, and only if, it equals sp + D
+ *     ret without any of these: the function keeps no frame pointer
  *
  * A path ends without an answer at an indirect jump, at another function's start, at a write to
- * rbp, and at bytes that are no instruction. Then the other sides of the branches on the way are
- * tried. HotSpot's interpreter goes from one piece of code to the next by indirect jumps; behind a
- * call it reloads rsp, or its own two registers, from its frame by rbp. That is an answer, too
- * (BASE).
+ * rbp, and at bytes that are no instruction. Then the reader tries the other sides of the branches
+ * on the way. HotSpot's interpreter goes from one piece of code to the next by indirect jumps.
+ * Behind a call it reloads rsp, or its own two registers, from its frame by rbp, which is an
+ * answer, too (BASE).
  *
- * All is bounded: instructions, branches that wait, jumps that are followed once each. Code is read
- * where mt_prim_readable() says that it can be, page by page, and where it may run: what stands
- * behind a call that never returns is anything, its jumps lead anywhere, and data may be unmapped
- * by another thread between the question and the reading.
+ * Instructions, waiting branches, and jumps (each followed once) are all bounded. Code is read page
+ * by page, only where mt_prim_readable() admits it and where it may run. Behind a call that never
+ * returns there may be any bytes, whose jumps lead anywhere, and another thread may unmap data
+ * between the test and the read.
  */
 #include "unwind/epilogue.h"
 #include "base/compiler.h"
@@ -87,8 +89,8 @@ static enum verdict answer(struct reading *r, uint32_t more)
 	return ANSWERED;
 }
 
-/* The thread is about to return to pc; about its page, and the next, the last look at what is
- * mapped may be too old. */
+/* May code on this page run? The page of pc, where the thread will return, and the next one pass
+ * anyway: the last look at the mappings may be too old for them. */
 static bool may_run(const struct reading *r, uintptr_t page)
 {
 	if (r->m)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * fast.h - is this the stack of the last allocation, or of one not long ago?
+ * fast.h - is this the stack of the last allocation, or of a recent one?
  *
- * An engine keeps the thread's last stack as pairs: each word that a walk would read, and what
- * it was (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy
- * of them, together with all that was concluded from them; of a deep stack it has the inner ones,
- * and the outer ones are those of the kept stack, as long as that is the same there (frame.made).
- * Programs go round the same few stacks, so a thread has some hits, found by pc and sp. They are
- * looked at under the guard of record/record.c, so that no capture can be under way.
+ * An engine keeps the thread's last stack as pairs: each word that a walk would read, and its value
+ * then (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy of
+ * the pairs and of the results. For a deep stack it has the inner pairs only, and shares the outer
+ * ones with the kept stack, as long as that is unchanged there (frame.made). Programs repeat a few
+ * stacks, so a thread has some hits, found by pc and sp. The lookup runs under the guard of
+ * record/record.c, so no capture can be under way.
  */
 #ifndef MT_UNWIND_FAST_H
 #define MT_UNWIND_FAST_H
@@ -26,11 +26,9 @@ MT_INLINE bool pair_holds(const struct pair *p)
 	return likely(*(const uintptr_t *)p->at == p->is);
 }
 
-/*
- * From the inside out: the first difference ends it, nothing is read that a walk would not read.
- * Jumps to the first of the comparisons that are needed: the addresses are constants then, nothing
- * is counted.
- */
+/* Compares from the inside out. The first difference ends it, so it reads no word that a walk would
+ * not read. It jumps to the first comparison needed: the addresses are constants then, without a
+ * loop counter. */
 bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
 /* clang-format off */
 #define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
@@ -63,15 +61,14 @@ MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uint
 	       unwind_few_pairs_hold(h->own, h->few);
 }
 
-/* The outer part of a deep stack: is the kept one the same there, and does that hold? */
+/* The outer part of a deep stack: is the kept stack unchanged there, and does it still hold? */
 MT_INLINE bool unwind_outer_holds(const struct unwind_cache *u, const struct hit *h)
 {
 	return u->count > h->outer && u->frames[h->outer].made == h->made &&
 	       mt_unwind_pairs_hold(u->pairs, u->frames[h->outer].pairs);
 }
 
-/* The ways of the set where a stack would be: where hits lie, in bytes; ended by 0 unless all are
- * taken. */
+/* The ways of a stack's set: the places of hits, in bytes; ended by 0 unless all are taken. */
 MT_INLINE uint32_t *unwind_ways(const struct thread *t, uintptr_t pc, uintptr_t sp)
 {
 	uint32_t(*ways)[HIT_WAYS] = (void *)t->hits;
@@ -85,15 +82,14 @@ MT_INLINE struct hit *unwind_hit(const struct thread *t, uint32_t way)
 	return (struct hit *)((char *)t->hits + way);
 }
 
-/* The one that a new stack takes: a fresh one, or each of its set in turn. */
+/* The hit that a new stack takes: a fresh one, or each of its set in turn. */
 MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t sp)
 {
 	uint32_t *way = unwind_ways(t, pc, sp), i = 0;
 
 	while (i < HIT_WAYS && way[i])
 		i++;
-	/* a handler that leaves in between for good makes two ways to one hit, never too many
-	 * hits */
+	/* a handler that never returns here makes two ways to one hit, never too many hits */
 	if (i < HIT_WAYS) {
 		way[i] = (uint32_t)((HIT_FIRST + t->hit_count) * sizeof(struct hit));
 		atomic_signal_fence(memory_order_release);
@@ -110,7 +106,8 @@ MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h)
 	return mt_unwind_pairs_hold(h->own, h->count) && unwind_outer_holds(t->unwind, h);
 }
 
-/* NULL: not met lately. Its era may be over, but nothing that its stack depends on has changed. */
+/* NULL: not a recent stack. The hit's era may be over, but nothing that its stack depends on has
+ * changed. */
 MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintptr_t sp,
 				    uintptr_t fp)
 {
@@ -129,11 +126,11 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 	return NULL;
 }
 
-/* Of a deep stack that many frames are a hit's own. */
+/* Number of inner frames of a deep stack that a hit keeps itself. */
 #define HIT_FRAMES 14u
 
-/* How many pairs of the kept stack a hit would have to copy: all, or those of a deep one's inner
- * frames. */
+/* Number of the kept stack's pairs that a hit would have to copy: all, or those of a deep stack's
+ * inner frames. */
 MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 {
 	uint32_t pairs = u->frames[u->count - 1].pairs;
@@ -144,11 +141,9 @@ MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }
 
-/*
- * After a capture: may the stack be remembered? Not if more than its pairs must be looked at next
- * time: a truncated one is counted each time, a foreign one may be unmapped, and what the loader
- * does is announced by its allocations.
- */
+/* After a capture: may the stack be remembered? Not if the pairs alone do not prove it: a truncated
+ * stack is counted each time, a foreign one may be unmapped, and the loader's allocations announce
+ * loads. */
 MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *r)
 {
 	if (unlikely(!u || !u->count || u->base || u->known.foreign || u->known.spilled ||
@@ -159,7 +154,7 @@ MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *
 	       likely(unwind_inner(u) <= HIT_PAIRS);
 }
 
-/* The stack that was just captured, into `h`. */
+/* Copies the stack just captured into `h`. */
 MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 {
 	const struct frame *top = &u->frames[u->count - 1];

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * fp.c - stacks by frame pointers: for machines whose ABI keeps them (AArch64), and for
- * programs built with -fno-omit-frame-pointer.
+ * fp.c - stacks by frame pointers: for machines whose ABI keeps them (AArch64), and for programs
+ * built with -fno-omit-frame-pointer.
  *
- * A frame record is two words, the caller's record and the return address, at the frame pointer;
- * both x86-64 (push %rbp; mov %rsp,%rbp) and AArch64 (stp x29, x30) lay it out so. Records must
- * lie ever further out; the outermost one is followed by 0. Pointer authentication codes are
- * stripped from return addresses: user addresses have 48 bits at most in the low half.
+ * A frame record is two words at the frame pointer, the caller's record and the return address;
+ * both x86-64 (push %rbp; mov %rsp,%rbp) and AArch64 (stp x29, x30) lay it out so. Each record must
+ * lie further out than the one before; 0 follows the outermost one. Pointer authentication codes
+ * are stripped from return addresses: user addresses have 48 bits at most in the low half.
  *
- * Code that uses the register for something else (-fomit-frame-pointer, most libraries) makes this
- * skip functions or end: whatever is in the register, only the stack is read, and what is no return
- * address ends the walk as truncated. A pc outside every module passes for generated code if a call
- * instruction stands before it (x86-64).
+ * Code that uses the register otherwise (-fomit-frame-pointer, most libraries) makes the walk skip
+ * functions or end. Whatever the register holds, only the stack is read, and a word that is no
+ * return address ends the walk as truncated. A pc outside every module passes for generated code if
+ * a call instruction precedes it (x86-64).
  *
- * On AArch64 code has to show that it keeps a record: by its unwind table, else by how it returns.
- * ART's compiled code keeps none, and leaves x29 to a frame further out: the record there would
- * hide functions, and nothing would say so. So the walk ends, with the reason, at code outside
- * every module (the JIT's, whatever its mapping is called), in ART's own files, and where a table
- * says that the function keeps none.
+ * On AArch64 code must prove that it keeps a record: by its unwind table, else by how it returns.
+ * ART's compiled code keeps none and leaves x29 to a frame further out: following that record would
+ * silently hide functions. So the walk ends, with the reason, at code outside every module (the
+ * JIT's, whatever its mapping is called), in ART's own files, and where a table says that the
+ * function keeps none.
  *
- * Through a signal handler the walk goes on with the registers that the kernel saved. What was
- * interrupted may have no record of its own, or not yet (AArch64: a function that calls none never
- * has): there its unwind table says who called it, and without one the walk ends (x86-64: the next
- * record does).
+ * Through a signal handler the walk continues with the registers that the kernel saved. The
+ * interrupted function may have no record, or not yet (AArch64: a function that calls none never
+ * has one). There its unwind table gives the caller; without a table the walk ends (on x86-64 it
+ * continues with the next record).
  */
 #include "unwind/fp.h"
 #include "base/prim_linux.h"
@@ -41,8 +41,8 @@
 
 #define WORD sizeof(uintptr_t)
 
-/* The caller's frame pointer at fp, the return address above; what lies above that counts as its
- * sp. */
+/* The caller's frame pointer is at fp, the return address above it; the place above that counts as
+ * its sp. */
 #define RECORD rule_pack(RULE_FAST | RULE_BP | RULE_SAVED | RULE_RECORD, 2 * WORD, -(int)(2 * WORD))
 /* No return address: something else was in the register. It is no frame. */
 #define STRAY rule_pack(RULE_NONE | RULE_OWN | MTW_TRUNC_BAD_CFI << RULE_REASON_SHIFT, 0, 0)
@@ -93,11 +93,9 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 	return m || pc & PC_EXACT || mt_unwind_proof_call(pc) ? RECORD : STRAY;
 }
 #elif defined(__aarch64__)
-/*
- * arch/arm64/kernel/signal.c: from a handler's stack pointer on lie a siginfo, the ucontext, what
- * vector registers need beyond its room, and a frame record of the interrupted x29 and x30, which
- * the handler's own record leads to.
- */
+/* arch/arm64/kernel/signal.c: a handler's stack pointer points to a siginfo, the ucontext, more
+ * room for vector registers, and a frame record of the interrupted x29 and x30, which the handler's
+ * own record leads to. */
 #define CONTEXT_BYTES 4560u
 #define CONTEXT_MOST (CONTEXT_BYTES + 24576u)
 #define UC_X29 (UC_X0 + 29 * WORD)
@@ -177,7 +175,7 @@ static bool is_art(const struct module *m)
 	return false;
 }
 
-/* MTW_TRUNC_NONE: the function keeps a record; or why that cannot be said. */
+/* MTW_TRUNC_NONE: the function keeps a record; else the reason why that is unproved. */
 static unsigned record_of(const struct module *m, uintptr_t pc)
 {
 	struct cfi_row row;
@@ -244,8 +242,8 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 	return false;
 }
 
-/* Outwards from p: its pc; of a signal's return also what was interrupted, and its caller. false:
- * *reason says why it ends. */
+/* Steps outwards from p: lists its pc, for a signal's return also the interrupted pc and its
+ * caller. false: *reason says why it ends. */
 static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max,
 		unsigned *reason)
 {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * fp_proof.c - code without an unwind table: does it keep a frame pointer? Its instructions say so.
+ * fp_proof.c - does code without an unwind table keep a frame pointer? Its instructions tell.
  *
  * Generated code (V8, HotSpot), Go, Free Pascal and hand-written assembly come without tables. Most
- * of it keeps frame records: `push %rbp; mov %rsp, %rbp` at the start of a function. That rbp
- * points at something that looks like a record is no proof: code that keeps none leaves rbp alone,
- * and then it is the record of a frame further out (the callers in between would be missing, and
- * nothing would say so); or it uses rbp as a general register, and locals where an older call left
- * a record look exactly like one. So the code itself is read, from the return address to the
- * function's end: the way it returns to its caller tells what rbp is (unwind/epilogue.c). Without
- * an answer the stack ends there.
+ * of it keeps frame records: `push %rbp; mov %rsp, %rbp` at the start of a function. An rbp that
+ * points to a plausible record is no proof. Code without records may leave rbp alone: then it is
+ * the record of a frame further out, and the callers in between would be missing silently. Or it
+ * uses rbp as a general register, and locals where an older call left a record look exactly like
+ * one. So the agent reads the code itself, from the return address to the function's end: its
+ * return to the caller shows what rbp is (unwind/epilogue.c). Without an answer the stack ends
+ * there.
  *
- * The step itself must hold as well: the record is aligned, outside of sp, in the same stack, not
- * further away than any frame is large; the return address is behind a call instruction (or is one
- * of HotSpot's interpreter entries), and in executable memory: in such a segment of a module, or
- * outside of modules where the server saw it mapped so (modules/generated.c: a hook opens no file).
- * Code mapped since the server's last look is believed if the same reading proves it; the server
- * looks again within a second.
+ * The step itself must hold as well. The record is aligned, outside of sp, in the same stack, and
+ * no further away than any frame is large. The return address is behind a call instruction (or is
+ * one of HotSpot's interpreter entries) and in executable memory: in such a segment of a module,
+ * or, outside modules, where the server saw executable memory (modules/generated.c: a hook opens no
+ * file). Code mapped since the server's last look is believed if the same reading proves it; the
+ * server looks again within a second.
  *
- * Cost: none where tables are. The first walk of a frame takes some microseconds, later ones a
- * look-up. A stack that comes again is compared by its words like any other (unwind/incremental.c):
- * the record's two words are pairs, and rbp counts as used.
+ * Cost: none where there are tables. The first walk of a frame takes some microseconds, later ones
+ * a lookup. A stack that recurs is compared by its words like any other (unwind/incremental.c): the
+ * record's two words are pairs, and rbp counts as used.
  */
 #include "unwind/fp_proof.h"
 #include "base/arena.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fp_proof.h - steps by frame pointer through code without an unwind table, where the code proves
- * them.
+ * fp_proof.h - steps by frame pointer through code without an unwind table, where the code itself
+ * proves that it keeps one.
  */
 #ifndef MT_UNWIND_FP_PROOF_H
 #define MT_UNWIND_FP_PROOF_H
@@ -23,25 +23,21 @@ struct caller {
 	uintptr_t pc, sp, bp;
 };
 
-/*
- * Steps from the frame at return address `pc`, which no table covers, with its sp and bp, to its
- * caller *to. false: nothing proves that bp is its frame pointer. Reads only memory that is known
- * to be readable. known->sites caches the answer for each pc; NULL: no cache.
- */
+/* Steps from the frame at return address `pc`, which no table covers, with its sp and bp, to its
+ * caller *to. false: no proof that bp is its frame pointer. Reads only memory known to be readable.
+ * known->sites caches the result for each pc; NULL: no cache. */
 bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
 			   struct caller *to);
-/* on: cfi takes the stacks; other engines' frames get no mark */
+/* on: cfi captures stacks; other engines' frames get no mark */
 void mt_unwind_proof_allow(bool on);
 bool mt_unwind_proof_allowed(void);
 void mt_unwind_proof_remember(struct known *known); /* from now on: known->sites is made */
 void mt_unwind_proof_forget(struct known *known);   /* the maps have changed */
 bool mt_unwind_proof_call(uintptr_t pc); /* does a call instruction stand before pc? Never faults */
 
-/*
- * Code outside modules may be replaced in place. Conclusions from it are used until this number
- * moves; mt_maps_suspicion moves with it. The server moves it once a second, in programs where such
- * code was read (mt_unwind_proof_expire).
- */
+/* Code outside modules may be replaced in place. Results from such code are used until this number
+ * changes; mt_maps_suspicion changes with it. The server changes it once a second in programs where
+ * such code was read (mt_unwind_proof_expire). */
 #pragma GCC visibility push(hidden)
 extern _Atomic uint32_t mt_unwind_proof_age;
 #pragma GCC visibility pop

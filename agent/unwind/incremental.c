@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * incremental.c - captures that walk only what is new.
+ * incremental.c - captures that walk only new frames.
  *
- * A frame is (pc, sp, bp); the engine's rule for its pc takes it to its caller's. The thread's last
- * stack is kept, outermost first. A new one is walked by rule from the inside; kept frames that lie
- * further in than the walk has come are dropped. Where the walk arrives at a kept frame (same pc,
- * same sp, same bp if that matters further out), the rest of the kept stack holds if and only if
- * every word that the walk would read from there on still has its value: the pairs. All equal: the
- * kept node is the answer for that part. Otherwise the frames inside of the first difference keep
- * their shape, the one whose caller changed is left by rule again, and the walk goes on; it may
- * meet the kept stack once more further out.
+ * A frame is (pc, sp, bp); the engine's rule for its pc leads to its caller's. The thread's last
+ * stack is kept, outermost first. A new stack is walked by rule from the inside, and kept frames
+ * further in than the walk are dropped. Where the walk reaches a kept frame (same pc, same sp, same
+ * bp if that matters further out), the rest of the kept stack holds if and only if every word that
+ * the walk would read from there on still has its value. These words with their values are the
+ * pairs. If all are equal, the kept node is the result for that part. Otherwise the frames inside
+ * of the first difference keep their shape, the frame whose caller changed is left by rule again,
+ * and the walk goes on; it may meet the kept stack once more further out.
  *
  * Why this is exact: frame i's caller is a function of (pc, sp, bp) and of the words read, and
  * these are compared. bp matters where a rule computes from it, or leaves it alone and it matters
- * to the caller (FRAME_BP_USED, found outermost first); where it does not, the kept bp may be old,
- * so after a difference it is read again through the slots. An over-aligned frame's CFA is read
- * from memory: that word is a pair, too. Frames that need other registers are never taken for
- * granted: their pair is one that always differs.
+ * to the caller (FRAME_BP_USED, found outermost first). Where it does not matter, the kept bp may
+ * be old, so after a difference it is read again through the slots. An over-aligned frame's CFA is
+ * read from memory: that word is a pair, too. Frames that need other registers never match: their
+ * pair always differs.
  *
- * Why it is safe: pairs are compared from the inside out, and the first difference ends it, so no
- * word is read that a walk by rule would not read.
+ * Why it is safe: pairs are compared from the inside out, and the first difference ends the
+ * comparison, so it reads no word that a walk by rule would not read.
  *
  * The kept stack hangs below the root, or below the truncation `base`. A depth limit cuts the outer
- * end, so a stack that was cut is renumbered whenever its depth changes.
+ * end, so a cut stack is renumbered whenever its depth changes.
  *
- * The rules of cfi are made of unwind tables, those of fp say that a frame record leads on (on
- * AArch64, where nobody knows the CFA, its end stands for it), that of caller ends at once. On
- * AArch64 the return address is always the word above the saved frame pointer; a frame without
- * both, and a signal's, are no packed rule's, and the latter's stack is taken as a list, of which
- * nothing is kept.
+ * cfi's rules come from unwind tables. fp's rules follow the frame record; on AArch64, where the
+ * CFA is unknown, the record's end stands for it. caller's rule ends at once. On AArch64 the return
+ * address is always the word above the saved frame pointer. A frame without both has no packed
+ * rule, nor has a signal's frame; a stack with the latter is taken as a list that is not kept.
  */
 #include "unwind/incremental.h"
 #include "base/compiler.h"
@@ -211,10 +210,8 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 
 #endif
 
-/*
- * By a frame pointer that proves itself. What kept it from that may change while all words that are
- * compared stay: a frame that the stack ends at is never taken for granted.
- */
+/* Steps by a proved frame pointer. The obstacle to a proof may vanish while all compared words stay
+ * the same, so a frame that ends the stack never matches. */
 static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule,
 				      struct place *to)
 {
@@ -351,9 +348,8 @@ static int32_t owner_of(const struct frame *kept, int32_t i, int32_t pair)
 	return i;
 }
 
-/*
- * The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the last
- * one that does, *to is its index, and its caller is to be found anew; -1 when the limit was met.
+/* The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the last
+ * one that does, *to is its index, and its caller must be found again; -1 when the limit was met.
  */
 static bool meets(struct walk *w, int32_t i, struct place *at, int32_t *to)
 {
@@ -400,7 +396,7 @@ static int32_t walk(struct walk *w, struct place at)
 	}
 }
 
-/* The outermost frame: nothing needs to hold but what ended the walk. */
+/* The outermost frame: only the reason that ended the walk must hold. */
 static MT_COLD struct pair *pairs_of_last(const struct unwind_cache *u, const struct frame *f,
 					  struct pair *p)
 {
@@ -436,10 +432,8 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 	return p;
 }
 
-/*
- * Keeps the new frames s..end inside of the first `from`, with their nodes and with what to
- * compare. false: the trie is full.
- */
+/* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. false: the
+ * trie is full. */
 static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
 		   const struct step *end, node_id *result)
 {

@@ -8,32 +8,33 @@
 #include "base/types.h"
 #include "unwind/cache.h"
 
-/* How a frame is left, and what of it matters further out (call.shape). */
+/* The step from a frame to its caller, and its influence further out (call.shape). */
 #define FRAME_USES_BP 1u /* its rule computes from bp */
-#define FRAME_SAVED 2u   /* its caller's bp is in bp_slot; else it left bp alone */
+#define FRAME_SAVED 2u   /* its caller's bp is in bp_slot; else it left bp unchanged */
 #define FRAME_WORD 4u    /* its CFA was read from `word` */
-#define FRAME_OWN 8u     /* the agent's text: has no node of its own */
+#define FRAME_OWN 8u     /* the agent's code: has no node of its own */
 #define FRAME_SIGNAL 16u /* pc and sp of its caller lie in a ucontext at its sp */
-#define FRAME_SLOW 32u   /* by other registers, or broken: never taken for granted */
-/* its bp has an influence on a frame further out, or on its own leaving */
+#define FRAME_SLOW 32u   /* needs other registers, or is broken: never matches */
+/* its bp affects a frame further out, or its own step */
 #define FRAME_BP_USED 64u
 
 /* A frame as a walk found it. */
 struct step {
 	uintptr_t pc; /* with PC_EXACT */
-	uintptr_t sp; /* as this frame sees it when the call returns */
+	uintptr_t sp; /* its value in this frame when the call returns */
 	uintptr_t bp; /* true when FRAME_BP_USED; may be older otherwise */
 	uintptr_t bp_slot;
 	uintptr_t word;
 	struct call call;
 };
 
-/* ... and as it is kept. One cache line. */
+/* ... and as stored. One cache line. */
 struct frame {
 	struct step at;
-	node_id node;   /* of the stack from the outermost frame to here */
+	node_id node;   /* node of the stack from the outermost frame to here */
 	uint32_t pairs; /* comparisons that hold for this frame and all further out */
-	/* the capture that put it here: equal means that all further out are the same, too */
+	/* the capture that stored it; equal numbers mean that all frames further out are the same,
+	 * too */
 	uint64_t made;
 };
 

@@ -2,10 +2,9 @@
  *
  * insn.c - lengths of x86-64 instructions (Intel SDM volume 2, chapter 2 and appendix A).
  *
- * Enough to go through compiled code one instruction after the other: prefixes, REX, VEX and EVEX,
- * the four opcode maps, ModRM with its displacement, immediates. What an instruction does is of
- * interest for a handful that move rsp and rbp (unwind/fp_proof.c), so nothing beyond the fields is
- * kept.
+ * It decodes enough to step through compiled code: prefixes, REX, VEX and EVEX, the four opcode
+ * maps, ModRM with its displacement, immediates. The effect of an instruction matters only for a
+ * handful that move rsp and rbp (unwind/fp_proof.c), so the decoder keeps only the fields.
  */
 #include "unwind/insn.h"
 #include "base/types.h"
@@ -122,7 +121,7 @@ static void read_modrm(struct bytes *b, uint8_t rex, bool vsib, struct insn *i)
 	i->disp = (int32_t)number(b, disp);
 }
 
-/* VEX: c5, c4; EVEX: 62. What they say of registers beyond the 16 does not matter. */
+/* VEX: c5, c4; EVEX: 62. Their bits for registers beyond the 16 do not matter. */
 static void read_vector(struct bytes *b, uint8_t first, struct insn *i)
 {
 	uint8_t one = next(b), rex = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * insn.h - one x86-64 instruction: its length, and the fields that say what it does to rsp and rbp.
+ * insn.h - one x86-64 instruction: its length, and the fields that show its effect on rsp and rbp.
  */
 #ifndef MT_UNWIND_INSN_H
 #define MT_UNWIND_INSN_H

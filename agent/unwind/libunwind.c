@@ -2,10 +2,10 @@
  *
  * libunwind.c - the reference engine: a libunwind unw_step walk for each stack.
  *
- * Slow (half a microsecond a frame), and asked for by name only: it is the oracle of tests, and a
- * second opinion for odd code. libunwind is no dependency. Where the program has it loaded its
- * symbols are found; otherwise it is loaded when the agent starts with this engine. The few types
- * that the calls need are opaque blocks, larger than any version's.
+ * It is slow (half a microsecond a frame) and runs only when asked for by name, as the oracle of
+ * tests and as a second opinion for odd code. libunwind is no dependency. If the program has it
+ * loaded, its symbols are found there; otherwise the agent loads it when it starts with this
+ * engine. The few types that the calls need are opaque blocks, larger than any version's.
  */
 #include "unwind/libunwind.h"
 #include "base/stack_bounds.h"

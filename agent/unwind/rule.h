@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * rule.h - how to get from a frame at some pc to its caller, packed into 64 bits.
+ * rule.h - the step from a frame at some pc to its caller, packed into 64 bits.
  *
  *     63..40 cfa offset (signed)   39..16 bp offset (signed)   15..0 flags
  *
  * RULE_FAST covers what compilers emit: CFA = sp + a, bp + a, or the word at bp + a; the return
  * address in the word under the CFA; bp left alone or saved at CFA + b (at bp + b when the CFA is
- * read from memory: that is how over-aligned frames are described). Everything else is RULE_SLOW:
- * the table is interpreted each time, with all registers.
+ * read from memory, as for over-aligned frames). Everything else is RULE_SLOW: the table is
+ * interpreted each time, with all registers.
  *
  * AArch64 compilers put the return address above the saved frame pointer, and that pair anywhere in
  * the frame: RULE_FAST has bp saved at CFA + b and the return address in the word after it
@@ -25,7 +25,7 @@
 #define RULE_SLOW (1u << 1)
 #define RULE_SIGNAL (2u << 1) /* a signal handler's return: registers lie in a ucontext at sp */
 #define RULE_END (3u << 1)    /* the outermost frame */
-#define RULE_NONE (4u << 1)   /* no way on; RULE_REASON says why */
+#define RULE_NONE (4u << 1)   /* no step; RULE_REASON has the cause */
 /* no table: by the frame pointer, where code and record prove it (unwind/fp_proof.c) */
 #define RULE_PROVE (5u << 1)
 #define RULE_BASE (3u << 4)
@@ -36,7 +36,8 @@
 #define RULE_OWN (1u << 7)     /* the agent's own code: no node for it */
 #define RULE_REASON_SHIFT 8    /* enum mtw_truncation, 4 bits */
 #define RULE_RECORD (1u << 12) /* by a frame record: bp = 0 is the end */
-/* RULE_NONE that is the end close under the thread's control block: mt_unwind_begins() */
+/* RULE_NONE that is the stack's end if close under the thread's control block: mt_unwind_begins()
+ */
 #define RULE_FIRST (1u << 13)
 
 #if defined(__aarch64__)

@@ -3,30 +3,29 @@
  * shadow_stack.c - stacks of programs built with -finstrument-functions, from the entries that
  * hooks/instrument.c keeps.
  *
- * A capture walks from malloc's caller outwards until it comes into the frame of an entry: the
- * frame that has the entry's sp inside, ends where the entry's own frame does, and has its call
- * site for its return address. From there on the
- * path is the entry's: its node of the trie, found the same way once and kept with it. So a capture
- * costs what is new since the last one, whatever the depth, and nothing of the stack is compared.
+ * A capture walks outwards from malloc's caller until it reaches an entry's frame: the frame that
+ * contains the entry's sp, ends where the entry's own frame does, and has its call site for its
+ * return address. From there on the path is the entry's: its trie node, found the same way once and
+ * kept with the entry. So a capture costs only the frames that are new since the last one, whatever
+ * the depth, and compares no stack words.
  *
- * What a frame is called is its pc, as with the other engines: the innermost is the call in
- * malloc's caller, each outer one the call site of the function further in, which is file:line of
- * the call. Where the program has unwind tables the stack is that of the cfi engine, frame by
- * frame: functions that are not instrumented (qsort, a library, no_instrument_function, the C
- * library under main) are found by the tables, an instrumented function that was inlined has no
- * frame of its own. Where a frame has no table the entries decide: the frame is taken for the
- * entry's own function if it is of the same module, and otherwise that function appears at its
- * opening line. Where such a function returns to is looked for on its stack, so that most stale
- * entries are told and main's callers are found (not told: those that lie inside of a frame which
- * grew over them, by alloca after a longjmp).
+ * A frame is named by its pc, as with the other engines. The innermost pc is the call in malloc's
+ * caller, each outer one the call site of the function further in, which is file:line of the call.
+ * Where the program has unwind tables the stack is the cfi engine's, frame by frame. The tables
+ * find functions without instrumentation (qsort, a library, no_instrument_function, the C library
+ * under main); an instrumented function that was inlined has no frame of its own. Where a frame has
+ * no table the entries decide: a frame of the same module counts as the entry's own function;
+ * otherwise that function appears at its opening line. The return address of such a function is
+ * searched for on its stack. That exposes most stale entries and finds main's callers. It misses
+ * stale entries inside a frame that grew over them, by alloca after a longjmp.
  *
- * Entries go stale: longjmp() leaves without an exit, and so does an exception in C code; a signal
- * handler or a coroutine may run on a stack further out and drop what it takes for left. They are
- * dropped by their sp, by the next enter or exit further out; those that are not yet are passed
- * over, since no frame has their place and their return address. Entries that are missing are
- * functions that the tables find. (One thing can deceive it: longjmp out of a callback, after which
- * the library under it makes the same call of a function without entry: it is given the outer
- * callers of the callback.)
+ * Entries go stale: longjmp() leaves without an exit, and so does an exception in C code. A signal
+ * handler or a coroutine on a stack further out may drop entries of functions that still run. The
+ * next enter or exit further out drops stale entries by their sp. Until then a walk passes over
+ * them, since no frame has their place and their return address. The tables find functions whose
+ * entries are missing. (One case deceives it: a longjmp out of a callback, after which the library
+ * below makes the same call of a function without an entry. That function gets the callback's outer
+ * callers.)
  */
 #include "unwind/shadow_stack.h"
 #include "base/compiler.h"
@@ -215,8 +214,7 @@ static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr
  */
 static MT_COLD bool on_its_stack(const struct walk *w, uintptr_t sp, const struct entry *e)
 {
-	/* by frame pointers nobody comes through a signal's frame to another stack: entries lead
-	 * there */
+	/* frame pointers do not lead through a signal's frame to another stack: entries do */
 	if (PLACE != CFI_SP)
 		return true;
 	for (int i = 0; i < KNOWN; i++) /* the one that the frame is on comes first */
@@ -237,10 +235,8 @@ static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry 
 	return put(w, j->body) ? j : NULL;
 }
 
-/*
- * The frame at `r` cannot be left; it is that of an entry which returns to `site`, unless that is
- * 0. True: `r` has become its caller's all the same.
- */
+/* The frame at `r` has no unwind step; it belongs to an entry that returns to `site`, unless that
+ * is 0. True: `r` has become its caller's nevertheless. */
 static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t site)
 {
 	uintptr_t slot = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * shadow_stack.h - what a thread of an instrumented program is inside of: hooks/instrument.c keeps
- * it, unwind/shadow_stack.c makes stacks of it.
+ * shadow_stack.h - the functions that a thread of an instrumented program is inside:
+ * hooks/instrument.c keeps them, unwind/shadow_stack.c makes stacks of them.
  */
 #ifndef MT_UNWIND_SHADOW_STACK_H
 #define MT_UNWIND_SHADOW_STACK_H
@@ -13,7 +13,7 @@ struct unwind_cache;
 enum link { LINK_UNKNOWN = 0, LINK_DIRECT, LINK_INLINED };
 
 struct entry {
-	uintptr_t sp;   /* in the function's body, as the enter hook met it */
+	uintptr_t sp;   /* pc in the function's body, as the enter hook got it */
 	uintptr_t site; /* where the function returns to */
 	uintptr_t fn;
 	uintptr_t body; /* return address of the enter hook */
@@ -23,17 +23,15 @@ struct entry {
 			/* the path from the outermost frame to `site`; 0 = not yet known */
 			node_id node;
 			uint16_t frames; /* of that path */
-			uint8_t reason;  /* that it hangs under, enum mtw_truncation */
+			uint8_t reason;  /* enum mtw_truncation below which it hangs */
 			uint8_t link;    /* enum link: how it hangs on the entry before */
 		};
 		uint64_t path;
 	};
 };
 
-/*
- * A call of malloc from the function of the last entry, as it was met: with the same registers, the
- * same return address in `slot` and the same path of that entry it is the same stack.
- */
+/* A call of malloc from the last entry's function. A call with the same registers, the same return
+ * address in `slot` and the same path of that entry has the same stack. */
 struct memo {
 	uintptr_t pc, sp, fp;
 	uintptr_t last_sp, last_fp, last_body;
@@ -57,7 +55,7 @@ struct shadow {
 
 #pragma GCC visibility push(hidden)
 
-extern bool mt_shadow_on; /* functions are noted: what the enter hook tests first */
+extern bool mt_shadow_on; /* functions are tracked: the enter hook tests this first */
 
 /* The engine "instrument": see unwind/engine.h. */
 int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,

@@ -3,16 +3,15 @@
  * stacks.c - the trie of stacks and the interned code locations.
  *
  * A code location is (pc, kind, module generation); a node is (parent, code). Both are items of an
- * insert-only set (base/set.h) and are found by hash, so that equal stacks have equal numbers
- * whatever thread met them. Any thread may call anything here, from a signal handler as well; the
- * server reads by number alone.
+ * insert-only set (base/set.h) and are found by hash, so equal stacks have equal numbers in all
+ * threads. Any thread may call anything here, also from a signal handler; the server reads by
+ * number alone.
  *
- * A location also carries the unwinder's rule for it: the rule belongs to the same (pc, module)
- * and lives as long, so this is the unwinder's shared cache and needs no flushing. 0 = not made
- * yet.
+ * A location also carries the unwinder's rule for it. The rule belongs to the same (pc, module) and
+ * lives as long, so this is the unwinder's shared cache and needs no flushing. 0 = not made yet.
  *
- * Numbers 1 .. MTW_TRUNC_COUNT-1 of both are the truncations, child nodes of the root, there from
- * the start: so that a stack can be booked when nothing more can be made. Node 0 is the root.
+ * Numbers 1 .. MTW_TRUNC_COUNT-1 of both are the truncations, child nodes of the root. They exist
+ * from the start, so that a stack can be booked when no node can be made. Node 0 is the root.
  */
 #include "unwind/stacks.h"
 #include "base/set.h"
@@ -148,7 +147,7 @@ static const struct set_kind cell_kind = {
 	.link = cell_link,
 };
 
-/* The truncations are filled, not linked: nobody looks them up by key. Idempotent. */
+/* The truncations are filled, not linked, because no lookup is by key. Idempotent. */
 void mt_stacks_init(void)
 {
 	for (unsigned reason = 1; reason < MTW_TRUNC_COUNT; reason++) {

@@ -9,19 +9,19 @@
 
 #pragma GCC visibility push(hidden)
 
-node_id mt_stacks_child(node_id parent, code_id code); /* finds or inserts; 0 with cap met */
+node_id mt_stacks_child(node_id parent, code_id code); /* finds or inserts; 0 at the cap */
 struct node *mt_stacks_node(node_id id);               /* never NULL for an id that was returned */
 uint32_t mt_stacks_count(void); /* ids 0..count-1; the newest may be unpublished (code 0) */
 code_id mt_stacks_code(uintptr_t pc, uint8_t kind); /* interns; truncations: pc = reason */
 const struct code *mt_stacks_code_at(code_id id);
-node_id mt_stacks_truncated(unsigned reason); /* the child of the root that stands for it */
+node_id mt_stacks_truncated(unsigned reason); /* the root's child that represents it */
 bool mt_stacks_check(void);
 
 /* For the unwinder: the rule kept with a location. */
 void mt_stacks_init(void);
 code_id mt_stacks_code_in(uintptr_t pc, uint8_t kind, const struct module *m);
 uint32_t mt_stacks_code_count(void);
-_Atomic uint64_t *mt_stacks_rule(code_id id); /* 0 = none made yet; else the same for ever */
+_Atomic uint64_t *mt_stacks_rule(code_id id); /* 0 = not made yet; otherwise it never changes */
 
 #pragma GCC visibility pop
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind.c - which engine takes stacks, and what holds for all of them.
+ * unwind.c - chooses the engine that captures stacks, and holds the rules common to all engines.
  *
- * `auto` is settled when the agent starts: the option then reads as what was chosen, and
- * mt_unwind_why() says why. An engine that is asked for by name and has nothing to work with gives
- * way to this machine's best (instrument in a program that is not instrumented), or there is none
- * and the program runs unprofiled (libunwind where it is not installed): an engine is never taken
- * for another silently.
+ * `auto` is settled when the agent starts: the option then reads as the chosen engine, and
+ * mt_unwind_why() gives the reason. An engine named by the user that cannot work gives way to this
+ * machine's best (instrument in a program without instrumentation), or the program runs unprofiled
+ * (libunwind where it is not installed). The agent never replaces an engine silently.
  *
  * A capture must not meet itself: a signal handler that allocates while its thread is in here gets
- * a truncated stack of its caller alone. The mark that says so goes stale when the handler of such
- * a moment leaves by siglongjmp; it lies further in than the present stack pointer then, on a stack
- * that both share. Should it have been alive after all, on another stack, the interrupted capture
- * sees that `passes` moved, and calls its own result truncated.
+ * a truncated stack of its caller alone. The mark for this goes stale when the handler of such a
+ * moment leaves by siglongjmp; it then lies further in than the present stack pointer, on a stack
+ * that both share. If the capture was alive after all, on another stack, it sees that `passes`
+ * moved, and marks its own result truncated.
  */
 #include "unwind/unwind.h"
 #include "base/compiler.h"
@@ -82,7 +81,7 @@ static bool refers(const ElfW(Rela) * r, size_t bytes, const ElfW(Sym) * symbols
 	return false;
 }
 
-/* Does the program itself, not a library of it, call the function `name` of somebody else's? */
+/* Does the program itself, not one of its libraries, call another module's function `name`? */
 static bool program_calls(const char *name)
 {
 	const ElfW(Sym) *symbols = NULL;
@@ -143,7 +142,7 @@ static const char *settle(const char *name, bool enter_is_ours)
 		      "are libraries at most";
 	else
 		return name;
-	mt_msg("unwind=instrument: %s; stacks are taken by unwind=" BEST, why);
+	mt_msg("unwind=instrument: %s; using unwind=" BEST, why);
 	return BEST;
 }
 
@@ -300,7 +299,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t pass = ++u->passes;
-	/* The loader allocates before it maps anything: what it replaced is gone by now. */
+	/* The loader allocates before it maps anything, so a replaced object is already gone. */
 	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		mt_maps_invalidate();
 	if (unlikely(u->suspicion !=

@@ -2,8 +2,8 @@
  *
  * unwind.h - registers in, frames out: the engine switch.
  *
- * The thread itself calls, but for mt_unwind_init(), mt_unwind_forked() (start-up, a child's first
- * event) and mt_unwind_effort() (server thread).
+ * The thread itself calls, except for mt_unwind_init(), mt_unwind_forked() (start-up, a child's
+ * first event) and mt_unwind_effort() (server thread).
  */
 #ifndef MT_UNWIND_UNWIND_H
 #define MT_UNWIND_UNWIND_H
@@ -14,25 +14,24 @@
 
 struct unwind_cache;
 
-/* False: no such engine here. What is used then stands in mt_conf.unwind. enter_is_ours:
+/* False: no such engine here. mt_conf.unwind then has the engine in use. enter_is_ours:
  * __cyg_profile_func_enter is the agent's. */
 bool mt_unwind_init(const char *engine, bool enter_is_ours);
 void mt_unwind_forked(void);     /* in the child, before its first stack */
-const char *mt_unwind_why(void); /* why it is not what was asked for; "" = it is */
+const char *mt_unwind_why(void); /* why it is not the requested engine; "" = it is */
 node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
 /* innermost first */
 int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max);
-/* The same by the best engine that there is; touches nothing, so that signal handlers may call
- * it. */
+/* The same by the best available engine; changes nothing, so signal handlers may call it. */
 int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max);
 void mt_unwind_thread_end(struct thread *t);                       /* forget the cached stack */
 void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
-/* no table: where it has a caller, its frame pointer led there */
+/* no table: the step to its caller, if any, used its frame pointer */
 bool mt_unwind_by_pointer(code_id code);
 
-/* A capture that is under way is not gone on with: its frame is gone. */
+/* Abandons a capture under way, because its frame is gone. */
 void mt_unwind_abandon(struct unwind_cache *u);
-/* By the engine's walk, as a path of the trie; nothing of it is kept. */
+/* Captures by the engine's walk, as a path of the trie; stores nothing. */
 node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r);
 
 #pragma GCC visibility pop
