@@ -151,7 +151,7 @@ def t_attached_late():
         assert done.returncode == 0, done
         go_on()
         r = wait_for(live, 30, "the late heap")
-        assert [w for w in r["warnings"] if "1 blocks of it were freed since" in w], r["warnings"]
+        assert [w for w in r["warnings"] if "1 of them were freed since" in w], r["warnings"]
         done = run([MEMTOP, "detach", str(p.pid)], env=environment())
         assert done.returncode == 0, done
         go_on()
