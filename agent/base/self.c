@@ -8,9 +8,10 @@
  * thread that needs a state takes it by locking (EOWNERDEAD). Where robust mutexes have no effect
  * (qemu-user), states are not reused.
  *
- * bionic has no robust mutexes, so there a destructor does it, and puts the value back until its
- * last round. Blocks that later destructors allocate or free belong to another state, which no
- * thread inherits. libc's own per-thread blocks do not come from malloc.
+ * bionic has no robust mutexes. There a destructor releases the state in its last round; in earlier
+ * rounds it sets the value again, so that it is called once more. Blocks that later destructors
+ * allocate or free belong to another state, which no thread inherits. libc's own per-thread blocks
+ * do not come from malloc.
  */
 #include "base/self.h"
 #include "base/msg.h"

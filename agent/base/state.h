@@ -12,10 +12,11 @@
 
 #pragma GCC visibility push(hidden)
 
-extern _Atomic int mt_state;  /* enum agent_state */
-extern uint64_t mt_start_ns;  /* CLOCK_MONOTONIC when the agent started */
-extern int mt_pid;            /* the process that is watched */
-extern int mt_own_pid;        /* this one: another in a forked child; as of the last fork seen */
+extern _Atomic int mt_state; /* enum agent_state */
+extern uint64_t mt_start_ns; /* CLOCK_MONOTONIC when the agent started */
+extern int mt_pid;           /* the process that is watched */
+/* this process, as of the last fork seen: not mt_pid in a forked child that has no session yet */
+extern int mt_own_pid;
 extern uint64_t mt_forked_ns; /* when it was forked, CLOCK_MONOTONIC_COARSE; 0 = it was executed */
 /* its parents' counts up to the fork, which its sums include; else 0 */
 extern struct tally mt_before_fork;
@@ -29,9 +30,10 @@ MT_INLINE bool mt_state_attached(void)
 	return atomic_load_explicit(&mt_attached, memory_order_relaxed);
 }
 
-const char *mt_state_program(void);     /* its name, without folders */
-const char *mt_state_preload(void);     /* the agent's own entry of LD_PRELOAD, "" = none */
-const char *mt_state_saved(unsigned i); /* its variables, unchanged, then NULL */
+const char *mt_state_program(void); /* its name, without folders */
+const char *mt_state_preload(void); /* the agent's own entry of LD_PRELOAD, "" = none */
+/* the MEMTOP_ variables taken out of its environment, unchanged; NULL after the last */
+const char *mt_state_saved(unsigned i);
 void mt_state_keep_preload(const char *entry);
 bool mt_state_keep_saved(const char *variable); /* false: there is no more room */
 
@@ -39,7 +41,7 @@ enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_state_seal(enum seal to); /* the process gives up rights: never start a server later */
 enum seal mt_state_sealed(void);  /* the highest so far */
 bool mt_state_gave_up(void);      /* it gave up rights */
-/* ... system calls that the program does not make itself may kill it */
+/* it uses seccomp: system calls that the program does not make itself may kill it */
 bool mt_state_filtered(void);
 /* pid of the process that owns this memory: never that of a vfork child */
 bool mt_state_is_pid(int pid);

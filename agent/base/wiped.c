@@ -7,11 +7,11 @@
  *
  *   fork()          a handler of pthread_atfork() clears it, also for forkpty() and daemon(); where
  *                   there is no such handler, the agent's hook of fork() does.
- *   clone, _Fork()  run no handler. Their children lack a page that no child gets
- *                   (MADV_DONTFORK): madvise() on it fails with ENOMEM. mt_wiped_look() makes that
- *                   test where a gate is closed and every thousand events or so (record/slots.c).
- *                   Until then such a child counts in its own copy of all memory, which has no
- *                   reader. A child that allocates less than that never becomes a session.
+ *   clone, _Fork()  run no handler. Their children lack one page, which the kernel leaves out of
+ *                   every fork (MADV_DONTFORK): madvise() on it fails with ENOMEM. mt_wiped_look()
+ *                   makes that test where a gate is closed and every thousand events or so
+ *                   (record/slots.c). Until then such a child counts in its own copy of all memory,
+ *                   which has no reader; one that ends before the test never becomes a session.
  *
  * Process numbers would not do: a child of vfork or CLONE_VM has another number but works in the
  * parent's memory, and clearing that would end the parent's session. Such a child has the page.
@@ -64,8 +64,8 @@ static void in_child(void)
 	map_absent();
 }
 
-/* One thread at a time: a second look at the same page would clear events of the child since the
- * first. */
+/* One thread at a time: a second look at the same page would clear the events that the child
+ * recorded after the first look. */
 void mt_wiped_look(void)
 {
 	void *p = atomic_exchange_explicit(&xabsent, NULL, memory_order_acquire);
@@ -77,7 +77,7 @@ void mt_wiped_look(void)
 }
 
 #ifdef __BIONIC__
-/* What pthread_atfork() calls, which each program and library has a copy of; API level 23. */
+/* Each program and library has its own copy of pthread_atfork(), which calls this; API level 23. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 

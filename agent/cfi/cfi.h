@@ -30,7 +30,7 @@
 #endif
 
 enum cfi_how {
-	CFI_UNSET = 0, /* unchanged, as SAME, by the ABI's default */
+	CFI_UNSET = 0, /* no rule: by the ABI's default the register is unchanged, as with SAME */
 	CFI_SAME,
 	CFI_UNDEFINED,
 	CFI_OFFSET,     /* saved at CFA + value */
@@ -58,7 +58,8 @@ struct cfi_row {
 /* All registers of a frame, as far as they are known. */
 struct cfi_regs {
 	uint64_t value[CFI_REGS]; /* [CFI_RA] = pc, with PC_EXACT */
-	/* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call was made */
+	/* AArch64: x30's own value in a frame that a signal interrupted; 0 = unknown, because the
+	 * frame made a call */
 	uint64_t link;
 	uint32_t known; /* bit per register */
 };

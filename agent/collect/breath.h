@@ -17,7 +17,7 @@ struct breath {
 	uint64_t since_ns;
 };
 
-/* Call for each step of a walk, such as a block. */
+/* Call again and again during a walk; `steps`: the work since the last call (a block is one). */
 void breath_take(struct server *s, struct breath *b, uint32_t steps);
 
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * encode.h - state -> frames: the small kinds, and the pump. Server thread.
+ * encode.h - encodes the agent's state into frames for a viewer; encode_pump() writes what the
+ * viewer lacks. Server thread.
  */
 #ifndef MT_COLLECT_ENCODE_H
 #define MT_COLLECT_ENCODE_H

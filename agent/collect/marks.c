@@ -5,9 +5,9 @@
  * A block's slot has an epoch, which shows whether the block is older than a mark. Viewers cannot
  * work out how much of each slot was alive at the mark, so the agent keeps that for the slots that
  * changed since the mark before (collect/slot_snapshots.c). Slots of later epochs have no part in
- * the mark; the agent touches them, so that the next mark finds them changed. A mark that is
- * dropped or reduced to its totals passes its entries to the next one, where that has none of its
- * own.
+ * the mark; the agent touches them, so that the next mark finds them changed. When a mark is
+ * dropped or reduced to its totals, the next mark takes over its entries for slots that the next
+ * mark has no entry for.
  */
 #include "collect/marks.h"
 #include "base/conf.h"
@@ -108,7 +108,7 @@ static void leave_to_next(struct sums *sums, void *arg, slot_id id, const struct
 	sums_touch(sums, id);
 }
 
-/* m's entries go to the next mark; where that has its own, its own count. */
+/* m's entries go to the next mark, except for slots that the next mark has an entry for. */
 static void merge_into_next(struct marks *marks, struct mark *m)
 {
 	struct mark *to = neighbour(marks, m->id, 1);
@@ -209,7 +209,7 @@ bool marks_send(struct server *s, struct viewer *v)
 {
 	for (uint32_t id = 1; id <= s->marks.last; id++) {
 		const struct mark *m = &s->marks.mark[id];
-		/* Its frame went out first, else there was no room for that either. */
+		/* The mark's own frame goes first: without room for that there is none for this. */
 		if (!m->kept.live || v->mark_live[id] == 1 + m->kept.version)
 			continue;
 		if (v->mark_sent[id] != m->changed ||

@@ -28,11 +28,11 @@ struct mark {
 struct marks {
 	struct mark *mark; /* [MTW_MARKS_MAX], by id */
 	uint32_t last, serial;
-	size_t bytes; /* of all live blobs */
+	size_t bytes; /* mapped by all marks' snapshots */
 };
 
 bool marks_init(struct marks *marks);
-/* 0 = no more */
+/* 0: there is no room for another mark */
 uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch);
 bool marks_drop(struct marks *marks, uint32_t id);
 bool marks_rename(struct server *s, uint32_t id, const char *name);

@@ -8,13 +8,14 @@
 
 #include <sys/syscall.h>
 
-#define ROOM_BYTES ((uintptr_t)16 << 30) /* of addresses, which mappings come from in turn */
-#define PLACE_BYTES 65536u               /* the largest page there is */
+/* the range of addresses that mappings are taken from, one below the other */
+#define ROOM_BYTES ((uintptr_t)16 << 30)
+#define PLACE_BYTES 65536u /* the largest page there is */
 
 /*
- * Every mapping of the server's, linked, so that the end of the target spares them. The heads lie
- * in memory that the program may write to, by an error of its own: a walk ends at the first head
- * that is not as we left it, and after as many as there are.
+ * All mappings of the server, in a list, so that unmapping a dead target's memory spares them
+ * (server/target_exit.c). The heads lie in memory that the program may write to, by an error of its
+ * own: a walk ends at the first head that was changed, and after mapping_count heads at the latest.
  */
 struct mapping {
 	struct mapping *next, *prev;

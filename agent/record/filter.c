@@ -38,7 +38,8 @@ static struct rate {
 } rates[RATES];       /* 0 = exact */
 static uint32_t rate_count = 1;
 
-/* (node, epoch, rate) -> slot, for weighed blocks: an exact one is one load away from its node. */
+/* (node, epoch, rate) -> slot, for weighed blocks. An exact block's slot is found from the node by
+ * one load. */
 struct key {
 	node_id node;
 	uint32_t rate;
@@ -114,7 +115,7 @@ static uint64_t draw(struct filtering *f)
 /* The thread's first event in this period: its countdown was another period's distance. */
 MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
-	/* one state, one sequence: addresses and the clock tell threads and runs apart */
+	/* each state draws its own random sequence, seeded by its address and the clock */
 	if (!f->random)
 		f->random = mix((uintptr_t)f ^ mt_prim_now_ns()) | 1;
 	if (f->on == on)
@@ -275,7 +276,7 @@ static uint32_t rate_number(uint64_t bytes)
 	return i;
 }
 
-/* The one that says the same, or a new one; 0 when there is no room. */
+/* The number of the equal period, or of a new one; 0 when there is no room. */
 static uint32_t period_number(const struct period *want)
 {
 	uint32_t i = 1;

@@ -7,20 +7,22 @@
 
 #include "model/model.h"
 
-/* The next interval, computed beside the one in force, between ticks. From its begin to its end
- * no slot and no node's amounts move; new ones hold nothing yet. */
-/* at: live at the newest mark up to it */
+/* Each slot's live amount at `mark`, from the marks up to it: those before `at` are applied, of
+ * mark `at` the cells before `cell`. */
 struct live_job {
 	struct live *live;
 	uint32_t mark;
 	size_t at, cell;
 };
+/* The next interval, computed beside the one in force, between ticks. Meanwhile the amounts of
+ * existing slots and nodes do not change; slots and nodes that are added hold nothing yet. */
 struct interval_job {
 	bool busy, begun;
 	struct live_job from, to;
 	struct change *moves; /* by number of the sum */
 	uint32_t slot_count, node_count, sum_count;
-	/* slots before `slot` are in their sums; those of nodes from `left` on in the next above */
+	/* slots before `slot` are added to their sums; the sums of nodes from `left` on are added
+	 * to the next sum above */
 	uint32_t slot, left;
 };
 
@@ -33,7 +35,7 @@ struct interval {
 	size_t moves_room;
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 	struct interval_job job;
-	uint64_t generation; /* moves with the interval */
+	uint64_t generation; /* increases with each new interval */
 };
 
 /* Do inclusive changes exist, and do they move? */
@@ -69,7 +71,8 @@ static inline struct change slot_change(const struct interval *x, uint32_t index
 	return change_between(from.blocks, from.bytes, to.blocks, to.bytes);
 }
 
-/* Starts computing it; from the start to now it is in force at once. -1: a mark has no amounts. */
+/* Starts computing the interval. The one from the start to now (0, 0) needs no work and takes
+ * effect at once. -1: a mark has no amounts. */
 int interval_ask(struct model *m, uint32_t from, uint32_t to);
 /* call it between ticks while busy; true: it is in force */
 bool interval_go_on(struct model *m, uint64_t end_ns);

@@ -38,8 +38,8 @@ uint64_t expected_version(const struct expected *e); /* moves when a rule is add
 /* Oldest first; borrowed until a rule is added. */
 size_t expected_rules(const struct expected *e, const struct expected_rule **rules);
 
-/* The key of a function, or with NULL of an offset; at most EXPECTED_KEY_MAX - 1 bytes. Module
- * NULL = in no module. */
+/* The key of `function`, or of `offset` when `function` is NULL; at most EXPECTED_KEY_MAX - 1
+ * bytes. Module NULL = in no module. */
 void expected_key(char out[EXPECTED_KEY_MAX], const struct module *m, const char *function,
 		  uint64_t offset);
 /* The rule that matches this key alone. */

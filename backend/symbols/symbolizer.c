@@ -3,9 +3,9 @@
  * symbolizer.c - the symbolizer's thread.
  *
  * All names from symbol tables come first (microseconds each), then lines and inlined frames (a
- * large unit takes a second once); in both, locations on screen before the rest, and last in, first
- * out. Answers for the screen overtake others, too. At most WAITING_MAX answers wait to be taken,
- * so that the loop, which has other work, never falls far behind.
+ * large unit takes a second, once). In both stages locations on screen come before the rest, and
+ * newer jobs before older ones. Answers for the screen overtake others, too. At most WAITING_MAX
+ * answers wait to be taken, so that the loop, which has other work, never falls far behind.
  *
  * The thread sees jobs and files, never the model. It blocks all signals: they belong to the loop.
  * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds. So
@@ -31,7 +31,7 @@
 #define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
-/* reading a gigabyte of DWARF again takes seconds, so not every few seconds */
+/* long, because reading a gigabyte of DWARF again takes seconds */
 unsigned sym_rest_ms = 60000;
 
 struct sym_worker {
@@ -42,9 +42,9 @@ struct sym_worker {
 	pthread_t thread;
 	struct sym_file *files;  /* main thread makes them, freed at the end */
 	struct sym_file *opened; /* worker only, as what follows */
-	struct perfmap *map;     /* of generated code, of ... */
+	struct perfmap *map;     /* names of the generated code of `mapped` */
 	const struct sym_file *mapped;
-	bool read;                 /* files were, since the last rest */
+	bool read;                 /* a module's file was read since the data was last freed */
 	uint64_t worked_ns;        /* the last time */
 	pthread_mutex_t lock;      /* guards what follows */
 	pthread_cond_t work, done; /* done: an answer, or the end */
@@ -228,7 +228,7 @@ static void wait_for_work(struct sym_worker *w)
 		pthread_mutex_unlock(&w->lock);
 		for (struct sym_file *f = w->opened; f; f = f->next_opened)
 			symdw_rest(f->opened);
-		malloc_trim(0); /* libdw's memory lies between what stays */
+		malloc_trim(0); /* libdw's freed memory lies between blocks that stay */
 		pthread_mutex_lock(&w->lock);
 		return;
 	}
@@ -239,7 +239,7 @@ static void wait_for_work(struct sym_worker *w)
 		pthread_cond_wait(&w->work, &w->lock);
 }
 
-/* Locked, but while it waits. */
+/* Locked, except while it waits. */
 static void wait_at_gate(struct sym_worker *w)
 {
 	while (w->gate && !w->stop && access(w->gate, F_OK)) {

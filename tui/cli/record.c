@@ -44,7 +44,7 @@ static void on_key(void *arg)
 	r->stop = r->stop || r->ended;
 }
 
-/* As waitpid() would have it. */
+/* The status in waitpid()'s form. */
 static int wait_status(const siginfo_t *info)
 {
 	return info->si_code == CLD_EXITED ? info->si_status << 8 : info->si_status;

@@ -9,13 +9,13 @@
 
 #include <stdlib.h>
 
-#define ALL_MOST 8192 /* rows; a page of memory each while they are counted */
+#define ALL_MOST 8192 /* rows; each takes about 4K while ages are counted */
 
 static bool lacking; /* a row was drawn whose age nobody asked for */
 
 void ages_ask(struct ui *ui)
 {
-	/* a first state on a slow link goes before */
+	/* not while a first state loads: on a slow link that goes first */
 	if (ui->shown.figures.complete || figures_over(&ui->shown.figures))
 		looked_want(ui, MTW_KIND_COHORTS);
 }
@@ -27,7 +27,7 @@ enum ages_of ages_wanted(bool shown, int sort)
 						   : AGES_OF_NONE;
 }
 
-/* A screen more at both ends: moving there asks nobody. */
+/* Includes a screen of rows above and below, so that moving there needs no new request. */
 bool ages_take(struct ages *g, struct ui *ui, bool sites, enum ages_of of, const struct list *l,
 	       list_id_fn *id, void *arg)
 {

@@ -31,7 +31,7 @@ const struct age *ages_at(const struct ages *g, size_t row, uint64_t id);
 /* After drawing: rows on screen were not in the last refresh, so another one is needed. */
 bool ages_lack(void);
 void ages_release(struct ages *g);
-/* ", 3.2M of no known age", ", ages of 40 s ago" or that some rows have none; "" = no remark.
+/* ", 3.2M of unknown age", ", ages as of 40 s ago" or that some rows have none; "" = no remark.
  * Returns out. */
 char *ages_words(const struct ages *g, const struct ui *ui, char *out, size_t size);
 /* Why an age or thread filter passes no rows; NULL = for another reason. */

@@ -238,7 +238,7 @@ static const struct table *table(const struct libs *l)
 	return &tables[table_view_diffing(&l->t) + interval_between(l->t.v.ui->shown.model)];
 }
 
-/* The agent was attached late: reports the earlier memory that it cannot know. */
+/* The agent was attached late: shows what was freed of earlier memory, and whose calls it sees. */
 static void draw_late(const struct model *m, const struct area *a, int y)
 {
 	struct hooked_sums sums = hooked_sums(m);

@@ -10,16 +10,17 @@
 #include "widgets/graph.h"
 
 #define GRAPH_SCALE_WIDTH 7
-#define GRAPH_CURSOR_STEPS 60 /* cursor's step through the window */
+#define GRAPH_CURSOR_STEPS 60 /* steps of the cursor across the window */
 
 /* Times of column x of w: (left, right]; false when it lies before the start. */
 bool graph_column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left,
 		       uint64_t *right);
-/* The column of a time, of w; it may lie outside. */
+/* Which of w columns the time falls in; may be below 0, or w and more. */
 int graph_column_of(const struct figures *f, uint64_t time_ns, int w, uint64_t window);
 /* The window's first point; SIZE_MAX = no point is as old. */
 size_t graph_window_start(const struct figures *f, const struct graph_time *t);
-/* Which library held how much at each point. Empty before the first point. */
+/* Is it known how much each library held at point `first`? SIZE_MAX: the first point's answer, or
+ * true without points. */
 bool graph_start_known(const struct figures *f, size_t first);
 /* Smallest round number that is not below v: one or two digits in units of the base. */
 double graph_round_up(double v, double base);
