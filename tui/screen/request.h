@@ -72,7 +72,7 @@ enum focus {
 	X(FOCUS_NEXT, GLOBAL, "<Tab>", "", "next part of the screen: list, graph, other half")     \
 	X(FOCUS_PREV, GLOBAL, "<S-Tab>", "", "previous part of the screen")                        \
 	X(COMMAND, GLOBAL, ":", "", "command line; Tab completes")                                 \
-	X(HELP, GLOBAL, "? <F1>", "Help", "this page (h moves left, as in vi)")                    \
+	X(HELP, GLOBAL, "? <F1>", "Help", "this page (not h: that moves left)")                    \
 	X(ESCAPE, GLOBAL, "<Esc>", "",                                                             \
 	  "close the innermost prompt, page, search, zoom or filter; never quits")                 \
 	X(BACK, GLOBAL, "q <F10>", "Back",                                                         \

@@ -170,7 +170,7 @@ static void add_verdicts(struct page *p)
 		{ "AS EXPECTED", "nearly all growth is at call sites that <expect> or --suppress "
 				 "marks as expected" },
 		{ "RSS GROWS",
-		  "the process grows, its heap does not or by far less; Memory shows what grows" },
+		  "the process grows, its heap not at all or far less; Memory shows what grows" },
 		{ "needs 20 s more",
 		  "no verdict yet: it needs more of the agent's samples, which all viewers share" },
 		{ "95 % of it: X", "the call site with most of the growth" },
@@ -191,14 +191,15 @@ static void add_terms(struct page *p)
 		{ "LIFE", "mean time from an allocation to its free" },
 		{ "SHAPE", "how a site grew: steady (a leak), slowing (a cache that fills), step "
 			   "(once), saw-tooth (up and down). Of a saw-tooth, NET and /MIN are the "
-			   "rise of its low points. GREW IN counts intervals." },
+			   "rise of its low points." },
+		{ "GREW IN", "in how many intervals the site grew" },
 		{ "size> in a filter", "keeps call paths that hold more; age> and thread: count "
 				       "only such blocks of each path" },
 		{ "owner", "the library whose memory it is: libc, libstdc++ and other wrappers are "
 			   "skipped. <direct> counts by direct caller instead. Graphs and rows "
 			   "show the same letter." },
-		{ "M",
-		  "MiB. Rates: in rows over the last second, in the header over the last ten." },
+		{ "M", "MiB" },
+		{ "/s", "in rows over the last second, in the header over the last ten" },
 		{ "~", "an estimate: a sampled figure, or the agent's cost" },
 		{ "in the header", "cached: allocations whose stack was remembered; stacks: blocks "
 				   "whose stack is whole; agent: its memory and its share of a "
