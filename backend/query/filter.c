@@ -11,6 +11,7 @@
  * gives the live amounts, and each new scan makes the sums again.
  */
 #include "query/internal.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "widgets/cells.h"
 #include "views/detail/detail.h"
 #include "views/looked.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>
