@@ -143,7 +143,6 @@ struct query {
 	uint32_t renames;     /* number of name batches, from 1 on */
 	uint32_t *renamed_at; /* by location: its last batch, 0 = none */
 	size_t renamed_room;
-	uint32_t all_renamed_at; /* the last batch that renamed all locations */
 	uint32_t sites_moved_at; /* the last batch that moved stacks to other call sites */
 	enum query_column by;
 	uint64_t resets;

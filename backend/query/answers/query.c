@@ -64,8 +64,6 @@ static void on_rename(void *arg, const uint32_t *locs, size_t count)
 	struct query *q = arg;
 
 	q->renames++;
-	if (!locs)
-		q->all_renamed_at = q->renames;
 	GROW(q->renamed_at, q->renamed_room, names_loc_count(q->n));
 	for (size_t i = 0; i < count; i++)
 		q->renamed_at[locs[i]] = q->renames;

@@ -7,7 +7,7 @@
 
 #include "query/state.h"
 
-/* Locations whose matches may have changed; the next answer applies these. */
+/* Locations whose matches may have changed: the next answer applies these. */
 void rename_note(struct query *q, const uint32_t *locs, size_t count);
 bool rename_apply(struct query *q); /* false: no step was left */
 void rename_forget(struct query *q);

@@ -52,10 +52,9 @@ bool row_current(const struct query *q, const struct trow *r)
 
 static uint32_t renamed_at(const struct query *q, uint32_t index)
 {
-	uint32_t loc = names_loc_of(q->n, index),
-		 at = loc < q->renamed_room ? q->renamed_at[loc] : 0;
+	uint32_t loc = names_loc_of(q->n, index);
 
-	return at > q->all_renamed_at ? at : q->all_renamed_at;
+	return loc < q->renamed_room ? q->renamed_at[loc] : 0;
 }
 
 /* A stack's call site depends on the names of all its wrappers, too. */
