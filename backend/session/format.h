@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - shared by session/write.c and session/read.c. No state.
+ * format.h - the bytes of a session file (session/session.h has their order), for those who write
+ * and read them. No state, and no code beside it.
  */
 #ifndef SESSION_FORMAT_H
 #define SESSION_FORMAT_H

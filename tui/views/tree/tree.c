@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tree.c - the call tree of live memory, from the program's entry down or from the allocation up.
- * This file handles the keys; query/query.c owns the rows, their order and which are open;
+ * This file handles the keys; query/answers/rows.c owns the rows, their order and which are open;
  * views/tree/rows.c draws them.
  */
 #include "views/tree/tree.h"

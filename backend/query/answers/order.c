@@ -2,7 +2,9 @@
  *
  * order.c - sorts call sites by a column or by growth.
  */
-#include "query/sites/internal.h"
+#include "query/feed/feed.h"
+#include "query/sites/ages.h"
+#include "query/sites/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +95,7 @@ static void sort_sites(const struct query *q, struct site_table *t, enum query_c
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites)
 {
-	struct site_table *t = sites_table(q);
+	struct site_table *t = feed_sites(q);
 
 	if (!t) {
 		*sites = q->sites->out;

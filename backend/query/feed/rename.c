@@ -5,11 +5,13 @@
  * Nearly all new names match just what their placeholders matched: nothing. For the others, their
  * nodes are tested again, and the nodes below as long as the result changes; in slices.
  */
-#include "query/internal.h"
+#include "query/feed/rename.h"
+#include "query/feed/follow.h"
+#include "query/steps.h"
 
 #include <stdlib.h>
 
-void filter_forget_renamed(struct query *q)
+void rename_forget(struct query *q)
 {
 	struct renaming *r = &q->renaming;
 
@@ -17,7 +19,7 @@ void filter_forget_renamed(struct query *q)
 	*r = (struct renaming){ .top = NO_ID, .node = NO_ID };
 }
 
-void filter_renamed(struct query *q, const uint32_t *locs, size_t count)
+void rename_note(struct query *q, const uint32_t *locs, size_t count)
 {
 	struct renaming *r = &q->renaming;
 
@@ -64,7 +66,7 @@ static bool rename_below(struct query *q, struct renaming *r)
 	return true;
 }
 
-bool filter_rename(struct query *q)
+bool rename_apply(struct query *q)
 {
 	struct renaming *r = &q->renaming;
 

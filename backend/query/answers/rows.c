@@ -6,7 +6,12 @@
  * has a number, too, so that it can be selected and opened. Rows are sorted only on the caller's
  * request: between requests they keep their order, and new ones come last.
  */
-#include "query/internal.h"
+#include "query/answers/rows.h"
+#include "query/feed/feed.h"
+#include "query/sites/ages.h"
+#include "query/tree/inlined.h"
+#include "query/tree/row.h"
+#include "query/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +39,7 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 }
 
 /* The sort key; names have no figure, so live. */
-int64_t tree_key(const struct query *q, uint32_t row)
+int64_t rows_key(const struct query *q, uint32_t row)
 {
 	const struct trow *r = q->rows[row];
 	const struct value *v = &r->incl;
@@ -62,7 +67,7 @@ static int64_t order_key(const struct query *q, uint32_t row)
 {
 	if (q->by == BY_AGE || q->by == BY_OLDEST)
 		return ages_key(q, false, row, q->by, q->reverse);
-	return tree_key(q, row);
+	return rows_key(q, row);
 }
 
 static int by_key(const void *a, const void *b, void *query)
@@ -309,8 +314,8 @@ static bool small_below(struct query *q, uint64_t *floor)
 	bool inverted = q->inverted, known;
 
 	q->inverted = false;
-	known = tree_value(q, tree_root(q));
-	*floor = weight(q, q->rows[tree_root(q)]) / 1000 + 1;
+	known = tree_value(q, row_root(q));
+	*floor = weight(q, q->rows[row_root(q)]) / 1000 + 1;
 	q->inverted = inverted;
 	return known;
 }
@@ -319,8 +324,7 @@ static bool small(const struct query *q, const struct trow *c, uint64_t floor)
 {
 	if (unchanged(q, c))
 		return true;
-	if (q->by == BY_RATE &&
-	    c->incl.rate_blocks > q->rows[tree_root(q)]->incl.rate_blocks / 1000)
+	if (q->by == BY_RATE && c->incl.rate_blocks > q->rows[row_root(q)]->incl.rate_blocks / 1000)
 		return false;
 	return weight(q, c) < floor;
 }
@@ -401,7 +405,7 @@ static bool build_above(struct query *q, uint32_t row)
 
 static bool fill_next(struct query *q, bool resort)
 {
-	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q);
+	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : row_root(q);
 	struct shown *to = &q->next;
 
 	for (size_t i = 0; i < to->text_count; i++)
@@ -410,8 +414,8 @@ static bool fill_next(struct query *q, bool resort)
 	GROW(to->place, to->place_room, q->row_count + 1);
 	memset(to->place, 0, to->place_room * sizeof *to->place);
 	for (; q->zoom_depth && q->rows[top]->gone;
-	     top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q)) {
-		if (!aside_find(q, q->zoom_depth - 1))
+	     top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : row_root(q)) {
+		if (!inlined_find(q, q->zoom_depth - 1))
 			return false;
 		q->zoom_depth -= q->rows[top]->gone;
 	}
@@ -419,7 +423,7 @@ static bool fill_next(struct query *q, bool resort)
 		return false;
 	if (q->rows[top]->gone) {
 		q->zoom_depth = 0;
-		top = tree_root(q);
+		top = row_root(q);
 	}
 	return q->zoom_depth ? show(q, top, 0, 0, resort) : walk(q, top, 0, 0, resort);
 }

@@ -3,7 +3,8 @@
  * intervals.c - net amounts of the changed call sites for each interval between successive marks:
  * the difference between the interval's ends.
  */
-#include "query/sites/internal.h"
+#include "query/feed/feed.h"
+#include "query/sites/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static uint64_t time_of(const struct query *q, uint32_t mark, uint64_t otherwise
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows)
 {
-	struct site_table *t = sites_table(q);
+	struct site_table *t = feed_sites(q);
 	uint32_t ends[INTERVALS_MAX + 1];
 	uint64_t ns[INTERVALS_MAX];
 	size_t count = 0, n = 0;

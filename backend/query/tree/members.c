@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.c - from a row's members to those of its children.
+ * members.c - from a row's members to those of its children.
  *
  * Top-down, a member steps from a frame to the next inner one: first through the inlined frames of
  * its node, then to each child node. Inverted, a member starts at a stack's call site
@@ -8,7 +8,7 @@
  * its members' leaves allocated themselves. Where inlined frames are merged, a member steps only to
  * a node's outermost frame.
  */
-#include "query/internal.h"
+#include "query/tree/members.h"
 
 const struct name_loc *node_frames(struct query *q, uint32_t index)
 {

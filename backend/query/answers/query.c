@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * query.c - creates and frees queries, and answers about single stacks. Trees are in
- * query/tree/tree.c (rows and their values), query/tree/rows.c (the screen) and query/tree/find.c
- * (search, opening a path); call sites in query/sites/sites.c and query/sites/intervals.c; the
- * verdict in query/sites/verdict.c; query/feed.c brings ticks to all of them.
+ * query/tree/tree.c (rows and their values), query/answers/rows.c (the screen) and
+ * query/answers/find.c (search, opening a path); call sites in query/sites/sites.c and
+ * query/answers/intervals.c; the verdict in query/answers/verdict.c; query/feed/feed.c brings ticks
+ * to all of them.
  */
-#include "query/internal.h"
+#include "query/feed/feed.h"
+#include "query/feed/rename.h"
+#include "query/sites/ages.h"
+#include "query/sites/lines.h"
+#include "query/sites/sites.h"
+#include "query/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +64,10 @@ static void on_rename(void *arg, const uint32_t *locs, size_t count)
 	struct query *q = arg;
 
 	q->renames++;
-	if (!locs)
-		q->all_renamed_at = q->renames;
 	GROW(q->renamed_at, q->renamed_room, names_loc_count(q->n));
 	for (size_t i = 0; i < count; i++)
 		q->renamed_at[locs[i]] = q->renames;
-	filter_renamed(q, locs, count);
+	rename_note(q, locs, count);
 }
 
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
@@ -106,6 +110,7 @@ void query_free(struct query *q)
 	owners_on_rename(q->o, NULL, NULL);
 	sites_free(q);
 	lines_forget(q);
+	ages_forget(q);
 	tree_clear(q);
 	for (size_t i = 0; i < q->row_count; i++) {
 		free(q->rows[i]->members);
@@ -175,4 +180,9 @@ void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
 		return;
 	for (; nodes && n && n->known && n->index; nodes--, n = model_dense(q->m, n->parent, NULL))
 		symbols_shown(q->s, n->location);
+}
+
+bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count)
+{
+	return lines_choose(q, file) && lines_list(q, feed_stacks(q), list, count);
 }

@@ -7,9 +7,10 @@
  * The line names the call site that grew most, by file and line where known. If the process grows
  * but the heap does not, the line says so.
  */
-#include "query/sites/internal.h"
 #include "base/format.h"
 #include "owners/runtimes.h"
+#include "query/feed/feed.h"
+#include "query/sites/sites.h"
 
 #include <string.h>
 
@@ -156,7 +157,7 @@ static int64_t judge(struct query *q, struct verdict *v)
 		shape_of(g->whole.net, g->ns, g->count, t->samples[t->sample_count - 1].live_bytes,
 			 &g->whole.swing, &grew);
 
-	say_shape(q, v, shape, sites_steady(t));
+	say_shape(q, v, shape, growth_steady(t));
 	return shape == SHAPE_FLAT || shape == SHAPE_SAWTOOTH ? 0 : g->whole.total;
 }
 
@@ -198,13 +199,13 @@ static bool only_expected(struct query *q, int64_t total, int64_t expected)
 {
 	int64_t little = total / OTHER_PART > STILL_BYTES ? total / OTHER_PART : STILL_BYTES;
 
-	return sites_steady(q->sites) <= STILL_BYTES && total - expected <= little;
+	return growth_steady(q->sites) <= STILL_BYTES && total - expected <= little;
 }
 
 static void say_growth(struct query *q, struct verdict *v)
 {
 	const struct site *s = NULL;
-	int64_t total = judge(q, v), most, expected = sites_expected(q->sites);
+	int64_t total = judge(q, v), most, expected = growth_expected(q->sites);
 
 	look_at_rss(q, v, total);
 	if (total <= 0 || v->kind == V_RSS_GROWING)
@@ -215,7 +216,7 @@ static void say_growth(struct query *q, struct verdict *v)
 		per_minute(q, v, total, number, time);
 		say(v, "AS EXPECTED %s/min for %s", number, time);
 	}
-	if (sites_top_growing(q->sites, &most, &s) && most >= expected) {
+	if (growth_top(q->sites, &most, &s) && most >= expected) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
 	} else if (expected > 0) {
@@ -283,7 +284,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 
 void query_verdict(struct query *q, struct verdict *v)
 {
-	bool whole = sites_table(q) != NULL;
+	bool whole = feed_sites(q) != NULL;
 	struct site_table *t = q->sites;
 
 	*v = (struct verdict){ .kind = V_EMPTY, .word = "WAITING", .share_percent = -1 };

@@ -2,7 +2,13 @@
  *
  * find.c - opens rows: by hand, all below, along the heaviest, to a node, by a search.
  */
-#include "query/internal.h"
+#include "query/answers/rows.h"
+#include "query/feed/feed.h"
+#include "query/steps.h"
+#include "query/tree/group.h"
+#include "query/tree/members.h"
+#include "query/tree/row.h"
+#include "query/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +66,7 @@ static size_t open_all(struct query *q, uint32_t number, bool open, size_t *budg
 	size_t left = 0;
 	struct trow *r = q->rows[number];
 
-	if (open ? !tree_build(q, number) : !r->built)
+	if (open ? !group_build(q, number) : !r->built)
 		return 0;
 	if (open && !*budget)
 		return r->child_count;
@@ -75,7 +81,7 @@ static size_t open_all(struct query *q, uint32_t number, bool open, size_t *budg
 
 size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 {
-	uint32_t top = id ? id : tree_root(q);
+	uint32_t top = id ? id : row_root(q);
 	size_t left;
 
 	if (!row_of(q, top) || row_of(q, top)->rest)
@@ -83,7 +89,7 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 	if (!feed_tree(q))
 		return 0;
 	left = open_all(q, top, open, &limit);
-	q->rows[tree_root(q)]->open = true;
+	q->rows[row_root(q)]->open = true;
 	return left;
 }
 
@@ -97,7 +103,7 @@ static uint32_t heaviest_child(struct query *q, const struct trow *r, bool *fork
 	for (size_t i = 0; i < r->child_count; i++) {
 		if (!tree_value(q, r->children[i]))
 			return 0;
-		int64_t v = tree_key(q, r->children[i]);
+		int64_t v = rows_key(q, r->children[i]);
 		if (v > most) {
 			second = most;
 			most = v;
@@ -117,10 +123,10 @@ row_id query_open_heaviest(struct query *q, row_id id)
 
 	if (!feed_tree(q))
 		return id;
-	for (uint32_t at = id ? id : tree_root(q); row_of(q, at) && !q->rows[at]->rest && !fork;) {
+	for (uint32_t at = id ? id : row_root(q); row_of(q, at) && !q->rows[at]->rest && !fork;) {
 		uint32_t tail = at;
 		if ((q->rows[at]->parent != NO_ID && !tree_tail(q, at, &tail)) ||
-		    !tree_build(q, tail))
+		    !group_build(q, tail))
 			break;
 		q->rows[at]->tail = tail;
 		uint32_t best = heaviest_child(q, q->rows[tail], &fork);
@@ -186,7 +192,7 @@ static uint32_t child_with(struct query *q, uint32_t row, uint32_t index, struct
 {
 	const struct trow *r = q->rows[row];
 
-	if (!tree_build(q, row))
+	if (!group_build(q, row))
 		return 0;
 	for (size_t i = 0; i < r->child_count; i++) {
 		const struct trow *c = q->rows[r->children[i]];
@@ -225,7 +231,7 @@ static uint32_t want(struct query *q, uint32_t row)
 
 row_id query_open_node(struct query *q, uint32_t node)
 {
-	uint32_t *rows = NULL, at = tree_root(q);
+	uint32_t *rows = NULL, at = row_root(q);
 	size_t n = 0, row_room = 0, count = 0;
 	const struct node *x = model_node(q->m, node);
 	struct member as;

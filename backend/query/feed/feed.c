@@ -10,20 +10,18 @@
  * model's sums, and call sites and lines catch up as time allows. With a filter, the changes move
  * the filter's sums first.
  */
-#include "query/internal.h"
+#include "query/feed/feed.h"
+#include "query/feed/follow.h"
+#include "query/feed/rename.h"
+#include "query/sites/ages.h"
+#include "query/sites/lines.h"
+#include "query/sites/sites.h"
+#include "query/steps.h"
+#include "query/tree/place.h"
+#include "query/tree/tree.h"
 
-#define AHEAD 16u /* in what arrived */
-#define NAMES_EVERY_NS 1000000000ull
-
-bool feed_more_names(const struct query *q, uint64_t looked_ns)
-{
-	uint64_t done, asked;
-
-	if (q->allowed == SIZE_MAX || now_ns() - looked_ns >= NAMES_EVERY_NS)
-		return false;
-	symbols_progress(q->s, &done, &asked);
-	return done < asked; /* they are looked at when these come */
-}
+#define AHEAD 16u     /* in what arrived */
+#define BULK_STEPS 2u /* of a change to its call site alone */
 
 /* The known remaining steps; a row grouped later is not included. */
 static uint64_t steps_left(const struct query *q)
@@ -54,21 +52,6 @@ int query_building(const struct query *q)
 		return -1;
 	uint64_t left = steps_left(q), all = q->steps + left;
 	return all ? (int)(q->steps * 100 / (all + 1)) : 0;
-}
-
-/* Adds a stack's change wherever the stack is counted. */
-void feed_follow(struct query *q, uint32_t index, const struct value *raw)
-{
-	struct value passed = *raw;
-
-	if (filter_on(q) && (!filter_follow(q, index, &passed) || !q->filter.whole))
-		passed = (struct value){ 0 };
-	sites_add_value(q, index, raw, &passed);
-	lines_add_value(q, index, raw);
-	if (q->bulk)
-		tree_add_stack(q, index);
-	else
-		tree_add_value(q, index, &passed);
 }
 
 /* Is it cheaper to sum up the requested rows again, from the nodes' sums, than to walk down to
@@ -106,15 +89,15 @@ static void start_over(struct query *q)
 	q->passing++;
 	for (const struct model_delta *d; (d = arrivals_first(&q->arrived));
 	     arrivals_taken(&q->arrived))
-		if (d->node)                        /* the root is no stack */
-			tree_add_stack(q, d->node); /* those that are new stay known */
+		if (d->node)                     /* the root is no stack */
+			place_stack(q, d->node); /* those that are new stay known */
 	if (q->stale)
 		q->up_at = 1;
 	q->stale = q->filter_stale = q->reowned = q->moved_all = false;
 	q->moved_at = q->moved_count = 0;
-	filter_forget_renamed(q);
+	rename_forget(q);
 	q->bulk = false;
-	tree_add_nodes(q);
+	place_nodes(q);
 	filter_start(q);
 	sites_stale(q, false);
 	lines_stale(q);
@@ -183,9 +166,9 @@ static void take_in(struct query *q)
 		start_over(q);
 		return;
 	}
-	tree_add_nodes(q);
+	place_nodes(q);
 	filter_add_nodes(q);
-	if (!filter_rename(q))
+	if (!rename_apply(q))
 		return;
 	if (q->bulk ? sum_again(q) : worth_bulk(q)) {
 		q->bulk = true;
@@ -208,7 +191,7 @@ static bool build(struct query *q)
 		q->stamp++;
 		q->passing++;
 	}
-	return !q->inverted || tree_add_stacks(q);
+	return !q->inverted || place_stacks(q);
 }
 
 static bool one_step(void *query)
@@ -227,6 +210,7 @@ bool feed_tree(struct query *q)
 {
 	query_owners(q);
 	if (q->resets != model_resets(q->m)) {
+		ages_forget(q); /* of rows that go */
 		tree_clear(q);
 		q->resets = model_resets(q->m);
 		q->stale = true;
@@ -253,4 +237,9 @@ bool feed_stacks(struct query *q)
 	if (q->bulk)
 		drain(q);
 	return !q->arrived.left;
+}
+
+struct site_table *feed_sites(struct query *q)
+{
+	return sites_update(q, feed_stacks(q));
 }
