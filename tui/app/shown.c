@@ -122,11 +122,20 @@ void shown_release(struct app *a)
 	free(a->kept.list);
 }
 
+/* Pages show the process that they were opened for. Only the list of processes is of all; it closes
+ * itself. */
+static void close_page(struct app *a)
+{
+	if (a->page && !view_is_processes(a->page))
+		front_close(a);
+}
+
 /* Handles events that came while another process was shown: its replay may have ended. */
 void shown_watch(struct app *a, struct watch *w)
 {
 	if (a->ui.shown.watch)
 		watch_on_change(a->ui.shown.watch, NULL, NULL);
+	close_page(a);
 	bool before = change(a, w);
 	struct view *v = a->front.views[a->front.current];
 	watch_on_change(w, a->on_change, a);
