@@ -173,6 +173,26 @@ def t_a_mark_is_set_in_all_with_one_name():
         t.wait_for(re.compile(rf"m1 +{name} "))
 
 
+@test
+def t_a_mark_of_the_command_line_is_set_in_the_shown_process_alone():
+    t, pid = shell(folder())
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        t.wait_for(MATTERS)
+        t.keys("Escape")
+        t.wait_gone("PROCESS")
+        t.prompt(":mark one")
+        t.wait_for(f"setting a mark in sh [{pid}] alone: one; S marks all processes")
+        t.keys("5")
+        t.wait_for(re.compile(r"m1 +one "))
+        open_list(t)
+        t.keys("End", "Enter")
+        is_shown(t, "python3")
+        t.keys("5")
+        t.wait_for("no marks yet")
+
+
 # A fork stays inside a raw system call, so that it has no agent, until SIGUSR1.
 LATE = r"""
 #include <signal.h>
