@@ -98,7 +98,7 @@ void entries_free_frames(struct entry *e)
 }
 
 /* memtop.h's own functions are no part of the program's stack. */
-static size_t skip_reports(const struct symdw_frame *from, size_t count)
+static size_t skip_reports(const struct code_frame *from, size_t count)
 {
 	size_t n = 0;
 
@@ -109,7 +109,7 @@ static size_t skip_reports(const struct symdw_frame *from, size_t count)
 }
 
 void entries_set_frames(struct symbols *s, struct entry *e, int source,
-			const struct symdw_frame *from, size_t count)
+			const struct code_frame *from, size_t count)
 {
 	size_t skipped = skip_reports(from, count);
 

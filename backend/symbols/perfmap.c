@@ -29,7 +29,7 @@
 
 struct perfmap {
 	struct perfmap_where where;
-	const struct symdw_places *places; /* borrowed */
+	const struct code_places *places; /* borrowed */
 	struct codemap *map;
 	int fd; /* of the map; -1 = not found yet. Kept open: the file may go with its process */
 	struct stat file; /* of fd: its identity */
@@ -41,7 +41,7 @@ struct perfmap {
 	bool told;
 };
 
-struct perfmap *perfmap_new(const struct perfmap_where *where, const struct symdw_places *places)
+struct perfmap *perfmap_new(const struct perfmap_where *where, const struct code_places *places)
 {
 	struct perfmap *p = xcalloc(1, sizeof *p);
 
@@ -338,13 +338,13 @@ static const char *script_of(const char *text, size_t len)
 
 /* "JS:*fn /dir/file.js:12:5": kind, tier, function, script, line, column (older versions: no
  * column). */
-void perfmap_js(const char *name, struct symdw_frame *frame)
+void perfmap_js(const char *name, struct code_frame *frame)
 {
 	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Script:",
 					     "Eval:" };
 	uint32_t line, number;
 
-	*frame = (struct symdw_frame){ 0 };
+	*frame = (struct code_frame){ 0 };
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		size_t kind = strlen(kinds[i]);
 		if (strncmp(name, kinds[i], kind))
@@ -369,12 +369,12 @@ void perfmap_js(const char *name, struct symdw_frame *frame)
 	frame->function = demangle(name);
 }
 
-int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *frame)
+int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct code_frame *frame)
 {
 	char name[CODEMAP_NAME_MAX];
 	uint64_t now = now_ns();
 
-	*frame = (struct symdw_frame){ 0 };
+	*frame = (struct code_frame){ 0 };
 	if (look || !p->looked_ns || now - p->looked_ns >= LOOK_NS) {
 		look_for(p);
 		p->looked_ns = now_ns();
