@@ -3,6 +3,9 @@
  * marks.c - the session's marks, and below them the changes between the two picked ones (A and B),
  * by call site and interval. Marks belong to the agent: every viewer sees the same ones, and a
  * request made here shows once the agent has done it.
+ *
+ * It is no table_view (views/table_view.h), because that base keeps one list and offers its columns
+ * to sorting, search and the page of columns; this view has two lists, and none of the three.
  */
 #include "widgets/cells.h"
 #include "views/marks/marks.h"
