@@ -36,7 +36,7 @@ const char *hooked_word(uint32_t flags)
 
 bool hooked_not(uint32_t flags)
 {
-	/* Another namespace's libc is there for what it serves. */
+	/* Not a namespace's own libc: only the modules that call it are reported. */
 	return (flags & (MTW_MODULE_OWN | MTW_MODULE_ELSEWHERE)) != 0 ||
 	       (flags & MTW_MODULE_APART && !(flags & (MTW_MODULE_LIBC | MTW_MODULE_CXX)));
 }

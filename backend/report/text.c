@@ -137,7 +137,7 @@ static void put_command(const struct page *p, const struct program *g)
 	while (kept > 1 && !*g->args[kept - 1])
 		kept--;
 	if (kept != 1 || !strchr(g->args[0], ' '))
-		kept = n; /* they are its own */
+		kept = n; /* no title: the empty arguments are real */
 	fputs("command: ", p->out);
 	for (size_t i = 0; i < kept; i++) {
 		fputs(i ? " " : "", p->out);
@@ -374,7 +374,7 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	size_t shown = n < FRAMES_SHOWN ? n : FRAMES_SHOWN;
 
 	for (size_t i = 0; i < shown; i++)
-		/* not what stands for the rest */
+		/* Skips the frame that stands for the missing rest. */
 		if (frames[i].has_offset || frames[i].address || frames[i].module)
 			frame(p, &frames[i]);
 	if (n > shown)
@@ -478,7 +478,7 @@ static void threads(const struct page *p)
 	const struct model *m = p->report->model;
 	char live[FORMAT_NUMBER];
 	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
-	bool about = model_estimate(m); /* whose the samples are is not known */
+	bool about = model_estimate(m); /* which threads were sampled is unknown */
 
 	for (uint32_t i = 0; i < limit; i++)
 		known += model_thread(m, i) && model_thread(m, i)->known;

@@ -15,7 +15,7 @@ static struct symbolizer_file *file_of(struct symbols *s, uint32_t id)
 	if (!m || !m->known)
 		return NULL;
 	GROW(s->files, s->files_room, (size_t)id + 1);
-	/* A module may be told again, with its path or build-id. */
+	/* The agent may send a module again, with its path or build-id. */
 	if (s->files[id].file && s->files[id].path == m->path &&
 	    s->files[id].build_id_len == m->build_id_len)
 		return s->files[id].file;

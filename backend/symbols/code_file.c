@@ -209,7 +209,7 @@ static int find_file(struct code_file *f, const struct code_where *w, const stru
 	} else if (w->path[0] == '/' && try_path(f, w, w->path, other, size) > 0) {
 		return 1;
 	}
-	/* A container's; only the right build-id makes it sure. */
+	/* A container's file. Only the build-id tells that it is the module's. */
 	for (size_t i = 0; w->build_id_len && !p->sysroot && i < CODE_PIDS; i++) {
 		snprintf(path, sizeof path, "/proc/%u/root%s", w->pids[i], w->path);
 		if (w->pids[i] && try_path(f, w, path, other, size) > 0)
@@ -341,8 +341,8 @@ static int by_low(const void *a, const void *b)
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
 	if (x->high != y->high)
-		return x->high < y->high ? 1 : -1; /* of nested ones the outer first */
-	return x->die < y->die ? 1 : -1; /* of two names for one function the first is taken */
+		return x->high < y->high ? 1 : -1; /* the outer one first */
+	return x->die < y->die ? 1 : -1;           /* a function's first name wins */
 }
 
 static void add_ranges(struct range **list, size_t *room, size_t *count, Dwarf_Die *die,
@@ -563,7 +563,7 @@ size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *fram
 		return 0;
 	if (n > 1 && dwarf_getsrcfiles(cu, &files, &files_count))
 		files = NULL;
-	for (size_t i = 0; i < n; i++) { /* innermost first */
+	for (size_t i = 0; i < n; i++) {
 		Dwarf_Die *die = &chain[n - 1 - i];
 		const char *name = linkage_name(die);
 		if (local && i + 1 == n)

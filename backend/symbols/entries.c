@@ -63,7 +63,7 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 	}
 	e->placeholder = (struct symbol_frame){ .name = string_pool_keep(&s->texts, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
-	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
+	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file */
 		e->placeholder.name = e->placeholder.function =
 			string_pool_keep(&s->texts, m->name);
 		e->sym.source = SYMBOL_DWARF;
@@ -121,7 +121,7 @@ void entries_set_frames(struct symbols *s, struct entry *e, int source,
 		frames[i].function = string_pool_keep(&s->texts, from[i].function);
 		if (!from[i].function)
 			frames[i].name = e->placeholder.name;
-		else /* a script's names have brackets and blanks that mean something else */
+		else /* a script's name may hold brackets and blanks: not shortened */
 			frames[i].name = e->module == NO_ID ? frames[i].function
 							    : intern_short(s, frames[i].function);
 		frames[i].file = string_pool_keep(&s->texts, from[i].file);

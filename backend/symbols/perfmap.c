@@ -167,7 +167,7 @@ static void meet(struct perfmap *p, unsigned pid)
 	snprintf(root, sizeof root, "/proc/%u/root/.", pid);
 	snprintf(mounts, sizeof mounts, "/proc/%u/ns/mnt", pid);
 	p->met = true;
-	if (!stat(root, &st)) /* else it ended this moment */
+	if (!stat(root, &st)) /* fails if the process has just ended */
 		p->home = same_file(root, "/") && same_file(mounts, "/proc/self/ns/mnt");
 	read_uids(p, pid);
 	read_start(p, pid);
@@ -205,7 +205,7 @@ static int open_within(const char *root, const char *name)
 		return -1;
 	snprintf(path, sizeof path, "tmp/%s", name);
 	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-	/* before Linux 5.6, or a filter: without links at all */
+	/* Linux before 5.6, or a filter refuses the call: follows no links. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
 		int tmp = openat(dir, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		fd = tmp < 0 ? -1 : openat(tmp, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -246,7 +246,7 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 	for (size_t i = 0; p->where.mapped && i <= HERE; i++) {
 		unsigned pid = i < HERE ? p->where.here[i] : p->where.server;
 		int is = pid ? is_program(pid, p->where.mapped) : -1;
-		/* the server gives the memory back when the program has ended */
+		/* Not the server: it unmaps the memory when the program has ended. */
 		others |= is == 0 && i < HERE;
 		if (is <= 0)
 			continue;
@@ -255,7 +255,7 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 		int fd = open_regular(open_within(root, name), st);
 		return owned(p, fd, st, name);
 	}
-	if (!p->home || (others && !p->met)) /* it has ended, and its folders are unknown */
+	if (!p->home || (others && !p->met)) /* ended: its folders are unknown */
 		return -1;
 	int fd = open_regular(open_within("/", name), st);
 	return owned(p, fd, st, name);
@@ -290,7 +290,7 @@ static void look_for(struct perfmap *p)
 	if (fd < 0 && !p->places->sysroot)
 		fd = find_live(p, name, &st);
 	if (fd < 0)
-		return; /* keep the one found before: the file may be gone with its process */
+		return; /* keeps the old one: a file may go with its process */
 	if (p->fd >= 0 && p->file.st_dev == st.st_dev && p->file.st_ino == st.st_ino) {
 		close(fd);
 		return;

@@ -229,7 +229,7 @@ static void wait_for_work(struct symbolizer *w)
 		pthread_mutex_unlock(&w->lock);
 		for (struct symbolizer_file *f = w->opened; f; f = f->next_opened)
 			code_file_rest(f->opened);
-		malloc_trim(0); /* libdw's freed memory lies between blocks that stay */
+		malloc_trim(0); /* free() keeps libdw's memory, between live blocks */
 		pthread_mutex_lock(&w->lock);
 		return;
 	}

@@ -95,7 +95,7 @@ static void take(struct symbols *s, struct symbolizer_answer *a)
 
 	if (a->final && !again)
 		s->done++;
-	if (!e) { /* forgotten meanwhile */
+	if (!e) { /* cleared meanwhile */
 		if (a->final)
 			free(a->job);
 		symbolizer_answer_free(a);
@@ -127,7 +127,7 @@ static void take(struct symbols *s, struct symbolizer_answer *a)
 		if (a->version > s->map_version)
 			map_changed(s, a->version);
 		else if (a->version < s->map_version &&
-			 e->sym.source <= SYMBOL_NONE) /* another's answer overtook it */
+			 e->sym.source <= SYMBOL_NONE) /* another job's answer came first */
 			ask_again(s, e, false);
 	}
 	symbolizer_answer_free(a);
@@ -243,7 +243,7 @@ void symbols_clear(struct symbols *s)
 		if (!e)
 			continue;
 		if (e->job)
-			e->job->owner = NULL; /* its answer is dropped when it comes */
+			e->job->owner = NULL; /* drops its answer */
 		entries_free_frames(e);
 		free(e);
 	}

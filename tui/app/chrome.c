@@ -240,7 +240,7 @@ void frame_draw(struct app *a)
 	}
 	struct area body = area_sub(&s, y, 0, last - y > 0 ? last - y : 0, -1);
 	if (a->front.current == VIEW_OVERVIEW && !a->page) {
-		/* the overview puts its graphs above the tabs */
+		/* The Overview draws its graphs above the tabs. */
 		struct area tabs = area_sub(&body, view_overview_graph_height(), 0, 1, -1);
 		draw_tabs(a, &tabs, 0);
 	}

@@ -84,7 +84,7 @@ static void add_instant(const struct app *a, struct part *parts, size_t *n)
 	uint64_t stale = watch_stale_ns(a->ui.shown.watch);
 	bool file = watch_target(a->ui.shown.watch)->kind == TARGET_FILE;
 
-	bool instant = f->past || figures_over(f) || file; /* one that stays has its milliseconds */
+	bool instant = f->past || figures_over(f) || file; /* stands still: with milliseconds */
 	if (instant)
 		graph_clock(clock, f, &a->ui.shown.time, f->at_ns);
 	else
@@ -174,7 +174,7 @@ static void add_target(const struct app *a, const struct area *s, struct part *p
 
 	if (s->w >= 60)
 		add(parts, n, ROLE_HEADER_STRONG, "memtop");
-	if (p && p->pid && s->w >= 50) /* 0: it did not say yet */
+	if (p && p->pid && s->w >= 50) /* 0: not known yet */
 		add(parts, n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "%s", target_name(a));
@@ -325,7 +325,7 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[TEXT_BLOCKS], span[32];
 
-	/* excludes earlier blocks, so it has no share of RSS */
+	/* Live excludes blocks from before the attach, so its share of RSS would be wrong. */
 	bool late = hooked_late(of->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,

@@ -140,8 +140,8 @@ void mark_go_on(struct ui *ui)
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
 	if (!set(ui, ""))
-		return; /* when the link is back */
-	/* Times that passed without a link are left out. */
+		return; /* tries again at the next call */
+	/* Skips the times that passed without a link. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
 	e->live = live;
 }

@@ -175,7 +175,7 @@ int shown_process(struct app *a, uint32_t id)
 		return status_error("this process is no longer in the list");
 	if (saver_naming())
 		return status_error("saving a file; switch processes when that is done");
-	struct watch *w = processes_watch(a->ui.processes, id, &err); /* from now on it stays */
+	struct watch *w = processes_watch(a->ui.processes, id, &err); /* it stays open */
 	if (!w && !p->why && process_runs(p))
 		return wait_for_it(a, p);
 	if (!w)

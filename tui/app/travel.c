@@ -85,9 +85,8 @@ static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 
 void travel_follow(struct travel *t, struct shown *of)
 {
-
 	if (of->time.at_ns == t->wanted_ns || t->home)
-		return; /* a file is read to its end first */
+		return; /* memtop reads a file to its end first */
 	t->wanted_ns = of->time.at_ns = recorded(of, of->time.at_ns);
 	if (t->wanted_ns) {
 		set_out(t, of, t->wanted_ns);
@@ -121,7 +120,7 @@ static void change_owners(struct travel *t, struct shown *of)
 		else
 			query_travel(of->query);
 	} else if (now == of->model && t->graphed) {
-		if (t->home) { /* what was looked at on the way is what is known */
+		if (t->home) { /* the replay collected the history on its way */
 			t->home = false;
 		} else {
 			owners_inherit(of->owners, t->graphed);
@@ -213,7 +212,7 @@ static bool read_clock(const char *text, uint64_t *ns)
 	double below = ms ? strtod(end, &end) : 0;
 	if (*end || n < 2)
 		return false;
-	/* As a screen shows it: the instant lies within that millisecond. */
+	/* A screen cuts the instant to milliseconds: it lies within this one. */
 	*ns = (uint64_t)(below * 1e9 + 0.5) + (ms ? 999999 : 0);
 	*ns += ((n == 3 ? part[0] * 3600 + part[1] * 60 : part[0] * 60) + part[n - 1]) * NS;
 	return true;

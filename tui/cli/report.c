@@ -165,7 +165,7 @@ static int report_run(const struct args *a)
 		processes_new(loop, &(struct processes_options){ .follow = false }, &err);
 	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
-		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
+		warn("%s", watch_problem(w)); /* of a cut file: reports what was saved */
 	int rc = w ? write_report(f, w, p, a, &err) : -1;
 
 	if (rc)

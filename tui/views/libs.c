@@ -110,7 +110,7 @@ static void refresh(struct view *v, bool resort)
 	size_t n = owners_update(v->ui->shown.owners, &now), kept = 0;
 
 	GROW(l->rows, l->room, n + 1);
-	for (size_t i = 0; i < l->count; i++) { /* those that are there, in their order */
+	for (size_t i = 0; i < l->count; i++) { /* known rows keep their order */
 		const struct owner *o = in_list(now, n, l->rows[i].module);
 		if (o)
 			l->rows[kept++] = *o;

@@ -117,7 +117,7 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 	o->shown_runs = process_runs(shown);
 	for (size_t i = 0; i < count; i++) {
 		const struct process *other = &list[i];
-		/* which goes on as another line */
+		/* An exec goes on as another line. */
 		if (other == shown || other->state == PROCESS_EXECED)
 			continue;
 		o->running += process_runs(other);

@@ -163,7 +163,7 @@ static void draw(struct view *v, const struct area *a)
 	struct area top = area_sub(a, 0, 0, a->h >= 10 ? upper : a->h, -1);
 
 	m->has_lower = a->h >= 10;
-	const char *prefix = cells_prefix(""); /* totals at marks are whole while rows still load */
+	const char *prefix = cells_prefix(""); /* totals at marks are complete, rows may not be */
 	table_draw(&table, &top, &m->list, m, -2, false, !m->lower_focus || !m->has_lower);
 	cells_prefix(prefix);
 	if (!m->has_lower)
