@@ -389,8 +389,7 @@ int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct code_frame *f
 				      "program write less",
 				      p->where.pid, CODEMAP_LINES_MAX, CODEMAP_READ_MAX >> 20));
 	uint64_t version = codemap_version(p->map);
-	/* A return address points behind its call; an interrupted pc may be the first of its
-	 * function. */
+	/* A return address points behind its call. An interrupted pc may begin its function. */
 	if (codemap_name(p->map, p->fd, pc - 1, name) || codemap_name(p->map, p->fd, pc, name)) {
 		if (!*name)
 			return 0;

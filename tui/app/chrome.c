@@ -40,7 +40,7 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 	return x;
 }
 
-#define SAID_NS 50000000u /* what is whole sooner is not worth a word */
+#define SAID_NS 50000000u /* a shorter rebuild is not announced */
 
 static int caption(struct app *a, bool brief, char *out, size_t size)
 {

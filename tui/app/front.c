@@ -33,7 +33,7 @@ void front_end(struct app *a)
 
 	if (left < 0 && !a->ui.shown.figures.owners_whole)
 		a->ui.moved = a->timing.due = true;                 /* owners are complete now */
-	a->ui.building = find_busy(&a->front.find) && left < 0 ? 99 /* a refresh does not search */
+	a->ui.building = find_busy(&a->front.find) && left < 0 ? 99 /* the search is left to do */
 			 : a->building.rows_whole              ? -1
 							       : left;
 	a->building.working = left >= 0 || a->ui.building >= 0;

@@ -16,11 +16,10 @@
 #define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
 #define STOPS 64
 #define LEAST_STEP_NS (5 * NS)
-#define READ_STOPS                                                                                 \
-	300 /* of a file: its graph's columns, what libraries held, are of stops, too              \
-	     */
+/* Of a file: what libraries held is known at the stops, one per column of the graph. */
+#define READ_STOPS 300
 #define READ_STEP_NS NS
-#define READ_NODES 3000000u /* looked at in all; at least so many stops as without a file */
+#define READ_NODES 3000000u /* at all stops together; there are at least STOPS */
 
 struct owners *travel_owners(const struct travel *t, const struct shown *of)
 {

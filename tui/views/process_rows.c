@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NOWHERE SIZE_MAX
-#define OWN_ROWS 4    /* of one name, after their end */
+#define OWN_ROWS 4    /* ended processes of one name that keep a row each */
 #define LARGE_PART 20 /* a peak of one in so many parts of the largest one in the tree */
 
 struct unit {

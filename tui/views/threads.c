@@ -16,8 +16,8 @@
 #include <string.h>
 
 #define RATE_NS 1000000000u     /* a rate is of the last second */
-#define RATE_MAX_NS 5000000000u /* or, where ticks come slowly, of no more than so long */
-#define OLD_NS 1000000000u      /* an answer is worth a word */
+#define RATE_MAX_NS 5000000000u /* or longer, where ticks are slow, up to this */
+#define OLD_NS 1000000000u      /* the caption names the age of an older answer */
 
 struct thread_row {
 	uint32_t index;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NAME_MIN 28 /* columns that the flexible column wants before others are shown */
-#define RANK_MORE 5 /* from this rank on others come after what it would like to have */
+#define RANK_MORE 5 /* from this rank on, columns yield to its preferred width */
 
 static void keep_in_view(struct list *l)
 {
