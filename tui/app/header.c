@@ -326,7 +326,7 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	char one[32], two[TEXT_BLOCKS], span[32];
 
 	/* Live excludes blocks from before the attach, so its share of RSS would be wrong. */
-	bool late = hooked_late(of->model);
+	bool late = coverage_late(of->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
