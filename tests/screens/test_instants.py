@@ -29,7 +29,7 @@ FIRST, FINAL = 1, 2
 
 def instants(path):
     """Of each instant that was recorded: time, live bytes and blocks, RSS; and what was known by the last looks before it."""
-    now, out = {"memory": None, "threads": None, "cohorts": None}, []
+    now, out = {"memory": None, "threads": None, "cohorts": None, "aged": False}, []
     for kind, v in mtop.decoded(path):
         if kind == wire.TOTALS:
             now["live"] = v["allocated_bytes"] - v["freed_bytes"]
@@ -40,7 +40,7 @@ def instants(path):
         elif kind == wire.SCAN_THREADS:
             now["threads"] = sum(t["bytes"] for t in v["threads"])
         elif kind == wire.SCAN_COHORTS:
-            now["cohorts"] = v["time_ns"]
+            now["cohorts"], now["aged"] = v["time_ns"], bool(v["cohorts"])
         elif kind == wire.TICK and v["flags"] & 1:
             if out and out[-1]["time"] == v["time_ns"]:
                 if not v["flags"] & FINAL:
@@ -137,7 +137,7 @@ def t_ages_of_the_past_are_of_a_look_before():
         t.wait_for("EXITED 0")
         t.prompt("age<50s", "3", "\\")
         t.wait_for(re.compile(r"^> .* main", re.M))
-        for i in (list_[0], next(x for x in list_ if x["cohorts"])):
+        for i in (list_[0], next(x for x in list_ if x["aged"])):
             command(t, f"at {clock(i['time'])}")
             t.wait_for(lambda lines, i=i: f"PAST {clock(i['time'])}," in lines[0])
             if i["cohorts"] is None:

@@ -103,9 +103,9 @@ def t_by_the_cursor_and_back():
         live_is(t, FIRST, "PAST 0:00:00")
         t.keys("End")
         live_is(t, PHASES[2], "LIVE")
-        for wrong in ("", "m9", "yesterday", "1:2:3:4", "-", "-5x"):
+        for wrong in ("", "m9", "yesterday", "1:2:3:4", "-", "-5x", "90"):
             command(t, f"at {wrong}")
-            t.wait_for("at: write 0:12:09, -2m, a mark or now")
+            t.wait_for("at: write a mark, peak, now, 0:12:09 since the start, or -2m before the end")
             t.keys("Escape")
         command(t, "at -1s")
         t.wait_for(re.compile(r"PAST 0:\d\d:\d\d(\.\d\d\d)?, [1-3](\.\d\d\d)? s ago"))

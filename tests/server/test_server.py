@@ -370,9 +370,9 @@ def t_exec_ends_the_session_and_frees_the_name():
     c = p.viewer().until_complete()
     p.do("e /nonexistent/program", "2")
     p.do("a 5 100")
-    before = c.completes
-    c.until(lambda: c.completes > before + 2, "life after a failed exec")
-    c.until(lambda: c.state["state"] == wire.RUNNING)
+    c.until(lambda: any(c.slot_live(s) == (5, 500) for s in c.counts), "life after a failed exec")
+    c.until_complete()
+    assert c.state["state"] == wire.RUNNING, c.state
     again = p.viewer("after failed exec").until_complete()
     assert again.totals["allocated_blocks"] == c.totals["allocated_blocks"]
     p.tell("e " + (PROGRAM if container.OWN_PIDS else "/bin/true"))  # in a pid namespace the end of that may be the server's

@@ -7,10 +7,8 @@
 #include "app/travel.h"
 
 #include "app/actions.h"
+#include "link/when.h"
 #include "widgets/graph.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define NS 1000000000ull
 #define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
@@ -194,53 +192,12 @@ void travel_arrived(struct travel *t, struct shown *of)
 		travel_follow(t, of); /* the cursor moved while a file was read */
 }
 
-static bool read_clock(const char *text, uint64_t *ns)
-{
-	unsigned long part[3] = { 0 };
-	char *end = (char *)text;
-	int n = 0;
-
-	for (;; end++) {
-		if (*end < '0' || *end > '9' || n == 3)
-			return false;
-		part[n++] = strtoul(end, &end, 10);
-		if (*end != ':')
-			break;
-	}
-	bool ms = *end == '.';
-	double below = ms ? strtod(end, &end) : 0;
-	if (*end || n < 2)
-		return false;
-	/* A screen cuts the instant to milliseconds: it lies within this one. */
-	*ns = (uint64_t)(below * 1e9 + 0.5) + (ms ? 999999 : 0);
-	*ns += ((n == 3 ? part[0] * 3600 + part[1] * 60 : part[0] * 60) + part[n - 1]) * NS;
-	return true;
-}
-
-static bool read_ago(const char *text, uint64_t now, uint64_t *ns)
-{
-	static const uint64_t worth[] = { 1, 60, 3600 };
-	char *end;
-	double n = strtod(text + 1, &end);
-	const char *letter = *end ? strchr("smh", *end) : "s";
-
-	if (*text != '-' || end == text + 1 || n <= 0 || n > 1e9 || !letter || (*end && end[1]))
-		return false;
-	double ago = n * (double)worth[*letter == 's' ? 0 : *letter == 'm' ? 1 : 2] * (double)NS;
-	*ns = ago < (double)now ? now - (uint64_t)ago : 1;
-	return true;
-}
-
 int travel_command(struct shown *of, const char *text)
 {
-	uint64_t now = of->figures.time_ns, to = 0;
-	struct model *m = watch_now(of->watch);
-	int mark = strcmp(text, "now") ? model_mark_find(m, text) : -1;
+	uint64_t now = of->figures.time_ns, to;
 
-	if (mark > 0)
-		to = model_mark(m, (uint32_t)mark)->time_ns;
-	else if (strcmp(text, "now") && !read_clock(text, &to) && !read_ago(text, now, &to))
-		return status_error("at: write 0:12:09, -2m, a mark or now");
-	of->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
+	if (!when_read(watch_now(of->watch), now, text, &to))
+		return status_error("at: write " WHEN_WORDS);
+	of->time.at_ns = to < now ? to + !to : 0;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "cli/verb.h"
 
 #include "launch/launch.h"
+#include "link/when.h"
 #include "base/loop.h"
 #include "processes/processes.h"
 #include "session/spool.h"
@@ -175,4 +176,24 @@ struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const st
 	}
 	watch_look(w, SCAN_MS);
 	return w;
+}
+
+int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *err)
+{
+	uint64_t now = model_time(watch_now(w)), to;
+
+	if (!when_read(watch_now(w), now, when, &to))
+		return err_set(err, STATUS_USAGE, "--at: %s: no such instant; write " WHEN_WORDS,
+			       when);
+	if (to >= now)
+		return 0;
+	if (watch_travel(w, to + !to, err))
+		return -1;
+	while (watch_travelled(w) < 100)
+		loop_once(loop, -1);
+	if (!watch_instant(w))
+		return err_set(err, STATUS_UNREACHED, "--at: %s: %s", when,
+			       *watch_travel_problem(w) ? watch_travel_problem(w)
+							: "no earlier instant is recorded");
+	return 0;
 }
