@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * dwfl.c - libdwfl behind symbols/dwfl.h. libdw is used only here, in symbols/debug_files.c and in
- * symbols/elf_names.c.
+ * code_file.c - libdwfl behind symbols/code_file.h. libdw is used only here, in
+ * symbols/debug_files.c and in symbols/elf_names.c.
  *
  * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address
  * are one number. symbols/debug_files.c finds separate debug files; this file identifies the module
@@ -12,7 +12,7 @@
  * the blocks of the function at hand are walked. The result is the same: the chain of inlined
  * subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
  */
-#include "symbols/dwfl.h"
+#include "symbols/code_file.h"
 
 #include "symbols/demangle.h"
 #include "symbols/debug_files.h"
@@ -45,17 +45,17 @@ struct unit {
 
 #define KEPT_FD_MAX 512 /* files above are read once: descriptors are few */
 
-struct symdw_file {
+struct code_file {
 	char *path; /* owned; as it was opened */
 	int fd;     /* to read it again after a rest; -1 = it takes none */
 	Dwfl *dwfl; /* NULL: no file, or at rest */
 	Dwfl_Module *module;
 	Dwfl_Callbacks callbacks;
 	char *debug_path, *given; /* debug points to them */
-	struct symdw_debug debug;
-	GElf_Addr bias;            /* libdw's address - ELF address */
-	struct symdw_names *names; /* made when it is asked for the first */
-	Dwarf *dwarf;              /* borrowed from module; NULL = none */
+	struct debug_files debug;
+	GElf_Addr bias;          /* libdw's address - ELF address */
+	struct elf_names *names; /* made when it is asked for the first */
+	Dwarf *dwarf;            /* borrowed from module; NULL = none */
 	bool dwarf_tried;
 	Dwarf_Addr dwarf_bias; /* libdw's address - DWARF's address */
 	struct unit *units;    /* those met */
@@ -75,7 +75,7 @@ static int no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr ba
 }
 
 /* Where separate debug files may lie: libdwfl's defaults, then the user's folders. */
-static char *debug_path(const struct symdw_places *p)
+static char *debug_path(const struct code_places *p)
 {
 	char *path = xstrdup(":.debug:/usr/lib/debug");
 
@@ -91,7 +91,7 @@ static char *debug_path(const struct symdw_places *p)
 	return path;
 }
 
-static void drop_dwfl(struct symdw_file *f)
+static void drop_dwfl(struct code_file *f)
 {
 	if (f->dwfl)
 		dwfl_end(f->dwfl);
@@ -100,7 +100,7 @@ static void drop_dwfl(struct symdw_file *f)
 }
 
 /* False: no ELF file. Takes fd. */
-static bool begin(struct symdw_file *f, const char *path, int fd)
+static bool begin(struct code_file *f, const char *path, int fd)
 {
 	f->dwfl = dwfl_begin(&f->callbacks);
 	if (!f->dwfl) {
@@ -122,7 +122,7 @@ static bool begin(struct symdw_file *f, const char *path, int fd)
 	return true;
 }
 
-static void keep_fd(struct symdw_file *f, const char *path, int fd)
+static void keep_fd(struct code_file *f, const char *path, int fd)
 {
 	f->path = xstrdup(path);
 	f->fd = fd;
@@ -133,7 +133,7 @@ static void keep_fd(struct symdw_file *f, const char *path, int fd)
 }
 
 /* 1 taken, 0 no ELF file there, -1 one of another build-id. */
-static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char *path, int fd)
+static int try_fd(struct code_file *f, const struct code_where *w, const char *path, int fd)
 {
 	const unsigned char *id;
 	GElf_Addr vaddr;
@@ -156,8 +156,8 @@ static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char 
 	return 1;
 }
 
-static int try_path(struct symdw_file *f, const struct symdw_where *w, const char *path,
-		    char *other, size_t size)
+static int try_path(struct code_file *f, const struct code_where *w, const char *path, char *other,
+		    size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -170,7 +170,7 @@ static int try_path(struct symdw_file *f, const struct symdw_where *w, const cha
 }
 
 /* ROOT/.build-id/ab/cdef....debug, also as a module's own file (a debug file has its symbols). */
-static int try_build_id(struct symdw_file *f, const struct symdw_where *w, const char *root)
+static int try_build_id(struct code_file *f, const struct code_where *w, const char *root)
 {
 	char path[PATH_MAX], other[8] = "x";
 	size_t n = (size_t)snprintf(path, sizeof path, "%.3000s/.build-id/", root);
@@ -185,15 +185,15 @@ static int try_build_id(struct symdw_file *f, const struct symdw_where *w, const
 }
 
 /* The user's folders first: they hold the unstripped files. */
-static int find_file(struct symdw_file *f, const struct symdw_where *w,
-		     const struct symdw_places *p, char *other, size_t size)
+static int find_file(struct code_file *f, const struct code_where *w, const struct code_places *p,
+		     char *other, size_t size)
 {
 	const char *slash = strrchr(w->path, '/'), *name = slash ? slash + 1 : w->path;
 	char path[2 * PATH_MAX];
 	int fd;
 
 	if (w->vdso)
-		return (fd = symdw_vdso()) >= 0 && try_fd(f, w, "[vdso]", fd) > 0;
+		return (fd = debug_files_vdso()) >= 0 && try_fd(f, w, "[vdso]", fd) > 0;
 	for (size_t i = 0; i < p->dir_count; i++) {
 		snprintf(path, sizeof path, "%s/%s", p->dirs[i], w->path);
 		if (try_path(f, w, path, other, size) > 0)
@@ -209,8 +209,8 @@ static int find_file(struct symdw_file *f, const struct symdw_where *w,
 	} else if (w->path[0] == '/' && try_path(f, w, w->path, other, size) > 0) {
 		return 1;
 	}
-	/* A container's; only the right build-id makes it sure. */
-	for (size_t i = 0; w->build_id_len && !p->sysroot && i < SYMDW_PIDS; i++) {
+	/* A container's file. Only the build-id tells that it is the module's. */
+	for (size_t i = 0; w->build_id_len && !p->sysroot && i < CODE_PIDS; i++) {
 		snprintf(path, sizeof path, "/proc/%u/root%s", w->pids[i], w->path);
 		if (w->pids[i] && try_path(f, w, path, other, size) > 0)
 			return 1;
@@ -218,17 +218,17 @@ static int find_file(struct symdw_file *f, const struct symdw_where *w,
 	return try_build_id(f, w, "/usr/lib/debug") > 0;
 }
 
-struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_places *p,
-			      char **problem)
+struct code_file *code_file_open(const struct code_where *w, const struct code_places *p,
+				 char **problem)
 {
-	struct symdw_file *f = xcalloc(1, sizeof *f);
+	struct code_file *f = xcalloc(1, sizeof *f);
 	char other[2 * PATH_MAX] = "";
 
 	*problem = NULL;
 	f->fd = -1;
 	f->debug.path = f->debug_path = debug_path(p);
 	f->callbacks = (Dwfl_Callbacks){ .find_elf = no_elf,
-					 .find_debuginfo = symdw_find_debug,
+					 .find_debuginfo = debug_files_find,
 					 .section_address = dwfl_offline_section_address,
 					 .debuginfo_path = &f->debug_path };
 	if (find_file(f, w, p, other, sizeof other))
@@ -245,9 +245,9 @@ struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_pl
 	return f;
 }
 
-static void forget(struct symdw_file *f)
+static void forget(struct code_file *f)
 {
-	symdw_names_free(f->names);
+	elf_names_free(f->names);
 	f->names = NULL;
 	drop_dwfl(f);
 	for (size_t i = 0; i < f->unit_count; i++)
@@ -261,31 +261,31 @@ static void forget(struct symdw_file *f)
 	f->dwarf_tried = f->ranges_made = false;
 }
 
-void symdw_rest(struct symdw_file *f)
+void code_file_rest(struct code_file *f)
 {
 	if (f->fd >= 0)
 		forget(f);
 }
 
-bool symdw_has_dwarf(const struct symdw_file *f)
+bool code_file_has_dwarf(const struct code_file *f)
 {
 	return f->dwarf != NULL;
 }
 
-void symdw_give(struct symdw_file *f, const struct symdw_where *where, const char *path)
+void code_file_give(struct code_file *f, const struct code_where *where, const char *path)
 {
 	char other[8] = "x";
 
 	free(f->given);
 	f->debug.given = f->given = xstrdup(path);
 	if (f->path)
-		symdw_rest(f);
+		code_file_rest(f);
 	else
 		try_path(f, where, path, other, sizeof other);
 }
 
 /* Is there a file? */
-static bool awake(struct symdw_file *f)
+static bool awake(struct code_file *f)
 {
 	if (f->dwfl || f->fd < 0)
 		return f->dwfl != NULL;
@@ -293,7 +293,7 @@ static bool awake(struct symdw_file *f)
 	return fd >= 0 && begin(f, f->path, fd);
 }
 
-void symdw_close(struct symdw_file *f)
+void code_file_close(struct code_file *f)
 {
 	if (!f)
 		return;
@@ -315,18 +315,18 @@ static bool is_mapping_symbol(const char *name)
 	return name[0] == '$' && name[1] && strchr("atxd", name[1]) && (!name[2] || name[2] == '.');
 }
 
-static char *table_name(struct symdw_file *f, uint64_t pc)
+static char *table_name(struct code_file *f, uint64_t pc)
 {
-	if (!f->names && !(f->names = symdw_names_make(f->module)))
+	if (!f->names && !(f->names = elf_names_new(f->module)))
 		return NULL;
-	const char *name = symdw_names_at(f->names, pc + f->bias);
+	const char *name = elf_names_at(f->names, pc + f->bias);
 
 	return name && *name && !is_mapping_symbol(name) ? demangle(name) : NULL;
 }
 
-bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame)
+bool code_file_table(struct code_file *f, uint64_t pc, struct code_frame *frame)
 {
-	*frame = (struct symdw_frame){ 0 };
+	*frame = (struct code_frame){ 0 };
 	if (awake(f))
 		frame->function = table_name(f, pc);
 	return frame->function != NULL;
@@ -341,8 +341,8 @@ static int by_low(const void *a, const void *b)
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
 	if (x->high != y->high)
-		return x->high < y->high ? 1 : -1; /* of nested ones the outer first */
-	return x->die < y->die ? 1 : -1; /* of two names for one function the first is taken */
+		return x->high < y->high ? 1 : -1; /* the outer one first */
+	return x->die < y->die ? 1 : -1;           /* a function's first name wins */
 }
 
 static void add_ranges(struct range **list, size_t *room, size_t *count, Dwarf_Die *die,
@@ -393,7 +393,7 @@ static void list_functions(struct unit *u, Dwarf_Die *parent, bool nested, int d
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
-static struct unit *unit_of(struct symdw_file *f, Dwarf_Die *cu)
+static struct unit *unit_of(struct code_file *f, Dwarf_Die *cu)
 {
 	Dwarf_Off die = dwarf_dieoffset(cu);
 
@@ -421,7 +421,7 @@ static const struct range *find_range(const struct range *list, size_t count, Dw
 }
 
 /* clang writes no .debug_aranges: then the units' own ranges are listed once. */
-static Dwarf_Die *unit_by_ranges(struct symdw_file *f, Dwarf_Addr pc, Dwarf_Die *mem)
+static Dwarf_Die *unit_by_ranges(struct code_file *f, Dwarf_Addr pc, Dwarf_Die *mem)
 {
 	Dwarf_Die *cu = NULL;
 	Dwarf_Addr bias;
@@ -452,7 +452,7 @@ static const char *linkage_name(Dwarf_Die *die)
  * The function DIEs around pc, outermost (the real one) first; 0 = none. *local: the real one
  * belongs to a local class, where its own name ("operator()") is less clear than the symbol table.
  */
-static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *chain,
+static size_t function_chain(struct code_file *f, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *chain,
 			     size_t max, bool *local)
 {
 	struct unit *u = unit_of(f, cu);
@@ -496,7 +496,7 @@ static char *absolute(const char *file, Dwarf_Die *cu)
 
 /* The call place of an inlined function, which is the line of the frame around it. */
 static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files,
-		       struct symdw_frame *outer)
+		       struct code_frame *outer)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value;
@@ -512,7 +512,7 @@ static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files,
 
 /* The line table's entry for pc; false = none. cu: its unit, where libdwfl cannot find it by
  * itself. */
-static bool line_place(struct symdw_file *f, Dwarf_Die *cu, uint64_t pc, struct symdw_frame *frame)
+static bool line_place(struct code_file *f, Dwarf_Die *cu, uint64_t pc, struct code_frame *frame)
 {
 	Dwfl_Line *line = dwfl_module_getsrc(f->module, pc + f->bias);
 	const char *file = NULL;
@@ -535,9 +535,9 @@ static bool line_place(struct symdw_file *f, Dwarf_Die *cu, uint64_t pc, struct 
 	return true;
 }
 
-size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames, size_t max)
+size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *frames, size_t max)
 {
-	Dwarf_Die chain[SYMDW_FRAMES_MAX], mem, *cu;
+	Dwarf_Die chain[CODE_FRAMES_MAX], mem, *cu;
 	Dwarf_Files *files = NULL;
 	Dwarf_Addr bias;
 	size_t files_count;
@@ -556,14 +556,14 @@ size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames
 	if (by_ranges)
 		cu = unit_by_ranges(f, pc + f->bias - f->dwarf_bias, &mem);
 	size_t n = cu ? function_chain(f, cu, pc + f->bias - f->dwarf_bias, chain,
-				       max < SYMDW_FRAMES_MAX ? max : SYMDW_FRAMES_MAX, &local)
+				       max < CODE_FRAMES_MAX ? max : CODE_FRAMES_MAX, &local)
 		      : 0;
 	memset(frames, 0, (n ? n : 1) * sizeof *frames);
 	if (!line_place(f, by_ranges ? cu : NULL, pc, &frames[0]) && !n)
 		return 0;
 	if (n > 1 && dwarf_getsrcfiles(cu, &files, &files_count))
 		files = NULL;
-	for (size_t i = 0; i < n; i++) { /* innermost first */
+	for (size_t i = 0; i < n; i++) {
 		Dwarf_Die *die = &chain[n - 1 - i];
 		const char *name = linkage_name(die);
 		if (local && i + 1 == n)
