@@ -218,6 +218,8 @@ struct frame_out {
 	const char *function, *file, *module;
 	uint32_t line, module_id;
 	uint64_t offset, address;
+	uint32_t location; /* number; with `part`, the frame of that code: 0 is the innermost */
+	uint32_t part;
 	bool inlined, has_offset;
 	bool site; /* the call site: the innermost frame that is no allocation wrapper */
 	/* found by the frame pointer of the previous frame, whose code has no unwind table */

@@ -12,6 +12,7 @@
 struct report_options {
 	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
 	bool changes;                      /* from/to were requested */
+	bool all_stacks;                   /* json: stacks without live blocks, too */
 	size_t top;                        /* text: rows per table, 0 = default */
 	const struct processes *processes; /* the watch's process tree; NULL = unknown */
 	uint32_t process;                  /* the watch's id there */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c - the report for scripts: one object, schema 1. The keys are a contract: more may be
+ * json.c - the report for scripts: one object, schema 2. The keys are a contract: more may be
  * added, none may go or change; lists are empty, never missing; names ending in _s are seconds
  * since the start, as numbers.
  *
  * The outer object is written by hand, and each element of a list is built, printed and freed
  * alone: a report of a million stacks needs the memory of one.
  */
+#include "base/map.h"
 #include "report/coverage.h"
 #include "report/json_agent.h"
 #include "report/json_looks.h"
@@ -23,12 +24,20 @@
 #define TIMELINE_MAX 600 /* points of the timeline, and its end */
 #define FRAMES_MAX 4096  /* frames of one stack, inlined ones among them */
 
+/* frames[] of the report: each distinct frame once, in the order of their first use. */
+struct frame_table {
+	struct map index; /* frame_key() -> place in list */
+	struct frame_out *list;
+	size_t count, room;
+};
+
 struct printer {
 	FILE *out;
 	struct report *report;
 	struct query *query;
 	struct frame_out *frames; /* FRAMES_MAX of them */
-	bool keys, elements;      /* whether one was printed already: a comma is due */
+	struct frame_table table;
+	bool keys, elements; /* whether one was printed already: a comma is due */
 };
 
 /* --- the outer object */
@@ -223,7 +232,27 @@ static void threads(struct printer *p)
 	free(list);
 }
 
-static json_t *frames(struct printer *p, uint32_t leaf)
+/* Code and its place in a chain of inlined functions; a frame pointer leads to some frames of it.
+ */
+static uint64_t frame_key(const struct frame_out *f)
+{
+	return (uint64_t)f->location << 32 | (uint64_t)f->part << 1 | f->by_pointer;
+}
+
+static uint32_t frame_index(struct frame_table *t, const struct frame_out *f)
+{
+	uint64_t key = frame_key(f);
+	uint32_t at = map_get(&t->index, key, NO_ID);
+
+	if (at != NO_ID)
+		return at;
+	GROW(t->list, t->room, t->count + 1);
+	t->list[t->count] = *f;
+	map_set(&t->index, key, (uint32_t)t->count);
+	return (uint32_t)t->count++;
+}
+
+static json_t *frame_indices(struct printer *p, uint32_t leaf)
 {
 	size_t n = query_stack(p->query, leaf, p->frames, FRAMES_MAX);
 	json_t *list = json_array();
@@ -231,9 +260,20 @@ static json_t *frames(struct printer *p, uint32_t leaf)
 	for (size_t i = 0; i < n; i++) {
 		const struct frame_out *f = &p->frames[i];
 
-		if (!f->has_offset && !f->address && !f->module)
-			continue; /* the missing rest: "truncated" says why */
+		if (f->has_offset || f->address || f->module)
+			json_array_append_new(list, number(frame_index(&p->table, f)));
+		/* else it is the missing rest: "truncated" says why */
+	}
+	return list;
+}
+
+static void frames(struct printer *p)
+{
+	list_begin(p, "frames");
+	for (size_t i = 0; i < p->table.count; i++) {
+		const struct frame_out *f = &p->table.list[i];
 		json_t *o = json_object();
+
 		set(o, "function", report_json_text(f->function));
 		set(o, "module", report_json_text(f->module));
 		set(o, "offset", f->has_offset ? number(f->offset) : json_null());
@@ -243,9 +283,9 @@ static json_t *frames(struct printer *p, uint32_t leaf)
 		set(o, "inlined", json_boolean(f->inlined));
 		if (f->by_pointer)
 			set(o, "by", report_json_text("fp"));
-		json_array_append_new(list, o);
+		element(p, o);
 	}
-	return list;
+	list_end(p);
 }
 
 static json_t *stack(struct printer *p, const struct report_stack *s)
@@ -263,16 +303,32 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
 {
 	set(o_take, "truncated", report_json_text(report_truncation(s->truncated)));
-	set(o_take, "frames", frames(p, s->leaf));
+	set(o_take, "frames", frame_indices(p, s->leaf));
 	element(p, o_take);
 }
 
-static void stacks(struct printer *p)
+/* A finished program has many stacks without live blocks, and few readers ask for them. */
+static void stacks(struct printer *p, bool all)
 {
+	struct tally omitted = { 0 };
+	uint64_t count = 0;
+
 	list_begin(p, "stacks");
-	for (size_t i = 0; i < p->report->stack_count; i++)
-		finish_stack(p, &p->report->stacks[i], stack(p, &p->report->stacks[i]));
+	for (size_t i = 0; i < p->report->stack_count; i++) {
+		const struct report_stack *s = &p->report->stacks[i];
+
+		if (all || live_blocks(&s->sum)) {
+			finish_stack(p, s, stack(p, s));
+			continue;
+		}
+		tally_add(&omitted, &s->sum);
+		count++;
+	}
 	list_end(p);
+	json_t *o = json_object();
+	set(o, "stacks", number(count));
+	set_tally(o, &omitted);
+	value(p, "omitted", o);
 }
 
 static void marks(struct printer *p)
@@ -440,17 +496,18 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	}
 	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
 	fputs("{\n", out);
-	value(&p, "schema", json_integer(1));
+	value(&p, "schema", json_integer(2));
 	value(&p, "program", program(r->model));
 	value(&p, "agent", report_json_agent(r));
 	sampling(&p);
 	value(&p, "totals", totals(r->model));
 	libraries(&p);
 	threads(&p);
-	stacks(&p);
+	stacks(&p, o->all_stacks);
 	marks(&p);
 	timeline(&p);
 	changes(&p, changed, changed_count);
+	frames(&p);
 	warnings(&p);
 	modules(&p);
 	filters(&p);
@@ -462,6 +519,8 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	fputs("\n}\n", out);
 	rc = report_flush(out, err);
 out:
+	map_release(&p.table.index);
+	free(p.table.list);
 	free(p.frames);
 	free(changed);
 	report_free(r);

@@ -9,7 +9,7 @@ import re
 import signal
 
 import manual
-from harness import (BUILD, MEMTOP, Synthetic, check_invariants, environment, main, report, run, start,
+from harness import (BUILD, MEMTOP, Synthetic, check_invariants, environment, main, read_report, report, run, start,
                      temporary_folder, test, wait_for)
 
 LIVE = ("live_bytes", "live_blocks")
@@ -21,6 +21,7 @@ KEYS = {
               "truncated_stacks": int, "lost": dict},
     "totals": {**dict.fromkeys((*TALLY, "freed_bytes", "freed_blocks", "peak_bytes", "peak_error_bytes"), int),
                "peak_time_s": float},
+    "omitted": {"stacks": int, **dict.fromkeys(TALLY, int)},
 }
 LISTS = {
     "sampling": {"from_s": float, "bytes": int},
@@ -45,18 +46,17 @@ def check_keys(where, value, keys):
 
 def check_contract(r):
     """Keys and kinds of the contract, its sums and its order."""
-    assert list(r)[:12] == ["schema", "program", "agent", "sampling", "totals", "libraries", "threads", "stacks", "marks",
-                            "timeline", "changes", "warnings"], list(r)
-    assert r["schema"] == 1
+    assert list(r)[:14] == ["schema", "program", "agent", "sampling", "totals", "libraries", "threads", "stacks", "omitted", "marks",
+                            "timeline", "changes", "frames", "warnings"], list(r)
+    assert r["schema"] == 2
     for part, keys in KEYS.items():
         check_keys(part, r[part], keys)
     for part, keys in LISTS.items():
         assert isinstance(r[part], list), part
         for row in r[part]:
             check_keys(part, row, keys)
-    for row in r["stacks"] + r["changes"]:
-        for frame in row["frames"]:
-            check_keys("frame", frame, FRAME)
+    for frame in r["frames"]:
+        check_keys("frame", frame, FRAME)
     assert all(isinstance(w, str) for w in r["warnings"])
     assert all(isinstance(a, str) for a in r["program"]["args"])
     check_keys("lost", r["agent"]["lost"], {"events": int, "bytes": int, "reasons": list})
@@ -88,6 +88,25 @@ def recorded(*program, env=None, status=0):
 def frame_order(stack):
     return [(f["function"] is None, f["function"] or "", f["module"] is None, f["module"] or "", f["offset"] or 0)
             for f in stack["frames"]]
+
+
+@test
+def t_stacks_without_live_blocks_are_summed_up():
+    """Each frame stands in the table once; --stacks all lists every stack, and only it does."""
+    path = recorded("/usr/bin/perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..3000; print length $h{3}")
+    plain = run([MEMTOP, "report", "--format", "json", path], env=environment()).stdout
+    brief, every = read_report(plain), report(path)
+    gone = [s for s in every["stacks"] if not s["live_blocks"]]
+    assert gone and every["omitted"] == dict.fromkeys(every["omitted"], 0)
+    assert [s["id"] for s in brief["stacks"]] == [s["id"] for s in every["stacks"] if s["live_blocks"]]
+    assert brief["omitted"] == {"stacks": len(gone), **{k: sum(s[k] for s in gone) for k in TALLY}}
+    for r in (brief, every):
+        table = [json.dumps(f, sort_keys=True) for f in r["frames"]]
+        assert len(table) == len(set(table)), "a frame stands in the table twice"
+        used = {json.dumps(f, sort_keys=True) for s in r["stacks"] for f in s["frames"]}
+        assert used == set(table), "frames that no stack has"
+    done = run([MEMTOP, "report", "--stacks", "some", path], env=environment())
+    assert done.returncode == 2 and "--stacks: some: write live or all" in done.stderr, done.stderr
 
 
 @test
@@ -151,9 +170,9 @@ def t_signalled_program():
 def t_same_file_same_report():
     """Nothing in a report depends on the moment or on the process that prints it."""
     path = recorded("/usr/bin/perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..3000; print length $h{3}")
-    first, second = ([run([MEMTOP, "report", "--format", "json", path], env=environment()).stdout for _ in range(2)])
+    first, second = ([run([MEMTOP, "report", "--format", "json", "--stacks", "all", path], env=environment()).stdout for _ in range(2)])
     assert first == second
-    r = json.loads(first)
+    r = read_report(first)
     check_contract(r)
     for a, b in zip(r["stacks"], r["stacks"][1:]):
         if a["live_bytes"] == b["live_bytes"]:
@@ -244,7 +263,7 @@ def t_every_key_is_in_the_man_page():
     for r in (report(tree), report(agent.address, arguments=["--since", "m2"])):
         for part, value in r.items():
             assert part in text, f"memtop.1 has no {part}"
-            words = text[""] + text[part] + (text["stacks"] + "born_bytes born_blocks gone_bytes gone_blocks net_bytes net_blocks"
+            words = text[""] + text[part] + text["frames"] * (part in ("stacks", "changes")) + (text["stacks"] + "born_bytes born_blocks gone_bytes gone_blocks net_bytes net_blocks"
                                              if part == "changes" else "")
             missing = {key for key in keys_below(value) if not re.search(rf"\b{key}\b", words)}
             assert not missing, f"memtop.1 says nothing of {part}: {missing}"
@@ -334,8 +353,8 @@ def t_text_report():
         assert f"{r['totals'][name + '_blocks']:,} blocks" in line, line
     assert r["libraries"][0]["name"] in text
     out = temporary_folder() + "/r.json"
-    assert run([MEMTOP, "report", "-o", out, path], env=environment()).returncode == 0
-    assert json.load(open(out, encoding="utf-8")) == r, "-o FILE.json is the JSON report"
+    assert run([MEMTOP, "report", "--stacks", "all", "-o", out, path], env=environment()).returncode == 0
+    assert read_report(open(out, encoding="utf-8").read()) == r, "-o FILE.json is the JSON report"
 
 
 if __name__ == "__main__":

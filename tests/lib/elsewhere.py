@@ -10,14 +10,11 @@ import struct
 import subprocess
 
 from client import Client
-from harness import BUILD, MEMTOP, Skip, at_end, check_invariants, environment, need, report, run, start, temporary_folder, test, wait_for
-from obedient import Obedient
-import wire
-
-PROGRAMS = [["s_threads", "5"], ["s_sites"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths", "8"], ["s_phases"]]
-
-
-def listening(name):
+from harness import (BUILD, MEMTOP, Skip, "5"], "8"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths",
+                     ["s_phases"]]   def listening(name, ["s_sites"], at_end, check_invariants,
+                     environment, need, read_report, report, run, start, temporary_folder,
+                     test, wait_for from obedient import Obedient import wire  PROGRAMS =
+                     [["s_threads"):
     """Does somebody listen at @name?"""
     with open("/proc/net/unix", encoding="ascii", errors="replace") as f:
         return any(fields[-1] == "@" + name and fields[3] == "00010000" for fields in map(str.split, f) if len(fields) > 7)
@@ -88,8 +85,8 @@ class Machine:
 
     def live(self, target):
         """A report of what runs now, None when it is gone."""
-        done = run([MEMTOP, "report", "--format", "json", "--symbols", self.symbols, target], env=environment())
-        return json.loads(done.stdout) if done.returncode == 0 else None
+        done = run([MEMTOP, "report", "--format", "json", "--stacks", "all", "--symbols", self.symbols, target], env=environment())
+        return read_report(done.stdout) if done.returncode == 0 else None
 
     def recorded(self, program, *arguments, options="", warning=""):
         """memtop's report of one whole run, and the program's output. warning: the agent's, at

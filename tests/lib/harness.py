@@ -212,16 +212,24 @@ def environment(**more):
     return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **user_folders(), **more}
 
 
+def read_report(text):
+    """A JSON report with the frames of its stacks and changes in their places, its sums checked."""
+    r = json.loads(text)
+    for row in r["stacks"] + r["changes"]:
+        row["frames"] = [r["frames"][i] for i in row["frames"]]
+    check_invariants(r)
+    return r
+
+
 def report(target, env=None, seconds=60, arguments=()):
-    """memtop report --format json TARGET, parsed, with the sums that every report must keep."""
+    """memtop report --format json TARGET, all stacks, as read_report() gives it."""
     # Into a file: 32 MB through a pipe are 1,000 reads, and each waits for this program's other threads.
     with tempfile.TemporaryFile() as out:
-        done = run([MEMTOP, "report", "--format", "json", *arguments, target], seconds, env=env or environment(), stdout=out)
+        done = run([MEMTOP, "report", "--format", "json", "--stacks", "all", *arguments, target], seconds, env=env or environment(),
+                   stdout=out)
         assert done.returncode == 0, f"memtop report {target}: status {done.returncode}\n{done.stderr}"
         out.seek(0)
-        value = json.load(out)
-    check_invariants(value)
-    return value
+        return read_report(out.read())
 
 
 def wait_for_session(path, seconds=30):
@@ -233,13 +241,13 @@ def wait_for_session(path, seconds=30):
 
 
 def check_invariants(r):
-    """design: sum of stacks = sum of libraries = totals; live = allocated - freed; net = born - gone."""
+    """design: sum of stacks and of those omitted = sum of libraries = totals; live = allocated - freed; net = born - gone."""
     t = r["totals"]
     for unit in ("bytes", "blocks"):
         assert t[f"live_{unit}"] == t[f"allocated_{unit}"] - t[f"freed_{unit}"], f"live {unit} {t}"
         for part in ("stacks", "libraries"):
             for field in (f"live_{unit}", f"allocated_{unit}"):
-                total = sum(row[field] for row in r[part])
+                total = sum(row[field] for row in r[part]) + (r["omitted"][field] if part == "stacks" else 0)
                 assert total == t[field], f"{field}: {part} add up to {total}, totals say {t[field]}"
     # the peak was within the program's life, as far as it is known
     assert 0 <= t["peak_time_s"] <= r["program"]["duration_s"] + 1, f"peak at {t['peak_time_s']} s of {r['program']}"

@@ -12,8 +12,8 @@ import time
 
 from cli import memtop, one_line, compiled
 from client import preload
-from harness import (BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, run, start,
-                     temporary_folder, test, wait_for)
+from harness import (BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
+                     read_report, run, start, temporary_folder, test, wait_for)
 
 # holds BYTES, in blocks of 1000, then waits SECONDS, then exits with STATUS
 HOLDS = r"""
@@ -133,7 +133,7 @@ def record(*program, arguments=(), env=None, seconds=60):
 def processes(session, *arguments):
     done = memtop("report", "--format", "json", *arguments, session)
     assert done.returncode == 0, done
-    return json.loads(done.stdout)
+    return read_report(done.stdout)
 
 
 def named(r, name):

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 from client import Client
-from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_once, environment, main, mostly_waits, need, report, run, start, stop,
-                     temporary_folder, test, wait_for)
+from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_once, environment, main, mostly_waits, need,
+                     read_report, report, run, start, stop, temporary_folder, test, wait_for)
 
 PLUGIN = """
 #include <new>
@@ -334,7 +334,7 @@ def t_plugin_of_a_relative_path():
         if done.returncode:
             p.kill()
         assert done.returncode == 0, (how, build_id, done, p.communicate())
-        frames = [s["frames"][0] for s in json.loads(done.stdout)["stacks"] if s["live_bytes"] == 4321]
+        frames = [s["frames"][0] for s in read_report(done.stdout)["stacks"] if s["live_bytes"] == 4321]
         gone = " (deleted)" if how == "unlink" and build_id == "none" else ""
         paths = [m["path"] for m in Client(f"@memtop.{p.pid}").until_complete().modules.values() if "near" in m["path"]]
         assert len(frames) == 1 and paths == [f"{folder}/libnear.so{gone}"], (how, build_id, frames, paths)

@@ -11,10 +11,9 @@ import re
 import subprocess
 
 import hostileprog
-from harness import AGENT, MEMTOP, at_end, environment, kill, main, run, start, temporary_folder, test, wait_for
-from rawterm import Raw, check_text
-
-LAST_MARK = re.compile(rf"^>.* m{len(hostileprog.NAMES)} +tallL", re.M)
+from harness import (AGENT, MEMTOP, at_end, check_text  LAST_MARK = re.compile(rf"^>.* m{len(hostileprog.NAMES,
+                     environment, kill, main, read_report, run, start, temporary_folder, test,
+                     wait_for from rawterm import Raw)} +tallL", re.M)
 
 
 def running():
@@ -215,8 +214,8 @@ def t_what_is_printed():
         assert done.returncode == 0 and done.stdout, (command, done)
         check_text(done.stdout)
         check_text(done.stderr)
-    done = run([MEMTOP, "report", "--format", "json", target], text=False, env=environment())
-    report = json.loads(done.stdout)  # whole names, as JSON escapes them
+    done = run([MEMTOP, "report", "--format", "json", "--stacks", "all", target], text=False, env=environment())
+    report = read_report(done.stdout)  # whole names, as JSON escapes them
     names = {frame["function"] for stack in report["stacks"] for frame in stack["frames"]}
     assert "csi\x1b[21t\x1b[?1003hz" in names and any(len(name or "") > 10000 for name in names), names
     assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", done.stdout), "a raw control character in JSON"

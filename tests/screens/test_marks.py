@@ -4,12 +4,8 @@
 import json
 import re
 
-from harness import MEMTOP, Synthetic, main, run, test
-from term import selected, view
-
-
-@test
-def t_mark_and_diff():
+from harness import (MEMTOP, Synthetic, main, read_report, run, test from term import selected, view   @test def
+                     t_mark_and_diff():
     agent = Synthetic("--past", 60)
     with view(agent) as t:
         t.wait_for("[1 Overview]")
@@ -74,7 +70,7 @@ def t_tree_between_two_marks_says_what_the_report_says():
     def reported(key):
         """NET by the outermost (-1) or innermost (0) function, as memtop report --between has it."""
         out = run([MEMTOP, "report", "--format", "json", "--between", "m1..m2", agent.address]).stdout
-        report = json.loads(out)
+        report = read_report(out)
         sums = {}
         for s in report["changes"]:
             name = s["frames"][key]["function"] if s["frames"] else None

@@ -6,10 +6,8 @@ import os
 import re
 import signal
 
-from harness import BUILD, MEMTOP, Synthetic, main, temporary_folder, test, wait_for
-from term import Terminal, selected, view, running
-
-SIZES = [(80, 24), (120, 36), (40, 10)]
+from harness import (BUILD, MEMTOP, Synthetic, 24, main, read_report, running  SIZES = [(80, selected,
+                     temporary_folder, test, view, wait_for from term import Terminal), (120, 36), (40, 10)]
 
 
 def in_shell(agent, width=80, height=24, term="tmux-256color", before=""):
@@ -432,7 +430,7 @@ def t_keys_are_answered_while_a_report_waits_for_names():
         let_names_come(gate)
         t.wait_for(f"saved: {folder}/a.json", 20)
     with open(f"{folder}/a.json", encoding="utf-8") as f:
-        report = json.load(f)
+        report = read_report(f.read())
     names = [frame["function"] for stack in report["stacks"] for frame in stack["frames"]]
     assert "new_vertex_array" in names, names[:20]
     assert sum(s["live_bytes"] for s in report["stacks"]) == report["totals"]["live_bytes"]

@@ -104,6 +104,15 @@ static uint32_t id_of(const struct processes *p, const struct watch *w)
 	return 0;
 }
 
+/* --stacks */
+static int pick_stacks(const struct args *a, struct report_options *o, struct err *err)
+{
+	o->all_stacks = a->stacks && !strcmp(a->stacks, "all");
+	if (!a->stacks || o->all_stacks || !strcmp(a->stacks, "live"))
+		return 0;
+	return err_set(err, STATUS_USAGE, "--stacks: %s: write live or all", a->stacks);
+}
+
 static int write_report(const struct report_format *f, struct watch *w, const struct processes *p,
 			const struct args *a, struct err *err)
 {
@@ -111,7 +120,7 @@ static int write_report(const struct report_format *f, struct watch *w, const st
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
 	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
 	FILE *out = stdout;
-	int rc = pick_changes(a, watch_model(w), &o, err);
+	int rc = pick_stacks(a, &o, err) || pick_changes(a, watch_model(w), &o, err) ? -1 : 0;
 
 	query_expect(q, watch_expected(w));
 
@@ -199,10 +208,18 @@ static const struct option_spec opt_between = { 0,
 						"add what changed between two marks",
 						offsetof(struct args, between),
 						false };
-static const struct option_spec *const options[] = { &opt_format,   &opt_output,  &opt_since,
-						     &opt_between,  &opt_pid,     &opt_last,
-						     &opt_process,  &opt_symbols, &opt_sysroot,
-						     &opt_suppress, NULL };
+static const struct option_spec opt_stacks = {
+	0,
+	"stacks",
+	"WHICH",
+	"json: live (default), or all, those without live blocks, too",
+	offsetof(struct args, stacks),
+	false
+};
+static const struct option_spec *const options[] = { &opt_format,  &opt_stacks,   &opt_output,
+						     &opt_since,   &opt_between,  &opt_pid,
+						     &opt_last,    &opt_process,  &opt_symbols,
+						     &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_report = {
 	.name = "report",

@@ -160,6 +160,8 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 									 : NULL,
 				.module_id = at->module,
 				.offset = at->offset,
+				.location = n->location,
+				.part = (uint32_t)i,
 				.has_offset = x != NULL,
 				.address = x ? x->bias + at->offset : at->offset,
 				.site = n->id == site && i == frame,
