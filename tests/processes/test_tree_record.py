@@ -131,7 +131,7 @@ def record(*program, arguments=(), env=None, seconds=60):
 
 
 def processes(session, *arguments):
-    done = memtop("report", "--format", "json", *arguments, session)
+    done = memtop("report", "--format", "json", "--stacks", "all", *arguments, session)
     assert done.returncode == 0, done
     return read_report(done.stdout)
 
