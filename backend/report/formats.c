@@ -9,13 +9,26 @@
 
 #define FORMATS(F)                                                                                 \
 	F(text)                                                                                    \
-	F(json)
+	F(json)                                                                                    \
+	F(folded)                                                                                  \
+	F(pprof)                                                                                   \
+	F(speedscope)                                                                              \
+	F(csv)                                                                                     \
+	F(massif)                                                                                  \
+	F(dot)                                                                                     \
+	F(heaptrack)
 
 #define DECLARE(name) extern const struct export_format export_##name;
 #define LIST(name) &export_##name,
 FORMATS(DECLARE)
 
 static const struct export_format *const formats[] = { FORMATS(LIST) NULL };
+
+static const char *const values[VALUE_COUNT] = {
+	[VALUE_LIVE] = "live",           [VALUE_BLOCKS] = "blocks",
+	[VALUE_ALLOCATED] = "allocated", [VALUE_ALLOCATIONS] = "allocations",
+	[VALUE_TEMPORARY] = "temporary", [VALUE_GROWTH] = "growth",
+};
 
 const struct export_format *export_by_name(const char *name)
 {
@@ -25,15 +38,58 @@ const struct export_format *export_by_name(const char *name)
 	return NULL;
 }
 
+/* The longest ending decides: a.speedscope.json is no plain .json. */
 const struct export_format *export_by_path(const char *path)
 {
-	size_t len = strlen(path);
+	const struct export_format *found = NULL;
+	size_t len = strlen(path), longest = 0;
 
 	for (const struct export_format *const *f = formats; *f; f++) {
 		size_t end = strlen((*f)->ending);
 
-		if (len > end && !strcmp(path + len - end, (*f)->ending))
-			return *f;
+		if (len > end && end > longest && !strcmp(path + len - end, (*f)->ending)) {
+			found = *f;
+			longest = end;
+		}
 	}
-	return NULL;
+	return found;
+}
+
+void export_list(FILE *out)
+{
+	for (const struct export_format *const *f = formats; *f; f++)
+		fprintf(out, "  %-11s %-16s %s\n", (*f)->name, (*f)->ending, (*f)->about);
+}
+
+const char *export_endings(char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (const struct export_format *const *f = formats; *f && len < size; f++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s",
+					f == formats ? ""
+					: f[1]       ? ", "
+						     : " or ",
+					(*f)->ending);
+	return buf;
+}
+
+const char *export_value_name(enum export_value v)
+{
+	return values[v];
+}
+
+int export_value_by_name(const char *name, enum export_value *v, struct err *err)
+{
+	for (unsigned i = VALUE_DEFAULT + 1; i < VALUE_COUNT; i++) {
+		if (!strcmp(values[i], name)) {
+			*v = (enum export_value)i;
+			return 0;
+		}
+	}
+	return err_set(err, 2,
+		       "%s: no such value; use live, blocks, allocated, allocations, temporary or "
+		       "growth",
+		       name);
 }

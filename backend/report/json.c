@@ -468,4 +468,5 @@ out:
 	return rc;
 }
 
-const struct export_format export_json = { "json", ".json", write_report };
+const struct export_format export_json = { "json", ".json", write_report,
+					   "for scripts: one object with everything", false };

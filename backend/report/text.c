@@ -594,4 +594,5 @@ out:
 	return rc;
 }
 
-const struct export_format export_text = { "text", ".txt", write_report };
+const struct export_format export_text = { "text", ".txt", write_report,
+					   "for people: 80 columns, as for a ticket", false };
