@@ -4,10 +4,10 @@
  * more than the one that it belongs to, so the heaviest ones form a tree by themselves.
  */
 #include "report/paths.h"
+#include "report/text_page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PATHS 60       /* drawn */
 #define LABEL_CHARS 60 /* of a name */
@@ -24,23 +24,14 @@ static int heaviest(const void *a, const void *b, void *list)
 	return (x > y) - (x < y);
 }
 
-/* Cut in the middle: the end of a C++ name tells as much as its beginning. */
 static void put_name(FILE *out, const char *name)
 {
-	size_t len = strlen(name), half = LABEL_CHARS / 2;
+	char brief[4 * LABEL_CHARS + 4];
 
-	for (size_t i = 0; i < len; i++) {
-		if (len > LABEL_CHARS && i == half) {
-			fputs("...", out);
-			for (i = len - half; ((unsigned char)name[i] & 0xc0) == 0x80;)
-				i++;
-		}
-		if (len > LABEL_CHARS && i < half && ((unsigned char)name[i] & 0x80))
-			putc('?', out); /* no half characters */
-		else if (name[i] == '"' || name[i] == '\\')
-			fprintf(out, "\\%c", name[i]);
-		else
-			putc(name[i], out);
+	for (name = page_shorten(brief, sizeof brief, name, LABEL_CHARS); *name; name++) {
+		if (*name == '"' || *name == '\\')
+			fputc('\\', out);
+		fputc(*name, out);
 	}
 }
 

@@ -147,26 +147,33 @@ static uint64_t location_id(struct profile *p, size_t from, size_t to)
 	return id;
 }
 
+static void put_mapping(struct profile *p, uint32_t id, const struct module *k)
+{
+	char build_id[2 * MTW_BUILD_ID_MAX + 1] = "";
+
+	for (uint32_t i = 0; i < k->build_id_len; i++)
+		snprintf(build_id + (size_t)2 * i, 3, "%02x", k->build_id[i]);
+	proto_number(&p->message, 1, id + 1u);
+	proto_number(&p->message, 2, k->start);
+	proto_number(&p->message, 3, k->end);
+	proto_number(&p->message, 5, text(p, k->path));
+	proto_number(&p->message, 6, text(p, build_id));
+	for (unsigned has = 7; has <= 10; has++) /* names are in the profile: ask nobody */
+		proto_number(&p->message, has, 1);
+	finish(p, MAPPING);
+}
+
+/* The program comes first: readers take the first mapping for it. */
 static void put_mappings(struct profile *p)
 {
 	const struct model *m = p->x.report->model;
 
-	for (uint32_t id = 0; id < model_module_count(m); id++) {
-		const struct module *k = model_module(m, id);
-		char build_id[2 * MTW_BUILD_ID_MAX + 1] = "";
-
-		if (!k || !k->known)
-			continue;
-		for (uint32_t i = 0; i < k->build_id_len; i++)
-			snprintf(build_id + (size_t)2 * i, 3, "%02x", k->build_id[i]);
-		proto_number(&p->message, 1, id + 1u);
-		proto_number(&p->message, 2, k->start);
-		proto_number(&p->message, 3, k->end);
-		proto_number(&p->message, 5, text(p, k->path));
-		proto_number(&p->message, 6, text(p, build_id));
-		for (unsigned has = 7; has <= 10; has++) /* names are in the profile: ask nobody */
-			proto_number(&p->message, has, 1);
-		finish(p, MAPPING);
+	for (unsigned main = 2; main-- > 0;) {
+		for (uint32_t id = 0; id < model_module_count(m); id++) {
+			const struct module *k = model_module(m, id);
+			if (k && k->known && !(k->flags & MTW_MODULE_MAIN) == !main)
+				put_mapping(p, id, k);
+		}
 	}
 }
 

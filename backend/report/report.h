@@ -52,6 +52,7 @@ int report_flush(FILE *out, struct err *err);
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);
 const char *report_truncation(uint32_t reason); /* NULL for none */
+const char *report_shape(enum shape shape);     /* "steady" */
 /* enum mtw_memory: the purpose of a part of resident memory */
 const char *report_memory(unsigned what);
 const char *report_loss(unsigned reason);

@@ -21,6 +21,18 @@ const char *report_state(uint32_t state, bool known)
 	}
 }
 
+const char *report_shape(enum shape shape)
+{
+	static const char *const words[] = {
+		[SHAPE_STEADY] = "steady",       [SHAPE_SLOWING] = "slowing",
+		[SHAPE_STEP] = "step",           [SHAPE_FLAT] = "flat",
+		[SHAPE_SAWTOOTH] = "saw-tooth",  [SHAPE_YOUNG] = "too soon",
+		[SHAPE_SHRINKING] = "shrinking",
+	};
+
+	return words[shape];
+}
+
 const char *report_memory(unsigned what)
 {
 	static const char *const words[MTW_MEMORY_COUNT] = {
