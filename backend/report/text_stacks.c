@@ -47,6 +47,8 @@ static void frame(const struct page *p, const struct frame_out *f, size_t more)
 	if (more)
 		snprintf(place, sizeof place, "  (+%zu of std)", more);
 	taken = page_columns(place);
+	if (page_columns(name) + taken > room && !p->options->full)
+		name = wrappers_qualified(name); /* without the type that it returns */
 	fprintf(p->out, "%*s", INDENT, "");
 	if (page_columns(name) + taken <= room)
 		page_put(p, name);
