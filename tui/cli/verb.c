@@ -182,8 +182,11 @@ struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const st
 static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t to,
 		  struct err *err)
 {
-	if (watch_travel(w, to + !to, err))
-		return -1;
+	struct err why;
+
+	if (watch_travel(w, to + !to, &why))
+		return err_set(err, STATUS_UNREACHED, "--at: %s: %s; record the program first",
+			       when, why.text);
 	while (watch_travelled(w) < 100)
 		loop_once(loop, -1);
 	if (!watch_instant(w))
