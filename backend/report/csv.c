@@ -76,7 +76,7 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 	}
 }
 
-static int write_csv(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_csv(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 		     struct err *err)
 {
 	struct shown x;
@@ -96,5 +96,5 @@ static int write_csv(struct watch *w, struct query *q, const struct export_optio
 	return report_flush(out, err);
 }
 
-const struct export_format export_csv = { "csv", ".csv", write_csv,
+const struct report_format report_csv = { "csv", ".csv", write_csv,
 					  "a row a stack, for spreadsheets", false };

@@ -71,7 +71,7 @@ static void put_rest(const struct paths *t, const uint32_t *order, size_t drawn,
 			format_bytes(bytes, ended), drawn - 1, t->count - 1);
 }
 
-static void put_graph(struct shown *x, const struct export_options *o, FILE *out)
+static void put_graph(struct shown *x, const struct report_options *o, FILE *out)
 {
 	struct paths t;
 	char *title = shown_title(x, o);
@@ -97,7 +97,7 @@ static void put_graph(struct shown *x, const struct export_options *o, FILE *out
 	paths_release(&t);
 }
 
-static int write_dot(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_dot(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 		     struct err *err)
 {
 	struct shown x;
@@ -110,5 +110,5 @@ static int write_dot(struct watch *w, struct query *q, const struct export_optio
 	return report_flush(out, err);
 }
 
-const struct export_format export_dot = { "dot", ".dot", write_dot,
+const struct report_format report_dot = { "dot", ".dot", write_dot,
 					  "the heaviest paths, for graphviz", false };

@@ -14,7 +14,7 @@ struct ends { /* live at both ends of a change, by dense node */
 	struct live *before, *after, *into;
 };
 
-static uint64_t value_of(const struct tally *t, enum export_value v)
+static uint64_t value_of(const struct tally *t, enum report_value v)
 {
 	switch (v) {
 	case VALUE_BLOCKS: return live_blocks(t);
@@ -57,7 +57,7 @@ static struct live *live_at(struct ends *x, uint32_t mark, bool start)
 	return x->into;
 }
 
-static void put_ends(struct shown *x, const struct export_options *o, FILE *out)
+static void put_ends(struct shown *x, const struct report_options *o, FILE *out)
 {
 	struct ends e = { .model = x->report->model };
 	uint32_t n = model_dense_count(e.model), id;
@@ -79,7 +79,7 @@ static void put_ends(struct shown *x, const struct export_options *o, FILE *out)
 	free(e.after);
 }
 
-static void put_stacks(struct shown *x, enum export_value v, FILE *out)
+static void put_stacks(struct shown *x, enum report_value v, FILE *out)
 {
 	for (size_t i = 0; i < x->count; i++) {
 		uint64_t value = value_of(&x->stacks[i].sum, v);
@@ -91,7 +91,7 @@ static void put_stacks(struct shown *x, enum export_value v, FILE *out)
 	}
 }
 
-static int check_value(const struct export_options *o, struct err *err)
+static int check_value(const struct report_options *o, struct err *err)
 {
 	if (o->value == VALUE_GROWTH && !o->changes)
 		return err_set(err, 2,
@@ -101,11 +101,11 @@ static int check_value(const struct export_options *o, struct err *err)
 		return err_set(err, 2,
 			       "--value %s: a mark keeps only what was alive; use live, blocks or "
 			       "growth",
-			       export_value_name(o->value));
+			       formats_value_name(o->value));
 	return 0;
 }
 
-static int write_folded(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_folded(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
 	struct shown x;
@@ -121,5 +121,5 @@ static int write_folded(struct watch *w, struct query *q, const struct export_op
 	return report_flush(out, err);
 }
 
-const struct export_format export_folded = { "folded", ".folded", write_folded,
+const struct report_format report_folded = { "folded", ".folded", write_folded,
 					     "a line a stack, for flamegraph.pl", false };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * formats.c - the formats of a report. A new format is one file, which defines its struct
- * export_format as export_NAME, and one line here.
+ * report_format as report_NAME, and one line here.
  */
 #include "report/formats.h"
 
@@ -18,11 +18,11 @@
 	F(dot)                                                                                     \
 	F(heaptrack)
 
-#define DECLARE(name) extern const struct export_format export_##name;
-#define LIST(name) &export_##name,
+#define DECLARE(name) extern const struct report_format report_##name;
+#define LIST(name) &report_##name,
 FORMATS(DECLARE)
 
-static const struct export_format *const formats[] = { FORMATS(LIST) NULL };
+static const struct report_format *const formats[] = { FORMATS(LIST) NULL };
 
 static const char *const values[VALUE_COUNT] = {
 	[VALUE_LIVE] = "live",           [VALUE_BLOCKS] = "blocks",
@@ -30,21 +30,21 @@ static const char *const values[VALUE_COUNT] = {
 	[VALUE_TEMPORARY] = "temporary", [VALUE_GROWTH] = "growth",
 };
 
-const struct export_format *export_by_name(const char *name)
+const struct report_format *formats_by_name(const char *name)
 {
-	for (const struct export_format *const *f = formats; *f; f++)
+	for (const struct report_format *const *f = formats; *f; f++)
 		if (!strcmp((*f)->name, name))
 			return *f;
 	return NULL;
 }
 
 /* The longest ending decides: a.speedscope.json is no plain .json. */
-const struct export_format *export_by_path(const char *path)
+const struct report_format *formats_by_path(const char *path)
 {
-	const struct export_format *found = NULL;
+	const struct report_format *found = NULL;
 	size_t len = strlen(path), longest = 0;
 
-	for (const struct export_format *const *f = formats; *f; f++) {
+	for (const struct report_format *const *f = formats; *f; f++) {
 		size_t end = strlen((*f)->ending);
 
 		if (len > end && end > longest && !strcmp(path + len - end, (*f)->ending)) {
@@ -55,18 +55,18 @@ const struct export_format *export_by_path(const char *path)
 	return found;
 }
 
-void export_list(FILE *out)
+void formats_list(FILE *out)
 {
-	for (const struct export_format *const *f = formats; *f; f++)
+	for (const struct report_format *const *f = formats; *f; f++)
 		fprintf(out, "  %-11s %-16s %s\n", (*f)->name, (*f)->ending, (*f)->about);
 }
 
-const char *export_endings(char *buf, size_t size)
+const char *formats_endings(char *buf, size_t size)
 {
 	size_t len = 0;
 
 	buf[0] = '\0';
-	for (const struct export_format *const *f = formats; *f && len < size; f++)
+	for (const struct report_format *const *f = formats; *f && len < size; f++)
 		len += (size_t)snprintf(buf + len, size - len, "%s%s",
 					f == formats ? ""
 					: f[1]       ? ", "
@@ -75,16 +75,16 @@ const char *export_endings(char *buf, size_t size)
 	return buf;
 }
 
-const char *export_value_name(enum export_value v)
+const char *formats_value_name(enum report_value v)
 {
 	return values[v];
 }
 
-int export_value_by_name(const char *name, enum export_value *v, struct err *err)
+int formats_value_by_name(const char *name, enum report_value *v, struct err *err)
 {
 	for (unsigned i = VALUE_DEFAULT + 1; i < VALUE_COUNT; i++) {
 		if (!strcmp(values[i], name)) {
-			*v = (enum export_value)i;
+			*v = (enum report_value)i;
 			return 0;
 		}
 	}

@@ -10,7 +10,7 @@
 #include "link/watch.h"
 
 /* What the one number of a stack counts, in a format that has one. */
-enum export_value {
+enum report_value {
 	VALUE_DEFAULT, /* live; of a change, growth */
 	VALUE_LIVE,
 	VALUE_BLOCKS,
@@ -21,33 +21,33 @@ enum export_value {
 	VALUE_COUNT
 };
 
-struct export_options {
+struct report_options {
 	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
 	bool changes;                      /* from/to were requested */
 	bool full;                         /* text: every frame, names whole */
-	enum export_value value;           /* folded */
+	enum report_value value;           /* folded */
 	size_t top;                        /* text: rows per table, 0 = default */
 	const struct processes *processes; /* the watch's process tree; NULL = unknown */
 	uint32_t process;                  /* the watch's id there */
 };
 
-struct export_format {
+struct report_format {
 	const char *name, *ending;
 	/* writes the whole report; -1 and *err when writing fails */
-	int (*write)(struct watch *, struct query *, const struct export_options *, FILE *,
+	int (*write)(struct watch *, struct query *, const struct report_options *, FILE *,
 		     struct err *);
 	const char *about; /* one line: what reads it */
 	bool binary;       /* not for a terminal */
 };
-const struct export_format *export_by_name(const char *name);
-const struct export_format *export_by_path(const char *path);
+const struct report_format *formats_by_name(const char *name);
+const struct report_format *formats_by_path(const char *path);
 /* All formats, one a line: name, ending, about. */
-void export_list(FILE *out);
+void formats_list(FILE *out);
 /* ".txt, .json, ... or .dot", for one line; returns buf. */
-const char *export_endings(char *buf, size_t size);
+const char *formats_endings(char *buf, size_t size);
 
-const char *export_value_name(enum export_value v);
+const char *formats_value_name(enum report_value v);
 /* -1: there is none; *err lists them */
-int export_value_by_name(const char *name, enum export_value *v, struct err *err);
+int formats_value_by_name(const char *name, enum report_value *v, struct err *err);
 
 #endif

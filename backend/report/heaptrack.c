@@ -114,7 +114,7 @@ static void put_stack(struct track *t, const struct report_stack *s)
 	put_blocks(t, bytes % blocks, bytes / blocks + 1, at);
 }
 
-static int write_heaptrack(struct watch *w, struct query *q, const struct export_options *o,
+static int write_heaptrack(struct watch *w, struct query *q, const struct report_options *o,
 			   FILE *out, struct err *err)
 {
 	struct track t = { .out = out };
@@ -139,6 +139,6 @@ static int write_heaptrack(struct watch *w, struct query *q, const struct export
 	return report_flush(out, err);
 }
 
-const struct export_format export_heaptrack = { "heaptrack", ".heaptrack", write_heaptrack,
+const struct report_format report_heaptrack = { "heaptrack", ".heaptrack", write_heaptrack,
 						"live blocks, for heaptrack_print and its GUI",
 						false };

@@ -114,7 +114,7 @@ static void put_history(struct snapshots *s)
 	put_tree(s, now, shown ? "peak" : "detailed");
 }
 
-static void put_change(struct snapshots *s, const struct export_options *o)
+static void put_change(struct snapshots *s, const struct report_options *o)
 {
 	const struct model *m = s->x.report->model;
 	const struct mark *from = o->from ? model_mark(m, o->from) : NULL,
@@ -124,7 +124,7 @@ static void put_change(struct snapshots *s, const struct export_options *o)
 	put_tree(s, to ? to->time_ns : model_time(m), "peak");
 }
 
-static int write_massif(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_massif(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
 	struct snapshots s = { .out = out };
@@ -144,5 +144,5 @@ static int write_massif(struct watch *w, struct query *q, const struct export_op
 	return report_flush(out, err);
 }
 
-const struct export_format export_massif = { "massif", ".massif", write_massif,
+const struct report_format report_massif = { "massif", ".massif", write_massif,
 					     "for ms_print and massif-visualizer", false };

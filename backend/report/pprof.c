@@ -319,7 +319,7 @@ static uint32_t only_thread(const struct model *m)
 	return found;
 }
 
-static void put_rest(struct profile *p, const struct export_options *o)
+static void put_rest(struct profile *p, const struct report_options *o)
 {
 	const struct model *m = p->x.report->model;
 	const struct recorded *filter = model_filter(m);
@@ -338,7 +338,7 @@ static void put_rest(struct profile *p, const struct export_options *o)
 	}
 }
 
-static int write_pprof(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_pprof(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 		       struct err *err)
 {
 	struct profile p = { .out = out };
@@ -369,5 +369,5 @@ static int write_pprof(struct watch *w, struct query *q, const struct export_opt
 	return report_flush(out, err);
 }
 
-const struct export_format export_pprof = { "pprof", ".pb.gz", write_pprof,
+const struct report_format report_pprof = { "pprof", ".pb.gz", write_pprof,
 					    "for go tool pprof and profile servers", true };

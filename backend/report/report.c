@@ -171,7 +171,7 @@ static void add_change(void *arg, uint32_t slot, const struct change *c)
 	to->gone_bytes += c->gone_bytes;
 }
 
-struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
+struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err)
 {
 	uint32_t n = model_dense_count(r->model), id;

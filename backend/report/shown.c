@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int shown_open(struct shown *x, struct watch *w, const struct export_options *o, struct err *err)
+int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err)
 {
 	*x = (struct shown){ .report = report_new(w), .changes = o->changes };
 	if (o->changes) {
@@ -145,7 +145,7 @@ static const char *end_name(const struct shown *x, uint32_t mark, const char *ot
 	return k ? k->name : otherwise;
 }
 
-char *shown_title(const struct shown *x, const struct export_options *o)
+char *shown_title(const struct shown *x, const struct report_options *o)
 {
 	const struct model *m = x->report->model;
 	const struct program *g = model_program(m);

@@ -39,7 +39,7 @@ struct shown {
 };
 
 /* -1 and *err: the change cannot be told. */
-int shown_open(struct shown *x, struct watch *w, const struct export_options *o, struct err *err);
+int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err);
 void shown_close(struct shown *x);
 
 /*
@@ -63,7 +63,7 @@ static inline int64_t shown_blocks(const struct shown *x, const struct report_st
 }
 
 /* "memory of NAME [PID] at 12.3 s", "growth of NAME [PID] from m1 to now"; free() it. */
-char *shown_title(const struct shown *x, const struct export_options *o);
+char *shown_title(const struct shown *x, const struct report_options *o);
 /* The program's arguments in one line, cleaned; free() it. */
 char *shown_command(const struct shown *x);
 

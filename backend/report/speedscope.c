@@ -138,7 +138,7 @@ static void put_frames(const struct shown *x, FILE *out)
 	fputs("]}}\n", out);
 }
 
-static int write_speedscope(struct watch *w, struct query *q, const struct export_options *o,
+static int write_speedscope(struct watch *w, struct query *q, const struct report_options *o,
 			    FILE *out, struct err *err)
 {
 	struct shown x;
@@ -159,5 +159,5 @@ static int write_speedscope(struct watch *w, struct query *q, const struct expor
 	return report_flush(out, err);
 }
 
-const struct export_format export_speedscope = { "speedscope", ".speedscope.json", write_speedscope,
+const struct report_format report_speedscope = { "speedscope", ".speedscope.json", write_speedscope,
 						 "for www.speedscope.app", false };

@@ -85,7 +85,7 @@ static void put_command(const struct page *p, const struct program *g)
 	while (kept > 1 && !*g->args[kept - 1])
 		kept--;
 	if (kept != 1 || !strchr(g->args[0], ' '))
-		kept = n; /* they are its own */
+		kept = n; /* no title: the empty arguments are real */
 	size_t column = (size_t)fprintf(p->out, "command:");
 	for (size_t i = 0; i < kept; i++)
 		put_argument(p, g->args[i], &column);
@@ -211,15 +211,15 @@ static void warnings(const struct page *p)
 
 static void put_page(struct page *p, struct watch *w, struct report_stack *changed, size_t n)
 {
-	const struct export_options *o = p->options;
+	const struct report_options *o = p->options;
 
 	if (o->processes && processes_count(o->processes) > 1)
-		export_tree_text(o->processes, o->process, p->out);
+		report_tree_text(o->processes, o->process, p->out);
 	head(p);
 	verdict(p);
 	totals(p);
 	warnings(p);
-	export_text_resident(w, p->report->model, p->out);
+	report_text_resident(w, p->report->model, p->out);
 	text_libraries(p);
 	text_sites(p);
 	if (o->changes)
@@ -229,10 +229,10 @@ static void put_page(struct page *p, struct watch *w, struct report_stack *chang
 	p->missing = watch_missing(w, MTW_KIND_THREADS);
 	text_threads(p);
 	text_marks(p);
-	export_text_ages(w, p->report->model, p->out);
+	report_text_ages(w, p->report->model, p->out);
 }
 
-static int write_report(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
 	struct page p = { NULL, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
@@ -260,5 +260,5 @@ out:
 	return rc;
 }
 
-const struct export_format export_text = { "text", ".txt", write_report,
+const struct report_format report_text = { "text", ".txt", write_report,
 					   "for people: 80 columns, as for a ticket", false };

@@ -16,7 +16,7 @@ struct page {
 	FILE *out; /* in memory */
 	struct report *report;
 	struct query *query;
-	const struct export_options *options;
+	const struct report_options *options;
 	size_t top;
 	const char *missing; /* why it is not known what each thread holds; NULL = it is */
 };

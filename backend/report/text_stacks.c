@@ -92,7 +92,7 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	for (; i < n && lines; lines--) {
 		size_t run = run_of(p, frames, i, n);
 		const struct frame_out *f = &frames[i + run - 1];
-		/* not what stands for the rest */
+		/* Skips the frame that stands for the missing rest. */
 		if (f->has_offset || f->address || f->module)
 			frame(p, f, run - 1);
 		i += run;
@@ -153,7 +153,7 @@ static int compare_net(const void *pa, const void *pb)
 
 void text_changes(const struct page *p, struct report_stack *list, size_t n)
 {
-	const struct export_options *o = p->options;
+	const struct report_options *o = p->options;
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 	const struct mark *from = model_mark(p->report->model, o->from);
 	const struct mark *to = model_mark(p->report->model, o->to);

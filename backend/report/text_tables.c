@@ -158,7 +158,7 @@ void text_threads(const struct page *p)
 	const struct model *m = p->report->model;
 	char live[FORMAT_NUMBER];
 	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
-	bool about = model_estimate(m); /* whose the samples are is not known */
+	bool about = model_estimate(m); /* which threads were sampled is unknown */
 
 	for (uint32_t i = 0; i < limit; i++)
 		known += model_thread(m, i) && model_thread(m, i)->known;

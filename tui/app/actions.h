@@ -50,7 +50,7 @@ void save_as(struct app *a, const char *path);
 const char *save_path(const char *typed, char out[PATH_MAX]);
 
 /* --- app/saver.c: a report */
-void saver_start(struct app *a, const struct export_format *format, const char *path);
+void saver_start(struct app *a, const struct report_format *format, const char *path);
 bool saver_naming(void); /* a report waits for names of the shown process */
 void saver_stop(void);   /* leaves no partial file */
 

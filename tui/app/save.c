@@ -25,7 +25,7 @@ const char *save_path(const char *typed, char out[PATH_MAX])
 void save_as(struct app *a, const char *path)
 {
 	const char *dot = strrchr(path, '.');
-	const struct export_format *format = export_by_path(path);
+	const struct report_format *format = formats_by_path(path);
 
 	if (dot && !strcmp(dot, ".supp")) {
 		expect_save(&a->ui, path);
@@ -34,7 +34,7 @@ void save_as(struct app *a, const char *path)
 	if (!format && (!dot || strcmp(dot, ".mtop"))) {
 		char endings[256];
 		status_error("%s: unknown format; end the name in .mtop, .supp, %s", path,
-			     export_endings(endings, sizeof endings));
+			     formats_endings(endings, sizeof endings));
 		return;
 	}
 	saver_start(a, format, path);

@@ -32,7 +32,7 @@
 
 static struct {
 	struct app *app;                    /* NULL: nothing is being saved */
-	const struct export_format *format; /* NULL: the session itself */
+	const struct report_format *format; /* NULL: the session itself */
 	char path[PATH_MAX];                /* as it was typed */
 	struct replacement file;
 	uint32_t asked; /* locations whose names were asked for */
@@ -65,7 +65,7 @@ bool saver_naming(void)
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
-	struct export_options o = { .from = model_base(a->ui.shown.model),
+	struct report_options o = { .from = model_base(a->ui.shown.model),
 				    .to = model_until(a->ui.shown.model),
 				    .changes = model_diffing(a->ui.shown.model) };
 	FILE *out = fopen(job.file.part, "wxe");
@@ -180,7 +180,7 @@ static void on_slice(void *arg)
 		   format_count(two, asked));
 }
 
-void saver_start(struct app *a, const struct export_format *format, const char *path)
+void saver_start(struct app *a, const struct report_format *format, const char *path)
 {
 	struct err err = { 0 };
 

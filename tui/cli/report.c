@@ -30,7 +30,7 @@ static int pick_mark(const struct model *m, const char *word, uint32_t *id, stru
 }
 
 /* --since M, or --between A..B; "start" is 0 as A, "now" is 0 as B. */
-static int pick_changes(const struct args *a, const struct model *m, struct export_options *o,
+static int pick_changes(const struct args *a, const struct model *m, struct report_options *o,
 			struct err *err)
 {
 	char from[128];
@@ -62,14 +62,14 @@ static const char *ending(const char *path)
 	return dot && dot != name && dot[1] ? dot : NULL;
 }
 
-static const struct export_format *pick_format(const struct args *a, struct err *err)
+static const struct report_format *pick_format(const struct args *a, struct err *err)
 {
-	const struct export_format *f = a->format   ? export_by_name(a->format)
-					: a->output ? export_by_path(a->output)
-						    : export_by_name("text");
+	const struct report_format *f = a->format   ? formats_by_name(a->format)
+					: a->output ? formats_by_path(a->output)
+						    : formats_by_name("text");
 
 	if (!f && !a->format && !ending(a->output))
-		f = export_by_name("text");
+		f = formats_by_name("text");
 	if (!f && a->format)
 		err_set(err, STATUS_USAGE, "%s: no such format; use one of these:", a->format);
 	else if (!f)
@@ -106,8 +106,8 @@ static uint32_t id_of(const struct processes *p, const struct watch *w)
 }
 
 /* A file is there whole or not at all; a device or a pipe is written as it is. */
-static int write_output(const char *path, const struct export_format *f, struct watch *w,
-			struct query *q, const struct export_options *o, struct err *err)
+static int write_output(const char *path, const struct report_format *f, struct watch *w,
+			struct query *q, const struct report_options *o, struct err *err)
 {
 	struct replacement file = { .part = "" };
 	struct stat st;
@@ -133,12 +133,12 @@ static int write_output(const char *path, const struct export_format *f, struct 
 	return rc;
 }
 
-static int write_report(const struct export_format *f, struct watch *w, const struct processes *p,
+static int write_report(const struct report_format *f, struct watch *w, const struct processes *p,
 			const struct args *a, struct err *err)
 {
-	struct export_options o = { .processes = p, .process = id_of(p, w), .full = a->full };
+	struct report_options o = { .processes = p, .process = id_of(p, w), .full = a->full };
 
-	if ((a->value && export_value_by_name(a->value, &o.value, err)) ||
+	if ((a->value && formats_value_by_name(a->value, &o.value, err)) ||
 	    pick_changes(a, watch_model(w), &o, err))
 		return -1;
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
@@ -152,7 +152,7 @@ static int write_report(const struct export_format *f, struct watch *w, const st
 }
 
 /* Before anything is read: what the options contradict. */
-static int check(const struct args *a, const struct export_format *f, struct err *err)
+static int check(const struct args *a, const struct report_format *f, struct err *err)
 {
 	if (!a->output && f->binary && isatty(STDOUT_FILENO))
 		return err_set(err, STATUS_USAGE, "--format %s: not for a terminal; use -o FILE%s",
@@ -193,17 +193,17 @@ static int report_run(const struct args *a)
 {
 	struct target t;
 	struct err err = { 0 };
-	const struct export_format *f;
+	const struct report_format *f;
 
 	if (a->format && !strcmp(a->format, "help")) {
-		export_list(stdout);
+		formats_list(stdout);
 		return 0;
 	}
 	if (a->output && refuse_session(a->output, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (!(f = pick_format(a, &err))) {
 		args_fail(&err, STATUS_USAGE);
-		export_list(stderr);
+		formats_list(stderr);
 		return STATUS_USAGE;
 	}
 	if (check(a, f, &err) || pick(a, &t, &err))
@@ -213,7 +213,7 @@ static int report_run(const struct args *a)
 		processes_new(loop, &(struct processes_options){ .follow = false }, &err);
 	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
-		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
+		warn("%s", watch_problem(w)); /* of a cut file: reports what was saved */
 	int rc = w && (!a->at || !cmd_go_to(loop, w, a->at, &err)) ? write_report(f, w, p, a, &err)
 								   : -1;
 

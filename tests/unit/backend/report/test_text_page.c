@@ -19,7 +19,7 @@ static char *wrapped(const char *text)
 static const char *name(const char *s, size_t columns, bool full)
 {
 	static char out[4096];
-	struct export_options o = { .full = full };
+	struct report_options o = { .full = full };
 	struct page p = { .options = &o };
 
 	memset(out, 0, sizeof out);
