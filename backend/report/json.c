@@ -215,7 +215,7 @@ static void threads(struct printer *p)
 		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
-		/* whose the samples are is not known */
+		/* It is unknown which threads were sampled. */
 		set(o, "estimate", json_boolean(model_estimate(m)));
 		element(p, o);
 	}
@@ -232,7 +232,7 @@ static json_t *frames(struct printer *p, uint32_t leaf)
 		const struct frame_out *f = &p->frames[i];
 
 		if (!f->has_offset && !f->address && !f->module)
-			continue; /* stands for the missing rest: "truncated" says why */
+			continue; /* the missing rest: "truncated" says why */
 		json_t *o = json_object();
 		set(o, "function", report_json_text(f->function));
 		set(o, "module", report_json_text(f->module));

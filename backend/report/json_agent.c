@@ -88,8 +88,8 @@ json_t *report_json_agent(const struct report *r)
 	set(lost, "events", number(events));
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
-	set(o, "attached", json_boolean(hooked_late(m)));
-	hooked_before(m, &events, &bytes);
+	set(o, "attached", json_boolean(coverage_late(m)));
+	coverage_before(m, &events, &bytes);
 	json_t *before = json_object();
 	set(before, "freed_blocks", number(events));
 	set(before, "freed_bytes", number(bytes));

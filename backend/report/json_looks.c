@@ -7,6 +7,7 @@
 
 #include "report/json_values.h"
 #include "report/report.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>

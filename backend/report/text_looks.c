@@ -6,6 +6,7 @@
 #include "report/text_looks.h"
 
 #include "report/report.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 

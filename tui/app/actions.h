@@ -26,7 +26,8 @@ unsigned search_next(struct app *a, bool backwards);
 unsigned search_end(struct app *a); /* Esc: ends the search */
 
 /* --- app/mark.c */
-int mark_set(struct ui *ui, const char *name); /* in all processes; "" = without a name */
+int mark_set(struct ui *ui, const char *name);       /* in all processes; "" = without a name */
+int mark_set_shown(struct ui *ui, const char *name); /* in the shown process alone */
 /* "60", "+10M", "off"; -1: not understood */
 int mark_every(struct ui *ui, const char *text);
 void mark_go_on(struct ui *ui); /* sets an automatic mark that is due */

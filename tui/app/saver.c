@@ -81,8 +81,8 @@ static int write_report(struct err *err)
 /* As watch_save(). */
 static int write_file(struct err *err)
 {
-	atomic_file_give_up(
-		&job.file); /* of its own mode, and a copy takes no file that is there */
+	/* The writer makes the file again, with its own mode; a copy refuses an existing one. */
+	atomic_file_give_up(&job.file);
 	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
 	if (rc < 0)
 		atomic_file_give_up(&job.file);
@@ -167,7 +167,7 @@ static void on_slice(void *arg)
 	char one[32], two[32];
 
 	(void)arg;
-	if (job.asked > count) /* another session meanwhile */
+	if (job.asked > count) /* the session changed meanwhile */
 		job.asked = 0;
 	for (; job.asked < count && left; job.asked++, left--)
 		symbols_of_location(a->ui.shown.symbols, job.asked);
@@ -213,7 +213,7 @@ void saver_stop(void)
 	if (!job.app)
 		return;
 	if (!job.format) {
-		finish(); /* a copy needs nothing of us */
+		finish(); /* the copy ends without memtop */
 		return;
 	}
 	if (job.fd >= 0) {
