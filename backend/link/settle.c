@@ -9,7 +9,7 @@
  */
 #include "link/settle.h"
 
-#include "model/event.h"
+#include "model/paths/event.h"
 
 #include <stdlib.h>
 

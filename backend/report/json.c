@@ -404,7 +404,7 @@ static void modules(struct printer *p)
 		set(o, "path", report_json_text(k->path));
 		set(o, "build_id", report_json_build_id(k));
 		set(o, "load_bias", number(k->bias));
-		set(o, "hooks", report_json_text(hooked_word(k->flags)));
+		set(o, "hooks", report_json_text(coverage_word(k->flags)));
 		element(p, o);
 	}
 	list_end(p);

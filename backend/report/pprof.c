@@ -9,6 +9,7 @@
  * Tables go out as they are met: the order of a message's fields is free.
  */
 #include "base/sanitize.h"
+#include "model/state/cohorts.h"
 #include "report/proto.h"
 #include "report/shown.h"
 
