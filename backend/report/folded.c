@@ -101,7 +101,7 @@ static int check_value(const struct report_options *o, struct err *err)
 		return err_set(err, 2,
 			       "--value %s: a mark keeps only what was alive; use live, blocks or "
 			       "growth",
-			       formats_value_name(o->value));
+			       report_value_name(o->value));
 	return 0;
 }
 

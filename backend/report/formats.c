@@ -24,12 +24,6 @@ FORMATS(DECLARE)
 
 static const struct report_format *const formats[] = { FORMATS(LIST) NULL };
 
-static const char *const values[VALUE_COUNT] = {
-	[VALUE_LIVE] = "live",           [VALUE_BLOCKS] = "blocks",
-	[VALUE_ALLOCATED] = "allocated", [VALUE_ALLOCATIONS] = "allocations",
-	[VALUE_TEMPORARY] = "temporary", [VALUE_GROWTH] = "growth",
-};
-
 const struct report_format *formats_by_name(const char *name)
 {
 	for (const struct report_format *const *f = formats; *f; f++)
@@ -73,23 +67,4 @@ const char *formats_endings(char *buf, size_t size)
 						     : " or ",
 					(*f)->ending);
 	return buf;
-}
-
-const char *formats_value_name(enum report_value v)
-{
-	return values[v];
-}
-
-int formats_value_by_name(const char *name, enum report_value *v, struct err *err)
-{
-	for (unsigned i = VALUE_DEFAULT + 1; i < VALUE_COUNT; i++) {
-		if (!strcmp(values[i], name)) {
-			*v = (enum report_value)i;
-			return 0;
-		}
-	}
-	return err_set(err, 2,
-		       "%s: no such value; use live, blocks, allocated, allocations, temporary or "
-		       "growth",
-		       name);
 }

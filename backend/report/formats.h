@@ -46,8 +46,4 @@ void formats_list(FILE *out);
 /* ".txt, .json, ... or .dot", for one line; returns buf. */
 const char *formats_endings(char *buf, size_t size);
 
-const char *formats_value_name(enum report_value v);
-/* -1: there is none; *err lists them */
-int formats_value_by_name(const char *name, enum report_value *v, struct err *err);
-
 #endif

@@ -174,7 +174,9 @@ static size_t hang_of(const char *line)
 {
 	size_t blanks = strspn(line, " ");
 
-	return !strncmp(line, "! ", 2) ? 2 : blanks ? blanks + 2 : 0;
+	if (!strncmp(line, "! ", 2) || !strncmp(line, "* ", 2))
+		return 2;
+	return blanks ? blanks + 2 : 0;
 }
 
 /* The bytes of the first line of `room` columns: up to a blank, else through a word. */
@@ -195,7 +197,10 @@ static void wrap_line(const char *s, size_t len, FILE *out)
 
 	for (;;) {
 		size_t n = fitting(s, len, room);
-		fwrite(s, 1, n, out);
+		size_t ink = n;
+		while (n < len && ink && s[ink - 1] == ' ') /* at a break alone */
+			ink--;
+		fwrite(s, 1, ink, out);
 		fputc('\n', out);
 		s += n;
 		len -= n;

@@ -40,13 +40,14 @@ static const char *span(char *buf, size_t size, uint64_t seconds)
 	return buf;
 }
 
-/* "< caller  file.c:12  owner; steady, 3 of 3; age 12 s, oldest 3 min" */
+/* " < caller  file.c:12  owner; steady, grew in 3 of 3; age 12 s, oldest 3 min", on a line of its
+ * own unless lines may be long. */
 static void site_details(const struct page *p, const struct site *s, const struct age *a)
 {
 	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
 	char median[32], oldest[32];
 
-	fputs("            ", p->out);
+	fputs(p->options->full ? "" : "\n            ", p->out);
 	if (s->caller && *s->caller) {
 		fputs(" < ", p->out);
 		page_name(p, s->caller, 40);
@@ -117,7 +118,6 @@ void text_sites(const struct page *p)
 		}
 		page_row(p, &all[i]->sum, all[i]->estimate);
 		page_name(p, all[i]->name ? all[i]->name : "?", PAGE_NAME);
-		fputc('\n', p->out);
 		site_details(p, all[i], &ages[i]);
 	}
 	free(ages);

@@ -4,7 +4,7 @@
  */
 #include "cli/verb.h"
 
-#include "report/formats.h"
+#include "report/report.h"
 #include "base/atomic_file.h"
 #include "base/loop.h"
 #include "session/session.h"
@@ -138,7 +138,7 @@ static int write_report(const struct report_format *f, struct watch *w, const st
 {
 	struct report_options o = { .processes = p, .process = id_of(p, w), .full = a->full };
 
-	if ((a->value && formats_value_by_name(a->value, &o.value, err)) ||
+	if ((a->value && report_value_by_name(a->value, &o.value, err)) ||
 	    pick_changes(a, watch_model(w), &o, err))
 		return -1;
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
