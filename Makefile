@@ -35,7 +35,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(B)/%.o)
 BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 
-BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
+BACKEND_LIBS := -levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread
 TUI_LIBS := -lncursesw -ltinfo -lm
 
 # A build prints a short line a file; V=1 shows the commands.
@@ -183,7 +183,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 # --- what a fresh machine lacks
 
 BUILD_DEPS := gcc libc6-dev libncurses-dev libunwind-dev libdw-dev libelf-dev libevent-dev libzstd-dev \
-	libiberty-dev libjansson-dev pkg-config
+	zlib1g-dev libiberty-dev libjansson-dev pkg-config
 
 deps:
 	@tests/deps.sh $(BUILD_DEPS)

@@ -9,7 +9,14 @@
 
 #define FORMATS(F)                                                                                 \
 	F(text)                                                                                    \
-	F(json)
+	F(json)                                                                                    \
+	F(folded)                                                                                  \
+	F(pprof)                                                                                   \
+	F(speedscope)                                                                              \
+	F(csv)                                                                                     \
+	F(massif)                                                                                  \
+	F(dot)                                                                                     \
+	F(heaptrack)
 
 #define DECLARE(name) extern const struct report_format report_##name;
 #define LIST(name) &report_##name,
@@ -25,15 +32,39 @@ const struct report_format *formats_by_name(const char *name)
 	return NULL;
 }
 
+/* The longest ending decides: a.speedscope.json is no plain .json. */
 const struct report_format *formats_by_path(const char *path)
 {
-	size_t len = strlen(path);
+	const struct report_format *found = NULL;
+	size_t len = strlen(path), longest = 0;
 
 	for (const struct report_format *const *f = formats; *f; f++) {
 		size_t end = strlen((*f)->ending);
 
-		if (len > end && !strcmp(path + len - end, (*f)->ending))
-			return *f;
+		if (len > end && end > longest && !strcmp(path + len - end, (*f)->ending)) {
+			found = *f;
+			longest = end;
+		}
 	}
-	return NULL;
+	return found;
+}
+
+void formats_list(FILE *out)
+{
+	for (const struct report_format *const *f = formats; *f; f++)
+		fprintf(out, "  %-11s %-16s %s\n", (*f)->name, (*f)->ending, (*f)->about);
+}
+
+const char *formats_endings(char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (const struct report_format *const *f = formats; *f && len < size; f++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s",
+					f == formats ? ""
+					: f[1]       ? ", "
+						     : " or ",
+					(*f)->ending);
+	return buf;
 }

@@ -527,4 +527,5 @@ out:
 	return rc;
 }
 
-const struct report_format report_json = { "json", ".json", write_report };
+const struct report_format report_json = { "json", ".json", write_report,
+					   "for scripts: one object with everything", false };

@@ -52,6 +52,10 @@ int report_flush(FILE *out, struct err *err);
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);
 const char *report_truncation(uint32_t reason); /* NULL for none */
+const char *report_value_name(enum report_value v);
+/* -1: there is none; *err lists them */
+int report_value_by_name(const char *name, enum report_value *v, struct err *err);
+const char *report_shape(enum shape shape); /* "steady" */
 /* enum mtw_memory: the purpose of a part of resident memory */
 const char *report_memory(unsigned what);
 const char *report_loss(unsigned reason);

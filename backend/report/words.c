@@ -21,6 +21,18 @@ const char *report_state(uint32_t state, bool known)
 	}
 }
 
+const char *report_shape(enum shape shape)
+{
+	static const char *const words[] = {
+		[SHAPE_STEADY] = "steady",       [SHAPE_SLOWING] = "slowing",
+		[SHAPE_STEP] = "step",           [SHAPE_FLAT] = "flat",
+		[SHAPE_SAWTOOTH] = "saw-tooth",  [SHAPE_YOUNG] = "too soon",
+		[SHAPE_SHRINKING] = "shrinking",
+	};
+
+	return words[shape];
+}
+
 const char *report_memory(unsigned what)
 {
 	static const char *const words[MTW_MEMORY_COUNT] = {
@@ -138,4 +150,29 @@ const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes)
 
 	snprintf(buf, REPORT_RANGE, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
 	return buf;
+}
+
+static const char *const values[VALUE_COUNT] = {
+	[VALUE_LIVE] = "live",           [VALUE_BLOCKS] = "blocks",
+	[VALUE_ALLOCATED] = "allocated", [VALUE_ALLOCATIONS] = "allocations",
+	[VALUE_TEMPORARY] = "temporary", [VALUE_GROWTH] = "growth",
+};
+
+const char *report_value_name(enum report_value v)
+{
+	return values[v];
+}
+
+int report_value_by_name(const char *name, enum report_value *v, struct err *err)
+{
+	for (unsigned i = VALUE_DEFAULT + 1; i < VALUE_COUNT; i++) {
+		if (!strcmp(values[i], name)) {
+			*v = (enum report_value)i;
+			return 0;
+		}
+	}
+	return err_set(err, 2,
+		       "%s: no such value; use live, blocks, allocated, allocations, temporary or "
+		       "growth",
+		       name);
 }

@@ -157,10 +157,10 @@ def t_report_of_no_known_ending():
     folder = temporary_folder()
     path = folder + "/a.mtop"
     assert memtop("record", "-o", path, "--", "/bin/true").returncode == 0
-    done = memtop("report", "-o", folder + "/a.csv", path)
-    assert done.returncode == 2 and not os.path.exists(folder + "/a.csv"), done
-    assert re.fullmatch(r"memtop: [^\n]+a\.csv: no format ends in \.csv; end it in \.txt or \.json, [^\n]+\n", done.stderr), done.stderr
-    for name, more in (("a.json", ()), ("a", ()), ("a.txt", ()), ("b.csv", ("--format", "text"))):
+    done = memtop("report", "-o", folder + "/a.xml", path)
+    assert done.returncode == 2 and not os.path.exists(folder + "/a.xml"), done
+    assert re.match(r"memtop: [^\n]+a\.xml: no format ends in \.xml; [^\n]+\n  text ", done.stderr), done.stderr
+    for name, more in (("a.json", ()), ("a", ()), ("a.txt", ()), ("b.xml", ("--format", "text"))):
         assert memtop("report", "-o", f"{folder}/{name}", *more, path).returncode == 0, name
 
 

@@ -165,7 +165,7 @@ def t_a_wrapper_is_not_the_program():
     check_invariants(one)
     by_pid = processes(session, "--process", str(p["pid"]))
     assert by_pid["totals"] == one["totals"]
-    text = memtop("report", session).stdout
+    text = memtop("report", "--full", session).stdout
     assert re.match(r"2 processes: ", text) and re.search(rf"\n\* .* exited 0 +{name} \[{p['pid']}\]  \(below\)\n", text), text
     assert f"\n{name} [{p['pid']}]  exited with status 0" in text, text
 
@@ -181,7 +181,7 @@ def t_short_ones_are_lines():
     lines = [p for p in r["processes"] if p["name"] == name]
     assert len(lines) == 30, len(lines)
     assert all(p["exact"] and not p["recorded"] and p["live_blocks"] == 5 and p["state"] == "exited" for p in lines), lines
-    text = memtop("report", session).stdout
+    text = memtop("report", "--full", session).stdout
     assert re.search(rf"exited 0 +{name}  30 processes\n", text), text
     assert "\nA row of several processes shows sums; its PEAK is the largest one's.\n\n" in text, text
     one_line(memtop("report", "--process", name, session), 3, name, "only its totals were recorded")
@@ -218,7 +218,7 @@ int main(int argc, char **argv)
 def t_a_fork_in_words():
     """When it ended, on the clock that it has from its parent, and how long it lived; its title; nothing counts twice."""
     _, session = record(compiled(TITLED), "an", "argument or two", "more")
-    text = memtop("report", session).stdout
+    text = memtop("report", "--full", session).stdout
     assert re.match(r"2 processes: .* live at their ends; blocks that a fork inherits count once\n", text), text
     at, lived = map(float, re.search(r"exited with status 0 at ([\d.]+) s, ([\d.]+) s after its fork\n", text).groups())
     assert lived >= 2.4 and at - lived >= 1.1, (at, lived)
@@ -261,7 +261,7 @@ def t_a_fork_that_frees():
     assert fork["live_bytes"] == 1500000 and fork["inherited_bytes"] == 8000000, fork
     assert r["tree"]["live_bytes"] == 8000000 and r["tree"]["live_bytes_most"] == 9500000, r["tree"]
     assert (r["tree"]["live_blocks"], r["tree"]["live_blocks_most"]) == (8, 11), r["tree"]
-    text = memtop("report", session).stdout
+    text = memtop("report", "--full", session).stdout
     assert "allocated, 7.6M to 9.1M live at their ends; blocks that a fork inherits count once (a range: a fork may free inherited or own blocks)\n" in text, text
 
 
@@ -291,7 +291,7 @@ def t_who_allocated_much_is_recorded_and_comes_first():
     assert named(r, os.path.basename(holds))["recorded"] and more["peak_bytes"] < 1000000, r["processes"]
     assert r["program"]["pid"] == more["pid"] and r["totals"]["allocated_blocks"] == 80000, r["program"]
     assert any(f["function"] == "main" for s in r["stacks"] for f in s["frames"]), r["stacks"]
-    text = memtop("report", session).stdout
+    text = memtop("report", "--full", session).stdout
     assert "\n* marks a process with all figures (it lived 1 s, held 16.0M or allocated 64.0M): " in text, text
     assert re.search(rf"\n\* .* churns \[{more['pid']}\]  \(below\)\n", text), text
 
@@ -538,7 +538,7 @@ def t_who_cannot_be_followed():
     p = named(r, "static-prog")
     assert p["state"] == "not_followed" and "static" in p["why"] and p["live_bytes"] == 0, p
     assert r["tree"]["not_followed"] == 1, r["tree"]
-    assert re.search(r"not followed +static-prog .*static", memtop("report", session).stdout)
+    assert re.search(r"not followed +static-prog .*static", memtop("report", "--full", session).stdout)
 
 
 @mostly_waits

@@ -104,7 +104,7 @@ def t_sampled_from_the_start():
     assert abs(blocks - 1000) < 7 * 99, blocks
     assert sum(s["allocated_bytes"] for s in mine) == 100 * blocks
     assert all(s["estimate"] for s in mine) and r["totals"]["live_bytes"] >= 0
-    text = run([MEMTOP, "report", path], env=environment()).stdout
+    text = run([MEMTOP, "report", "--full", path], env=environment()).stdout
     assert re.search(r"^allocated +~", text, re.M) and "samples every 1.0K (numbers are estimates)" in text, text
 
 
@@ -179,7 +179,7 @@ def t_cut_stacks_are_said_everywhere():
         assert abs(100 * (cpu["hooks_s"] + cpu["server_s"]) / (cpu["program_s"] - cpu["hooks_s"])
                    - cpu["percent_of_program"]) < .01, cpu
     whole = f"{int(a['stacks']['whole_percent'] * 10) / 10:.1f}"
-    text = run([MEMTOP, "report", path], env=environment()).stdout
+    text = run([MEMTOP, "report", "--full", path], env=environment()).stdout
     assert re.search(rf"^stacks +{whole} % whole, [0-9.]+ % remembered, else [0-9.]+ frames walked$", text, re.M), text
     share = ", ~[0-9.]+ % of the program's cpu time" if cpu["percent_of_program"] is not None else ""
     cost = "" if a["overhead_percent"] is None else ", ~[0-9.]+ % of one core"  # not of a program of milliseconds
@@ -319,7 +319,7 @@ def t_only_what_was_sampled_is_an_estimate():
     assert any(s["estimate"] for s in r["stacks"]) and not all(s["estimate"] for s in r["stacks"])
     for o in r["libraries"]:
         assert o["estimate"] == any(s["estimate"] for s in r["stacks"] if s["owner"] == o["name"]), o
-    text = run([MEMTOP, "report", w.name], env=environment()).stdout
+    text = run([MEMTOP, "report", "--full", w.name], env=environment()).stdout
     assert re.search(r"^ +97\.7K +1,000 +97\.7K +early < main", text, re.M), text
     assert re.search(r"^ +~\S+ +~\S+ +~\S+ +churn < ", text, re.M), text
     assert re.search(r"^ +[^ ~]\S+ .* m1 exact ", text, re.M) and re.search(r"^ +~\S+ .* m2 sampled ", text, re.M), text

@@ -117,7 +117,7 @@ def t_a_cut_file_opens_and_says_what_it_does_not_know():
             said = [s for s in r["not_known"] if word in s]
             assert (r[key] is None) == bool(said), (key, r[key], r["not_known"])
             unknown.update(said)
-        text = memtop("report", path).stdout
+        text = memtop("report", "--full", path).stdout
         assert all(s in text for s in r["not_known"] if "thread" not in s), (r["not_known"], text)
     assert known, "no cut of the file could be read"
 
@@ -139,7 +139,7 @@ def t_not_asked_is_null_and_not_nothing():
     assert r["resident"] is None and r["ages"] is None, r
     assert [t["live_bytes"] for t in r["threads"]] == [None] * len(r["threads"]), r["threads"]
     assert len(r["not_known"]) == 3 and all(re.search(" is not known: the session was cut", s) for s in r["not_known"]), r["not_known"]
-    text = memtop("report", without).stdout
+    text = memtop("report", "--full", without).stdout
     with Terminal([MEMTOP, "open", without], 160, 36) as t:
         t.keys("7")
         words = next(s for s in r["not_known"] if "resident memory" in s)

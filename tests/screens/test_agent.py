@@ -87,7 +87,7 @@ def t_memory_by_part():
     assert [p["part"] for p in said["memory"]] == ["live map", "stacks"], said
     assert sum(p["bytes"] for p in said["memory"]) == said["memory_bytes"] > 0, said
     sizes = [size(p["bytes"]) for p in said["memory"]]
-    assert f"of it {sizes[0]} live map, {sizes[1]} stacks\n" in run([MEMTOP, "report", agent.address]).stdout
+    assert f"of it {sizes[0]} live map, {sizes[1]} stacks\n" in run([MEMTOP, "report", "--full", agent.address]).stdout
     with Terminal([MEMTOP, agent.address], 120, 36) as t:
         t.wait_for("0 lost")
         t.keys("A")

@@ -177,7 +177,7 @@ def figures(target):
 
 
 def words(target):
-    done = run([MEMTOP, "report", *target])
+    done = run([MEMTOP, "report", "--full", *target])
     assert done.returncode == 0, done
     lines = done.stdout.splitlines()
     if re.match(r"[\d,]+ processes: ", lines[0]):  # the table of the tree stands before the process

@@ -80,7 +80,7 @@ def t_marked_sites_are_in_the_session():
         t.wait_for("Save as")
         t.prompt(folder + "/d.mtop", "C-u")
         t.wait_for(re.compile("saved in part: .*: without the call sites marked by x: the session was cut"))
-    text = run([MEMTOP, "report", folder + "/a.mtop"], env=environment()).stdout
+    text = run([MEMTOP, "report", "--full", folder + "/a.mtop"], env=environment()).stdout
     assert re.search(rf"{SITE} .*\(expected\)\n", text) and text.count("(expected)") == 1, text
 
 

@@ -23,7 +23,7 @@ def verdict(target):
 
 
 def in_text(target):
-    out = run([MEMTOP, "report", *target], stdout=subprocess.PIPE, text=True).stdout
+    out = run([MEMTOP, "report", "--full", *target], stdout=subprocess.PIPE, text=True).stdout
     return [shown(line) for line in out.splitlines() if "/min" in line or "verdict on growth needs" in line]
 
 

@@ -32,8 +32,9 @@ void save_as(struct app *a, const char *path)
 		return;
 	}
 	if (!format && (!dot || strcmp(dot, ".mtop"))) {
-		status_error("%s: unknown format; end the name in .mtop, .json, .txt or .supp",
-			     path);
+		char endings[256];
+		status_error("%s: unknown format; end the name in .mtop, .supp, %s", path,
+			     formats_endings(endings, sizeof endings));
 		return;
 	}
 	saver_start(a, format, path);
@@ -79,7 +80,7 @@ void save_ask(struct app *a)
 	sanitize_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
 	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
 	prompt_line(&a->ui.prompt,
-		    "Save as (.mtop session, .json or .txt report, .supp suppressions): ", name,
-		    naming, a);
+		    "Save as (.mtop session, .txt .json .pb.gz ... report, .supp): ", name, naming,
+		    a);
 	prompt_offers(&a->ui.prompt);
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - `memtop report`: prints a session file or a live target as text or JSON.
+ * report.c - `memtop report`: writes a session file or a live target in one of the formats.
  */
 #include "cli/verb.h"
 
-#include "report/formats.h"
+#include "report/report.h"
+#include "base/atomic_file.h"
 #include "base/loop.h"
 #include "session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int pick_mark(const struct model *m, const char *word, uint32_t *id, struct err *err)
 {
@@ -68,13 +71,11 @@ static const struct report_format *pick_format(const struct args *a, struct err 
 	if (!f && !a->format && !ending(a->output))
 		f = formats_by_name("text");
 	if (!f && a->format)
-		err_set(err, STATUS_USAGE, "%s: no such format; use --format text or --format json",
-			a->format);
+		err_set(err, STATUS_USAGE, "%s: no such format; use one of these:", a->format);
 	else if (!f)
 		err_set(err, STATUS_USAGE,
-			"%s: no format ends in %s; end it in .txt or .json, or give --format text "
-			"or json",
-			a->output, ending(a->output));
+			"%s: no format ends in %s; use one of these, or --format NAME:", a->output,
+			ending(a->output));
 	return f;
 }
 
@@ -89,7 +90,7 @@ static int refuse_session(const char *path, struct err *err)
 	if ((len < 5 || strcmp(path + len - 5, ".mtop")) && !session_file(path))
 		return 0;
 	return err_set(err, STATUS_USAGE,
-		       "%s: a report is not a session; use -o FILE.txt or FILE.json, or memtop "
+		       "%s: a report is not a session; give -o another ending, or use memtop "
 		       "record -o %s",
 		       path, path);
 }
@@ -113,29 +114,66 @@ static int pick_stacks(const struct args *a, struct report_options *o, struct er
 	return err_set(err, STATUS_USAGE, "--stacks: %s: write live or all", a->stacks);
 }
 
+/* A file is there whole or not at all; a device or a pipe is written as it is. */
+static int write_output(const char *path, const struct report_format *f, struct watch *w,
+			struct query *q, const struct report_options *o, struct err *err)
+{
+	struct replacement file = { .part = "" };
+	struct stat st;
+	bool plain = stat(path, &st) || S_ISREG(st.st_mode);
+
+	if (plain && atomic_file_begin(&file, path, err))
+		return -1;
+	if (plain)
+		atomic_file_give_up(&file); /* created again, with the user's mode */
+	FILE *out = fopen(plain ? file.part : path, plain ? "wxe" : "we");
+	if (!out)
+		return err_set(err, STATUS_UNREACHED,
+			       "%s: cannot be written: %s; choose another -o", path,
+			       strerror(errno));
+	int rc = f->write(w, q, o, out, err);
+	if (fclose(out) && !rc)
+		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
+			     path, strerror(errno));
+	if (plain && !rc)
+		return atomic_file_end(&file, err);
+	if (plain)
+		atomic_file_give_up(&file);
+	return rc;
+}
+
 static int write_report(const struct report_format *f, struct watch *w, const struct processes *p,
 			const struct args *a, struct err *err)
 {
-	struct report_options o = { .processes = p, .process = id_of(p, w) };
+	struct report_options o = { .processes = p, .process = id_of(p, w), .full = a->full };
+
+	if ((a->value && report_value_by_name(a->value, &o.value, err)) ||
+	    pick_stacks(a, &o, err) || pick_changes(a, watch_model(w), &o, err))
+		return -1;
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
 	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
-	FILE *out = stdout;
-	int rc = pick_stacks(a, &o, err) || pick_changes(a, watch_model(w), &o, err) ? -1 : 0;
-
 	query_expect(q, watch_expected(w));
-
-	if (!rc && a->output && !(out = fopen(a->output, "we")))
-		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
-			     a->output, strerror(errno));
-	if (!rc)
-		rc = f->write(w, q, &o, out, err);
-	if (a->output && out && out != stdout && fclose(out) && !rc)
-		rc = err_set(err, STATUS_UNREACHED,
-			     "%s: cannot be written: %s; the file is incomplete", a->output,
-			     strerror(errno));
+	int rc = a->output ? write_output(a->output, f, w, q, &o, err)
+			   : f->write(w, q, &o, stdout, err);
 	query_free(q);
 	owners_free(owners);
 	return rc;
+}
+
+/* Before anything is read: what the options contradict. */
+static int check(const struct args *a, const struct report_format *f, struct err *err)
+{
+	if (!a->output && f->binary && isatty(STDOUT_FILENO))
+		return err_set(err, STATUS_USAGE, "--format %s: not for a terminal; use -o FILE%s",
+			       f->name, f->ending);
+	if (a->value && strcmp(f->name, "folded"))
+		return err_set(err, STATUS_USAGE,
+			       "--value: only folded has one value a stack; %s has all of them",
+			       f->name);
+	if (a->full && strcmp(f->name, "text"))
+		return err_set(err, STATUS_USAGE, "--full: only text leaves frames out; %s has all",
+			       f->name);
+	return 0;
 }
 
 static int pick(const struct args *a, struct target *t, struct err *err)
@@ -166,8 +204,18 @@ static int report_run(const struct args *a)
 	struct err err = { 0 };
 	const struct report_format *f;
 
-	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) ||
-	    !(f = pick_format(a, &err)))
+	if (a->format && !strcmp(a->format, "help")) {
+		formats_list(stdout);
+		return 0;
+	}
+	if (a->output && refuse_session(a->output, &err))
+		return args_fail(&err, STATUS_USAGE);
+	if (!(f = pick_format(a, &err))) {
+		args_fail(&err, STATUS_USAGE);
+		formats_list(stderr);
+		return STATUS_USAGE;
+	}
+	if (check(a, f, &err) || pick(a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = cmd_loop();
 	struct processes *p =
@@ -175,7 +223,8 @@ static int report_run(const struct args *a)
 	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
 		warn("%s", watch_problem(w)); /* of a cut file: reports what was saved */
-	int rc = w ? write_report(f, w, p, a, &err) : -1;
+	int rc = w && (!a->at || !cmd_go_to(loop, w, a->at, &err)) ? write_report(f, w, p, a, &err)
+								   : -1;
 
 	if (rc)
 		rc = args_fail(&err, STATUS_UNREACHED);
@@ -189,25 +238,46 @@ static int report_run(const struct args *a)
 static const char *const synopsis[] = { "report [OPTION...] TARGET", "report [OPTION...] --last",
 					NULL };
 static const struct option_spec opt_format = {
-	'f', "format", "NAME", "text (default) or json", offsetof(struct args, format), false
-};
-static const struct option_spec opt_output = {
-	'o',
-	"output",
-	"FILE",
-	"write here; the ending .json or .txt chooses the format",
-	offsetof(struct args, output),
+	'f',
+	"format",
+	"NAME",
+	"text (default), json, folded, pprof ...; help lists them",
+	offsetof(struct args, format),
 	false
 };
-static const struct option_spec opt_since = {
-	0, "since", "MARK", "add what changed since this mark", offsetof(struct args, since), false
+static const struct option_spec opt_output = { 'o',
+					       "output",
+					       "FILE",
+					       "write here; the ending chooses the format",
+					       offsetof(struct args, output),
+					       false };
+static const struct option_spec opt_at = { 0,
+					   "at",
+					   "INSTANT",
+					   "as of a mark, peak, or 0:12:09 since the start",
+					   offsetof(struct args, at),
+					   false };
+static const struct option_spec opt_value = {
+	0,
+	"value",
+	"VALUE",
+	"folded: live (default), blocks, allocated, allocations, temporary, growth",
+	offsetof(struct args, value),
+	false
 };
-static const struct option_spec opt_between = { 0,
-						"between",
-						"A..B",
-						"add what changed between two marks",
-						offsetof(struct args, between),
-						false };
+static const struct option_spec opt_full = { 0,
+					     "full",
+					     NULL,
+					     "text: every frame, and names in full length",
+					     offsetof(struct args, full),
+					     false };
+static const struct option_spec opt_since = {
+	0, "since", "MARK", "what changed since this mark", offsetof(struct args, since), false
+};
+static const struct option_spec opt_between = {
+	0,    "between", "A..B", "what changed between two marks", offsetof(struct args, between),
+	false
+};
 static const struct option_spec opt_stacks = {
 	0,
 	"stacks",
@@ -216,7 +286,8 @@ static const struct option_spec opt_stacks = {
 	offsetof(struct args, stacks),
 	false
 };
-static const struct option_spec *const options[] = { &opt_format,  &opt_stacks,   &opt_output,
+static const struct option_spec *const options[] = { &opt_format,  &opt_output,   &opt_at,
+						     &opt_value,   &opt_full,     &opt_stacks,
 						     &opt_since,   &opt_between,  &opt_pid,
 						     &opt_last,    &opt_process,  &opt_symbols,
 						     &opt_sysroot, &opt_suppress, NULL };
@@ -225,9 +296,11 @@ const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details = "MARK is a name or a number (m2); A and B may also be start and now. For a "
-		   "session of several\nprocesses the report begins with their table, then covers "
-		   "the one that allocated most, or\n--process.\n",
+	.details =
+		"MARK is a name or a number (m2); A and B may also be start and now. text and "
+		"json have the change\nbeside all else, the other formats show the change alone. "
+		"For a session of several\nprocesses the report begins with their table, then "
+		"covers the one that allocated most, or\n--process.\n",
 	.options = options,
 	.run = report_run,
 };

@@ -58,8 +58,9 @@ struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const st
 			     struct err *err);
 
 /*
- * Makes watch_model() show the instant that --at names (link/when.h), and waits for it. 0; -1 and
- * *err: no such instant, or the session is not kept in a file.
+ * Makes watch_model() show the instant that --at names (link/when.h), and waits for it. At a mark
+ * the live figures are the mark's own (link/settle.h). 0; -1 and *err: no such instant, or the
+ * session is not kept in a file.
  */
 int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *err);
 

@@ -22,10 +22,10 @@
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
-		*serial, *adb, *activity, *process, *stacks;
+		*serial, *adb, *activity, *process, *at, *value, *stacks;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
+	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* its first invalid line; empty text: none */
 	bool program;           /* the operands are a program and its arguments */

@@ -47,7 +47,8 @@ enum focus {
 	  "filter by function, library or file; also lib:ssl size>64k age>60s thread:io grew new") \
 	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)")            \
 	X(SAVE, GLOBAL, "w", "Save",                                                               \
-	  "save: NAME.json or .txt, a report; NAME.mtop, the session; NAME.supp, suppressions")    \
+	  "save: NAME.txt, .json, .pb.gz ..., a report; NAME.mtop, the session; NAME.supp, "       \
+	  "suppressions")                                                                          \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing")                \
 	X(INSTANT_BACK, GLOBAL, "[", "", "back one recorded instant, in every view")               \
 	X(INSTANT_ON, GLOBAL, "]", "",                                                             \

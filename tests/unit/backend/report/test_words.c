@@ -55,6 +55,8 @@ TEST(every_reason_has_words)
 	CHECK(report_truncation(MTW_TRUNC_NONE) == NULL);
 	for (uint32_t i = 1; i <= MTW_TRUNC_COUNT; i++) /* one past: a later agent's */
 		CHECK(report_truncation(i) && *report_truncation(i));
+	for (unsigned i = SHAPE_STEADY; i <= SHAPE_SHRINKING; i++)
+		CHECK(report_shape((enum shape)i) && *report_shape((enum shape)i));
 	for (unsigned i = 0; i <= MTW_LOSS_COUNT; i++)
 		CHECK(report_loss(i) && *report_loss(i));
 	CHECK_STR(report_state(MTW_CUT, false), "cut");
@@ -70,6 +72,10 @@ TEST(formats_are_found)
 	CHECK(formats_by_name("xml") == NULL);
 	CHECK_STR(formats_by_path("a.json")->name, "json");
 	CHECK_STR(formats_by_path("/x/a.txt")->name, "text");
+	CHECK_STR(formats_by_path("a.speedscope.json")->name, "speedscope");
+	CHECK_STR(formats_by_path("a.pb.gz")->name, "pprof");
+	CHECK_STR(formats_by_path("b.folded")->name, "folded");
+	CHECK_STR(formats_by_path("b.heaptrack")->name, "heaptrack");
 	CHECK(formats_by_path(".json") == NULL);
 	CHECK(formats_by_path("a.mtop") == NULL);
 }

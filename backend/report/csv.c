@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * csv.c - a row a stack, for spreadsheets and data frames: RFC 4180, names of the columns first.
+ */
+#include "report/shown.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void put_text(FILE *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '"')
+			putc('"', out);
+		putc(*s, out);
+	}
+}
+
+static void put_field(FILE *out, const char *s)
+{
+	putc('"', out);
+	put_text(out, s);
+	fputs("\",", out);
+}
+
+static void put_numbers(const struct shown *x, const struct report_stack *s, FILE *out)
+{
+	const struct tally *t = &s->sum;
+	const struct change *c = &s->change;
+
+	fprintf(out,
+		"%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		",",
+		s->leaf, live_bytes(t), live_blocks(t), t->alloc_bytes, t->alloc_blocks,
+		t->free_bytes, t->free_blocks);
+	if (x->changes)
+		fprintf(out,
+			"%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+			shown_bytes(x, s), shown_blocks(x, s), c->born_bytes, c->born_blocks,
+			c->gone_bytes, c->gone_blocks);
+	fprintf(out, "%d,", s->estimate);
+}
+
+/* The call site: the innermost frame that is no allocation wrapper. */
+static void put_site(struct shown *x, const struct report_stack *s, size_t count, FILE *out)
+{
+	uint32_t frame, site = owners_site(x->report->owners, s->leaf, &frame);
+	const struct node *n = model_node(x->report->model, site);
+	size_t i = 0;
+
+	while (i < count && (!n || x->frames[i].location != n->location))
+		i++;
+	i += frame;
+	if (i >= count || !n || !n->index) {
+		fputs("\"\",\"\",,", out);
+		return;
+	}
+	put_field(out, x->labels[x->frames[i].name]);
+	put_field(out, x->frames[i].file ? x->frames[i].file : "");
+	if (x->frames[i].line)
+		fprintf(out, "%" PRIu32, x->frames[i].line);
+	putc(',', out);
+}
+
+static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
+{
+	size_t count = shown_frames(x, s->leaf);
+
+	put_numbers(x, s, out);
+	put_field(out, owners_of_node(x->report->owners, s->leaf)->name);
+	put_site(x, s, count, out);
+	putc('"', out);
+	for (size_t i = count; i-- > 0;) {
+		put_text(out, x->labels[x->frames[i].name]);
+		fputs(i ? ";" : "\"\r\n", out);
+	}
+}
+
+static int write_csv(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
+		     struct err *err)
+{
+	struct shown x;
+
+	(void)q;
+	if (shown_open(&x, w, o, err))
+		return -1;
+	fputs("stack_id,live_bytes,live_blocks,allocated_bytes,allocated_blocks,freed_bytes,"
+	      "freed_blocks,",
+	      out);
+	if (x.changes)
+		fputs("net_bytes,net_blocks,born_bytes,born_blocks,gone_bytes,gone_blocks,", out);
+	fputs("estimate,owner,site,file,line,stack\r\n", out);
+	for (size_t i = 0; i < x.count; i++)
+		put_row(&x, &x.stacks[i], out);
+	shown_close(&x);
+	return report_flush(out, err);
+}
+
+const struct report_format report_csv = { "csv", ".csv", write_csv,
+					  "a row a stack, for spreadsheets", false };

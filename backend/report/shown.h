@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shown.h - the stacks that a format for other tools writes, and the names of their frames. Main
+ * thread only.
+ *
+ * Without a change: every stack, with its sums. Of a change: the stacks that changed.
+ */
+#ifndef REPORT_SHOWN_H
+#define REPORT_SHOWN_H
+
+#include "base/map.h"
+#include "base/string_pool.h"
+#include "report/report.h"
+
+#define SHOWN_FRAMES 4096 /* of one stack, inlined ones among them */
+
+struct shown_frame {
+	uint32_t name;     /* number of its label */
+	uint32_t location; /* trie location; NO_ID: stands for the missing rest */
+	bool inlined;      /* into the frame that follows (outer) */
+	const char *file;  /* NULL = unknown */
+	uint32_t line;
+};
+
+struct shown {
+	struct report *report;
+	struct report_stack *stacks; /* the report's, or ours */
+	size_t count;
+	bool changes;               /* net figures count, and the stacks are ours */
+	struct shown_frame *frames; /* SHOWN_FRAMES: the last asked stack */
+	struct string_pool texts;
+	struct map numbers; /* label's address to its number */
+	const char **labels;
+	size_t label_count, label_room;
+	/* labels of all locations met: the first of location i is names[named[i] - 1]; 0 = not yet
+	 */
+	uint32_t *named, *names;
+	size_t name_count, name_room;
+};
+
+/* -1 and *err: the change cannot be told. */
+int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err);
+void shown_close(struct shown *x);
+
+/*
+ * A stack's frames, innermost first, in x->frames; the last one of a cut stack is named "[cut:
+ * REASON]". Frames of one function and file have one name, whatever their pc.
+ */
+size_t shown_frames(struct shown *x, uint32_t leaf);
+/* A label's number, as in shown_frame.name; the text is copied. */
+uint32_t shown_label(struct shown *x, const char *text);
+
+/* Live bytes; of a change, what it grew by. */
+static inline int64_t shown_bytes(const struct shown *x, const struct report_stack *s)
+{
+	return x->changes ? (int64_t)(s->change.born_bytes - s->change.gone_bytes)
+			  : (int64_t)live_bytes(&s->sum);
+}
+static inline int64_t shown_blocks(const struct shown *x, const struct report_stack *s)
+{
+	return x->changes ? (int64_t)(s->change.born_blocks - s->change.gone_blocks)
+			  : (int64_t)live_blocks(&s->sum);
+}
+
+/* "memory of NAME [PID] at 12.3 s", "growth of NAME [PID] from m1 to now"; free() it. */
+char *shown_title(const struct shown *x, const struct report_options *o);
+/* The program's arguments in one line, cleaned; free() it. */
+char *shown_command(const struct shown *x);
+
+#endif
