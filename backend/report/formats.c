@@ -9,7 +9,8 @@
 
 #define FORMATS(F)                                                                                 \
 	F(text)                                                                                    \
-	F(json)
+	F(json)                                                                                    \
+	F(html)
 
 #define DECLARE(name) extern const struct export_format export_##name;
 #define LIST(name) &export_##name,
