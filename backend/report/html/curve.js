@@ -73,6 +73,7 @@ class Curve {
 		this.y = (n) => area.bottom - n / (most * 1.04) * (area.bottom - area.top);
 		this.time = (x) => first + (x - area.left) / (area.right - area.left) * (last - first);
 		this.area = area;
+		this.labelled = 0;
 		this.axes(root, most, last);
 		this.areas(root);
 		this.lines(root);
@@ -148,7 +149,7 @@ class Curve {
 		const { top, bottom, right } = this.area, x = this.x(time);
 
 		svg('line', { class: 'mark', x1: x, x2: x, y1: top - 6, y2: bottom }, root);
-		if (x < (this.labelled || 0) + 8 && root.querySelector('.mark-name'))
+		if (x < this.labelled + 8)
 			return;
 		const label = svg('text', { class: 'mark-name', x: Math.min(x, right - 8), y: top - 10,
 			'text-anchor': x > right - 60 ? 'end' : 'start' }, root, name.length > 18 ? name.slice(0, 17) + '\u2026' : name);

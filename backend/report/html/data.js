@@ -291,7 +291,7 @@ class Colours {
 	of(library, shade = 0) {
 		const hue = this.hue.get(library);
 
-		return hue === undefined ? `hsl(215 8% ${this.light + 4 * shade}%)`
-			: `hsl(${hue} ${this.saturation}% ${this.light + 4 * shade}%)`;
+		return hue === undefined ? `hsl(215 8% ${this.light + 5 * shade}%)`
+			: `hsl(${hue} ${this.saturation}% ${this.light + 5 * shade}%)`;
 	}
 }

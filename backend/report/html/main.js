@@ -81,7 +81,7 @@ class Page {
 		this.flame = new Flame(this.model, this.colours, {
 			zoomed: (node) => this.crumbs(node), said: (text) => ($('focus').textContent = text),
 			values: (unit) => this.model.values(this.metric, unit) });
-		this.tree = new Tree(this.model, { find: (node) => this.find(node), title: () => METRICS[this.metric] });
+		this.tree = new Tree(this.model, { find: (node) => this.find(node), what: () => this.metric });
 		this.makeTables();
 		this.makeChoices();
 		this.makeSearch();
@@ -123,7 +123,7 @@ class Page {
 			this.flame.placed = false;
 			this.flame.layout();
 		});
-		new Choice($('invert'), { down: 'the entry down', up: 'the allocation up' }, 'down', (key) => {
+		new Choice($('invert'), { down: 'From the entry', up: 'From the allocation' }, 'down', (key) => {
 			this.tree.inverted = key === 'up';
 			this.tree.restart();
 		});

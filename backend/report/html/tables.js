@@ -150,7 +150,7 @@ function ownersTable(data) {
 function sitesTable(data) {
 	const known = data.sites.some((r) => r[12] >= 0), owner = (r) => r[4] < 0 ? '' : data.owners[r[4]][0];
 
-	return new Table({ title: 'Call sites', note: 'the innermost function that is not an allocation wrapper', rows: data.sites, sort: 5,
+	return new Table({ title: 'Call sites', note: 'the innermost function that is not an allocation wrapper', rows: data.sites, sort: 4,
 		find: (r) => r[0] || '', about: (r) => r[15],
 		columns: [
 			{ title: 'Call site', kind: 'text', get: (r) => r[0] || '?' },
@@ -189,7 +189,7 @@ function residentTable(data) {
 	const all = data.resident.reduce((sum, r) => sum + (r[1] === null ? r[2] : 0), 0);
 
 	return new Table({ title: 'Resident memory', note: `${bytesText(all)} at ${timeText(data.resident_s || 0)}; named files are shares of their part`,
-		rows: data.resident, sort: 2,
+		rows: data.resident.filter((r) => r[2]), sort: 2,
 		columns: [{ title: 'Part', kind: 'text', get: (r) => r[0] }, { title: 'File', kind: 'text', get: (r) => r[1] },
 			{ title: 'Resident', get: (r) => r[2], text: bytesText }, { title: 'Mappings', second: true, get: (r) => r[3], text: countText }] });
 }

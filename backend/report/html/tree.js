@@ -22,11 +22,15 @@ class Tree {
 
 	show(values, unit) {
 		Object.assign(this, { values, unit });
-		this.live = this.model.values('live', 'bytes');
-		this.blocks = this.model.values('live', 'blocks');
-		this.allocated = this.model.values('allocated', 'bytes');
+		this.others = [['Live', 'live', 'bytes'], ['Blocks', 'live', 'blocks'], ['Allocated', 'allocated', 'bytes']]
+			.filter(([, w, u]) => w !== this.hooks.what() || u !== unit)
+			.map(([title, w, u]) => [title, this.model.values(w, u), (n) => amountText(n, u)]);
 		this.net = this.model.wholeChosen ? null : this.model.values('net', 'bytes');
 		this.restart();
+	}
+
+	title() {
+		return METRICS[this.hooks.what()] + (this.unit === 'blocks' ? ', blocks' : '');
 	}
 
 	restart() {
@@ -122,8 +126,7 @@ class Tree {
 	draw() {
 		const had = this.table.contains(document.activeElement);
 		const head = document.createElement('thead'), body = document.createElement('tbody');
-		const titles = [['Function', 'text'], [this.hooks.title()], ['%'], ['Own', 'second'], ['Live', 'second'], ['Blocks', 'second'],
-			['Allocated', 'second'], ...(this.net ? [['Net', 'second']] : [])];
+		const titles = [['Function', 'text'], [this.title()], ['%'], ['Own', 'second'], ...this.others.map(([title]) => [title, 'second']), ...(this.net ? [['Net', 'second']] : [])];
 		const top = document.createElement('tr');
 
 		for (const [text, kind] of titles) {
@@ -157,8 +160,7 @@ class Tree {
 		name.append(at, bold, small);
 		tr.append(name, cell(about(amountText(row.value, this.unit))), cell(percentText(row.value, whole)),
 			cell(amountText(this.own(row), this.unit), 'second'),
-			cell(about(bytesText(this.amount(row, this.live))), 'second'), cell(about(countText(this.amount(row, this.blocks))), 'second'),
-			cell(about(bytesText(this.amount(row, this.allocated))), 'second'));
+			...this.others.map(([, values, text]) => cell(about(text(this.amount(row, values))), 'second')));
 		if (this.net) {
 			const net = this.amount(row, this.net);
 
