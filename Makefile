@@ -201,8 +201,8 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 
 # --- what a fresh machine lacks
 
-BUILD_DEPS := gcc libc6-dev libncurses-dev libunwind-dev libdw-dev libelf-dev libevent-dev libzstd-dev zlib1g-dev \
-	libiberty-dev libjansson-dev pkg-config
+BUILD_DEPS := gcc libc6-dev libncurses-dev libunwind-dev libdw-dev libelf-dev libevent-dev libzstd-dev \
+	zlib1g-dev libiberty-dev libjansson-dev pkg-config
 
 deps:
 	@tests/deps.sh $(BUILD_DEPS)

@@ -62,7 +62,7 @@ class Curve {
 
 	draw() {
 		const { timeline, totals, marks } = this.model.data;
-		const wide = Math.max(280, this.box.clientWidth), high = 230;
+		const wide = this.printing ? PAPER : Math.max(280, this.box.clientWidth), high = 230;
 		const root = svg('svg', { viewBox: `0 0 ${wide} ${high}`, role: 'group', 'aria-label': 'Heap over time' });
 		const first = timeline.time_ms.length ? Math.min(0, timeline.time_ms[0] / 1000) : 0;
 		const last = Math.max(totals.time_s, 0.001);

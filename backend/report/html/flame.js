@@ -2,7 +2,8 @@
 // laid out and drawn, so a call tree of a million nodes costs what is on the screen. Children are
 // sorted by weight: below the first that is too narrow, none is wide enough.
 
-const ROW = 19, WIDEST = 1, MOVE_MS = 160;
+const ROW = 19, NARROWEST = 1, MOVE_MS = 160;
+const PAPER = 860; // pixels across a printed page
 
 class Flame {
 	constructor(model, colours, hooks) {
@@ -65,14 +66,14 @@ class Flame {
 	layout() {
 		if (!this.values)
 			return;
-		const wide = this.wide = Math.max(1, this.box.clientWidth), [x0, x1] = this.range, scale = wide / (x1 - x0);
+		const wide = this.wide = this.printing ? PAPER : Math.max(1, this.box.clientWidth), [x0, x1] = this.range, scale = wide / (x1 - x0);
 		const { incl } = this.values, { depth } = this.model.tree, open = [0, 0], boxes = [];
 
 		while (open.length) {
 			let x = open.pop();
 			const node = open.pop(), left = (x - x0) * scale, right = left + incl[node] * scale;
 
-			if (right <= 0 || left >= wide || right - left < WIDEST)
+			if (right <= 0 || left >= wide || right - left < NARROWEST)
 				continue;
 			(boxes[depth[node]] ||= []).push({ node, x: Math.max(0, left), w: Math.min(wide, right) - Math.max(0, left) });
 			for (const c of this.children(node)) {

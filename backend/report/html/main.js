@@ -302,19 +302,16 @@ class Page {
 			repaint();
 		});
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
-		addEventListener('beforeprint', () => {
-			this.before = dark.media;
-			dark.media = 'not all';
-			this.flame.printing = true;
+		const print = (on) => {
+			if (on)
+				this.before = dark.media;
+			dark.media = on ? 'not all' : this.before;
+			this.flame.printing = this.curve.printing = on;
 			repaint();
 			this.flame.layout();
-		});
-		addEventListener('afterprint', () => {
-			dark.media = this.before;
-			this.flame.printing = false;
-			repaint();
-			this.flame.layout();
-		});
+		};
+		addEventListener('beforeprint', () => print(true));
+		addEventListener('afterprint', () => print(false));
 		this.curve.legend($('legend'));
 	}
 }
