@@ -238,7 +238,7 @@ static void put_answer(const struct page *p)
 
 /* --- the page */
 
-static int write_page(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_page(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 		      struct err *err)
 {
 	struct report *r = report_new(w);
@@ -269,4 +269,4 @@ out:
 	return rc;
 }
 
-const struct export_format export_html = { "html", ".html", write_page };
+const struct report_format report_html = { "html", ".html", write_page };

@@ -166,7 +166,7 @@ static void put_samples(const struct model *m, struct pack *out)
 }
 
 /* The change that --since or --between chose: marks' ids, 0 = start, now. */
-static void put_chosen(const struct export_options *o, struct pack *out)
+static void put_chosen(const struct report_options *o, struct pack *out)
 {
 	pack_key(out, "chosen");
 	if (!o->changes) {
@@ -303,7 +303,7 @@ static void put_resident(const struct model *m, struct pack *out)
 		pack_null(out);
 }
 
-static void put_processes(const struct export_options *o, struct pack *out)
+static void put_processes(const struct report_options *o, struct pack *out)
 {
 	const struct process **sorted = NULL;
 	size_t n = o->processes && processes_count(o->processes) > 1
@@ -341,7 +341,7 @@ static void put_missing(const struct watch *w, struct pack *out)
 }
 
 void html_data_put(struct report *r, struct watch *w, struct query *q, const struct html_trie *t,
-		   const struct export_options *o, struct pack *out)
+		   const struct report_options *o, struct pack *out)
 {
 	const struct model *m = r->model;
 

@@ -9,6 +9,6 @@
 
 /* One JSON object, see html/data.js for who reads it. The chosen change comes from `o`. */
 void html_data_put(struct report *r, struct watch *w, struct query *q, const struct html_trie *t,
-		   const struct export_options *o, struct pack *out);
+		   const struct report_options *o, struct pack *out);
 
 #endif
