@@ -77,7 +77,7 @@ class Flame {
 				continue;
 			(boxes[depth[node]] ||= []).push({ node, x: Math.max(0, left), w: Math.min(wide, right) - Math.max(0, left) });
 			for (const c of this.children(node)) {
-				if (incl[c] * scale < WIDEST)
+				if (incl[c] * scale < NARROWEST)
 					break;
 				open.push(c, x);
 				x += incl[c];
