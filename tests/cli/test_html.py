@@ -310,6 +310,8 @@ def t_brush_chooses_two_instants():
     said = b.text("#change")
     assert re.search(r"From m1\b.* to m3\b", said) and f"{abs(net):,} blocks" in said and "born" in said, (said, net, times)
     assert b.run("document.querySelector('#metric [aria-checked=true]').dataset.key") == "grew"
+    owners = "#tables section:nth-of-type(1) table"
+    assert b.run(f"document.querySelector('{owners} th:last-child').textContent") == "Net"
     b.run("document.querySelector('[data-end=to]').focus()")
     b.key("ArrowRight")
     assert "to m3" not in b.text("#change"), b.text("#change")

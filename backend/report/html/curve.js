@@ -88,7 +88,7 @@ class Curve {
 
 	axes(root, most, last) {
 		const { left, right, top, bottom } = this.area;
-		const step = roundStep(most, 4, 1024), seconds = roundStep(last, (right - left) / 110, 10);
+		const step = roundStep(most, 4, 1024), seconds = roundStep(last * 1e6, (right - left) / 110, 10) / 1e6;
 
 		for (let n = 0; n <= most * 1.04; n += step) {
 			svg('line', { class: 'grid', x1: left, x2: right, y1: this.y(n), y2: this.y(n) }, root);
@@ -96,7 +96,7 @@ class Curve {
 		}
 		for (let s = 0; s <= last; s += seconds)
 			svg('text', { x: this.x(s), y: bottom + 16, 'text-anchor': 'middle' }, root,
-				last < 1 ? Math.round(s * 1000) + ' ms' : s < 120 ? +s.toFixed(3) + ' s' : timeText(s));
+				last < 1 ? +(s * 1000).toFixed(3) + ' ms' : s < 120 ? +s.toFixed(3) + ' s' : timeText(s));
 		for (const i of this.model.instants)
 			svg('line', { class: 'known', x1: this.x(i.time), x2: this.x(i.time), y1: bottom, y2: bottom + 4 }, root);
 		svg('text', { x: left - 6, y: top - 10, 'text-anchor': 'end' }, root, 'live');

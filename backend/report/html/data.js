@@ -148,6 +148,16 @@ class Model {
 		return this.estimates[node] && text !== '0' ? '~' + text : text;
 	}
 
+	// Of each owner, between the chosen instants.
+	get ownersNet() {
+		if (!this.cache.has('netowners')) {
+			const from = this.ownersAt(this.from);
+
+			this.cache.set('netowners', this.ownersAt(this.to).map((n, i) => n - from[i]));
+		}
+		return this.cache.get('netowners');
+	}
+
 	choose(from, to) {
 		this.from = from.time <= to.time ? from : to;
 		this.to = from.time <= to.time ? to : from;

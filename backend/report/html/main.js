@@ -193,6 +193,7 @@ class Page {
 			(from.exact && to.exact ? `; born ${about(bytesText(sum('born', 'bytes')))}, gone ${about(bytesText(sum('gone', 'bytes')))}` : '') +
 			(minutes >= 1 / 6 ? `; ${signed(net / minutes, bytesText)}/min.` : '.');
 		this.curve.draw();
+		this.tables[0].draw();
 		this.refresh();
 	}
 
@@ -264,7 +265,7 @@ class Page {
 	makeTables() {
 		const { data } = this.model, pair = document.createElement('div');
 
-		this.tables = [ownersTable(data), sitesTable(data)];
+		this.tables = [ownersTable(data, this.model), sitesTable(data)];
 		const small = [...(data.marks.length ? [marksTable(data)] : []), ...(data.threads.length ? [threadsTable(data)] : []),
 			...(data.resident.length ? [residentTable(data)] : []), ...(data.processes.length ? [processesTable(data)] : [])];
 

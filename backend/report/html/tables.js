@@ -37,8 +37,12 @@ class Table {
 		this.draw();
 	}
 
+	get shownColumns() {
+		return this.columns.filter((c) => !c.hidden || !c.hidden());
+	}
+
 	matches(row) {
-		return this.columns.some((c) => c.kind === 'text' && String(this.textOf(c, row)).toLowerCase().includes(this.words));
+		return this.shownColumns.some((c) => c.kind === 'text' && String(this.textOf(c, row)).toLowerCase().includes(this.words));
 	}
 
 	textOf(column, row) {
@@ -62,8 +66,8 @@ class Table {
 		const wanted = this.words && this.find ? this.ordered().filter((r) => this.matches(r)) : this.ordered();
 		const focused = document.activeElement && this.table.contains(document.activeElement) ? document.activeElement.dataset.by : null;
 
-		this.columns.forEach((c, i) => {
-			const th = document.createElement('th'), button = document.createElement('button');
+		this.shownColumns.forEach((c) => {
+			const i = this.columns.indexOf(c), th = document.createElement('th'), button = document.createElement('button');
 
 			th.scope = 'col';
 			th.className = `${c.kind === 'text' ? 'text' : ''} ${c.second ? 'second' : ''}`;
@@ -86,7 +90,7 @@ class Table {
 	line(row) {
 		const tr = document.createElement('tr');
 
-		this.columns.forEach((c, i) => {
+		this.shownColumns.forEach((c, i) => {
 			const td = cell('', `${c.kind === 'text' ? 'text' : ''} ${c.second ? 'second' : ''} ${c.tone ? c.tone(c.get(row), row) : ''}`);
 			let text = String(this.textOf(c, row));
 
@@ -141,10 +145,12 @@ const amounts = (first, names = ['Live', 'Blocks', 'Allocated', 'Allocations']) 
 	title, kind: 'amount', second: i === 1 || i === 3, get: (r) => r[first + i],
 	text: (n) => n < 0 ? '' : i % 2 ? countText(n) : bytesText(n) }));
 
-function ownersTable(data) {
+function ownersTable(data, model) {
 	return new Table({ title: 'Libraries', note: 'by owner: allocation wrappers are skipped', rows: data.owners, sort: 1,
 		find: (r) => r[0], about: (r) => r[5],
-		columns: [{ title: 'Library', kind: 'text', get: (r) => r[0] }, ...amounts(1)] });
+		columns: [{ title: 'Library', kind: 'text', get: (r) => r[0] }, ...amounts(1),
+			{ title: 'Net', hidden: () => model.wholeChosen, get: (r) => model.ownersNet[data.owners.indexOf(r)],
+				text: (n) => signed(n, bytesText), tone: (n) => n > 0 ? 'bad' : n < 0 ? 'good' : '' }] });
 }
 
 function sitesTable(data) {
