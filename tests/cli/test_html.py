@@ -12,6 +12,7 @@ import zlib
 
 import browser
 from harness import MEMTOP, TARGETS, Skip, Synthetic, at_end, environment, main, report, run, temporary_folder, test
+from term import command, view
 
 LIVE = ("live_bytes", "live_blocks")
 TALLY = (*LIVE, "allocated_bytes", "allocated_blocks")
@@ -202,6 +203,17 @@ def t_names_are_not_markup():
     amounts = [s[5:9] for s in data["sites"]]
     assert [3000, 3, 3000, 3] in amounts and [0, 0, 10000, 5] in amounts, data["sites"]
     assert data["threads"][0][0] == "<b onclick=1>", data["threads"]
+
+
+@test
+def t_the_live_view_writes_it():
+    folder = temporary_folder()
+    with view(Synthetic("--past", 60, "--past-marks", 2, "--still")) as t:
+        t.wait_for("[1 Overview]")
+        command(t, f"w {folder}/a.html")
+        t.wait_for(f"saved: {folder}/a.html", 20)
+    data = data_of(f"{folder}/a.html")
+    assert [m[0] for m in data["marks"]] == [1, 2] and sum(data["entries"]["live_bytes"]) == data["totals"]["live_bytes"] > 0
 
 
 # --- in a browser
