@@ -269,4 +269,8 @@ out:
 	return rc;
 }
 
-const struct report_format report_html = { "html", ".html", write_page };
+const struct report_format report_html = {
+	.name = "html",
+	.ending = ".html",
+	.write = write_page,
+};
