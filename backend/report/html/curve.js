@@ -250,7 +250,7 @@ class Curve {
 
 			swatch.className = 'swatch';
 			swatch.style.background = this.colours.plain;
-			item.append(swatch, `library not known (known at ${this.stacks.length} instants)`);
+			item.append(swatch, `library not known (known at ${this.stacks.length} instants, straight lines between them)`);
 			list.append(item);
 		}
 	}
