@@ -208,12 +208,13 @@ def t_names_are_not_markup():
 @test
 def t_the_live_view_writes_it():
     folder = temporary_folder()
-    with view(Synthetic("--past", 60, "--past-marks", 2, "--still")) as t:
-        t.wait_for("[1 Overview]")
+    with view(Synthetic("--ended", "--past", 60, "--past-marks", 2)) as t:
+        t.wait_for("final")  # everything has arrived
         command(t, f"w {folder}/a.html")
         t.wait_for(f"saved: {folder}/a.html", 20)
     data = data_of(f"{folder}/a.html")
-    assert [m[0] for m in data["marks"]] == [1, 2] and sum(data["entries"]["live_bytes"]) == data["totals"]["live_bytes"] > 0
+    assert [m[0] for m in data["marks"]] == [1, 2], data["marks"]
+    assert sum(data["entries"]["live_bytes"]) == data["totals"]["live_bytes"] > 0, (sum(data["entries"]["live_bytes"]), data["totals"])
 
 
 # --- in a browser
