@@ -65,6 +65,25 @@ $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -c -o $@ $<
 
+# The html report's page: its sources as strings of C, and the hashes that its policy asks for, in base64.
+PAGE := backend/report/html
+PAGE_SCRIPT := $(foreach part,data curve flame tree tables main,$(PAGE)/$(part).js)
+to_string = sed -e 's/[\\"?]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/'
+to_hash = sha256sum | awk '{ digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; hex = substr($$1, 1, 64) "00"; \
+	for (i = 1; i < 66; i += 3) { n = 0; for (k = 0; k < 3; k++) n = n * 16 + index("0123456789abcdef", substr(hex, i + k, 1)) - 1; \
+	out = out substr(digits, int(n / 64) + 1, 1) substr(digits, n % 64 + 1, 1) } print substr(out, 1, 43) "=" }'
+page_part = echo 'static const char $(1)[] =' && cat $(2) | $(to_string) && echo ';'
+$(B)/$(PAGE)/html_parts.h: $(wildcard $(PAGE)/*) Makefile
+	@mkdir -p $(@D)
+	@(for part in STYLE:$(PAGE)/style.css DARK:$(PAGE)/dark.css; do \
+		echo "#define HTML_$${part%%:*}_HASH \"sha256-$$(cat $${part#*:} | $(to_hash))\""; done && \
+	echo "#define HTML_SCRIPT_HASH \"sha256-$$(cat $(PAGE_SCRIPT) | $(to_hash))\"" && \
+	$(call page_part,html_style,$(PAGE)/style.css) && $(call page_part,html_dark,$(PAGE)/dark.css) && \
+	$(call page_part,html_body,$(PAGE)/body.html) && $(call page_part,html_script,$(PAGE_SCRIPT))) >$@
+
+$(B)/backend/report/html.o: $(B)/$(PAGE)/html_parts.h
+$(B)/backend/report/html.o: CFLAGS_ALL += -I$(B)/$(PAGE)
+
 $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<

@@ -10,6 +10,7 @@
 #define FORMATS(F)                                                                                 \
 	F(text)                                                                                    \
 	F(json)                                                                                    \
+	F(html)                                                                                    \
 	F(folded)                                                                                  \
 	F(pprof)                                                                                   \
 	F(speedscope)                                                                              \
