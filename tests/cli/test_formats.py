@@ -19,7 +19,7 @@ from cli import memtop, one_line
 from harness import (MEMTOP, Skip, Synthetic, at_end, environment, main, need, report, run, temporary_folder, test,
                      wait_for)
 
-FORMATS = {"text": ".txt", "json": ".json", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
+FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
            "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
 # Two threads, two marks between ticks, blocks that go before and after each mark.
 PROGRAM = """
