@@ -62,8 +62,9 @@ static void site_details(const struct page *p, const struct site *s, const struc
 		page_name(p, s->owner->name, 30);
 	}
 	if (live_bytes(&s->sum) && s->intervals)
-		fprintf(p->out, "; %s, grew in %u of %u", report_shape(s->shape), s->grew,
-			s->intervals);
+		fprintf(p->out, "; %s", report_shape(s->shape));
+	if (s->grew && s->shape != SHAPE_FLAT)
+		fprintf(p->out, ", grew in %u of %u", s->grew, s->intervals);
 	if (a->known)
 		fprintf(p->out, "; age %s, oldest %s", span(median, sizeof median, a->median_s),
 			span(oldest, sizeof oldest, a->oldest_s));

@@ -83,6 +83,28 @@ def t_a_file_is_saved_in_the_place_of_a_file_alone():
             assert f.read() == "the user's\n", name
 
 
+@test
+def t_saves_every_format():
+    """By its ending, with the sums of the JSON report; one that is none is answered with what there is."""
+    folder = temporary_folder()
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent, 160, 30) as t:
+        t.wait_for("[1 Overview]")
+        for ending in ("json", "folded", "pb.gz", "csv", "xml"):
+            t.keys("w")
+            t.wait_for("Save as")
+            t.prompt(f"{folder}/a.{ending}", "C-u")
+            t.wait_for("saved: " if ending != "xml" else "unknown format; end the name in .mtop, .supp, .txt, .json, .folded", 20)
+            wait_for(lambda: ending == "xml" or os.path.exists(f"{folder}/a.{ending}"), 20, ending)
+    with open(folder + "/a.json", encoding="utf-8") as f:
+        live = json.load(f)["totals"]["live_bytes"]
+    with open(folder + "/a.folded", encoding="utf-8") as f:
+        assert sum(int(line.rsplit(" ", 1)[1]) for line in f) == live
+    with open(folder + "/a.pb.gz", "rb") as f:
+        assert f.read(2) == b"\x1f\x8b"
+    assert sorted(os.listdir(folder)) == ["a.csv", "a.folded", "a.json", "a.pb.gz"]
+
+
 @mostly_waits
 def t_sorting_goes_from_column_to_column_that_is_there():
     agent = Synthetic("--past", 60, "--still")

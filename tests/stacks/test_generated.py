@@ -72,7 +72,7 @@ def names(r):
 
 
 def text(target, *arguments):
-    done = run([MEMTOP, "report", *arguments, target], env=environment())
+    done = run([MEMTOP, "report", "--full", *arguments, target], env=environment())
     assert done.returncode == 0, done
     return done.stdout
 
