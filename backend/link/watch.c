@@ -276,6 +276,30 @@ static void on_notice(void *arg, const char *text)
 	w->bits |= WATCH_NOTICE;
 }
 
+#define MIB (1024.0 * 1024.0)
+
+/* Of the heap's peak: how much of it the snapshot has. */
+static char *say_peak(const struct peak_instant *peak, const struct totals *t)
+{
+	uint64_t live = live_bytes(&peak->sum);
+
+	return xasprintf("This is the heap at its peak, %.1f s after the program's start: %.2f MiB "
+			 "of the %.2f MiB (+- %.2f) that were alive at most.",
+			 (double)peak->time_ns / 1e9, (double)live / MIB,
+			 (double)t->peak_bytes / MIB, (double)t->peak_error_bytes / MIB);
+}
+
+static char *say_instant(const struct model *shown, const struct model *now)
+{
+	const struct peak_instant *peak = model_peak(now);
+
+	if (peak && model_time(shown) == peak->time_ns)
+		return say_peak(peak, model_totals(now));
+	return xasprintf("This is the state %.1f s after the program's start; the session goes on "
+			 "until %.1f s.",
+			 (double)model_time(shown) / 1e9, (double)model_time(now) / 1e9);
+}
+
 /* Names use the current model, which has all call paths that ever existed. */
 static void on_instant(void *arg)
 {
@@ -285,10 +309,7 @@ static void on_instant(void *arg)
 
 	w->in.model = replay_now(w->past);
 	if (replay_away(w->past))
-		said = xasprintf("This is the state %.1f s after the program's start; the session "
-				 "goes on until %.1f s.",
-				 (double)model_time(w->shown) / 1e9,
-				 (double)model_time(w->in.model) / 1e9);
+		said = say_instant(w->shown, w->in.model);
 	set_text(&w->instant, said);
 	free(said);
 	symbols_look_at(w->in.symbols, w->in.model);
@@ -441,7 +462,12 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
+	const struct peak_instant *peak = model_peak(w->in.model);
 
+	if (peak && peak->time_ns == time_ns) {
+		replay_go_to_peak(w->past);
+		return 0;
+	}
 	if (!path)
 		return err_set(err, 3,
 			       "no session of this program is saved, so its past is unknown%s%s",

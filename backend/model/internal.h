@@ -18,6 +18,7 @@
 #include "model/modules.h"
 #include "model/observers.h"
 #include "model/options.h"
+#include "model/peak.h"
 #include "model/program.h"
 #include "model/quota.h"
 #include "model/rate.h"
@@ -55,6 +56,7 @@ struct model {
 	struct threads threads;
 	struct marks marks;
 	struct samples samples;
+	struct peak peak;
 	struct interval interval;
 	struct figures figures;
 	struct options options;

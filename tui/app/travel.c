@@ -77,7 +77,10 @@ static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 	const struct instant *list;
 	size_t n = model_instants(watch_now(of->watch), &list),
 	       i = model_instant_at(watch_now(of->watch), time_ns);
+	const struct peak_instant *peak = model_peak(watch_now(of->watch));
 
+	if (peak && peak->time_ns == time_ns)
+		return time_ns;
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peak.h - every counter as it was when the heap was at its highest.
+ */
+#ifndef MT_RECORD_PEAK_H
+#define MT_RECORD_PEAK_H
+
+#include "base/compiler.h"
+#include "base/types.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The live bytes are so many now: a new peak, if they pass the last one by PEAK_SHARE. Any thread.
+ */
+#define PEAK_SHARE 128
+void mt_peak_rise(int64_t live, bool last); /* last: ... if they pass it at all */
+void mt_peak_begin(int64_t live);           /* this is the peak, whatever was before */
+void mt_peak_restart(void);                 /* there is none, while no thread counts */
+
+extern _Atomic uint32_t mt_peak_pass; /* the first pass after the peak; 0 = there is none */
+void mt_peak_keep(struct thread *t, struct leaf *leaf, uint32_t pass);
+
+/* Call before a leaf that is not stamped with this pass changes. */
+MT_INLINE void mt_peak_before_change(struct thread *t, struct leaf *leaf)
+{
+	uint32_t pass = atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
+
+	if (atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) < pass)
+		mt_peak_keep(t, leaf, pass);
+}
+
+/* For the server. The peak's number; 0 = there is none. */
+uint32_t mt_peak_newest(uint64_t *time_ns);
+/* Adds the counters at the peak of that number, of the slots from leaf * LEAF_SLOTS on. False: a
+ * newer peak has come, or some of them could not be kept. */
+bool mt_peak_sum(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS]);
+/* The live bytes at that peak were so many: what mt_peak_rise() compares with. */
+void mt_peak_correct(uint32_t number, int64_t live);
+
+#pragma GCC visibility pop
+
+#endif
