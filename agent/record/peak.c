@@ -91,21 +91,19 @@ void mt_peak_restart(void)
 	atomic_store(&mt_peak_pass, 0);
 }
 
-/* Each count is one word, so none is torn. */
+static void copy_word(_Atomic uint64_t *to, const _Atomic uint64_t *from)
+{
+	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed),
+			      memory_order_release);
+}
+
+/* With release: a reader who meets one of these sees the newer peak, too. */
 static void copy_counts(struct counts *to, const struct counts *from)
 {
-	atomic_store_explicit(&to->xfree_blocks,
-			      atomic_load_explicit(&from->xfree_blocks, memory_order_relaxed),
-			      memory_order_relaxed);
-	atomic_store_explicit(&to->xfree_bytes,
-			      atomic_load_explicit(&from->xfree_bytes, memory_order_relaxed),
-			      memory_order_relaxed);
-	atomic_store_explicit(&to->xalloc_blocks,
-			      atomic_load_explicit(&from->xalloc_blocks, memory_order_relaxed),
-			      memory_order_relaxed);
-	atomic_store_explicit(&to->xalloc_bytes,
-			      atomic_load_explicit(&from->xalloc_bytes, memory_order_relaxed),
-			      memory_order_relaxed);
+	copy_word(&to->xfree_blocks, &from->xfree_blocks);
+	copy_word(&to->xfree_bytes, &from->xfree_bytes);
+	copy_word(&to->xalloc_blocks, &from->xalloc_blocks);
+	copy_word(&to->xalloc_bytes, &from->xalloc_bytes);
 }
 
 /* The room for its copy, from its first one on; NULL = no memory. */
@@ -122,8 +120,10 @@ static struct kept_leaf *room_of(struct leaf *leaf)
 }
 
 /* The owner may copy again: a signal handler that leaves by a jump may have cut its first try. */
-MT_COLD void mt_peak_keep(struct thread *t, struct leaf *leaf, uint32_t pass)
+MT_COLD void mt_peak_keep(const struct thread *t, struct leaf *leaf)
 {
+	uint32_t pass = atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
+
 	if (!atomic_load_explicit(&leaf->xstamp, memory_order_relaxed)) {
 		atomic_store_explicit(&leaf->xborn, pass, memory_order_relaxed);
 		return;
@@ -134,12 +134,10 @@ MT_COLD void mt_peak_keep(struct thread *t, struct leaf *leaf, uint32_t pass)
 	uint32_t was = atomic_load_explicit(&k->xclaimed, memory_order_relaxed);
 	if (t->shared && (was == pass || !atomic_compare_exchange_strong(&k->xclaimed, &was, pass)))
 		return;
-	atomic_thread_fence(memory_order_release);
 	for (unsigned i = 0; i < LEAF_SLOTS; i++)
 		copy_counts(&k->slot[i], &leaf->slot[i]);
 	atomic_store_explicit(&k->xpass, pass, memory_order_release);
-	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
-	atomic_thread_fence(memory_order_seq_cst); /* before the change that follows */
+	atomic_exchange(&leaf->xstamp, pass); /* seen before the change that follows */
 }
 
 uint32_t mt_peak_newest(uint64_t *time_ns)
@@ -186,7 +184,6 @@ static bool add_leaf(const struct leaf *leaf, uint32_t number, struct tally sum[
 		if (!from)
 			return false;
 		read_counts(from, is);
-		atomic_thread_fence(memory_order_acquire);
 		again = kept_counts(leaf, number, &none);
 		if (again == from)
 			break;

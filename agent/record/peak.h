@@ -18,16 +18,13 @@ void mt_peak_begin(int64_t live);           /* this is the peak, whatever was be
 void mt_peak_restart(void);                 /* there is none, while no thread counts */
 
 extern _Atomic uint32_t mt_peak_pass; /* the first pass after the peak; 0 = there is none */
-void mt_peak_keep(struct thread *t, struct leaf *leaf, uint32_t pass);
-
-/* Call before a leaf that is not stamped with this pass changes. */
-MT_INLINE void mt_peak_before_change(struct thread *t, struct leaf *leaf)
+/* Call both before a leaf that is not stamped with this pass changes: false, then keep. */
+MT_INLINE bool mt_peak_has(const struct leaf *leaf)
 {
-	uint32_t pass = atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
-
-	if (atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) < pass)
-		mt_peak_keep(t, leaf, pass);
+	return atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) >=
+	       atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
 }
+void mt_peak_keep(const struct thread *t, struct leaf *leaf);
 
 /* For the server. The peak's number; 0 = there is none. */
 uint32_t mt_peak_newest(uint64_t *time_ns);

@@ -183,15 +183,31 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	return leaf;
 }
 
-void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
+MT_INLINE void stamp_with(struct thread *t, slot_id s, struct leaf *leaf, uint32_t pass)
 {
 	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
-	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 
-	mt_peak_before_change(t, leaf);
 	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&mid->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
+}
+
+/* Its first change since the peak. */
+MT_COLD static void keep_and_stamp(struct thread *t, slot_id s, struct leaf *leaf, uint32_t pass)
+{
+	mt_peak_keep(t, leaf);
+	stamp_with(t, s, leaf, pass);
+}
+
+/* The pass is read before the peak: one that begins in between is met again. */
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
+{
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_acquire);
+
+	if (unlikely(!mt_peak_has(leaf)))
+		keep_and_stamp(t, s, leaf, pass);
+	else
+		stamp_with(t, s, leaf, pass);
 }
 
 /*
@@ -268,7 +284,7 @@ MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf,
 }
 
 /* The leaf, stamped before it changes: record/peak.c. NULL: there is no memory for it. */
-static struct leaf *find_leaf(struct thread *t, slot_id s)
+MT_INLINE struct leaf *find_leaf(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
 

@@ -36,6 +36,13 @@ static int make_room(struct peak *x, struct quota *q, const struct trie *t, stru
 	return 0;
 }
 
+/* The next one comes whole: over a new link. */
+static void forget(struct peak *x, struct quota *q)
+{
+	q->bytes -= x->room * sizeof *x->then + x->coming_room * sizeof *x->coming;
+	peak_clear(x);
+}
+
 /* The parts are here. */
 static int arrive(struct peak *x, struct quota *q, const struct trie *t, const struct event *e,
 		  struct err *err)
@@ -52,11 +59,13 @@ static int arrive(struct peak *x, struct quota *q, const struct trie *t, const s
 		*was = x->coming[i].then;
 	}
 	x->coming_count = 0;
-	x->whole = !memcmp(&sum, say, sizeof sum);
-	if (!x->whole)
+	if (memcmp(&sum, say, sizeof sum)) {
+		forget(x, q);
 		return err_set(err, 3,
 			       "stream: the counters at the peak are not its totals; connect "
 			       "again");
+	}
+	x->whole = true;
 	x->at = (struct peak_instant){ e->u.peak.time_ns, sum };
 	return 0;
 }
