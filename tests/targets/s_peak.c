@@ -144,6 +144,7 @@ static int forks(void)
 	int status, pid = fork();
 
 	if (!pid) {
+		usleep(1000000); /* so long that it is watched */
 		fall(rise(BLOCKS / 4, BLOCK), BLOCKS / 4);
 		fall(list, BLOCKS);
 		return 0;
