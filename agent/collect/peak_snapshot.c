@@ -82,8 +82,7 @@ static bool take_leaf(struct server *s, uint32_t number, uint32_t leaf)
 {
 	struct tally sum[LEAF_SLOTS];
 
-	memset(sum, 0, sizeof(sum));
-	if (!mt_peak_sum(number, leaf, sum))
+	if (!mt_slots_at_peak(number, leaf, sum))
 		return false;
 	for (uint32_t i = 0; i < LEAF_SLOTS; i++)
 		if (!take_slot(s, leaf * LEAF_SLOTS + i, &sum[i]))

@@ -30,8 +30,6 @@
 #include "base/arena.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
-#include "record/slots_fast.h"
-#include "record/thread_list.h"
 
 struct kept_leaf {
 	struct counts slot[LEAF_SLOTS];
@@ -172,7 +170,7 @@ static void read_counts(const struct counts *from, struct tally is[LEAF_SLOTS])
 }
 
 /* Read in place, a leaf may have been copied and changed meanwhile: once more, then. */
-static bool add_leaf(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS])
+bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS])
 {
 	struct tally is[LEAF_SLOTS];
 	const struct counts *from, *again;
@@ -195,18 +193,6 @@ static bool add_leaf(const struct leaf *leaf, uint32_t number, struct tally sum[
 		sum[i].alloc_bytes += is[i].alloc_bytes;
 	}
 	return true;
-}
-
-bool mt_peak_sum(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS])
-{
-	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
-
-	for (; t; t = t->next) {
-		const struct leaf *l = slots_leaf(t, leaf * LEAF_SLOTS);
-		if (l != &mt_slots_no_leaf && !add_leaf(l, number, sum))
-			return false;
-	}
-	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number;
 }
 
 void mt_peak_correct(uint32_t number, int64_t live)

@@ -28,9 +28,9 @@ void mt_peak_keep(const struct thread *t, struct leaf *leaf);
 
 /* For the server. The peak's number; 0 = there is none. */
 uint32_t mt_peak_newest(uint64_t *time_ns);
-/* Adds the counters at the peak of that number, of the slots from leaf * LEAF_SLOTS on. False: a
- * newer peak has come, or some of them could not be kept. */
-bool mt_peak_sum(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS]);
+/* Adds the counters that a leaf had at the peak of that number. False: they are gone, for a newer
+ * one, or could not be kept. */
+bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS]);
 /* The live bytes at that peak were so many: what mt_peak_rise() compares with. */
 void mt_peak_correct(uint32_t number, int64_t live);
 

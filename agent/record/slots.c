@@ -391,6 +391,19 @@ void mt_slots_totals(struct tally *sum)
 	}
 }
 
+bool mt_slots_at_peak(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS])
+{
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(sum, 0, LEAF_SLOTS * sizeof(*sum));
+	for (; t; t = t->next) {
+		const struct leaf *l = slots_leaf(t, leaf * LEAF_SLOTS);
+		if (l != &mt_slots_no_leaf && !mt_peak_add(l, number, sum))
+			return false;
+	}
+	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number;
+}
+
 /* Sets a bit for each leaf of t that was stamped since `from`. */
 static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirty)
 {

@@ -41,8 +41,7 @@ static struct tally kept(slot_id s)
 	struct tally sum[LEAF_SLOTS];
 	uint64_t time_ns;
 
-	memset(sum, 0, sizeof(sum));
-	CHECK(mt_peak_sum(mt_peak_newest(&time_ns), s / LEAF_SLOTS, sum));
+	CHECK(mt_slots_at_peak(mt_peak_newest(&time_ns), s / LEAF_SLOTS, sum));
 	return sum[s % LEAF_SLOTS];
 }
 
