@@ -58,7 +58,7 @@ MT_INLINE void mt_era_next(void)
 }
 
 extern _Atomic uint64_t mt_epoch; /* record/slots.c moves it, at a mark */
-extern _Atomic uint32_t mt_pass;  /* the collector's pass; stamps copy it */
+extern _Atomic uint32_t mt_pass;  /* stamps of counters copy it: record/slots.c */
 
 #pragma GCC visibility pop
 

@@ -85,11 +85,13 @@ struct filtering {
 #define MID_LEAVES 512
 #define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
 
-/* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the collector's pass in which it last
- * changed. */
+/* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the pass in which it last changed. */
 struct leaf {
 	struct counts slot[LEAF_SLOTS];
 	_Atomic uint32_t xstamp;
+	/* record/peak.c's: the newest peak when it first changed; its counters at a peak */
+	_Atomic uint32_t xborn;
+	struct kept_leaf *_Atomic xkept;
 };
 
 struct mid {

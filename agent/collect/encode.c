@@ -23,6 +23,7 @@
 #include "collect/memory.h"
 #include "collect/options.h"
 #include "collect/output.h"
+#include "collect/peak_snapshot.h"
 #include "collect/samples.h"
 #include "collect/scan.h"
 #include "collect/server.h"
@@ -109,7 +110,7 @@ void encode_hello(struct server *s, struct viewer *v)
 
 	mt_conf_print(options, sizeof(options));
 	mtw_put(&o, v->tcp ? MTW_VERSION : MTW_VERSION_UNIX);
-	mtw_put(&o, MTW_FEATURE_MEMORY | MTW_FEATURE_COHORTS);
+	mtw_put(&o, MTW_FEATURE_MEMORY | MTW_FEATURE_COHORTS | MTW_FEATURE_PEAK);
 	mtw_put(&o, (uint64_t)s->target.pid);
 	mtw_put(&o, s->privileges.rights.uid[1]);
 	mtw_put(&o, s->start_unix_ns);
@@ -362,7 +363,8 @@ static bool put_slots(struct server *s, struct viewer *v)
 	bool swept = encode_slots_sweep(s, v);
 	if (v->list)
 		encode_slots_first(s, v, viewer_room(v));
-	return swept && !v->list && marks_send(s, v) && samples_send(s, v);
+	return swept && !v->list && marks_send(s, v) && samples_send(s, v) &&
+	       peak_snapshot_send(s, v);
 }
 
 /* They pass the window like the answer to a scan; false: there is no room for them yet. */

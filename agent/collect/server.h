@@ -21,6 +21,7 @@
  *   collect/marks.c           epochs, and what was live at their marks
  *   collect/history.c         thinned totals
  *   collect/samples.c         instants that growth is judged by
+ *   collect/peak_snapshot.c   the counters at the peak
  *   collect/slot_snapshots.c  live by slot at marks and samples
  *   collect/scan.c            threads and ages out of the live map
  *   collect/cohorts.c         ... by slot
@@ -41,6 +42,7 @@
 #include "collect/marks.h"
 #include "collect/options.h"
 #include "collect/output.h"
+#include "collect/peak_snapshot.h"
 #include "collect/proc.h"
 #include "collect/samples.h"
 #include "collect/scan.h"
@@ -159,6 +161,7 @@ struct server {
 	struct marks marks;
 	struct history *history;
 	struct samples *samples;
+	struct peak_snapshot peak;
 	struct scans scans;
 
 	struct viewer viewer[VIEWERS_MAX];

@@ -20,6 +20,7 @@
 #include "collect/server.h"
 #include "collect/viewer.h"
 #include "modules/maps.h"
+#include "record/peak.h"
 #include "record/slots.h"
 #include "unwind/stacks.h"
 
@@ -128,8 +129,11 @@ static void changed(void *arg, slot_id id)
 
 void sums_pass(struct server *s, bool all)
 {
+	uint64_t peak_ns;
+
 	s->sums.pass++;
 	s->sums.pass_ns = server_now();
+	s->sums.peak_number = mt_peak_newest(&peak_ns);
 	/* A forked child's first collection: its parent's server has all counts up to then. */
 	mt_slots_collect(all || s->sums.pass == 1, changed, s);
 	mt_slots_peak(&s->sums.peak_bytes, &s->sums.peak_error, &s->sums.peak_ns);
@@ -138,6 +142,7 @@ void sums_pass(struct server *s, bool all)
 	if (live > s->sums.seen_peak) {
 		s->sums.seen_peak = live;
 		s->sums.seen_peak_ns = s->sums.pass_ns;
+		mt_peak_rise((int64_t)live, s->over);
 	}
 	if (s->sums.seen_peak > s->sums.peak_bytes) {
 		s->sums.peak_bytes = s->sums.seen_peak;

@@ -46,6 +46,7 @@ struct sums {
 	struct tally totals; /* = sum over slots, always */
 	uint64_t peak_bytes, peak_error, peak_ns;
 	uint64_t seen_peak, seen_peak_ns; /* largest live of all passes */
+	uint32_t peak_number;             /* record/peak.h's when the pass began */
 	uint32_t slot_limit;              /* ids below it may have been seen */
 	uint64_t slots_seen;
 	struct sum_chunk **chunk;           /* [SUM_CHUNKS] */

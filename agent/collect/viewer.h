@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/types.h"
 #include "collect/cohorts.h"
+#include "collect/peak_snapshot.h"
 #include "collect/scan_requests.h"
 #include "collect/slot_snapshots.h"
 #include <memtop/wire.h>
@@ -53,6 +54,7 @@ struct viewer {
 	uint32_t *mark_sent; /* [MTW_MARKS_MAX] serial of the change that was sent */
 	uint32_t *mark_live; /* [MTW_MARKS_MAX] 1 + live_version that was sent whole */
 	struct snapshot_at mark_at, sample_at;
+	struct peak_at peak_at;
 	uint32_t samples_sent; /* 1 + the number of the list that was sent */
 
 	uint64_t *slot_known, *node_known; /* bitmaps */

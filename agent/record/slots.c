@@ -21,11 +21,11 @@
  * acquires them, and leaves out the bytes of a thread whose blocks it does not see. So a slot with
  * a sum has a node, and so do all nodes and codes below it.
  *
- * Dirty marks: a leaf, its mid and its thread are stamped with the collector's pass. A writer may
- * stamp with the pass that it read just before the collector advanced it, so a collection takes
- * everything stamped with this pass or one of the two before. A writer that sleeps longer than two
- * passes between reading and stamping is caught by the next event on that leaf, and by the full
- * collection behind every final state.
+ * Dirty marks: a leaf, its mid and its thread are stamped with the pass, which collections and
+ * peaks (record/peak.c) advance. A leaf is stamped before it changes. A writer may stamp with the
+ * pass that it read just before the collector advanced it, so a collection takes everything stamped
+ * since the last but one began. A writer that sleeps longer than that is caught by the next event
+ * on that leaf, and by the full collection behind every final state.
  *
  * Peak: threads add their balance to a global one in steps; see step_bytes().
  *
@@ -38,6 +38,7 @@
 #include "base/state.h"
 #include "base/wiped.h"
 #include "record/loss.h"
+#include "record/peak.h"
 #include "record/slots_fast.h"
 #include "record/thread_list.h"
 #include "unwind/stacks.h"
@@ -182,14 +183,31 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	return leaf;
 }
 
-void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
+MT_INLINE void stamp_with(struct thread *t, slot_id s, struct leaf *leaf, uint32_t pass)
 {
 	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
-	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 
 	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&mid->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
+}
+
+/* Its first change since the peak. */
+MT_COLD static void keep_and_stamp(struct thread *t, slot_id s, struct leaf *leaf, uint32_t pass)
+{
+	mt_peak_keep(t, leaf);
+	stamp_with(t, s, leaf, pass);
+}
+
+/* The pass is read before the peak: one that begins in between is met again. */
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
+{
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_acquire);
+
+	if (unlikely(!mt_peak_has(leaf)))
+		keep_and_stamp(t, s, leaf, pass);
+	else
+		stamp_with(t, s, leaf, pass);
 }
 
 /*
@@ -209,6 +227,7 @@ static void raise_peak(int64_t now)
 {
 	uint64_t seen = atomic_load_explicit(&xpeak, memory_order_relaxed);
 
+	mt_peak_rise(now, false);
 	while (now > (int64_t)seen)
 		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
 			uint64_t at = mt_prim_coarse_ns(); /* behind by some milliseconds */
@@ -262,16 +281,18 @@ MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf,
 		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, blocks);
 	}
 	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
-	if (!slots_stamped(leaf))
-		mt_slots_stamp(t, s, leaf);
 }
 
-/* NULL: there is no memory for it. */
-static struct leaf *find_leaf(struct thread *t, slot_id s)
+/* The leaf, stamped before it changes: record/peak.c. NULL: there is no memory for it. */
+MT_INLINE struct leaf *find_leaf(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
 
-	return likely(leaf != &mt_slots_no_leaf) ? leaf : make_leaf(t, s);
+	if (unlikely(leaf == &mt_slots_no_leaf))
+		leaf = make_leaf(t, s);
+	if (unlikely(leaf && !slots_stamped(leaf)))
+		mt_slots_stamp(t, s, leaf);
+	return leaf;
 }
 
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
@@ -282,7 +303,7 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, true, 1, bytes);
-	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
+	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes))
 		mt_slots_after_slow(t, s);
 	return true;
 }
@@ -295,7 +316,7 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, false, 1, bytes);
-	else if (!slots_count_free(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
+	else if (!slots_count_free(t, slots_counts(leaf, s), bytes))
 		mt_slots_after_slow(t, s);
 	return true;
 }
@@ -370,6 +391,19 @@ void mt_slots_totals(struct tally *sum)
 	}
 }
 
+bool mt_slots_at_peak(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS])
+{
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(sum, 0, LEAF_SLOTS * sizeof(*sum));
+	for (; t; t = t->next) {
+		const struct leaf *l = slots_leaf(t, leaf * LEAF_SLOTS);
+		if (l != &mt_slots_no_leaf && !mt_peak_add(l, number, sum))
+			return false;
+	}
+	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number;
+}
+
 /* Sets a bit for each leaf of t that was stamped since `from`. */
 static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirty)
 {
@@ -392,8 +426,12 @@ static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirt
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg)
 {
 	static uint64_t dirty[LEAVES / 64]; /* server thread only; clear between calls */
+	/* the passes that the last collection began, and the one before; a peak begins others */
+	static uint32_t last, before;
 	uint32_t pass = atomic_fetch_add_explicit(&mt_pass, 1, memory_order_acq_rel) + 1;
-	uint32_t from = all ? 0 : pass - 2;
+	uint32_t from = all ? 0 : before;
+	before = last;
+	last = pass;
 	mt_era_next();
 	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 
@@ -418,8 +456,10 @@ static void restart_thread(struct thread *t)
 		for (unsigned l = 0; mid != &no_mid && l < MID_LEAVES; l++) {
 			struct leaf *leaf =
 				atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
-			if (leaf != &mt_slots_no_leaf)
-				memset(leaf, 0, sizeof(*leaf));
+			if (leaf == &mt_slots_no_leaf)
+				continue;
+			memset(leaf->slot, 0, sizeof(leaf->slot));
+			atomic_store(&leaf->xstamp, 0);
 		}
 	}
 	memset(&t->total, 0, sizeof(t->total));
@@ -439,6 +479,7 @@ void mt_slots_forked(void)
 
 	mt_slots_totals(&sum);
 	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
+	mt_peak_begin((int64_t)(sum.alloc_bytes - sum.free_bytes));
 	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0,
 			      memory_order_relaxed);
 }
@@ -451,6 +492,7 @@ void mt_slots_restart(void)
 	atomic_store(&xheld, 0);
 	atomic_store(&xpeak, 0);
 	atomic_store(&xpeak_ns, 0);
+	mt_peak_restart();
 	mt_era_next();
 }
 

@@ -24,6 +24,7 @@
 #include "collect/marks.h"
 #include "collect/memory.h"
 #include "collect/output.h"
+#include "collect/peak_snapshot.h"
 #include "collect/proc.h"
 #include "collect/samples.h"
 #include "collect/scan.h"
@@ -151,7 +152,7 @@ bool loop_prepare(struct server *s)
 	s->scratch = memory_map(SCRATCH_BYTES);
 	s->door = memory_map(sizeof(*s->door));
 	return s->scratch && s->door && sums_init(&s->sums) && marks_init(&s->marks) &&
-	       history_init(s) && samples_init(s) && encode_slots_init(s);
+	       history_init(s) && samples_init(s) && peak_snapshot_init(s) && encode_slots_init(s);
 }
 
 static void breathe(struct server *s);
@@ -218,6 +219,7 @@ void loop_tick(struct server *s, bool all)
 	proc_figures(s);
 	history_point(s, s->sums.pass_ns, s->over);
 	samples_tick(s);
+	peak_snapshot_tick(s);
 	if (!s->over)
 		linger_tell(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)

@@ -4,7 +4,8 @@
  *
  * Only frames of the program watched now are played: a program before an exec has call paths of its
  * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
- * that nothing shown, including resident memory and threads, comes from later.
+ * that nothing shown, including resident memory and threads, comes from later. The heap's peak lies
+ * between two ticks, and is made from the agent's snapshot instead (model/recall.c).
  */
 #include "link/replay.h"
 
@@ -29,6 +30,7 @@ struct replay {
 	void (*moved)(void *arg);
 	void *arg;
 	struct instant to;
+	bool peak; /* towards the heap's peak: no file is played */
 	bool ours; /* the frames are of the program that is watched */
 	bool seeded;
 	struct err problem;
@@ -200,23 +202,49 @@ static void arrive(struct replay *p)
 	show(p, made);
 }
 
+static int step(struct replay *p)
+{
+	if (p->peak)
+		return model_recall_peak(p->making, p->now, SEED_STEPS, &p->problem);
+	int rc = make_ready(p);
+	return rc == 1 ? play_frame(p) : rc;
+}
+
 static void on_slice(void *arg)
 {
 	struct replay *p = arg;
 	uint64_t end = now_ns() + SLICE_NS;
 	int rc = 0;
 
-	for (unsigned n = 1; n % FRAMES_A_LOOK || now_ns() < end; n++) {
-		rc = make_ready(p);
-		if (rc == 1)
-			rc = play_frame(p);
-		if (rc)
-			break;
-	}
+	for (unsigned n = 1; !rc && (n % FRAMES_A_LOOK || now_ns() < end); n++)
+		rc = step(p);
 	if (rc)
 		arrive(p);
 	else
 		loop_timer_set(p->slice, 0);
+}
+
+static void begin(struct replay *p)
+{
+	p->problem.text[0] = '\0';
+	if (!p->slice)
+		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
+}
+
+static void make_new(struct replay *p)
+{
+	p->making = model_new();
+	model_want_interval(p->making, p->shown);
+	p->ours = p->seeded = false;
+}
+
+void replay_go_to_peak(struct replay *p)
+{
+	drop_file(p);
+	make_new(p);
+	p->peak = true;
+	p->to = (struct instant){ .time_ns = model_peak(p->now)->time_ns };
+	begin(p);
 }
 
 int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
@@ -233,13 +261,10 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time
 		p->file = session_open(path, stream, err);
 		if (!p->file)
 			return -1;
-		p->making = model_new();
-		model_want_interval(p->making, p->shown);
-		p->ours = p->seeded = false;
+		make_new(p);
+		p->peak = false;
 	}
 	p->to = to;
-	p->problem.text[0] = '\0';
-	if (!p->slice)
-		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
+	begin(p);
 	return 0;
 }

@@ -28,6 +28,8 @@ void replay_free(struct replay *p); /* `shown` then has the current state */
  * the current session. 0; -1 and *err. */
 int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
 	      struct err *err);
+/* Starts towards the heap's peak: from model_peak() of the current state, without a file. */
+void replay_go_to_peak(struct replay *p);
 /* Shows the current state; cancels a replay under way. */
 void replay_return(struct replay *p);
 struct model *replay_now(const struct replay *p); /* the model that receives the stream */

@@ -13,6 +13,7 @@
 #include "link/conn.h"
 #include "launch/dormant.h"
 #include "launch/launch.h"
+#include "base/format.h"
 #include "base/loop.h"
 
 #include <errno.h>
@@ -276,6 +277,45 @@ static void on_notice(void *arg, const char *text)
 	w->bits |= WATCH_NOTICE;
 }
 
+/* Of the heap's peak: how much of it the snapshot has. */
+static char *say_peak(const struct peak_instant *peak, const struct totals *t)
+{
+	char live[FORMAT_NUMBER], most[FORMAT_NUMBER], error[FORMAT_NUMBER];
+
+	format_bytes(live, live_bytes(&peak->sum));
+	format_bytes(most, t->peak_bytes);
+	format_bytes(error, t->peak_error_bytes);
+	return xasprintf("This is the heap at its peak, %.1f s after the program's start: %s of %s "
+			 "(within %s).",
+			 (double)peak->time_ns / 1e9, live, most, error);
+}
+
+/* No snapshot: an instant before the peak is shown. */
+static char *say_before_peak(const struct model *shown, const struct totals *t)
+{
+	char live[FORMAT_NUMBER], most[FORMAT_NUMBER];
+
+	format_bytes(live, live_bytes(&model_totals(shown)->sum));
+	format_bytes(most, t->peak_bytes);
+	return xasprintf("The call paths at the heap's peak (%s, %.1f s after the program's start) "
+			 "are not in this session; this is the last state before it, with %s.",
+			 most, (double)t->peak_time_ns / 1e9, live);
+}
+
+static char *say_instant(const struct watch *w)
+{
+	const struct model *now = w->in.model;
+	const struct peak_instant *peak = model_peak(now);
+
+	if (peak && model_time(w->shown) == peak->time_ns)
+		return say_peak(peak, model_totals(now));
+	if (!peak && w->wanted_ns == model_totals(now)->peak_time_ns)
+		return say_before_peak(w->shown, model_totals(now));
+	return xasprintf("This is the state %.1f s after the program's start; the session goes on "
+			 "until %.1f s.",
+			 (double)model_time(w->shown) / 1e9, (double)model_time(now) / 1e9);
+}
+
 /* Names use the current model, which has all call paths that ever existed. */
 static void on_instant(void *arg)
 {
@@ -285,10 +325,7 @@ static void on_instant(void *arg)
 
 	w->in.model = replay_now(w->past);
 	if (replay_away(w->past))
-		said = xasprintf("This is the state %.1f s after the program's start; the session "
-				 "goes on until %.1f s.",
-				 (double)model_time(w->shown) / 1e9,
-				 (double)model_time(w->in.model) / 1e9);
+		said = say_instant(w);
 	set_text(&w->instant, said);
 	free(said);
 	symbols_look_at(w->in.symbols, w->in.model);
@@ -441,7 +478,13 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
+	const struct peak_instant *peak = model_peak(w->in.model);
 
+	w->wanted_ns = time_ns;
+	if (peak && peak->time_ns == time_ns) {
+		replay_go_to_peak(w->past);
+		return 0;
+	}
 	if (!path)
 		return err_set(err, 3,
 			       "no session of this program is saved, so its past is unknown%s%s",

@@ -76,6 +76,7 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences);
 /*
  * The past: watch_model() shows the session as of an instant (model_time()), while all else, and
  * watch_now(), continues. WATCH_INSTANT reports the arrival and the return. A new program ends it.
+ * At model_peak()'s time it is exactly the agent's snapshot; that needs no file.
  */
 /* -1 and *err: impossible */
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err);

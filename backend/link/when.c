@@ -66,7 +66,7 @@ bool when_read(const struct model *m, uint64_t now_ns, const char *text, uint64_
 	} else if (!strcmp(text, "start")) {
 		*time_ns = 1;
 	} else if (!strcmp(text, "peak")) {
-		*time_ns = model_totals(m)->peak_time_ns;
+		*time_ns = model_peak(m) ? model_peak(m)->time_ns : model_totals(m)->peak_time_ns;
 	} else if (*text == '-') {
 		if (!read_span(text + 1, &span) || !span)
 			return false;

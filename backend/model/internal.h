@@ -18,6 +18,7 @@
 #include "model/state/modules.h"
 #include "model/observers.h"
 #include "model/state/options.h"
+#include "model/history/peak.h"
 #include "model/state/program.h"
 #include "model/paths/quota.h"
 #include "model/paths/rate.h"
@@ -55,6 +56,7 @@ struct model {
 	struct threads threads;
 	struct marks marks;
 	struct samples samples;
+	struct peak peak;
 	struct interval interval;
 	struct figures figures;
 	struct options options;

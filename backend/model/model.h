@@ -36,6 +36,8 @@ int model_apply(struct model *m, const struct event *e, struct err *err);
  * learn that anything may have changed.
  */
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
+/* model/recall.c: likewise, and then all that `from` knows of the instant of model_peak(). */
+int model_recall_peak(struct model *m, const struct model *from, size_t steps, struct err *err);
 void model_swap(struct model *a, struct model *b);
 /* Sets the interval to take as soon as its marks have arrived. */
 void model_want_interval(struct model *m, const struct model *as);
@@ -55,6 +57,9 @@ bool model_busy(const struct model *m);
  */
 const struct program *model_program(const struct model *m); /* NULL = no agent has answered yet */
 const struct totals *model_totals(const struct model *m);
+/* The counters at the heap's peak are known; NULL = the agent has not sent them. Their sum is that
+ * of the peak in model_totals(), within a hundredth and its error, or less if it says so. */
+const struct peak_instant *model_peak(const struct model *m);
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
 /* for a lost link, a cut file, memtop's own waitpid */
 void model_set_state(struct model *m, uint32_t state, int status, bool known);

@@ -19,6 +19,11 @@ const struct totals *model_totals(const struct model *m)
 	return &m->totals;
 }
 
+const struct peak_instant *model_peak(const struct model *m)
+{
+	return m->peak.whole ? &m->peak.at : NULL;
+}
+
 uint32_t model_state(const struct model *m, int *status, bool *known)
 {
 	if (status)

@@ -246,6 +246,29 @@ static void read_samples(struct reader *r)
 	emit(r);
 }
 
+static void read_peak(struct reader *r)
+{
+	uint64_t id = 0;
+
+	r->e.u.peak.serial = get32(r);
+	uint32_t flags = get32(r);
+	r->e.u.peak.time_ns = mtw_get(&r->in);
+	r->e.u.peak.sum = get_tally(r);
+	size_t n = get_count(r, MTW_BATCH_MAX, 5);
+	r->e.u.peak.flags = flags & MTW_PART_FIRST;
+	emit(r);
+	r->e.u.peak.flags = 0;
+	while (n-- && !r->in.bad) {
+		r->e.u.peak.slot = get_delta(r, &id, MTW_SLOTS_MAX);
+		r->e.u.peak.then = get_tally(r);
+		emit(r);
+	}
+	r->e.u.peak.slot = 0;
+	r->e.u.peak.flags = flags & MTW_PART_LAST;
+	if (flags & MTW_PART_LAST)
+		emit(r);
+}
+
 static void read_history(struct reader *r)
 {
 	struct mtw_in *in = &r->in;
@@ -426,6 +449,7 @@ static const struct {
 	{ MTW_MARK_LIVE, "MARK_LIVE", read_mark_live },
 	{ MTW_SAMPLES, "SAMPLES", read_samples },
 	{ MTW_SAMPLE_LIVE, "SAMPLE_LIVE", read_sample_live },
+	{ MTW_PEAK, "PEAK", read_peak },
 	{ MTW_HISTORY, "HISTORY", read_history },
 	{ MTW_LOSS, "LOSS", read_loss },
 	{ MTW_STACKS, "STACKS", read_stacks },

@@ -61,8 +61,8 @@
  *    unacknowledged bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals
  *    are never queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION,
  *    FILTER, LOSS, THREAD, PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes,
- *    heaviest first, each after its MODULE and NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur
- *    meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
+ *    heaviest first, each after its MODULE and NODES; then MARK_LIVE, SAMPLE_LIVE and PEAK. TOTALS
+ *    recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
  * unless a name says otherwise. This header needs neither side and no library.
@@ -102,6 +102,7 @@
 #define MTW_PARTS_MAX 16u           /* parts in MEMORY */
 #define MTW_FEATURE_MEMORY 1u       /* in HELLO: scans of kind 2 are understood, */
 #define MTW_FEATURE_COHORTS 2u      /* of kind 3 */
+#define MTW_FEATURE_PEAK 4u         /* PEAK frames are sent */
 #define MTW_RSS_PARTS_MAX 1024u     /* of SCAN_MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u
@@ -239,6 +240,16 @@ enum mtw_type {
 	/* v serial, then as MARK_LIVE: live of each slot at the sample, where it differs from the
 	 * previous sample in SAMPLES. If the reader has both whole, a sample that takes over
 	 * another's entries is not sent again. */
+
+	MTW_PEAK = 31,
+	/* v serial, v flags (MTW_PART_*), v time_ns, v allocated_blocks, v allocated_bytes,
+	 * v freed_blocks, v freed_bytes (the sum over all slots at that instant), n x { +slot,
+	 * v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes }: the counters when
+	 * the heap was at its peak, of the slots where they differ from the last PEAK that this
+	 * client got whole (the first: from 0). Parts of one have one serial; FIRST begins anew,
+	 * LAST completes it. The live bytes are within a hundredth of the peak in TOTALS and its
+	 * error; where they are less, that is the difference. Only with MTW_FEATURE_PEAK; sent
+	 * again as the peak rises, once a second at most, and before the final TICK. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,

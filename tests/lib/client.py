@@ -61,6 +61,7 @@ class Client:
         self.threads, self.options, self.losses, self.marks, self.mark_live = {}, {}, {}, {}, {}
         self.mark_done, self.notices, self.scans, self.errors = set(), [], {}, []
         self.filters, self.weighed = [], {}
+        self.peak, self.peak_counts, self.peak_parts = None, {}, {}  # PEAK: its figures, its counters by slot
         self.ticks = self.completes = self.time_ns = 0
         self.complete = self.final = self.ended = False
         self.kinds = []
@@ -291,6 +292,22 @@ class Client:
             entries[e["slot"]] = (e["blocks"], e["bytes"])
         if v["flags"] & 1:
             self.mark_done.add(v["mark"])
+
+    def on_peak(self, v):
+        if v["flags"] & wire.PART_FIRST:
+            self.peak_parts = {}
+        for c in v["counts"]:
+            if c["slot"] not in self.slots:
+                raise WireError(f"the peak names slot {c['slot']} before it was sent")
+            self._forward(self.peak_counts.get(c["slot"]), c)
+            self.peak_parts[c["slot"]] = c
+        if v["flags"] & wire.PART_LAST:
+            self._forward(self.peak, v)
+            self.peak = v
+            self.peak_counts.update(self.peak_parts)
+            for key in zero():
+                if sum(c[key] for c in self.peak_counts.values()) != v[key]:
+                    raise WireError(f"the counters at the peak are not its {key}: {v[key]}")
 
     def on_tick(self, v):
         self.ticks += 1

@@ -24,11 +24,12 @@ def _pack(data):
 
 
 def blocks(data):
-    """Of each whole block: its head of 32 bytes, and its frames as (kind, payload, bytes of the frame)."""
+    """Of each whole block: its head of 32 bytes (36 of another stream than 0), and its frames as (kind, payload, bytes of the frame)."""
     at = HEAD
-    while data[at:at + 4] == b"BLK1":
-        head, packed = data[at:at + 32], int.from_bytes(data[at + 4:at + 8], "little")
-        raw, frames = _unpack(data[at + 32:at + 32 + packed], int.from_bytes(head[8:12], "little")), []
+    while data[at:at + 4] in (b"BLK1", b"BLK2"):
+        size = 32 if data[at:at + 4] == b"BLK1" else 36
+        head, packed = data[at:at + size], int.from_bytes(data[at + 4:at + 8], "little")
+        raw, frames = _unpack(data[at + size:at + size + packed], int.from_bytes(head[8:12], "little")), []
         cur = wire.Cursor(raw)
         while cur.at < len(raw):
             begin = cur.at
@@ -36,7 +37,7 @@ def blocks(data):
             frames.append((kind, raw[cur.at:cur.at + length], raw[begin:cur.at + length]))
             cur.at += length
         yield head, frames
-        at += 32 + packed
+        at += size + packed
 
 
 def without(source, to, kinds):
@@ -52,11 +53,18 @@ def without(source, to, kinds):
         f.write(out)
 
 
-def decoded(source):
-    """(kind, value) of each frame that an agent sent."""
+def streams(source):
+    """(stream, kind, value) of each frame that an agent sent; a stream is of one process."""
     with open(source, "rb") as f:
         data = f.read()
-    for _, frames in blocks(data):
+    for head, frames in blocks(data):
         for kind, payload, _ in frames:
             if kind < wire.CLIENT:
-                yield kind, wire.decode(kind, payload)
+                yield int.from_bytes(head[28:32], "little"), kind, wire.decode(kind, payload)
+
+
+def decoded(source):
+    """(kind, value) likewise, of a session of one process."""
+    for stream, kind, value in streams(source):
+        if not stream:
+            yield kind, value

@@ -189,7 +189,7 @@ static const struct command {
 } commands[] = {
 	{ "set", set_options, MAY, "sample= min_size= max_size= libs= exclude= merge= depth= " },
 	{ "every", every, MAY, "off " },
-	{ "at", at, MAY, "now " },
+	{ "at", at, MAY, "peak now " },
 	{ "now", now, MAY, NULL },
 	{ "mark", mark, MUST, "" },
 	{ "filter", filter, MAY, "" },

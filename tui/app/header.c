@@ -76,6 +76,13 @@ static void add_others(const struct app *a, const struct area *s, struct part *p
 		    processes_key(key));
 }
 
+static bool is_peak(const struct shown *of)
+{
+	const struct peak_instant *peak = model_peak(watch_now(of->watch));
+
+	return peak && peak->time_ns == of->figures.at_ns;
+}
+
 /* The instant shown, and why it is not now. */
 static void add_instant(const struct app *a, struct part *parts, size_t *n)
 {
@@ -90,7 +97,8 @@ static void add_instant(const struct app *a, struct part *parts, size_t *n)
 	else
 		text_clock(clock, f->at_ns);
 	if (f->past && !a->front.travel.home)
-		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock,
+		add(parts, n, ROLE_HEADER_WARNING, "PAST %s%s, %s ago",
+		    is_peak(&a->ui.shown) ? "peak " : "", clock,
 		    graph_ago(span, f, &a->ui.shown.time, f->time_ns - f->at_ns));
 	else if (f->state == MTW_EXITED && f->status_known)
 		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",

@@ -10,6 +10,8 @@
 #include "link/when.h"
 #include "widgets/graph.h"
 
+#include <string.h>
+
 #define NS 1000000000ull
 #define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
 #define STOPS 64
@@ -76,7 +78,10 @@ static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 	const struct instant *list;
 	size_t n = model_instants(watch_now(of->watch), &list),
 	       i = model_instant_at(watch_now(of->watch), time_ns);
+	const struct peak_instant *peak = model_peak(watch_now(of->watch));
 
+	if (peak && peak->time_ns == time_ns)
+		return time_ns;
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }
 
@@ -199,5 +204,8 @@ int travel_command(struct shown *of, const char *text)
 	if (!when_read(watch_now(of->watch), now, text, &to))
 		return status_error("at: write " WHEN_WORDS);
 	of->time.at_ns = to < now ? to + !to : 0;
+	if (of->time.at_ns && !strcmp(text, "peak") && !model_peak(watch_now(of->watch)))
+		return status_error("the call paths at the peak are not in this session; this is "
+				    "the last state before it");
 	return 0;
 }

@@ -181,6 +181,11 @@ struct program {
 	struct tally before; /* part of the totals from before the fork, shared with its parent */
 };
 
+struct peak_instant { /* of the agent's snapshot of the heap's peak */
+	uint64_t time_ns;
+	struct tally sum;
+};
+
 struct totals {
 	uint64_t time_ns;
 	struct tally sum;

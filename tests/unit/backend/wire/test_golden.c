@@ -48,6 +48,10 @@ static const struct golden agent_frames[] = {
 	  "live 70000 2 0 0;live 70000 130 104858 14260688;live 70000 end;" },
 	{ "samples", MTW_SAMPLES,
 	  "samples 1 3:8589934592:4096:0:8192:7340032 70000:17179869184:" BIG ":4096:1:0;" },
+	{ "peak", MTW_PEAK,
+	  "peak 300 1 8589934592 " COUNTERS " none;peak 300 0 8589934592 " COUNTERS " 1 " COUNTERS
+	  ";peak 300 0 8589934592 " COUNTERS " 16777215 " BIG "/" BIG
+	  "/0/0;peak 300 2 8589934592 " COUNTERS " none;" },
 	{ "history", MTW_HISTORY,
 	  "history 1000000000 first 1 2: 1000000000 100 10 1000 90 80 7340032 60 40;"
 	  "history 1000000000 1 2: 2000000000 300 11 " BIG " 91 80 8388608 0 300;" },
@@ -308,6 +312,18 @@ static void add_small(const struct event *e)
 	}
 }
 
+static void add_peak(const struct event *e)
+{
+	add("peak %u %u %" PRIu64 " ", e->u.peak.serial, e->u.peak.flags, e->u.peak.time_ns);
+	add_tally(&e->u.peak.sum);
+	if (!e->u.peak.slot) {
+		add(" none");
+		return;
+	}
+	add(" %u ", e->u.peak.slot);
+	add_tally(&e->u.peak.then);
+}
+
 static int event_text(void *arg, const struct event *e, struct err *err)
 {
 	(void)arg;
@@ -321,6 +337,7 @@ static int event_text(void *arg, const struct event *e, struct err *err)
 	case MTW_MARK_LIVE:
 	case MTW_SAMPLE_LIVE: add_mark_live(e); break;
 	case MTW_SAMPLES: add_samples(e); break;
+	case MTW_PEAK: add_peak(e); break;
 	case MTW_HISTORY: add_history(e); break;
 	case MTW_SCAN_AGES: add_ages(&e->u.ages); break;
 	case MTW_S_SYMBOL:

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peak.c - every counter as it was when the heap was at its highest.
+ *
+ * Nothing is copied at a peak. A peak is a number: it advances the pass, as a collection does. The
+ * first event on a leaf (LEAF_SLOTS slots of one thread) after that finds the leaf not stamped with
+ * this pass, and leaves the usual path, as after each collection. There, before the leaf changes,
+ * its owner copies it. So at any later time
+ *
+ *     a counter at the peak = the leaf's copy, if the leaf has changed since, else the counter
+ *
+ * and the server reads this whenever it likes, also when the program has ended. No thread waits, no
+ * lock is held, no system call is made but the arena's for more memory.
+ *
+ * WHEN. A thread that publishes a balance (record/slots.c) which passes the last peak's by a
+ * PEAK_SHARE-th begins a new one; so does the server, when it sees more at a collection. The copies
+ * of the peak before are then overwritten, leaf by leaf.
+ *
+ * COST. From a heap of a to one of b bytes there are at most log(b / a) / log(1 + 1 / PEAK_SHARE)
+ * peaks in the program's life, 89 for each doubling, and each of them copies a leaf (1 KiB) at most
+ * once, on its next event. A program whose heap does not grow any more has no cost. In memory: a
+ * copy of each leaf that changed after a peak, at most as much as the counters.
+ *
+ * RACES. An event that had begun when a peak began counts as before it. A block's free is never
+ * without its allocation: who frees it has seen the pass that the allocating thread saw. The shared
+ * state's leaves are copied by the first thread that comes, and another one does not wait for it:
+ * the copy may have its event. Without memory for a copy, this peak cannot be read.
+ */
+#include "record/peak.h"
+#include "base/arena.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+
+struct kept_leaf {
+	struct counts slot[LEAF_SLOTS];
+	_Atomic uint32_t xclaimed; /* the peak that somebody copies it for */
+	_Atomic uint32_t xpass;    /* ... it was copied for */
+};
+
+_Atomic uint32_t mt_peak_pass;
+static _Atomic int64_t xlive; /* live bytes at the peak, as published */
+static _Atomic uint64_t xtime_ns;
+
+static void raise_to(_Atomic uint32_t *x, uint32_t to)
+{
+	uint32_t is = atomic_load_explicit(x, memory_order_relaxed);
+
+	while (is < to && !atomic_compare_exchange_weak(x, &is, to))
+		;
+}
+
+/* The number first: a thread that sees the new pass must know that it is a peak's. Another thread
+ * may have a higher peak meanwhile, and then begins its own. */
+static void begin(int64_t live)
+{
+	uint64_t now = mt_prim_coarse_ns();
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
+
+	atomic_store_explicit(&xtime_ns, now > mt_start_ns ? now - mt_start_ns : 0,
+			      memory_order_relaxed);
+	while (atomic_load_explicit(&xlive, memory_order_relaxed) == live) {
+		raise_to(&mt_peak_pass, pass + 1);
+		if (atomic_compare_exchange_strong(&mt_pass, &pass, pass + 1))
+			break;
+	}
+	mt_era_next();
+}
+
+MT_COLD void mt_peak_rise(int64_t live, bool last)
+{
+	int64_t before = atomic_load_explicit(&xlive, memory_order_relaxed);
+
+	do {
+		if (live <= before + (last ? 0 : before / PEAK_SHARE))
+			return;
+	} while (!atomic_compare_exchange_weak(&xlive, &before, live));
+	begin(live);
+}
+
+void mt_peak_begin(int64_t live)
+{
+	atomic_store(&xlive, live);
+	begin(live);
+}
+
+void mt_peak_restart(void)
+{
+	atomic_store(&xlive, 0);
+	atomic_store(&mt_peak_pass, 0);
+}
+
+static void copy_word(_Atomic uint64_t *to, const _Atomic uint64_t *from)
+{
+	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed),
+			      memory_order_release);
+}
+
+/* With release: a reader who meets one of these sees the newer peak, too. */
+static void copy_counts(struct counts *to, const struct counts *from)
+{
+	copy_word(&to->xfree_blocks, &from->xfree_blocks);
+	copy_word(&to->xfree_bytes, &from->xfree_bytes);
+	copy_word(&to->xalloc_blocks, &from->xalloc_blocks);
+	copy_word(&to->xalloc_bytes, &from->xalloc_bytes);
+}
+
+/* The room for its copy, from its first one on; NULL = no memory. */
+static struct kept_leaf *room_of(struct leaf *leaf)
+{
+	struct kept_leaf *k = atomic_load_explicit(&leaf->xkept, memory_order_acquire);
+
+	if (k)
+		return k;
+	struct kept_leaf *fresh = mt_arena_alloc_path(sizeof(*fresh));
+	if (!fresh || atomic_compare_exchange_strong(&leaf->xkept, &k, fresh))
+		return fresh;
+	return k; /* the shared state: another thread was faster */
+}
+
+/* The owner may copy again: a signal handler that leaves by a jump may have cut its first try. */
+MT_COLD void mt_peak_keep(const struct thread *t, struct leaf *leaf)
+{
+	uint32_t pass = atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
+
+	if (!atomic_load_explicit(&leaf->xstamp, memory_order_relaxed)) {
+		atomic_store_explicit(&leaf->xborn, pass, memory_order_relaxed);
+		return;
+	}
+	struct kept_leaf *k = room_of(leaf);
+	if (!k)
+		return;
+	uint32_t was = atomic_load_explicit(&k->xclaimed, memory_order_relaxed);
+	if (t->shared && (was == pass || !atomic_compare_exchange_strong(&k->xclaimed, &was, pass)))
+		return;
+	for (unsigned i = 0; i < LEAF_SLOTS; i++)
+		copy_counts(&k->slot[i], &leaf->slot[i]);
+	atomic_store_explicit(&k->xpass, pass, memory_order_release);
+	atomic_exchange(&leaf->xstamp, pass); /* seen before the change that follows */
+}
+
+uint32_t mt_peak_newest(uint64_t *time_ns)
+{
+	*time_ns = atomic_load_explicit(&xtime_ns, memory_order_relaxed);
+	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
+}
+
+/* The leaf's counters at the peak; *none: it had not been met. NULL: they were not kept. */
+static const struct counts *kept_counts(const struct leaf *leaf, uint32_t number, bool *none)
+{
+	const struct kept_leaf *k;
+
+	*none = false;
+	if (atomic_load_explicit(&leaf->xstamp, memory_order_acquire) < number)
+		return leaf->slot;
+	*none = atomic_load_explicit(&leaf->xborn, memory_order_relaxed) >= number;
+	k = atomic_load_explicit(&leaf->xkept, memory_order_acquire);
+	return k && atomic_load_explicit(&k->xpass, memory_order_acquire) == number ? k->slot
+										    : NULL;
+}
+
+static void read_counts(const struct counts *from, struct tally is[LEAF_SLOTS])
+{
+	for (unsigned i = 0; i < LEAF_SLOTS; i++) {
+		const struct counts *c = &from[i];
+		is[i].free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
+		is[i].free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
+		is[i].alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
+		is[i].alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_acquire);
+	}
+}
+
+/* Read in place, a leaf may have been copied and changed meanwhile: once more, then. */
+bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS])
+{
+	struct tally is[LEAF_SLOTS];
+	const struct counts *from, *again;
+	bool none;
+
+	for (from = kept_counts(leaf, number, &none);; from = again) {
+		if (none)
+			return true;
+		if (!from)
+			return false;
+		read_counts(from, is);
+		again = kept_counts(leaf, number, &none);
+		if (again == from)
+			break;
+	}
+	for (unsigned i = 0; i < LEAF_SLOTS; i++) {
+		sum[i].free_blocks += is[i].free_blocks;
+		sum[i].free_bytes += is[i].free_bytes;
+		sum[i].alloc_blocks += is[i].alloc_blocks;
+		sum[i].alloc_bytes += is[i].alloc_bytes;
+	}
+	return true;
+}
+
+void mt_peak_correct(uint32_t number, int64_t live)
+{
+	int64_t is = atomic_load_explicit(&xlive, memory_order_relaxed);
+
+	if (atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number)
+		atomic_compare_exchange_strong(&xlive, &is, live);
+}
