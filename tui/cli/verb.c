@@ -183,8 +183,7 @@ int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *
 	uint64_t now = model_time(watch_now(w)), to;
 
 	if (!when_read(watch_now(w), now, when, &to))
-		return err_set(err, STATUS_USAGE, "--at: %s: no such instant; write " WHEN_WORDS,
-			       when);
+		return err_set(err, STATUS_USAGE, "%s: no such instant; write " WHEN_WORDS, when);
 	if (to >= now)
 		return 0;
 	if (watch_travel(w, to + !to, err))
@@ -192,7 +191,7 @@ int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *
 	while (watch_travelled(w) < 100)
 		loop_once(loop, -1);
 	if (!watch_instant(w))
-		return err_set(err, STATUS_UNREACHED, "--at: %s: %s", when,
+		return err_set(err, STATUS_UNREACHED, "%s: %s", when,
 			       *watch_travel_problem(w) ? watch_travel_problem(w)
 							: "no earlier instant is recorded");
 	return 0;
