@@ -172,7 +172,8 @@ static void put_total(struct page *p, const char *word, enum diff_value v)
 	fprintf(p->out, "%-10s %12s %12s %12s", word, amount(p, a, before, v),
 		amount(p, b, diff_mean(p->d, sums, true, v), v), change(p, c, more, v));
 	if (before > 0 && more != 0)
-		fprintf(p->out, "  %+.1f %%", more * 100 / before);
+		fprintf(p->out, fabs(more) < before ? "  %+.1f %%" : "  %+.0f %%",
+			more * 100 / before);
 	if (v == p->d->value && p->d->judged && more != 0)
 		fputs(p->d->totals.noise ? "  (noise)" : "  (a change)", p->out);
 	fputc('\n', p->out);
@@ -278,6 +279,7 @@ static void put_owner(struct page *p, const struct diff_row *r)
 	put_foreign(p, r->owner, left(p) - 8);
 	put(p, "  ");
 	put(p, diff_kind_name(r->kind));
+	end_line(p);
 }
 
 static void put_site(struct page *p, const struct diff_row *r)
@@ -297,6 +299,7 @@ static void put_site(struct page *p, const struct diff_row *r)
 	}
 	put(p, "  ");
 	put(p, diff_kind_name(r->kind));
+	end_line(p);
 }
 
 static bool is_changed(const struct diff_row *r)
@@ -309,7 +312,6 @@ struct table {
 	const struct diff_rows *rows;
 	void (*row)(struct page *p, const struct diff_row *r);
 	size_t shown_max;
-	const char *more, *noise, *same;
 };
 
 static void put_table(struct page *p, const struct table *t)
@@ -327,13 +329,12 @@ static void put_table(struct page *p, const struct table *t)
 		} else {
 			put_row_numbers(p, r);
 			t->row(p, r);
-			end_line(p);
 			shown++;
 		}
 	}
-	put_rest(p, &more, t->more);
-	put_rest(p, &noise, t->noise);
-	put_rest(p, &same, t->same);
+	put_rest(p, &more, "more");
+	put_rest(p, &noise, "within the noise");
+	put_rest(p, &same, "unchanged");
 }
 
 /* --- stacks */
@@ -417,15 +418,11 @@ int diff_write_text(const struct diff *d, FILE *out, struct err *err)
 	for (size_t i = 0; i < d->sides_count; i++)
 		p.about |= d->sides[i]->estimate;
 	put_head(&p);
-	put_table(&p,
-		  &(struct table){ "Owners", "OWNER", &d->owners, put_owner, ROWS_SHOWN,
-				   "more owners", "owners within the noise", "owners unchanged" });
+	put_table(&p, &(struct table){ "Owners", "OWNER", &d->owners, put_owner, ROWS_SHOWN });
 	put_table(&p, &(struct table){ "Call sites", "CALL SITE < CALLER", &d->sites, put_site,
-				       ROWS_SHOWN, "more call sites", "call sites within the noise",
-				       "call sites unchanged" });
+				       ROWS_SHOWN });
 	put_table(&p, &(struct table){ "Stacks", "OWNER, and frames from the call site outwards",
-				       &d->stacks, put_stack, STACKS_SHOWN, "more stacks",
-				       "stacks within the noise", "stacks unchanged" });
+				       &d->stacks, put_stack, STACKS_SHOWN });
 	put_warnings(&p);
 	return report_flush(out, err);
 }
