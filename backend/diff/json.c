@@ -124,7 +124,7 @@ static json_t *row(const struct diff *d, const struct diff_row *r)
 	set(o, "kind", json_string(diff_kind_name(r->kind)));
 	set(o, "noise", d->judged ? json_boolean(r->noise) : json_null());
 	if (r->owner)
-		set(o, "owner", export_json_text(r->owner));
+		set(o, "owner", report_json_text(r->owner));
 	set(o, "stacks", number(r->stacks));
 	set_amounts(o, d, r->sums);
 	return o;
@@ -136,12 +136,12 @@ static json_t *session(const struct side *s)
 {
 	json_t *o = json_object();
 
-	set(o, "target", export_json_text(s->label));
-	set(o, "program", export_json_text(s->program));
+	set(o, "target", report_json_text(s->label));
+	set(o, "program", report_json_text(s->program));
 	set(o, "pid", number(s->pid));
 	set(o, "time_s", seconds(s->time_ns));
-	set(o, "mark", export_json_text(s->mark));
-	set(o, "state", export_json_text(s->state));
+	set(o, "mark", report_json_text(s->mark));
+	set(o, "state", report_json_text(s->state));
 	set(o, "estimate", json_boolean(s->estimate));
 	return o;
 }
@@ -168,9 +168,9 @@ static void sites(struct printer *p)
 	for (size_t i = 0; i < p->d->sites.count; i++) {
 		const struct diff_row *r = &p->d->sites.list[i];
 		json_t *o = row(p->d, r);
-		set(o, "function", export_json_text(r->name));
-		set(o, "caller", export_json_text(r->caller));
-		set(o, "file", export_json_text(r->file));
+		set(o, "function", report_json_text(r->name));
+		set(o, "caller", report_json_text(r->caller));
+		set(o, "file", report_json_text(r->file));
 		set(o, "line", r->line ? number(r->line) : json_null());
 		element(p, o);
 	}
@@ -185,10 +185,10 @@ static json_t *frames(struct printer *p, uint32_t joined)
 	for (size_t i = 0; i < n; i++) {
 		const struct join_frame *f = &p->frames[i];
 		json_t *o = json_object();
-		set(o, "function", export_json_text(f->f->function));
-		set(o, "module", export_json_text(f->module));
+		set(o, "function", report_json_text(f->f->function));
+		set(o, "module", report_json_text(f->module));
 		set(o, "offset", f->module ? number(f->offset) : json_null());
-		set(o, "file", export_json_text(f->f->file));
+		set(o, "file", report_json_text(f->f->file));
 		set(o, "line", f->f->line ? number(f->f->line) : json_null());
 		set(o, "inlined", json_boolean(f->f->inlined));
 		set(o, "site", json_boolean(f->site));
@@ -221,7 +221,7 @@ static void stacks(struct printer *p)
 			continue;
 		}
 		json_t *o = row(d, r);
-		set(o, "joined_by", export_json_text(join_by_name(d->join->list[r->stack].by)));
+		set(o, "joined_by", report_json_text(join_by_name(d->join->list[r->stack].by)));
 		set(o, "frames", frames(p, r->stack));
 		element(p, o);
 	}
@@ -238,7 +238,7 @@ static void warnings(struct printer *p)
 		const struct side *s = p->d->sides[i];
 		for (size_t k = 0; k < s->warning_count; k++) {
 			char *text = xasprintf("%s: %s", s->label, s->warnings[k]);
-			element(p, export_json_text(text));
+			element(p, report_json_text(text));
 			free(text);
 		}
 	}
