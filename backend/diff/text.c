@@ -359,10 +359,21 @@ static void put_frame(struct page *p, const struct join_frame *f)
 	end_line(p);
 }
 
+/* Nothing outside of main() tells anything. */
+static size_t up_to_main(const struct join_frame *frames, size_t n)
+{
+	for (size_t i = n; i-- > 0;)
+		if (frames[i].f->plain && !strcmp(frames[i].f->plain, "main"))
+			return i + 1;
+	return n;
+}
+
 /* From the call site outwards: what is inside of it allocates for it. */
 static void put_frames(struct page *p, uint32_t joined, struct join_frame *frames)
 {
 	size_t n = join_frames(p->d->join, joined, frames, FRAMES_MAX), first = 0;
+
+	n = up_to_main(frames, n);
 
 	while (first < n && frames[first].covered)
 		first++;
@@ -421,7 +432,7 @@ int diff_write_text(const struct diff *d, FILE *out, struct err *err)
 	put_table(&p, &(struct table){ "Owners", "OWNER", &d->owners, put_owner, ROWS_SHOWN });
 	put_table(&p, &(struct table){ "Call sites", "CALL SITE < CALLER", &d->sites, put_site,
 				       ROWS_SHOWN });
-	put_table(&p, &(struct table){ "Stacks", "OWNER, and frames from the call site outwards",
+	put_table(&p, &(struct table){ "Stacks", "OWNER, and frames from the call site on",
 				       &d->stacks, put_stack, STACKS_SHOWN });
 	put_warnings(&p);
 	return report_flush(out, err);
