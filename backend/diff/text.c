@@ -374,7 +374,6 @@ static void put_frames(struct page *p, uint32_t joined, struct join_frame *frame
 	size_t n = join_frames(p->d->join, joined, frames, FRAMES_MAX), first = 0;
 
 	n = up_to_main(frames, n);
-
 	while (first < n && frames[first].covered)
 		first++;
 	first = first == n ? 0 : first;
@@ -390,17 +389,16 @@ static void put_frames(struct page *p, uint32_t joined, struct join_frame *frame
 static void put_stack(struct page *p, const struct diff_row *r)
 {
 	struct join_frame *frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	char n[NUMBER];
+	char n[NUMBER], what[2 * NUMBER];
 	double blocks = diff_change(p->d, r->sums, DIFF_BLOCKS);
 
-	put_foreign(p, r->owner, left(p) - 26);
-	put(p, "  ");
-	put(p, diff_kind_name(r->kind));
-	if (p->d->value != DIFF_BLOCKS && blocks != 0) {
-		put(p, ", ");
-		put(p, change(p, n, blocks, DIFF_BLOCKS));
-		put(p, " blocks");
-	}
+	if (p->d->value != DIFF_BLOCKS && blocks != 0)
+		snprintf(what, sizeof what, "  %s, %s blocks", diff_kind_name(r->kind),
+			 change(p, n, blocks, DIFF_BLOCKS));
+	else
+		snprintf(what, sizeof what, "  %s", diff_kind_name(r->kind));
+	put_foreign(p, r->owner, left(p) - cells_of(what));
+	put(p, what);
 	end_line(p);
 	put_frames(p, r->stack, frames);
 	free(frames);
