@@ -139,7 +139,7 @@ static struct side *side_of(struct loop *loop, struct watch *w, const char *word
 	uint32_t mark;
 
 	if (watch_problem(w))
-		warn("%s: %s", word, watch_problem(w));
+		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
 	return go_to(loop, w, when, &mark, err) ? NULL : side_new(w, mark, word, pool, err);
 }
 
