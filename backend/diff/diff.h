@@ -60,6 +60,12 @@ void diff_free(struct diff *d);
 double diff_mean(const struct diff *d, const struct tally *sums, bool b, enum diff_value v);
 double diff_change(const struct diff *d, const struct tally *sums, enum diff_value v);
 
+/* The nearest whole number of an amount. */
+static inline uint64_t diff_whole(double n)
+{
+	return (uint64_t)(n + 0.5);
+}
+
 /* Rows without a change, or within the noise. */
 struct diff_rest {
 	size_t count;

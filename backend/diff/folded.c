@@ -8,7 +8,6 @@
 #include "base/sanitize.h"
 #include "report/report.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,8 +37,8 @@ static void put_frame(FILE *out, const struct join_frame *f)
 static void put_stack(const struct diff *d, const struct diff_row *r, struct join_frame *frames,
 		      FILE *out)
 {
-	long long a = llround(diff_mean(d, r->sums, false, d->value)),
-		  b = llround(diff_mean(d, r->sums, true, d->value));
+	unsigned long long a = diff_whole(diff_mean(d, r->sums, false, d->value)),
+			   b = diff_whole(diff_mean(d, r->sums, true, d->value));
 	size_t n = join_frames(d->join, r->stack, frames, FRAMES_MAX);
 
 	if (!a && !b)
@@ -48,7 +47,7 @@ static void put_stack(const struct diff *d, const struct diff_row *r, struct joi
 		put_frame(out, &frames[i]);
 		fputs(i ? ";" : "", out);
 	}
-	fprintf(out, "%s %lld %lld\n", n ? "" : "?", a, b);
+	fprintf(out, "%s %llu %llu\n", n ? "" : "?", a, b);
 }
 
 int diff_write_folded(const struct diff *d, FILE *out, struct err *err)

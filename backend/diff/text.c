@@ -122,7 +122,7 @@ static bool in_bytes(enum diff_value v)
 static const char *amount(const struct page *p, char buf[NUMBER], double n, enum diff_value v)
 {
 	char plain[FORMAT_NUMBER];
-	uint64_t whole = (uint64_t)llround(n);
+	uint64_t whole = diff_whole(n);
 
 	snprintf(buf, NUMBER, "%s%s", whole && p->about ? "~" : "",
 		 in_bytes(v) ? format_bytes(plain, whole) : format_count(plain, whole));
@@ -132,7 +132,7 @@ static const char *amount(const struct page *p, char buf[NUMBER], double n, enum
 static const char *change(const struct page *p, char buf[NUMBER], double n, enum diff_value v)
 {
 	char plain[NUMBER];
-	bool zero = llround(fabs(n)) == 0;
+	bool zero = diff_whole(fabs(n)) == 0;
 
 	amount(p, plain, fabs(n), v);
 	snprintf(buf, NUMBER, "%s%.31s", zero ? "" : n < 0 ? "-" : "+", plain);
