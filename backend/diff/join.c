@@ -19,12 +19,15 @@ struct trie {
 	uint32_t count;
 };
 
+enum { IN_A = 1, IN_B = 2 };
+
 struct joining {
 	struct join *j;
 	struct trie trie;
 	uint32_t **at;       /* by side and node: place in the trie */
 	uint32_t **named;    /* by side and node: names on the way */
 	bool **with_names;   /* by side and node: some key is not by offset */
+	uint8_t *met;        /* by key: IN_A, IN_B */
 	struct map of_place; /* place -> joined + 1 */
 	size_t room, sums_room;
 };
@@ -63,17 +66,43 @@ static uint32_t step_outline(struct joining *x, uint32_t at, const struct place_
 	return x->trie.last[at] == p->outline ? at : step(&x->trie, at, p->outline);
 }
 
-static void walk_side(struct joining *x, size_t side, bool outline)
+/* Only the functions that A and B both have. */
+static uint32_t step_common(struct joining *x, uint32_t at, const struct place_keys *p)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		uint32_t key = x->j->keys->numbers[p->first + i];
+		if (x->met[key] == (IN_A | IN_B) && x->trie.last[at] != key)
+			at = step(&x->trie, at, key);
+	}
+	return at;
+}
+
+typedef uint32_t (*step_fn)(struct joining *x, uint32_t at, const struct place_keys *p);
+
+static void walk_side(struct joining *x, size_t side, step_fn next)
 {
 	const struct side *s = x->j->sides[side];
 	uint32_t *at = x->at[side]; /* at[0]: the root, 0 */
 
 	for (size_t i = 1; i < s->node_count; i++) {
 		const struct side_node *n = &s->nodes[i];
-		const struct place_keys *p = &x->j->keys->places[side][n->place];
-		at[i] = outline ? step_outline(x, at[n->parent], p)
-				: step_place(x, at[n->parent], p);
+		at[i] = next(x, at[n->parent], &x->j->keys->places[side][n->place]);
 	}
+}
+
+static void find_met(struct joining *x)
+{
+	const struct join *j = x->j;
+
+	x->met = xcalloc(j->keys->next + 1u, sizeof *x->met);
+	for (size_t side = 0; side < j->count; side++)
+		for (size_t i = 1; i < j->sides[side]->node_count; i++) {
+			const struct place_keys *p =
+				&j->keys->places[side][j->sides[side]->nodes[i].place];
+			for (uint32_t k = 0; k < p->count; k++)
+				x->met[j->keys->numbers[p->first + k]] |=
+					side < j->sides_a ? IN_A : IN_B;
+		}
 }
 
 static void count_names(struct joining *x, size_t side)
@@ -157,29 +186,49 @@ static void say_how(struct joining *x)
 	}
 }
 
-/* --- what remains in A alone or in B alone, by outline */
+/* --- what remains in A alone or in B alone, by a part of the frames */
 
-struct outline {
+struct group {          /* the remaining stacks at one place */
 	uint32_t first; /* joined + 1 */
-	bool a, b;
+	uint32_t in;    /* IN_A, IN_B */
+	/* allocated, of A times B's sessions less of B times A's */
+	uint64_t more_blocks, more_bytes;
 };
 
-static uint32_t outline_of(const struct joining *x, const struct joined *e)
+static uint32_t place_of(const struct joining *x, const struct joined *e)
 {
 	return x->at[e->side][x->j->sides[e->side]->stacks[e->stack].node];
 }
 
-static void find_outlines(struct joining *x, struct outline *by_place)
+static void add_to_group(const struct join *j, size_t joined, struct group *g)
+{
+	const struct tally *sums = join_sums(j, joined);
+
+	for (size_t i = 0; i < j->count; i++) {
+		bool b = i >= j->sides_a;
+		uint64_t times = b ? -(uint64_t)j->sides_a : j->count - j->sides_a;
+		g->more_blocks += sums[i].alloc_blocks * times;
+		g->more_bytes += sums[i].alloc_bytes * times;
+		if (sums[i].alloc_blocks || sums[i].alloc_bytes)
+			g->in |= b ? IN_B : IN_A;
+	}
+}
+
+static void find_groups(struct joining *x, struct group *by_place)
 {
 	for (size_t i = 0; i < x->j->list_count; i++) {
 		const struct joined *e = &x->j->list[i];
-		struct outline *o = &by_place[outline_of(x, e)];
+		struct group *g = &by_place[place_of(x, e)];
 		if (e->by != JOIN_NOT)
 			continue;
-		o->first = o->first ? o->first : (uint32_t)i + 1;
-		o->a |= on_side(x->j, i, false);
-		o->b |= on_side(x->j, i, true);
+		g->first = g->first ? g->first : (uint32_t)i + 1;
+		add_to_group(x->j, i, g);
 	}
+}
+
+static bool is_one(const struct group *g, enum join_by by)
+{
+	return g->in == (IN_A | IN_B) && (by != JOIN_COMMON || (!g->more_blocks && !g->more_bytes));
 }
 
 static void move_sums(struct join *j, size_t to, size_t from, bool add)
@@ -192,8 +241,8 @@ static void move_sums(struct join *j, size_t to, size_t from, bool add)
 	}
 }
 
-/* Joins those with one outline into their first, and closes the gaps. */
-static void join_outlines(struct joining *x, const struct outline *by_place)
+/* Joins each group into its first stack, and closes the gaps. */
+static void join_groups(struct joining *x, const struct group *by_place, enum join_by by)
 {
 	struct join *j = x->j;
 	uint32_t *moved_to = xcalloc(j->list_count + 1, sizeof *moved_to);
@@ -201,15 +250,15 @@ static void join_outlines(struct joining *x, const struct outline *by_place)
 
 	for (size_t i = 0; i < j->list_count; i++) {
 		struct joined e = j->list[i];
-		const struct outline *o = &by_place[outline_of(x, &e)];
-		bool joins = e.by == JOIN_NOT && o->a && o->b;
-		if (joins && o->first != i + 1) {
-			describe(x, &j->list[moved_to[o->first - 1]], &e);
-			move_sums(j, moved_to[o->first - 1], i, true);
+		const struct group *g = &by_place[place_of(x, &e)];
+		bool joins = e.by == JOIN_NOT && is_one(g, by);
+		if (joins && g->first != i + 1) {
+			describe(x, &j->list[moved_to[g->first - 1]], &e);
+			move_sums(j, moved_to[g->first - 1], i, true);
 			continue;
 		}
 		if (joins)
-			e.by = JOIN_OUTLINE;
+			e.by = by;
 		move_sums(j, kept, i, false);
 		j->list[kept] = e;
 		moved_to[i] = (uint32_t)kept++;
@@ -229,7 +278,7 @@ static bool some_remain(const struct join *j)
 	return a && b;
 }
 
-static void join_rest(struct joining *x)
+static void join_rest(struct joining *x, step_fn next, enum join_by by)
 {
 	if (x->j->keys->one_run || !some_remain(x->j))
 		return;
@@ -237,10 +286,10 @@ static void join_rest(struct joining *x)
 	x->trie.count = 0;
 	add_place(&x->trie, 0);
 	for (size_t i = 0; i < x->j->count; i++)
-		walk_side(x, i, true);
-	struct outline *by_place = xcalloc(x->trie.count, sizeof *by_place);
-	find_outlines(x, by_place);
-	join_outlines(x, by_place);
+		walk_side(x, i, next);
+	struct group *by_place = xcalloc(x->trie.count, sizeof *by_place);
+	find_groups(x, by_place);
+	join_groups(x, by_place, by);
 	free(by_place);
 }
 
@@ -260,6 +309,7 @@ static void begin(struct joining *x)
 		x->with_names[i] = xcalloc(nodes, sizeof **x->with_names);
 		count_names(x, i);
 	}
+	find_met(x);
 	add_place(&x->trie, 0);
 }
 
@@ -273,6 +323,7 @@ static void end(struct joining *x)
 	free(x->at);
 	free(x->named);
 	free(x->with_names);
+	free(x->met);
 	free(x->trie.last);
 	map_release(&x->trie.child);
 	map_release(&x->of_place);
@@ -289,12 +340,13 @@ struct join *join_new(const struct side *const *sides, size_t sides_a, size_t co
 	j->keys = keys_new(sides, count);
 	begin(&x);
 	for (uint32_t i = 0; i < count; i++) {
-		walk_side(&x, i, false);
+		walk_side(&x, i, step_place);
 		for (uint32_t s = 0; s < sides[i]->stack_count; s++)
 			add_stack(&x, i, s);
 	}
 	say_how(&x);
-	join_rest(&x);
+	join_rest(&x, step_outline, JOIN_OUTLINE);
+	join_rest(&x, step_common, JOIN_COMMON);
 	end(&x);
 	return j;
 }
@@ -311,7 +363,7 @@ void join_free(struct join *j)
 
 const char *join_by_name(enum join_by by)
 {
-	static const char *const names[] = { NULL, "run", "offsets", "names", "outline" };
+	static const char *const names[] = { NULL, "run", "offsets", "names", "outline", "common" };
 
 	return names[by];
 }

@@ -10,14 +10,16 @@
  *    for a module (no debug information), its inlined frames do not count in any.
  *  - A frame without a name: by its module. Two frames without names in one module are equal.
  * Stacks that remain in A alone or in B alone are compared once more by outline: without inlined
- * frames, and a function that calls itself counts once.
+ * frames, and a function that calls itself counts once. What then remains is the same when the
+ * functions that A and B both have are, and as many blocks and bytes were allocated: tail calls and
+ * inlining that no debug information tells of take frames away, and an edit may rename them.
  */
 #ifndef DIFF_JOIN_H
 #define DIFF_JOIN_H
 
 #include "diff/side.h"
 
-enum join_by { JOIN_NOT, JOIN_RUN, JOIN_OFFSETS, JOIN_NAMES, JOIN_OUTLINE };
+enum join_by { JOIN_NOT, JOIN_RUN, JOIN_OFFSETS, JOIN_NAMES, JOIN_OUTLINE, JOIN_COMMON };
 const char *join_by_name(enum join_by by); /* "offsets"; NULL for JOIN_NOT */
 
 struct joined {

@@ -196,7 +196,7 @@ static void put_noise(struct page *p)
 
 static void put_joined(struct page *p)
 {
-	size_t by[JOIN_OUTLINE + 1] = { 0 };
+	size_t by[JOIN_COMMON + 1] = { 0 };
 	char n[5][FORMAT_NUMBER], text[512];
 
 	for (size_t i = 0; i < p->d->join->list_count; i++)
@@ -207,10 +207,12 @@ static void put_joined(struct page *p)
 	else
 		snprintf(text, sizeof text,
 			 "Stacks: %s in both (%s by build-id and offset, %s by function names, %s "
-			 "without inlined frames); %s in one alone.",
-			 format_count(n[0], by[JOIN_OFFSETS] + by[JOIN_NAMES] + by[JOIN_OUTLINE]),
+			 "with some frames less); %s in one alone.",
+			 format_count(n[0], by[JOIN_OFFSETS] + by[JOIN_NAMES] + by[JOIN_OUTLINE] +
+						    by[JOIN_COMMON]),
 			 format_count(n[1], by[JOIN_OFFSETS]), format_count(n[2], by[JOIN_NAMES]),
-			 format_count(n[3], by[JOIN_OUTLINE]), format_count(n[4], by[JOIN_NOT]));
+			 format_count(n[3], by[JOIN_OUTLINE] + by[JOIN_COMMON]),
+			 format_count(n[4], by[JOIN_NOT]));
 	put_sentence(p, "", text);
 }
 

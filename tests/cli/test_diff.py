@@ -267,6 +267,40 @@ def t_inlining_that_changed():
     found_leak(diff(bare, one_session("-O2", "-DLEAK=4")), 4)
 
 
+TAIL_CALLS = r"""
+#include <stdlib.h>
+void *kept[100];
+int count;
+__attribute__((noipa)) void *get(size_t n) { return malloc(n); }
+__attribute__((noipa)) void *page(size_t n) { return get(n * 4096); }
+__attribute__((noipa)) void table(void) { kept[count++] = page(2); kept[count++] = get(10); }
+__attribute__((noipa)) void index_of(void) { table(); kept[count++] = page(3); }
+int main(void)
+{
+	index_of();
+#ifdef LEAK
+	for (int i = 0; i < LEAK; i++)
+		kept[count++] = get(5000);
+#endif
+	return count == 99;
+}
+"""
+
+
+@test
+def t_frames_that_the_optimiser_took_away():
+    """Tail calls, and inlined functions that no debug information tells of."""
+    for source, plain, fast in ((TAIL_CALLS, "-O0", "-O2"), (PROGRAM, "-O0", "-O2 -g0")):
+        a, b = one_session(plain, source=source), one_session(*fast.split(), source=source)
+        frames = [sum(len(s["frames"]) for s in report(x)["stacks"]) for x in (a, b)]
+        assert frames[0] > frames[1], f"no frame went: {frames}"
+        no_change(diff(a, b))
+        no_change(diff(b, a))
+    leak = one_session("-O2", "-DLEAK=6", source=TAIL_CALLS)
+    d = diff(one_session("-O0", source=TAIL_CALLS), leak)
+    assert [s["change"]["live_bytes"] for s in changed(d["stacks"])] == [30000], changed(d["stacks"])
+
+
 @test
 def t_another_build():
     """Another folder and another main program's name; position-independent or not."""

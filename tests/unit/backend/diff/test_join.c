@@ -2,11 +2,11 @@
 #include "check.h"
 #include "made_side.h"
 
-/* Of one stack a side: how the two are joined. */
+/* Of one stack a side, with other amounts: how the two are joined. */
 static enum join_by joined(struct side *a, const char *stack_a, struct side *b, const char *stack_b)
 {
 	made_stack(a, stack_a, 1, 100);
-	made_stack(b, stack_b, 1, 100);
+	made_stack(b, stack_b, 2, 200);
 	struct diff *d = made_diff(a, b);
 	enum join_by by = d->join->list[0].by;
 
@@ -208,4 +208,22 @@ TEST(rows_say_what_happened)
 	CHECK_EQ(d->sites.count, 4);
 	CHECK_STR(d->sites.list[0].name, "new");
 	CHECK_STR(d->sites.list[0].caller, "main");
+}
+
+TEST(the_functions_of_both_sides_when_the_amounts_are_equal)
+{
+	struct side *a = made_side(1), *b = made_side(2);
+
+	made_stack(a, "main;load;make", 3, 300);
+	made_stack(a, "main;save;make", 1, 10);
+	made_stack(a, "main;save;old", 1, 20);
+	made_stack(b, "main;load", 3, 300); /* make: a tail call */
+	made_stack(b, "main;save", 1, 10);
+	made_stack(b, "main;save;new", 2, 20);
+	struct diff *d = made_diff(a, b);
+	sums_hold(d);
+	/* save's are three stacks with other amounts */
+	CHECK_EQ(d->stacks.count, 5);
+	CHECK_EQ(d->join->list[0].by, JOIN_COMMON);
+	CHECK_EQ(d->totals.moved, 0);
 }
