@@ -171,7 +171,7 @@ static void put_total(struct page *p, const char *word, enum diff_value v)
 
 	fprintf(p->out, "%-10s %12s %12s %12s", word, amount(p, a, before, v),
 		amount(p, b, diff_mean(p->d, sums, true, v), v), change(p, c, more, v));
-	if (before > 0 && more != 0)
+	if (before > 0 && diff_whole(fabs(more)))
 		fprintf(p->out, fabs(more) < before ? "  %+.1f %%" : "  %+.0f %%",
 			more * 100 / before);
 	if (v == p->d->value && p->d->judged && more != 0)

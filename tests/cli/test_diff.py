@@ -445,6 +445,8 @@ def t_wrong_words():
     one_line(memtop("diff", "--format", "text", "-o", a, a, a), 2, "is a session")
     one_line(memtop("diff", "-o", "/nonexistent/d.txt", a, a), 3, "cannot be written")
     one_line(memtop("diff", *[a] * 40, "--", a), 2, "too many")
+    one_line(memtop("diff", "-o", a, a), 2, "is a session")
+    assert memtop("diff", "--format", "text", "-o", "/dev/null", a, a).returncode == 0
     named = os.path.join(temporary_folder(), "odd@name.mtop")
     shutil.copy(a, named)
     assert memtop("diff", named, a).returncode == 0

@@ -2,15 +2,14 @@
  *
  * diff.c - `memtop diff`: what changed between sessions, or between two instants of one.
  */
+#include "cli/output.h"
 #include "cli/verb.h"
 
-#include "base/atomic_file.h"
 #include "base/loop.h"
 #include "diff/diff.h"
 #include "processes/processes.h"
 #include "session/session.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -169,39 +168,36 @@ static struct side *read_side(const struct args *a, const char *word, struct str
 
 /* --- output */
 
-static int write_file(const struct diff *d, const struct diff_format *f, const char *path,
-		      struct err *err)
-{
-	struct replacement r;
-	FILE *out;
-	int rc;
+struct job {
+	const struct diff *diff;
+	const struct diff_format *format;
+};
 
-	if (session_file(path))
-		return err_set(err, STATUS_USAGE,
-			       "%s: is a session, which a diff does not overwrite; choose another "
-			       "-o",
-			       path);
-	if (atomic_file_begin(&r, path, err))
-		return -1;
-	out = fopen(r.part, "we");
-	rc = out ? f->write(d, out, err) : -1;
-	if ((!out || fclose(out)) && (!out || !rc))
-		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
-			     path, strerror(errno));
-	if (!rc)
-		return atomic_file_end(&r, err);
-	atomic_file_give_up(&r);
-	return rc;
+static int write_diff(void *arg, FILE *out, struct err *err)
+{
+	const struct job *job = arg;
+
+	return job->format->write(job->diff, out, err);
 }
 
 static int compare(const struct args *a, const struct side *const *sides, size_t count_a,
 		   enum diff_value value, const struct diff_format *f, struct err *err)
 {
 	struct diff *d = diff_new(sides, count_a, a->operand_count, value);
-	int rc = a->output ? write_file(d, f, a->output, err) : f->write(d, stdout, err);
+	int rc = output_write(a->output, write_diff, &(struct job){ d, f }, err);
 
 	diff_free(d);
 	return rc;
+}
+
+/* A slip of the hand: `diff -o a.mtop b.mtop`. */
+static int refuse_session(const char *path, struct err *err)
+{
+	if (!path || !session_file(path))
+		return 0;
+	return err_set(err, STATUS_USAGE,
+		       "%s: is a session, which a diff does not overwrite; choose another -o",
+		       path);
 }
 
 static int diff_run(const struct args *a)
@@ -213,7 +209,8 @@ static int diff_run(const struct args *a)
 	enum diff_value value;
 	size_t count_a, n = 0;
 
-	if (split(a, &count_a, &err) || pick_value(a, &value, &err) || !(f = pick_format(a, &err)))
+	if (refuse_session(a->output, &err) || split(a, &count_a, &err) ||
+	    pick_value(a, &value, &err) || !(f = pick_format(a, &err)))
 		return args_fail(&err, STATUS_USAGE);
 	while (n < a->operand_count && (sides[n] = read_side(a, a->operands[n], &pool, &err)))
 		n++;
