@@ -254,6 +254,8 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 	for (int i = 0; i < argc; i++) {
 		if (options && !strcmp(argv[i], "--")) {
 			options = false;
+			a->dashes = true;
+			a->dashes_at = n;
 			a->program = a->program || (n == 0 && !a->pid && v->takes == TAKES_EITHER);
 		} else if (options && argv[i][0] == '-' && argv[i][1]) {
 			int rc = take_option(v, argv, &i, a, err);

@@ -185,12 +185,12 @@ static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t
 	struct err why;
 
 	if (watch_travel(w, to + !to, &why))
-		return err_set(err, STATUS_UNREACHED, "--at: %s: %s; record the program first",
-			       when, why.text);
+		return err_set(err, STATUS_UNREACHED, "%s: %s; record the program first", when,
+			       why.text);
 	while (watch_travelled(w) < 100)
 		loop_once(loop, -1);
 	if (!watch_instant(w))
-		return err_set(err, STATUS_UNREACHED, "--at: %s: %s", when,
+		return err_set(err, STATUS_UNREACHED, "%s: %s", when,
 			       *watch_travel_problem(w) ? watch_travel_problem(w)
 							: "no earlier instant is recorded");
 	return 0;
@@ -202,8 +202,7 @@ int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *
 	int mark = model_mark_find(watch_now(w), when);
 
 	if (!when_read(watch_now(w), now, when, &to))
-		return err_set(err, STATUS_USAGE, "--at: %s: no such instant; write " WHEN_WORDS,
-			       when);
+		return err_set(err, STATUS_USAGE, "%s: no such instant; write " WHEN_WORDS, when);
 	if (to < now && travel(loop, w, when, to, err))
 		return -1;
 	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : 0;

@@ -31,6 +31,8 @@ struct args {
 	bool program;           /* the operands are a program and its arguments */
 	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
+	bool dashes;      /* "--" was among them */
+	size_t dashes_at; /* operands before it */
 };
 
 struct option_spec {
@@ -58,7 +60,7 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_mark,
-	verb_list, verb_attach, verb_detach, verb_adb;
+	verb_list, verb_attach, verb_detach, verb_adb, verb_diff;
 extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
 
 /* --- cli/args.c */

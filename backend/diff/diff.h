@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * diff.h - what changed between sessions: A's, the first ones, and B's. Main thread only.
+ *
+ * Stacks of all sessions that are the same code are joined (diff/join.h). Rows are the joined
+ * stacks, and their sums by owner and by call site, with one amount for each session. The change of
+ * a row is the mean of B's sessions less the mean of A's. So, for each session and each amount,
+ *     sum over stacks = sum over owners = sum over call sites = totals
+ * and the same holds for the changes.
+ */
+#ifndef DIFF_DIFF_H
+#define DIFF_DIFF_H
+
+#include "diff/join.h"
+
+#define DIFF_SESSIONS_MAX 32u
+
+enum diff_value { DIFF_LIVE, DIFF_BLOCKS, DIFF_ALLOCATED };
+const char *diff_value_name(enum diff_value v); /* "live" */
+uint64_t diff_amount(const struct tally *t, enum diff_value v);
+
+/* new: A's sessions allocated nothing there; gone: B's did not */
+enum diff_kind { DIFF_SAME, DIFF_GROWN, DIFF_SHRUNK, DIFF_NEW, DIFF_GONE };
+const char *diff_kind_name(enum diff_kind k);
+
+struct diff_row {
+	const struct tally *sums; /* one for each session */
+	const char *owner;        /* as shown; NULL: of totals */
+	/* of call sites: the function, and the caller on the stack that changed most */
+	const char *name, *caller, *file;
+	uint32_t line;
+	uint32_t stack;  /* the joined stack that changed most */
+	uint32_t stacks; /* joined stacks here */
+	int64_t moved;   /* the change, times the count of A's and of B's sessions */
+	enum diff_kind kind;
+	bool noise; /* the runs of one side differ as much (diff/noise.h) */
+};
+
+struct diff_rows { /* largest change first */
+	struct diff_row *list;
+	size_t count;
+	struct tally *sums; /* of all rows; owned */
+};
+
+struct diff {
+	const struct side *const *sides; /* A's first; borrowed */
+	size_t sides_a, sides_count;
+	enum diff_value value;
+	struct join *join;
+	struct diff_row totals;
+	struct diff_rows stacks, owners, sites;
+	bool judged; /* noise was judged */
+};
+
+struct diff *diff_new(const struct side *const *sides, size_t sides_a, size_t count,
+		      enum diff_value value);
+void diff_free(struct diff *d);
+
+/* The mean of one side's sessions, and the change, of any value. */
+double diff_mean(const struct diff *d, const struct tally *sums, bool b, enum diff_value v);
+double diff_change(const struct diff *d, const struct tally *sums, enum diff_value v);
+
+/* The nearest whole number of an amount. */
+static inline uint64_t diff_whole(double n)
+{
+	return (uint64_t)(n + 0.5);
+}
+
+/* Rows without a change, or within the noise. */
+struct diff_rest {
+	size_t count;
+	double a, b; /* means of the value */
+};
+void diff_rest_add(const struct diff *d, struct diff_rest *rest, const struct diff_row *row);
+
+/* Writers: -1 and *err when writing fails. */
+int diff_write_text(const struct diff *d, FILE *out, struct err *err);
+int diff_write_json(const struct diff *d, FILE *out, struct err *err);
+int diff_write_folded(const struct diff *d, FILE *out, struct err *err);
+
+#endif

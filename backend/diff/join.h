@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * join.h - which stacks of several sessions are the same. Main thread only.
+ *
+ * Frames are compared one by one, from the outermost:
+ *  - Sessions of one run (two instants): by module and offset, as recorded.
+ *  - Code of a build that every session has (the same build-id): by offset.
+ *  - Other code: by function name (diff/plain.h), each inlined function as a frame of its own; the
+ *    lines and the file's path do not count. When the sessions of one build lack inlined frames
+ *    for a module (no debug information), its inlined frames do not count in any.
+ *  - A frame without a name: by its module. Two frames without names in one module are equal.
+ * Stacks that remain in A alone or in B alone are compared once more by outline: without inlined
+ * frames, and a function that calls itself counts once. What then remains is the same when the
+ * functions that A and B both have are, and as many blocks and bytes were allocated: tail calls and
+ * inlining that no debug information tells of take frames away, and an edit may rename them.
+ */
+#ifndef DIFF_JOIN_H
+#define DIFF_JOIN_H
+
+#include "diff/side.h"
+
+enum join_by { JOIN_NOT, JOIN_RUN, JOIN_OFFSETS, JOIN_NAMES, JOIN_OUTLINE, JOIN_COMMON };
+const char *join_by_name(enum join_by by); /* "offsets"; NULL for JOIN_NOT */
+
+struct joined {
+	uint32_t side, stack; /* the session's stack that has most names */
+	enum join_by by;      /* JOIN_NOT: in A alone, or in B alone */
+};
+
+struct join {
+	const struct side *const *sides; /* borrowed */
+	size_t count, sides_a;
+	struct joined *list;
+	struct tally *sums; /* by joined stack, one for each side */
+	size_t list_count;
+	struct join_keys *keys;
+};
+
+struct join *join_new(const struct side *const *sides, size_t sides_a, size_t count);
+void join_free(struct join *j);
+
+static inline struct tally *join_sums(const struct join *j, size_t joined)
+{
+	return &j->sums[joined * j->count];
+}
+
+/* A joined stack's frames, innermost first, with the best names that any session has. */
+struct join_frame {
+	const struct side_frame *f;
+	const char *module;
+	uint64_t offset;
+	bool site;    /* the call site */
+	bool covered; /* inside of it: an allocation wrapper */
+};
+size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, size_t max);
+
+#endif
