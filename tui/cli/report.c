@@ -193,12 +193,6 @@ static const struct option_spec opt_output = {
 static const struct option_spec opt_since = {
 	0, "since", "MARK", "add what changed since this mark", offsetof(struct args, since), false
 };
-static const struct option_spec opt_between = { 0,
-						"between",
-						"A..B",
-						"add what changed between two marks",
-						offsetof(struct args, between),
-						false };
 static const struct option_spec *const options[] = { &opt_format,   &opt_output,  &opt_since,
 						     &opt_between,  &opt_pid,     &opt_last,
 						     &opt_process,  &opt_symbols, &opt_sysroot,
