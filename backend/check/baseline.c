@@ -15,14 +15,6 @@
 #define SITES_SHOWN 50
 #define STACKS_SHOWN 2
 
-void heap_sums_release(struct heap_sums *h)
-{
-	for (size_t i = 0; i < h->count; i++)
-		free(h->sites[i].key);
-	free(h->sites);
-	free(h->name);
-}
-
 /* --- sums by call site */
 
 static int compare_keys(const void *a, const void *b)

@@ -39,7 +39,7 @@ static const struct check_frame *place_of(const struct check_verdict *v)
 {
 	const struct check_stack *s = v->stacks;
 
-	for (size_t i = v->stack_count ? stack_first(s) : 0; v->stack_count && i < s->count; i++)
+	for (size_t i = v->stack_count ? words_first(s) : 0; v->stack_count && i < s->count; i++)
 		if (s->frames[i].file)
 			return &s->frames[i];
 	return NULL;
@@ -53,10 +53,10 @@ static void put_frames(const struct check_verdict *v, FILE *out)
 		const struct check_stack *s = &v->stacks[i];
 
 		fputs("%0A", out);
-		put(out, stack_text(v, s, text), false);
-		for (size_t k = stack_first(s), n = 0; k < s->count && n < FRAMES_SHOWN; k++, n++) {
+		put(out, words_stack(v, s, text), false);
+		for (size_t k = words_first(s), n = 0; k < s->count && n < FRAMES_SHOWN; k++, n++) {
 			fputs("%0A    ", out);
-			put(out, frame_text(&s->frames[k], text), false);
+			put(out, words_frame(&s->frames[k], text), false);
 		}
 	}
 }
@@ -75,9 +75,9 @@ static void put_error(const struct check *c, const struct check_verdict *v, FILE
 	fputs("title=memtop check ", out);
 	put(out, v->name, true);
 	fputs("::", out);
-	put(out, process_text(&c->processes[v->process], text), false);
+	put(out, words_process(&c->processes[v->process], text), false);
 	fputs(": ", out);
-	put(out, verdict_text(c, v, text), false);
+	put(out, words_verdict(c, v, text), false);
 	put_frames(v, out);
 	fputc('\n', out);
 }
@@ -94,6 +94,6 @@ int check_github(const struct check *c, FILE *out, struct err *err)
 		put(out, c->notes[i], false);
 		fputc('\n', out);
 	}
-	fprintf(out, "memtop check: %s\n", summary_text(c, text));
+	fprintf(out, "memtop check: %s\n", words_summary(c, text));
 	return report_flush(out, err);
 }

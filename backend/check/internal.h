@@ -24,7 +24,6 @@ struct rule {
 	struct rule_item *items; /* owned */
 	size_t count, room;
 };
-void rule_release(struct rule *r);
 
 /* A frame as rules see it. */
 struct rule_frame {
@@ -39,6 +38,7 @@ bool lsan_read(const char *line, struct rule *r);
 bool lsan_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
 
 /* --- check/valgrind.c */
+void rule_release(struct rule *r);
 struct valgrind_reader {
 	struct rule rule;  /* the one that is read */
 	unsigned at;       /* line within it; 0 = between two */
@@ -48,7 +48,7 @@ struct valgrind_reader {
 int valgrind_read(struct valgrind_reader *v, const char *line);
 bool valgrind_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
 
-/* --- check/stacks.c: one process while it is judged */
+/* --- check/judging.c: one process while it is judged */
 struct judging {
 	struct check *check;
 	struct watch *watch;
@@ -81,19 +81,18 @@ struct heap_sums {
 	struct site_sum *sites; /* by key */
 	size_t count;
 };
-void heap_sums_release(struct heap_sums *h);
 void baseline_learn(struct judging *j);
 void baseline_learn_totals(struct check *c, const struct process *p);
 void baseline_judge(struct judging *j);
 void baseline_judge_totals(struct check *c, size_t process, const struct process *p);
 
-/* --- check/results.c */
+/* --- check/check.c */
 struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind);
 size_t check_add_process(struct check *c, const char *name, int pid, const char *state);
 void check_whole(struct check *c, size_t process, const char *why);
 /* Compares, and keeps what was found. Returns whether the limit is kept. */
 bool check_compare(struct check_verdict *v, int64_t found, uint64_t most);
-void check_stack_release(struct check_stack *s);
+void heap_sums_release(struct heap_sums *h);
 
 /* What remains of a process' amounts without the part that its fork inherited. */
 uint64_t check_own(uint64_t amount, uint64_t inherited);
@@ -101,20 +100,20 @@ uint64_t check_own(uint64_t amount, uint64_t inherited);
 /* --- check/words.c */
 #define VERDICT_TEXT 1024
 /* "1.2M (1,228,800 bytes) in 100 blocks alive at exit, limit 64.0K" */
-const char *verdict_text(const struct check *c, const struct check_verdict *v,
-			 char buf[VERDICT_TEXT]);
+const char *words_verdict(const struct check *c, const struct check_verdict *v,
+			  char buf[VERDICT_TEXT]);
 /* "97.8K in 100 blocks, leaky" */
-const char *stack_text(const struct check_verdict *v, const struct check_stack *s,
-		       char buf[VERDICT_TEXT]);
+const char *words_stack(const struct check_verdict *v, const struct check_stack *s,
+			char buf[VERDICT_TEXT]);
 /* "parse_word(int)  leaky.cc:8  leaky" */
-const char *frame_text(const struct check_frame *f, char buf[VERDICT_TEXT]);
+const char *words_frame(const struct check_frame *f, char buf[VERDICT_TEXT]);
 /* "leaky [4121], exited with status 0" */
-const char *process_text(const struct check_process *p, char buf[VERDICT_TEXT]);
+const char *words_process(const struct check_process *p, char buf[VERDICT_TEXT]);
 /* "2 findings, 3 limits kept" */
-const char *summary_text(const struct check *c, char buf[VERDICT_TEXT]);
+const char *words_summary(const struct check *c, char buf[VERDICT_TEXT]);
 /* The frames to print: from the call site outwards, at most FRAMES_SHOWN. */
 #define FRAMES_SHOWN 10
-size_t stack_first(const struct check_stack *s);
+size_t words_first(const struct check_stack *s);
 
 int check_text(const struct check *c, FILE *out, struct err *err);
 int check_junit(const struct check *c, FILE *out, struct err *err);

@@ -10,9 +10,9 @@ static json_t *frame(const struct check_frame *f)
 {
 	json_t *o = json_object();
 
-	set(o, "function", export_json_text(f->function));
-	set(o, "module", export_json_text(f->module));
-	set(o, "file", export_json_text(f->file));
+	set(o, "function", report_json_text(f->function));
+	set(o, "module", report_json_text(f->module));
+	set(o, "file", report_json_text(f->file));
 	set(o, "line", f->file ? number(f->line) : json_null());
 	set(o, "inlined", json_boolean(f->inlined));
 	set(o, "site", json_boolean(f->site));
@@ -28,7 +28,7 @@ static json_t *stack(const struct check_stack *s)
 	set(o, "bytes", json_integer(s->bytes));
 	set(o, "blocks", json_integer(s->blocks));
 	set(o, "estimate", json_boolean(s->estimate));
-	set(o, "owner", export_json_text(s->owner));
+	set(o, "owner", report_json_text(s->owner));
 	set(o, "frames", frames);
 	return o;
 }
@@ -42,8 +42,8 @@ static json_t *verdict(const struct check *c, const struct check_verdict *v)
 	for (size_t i = 0; i < v->stack_count; i++)
 		json_array_append_new(stacks, stack(&v->stacks[i]));
 	set(o, "kind", json_string(limit_option(v->kind)));
-	set(o, "name", export_json_text(v->name));
-	set(o, "where", export_json_text(v->where));
+	set(o, "name", report_json_text(v->name));
+	set(o, "where", report_json_text(v->where));
 	set(o, "pid", pid ? json_integer(pid) : json_null());
 	set(o, "passed", json_boolean(!v->failed));
 	set(o, "found", v->judged ? json_integer(v->found) : json_null());
@@ -51,7 +51,7 @@ static json_t *verdict(const struct check *c, const struct check_verdict *v)
 	set(o, "baseline", v->kind == CHECK_BASELINE ? number(v->before) : json_null());
 	set(o, "blocks", json_integer(v->blocks));
 	set(o, "estimate", json_boolean(v->estimate));
-	set(o, "text", export_json_text(verdict_text(c, v, text)));
+	set(o, "text", report_json_text(words_verdict(c, v, text)));
 	set(o, "stacks", stacks);
 	return o;
 }
@@ -64,9 +64,9 @@ static json_t *processes(const struct check *c)
 		const struct check_process *p = &c->processes[i];
 		json_t *o = json_object();
 
-		set(o, "name", export_json_text(p->name));
+		set(o, "name", report_json_text(p->name));
 		set(o, "pid", p->pid ? json_integer(p->pid) : json_null());
-		set(o, "state", export_json_text(p->state));
+		set(o, "state", report_json_text(p->state));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -80,7 +80,7 @@ static json_t *suppressed(const struct check *c)
 		const struct check_suppressed *s = &c->suppressed[i];
 		json_t *o = json_object();
 
-		set(o, "name", export_json_text(s->name));
+		set(o, "name", report_json_text(s->name));
 		set(o, "live_bytes", number(s->live_bytes));
 		set(o, "live_blocks", number(s->live_blocks));
 		json_array_append_new(list, o);
@@ -95,7 +95,7 @@ int check_json(const struct check *c, FILE *out, struct err *err)
 	for (size_t i = 0; i < c->count; i++)
 		json_array_append_new(verdicts, verdict(c, &c->verdicts[i]));
 	for (size_t i = 0; i < c->note_count; i++)
-		json_array_append_new(notes, export_json_text(c->notes[i]));
+		json_array_append_new(notes, report_json_text(c->notes[i]));
 	set(o, "schema", json_integer(1));
 	set(o, "passed", json_boolean(!check_findings(c)));
 	set(o, "findings", number(check_findings(c)));

@@ -32,11 +32,11 @@ static void put_stacks(const struct check_verdict *v, FILE *out)
 	for (size_t i = 0; i < v->stack_count; i++) {
 		const struct check_stack *s = &v->stacks[i];
 
-		put(out, stack_text(v, s, text));
+		put(out, words_stack(v, s, text));
 		fputc('\n', out);
-		for (size_t k = stack_first(s); k < s->count; k++) {
+		for (size_t k = words_first(s); k < s->count; k++) {
 			fputs("    ", out);
-			put(out, frame_text(&s->frames[k], text));
+			put(out, words_frame(&s->frames[k], text));
 			fputc('\n', out);
 		}
 	}
@@ -51,7 +51,7 @@ static void put_case(const struct check *c, const struct check_verdict *v, FILE 
 	fputs("\" name=\"", out);
 	put(out, v->name);
 	fputs(v->failed ? "\">\n      <failure message=\"" : "\">\n      <system-out>", out);
-	put(out, verdict_text(c, v, text));
+	put(out, words_verdict(c, v, text));
 	if (!v->failed) {
 		fputs("</system-out>\n    </testcase>\n", out);
 		return;
@@ -71,7 +71,7 @@ static void put_suite(const struct check *c, size_t process, FILE *out)
 		failures += c->verdicts[i].process == process && c->verdicts[i].failed;
 	}
 	fputs("  <testsuite name=\"", out);
-	put(out, process_text(&c->processes[process], text));
+	put(out, words_process(&c->processes[process], text));
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", tests,
 		failures);
 	for (size_t i = 0; i < c->count; i++)

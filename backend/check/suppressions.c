@@ -17,16 +17,6 @@ struct suppressions {
 	size_t count, room;
 };
 
-void rule_release(struct rule *r)
-{
-	for (size_t i = 0; i < r->count; i++)
-		free(r->items[i].pattern);
-	free(r->items);
-	free(r->name);
-	free(r->pattern);
-	*r = (struct rule){ 0 };
-}
-
 struct suppressions *suppressions_new(void)
 {
 	struct suppressions *s = xcalloc(1, sizeof *s);

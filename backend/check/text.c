@@ -12,12 +12,12 @@
 static void put_stack(const struct check_verdict *v, const struct check_stack *s, FILE *out)
 {
 	char text[VERDICT_TEXT];
-	size_t first = stack_first(s), left = s->count - first;
+	size_t first = words_first(s), left = s->count - first;
 	size_t shown = left > FRAMES_SHOWN ? FRAMES_SHOWN - 1 : left;
 
-	fprintf(out, "        %s\n", stack_text(v, s, text));
+	fprintf(out, "        %s\n", words_stack(v, s, text));
 	for (size_t i = 0; i < shown; i++)
-		fprintf(out, "            %s\n", frame_text(&s->frames[first + i], text));
+		fprintf(out, "            %s\n", words_frame(&s->frames[first + i], text));
 	if (left > shown)
 		fprintf(out, "            ... %zu frames more\n", left - shown);
 }
@@ -27,7 +27,7 @@ static void put_verdict(const struct check *c, const struct check_verdict *v, FI
 	char text[VERDICT_TEXT], name[VERDICT_TEXT];
 
 	fprintf(out, "  %s  %s: %s\n", v->failed ? "FAIL" : "ok  ",
-		sanitize_clean(name, sizeof name, v->name), verdict_text(c, v, text));
+		sanitize_clean(name, sizeof name, v->name), words_verdict(c, v, text));
 	for (size_t i = 0; i < v->stack_count; i++)
 		put_stack(v, &v->stacks[i], out);
 }
@@ -36,7 +36,7 @@ static void put_process(const struct check *c, size_t process, FILE *out)
 {
 	char text[VERDICT_TEXT];
 
-	fprintf(out, "%s\n", process_text(&c->processes[process], text));
+	fprintf(out, "%s\n", words_process(&c->processes[process], text));
 	for (size_t i = 0; i < c->count; i++)
 		if (c->verdicts[i].process == process)
 			put_verdict(c, &c->verdicts[i], out);
@@ -62,6 +62,6 @@ int check_text(const struct check *c, FILE *out, struct err *err)
 		put_suppressed(&c->suppressed[i], out);
 	for (size_t i = 0; i < c->note_count; i++)
 		fprintf(out, "! %s\n", sanitize_clean(text, sizeof text, c->notes[i]));
-	fprintf(out, "memtop check: %s\n", summary_text(c, text));
+	fprintf(out, "memtop check: %s\n", words_summary(c, text));
 	return report_flush(out, err);
 }

@@ -25,6 +25,16 @@
 
 /* --- reading */
 
+void rule_release(struct rule *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		free(r->items[i].pattern);
+	free(r->items);
+	free(r->name);
+	free(r->pattern);
+	*r = (struct rule){ 0 };
+}
+
 /* Is `Memcheck,Helgrind:Leak` a leak of Memcheck? */
 static bool is_leak(const char *line)
 {

@@ -89,8 +89,8 @@ static void add_before(const struct check_verdict *v, char buf[VERDICT_TEXT])
 	add_bytes(buf, (int64_t)v->before, false, false);
 }
 
-const char *verdict_text(const struct check *c, const struct check_verdict *v,
-			 char buf[VERDICT_TEXT])
+const char *words_verdict(const struct check *c, const struct check_verdict *v,
+			  char buf[VERDICT_TEXT])
 {
 	buf[0] = '\0';
 	if (v->judged) {
@@ -104,8 +104,8 @@ const char *verdict_text(const struct check *c, const struct check_verdict *v,
 	return sanitize_clean(buf, VERDICT_TEXT, buf);
 }
 
-const char *stack_text(const struct check_verdict *v, const struct check_stack *s,
-		       char buf[VERDICT_TEXT])
+const char *words_stack(const struct check_verdict *v, const struct check_stack *s,
+			char buf[VERDICT_TEXT])
 {
 	buf[0] = '\0';
 	add_bytes(buf, s->bytes, s->estimate, v->kind == CHECK_GROWTH);
@@ -115,7 +115,7 @@ const char *stack_text(const struct check_verdict *v, const struct check_stack *
 	return sanitize_clean(buf, VERDICT_TEXT, buf);
 }
 
-const char *frame_text(const struct check_frame *f, char buf[VERDICT_TEXT])
+const char *words_frame(const struct check_frame *f, char buf[VERDICT_TEXT])
 {
 	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
 
@@ -131,7 +131,7 @@ const char *frame_text(const struct check_frame *f, char buf[VERDICT_TEXT])
 	return sanitize_clean(buf, VERDICT_TEXT, buf);
 }
 
-const char *process_text(const struct check_process *p, char buf[VERDICT_TEXT])
+const char *words_process(const struct check_process *p, char buf[VERDICT_TEXT])
 {
 	buf[0] = '\0';
 	add(buf, "%.256s", p->name);
@@ -142,7 +142,7 @@ const char *process_text(const struct check_process *p, char buf[VERDICT_TEXT])
 	return sanitize_clean(buf, VERDICT_TEXT, buf);
 }
 
-const char *summary_text(const struct check *c, char buf[VERDICT_TEXT])
+const char *words_summary(const struct check *c, char buf[VERDICT_TEXT])
 {
 	size_t bad = check_findings(c), good = c->count - bad;
 
@@ -154,7 +154,7 @@ const char *summary_text(const struct check *c, char buf[VERDICT_TEXT])
 	return buf;
 }
 
-size_t stack_first(const struct check_stack *s)
+size_t words_first(const struct check_stack *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->frames[i].site)
