@@ -32,7 +32,7 @@ static void add_bytes(char buf[VERDICT_TEXT], int64_t bytes, bool estimate, bool
 	if (estimate)
 		add(buf, "~%s%s", sign, format_bytes(brief, size));
 	else if (size < 1024)
-		add(buf, "%s%llu bytes", sign, (unsigned long long)size);
+		add(buf, "%s%llu byte%s", sign, (unsigned long long)size, size == 1 ? "" : "s");
 	else
 		add(buf, "%s%s (%s bytes)", sign, format_bytes(brief, size),
 		    format_count(exact, size));
@@ -47,16 +47,18 @@ static void add_blocks(char buf[VERDICT_TEXT], int64_t blocks, bool estimate)
 	    format_count(n, size), blocks == 1 ? "" : "s");
 }
 
+/* Exact where the short form is not: 99,999 bytes are not 97.7K. */
 static void add_limit(const struct check_verdict *v, char buf[VERDICT_TEXT])
 {
 	char n[FORMAT_NUMBER];
+	uint64_t unit = v->most >= 1u << 20 ? 1u << 20 : 1u << 10;
 
 	if (v->kind == CHECK_BLOCKS)
 		add(buf, ", limit %s", format_count(n, v->most));
-	else if (v->most < 1024)
-		add(buf, ", limit %llu bytes", (unsigned long long)v->most);
-	else
+	else if (v->most >= unit && v->most % (unit / 2) == 0)
 		add(buf, ", limit %s", format_bytes(n, v->most));
+	else
+		add(buf, ", limit %s byte%s", format_count(n, v->most), v->most == 1 ? "" : "s");
 }
 
 static void add_found(const struct check *c, const struct check_verdict *v, char buf[VERDICT_TEXT])

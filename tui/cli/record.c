@@ -175,7 +175,9 @@ static void stop_after(struct recording *r, double seconds)
 static int follow(struct recording *r, const struct args *a, const struct watch_options *options,
 		  struct launch_options *launching, struct err *err)
 {
-	struct processes_options tree = { .follow = true, .agent = a->agent, .watch = *options };
+	struct processes_options tree = {
+		.follow = true, .matter_bytes = r->gate, .agent = a->agent, .watch = *options
+	};
 
 	r->first_only = a->first_only;
 	if (a->no_follow)
@@ -185,7 +187,7 @@ static int follow(struct recording *r, const struct args *a, const struct watch_
 	return r->processes ? 0 : -1;
 }
 
-int record_program(const struct args *a, bool quiet)
+int record_program(const struct args *a, bool gate)
 {
 	struct launch_options launching = { .agent = a->agent,
 					    .options = a->options,
@@ -193,7 +195,7 @@ int record_program(const struct args *a, bool quiet)
 	struct watch_options options = { .wait = true, .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling,
 			       .name = a->operands[0],
-			       .quiet = quiet };
+			       .gate = gate };
 	struct launched l;
 	struct target t;
 	struct err err = { 0 };

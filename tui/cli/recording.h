@@ -18,10 +18,11 @@
 struct recording {
 	struct loop *loop;
 	struct watch *watch;
-	struct processes *processes;    /* NULL: only the one program or target */
-	const char *name;               /* of the program, as typed */
-	bool first_only;                /* the recording ends with the program */
-	bool quiet;                     /* no line about what was recorded */
+	struct processes *processes; /* NULL: only the one program or target */
+	const char *name;            /* of the program, as typed */
+	bool first_only;             /* the recording ends with the program */
+	/* for memtop check: stacks also of small processes, no line about what was recorded */
+	bool gate;
 	bool said_on;                   /* reported that other processes run on */
 	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
@@ -41,8 +42,8 @@ struct recording {
 /* --- cli/record.c */
 
 /* Starts a's program and records it into a->output. Returns the program's status, or memtop's own
- * (STATUS_OURS, 126, 127). quiet: another verb says what was recorded. */
-int record_program(const struct args *a, bool quiet);
+ * (STATUS_OURS, 126, 127). gate: for `memtop check`. */
+int record_program(const struct args *a, bool gate);
 
 /* --- cli/record_file.c */
 
