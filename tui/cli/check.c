@@ -303,8 +303,10 @@ static int run_gate(struct gate *g)
 	g->options.must_end = g->a.program;
 	g->check = check_new(&g->options);
 	g->loop = cmd_loop();
-	if (learn_baseline(g, &err))
-		return args_fail(&err, g->a.program ? STATUS_OURS : STATUS_UNREACHED);
+	if (learn_baseline(g, &err)) {
+		warn("%s", err.text);
+		return g->a.program ? STATUS_OURS : STATUS_UNREACHED;
+	}
 	return g->a.program ? check_program(g, &err) : check_target(g, &err);
 }
 
