@@ -163,6 +163,8 @@ struct expected;
 void query_expect(struct query *q, const struct expected *e);
 /* The site's key for rules; EXPECTED_KEY_MAX bytes. False: no such site. */
 bool query_site_key(struct query *q, uint32_t site, char *key);
+/* The same for a stack's call site. */
+void query_stack_key(struct query *q, uint32_t leaf, char *key);
 bool query_expected(struct query *q, uint32_t leaf); /* is this stack's call site expected? */
 
 /* Call it before the model shows another instant: rates between the two do not count. */

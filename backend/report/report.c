@@ -285,26 +285,26 @@ static uint32_t flags_of_node(const struct report *r, const struct node *n)
 	return m ? m->flags : 0;
 }
 
-/*
- * Explains libstdc++'s emergency pool for exceptions, which puzzles many users. It is the one block
- * that the C++ runtime allocates from its own static initialisers, which the loader runs: that is
- * visible without names, too.
- */
+bool report_emergency_pool(const struct report *r, const struct report_stack *s)
+{
+	const struct node *node = model_node(r->model, s->leaf);
+
+	while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
+		node = model_dense(r->model, node->parent, NULL);
+	if (live_blocks(&s->sum) != 1 || !(flags_of_node(r, node) & MTW_MODULE_CXX))
+		return false;
+	while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
+		node = model_dense(r->model, node->parent, NULL);
+	return flags_of_node(r, node) & MTW_MODULE_LIBC;
+}
+
+/* Explains the emergency pool, which puzzles many users. */
 static void warn_emergency_pool(struct report *r)
 {
 	char n[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
-		const struct node *node = model_node(r->model, r->stacks[i].leaf);
-
-		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
-			node = model_dense(r->model, node->parent, NULL);
-		if (live_blocks(&r->stacks[i].sum) != 1 ||
-		    !(flags_of_node(r, node) & MTW_MODULE_CXX))
-			continue;
-		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
-			node = model_dense(r->model, node->parent, NULL);
-		if (!(flags_of_node(r, node) & MTW_MODULE_LIBC))
+		if (!report_emergency_pool(r, &r->stacks[i]))
 			continue;
 		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
 					 "not a leak.",

@@ -43,6 +43,12 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err);
 
+/*
+ * Is this libstdc++'s emergency pool for exceptions? It is the one block that the C++ runtime
+ * allocates from its own static initialisers, which the loader runs: that shows without names, too.
+ */
+bool report_emergency_pool(const struct report *r, const struct report_stack *s);
+
 /* All processes of the tree, by peak; returns their count. free() the list. */
 size_t report_tree_sorted(const struct processes *p, const struct process ***list);
 

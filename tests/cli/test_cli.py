@@ -13,7 +13,7 @@ from client import preload
 from harness import (MEMTOP, check_invariants, environment, main, need, report, run, start, temporary_folder, test, wait_for)
 
 
-VERBS = ("run", "attach", "adb", "record", "open", "report", "diff", "mark", "detach", "list")
+VERBS = ("run", "attach", "adb", "record", "open", "report", "diff", "check", "mark", "detach", "list")
 
 
 @test
@@ -68,6 +68,7 @@ def t_missing_and_surplus_operands():
     one_line(memtop("run"), 2, "no program given")
     one_line(memtop("record"), 2)
     one_line(memtop("record", "--"), 2)
+    one_line(memtop("check"), 2, "no limit given")
     one_line(memtop("open"), 2, "--last")
     one_line(memtop("mark"), 2, "no target given")
     one_line(memtop("list", "x"), 2, "x: ")

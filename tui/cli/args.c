@@ -112,6 +112,20 @@ const struct option_spec opt_process = {
 	false
 };
 
+const struct option_spec opt_first_only = {
+	0,
+	"first-only",
+	NULL,
+	"end with the program, even if processes that it started run on",
+	offsetof(struct args, first_only),
+	false
+};
+
+const struct option_spec opt_between = {
+	0,    "between", "A..B", "what changed between two marks", offsetof(struct args, between),
+	false
+};
+
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
 static const char *verb_name(const struct verb *v)
@@ -169,10 +183,12 @@ static int store(const struct verb *v, const struct option_spec *o, const char *
 	if (o->value && !*value && o != &opt_agent_options)
 		return usage_error(v, err, option_name(o, name, sizeof name), "its value is empty");
 	if (o->list) {
-		if (a->symbol_dir_count == sizeof a->symbol_dirs / sizeof *a->symbol_dirs)
+		struct words *words = (struct words *)(void *)field;
+
+		if (words->count == sizeof words->list / sizeof *words->list)
 			return usage_error(v, err, option_name(o, name, sizeof name),
 					   "given too often");
-		a->symbol_dirs[a->symbol_dir_count++] = value;
+		words->list[words->count++] = value;
 	} else if (o->value) {
 		*(const char **)field = value;
 	} else {
@@ -234,9 +250,9 @@ static int check_folders(const struct verb *v, const struct args *a, struct err 
 {
 	struct stat st;
 
-	for (size_t i = 0; i < a->symbol_dir_count; i++)
-		if (stat(a->symbol_dirs[i], &st) || !S_ISDIR(st.st_mode))
-			return usage_error(v, err, a->symbol_dirs[i],
+	for (size_t i = 0; i < a->symbol_dirs.count; i++)
+		if (stat(a->symbol_dirs.list[i], &st) || !S_ISDIR(st.st_mode))
+			return usage_error(v, err, a->symbol_dirs.list[i],
 					   "no such folder for --symbols");
 	if (a->sysroot && (stat(a->sysroot, &st) || !S_ISDIR(st.st_mode)))
 		return usage_error(v, err, a->sysroot, "no such folder for --sysroot");
@@ -359,8 +375,8 @@ void args_symbols(const struct args *a, struct symbol_options *o)
 {
 	*o = (struct symbol_options){
 		.sysroot = a->sysroot,
-		.dirs = (const char **)(uintptr_t)a->symbol_dirs,
-		.dir_count = a->symbol_dir_count,
+		.dirs = (const char **)(uintptr_t)a->symbol_dirs.list,
+		.dir_count = a->symbol_dirs.count,
 	};
 }
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct verb *const verbs[] = { &verb_run,    &verb_attach, &verb_adb,  &verb_record,
-				     &verb_open,   &verb_report, &verb_diff, &verb_mark,
-				     &verb_detach, &verb_list,   NULL };
+const struct verb *const verbs[] = { &verb_run,  &verb_attach, &verb_adb,  &verb_record,
+				     &verb_open, &verb_report, &verb_diff, &verb_check,
+				     &verb_mark, &verb_detach, &verb_list, NULL };
 
 static void print_help(void)
 {

@@ -175,7 +175,9 @@ static void stop_after(struct recording *r, double seconds)
 static int follow(struct recording *r, const struct args *a, const struct watch_options *options,
 		  struct launch_options *launching, struct err *err)
 {
-	struct processes_options tree = { .follow = true, .agent = a->agent, .watch = *options };
+	struct processes_options tree = {
+		.follow = true, .matter_bytes = r->gate, .agent = a->agent, .watch = *options
+	};
 
 	r->first_only = a->first_only;
 	if (a->no_follow)
@@ -185,13 +187,15 @@ static int follow(struct recording *r, const struct args *a, const struct watch_
 	return r->processes ? 0 : -1;
 }
 
-static int record_program(const struct args *a)
+int record_program(const struct args *a, bool gate)
 {
 	struct launch_options launching = { .agent = a->agent,
 					    .options = a->options,
 					    .stdin_path = "-" };
 	struct watch_options options = { .wait = true, .expected = a->rules };
-	struct recording r = { .allow_sampling = a->allow_sampling, .name = a->operands[0] };
+	struct recording r = { .allow_sampling = a->allow_sampling,
+			       .name = a->operands[0],
+			       .gate = gate };
 	struct launched l;
 	struct target t;
 	struct err err = { 0 };
@@ -287,7 +291,7 @@ static int record_run(const struct args *a)
 		return STATUS_USAGE;
 	}
 	cmd_survive_sigpipe();
-	return a->program ? record_program(a) : record_target(a);
+	return a->program ? record_program(a, false) : record_target(a);
 }
 
 static const char *const synopsis[] = { "record [OPTION...] [--] PROG [ARG...]",
@@ -310,14 +314,6 @@ static const struct option_spec opt_allow = {
 	NULL,
 	"let the agent sample when it takes more than --max-overhead",
 	offsetof(struct args, allow_sampling),
-	false
-};
-static const struct option_spec opt_first_only = {
-	0,
-	"first-only",
-	NULL,
-	"end with the program, even if processes that it started run on",
-	offsetof(struct args, first_only),
 	false
 };
 static const struct option_spec *const options[] = { &opt_output,

@@ -43,7 +43,7 @@ static void say_result(const struct recording *r)
 
 	if (r->processes)
 		processes_total(r->processes, &all);
-	if (!r->path_made_up && !isatty(STDERR_FILENO))
+	if (r->gate || (!r->path_made_up && !isatty(STDERR_FILENO)))
 		return;
 	if (all.lines > 1)
 		say_tree(r, &all);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * recording.h - one recording of `memtop record`, for cli/record.c (starts it and waits),
- * cli/record_file.c (its file), cli/record_over.c (when it is over) and cli/record_end.c (its last
- * line). Main thread.
+ * recording.h - one recording of `memtop record` or `check`, for cli/record.c (starts it and
+ * waits), cli/record_file.c (its file), cli/record_over.c (when it is over) and cli/record_end.c
+ * (its last line). Main thread.
  */
 #ifndef RECORDING_H
 #define RECORDING_H
@@ -18,9 +18,11 @@
 struct recording {
 	struct loop *loop;
 	struct watch *watch;
-	struct processes *processes;    /* NULL: only the one program or target */
-	const char *name;               /* of the program, as typed */
-	bool first_only;                /* the recording ends with the program */
+	struct processes *processes; /* NULL: only the one program or target */
+	const char *name;            /* of the program, as typed */
+	bool first_only;             /* the recording ends with the program */
+	/* for memtop check: stacks also of small processes, no line about what was recorded */
+	bool gate;
 	bool said_on;                   /* reported that other processes run on */
 	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
@@ -36,6 +38,12 @@ struct recording {
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
 };
+
+/* --- cli/record.c */
+
+/* Starts a's program and records it into a->output. Returns the program's status, or memtop's own
+ * (STATUS_OURS, 126, 127). gate: for `memtop check`. */
+int record_program(const struct args *a, bool gate);
 
 /* --- cli/record_file.c */
 

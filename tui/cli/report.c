@@ -274,10 +274,6 @@ static const struct option_spec opt_full = { 0,
 static const struct option_spec opt_since = {
 	0, "since", "MARK", "what changed since this mark", offsetof(struct args, since), false
 };
-static const struct option_spec opt_between = {
-	0,    "between", "A..B", "what changed between two marks", offsetof(struct args, between),
-	false
-};
 static const struct option_spec opt_stacks = {
 	0,
 	"stacks",

@@ -11,6 +11,7 @@
 #ifndef VERBS_H
 #define VERBS_H
 
+#include "check/limits.h"
 #include "link/watch.h"
 #include "screen/warn.h"
 
@@ -18,14 +19,21 @@
 #define STATUS_UNREACHED 3
 #define STATUS_OURS 125 /* memtop itself failed, for verbs that run a program */
 
+/* The values of an option that may be repeated. */
+struct words {
+	const char *list[32];
+	size_t count;
+};
+
 /* Every option of every verb; strings are borrowed from argv. */
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
-		*serial, *adb, *activity, *process, *at, *value, *stacks;
-	const char *symbol_dirs[16];
-	size_t symbol_dir_count;
-	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
+		*serial, *adb, *activity, *process, *at, *value, *stacks, *baseline, *tolerance,
+		*session;
+	struct words symbol_dirs, suppressions, limits[CHECK_LIMITS];
+	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only,
+		allow_incomplete;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* its first invalid line; empty text: none */
 	bool program;           /* the operands are a program and its arguments */
@@ -40,8 +48,8 @@ struct option_spec {
 	const char *name;
 	const char *value; /* "FILE"; NULL = a flag */
 	const char *help;
-	size_t field; /* offset in struct args: const char * or bool */
-	bool list;    /* may be repeated: symbol_dirs */
+	size_t field; /* offset in struct args: const char *, bool, or struct words */
+	bool list;    /* may be repeated: struct words */
 };
 
 struct verb {
@@ -59,8 +67,8 @@ struct verb {
 	int (*run)(const struct args *a);
 };
 
-extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_mark,
-	verb_list, verb_attach, verb_detach, verb_adb, verb_diff;
+extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_check,
+	verb_mark, verb_list, verb_attach, verb_detach, verb_adb, verb_diff;
 extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
 
 /* --- cli/args.c */
@@ -85,6 +93,6 @@ int args_fail(const struct err *err, int fallback_status);
 /* Options that several verbs have. */
 extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols,
 	opt_sysroot, opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break,
-	opt_timeout, opt_no_follow, opt_process;
+	opt_timeout, opt_no_follow, opt_process, opt_first_only, opt_between;
 
 #endif

@@ -17,8 +17,7 @@ uint64_t expected_now(const struct query *q)
 	return q->expected ? expected_version(q->expected) : 0;
 }
 
-/* leaf: the stack's. */
-static void key_of_stack(struct query *q, uint32_t leaf, char key[EXPECTED_KEY_MAX])
+void query_stack_key(struct query *q, uint32_t leaf, char *key)
 {
 	uint32_t frame, site = owners_site(q->o, leaf, &frame);
 	const struct node *n = model_node(q->m, site);
@@ -37,7 +36,7 @@ bool query_expected(struct query *q, uint32_t leaf)
 
 	if (!leaf || !q->expected || !expected_rules(q->expected, &unused))
 		return false;
-	key_of_stack(q, leaf, key);
+	query_stack_key(q, leaf, key);
 	return expected_has(q->expected, key);
 }
 
@@ -45,6 +44,6 @@ bool query_site_key(struct query *q, uint32_t site, char *key)
 {
 	if (!q->sites || !site || site > q->sites->count)
 		return false;
-	key_of_stack(q, q->sites->sites[site - 1]->pub.leaf, key);
+	query_stack_key(q, q->sites->sites[site - 1]->pub.leaf, key);
 	return true;
 }

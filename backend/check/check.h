@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check.h - the gate for tests: holds sessions against limits and a baseline. Main thread only.
+ *
+ *   verdict = a limit in one process: what it allows, what was found, and the heaviest stacks
+ *
+ * Each process of a tree is held against the limits by itself, so that no child is missed and no
+ * two peaks of different times are added. A process with only its totals is held against the
+ * limits of the whole heap. Suppressed stacks are left out of every figure but the whole heap's
+ * peak, which is not known by stack. What a fork inherited is its parent's.
+ *
+ * Results are copies: they outlive the watch that they come from.
+ */
+#ifndef CHECK_CHECK_H
+#define CHECK_CHECK_H
+
+#include "check/limits.h"
+#include "processes/processes.h"
+
+struct suppressions;
+
+struct check_options {
+	const struct limit *limits; /* all borrowed */
+	size_t limit_count;
+	const struct suppressions *suppressions; /* NULL = none */
+	struct tolerance tolerance;              /* of the baseline */
+	const char *from, *to;                   /* marks of CHECK_GROWTH; NULL = none */
+	bool allow_incomplete;
+	bool must_end; /* the program was started for this check */
+};
+
+struct check_frame {
+	char *function, *module, *file; /* owned; NULL = unknown */
+	uint64_t address;
+	uint32_t line;
+	bool inlined, site; /* site: the call site */
+};
+struct check_stack {
+	int64_t bytes; /* of what the limit counts: live, net growth, allocated per second */
+	int64_t blocks;
+	bool estimate;
+	char *owner; /* owned */
+	struct check_frame *frames;
+	size_t count;
+};
+
+struct check_verdict {
+	enum check_kind kind;
+	size_t process;
+	char *name;  /* owned; "--max-live lib:ssl=2M", "--baseline: parse_word" */
+	char *where; /* owned; "lib:ssl"; of a baseline the figure or the call site; "" = all */
+	char *why;   /* owned; of CHECK_WHOLE the sentence, else a remark; NULL = none */
+	bool failed, estimate;
+	bool judged; /* found and most are known */
+	int64_t found, blocks;
+	uint64_t most;
+	uint64_t before;            /* CHECK_BASELINE */
+	struct check_stack *stacks; /* heaviest first; only if it failed */
+	size_t stack_count;
+};
+
+struct check_process {
+	char *name;  /* owned */
+	int pid;     /* 0 = unknown */
+	char *state; /* owned; "exited with status 0" */
+};
+
+struct check_suppressed {
+	char *name; /* owned */
+	uint64_t live_bytes, live_blocks;
+};
+
+struct check {
+	struct check_options options;
+	struct check_verdict *verdicts; /* by process */
+	size_t count, room;
+	struct check_process *processes;
+	size_t process_count, process_room;
+	struct check_suppressed *suppressed;
+	size_t suppressed_count, suppressed_room;
+	char **notes; /* sentences */
+	size_t note_count, note_room;
+	struct heap_sums *baseline;
+	size_t baseline_count, baseline_room;
+	bool marks_found; /* some process has both marks */
+};
+
+struct check *check_new(const struct check_options *o);
+void check_free(struct check *c);
+
+/*
+ * Both: a process with all its figures; p = its line in the tree, NULL = there is no tree. Learn
+ * first, from the baseline; then judge. -1 and *err (3): the session cannot be read again.
+ */
+void check_learn(struct check *c, struct watch *w, const struct process *p);
+int check_judge(struct check *c, struct watch *w, const struct process *p, struct err *err);
+/* The same for a process with only its totals, or without any. */
+void check_learn_totals(struct check *c, const struct process *p);
+void check_judge_totals(struct check *c, const struct process *p);
+/* After the last process: -1 and *err (2) when no process has the marks of CHECK_GROWTH. */
+int check_end(struct check *c, struct err *err);
+void check_note(struct check *c, const char *text);
+/* A finding about the session as a whole, unless incomplete ones are allowed. */
+void check_incomplete(struct check *c, const char *why);
+
+size_t check_findings(const struct check *c);
+
+/* --- writers */
+
+struct check_format {
+	const char *name;
+	/* -1 and *err when writing fails */
+	int (*write)(const struct check *, FILE *, struct err *);
+};
+const struct check_format *check_format_named(const char *name); /* NULL = none */
+extern const struct check_format check_formats[];                /* ends with a name of NULL */
+
+#endif

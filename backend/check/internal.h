@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * internal.h - shared inside check/: the rules of other tools, as suppressions.c keeps them, and
+ * the parts of a verdict for its writers.
+ */
+#ifndef CHECK_INTERNAL_H
+#define CHECK_INTERNAL_H
+
+#include "check/check.h"
+#include "check/suppressions.h"
+#include "report/report.h"
+
+#define RULE_ITEMS_MAX 64u /* frames of one valgrind suppression */
+
+struct rule_item {
+	enum { ITEM_ANY_FRAMES, ITEM_FUNCTION, ITEM_OBJECT, ITEM_SOURCE } kind;
+	char *pattern; /* owned; NULL of ITEM_ANY_FRAMES */
+	uint32_t line; /* ITEM_SOURCE: 0 = any */
+};
+
+struct rule {
+	char *name;              /* owned */
+	char *pattern;           /* LeakSanitizer's; owned; NULL = valgrind's, by its items */
+	struct rule_item *items; /* owned */
+	size_t count, room;
+};
+
+/* A frame as rules see it. */
+struct rule_frame {
+	const char *function, *file, *module, *path; /* NULL = unknown; path: of the module */
+	uint32_t line;
+	bool libc;
+};
+
+/* --- check/lsan.c */
+/* "leak:..." as a rule; false: not one */
+bool lsan_read(const char *line, struct rule *r);
+bool lsan_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
+
+/* --- check/valgrind.c */
+void rule_release(struct rule *r);
+struct valgrind_reader {
+	struct rule rule;  /* the one that is read */
+	unsigned at;       /* line within it; 0 = between two */
+	bool leak, broken; /* is it a leak of Memcheck? */
+};
+/* A line, trimmed. 1: the rule is whole, and the caller's; 0: go on; -1: the line is wrong. */
+int valgrind_read(struct valgrind_reader *v, const char *line);
+bool valgrind_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
+
+/* --- check/judging.c: one process while it is judged */
+struct judging {
+	struct check *check;
+	struct watch *watch;
+	const struct process *line; /* NULL = there is no tree */
+	struct model *model;
+	struct report *report;
+	struct query *query;
+	/* by dense index of a stack's leaf: number + 1 in check->suppressed, 0 = it counts */
+	uint32_t *suppressed;
+	size_t process; /* in check->processes */
+};
+void judging_init(struct judging *j, struct check *c, struct watch *w, const struct process *p);
+void judging_release(struct judging *j);
+bool judging_counts(const struct judging *j, const struct report_stack *s);
+/* Which stacks does a limit cover, suppressed ones aside? By dense index; the caller frees it. */
+bool *judging_covers(struct judging *j, const struct limit *l);
+/* Copies a stack with its frames. */
+void judging_copy(struct judging *j, const struct report_stack *s, struct check_stack *to);
+
+/* --- check/baseline.c */
+struct site_sum {
+	char *key; /* owned; query_stack_key() */
+	uint64_t bytes, blocks;
+};
+struct heap_sums {
+	char *name;  /* owned; of the process */
+	size_t turn; /* among those of its name */
+	bool whole;  /* false: totals only */
+	uint64_t live_bytes, peak_bytes, peak_error_bytes;
+	struct site_sum *sites; /* by key */
+	size_t count;
+};
+void baseline_learn(struct judging *j);
+void baseline_learn_totals(struct check *c, const struct process *p);
+void baseline_judge(struct judging *j);
+void baseline_judge_totals(struct check *c, size_t process, const struct process *p);
+
+/* --- check/check.c */
+struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind);
+size_t check_add_process(struct check *c, const char *name, int pid, const char *state);
+void check_whole(struct check *c, size_t process, const char *why);
+/* Compares, and keeps what was found. Returns whether the limit is kept. */
+bool check_compare(struct check_verdict *v, int64_t found, uint64_t most);
+void heap_sums_release(struct heap_sums *h);
+
+/* What remains of a process' amounts without the part that its fork inherited. */
+uint64_t check_own(uint64_t amount, uint64_t inherited);
+
+/* --- check/words.c */
+#define VERDICT_TEXT 1024
+/* "1.2M (1,228,800 bytes) in 100 blocks alive at exit, limit 64.0K" */
+const char *words_verdict(const struct check *c, const struct check_verdict *v,
+			  char buf[VERDICT_TEXT]);
+/* "97.8K in 100 blocks, leaky" */
+const char *words_stack(const struct check_verdict *v, const struct check_stack *s,
+			char buf[VERDICT_TEXT]);
+/* "parse_word(int)  leaky.cc:8  leaky" */
+const char *words_frame(const struct check_frame *f, char buf[VERDICT_TEXT]);
+/* "leaky [4121], exited with status 0" */
+const char *words_process(const struct check_process *p, char buf[VERDICT_TEXT]);
+/* "2 findings, 3 limits kept" */
+const char *words_summary(const struct check *c, char buf[VERDICT_TEXT]);
+/* The frames to print: from the call site outwards, at most FRAMES_SHOWN. */
+#define FRAMES_SHOWN 10
+size_t words_first(const struct check_stack *s);
+
+int check_text(const struct check *c, FILE *out, struct err *err);
+int check_junit(const struct check *c, FILE *out, struct err *err);
+int check_json(const struct check *c, FILE *out, struct err *err);
+int check_github(const struct check *c, FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * limits.c - see check/limits.h.
+ */
+#include "check/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AMOUNT_MAX 1e18 /* far below UINT64_MAX: sums of two stay exact */
+
+static const struct {
+	const char *option, *example;
+} kinds[CHECK_LIMITS] = {
+	[CHECK_LIVE] = { "max-live", "--max-live 10M or --max-live lib:ssl=2M" },
+	[CHECK_PEAK] = { "max-peak", "--max-peak 10M or --max-peak lib:ssl=2M" },
+	[CHECK_LEAKED] = { "max-leaked", "--max-leaked 64K or --max-leaked fn:parse_*=0" },
+	[CHECK_GROWTH] = { "max-growth", "--max-growth 1M or --max-growth lib:ssl=64K" },
+	[CHECK_BLOCKS] = { "max-blocks", "--max-blocks 10000 or --max-blocks lib:ssl=500" },
+	[CHECK_RATE] = { "max-rate", "--max-rate 10M (bytes a second)" },
+};
+
+const char *limit_option(enum check_kind kind)
+{
+	return kind < CHECK_LIMITS      ? kinds[kind].option
+	       : kind == CHECK_BASELINE ? "baseline"
+					: "whole";
+}
+
+/* "64K", "1.5M", "2GiB"; of blocks K is 1000. */
+static bool read_amount(const char *text, bool blocks, uint64_t *amount)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double n = strtod(text, &end), step = blocks ? 1000 : 1024;
+
+	if ((*text < '0' || *text > '9') || strpbrk(text, "xXpPeEnN"))
+		return false;
+	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	for (const char *u = units; unit && u <= unit; u++)
+		n *= step;
+	end += unit != NULL;
+	if (!blocks && unit && *end == 'i')
+		end++;
+	if (!blocks && *end == 'B')
+		end++;
+	if (*end || n > AMOUNT_MAX)
+		return false;
+	*amount = (uint64_t)n;
+	return true;
+}
+
+static int not_a_limit(enum check_kind kind, const char *text, struct err *err)
+{
+	return err_set(err, 2, "--%s %s: not a limit; write %s", kinds[kind].option, text,
+		       kinds[kind].example);
+}
+
+static void read_where(struct limit *l)
+{
+	const char *pattern = strchr(l->where, ':') + 1;
+
+	l->covers = !strncmp(l->where, "lib:", 4) ? COVERS_LIBRARY : COVERS_FUNCTION;
+	if (l->covers == COVERS_LIBRARY && !strchr(pattern, '*'))
+		l->pattern = xasprintf("*%s*", pattern);
+	else
+		l->pattern = xstrdup(pattern);
+}
+
+/* A function's name may have `=` in it: the amount follows the last one. */
+int limit_parse(struct limit *l, enum check_kind kind, const char *text, struct err *err)
+{
+	const char *equals = strrchr(text, '='), *amount = equals ? equals + 1 : text;
+	size_t len = equals ? (size_t)(equals - text) : 0;
+
+	if (!read_amount(amount, kind == CHECK_BLOCKS, &l->most))
+		return not_a_limit(kind, text, err);
+	if (equals && strncmp(text, "lib:", 4) && strncmp(text, "fn:", 3))
+		return not_a_limit(kind, text, err);
+	if (equals && strchr(text, ':') + 1 == equals)
+		return not_a_limit(kind, text, err);
+	*l = (struct limit){ .kind = kind, .most = l->most };
+	l->text = xstrdup(text);
+	l->where = xstrndup(text, len);
+	if (len)
+		read_where(l);
+	return 0;
+}
+
+void limit_release(struct limit *l)
+{
+	free(l->text);
+	free(l->where);
+	free(l->pattern);
+}
+
+static bool read_part(struct tolerance *t, const char *part)
+{
+	char *end;
+	double n = strtod(part, &end);
+
+	if (*part < '0' || *part > '9')
+		return false;
+	if (strcmp(end, "%"))
+		return read_amount(part, false, &t->bytes);
+	t->share = n / 100;
+	return n <= 1e6;
+}
+
+int tolerance_parse(struct tolerance *t, const char *text, struct err *err)
+{
+	char part[64];
+	const char *comma = strchr(text, ',');
+	size_t len = comma ? (size_t)(comma - text) : 0;
+
+	*t = (struct tolerance){ 0.05, 1024 };
+	snprintf(part, sizeof part, "%.*s", (int)(len < sizeof part ? len : 0), text);
+	if ((!comma || (read_part(t, part) && part[len - 1] == '%')) &&
+	    read_part(t, comma ? comma + 1 : text))
+		return 0;
+	return err_set(err, 2,
+		       "--tolerance %s: not a tolerance; write --tolerance 5%% or --tolerance "
+		       "5%%,64K",
+		       text);
+}
+
+uint64_t tolerance_most(const struct tolerance *t, uint64_t before)
+{
+	return before + (uint64_t)((double)before * t->share) + t->bytes;
+}

@@ -1,0 +1,483 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_check.py - memtop check on real programs: limits, a baseline, suppressions of three tools, formats, processes,
+sessions that are not whole; and the man page's examples, run in ctest, meson, pytest and a shell."""
+import atexit
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+
+import manual
+from cli import memtop, one_line
+from harness import (AGENT, MEMTOP, ROOT, environment, kill, main, mostly_waits, need, run, start, temporary_folder, test,
+                     wait_for)
+
+SOURCE = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memtop/memtop.h>
+
+void *kept[1000];
+int count;
+
+__attribute__((noinline)) void keep_row(size_t size) { kept[count++] = malloc(size); }
+__attribute__((noinline)) void fill_cache(void) { kept[count++] = strdup("an entry of the cache"); }
+__attribute__((noinline)) void swell(size_t size)
+{
+	char *volatile p = malloc(size);
+	usleep(500000);
+	free(p);
+}
+#ifdef LEAK
+__attribute__((noinline)) void parse_word(void) { kept[count++] = malloc(5000); }
+#endif
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	char line[100] = "";
+
+	puts(fgets(line, sizeof line, stdin) ? line : "to stdout");
+	fputs("to stderr\n", stderr);
+	for (int i = 0; i < 100; i++)
+		keep_row(1000);
+	fill_cache();
+#ifdef LEAK
+	parse_word();
+#endif
+	if (!strcmp(mode, "marks")) {
+		memtop_set_mark("a");
+		keep_row(7000);
+		memtop_set_mark("b");
+	}
+	if (!strcmp(mode, "swell"))
+		swell(3000000);
+	if (!strcmp(mode, "slow"))
+		usleep(1500000);
+	if (!strcmp(mode, "fork") && !fork())
+		_exit(0);
+	if (!strcmp(mode, "fork"))
+		wait(NULL);
+	if (!strcmp(mode, "wait")) {
+		puts("ready");
+		fflush(stdout);
+		pause();
+	}
+	for (int i = 0; (!strcmp(mode, "free") || !strcmp(mode, "fork")) && i < count; i++)
+		free(kept[i]);
+	if (!strcmp(mode, "killed"))
+		raise(SIGKILL);
+	return !strcmp(mode, "fails") ? 3 : 0;
+}
+"""
+ROWS, CACHE = 100 * 1000, len("an entry of the cache") + 1
+
+
+@functools.cache
+def built(*flags):
+    """Once for the whole script; the leak moves every line of main."""
+    folder = tempfile.mkdtemp(prefix="memtop-test-check-")
+    atexit.register(shutil.rmtree, folder, True)
+    with open(folder + "/words.c", "w", encoding="utf-8") as f:
+        f.write(SOURCE)
+    done = run(["gcc", "-g", "-O1", f"-I{ROOT}/include", *flags, "-o", "words", "words.c"], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder + "/words"
+
+
+def check(*words, **named):
+    done = memtop("check", *words, **named)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def judged(status, *words, **named):
+    """memtop check with this status; the findings by name."""
+    done = check(*words, **named)
+    assert done.returncode == status, f"status {done.returncode}, wanted {status}: {done.stdout}{done.stderr}"
+    text = done.stdout + done.stderr
+    return {name: rest for name, rest in re.findall(r"^  FAIL  (.*?): (.*)$", text, re.M)}, text
+
+
+def session(*mode, flags=(), options=()):
+    path = temporary_folder() + "/a.mtop"
+    run([MEMTOP, "record", "-o", path, *options, "--", built(*flags), *mode], env=environment())
+    assert os.path.exists(path)
+    return path
+
+
+def written(name, text):
+    path = f"{temporary_folder()}/{name}"
+    with open(path, "wb") as f:
+        f.write(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@test
+def t_a_limit_holds_to_the_byte():
+    a = session()
+    for option in ("--max-live", "--max-leaked"):
+        # the buffers of stdin and stdout are alive, too, and no leak
+        more = 8192 if option == "--max-live" else 0
+        judged(0, option, str(ROWS + CACHE + more), a)
+        bad, _ = judged(1, option, str(ROWS + CACHE + more - 1), a)
+        assert f"({ROWS + CACHE + more:,} bytes)" in bad[f"{option} {ROWS + CACHE + more - 1}"], bad
+    judged(0, "--max-blocks", "103", a)
+    judged(1, "--max-blocks", "102", a)
+    judged(0, "--max-rate", str(ROWS + CACHE + 8192), a)
+    judged(1, "--max-rate", str(ROWS), a)
+    judged(0, "--max-peak", str(ROWS + CACHE + 8192), a)
+    judged(1, "--max-peak", str(ROWS), a)
+
+
+@test
+def t_parts_of_the_heap():
+    a = session()
+    judged(0, "--max-live", f"fn:keep_row={ROWS}", "--max-live", f"fn:fill_*={CACHE}", "--max-live", "lib:word=1M", a)
+    bad, text = judged(1, "--max-live", f"fn:keep_row={ROWS - 1}", "--max-blocks", "fn:keep_row=99", "--max-live", "lib:words=1K",
+                       "--max-leaked", "fn:main=10", "--max-live", "1M", a)
+    assert len(bad) == 4 and "4 findings, 1 limit kept" in text, text
+    assert re.search(r"^            keep_row  words\.c:\d+  words$", text, re.M), "the heaviest stack is not shown"
+    assert "no stack of this process matches lib:nothing" in judged(0, "--max-live", "lib:nothing=0", a)[1]
+
+
+@test
+def t_the_peak_of_a_part():
+    a = session("swell")
+    judged(0, "--max-peak", "fn:swell=3000000", a)
+    bad, text = judged(1, "--max-peak", "fn:swell=2999999", "--max-live", "fn:swell=0", a)
+    assert list(bad) == ["--max-peak fn:swell=2999999"], text
+
+
+@test
+def t_growth_between_marks():
+    a = session("marks")
+    judged(0, "--max-growth", "7000", "--max-growth", "fn:fill_cache=0", "--between", "a..b", a)
+    bad, _ = judged(1, "--max-growth", "6999", "--max-growth", "fn:keep_row=6999", "--between", "a..b", a)
+    assert len(bad) == 2 and all("+6.8K (7,000 bytes) in 1 block from a to b" in text for text in bad.values()), bad
+    judged(0, "--max-growth", "0", "--between", "b..now", a)
+    one_line(check("--max-growth", "1M", a), 2, "--between m1..m2")
+    one_line(check("--max-growth", "1M", "--between", "a..x", a), 2, "a..x: no process has both marks")
+
+
+@test
+def t_a_baseline_that_equals():
+    """Another run of the same build, and one of another build: nothing moved but lines."""
+    a, b, other = session(), session(), session(flags=("-DMOVED", "-O0"))
+    judged(0, "--baseline", a, b)
+    judged(0, "--baseline", a, "--tolerance", "0%,0", b)
+    judged(0, "--baseline", a, other)
+
+
+@test
+def t_a_baseline_and_a_known_leak():
+    good, bad = session(), session(flags=("-DLEAK",))
+    found, text = judged(1, "--baseline", good, "--tolerance", "10%", bad)
+    assert list(found) == ["--baseline, words!parse_word"], text
+    assert "4.9K (5,000 bytes), the baseline has 0 bytes" in found["--baseline, words!parse_word"], text
+    judged(0, "--baseline", good, "--tolerance", "10%,5000", bad)
+    assert len(judged(1, "--baseline", good, "--tolerance", "1%", bad)[0]) == 2, "the whole, too"
+    judged(0, "--baseline", bad, good)
+    assert judged(0, "--baseline", good, "--suppress", written("a.supp", "leak:parse_word\n"), bad)
+    one_line(check("--baseline", "/no/such.mtop", bad), 3, "/no/such.mtop")
+
+
+@test
+def t_suppressions_of_each_kind():
+    a = session()
+    rows = {
+        "own": "words!keep_row\n",
+        "own, wildcards": "# rows\nword*!keep_*\n",
+        "LeakSanitizer": "leak:keep_row\n",
+        "LeakSanitizer, its file": "leak:/words.c$\n",
+        "LeakSanitizer, its module": "leak:words\n",
+        "valgrind": "{\n   rows\n   Memcheck:Leak\n   match-leak-kinds: definite\n   fun:malloc\n   fun:keep_row\n   fun:main\n}\n",
+        "valgrind, wildcards": "{\n   rows\n   Memcheck:Leak\n   fun:*alloc\n   ...\n   obj:*/words\n   fun:ma?n\n}\n",
+    }
+    for kind, text in rows.items():
+        _, said = judged(0, "--max-leaked", str(CACHE), "--suppress", written("a.supp", text), a)
+        assert re.search(r"^suppressed [\d.]+K in 10\d blocks: ", said, re.M), f"{kind}: {said}"
+    judged(1, "--max-leaked", str(CACHE - 1), "--suppress", written("a.supp", rows["valgrind"]), a)
+    both = ["--suppress", written("a.supp", rows["own"]), "--suppress", written("b.supp", "{\nn\nMemcheck:Leak\nfun:malloc\n"
+                                                                                       "fun:strdup\nfun:fill_cache\n}\n")]
+    judged(0, "--max-leaked", "0", *both, a)
+    for wrong in ("words!keep_ro\n", "leak:keep_row_\n", "{\nn\nMemcheck:Leak\nfun:malloc\nfun:main\n}\n",
+                  "{\nn\nMemcheck:Cond\nfun:malloc\nfun:keep_row\n}\n"):
+        judged(1, "--max-leaked", str(CACHE), "--suppress", written("a.supp", wrong), a)
+    done = check("--max-leaked", "1M", "--suppress", written("a.supp", "leak:x\nrace:y\n"), a)
+    assert done.returncode == 0 and re.fullmatch(r"memtop: \S+a\.supp:2: not a suppression of leaks [^\n]+ignored\n", done.stderr), done
+    one_line(check("--max-leaked", "1M", "--suppress", "/no/such.supp", a), 2, "/no/such.supp: cannot be read")
+
+
+@test
+def t_a_program_keeps_its_streams():
+    for limit, status in (("1M", 0), ("1K", 1)):
+        done = check("--max-leaked", limit, "--", built())
+        assert done.returncode == status and done.stdout == "to stdout\n", done
+        assert done.stderr.startswith("to stderr\n") and "memtop check: " in done.stderr, done.stderr
+    with open(written("in", "from stdin\n"), encoding="ascii") as f:
+        done = check("--max-leaked", "1M", "-o", temporary_folder() + "/result", "--", built(), stdin=f)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "from stdin\n\n", "to stderr\n"), done
+
+
+@test
+def t_a_program_that_fails_itself():
+    """Its own status wins, and the findings are told all the same."""
+    for limit in ("0", "1M"):
+        done = check("--max-leaked", limit, "--", built(), "fails")
+        assert done.returncode == 3 and ("FAIL" in done.stderr) == (limit == "0"), done
+    assert check("--max-leaked", "0", "--", built(), "killed").returncode == 128 + signal.SIGKILL
+    assert check("--max-leaked", "0", "--", "/no/such/program").returncode == 127
+    assert check("--max-leaked", "0", "--", written("text", "no program\n")).returncode == 126
+    one_line(check("--max-leaked", "0", "--"), 2, "no program or target given")
+    one_line(check("--max-leaked", "x", "--", built()), 2, "--max-leaked x: not a limit")
+    assert check("--baseline", "/no/such.mtop", "--", built()).returncode == 125
+
+
+@test
+def t_the_recording_goes_or_stays():
+    tmp, kept = temporary_folder(), temporary_folder() + "/kept.mtop"
+    judged(0, "--max-leaked", "1M", "--", built(), env=environment(TMPDIR=tmp))
+    judged(127, "--max-leaked", "1M", "--", "/no/such/program", env=environment(TMPDIR=tmp))
+    assert os.listdir(tmp) == [], os.listdir(tmp)
+    judged(1, "--max-leaked", "0", "--session", kept, "--", built(), env=environment(TMPDIR=tmp))
+    judged(1, "--max-leaked", "0", kept)
+    done = check("--max-leaked", "1M", "--", built(), env=environment(TMPDIR="/no/such/folder"))
+    assert done.returncode == 125 and done.stdout == "" and "TMPDIR" in done.stderr, done
+
+
+@test
+def t_children_are_not_missed():
+    """A small short child has its stacks, a fork does not own what it inherited, and exec is no leak."""
+    bad, text = judged(1, "--max-leaked", "50K", "--", "/bin/sh", "-c", f"{built()}; :")
+    assert len(bad) == 1 and "keep_row" in text and ", 2 processes" in text, text
+    judged(0, "--max-leaked", "50K", "--", "/bin/sh", "-c", f"{built()} free; :")
+    judged(0, "--max-leaked", "50K", "--process", "sh", "--", "/bin/sh", "-c", f"{built()}; :")
+    judged(0, "--max-leaked", "0", "--", built(), "fork")
+    bad, text = judged(1, "--max-leaked", "50K", "--", "/bin/bash", "-c", f"exec {built()}")
+    assert len(bad) == 1 and "keep_row" in text, text
+    suppressed = written("a.supp", "leak:keep_row\n")
+    judged(0, "--max-leaked", "50K", "--suppress", suppressed, "--", "/bin/sh", "-c", f"{built()}; :")
+
+
+@test
+def t_children_of_a_recording_have_totals():
+    a = temporary_folder() + "/a.mtop"
+    run([MEMTOP, "record", "-o", a, "--", "/bin/sh", "-c", f"{built()}; :"], env=environment())
+    bad, text = judged(1, "--max-leaked", "50K", "--max-live", "fn:keep_row=1M", a)
+    assert "only its totals were recorded" in bad["--max-leaked 50K"] and "do not cover them" in text, text
+    judged(0, "--max-leaked", "50K", "--process", "sh", a)
+
+
+@mostly_waits
+def t_a_session_that_is_not_whole():
+    a = session("slow")
+    with open(a, "rb") as f:
+        whole = f.read()
+    cut = written("cut.mtop", whole[:len(whole) - 200])
+    bad, text = judged(1, "--max-live", "100M", cut)
+    assert list(bad) == ["whole"] and "cut" in bad["whole"], text
+    assert "! " in judged(0, "--max-live", "100M", "--allow-incomplete", cut)[1]
+    for kind in (b"", b"no session", whole[:20], os.urandom(1000)):
+        done = check("--max-live", "100M", written("bad.mtop", kind))
+        assert done.returncode in (2, 3) and done.stdout == "", done
+    done = check("--max-live", "100M", "/no/such.mtop")
+    assert done.returncode == 3, done
+
+
+@test
+def t_a_sampled_session_says_so():
+    a = session(options=("--options", "sample=1k"))
+    _, text = judged(0, "--max-live", "100M", "--max-peak", "100M", a)
+    assert re.search(r"^  ok    --max-live 100M: ~[\d.]+K in ~\d+ blocks live", text, re.M), text
+    assert "figures with ~ are estimates" in text, text
+
+
+@mostly_waits
+def t_a_live_target():
+    program = start([built(), "wait"], env=environment(LD_PRELOAD=AGENT), stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL, text=True)
+    wait_for(lambda: "ready" in program.stdout.readline(), what="the program")
+    judged(0, "--max-live", "1M", "-p", str(program.pid))
+    bad, _ = judged(1, "--max-live", "fn:keep_row=1K", "--max-leaked", "1M", "-p", str(program.pid))
+    assert "the program has not ended" in bad["whole"] and len(bad) == 2, bad
+    one_line(check("--max-peak", "lib:words=1M", "-p", str(program.pid)), 2, "use memtop record first")
+
+
+@mostly_waits
+def t_a_check_that_is_ended():
+    """A CI server that gives up sends SIGTERM: that is no success."""
+    ended = start([MEMTOP, "check", "--max-live", "100M", "--", built(), "wait"], env=environment(),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: "ready" in ended.stdout.readline(), what="the program")
+    with open(f"/proc/{ended.pid}/task/{ended.pid}/children", encoding="ascii") as f:
+        children = [int(pid) for pid in f.read().split()]
+    ended.terminate()
+    status = ended.wait(30)
+    for child in children:
+        kill(child)  # it runs on, and has our pipes
+    assert status == 1, status
+    assert "The recording ended before the program did" in ended.stderr.read()
+
+
+@test
+def t_formats():
+    a = session("swell")
+    words = ["--max-leaked", "50K", "--max-peak", "100M", "--suppress", written("a.supp", "leak:fill_cache\n")]
+    r = json.loads(judged(1, *words, "--format", "json", a)[1])
+    assert (r["schema"], r["passed"], r["findings"]) == (1, False, 1), r
+    failed, = [v for v in r["verdicts"] if not v["passed"]]
+    assert (failed["kind"], failed["found"], failed["limit"], failed["where"]) == ("max-leaked", ROWS, 50 * 1024, ""), failed
+    assert failed["stacks"][0]["bytes"] == ROWS and failed["stacks"][0]["frames"][0]["function"] == "keep_row", failed
+    assert [(s["live_bytes"], s["name"]) for s in r["suppressed"]] == [(CACHE, "leak:fill_cache")], r["suppressed"]
+
+    root = xml.fromstring(judged(1, *words, "--format", "junit", a)[1].encode())
+    assert (root.get("tests"), root.get("failures")) == ("2", "1"), root.attrib
+    cases = {c.get("name"): c for c in root.iter("testcase")}
+    assert "keep_row" in cases["--max-leaked 50K"].find("failure").text and cases["--max-peak 100M"].find("failure") is None
+
+    folder = os.path.dirname(built())
+    text = judged(1, *words, "--format", "github", a, cwd=folder)[1]
+    assert re.match(r"::error file=words\.c,line=\d+,title=memtop check --max-leaked 50K::words \[\d+\], exited with status 0: "
+                    r"97\.7K \(100,000 bytes\)[^\n]*%0A[^\n]*keep_row", text), text
+    done = check(*words, "--format", "yaml", a)
+    one_line(done, 2, "yaml: no such format")
+
+
+@test
+def t_names_are_escaped():
+    """A program's name may hold whatever XML, a terminal or GitHub reads as its own."""
+    name = temporary_folder() + "/<&\"'>\033[31m%0A::error::x,\n"
+    shutil.copy(built(), name)
+    a = temporary_folder() + "/a.mtop"
+    run([MEMTOP, "record", "-o", a, "--", name], env=environment())
+    root = xml.fromstring(judged(1, "--max-live", "0", "--format", "junit", a)[1].encode())
+    assert "<&\"'>" in next(root.iter("testsuite")).get("name")
+    json.loads(judged(1, "--max-live", "0", "--format", "json", a)[1])
+    text = judged(1, "--max-live", "0", "--format", "github", a)[1]
+    assert "\033" not in text and all(line.startswith(("::", "memtop check: ")) for line in text.splitlines()), text
+
+
+@test
+def t_a_result_is_whole_or_not_there():
+    a, folder = session(), temporary_folder()
+    judged(1, "--max-live", "0", "-o", f"{folder}/r.xml", "-f", "junit", a)
+    xml.parse(f"{folder}/r.xml")
+    assert os.listdir(folder) == ["r.xml"], os.listdir(folder)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = check("--max-live", "100M", a, stdout=full)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1, done
+    one_line(check("--max-live", "100M", "-o", "/no/such/r.txt", a), 3, "/no/such/r.txt: cannot be written")
+    limited = f"ulimit -f 0; exec {MEMTOP} check --max-live 100M -o {folder}/r.xml {a}"
+    done = run(["/bin/bash", "-c", "trap '' XFSZ; " + limited], env=environment())
+    assert done.returncode == 3 and done.stderr.count("\n") == 1, done
+    xml.parse(f"{folder}/r.xml")  # the old one
+    assert os.listdir(folder) == ["r.xml"], os.listdir(folder)
+
+
+@test
+def t_usage():
+    a = session()
+    one_line(check(a), 2, "no limit given")
+    one_line(check("--max-live", "1M"), 2, "no target given")
+    one_line(check("--max-live", "1M", "--between", "a..b", a), 2, "--between: needs a limit")
+    one_line(check("--max-growth", "1M", "--between", "a", a), 2, "a: two marks are needed")
+    one_line(check("--max-live", "1M", "--tolerance", "5%", a), 2, "--tolerance: needs a baseline")
+    one_line(check("--baseline", a, "--tolerance", "x", a), 2, "--tolerance x: not a tolerance")
+    one_line(check("--max-live", "1M", "--session", "x", a), 2, "--session: works only with a program")
+    one_line(check("--max-live", "1M", "--process", "x", a), 2, "--process x: this session has only one process")
+
+
+# --- the man page's examples
+
+def example(word):
+    block, = [b for b in manual.examples("memtop.1", "CHECK") if word in b]
+    return block
+
+
+def with_memtop(folder):
+    """memtop on the PATH of a build tool, and words.c in its folder: with a leak, or without."""
+    tools = temporary_folder()
+    os.symlink(MEMTOP, tools + "/memtop")
+
+    def write(leaks):
+        with open(folder + "/words.c", "w", encoding="utf-8") as f:
+            f.write("#include <stdio.h>\n#include <stdlib.h>\n__attribute__((noinline)) void *parse(void) { return malloc(64); }\n"
+                    f"int main(void)\n{{\n\tvoid *volatile p = parse();\n\tputs(\"done\");\n\t{'' if leaks else 'free(p);'}\n\treturn 0;\n}}\n")
+    return environment(PATH=f"{tools}:{os.environ['PATH']}"), write
+
+
+def fails_only_with_the_leak(folder, steps, leak_said):
+    """steps: build and test, run in the folder; the last one's status and output tell."""
+    env, write = with_memtop(folder)
+    for leaks in (True, False):
+        write(leaks)
+        for step in steps[:-1]:
+            done = run(step, 120, cwd=folder, env=env)
+            assert done.returncode == 0, f"{step}: {done.stdout}{done.stderr}"
+        done = run(steps[-1], 120, cwd=folder, env=env)
+        text = done.stdout + done.stderr
+        assert (done.returncode != 0) == leaks, f"{'leaks' if leaks else 'frees'}: {done.returncode} {text}"
+        assert not leaks or leak_said in text, text
+
+
+@mostly_waits
+def t_in_ctest():
+    need("cmake", "ctest")
+    folder = temporary_folder()
+    with open(folder + "/CMakeLists.txt", "w", encoding="utf-8") as f:
+        f.write("cmake_minimum_required(VERSION 3.10)\nproject(words C)\nset(CMAKE_BUILD_TYPE Debug)\n" + example("add_test"))
+    fails_only_with_the_leak(folder, [["cmake", "-S", ".", "-B", "b"], ["cmake", "--build", "b"],
+                                      ["ctest", "--test-dir", "b", "--output-on-failure"]],
+                             "64 bytes in 1 block alive at exit, limit 0 bytes")
+
+
+@mostly_waits
+def t_in_meson():
+    need("meson", "ninja")
+    folder = temporary_folder()
+    with open(folder + "/meson.build", "w", encoding="utf-8") as f:
+        f.write("project('words', 'c')\n" + example("find_program"))
+    with_memtop(folder)[1](True)
+    fails_only_with_the_leak(folder, [["sh", "-c", "test -d b || meson setup b"],
+                                      ["meson", "test", "-C", "b", "--print-errorlogs"]],
+                             "64 bytes in 1 block alive at exit, limit 0 bytes")
+
+
+@mostly_waits
+def t_in_pytest():
+    need("pytest")
+    folder = temporary_folder()
+    with open(folder + "/test_words.py", "w", encoding="utf-8") as f:
+        f.write(example("import subprocess"))
+    fails_only_with_the_leak(folder, [["cc", "-g", "-o", "words", "words.c"], ["pytest", "-q", "-p", "no:cacheprovider"]],
+                             "64 bytes in 1 block alive at exit, limit 0 bytes")
+
+
+@mostly_waits
+def t_in_github_actions():
+    """The lines of the step, in the shell that GitHub starts for them."""
+    folder = temporary_folder()
+    step = re.search(r"run: \|\n(.*)", example("name: heap"), re.S).group(1)
+    with open(folder + "/step.sh", "w", encoding="utf-8") as f:
+        f.write(step)
+    env, write = with_memtop(folder)
+    write(False)
+    done = run(["sh", "-c", "cc -g -o words words.c && memtop record -o good.mtop -- ./words"], cwd=folder, env=env)
+    assert done.returncode == 0, done
+    fails_only_with_the_leak(folder, [["bash", "--noprofile", "--norc", "-eo", "pipefail", "step.sh"]],
+                             "::error file=words.c,line=3,title=memtop check --max-leaked 0::words")
+
+
+main()

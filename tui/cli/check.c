@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check.c - `memtop check`: the gate for tests. Holds a session, a live target, or a program that
+ * it records itself against limits and a baseline, and ends with 1 on findings.
+ *
+ * The program keeps its input, output and status, as under `record`: a failure of its own comes
+ * before findings, and the result goes to stderr.
+ */
+#include "cli/recording.h"
+#include "cli/verb.h"
+
+#include "base/atomic_file.h"
+#include "base/loop.h"
+#include "check/check.h"
+#include "check/suppressions.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIMITS_MAX (CHECK_LIMITS * 32u)
+
+struct gate {
+	struct args a; /* with the rules of all suppression files */
+	struct loop *loop;
+	struct limit limits[LIMITS_MAX];
+	struct check_options options;
+	struct suppressions *suppressions;
+	const struct check_format *format;
+	struct check *check;
+	char *from, *to;          /* owned; of --between */
+	char folder[PATH_MAX];    /* of the recording; "" = the user named its file */
+	char recording[PATH_MAX]; /* "" = no program */
+};
+
+/* --- the command line */
+
+static int read_limits(struct gate *g, struct err *err)
+{
+	for (unsigned kind = 0; kind < CHECK_LIMITS; kind++)
+		for (size_t i = 0; i < g->a.limits[kind].count; i++) {
+			if (limit_parse(&g->limits[g->options.limit_count], kind,
+					g->a.limits[kind].list[i], err))
+				return -1;
+			g->options.limit_count++;
+		}
+	g->options.limits = g->limits;
+	if (g->options.limit_count || g->a.baseline)
+		return 0;
+	return err_set(err, STATUS_USAGE,
+		       "check: no limit given; write --max-leaked 64K, or see memtop check --help");
+}
+
+static int read_between(struct gate *g, struct err *err)
+{
+	const char *text = g->a.between, *dots = text ? strstr(text, "..") : NULL;
+
+	if (!text && !g->a.limits[CHECK_GROWTH].count)
+		return 0;
+	if (!text)
+		return err_set(err, STATUS_USAGE,
+			       "--max-growth: two marks are needed; add --between m1..m2");
+	if (!g->a.limits[CHECK_GROWTH].count)
+		return err_set(err, STATUS_USAGE,
+			       "--between: needs a limit; add --max-growth SIZE");
+	if (!dots || dots == text || !dots[2])
+		return err_set(err, STATUS_USAGE,
+			       "%s: two marks are needed; write --between m1..m2", text);
+	g->options.from = g->from = xstrndup(text, (size_t)(dots - text));
+	g->options.to = g->to = xstrdup(dots + 2);
+	return 0;
+}
+
+static int read_suppressions(struct gate *g, struct err *err)
+{
+	g->suppressions = suppressions_new();
+	for (size_t i = 0; i < g->a.suppressions.count; i++) {
+		struct err wrong = { 0 };
+
+		if (suppressions_read(g->suppressions, g->a.suppressions.list[i], &wrong, err))
+			return -1;
+		if (*wrong.text)
+			warn("%s", wrong.text);
+	}
+	g->options.suppressions = g->suppressions;
+	g->a.rules = suppressions_own(g->suppressions);
+	return 0;
+}
+
+static int read_format(struct gate *g, struct err *err)
+{
+	g->format = check_format_named(g->a.format ? g->a.format : "text");
+	if (!g->format)
+		return err_set(err, STATUS_USAGE,
+			       "%s: no such format; use --format text, junit, json or github",
+			       g->a.format);
+	if (g->a.tolerance && !g->a.baseline)
+		return err_set(err, STATUS_USAGE,
+			       "--tolerance: needs a baseline; add --baseline FILE.mtop");
+	if (g->a.session && !g->a.program)
+		return err_set(err, STATUS_USAGE,
+			       "--session: works only with a program; leave the option out");
+	return tolerance_parse(&g->options.tolerance,
+			       g->a.tolerance ? g->a.tolerance : TOLERANCE_DEFAULT, err);
+}
+
+static int refuse_live_part_peak(const struct gate *g, const struct target *t, struct err *err)
+{
+	for (size_t i = 0; i < g->options.limit_count; i++)
+		if (t->kind != TARGET_FILE && g->limits[i].kind == CHECK_PEAK &&
+		    *g->limits[i].where)
+			return err_set(err, STATUS_USAGE,
+				       "--max-peak %s: the peak of a part is found in a session "
+				       "file only; use memtop record first",
+				       g->limits[i].text);
+	return 0;
+}
+
+/* --- sessions */
+
+static int one_process(struct gate *g, const struct target *t, const struct process *p, bool learn,
+		       struct err *err)
+{
+	struct watch *w = cmd_open_whole(g->loop, t, &g->a, err);
+	int rc = 0;
+
+	if (!w)
+		return -1;
+	if (learn && watch_problem(w))
+		warn("%s", watch_problem(w));
+	if (learn)
+		check_learn(g->check, w, p);
+	else
+		rc = check_judge(g->check, w, p, err);
+	watch_close(w);
+	return rc;
+}
+
+static int one_line(struct gate *g, struct processes *all, const struct target *t,
+		    const struct process *p, bool learn, struct err *err)
+{
+	struct target stream = *t;
+
+	if (p->recorded)
+		return processes_target(all, p->id, &stream, err)
+			       ? -1
+			       : one_process(g, &stream, p, learn, err);
+	if (learn)
+		check_learn_totals(g->check, p);
+	else
+		check_judge_totals(g->check, p);
+	return 0;
+}
+
+/* All processes of a session, or the one that --process names. */
+static int each_process(struct gate *g, struct processes *all, const struct target *t, bool learn,
+			struct err *err)
+{
+	const struct process *list, *only = NULL;
+	size_t n = processes_list(all, &list);
+	int rc = 0;
+
+	if (g->a.process && !learn && !(only = processes_named(all, g->a.process, err)))
+		return -1;
+	if (only)
+		return one_line(g, all, t, only, learn, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = one_line(g, all, t, &list[i], learn, err);
+	if (!learn && processes_missed(all))
+		check_incomplete(g->check, "Some processes found no room on the board: nothing of "
+					   "them is known.");
+	return rc;
+}
+
+static int walk(struct gate *g, const struct target *t, bool learn, struct err *err)
+{
+	struct processes *all =
+		processes_new(g->loop, &(struct processes_options){ .follow = false }, err);
+	struct target chosen = *t;
+	int rc = all ? 0 : -1;
+
+	if (!rc && t->kind == TARGET_FILE && processes_read(all, t->name))
+		rc = each_process(g, all, t, learn, err);
+	else if (!rc)
+		rc = (!learn && cmd_choose_process(&g->a, all, &chosen, err)) ||
+				     one_process(g, &chosen, NULL, learn, err)
+			     ? -1
+			     : 0;
+	if (all)
+		processes_free(all);
+	return rc;
+}
+
+/* --- the result */
+
+static int write_result(const struct gate *g, struct err *err)
+{
+	struct replacement r;
+
+	if (!g->a.output)
+		return g->format->write(g->check, g->a.program ? stderr : stdout, err);
+	if (atomic_file_begin(&r, g->a.output, err))
+		return -1;
+	FILE *out = fopen(r.part, "we");
+	int rc = out ? g->format->write(g->check, out, err) : -1;
+	if (!out || (fclose(out) && !rc))
+		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
+			     g->a.output, strerror(errno));
+	if (rc)
+		atomic_file_give_up(&r);
+	return rc ? rc : atomic_file_end(&r, err);
+}
+
+static int judge(struct gate *g, const struct target *t, struct err *err)
+{
+	return walk(g, t, false, err) || check_end(g->check, err) || write_result(g, err) ? -1 : 0;
+}
+
+/* --- a program */
+
+static int choose_recording(struct gate *g, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR"), *slash = strrchr(g->a.operands[0], '/');
+
+	if (g->a.session) {
+		snprintf(g->recording, sizeof g->recording, "%s", g->a.session);
+		return 0;
+	}
+	snprintf(g->folder, sizeof g->folder, "%s/memtop-check.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(g->folder)) {
+		err_set(err, STATUS_OURS, "%s: cannot be made: %s; set TMPDIR, or use --session",
+			g->folder, strerror(errno));
+		g->folder[0] = '\0';
+		return -1;
+	}
+	snprintf(g->recording, sizeof g->recording, "%.3800s/%.200s.mtop", g->folder,
+		 slash ? slash + 1 : g->a.operands[0]);
+	return 0;
+}
+
+static void drop_recording(const struct gate *g)
+{
+	if (!*g->folder)
+		return;
+	unlink(g->recording);
+	rmdir(g->folder);
+}
+
+/* The program's own failure wins over findings, and these over ours. */
+static int check_program(struct gate *g, struct err *err)
+{
+	struct args recording = g->a;
+	struct target t;
+
+	if (choose_recording(g, err))
+		return args_fail(err, STATUS_OURS);
+	recording.output = g->recording;
+	int status = record_program(&recording, true), rc = 0;
+	if (!access(g->recording, R_OK))
+		rc = cmd_file(g->recording, &t, err) || judge(g, &t, err) ? -1 : 0;
+	drop_recording(g);
+	if (rc) {
+		warn("%s", err->text);
+		return status ? status : err->status == STATUS_USAGE ? STATUS_USAGE : STATUS_OURS;
+	}
+	return status ? status : check_findings(g->check) != 0;
+}
+
+static int check_target(struct gate *g, struct err *err)
+{
+	struct target t;
+
+	if (args_target(&verb_check, &g->a, &t, err) || refuse_live_part_peak(g, &t, err))
+		return args_fail(err, STATUS_USAGE);
+	if (judge(g, &t, err))
+		return args_fail(err, STATUS_UNREACHED);
+	return check_findings(g->check) != 0;
+}
+
+static int learn_baseline(struct gate *g, struct err *err)
+{
+	struct target t;
+
+	if (!g->a.baseline)
+		return 0;
+	return cmd_file(g->a.baseline, &t, err) || walk(g, &t, true, err) ? -1 : 0;
+}
+
+static int run_gate(struct gate *g)
+{
+	struct err err = { 0 };
+
+	if (read_limits(g, &err) || read_between(g, &err) || read_format(g, &err) ||
+	    read_suppressions(g, &err))
+		return args_fail(&err, STATUS_USAGE);
+	if (g->a.program && !g->a.operand_count) {
+		warn("check: no program or target given; see memtop check --help");
+		return STATUS_USAGE;
+	}
+	g->options.allow_incomplete = g->a.allow_incomplete;
+	g->options.must_end = g->a.program;
+	g->check = check_new(&g->options);
+	g->loop = cmd_loop();
+	if (learn_baseline(g, &err)) {
+		warn("%s", err.text);
+		return g->a.program ? STATUS_OURS : STATUS_UNREACHED;
+	}
+	return g->a.program ? check_program(g, &err) : check_target(g, &err);
+}
+
+static int check_run(const struct args *a)
+{
+	struct gate *g = xcalloc(1, sizeof *g);
+
+	g->a = *a;
+	cmd_survive_sigpipe();
+	int status = run_gate(g);
+	for (size_t i = 0; i < g->options.limit_count; i++)
+		limit_release(&g->limits[i]);
+	check_free(g->check);
+	suppressions_free(g->suppressions);
+	if (g->loop)
+		loop_free(g->loop);
+	free(g->from);
+	free(g->to);
+	free(g);
+	return status;
+}
+
+/* --- the verb */
+
+#define LIMIT(field, kind, option, value, text)                                                    \
+	static const struct option_spec field = {                                                  \
+		0, option, value, text, offsetof(struct args, limits[kind]), true                  \
+	}
+LIMIT(opt_live, CHECK_LIVE, "max-live", "LIMIT", "live memory at the end");
+LIMIT(opt_peak, CHECK_PEAK, "max-peak", "LIMIT", "live memory at its peak");
+LIMIT(opt_leaked, CHECK_LEAKED, "max-leaked", "LIMIT", "memory alive at the program's exit");
+LIMIT(opt_growth, CHECK_GROWTH, "max-growth", "LIMIT", "growth between the marks of --between");
+LIMIT(opt_blocks, CHECK_BLOCKS, "max-blocks", "LIMIT", "live blocks at the end");
+LIMIT(opt_rate, CHECK_RATE, "max-rate", "LIMIT", "bytes allocated per second, mean of the run");
+
+static const struct option_spec opt_baseline = {
+	0, "baseline", "FILE", "compare with this session", offsetof(struct args, baseline), false
+};
+static const struct option_spec opt_tolerance = {
+	0,
+	"tolerance",
+	"PCT",
+	"growth beyond the baseline that is no finding (" TOLERANCE_DEFAULT ")",
+	offsetof(struct args, tolerance),
+	false
+};
+static const struct option_spec opt_suppressions = {
+	0,
+	"suppress",
+	"FILE",
+	"suppressions of memtop, LeakSanitizer or valgrind (repeatable)",
+	offsetof(struct args, suppressions),
+	true
+};
+static const struct option_spec opt_format = { 'f',
+					       "format",
+					       "NAME",
+					       "text (default), junit, json or github",
+					       offsetof(struct args, format),
+					       false };
+static const struct option_spec opt_output = {
+	'o', "output", "FILE", "write the result here", offsetof(struct args, output), false
+};
+static const struct option_spec opt_session = { 0,
+						"session",
+						"FILE",
+						"keep the program's recording here",
+						offsetof(struct args, session),
+						false };
+static const struct option_spec opt_allow = { 0,
+					      "allow-incomplete",
+					      NULL,
+					      "a session that is not whole is no finding",
+					      offsetof(struct args, allow_incomplete),
+					      false };
+
+static const char *const synopsis[] = { "check [OPTION...] FILE.mtop | TARGET",
+					"check [OPTION...] [--] PROG [ARG...]", NULL };
+static const struct option_spec *const options[] = { &opt_leaked,
+						     &opt_live,
+						     &opt_peak,
+						     &opt_blocks,
+						     &opt_rate,
+						     &opt_growth,
+						     &opt_between,
+						     &opt_baseline,
+						     &opt_tolerance,
+						     &opt_suppressions,
+						     &opt_format,
+						     &opt_output,
+						     &opt_session,
+						     &opt_allow,
+						     &opt_pid,
+						     &opt_process,
+						     &opt_agent,
+						     &opt_agent_options,
+						     &opt_no_follow,
+						     &opt_first_only,
+						     &opt_symbols,
+						     &opt_sysroot,
+						     NULL };
+
+const struct verb verb_check = {
+	.name = "check",
+	.synopsis = synopsis,
+	.summary = "hold a session or a program against limits, for tests",
+	.details = "LIMIT is an amount (64K, 10M, 0), or lib:NAME=AMOUNT for the memory of a "
+		   "library, or\nfn:NAME=AMOUNT for the stacks through a function; * in a name is "
+		   "any text. Limits may be\nrepeated. Every process of a session is held against "
+		   "them by itself; --process chooses one.\n\nStatus 0: all limits are kept; 1: "
+		   "findings; 2: usage; 3: the session cannot be read. With\na program: its own "
+		   "failure, else 1 on findings; the result goes to stderr or to -o.\n",
+	.options = options,
+	.takes = TAKES_EITHER,
+	.run = check_run,
+};
