@@ -18,8 +18,10 @@ static void put_text(FILE *out, const char *s)
 
 static void put_field(struct shown *x, const char *s, FILE *out)
 {
+	uint32_t label = shown_label(x, s); /* which may move the labels */
+
 	putc('"', out);
-	put_text(out, x->labels[shown_label(x, s)]);
+	put_text(out, x->labels[label]);
 	fputs("\",", out);
 }
 
