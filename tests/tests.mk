@@ -1,8 +1,8 @@
 # Tests. tests/unit/PART/FOLDER/test_*.c call the functions of that folder; tests/targets/*.c, *.cc are programs to be
 # watched; the scripts test_* of the other folders drive them. All print PASS/FAIL/SKIP lines; tests/run.sh counts them.
 
-TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5.4 jq libxml2-utils git gawk \
-	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
+TEST_DEPS := g++ clang valgrind graphviz heaptrack binutils elfutils tmux python3 sqlite3 perl lua5.4 jq \
+	libxml2-utils git gawk redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
 	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14 mandoc \

@@ -16,10 +16,12 @@ static void put_text(FILE *out, const char *s)
 	}
 }
 
-static void put_field(FILE *out, const char *s)
+static void put_field(struct shown *x, const char *s, FILE *out)
 {
+	uint32_t label = shown_label(x, s); /* which may move the labels */
+
 	putc('"', out);
-	put_text(out, s);
+	put_text(out, x->labels[label]);
 	fputs("\",", out);
 }
 
@@ -55,8 +57,8 @@ static void put_site(struct shown *x, const struct report_stack *s, size_t count
 		fputs("\"\",\"\",,", out);
 		return;
 	}
-	put_field(out, x->labels[x->frames[i].name]);
-	put_field(out, x->frames[i].file ? x->frames[i].file : "");
+	put_field(x, x->labels[x->frames[i].name], out);
+	put_field(x, x->frames[i].file ? x->frames[i].file : "", out);
 	if (x->frames[i].line)
 		fprintf(out, "%" PRIu32, x->frames[i].line);
 	putc(',', out);
@@ -67,7 +69,7 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 	size_t count = shown_frames(x, s->leaf);
 
 	put_numbers(x, s, out);
-	put_field(out, owners_of_node(x->report->owners, s->leaf)->name);
+	put_field(x, owners_of_node(x->report->owners, s->leaf)->name, out);
 	put_site(x, s, count, out);
 	putc('"', out);
 	for (size_t i = count; i-- > 0;) {

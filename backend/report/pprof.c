@@ -8,7 +8,6 @@
  * labels of report/shown.h are the table of strings, the empty one first as the format demands.
  * Tables go out as they are met: the order of a message's fields is free.
  */
-#include "base/sanitize.h"
 #include "model/state/cohorts.h"
 #include "report/proto.h"
 #include "report/shown.h"
@@ -77,9 +76,7 @@ static void finish(struct profile *p, unsigned field)
 
 static uint32_t text(struct profile *p, const char *s)
 {
-	char clean[4096];
-
-	return shown_label(&p->x, sanitize_clean(clean, sizeof clean, s ? s : ""));
+	return shown_label(&p->x, s ? s : "");
 }
 
 static uint32_t function(struct profile *p, const struct shown_frame *f)

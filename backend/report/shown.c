@@ -42,7 +42,8 @@ void shown_close(struct shown *x)
 
 uint32_t shown_label(struct shown *x, const char *text)
 {
-	const char *kept = string_pool_keep(&x->texts, text);
+	char clean[4096];
+	const char *kept = string_pool_keep(&x->texts, sanitize_clean(clean, sizeof clean, text));
 	uint32_t number = map_get(&x->numbers, (uintptr_t)kept, NO_ID);
 
 	if (number != NO_ID)
@@ -54,22 +55,20 @@ uint32_t shown_label(struct shown *x, const char *text)
 	return number;
 }
 
-/* A name that any length of C++ may have; without one, libx.so+0x12. */
+/* Without a name, libx.so+0x12. */
 static uint32_t name_frame(struct shown *x, const struct location *at, const struct symbol_frame *f)
 {
 	const struct module *m = model_module(x->report->model, at->module);
-	char plain[4096], clean[4096];
+	char plain[4096];
 
 	if (f && f->function)
-		sanitize_clean(clean, sizeof clean, f->function);
-	else if (m && m->name)
+		return shown_label(x, f->function);
+	if (m && m->name)
 		snprintf(plain, sizeof plain, "%s+0x%llx", m->name, (unsigned long long)at->offset);
 	else
 		snprintf(plain, sizeof plain, "%s 0x%llx", GENERATED_NAME,
 			 (unsigned long long)at->offset);
-	if (!f || !f->function)
-		sanitize_clean(clean, sizeof clean, plain);
-	return shown_label(x, clean);
+	return shown_label(x, plain);
 }
 
 /* The labels of a location's frames: made once, since stacks share most of their frames. */

@@ -47,7 +47,7 @@ void shown_close(struct shown *x);
  * REASON]". Frames of one function and file have one name, whatever their pc.
  */
 size_t shown_frames(struct shown *x, uint32_t leaf);
-/* A label's number, as in shown_frame.name; the text is copied. */
+/* A label's number, as in shown_frame.name; foreign text, which is cleaned and copied. */
 uint32_t shown_label(struct shown *x, const char *text);
 
 /* Live bytes; of a change, what it grew by. */

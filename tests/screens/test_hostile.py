@@ -209,6 +209,7 @@ def t_what_is_printed():
     target = f"@memtop.{pid}"
     path = folder + "/a.mtop"
     for command in (["list"], ["mark", target, b"x" + hostileprog.SHORT], ["report", target], ["report", "--since", "m1", target],
+                    *(["report", "--format", kind, target] for kind in ("folded", "speedscope", "massif", "dot", "heaptrack")),
                     ["report", "--between", "m1..m5", target], ["record", "--help"]):
         done = run([MEMTOP, *command], text=False, env=environment())
         assert done.returncode == 0 and done.stdout, (command, done)

@@ -292,11 +292,12 @@ const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details =
-		"MARK is a name or a number (m2); A and B may also be start and now. text and "
-		"json have the change\nbeside all else, the other formats show the change alone. "
-		"For a session of several\nprocesses the report begins with their table, then "
-		"covers the one that allocated most, or\n--process.\n",
+	.details = "MARK is a name or a number (m2); A and B may also be start and now. text and "
+		   "json have\nthe change beside all else, the other formats show the change "
+		   "alone. For "
+		   "a session of\nseveral processes the report begins with their table, then "
+		   "covers the "
+		   "one that allocated\nmost, or --process.\n",
 	.options = options,
 	.run = report_run,
 };
