@@ -374,7 +374,6 @@ size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, 
 	const struct side *s = j->sides[e->side];
 	const struct side_stack *k = &s->stacks[e->stack];
 	size_t count = 0;
-	bool seen = false;
 
 	for (uint32_t node = k->node; node; node = s->nodes[node].parent) {
 		const struct side_place *own = &s->places[s->nodes[node].place];
@@ -384,12 +383,10 @@ size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, 
 		const char *module = own->module == NO_ID ? NULL : s->modules[own->module].name;
 		for (uint32_t i = 0; i < p->count && count < max; i++) {
 			bool site = node == k->site && i == k->site_frame;
-			seen |= site;
 			out[count++] = (struct join_frame){
 				.f = &j->sides[side]->frames[p->first + i],
 				.module = module,
 				.offset = own->offset,
-				.covered = !seen,
 				.site = site,
 			};
 		}

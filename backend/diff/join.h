@@ -49,8 +49,7 @@ struct join_frame {
 	const struct side_frame *f;
 	const char *module;
 	uint64_t offset;
-	bool site;    /* the call site */
-	bool covered; /* inside of it: an allocation wrapper */
+	bool site; /* the call site */
 };
 size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, size_t max);
 

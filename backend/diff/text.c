@@ -370,15 +370,15 @@ static size_t up_to_main(const struct join_frame *frames, size_t n)
 	return n;
 }
 
-/* From the call site outwards: what is inside of it allocates for it. */
+/* From the call site outwards, and what it called: the rest inside of it allocates for it. */
 static void put_frames(struct page *p, uint32_t joined, struct join_frame *frames)
 {
 	size_t n = join_frames(p->d->join, joined, frames, FRAMES_MAX), first = 0;
 
 	n = up_to_main(frames, n);
-	while (first < n && frames[first].covered)
+	while (first < n && !frames[first].site)
 		first++;
-	first = first == n ? 0 : first;
+	first = first == n ? 0 : first - (first > 0);
 	for (size_t i = first; i < n && i < first + FRAMES_SHOWN; i++)
 		put_frame(p, &frames[i]);
 	if (n > first + FRAMES_SHOWN) {
@@ -432,7 +432,7 @@ int diff_write_text(const struct diff *d, FILE *out, struct err *err)
 	put_table(&p, &(struct table){ "Owners", "OWNER", &d->owners, put_owner, ROWS_SHOWN });
 	put_table(&p, &(struct table){ "Call sites", "CALL SITE < CALLER", &d->sites, put_site,
 				       ROWS_SHOWN });
-	put_table(&p, &(struct table){ "Stacks", "OWNER, and frames from the call site on",
+	put_table(&p, &(struct table){ "Stacks", "OWNER, and frames around the call site",
 				       &d->stacks, put_stack, STACKS_SHOWN });
 	put_warnings(&p);
 	return report_flush(out, err);
