@@ -57,14 +57,14 @@ static struct peak_slot *make_slot(struct peak_snapshot *p, slot_id id)
 	return *c ? &(*c)->slot[id % SUM_CHUNK] : NULL;
 }
 
-/* False: the viewers' state does not have that slot yet, or there is no memory for it. */
+/* A slot that the pass has not met began after it, and no viewer knows it. False: no memory. */
 static bool take_slot(struct server *s, slot_id id, const struct tally *is)
 {
 	struct peak_snapshot *p = &s->peak;
 
-	if (!is->alloc_blocks && !is->free_blocks)
+	if ((!is->alloc_blocks && !is->free_blocks) || !sums_at(&s->sums, id))
 		return true;
-	struct peak_slot *to = sums_at(&s->sums, id) ? make_slot(p, id) : NULL;
+	struct peak_slot *to = make_slot(p, id);
 	if (!to)
 		return false;
 	if (memcmp(&to->then, is, sizeof(*is))) {
@@ -108,9 +108,9 @@ static void compare(struct server *s, uint32_t number)
 {
 	uint64_t live = s->peak.then.alloc_bytes - s->peak.then.free_bytes;
 
-	if (live > s->sums.seen_peak) {
-		s->sums.seen_peak = live;
-		s->sums.seen_peak_ns = s->peak.time_ns;
+	if (live > s->sums.peak_bytes) {
+		s->sums.seen_peak = s->sums.peak_bytes = live;
+		s->sums.seen_peak_ns = s->sums.peak_ns = s->peak.time_ns;
 	}
 	if (live + live / PEAK_SHARE + s->sums.peak_error < s->sums.peak_bytes)
 		mt_peak_correct(number, (int64_t)live);

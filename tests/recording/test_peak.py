@@ -6,6 +6,7 @@ the peak that the totals name, and no program is disturbed for it.
 LONG=1 has 25 programs in place of five, as a table.
 """
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,6 +19,7 @@ import mtop
 import wire
 from client import Client, run_watched
 from harness import LONG, MEMTOP, TARGETS, Skip, environment, main, mostly_waits, run, start, temporary_folder, test
+from term import Terminal
 
 TARGET = os.path.join(TARGETS, "s_peak")
 COUNTERS = "allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes"
@@ -240,6 +242,29 @@ def t_a_live_view_gets_it_as_it_grows():
     for _ in range(15):
         client.pump(0.1)
     assert client.kinds.count(wire.PEAK) == frames, "sent again though it has not changed"
+
+
+@test
+def t_the_view_goes_there():
+    path, older = temporary_folder() + "/peak.mtop", temporary_folder() + "/older.mtop"
+    done = run([MEMTOP, "record", "-o", path, "--", TARGET, "threads", "1"], env=environment())
+    assert done.returncode == 0, done
+    p = peaks(path)[0]
+    assert p.end < 10000, p.end
+    t = Terminal([MEMTOP, "open", path], width=120)
+    t.wait_for(re.compile("EXITED 0 at"))
+    t.keys(":at peak", "Enter")
+    t.wait_for(re.compile(r"PAST peak 0:00:\d\d\.\d\d\d"))
+    t.wait_for(f"Live {p.tree / (1 << 20):.1f}M")
+    t.keys(":now", "Enter")
+    t.wait_for(re.compile("EXITED 0 at"))
+    t.close()
+    mtop.without(path, older, (wire.PEAK,))
+    t = Terminal([MEMTOP, "open", older], width=120)
+    t.wait_for(re.compile("CUT|EXITED"))
+    t.keys(":at peak", "Enter")
+    t.wait_for("the call paths at the peak are not in this session")
+    t.close()
 
 
 main()
