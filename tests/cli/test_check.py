@@ -195,6 +195,17 @@ def t_a_baseline_and_a_known_leak():
 
 
 @test
+def t_a_baseline_of_a_tree():
+    """Processes of one name are told apart by their turn, whatever ran between fork and exec."""
+    good = temporary_folder() + "/good.mtop"
+    shell = ["--", "/bin/bash", "-c", f"{built()} free; (exec {built()}); {built()} $0 | cat"]
+    judged(0, "--max-live", "100M", "--session", good, *shell, "free")
+    judged(0, "--baseline", good, *shell, "free")
+    bad, text = judged(1, "--baseline", good, *shell, "")
+    assert set(bad) == {"--baseline, live memory", "--baseline, words!keep_row"}, text
+
+
+@test
 def t_suppressions_of_each_kind():
     a = session()
     rows = {
