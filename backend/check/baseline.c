@@ -102,7 +102,7 @@ void baseline_learn(struct judging *j)
 	struct heap_sums h;
 
 	sum_up(j, &h);
-	keep(j->check, &h, model_program(j->model)->name);
+	keep(j->check, &h, judging_name(j));
 }
 
 void baseline_learn_totals(struct check *c, const struct process *p)
@@ -121,7 +121,8 @@ static const struct heap_sums *counterpart(struct check *c, size_t process)
 	size_t turn = 0;
 
 	for (size_t i = 0; i < process; i++)
-		turn += !strcmp(c->processes[i].name, name);
+		turn += c->processes[i].compared && !strcmp(c->processes[i].name, name);
+	c->processes[process].compared = true;
 	for (size_t i = 0; i < c->baseline_count; i++)
 		if (c->baseline[i].turn == turn && !strcmp(c->baseline[i].name, name))
 			return &c->baseline[i];

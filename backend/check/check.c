@@ -79,7 +79,7 @@ size_t check_add_process(struct check *c, const char *name, int pid, const char 
 {
 	GROW(c->processes, c->process_room, c->process_count + 1);
 	c->processes[c->process_count] =
-		(struct check_process){ xstrdup(name), pid, xstrdup(state) };
+		(struct check_process){ xstrdup(name), pid, xstrdup(state), false };
 	return c->process_count++;
 }
 

@@ -60,9 +60,10 @@ struct check_verdict {
 };
 
 struct check_process {
-	char *name;  /* owned */
-	int pid;     /* 0 = unknown */
-	char *state; /* owned; "exited with status 0" */
+	char *name;    /* owned */
+	int pid;       /* 0 = unknown */
+	char *state;   /* owned; "exited with status 0" */
+	bool compared; /* with the baseline */
 };
 
 struct check_suppressed {

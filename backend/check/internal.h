@@ -62,6 +62,8 @@ struct judging {
 };
 void judging_init(struct judging *j, struct check *c, struct watch *w, const struct process *p);
 void judging_release(struct judging *j);
+/* Of the process, as the tree's line has it: the same with figures and without. */
+const char *judging_name(const struct judging *j);
 bool judging_counts(const struct judging *j, const struct report_stack *s);
 /* Which stacks does a limit cover, suppressed ones aside? By dense index; the caller frees it. */
 bool *judging_covers(struct judging *j, const struct limit *l);

@@ -407,7 +407,7 @@ int check_judge(struct check *c, struct watch *w, const struct process *p, struc
 
 	judging_init(&j, c, w, p);
 	const struct program *g = model_program(j.model);
-	j.process = check_add_process(c, g ? g->name : "?", g ? (int)g->pid : 0,
+	j.process = check_add_process(c, judging_name(&j), g ? (int)g->pid : 0,
 				      state_text(&j, state, sizeof state));
 	judge_end(&j);
 	judge_losses(&j);

@@ -79,6 +79,13 @@ void judging_release(struct judging *j)
 	free(j->suppressed);
 }
 
+const char *judging_name(const struct judging *j)
+{
+	const struct program *g = model_program(j->model);
+
+	return j->line ? j->line->name : g && *g->name ? g->name : "?";
+}
+
 bool judging_counts(const struct judging *j, const struct report_stack *s)
 {
 	return !j->suppressed[model_node(j->model, s->leaf)->index];

@@ -82,7 +82,7 @@ int peaks_find(const struct target *t, const struct model *last, struct part_pea
 {
 	struct ingest in = { .note = no_note };
 	struct symbol_options no_names = { 0 };
-	struct err cut;
+	struct err cut = { 0 };
 
 	if (ingest_init(&in, NULL, t->text, &no_names, err))
 		return -1;

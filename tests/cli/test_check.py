@@ -9,13 +9,14 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
 
 import manual
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, environment, kill, main, mostly_waits, need, run, start, temporary_folder, test,
+from harness import (AGENT, MEMTOP, ROOT, Skip, environment, kill, main, mostly_waits, need, run, start, temporary_folder, test,
                      wait_for)
 
 SOURCE = r"""
@@ -191,6 +192,17 @@ def t_a_baseline_and_a_known_leak():
     judged(0, "--baseline", bad, good)
     assert judged(0, "--baseline", good, "--suppress", written("a.supp", "leak:parse_word\n"), bad)
     one_line(check("--baseline", "/no/such.mtop", bad), 3, "/no/such.mtop")
+
+
+@test
+def t_a_baseline_of_a_tree():
+    """Processes of one name are told apart by their turn, whatever ran between fork and exec."""
+    good = temporary_folder() + "/good.mtop"
+    shell = ["--", "/bin/bash", "-c", f"{built()} free; (exec {built()}); {built()} $0 | cat"]
+    judged(0, "--max-live", "100M", "--session", good, *shell, "free")
+    judged(0, "--baseline", good, *shell, "free")
+    bad, text = judged(1, "--baseline", good, *shell, "")
+    assert set(bad) == {"--baseline, live memory", "--baseline, words!keep_row"}, text
 
 
 @test
@@ -375,15 +387,21 @@ def t_a_result_is_whole_or_not_there():
     judged(1, "--max-live", "0", "-o", f"{folder}/r.xml", "-f", "junit", a)
     xml.parse(f"{folder}/r.xml")
     assert os.listdir(folder) == ["r.xml"], os.listdir(folder)
-    with open("/dev/full", "w", encoding="ascii") as full:
-        done = check("--max-live", "100M", a, stdout=full)
-    assert done.returncode == 3 and done.stderr.count("\n") == 1, done
     one_line(check("--max-live", "100M", "-o", "/no/such/r.txt", a), 3, "/no/such/r.txt: cannot be written")
     limited = f"ulimit -f 0; exec {MEMTOP} check --max-live 100M -o {folder}/r.xml {a}"
     done = run(["/bin/bash", "-c", "trap '' XFSZ; " + limited], env=environment())
     assert done.returncode == 3 and done.stderr.count("\n") == 1, done
     xml.parse(f"{folder}/r.xml")  # the old one
     assert os.listdir(folder) == ["r.xml"], os.listdir(folder)
+
+
+@test
+def t_a_full_disk():
+    if not stat.S_ISCHR(os.stat("/dev/full").st_mode):
+        raise Skip("/dev/full of this machine is not the device")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = check("--max-live", "100M", session(), stdout=full)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1, done
 
 
 @test

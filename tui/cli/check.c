@@ -120,14 +120,11 @@ static int refuse_live_part_peak(const struct gate *g, const struct target *t, s
 
 /* --- sessions */
 
-static int one_process(struct gate *g, const struct target *t, const struct process *p, bool learn,
-		       struct err *err)
+static int one_watch(struct gate *g, struct watch *w, const struct process *p, bool learn,
+		     struct err *err)
 {
-	struct watch *w = cmd_open_whole(g->loop, t, &g->a, err);
 	int rc = 0;
 
-	if (!w)
-		return -1;
 	if (learn && watch_problem(w))
 		warn("%s", watch_problem(w));
 	if (learn)
@@ -138,15 +135,29 @@ static int one_process(struct gate *g, const struct target *t, const struct proc
 	return rc;
 }
 
+static int one_process(struct gate *g, const struct target *t, bool learn, struct err *err)
+{
+	struct watch *w = cmd_open_whole(g->loop, t, &g->a, err);
+
+	return w ? one_watch(g, w, NULL, learn, err) : -1;
+}
+
+/*
+ * A process of a tree. One that ended before memtop had read its first state has a stream without a
+ * session, and its totals alone; so has the image that another program replaced.
+ */
 static int one_line(struct gate *g, struct processes *all, const struct target *t,
 		    const struct process *p, bool learn, struct err *err)
 {
 	struct target stream = *t;
+	struct watch *w = NULL;
+	struct err none;
 
-	if (p->recorded)
-		return processes_target(all, p->id, &stream, err)
-			       ? -1
-			       : one_process(g, &stream, p, learn, err);
+	if (p->recorded && p->state != PROCESS_EXECED &&
+	    !processes_target(all, p->id, &stream, &none))
+		w = cmd_open_whole(g->loop, &stream, &g->a, &none);
+	if (w)
+		return one_watch(g, w, p, learn, err);
 	if (learn)
 		check_learn_totals(g->check, p);
 	else
@@ -185,7 +196,7 @@ static int walk(struct gate *g, const struct target *t, bool learn, struct err *
 		rc = each_process(g, all, t, learn, err);
 	else if (!rc)
 		rc = (!learn && cmd_choose_process(&g->a, all, &chosen, err)) ||
-				     one_process(g, &chosen, NULL, learn, err)
+				     one_process(g, &chosen, learn, err)
 			     ? -1
 			     : 0;
 	if (all)
