@@ -32,7 +32,8 @@ static void put_size(struct pack *out, const char *key, uint64_t n)
 	pack_size(out, n);
 }
 
-static void put_totals(const struct model *m, struct pack *out)
+/* past: the report is of an instant before the session's end. */
+static void put_totals(const struct model *m, bool past, struct pack *out)
 {
 	const struct totals *t = model_totals(m);
 
@@ -49,6 +50,8 @@ static void put_totals(const struct model *m, struct pack *out)
 	pack_seconds(out, model_time(m));
 	pack_key(out, "estimate");
 	pack_flag(out, model_estimate(m));
+	pack_key(out, "past");
+	pack_flag(out, past);
 	pack_close(out, '}');
 }
 
@@ -346,7 +349,7 @@ void html_data_put(struct report *r, struct watch *w, struct query *q, const str
 	const struct model *m = r->model;
 
 	pack_open(out, '{');
-	put_totals(m, out);
+	put_totals(m, watch_instant(w) != 0, out);
 	put_timeline(m, out);
 	put_owner_history(r, t, out);
 	put_marks(m, out);
