@@ -8,7 +8,7 @@
  *
  * A million nodes have some thousand locations, so names are requested, compared and judged
  * (wrapper or not) once per location; grouping then compares small numbers. Used inside backend/
- * only, by owners/ and query/.
+ * only, by owners/, query/ and report/.
  */
 #ifndef OWNERS_NAMES_H
 #define OWNERS_NAMES_H

@@ -32,7 +32,8 @@ static void put_size(struct pack *out, const char *key, uint64_t n)
 	pack_size(out, n);
 }
 
-static void put_totals(const struct model *m, struct pack *out)
+/* past: the report is of an instant before the session's end. */
+static void put_totals(const struct model *m, bool past, struct pack *out)
 {
 	const struct totals *t = model_totals(m);
 
@@ -49,6 +50,8 @@ static void put_totals(const struct model *m, struct pack *out)
 	pack_seconds(out, model_time(m));
 	pack_key(out, "estimate");
 	pack_flag(out, model_estimate(m));
+	pack_key(out, "past");
+	pack_flag(out, past);
 	pack_close(out, '}');
 }
 
@@ -93,6 +96,17 @@ static void put_timeline(const struct model *m, struct pack *out)
 	pack_close(out, '}');
 }
 
+/* Do the owners hold nearly all of the point's memory? In a program's first moments the agent has
+ * met few of them. */
+static bool owners_cover(const struct point *p, const uint64_t *bytes, size_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k < count; k++)
+		sum += bytes[k];
+	return sum >= p->live_bytes - p->live_bytes / 20;
+}
+
 /* What the agent itself remembers of its largest owners, before memtop came. Other owners are left
  * out, and nothing is interpolated. */
 static void put_owner_history(struct report *r, const struct html_trie *t, struct pack *out)
@@ -112,7 +126,7 @@ static void put_owner_history(struct report *r, const struct html_trie *t, struc
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *bytes = model_history_owner_bytes(r->model, i);
 
-		if (!bytes || !on_curve(i, n))
+		if (!bytes || !on_curve(i, n) || !owners_cover(&points[i], bytes, count))
 			continue;
 		pack_open(out, '[');
 		pack_size(out, points[i].time_ns / 1000000);
@@ -346,7 +360,7 @@ void html_data_put(struct report *r, struct watch *w, struct query *q, const str
 	const struct model *m = r->model;
 
 	pack_open(out, '{');
-	put_totals(m, out);
+	put_totals(m, watch_instant(w) != 0, out);
 	put_timeline(m, out);
 	put_owner_history(r, t, out);
 	put_marks(m, out);

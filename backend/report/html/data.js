@@ -88,7 +88,7 @@ function readInstants(data) {
 	for (const [id, time, bytes] of data.samples)
 		list.push({ key: 's' + id, id, chain: data.sample_cells, time, bytes, name: 'sample' });
 	list.sort((a, b) => a.time - b.time);
-	list.push({ key: 'now', name: 'now', exact: true, time: data.totals.time_s, bytes: data.totals.live_bytes });
+	list.push({ key: 'now', name: data.totals.past ? 'the report' : 'now', exact: true, time: data.totals.time_s, bytes: data.totals.live_bytes });
 	return list;
 }
 
