@@ -6,10 +6,10 @@
  * The program keeps its input, output and status, as under `record`: a failure of its own comes
  * before findings, and the result goes to stderr.
  */
+#include "cli/output.h"
 #include "cli/recording.h"
 #include "cli/verb.h"
 
-#include "base/atomic_file.h"
 #include "base/loop.h"
 #include "check/check.h"
 #include "check/suppressions.h"
@@ -206,22 +206,19 @@ static int walk(struct gate *g, const struct target *t, bool learn, struct err *
 
 /* --- the result */
 
-static int write_result(const struct gate *g, struct err *err)
+static int write_findings(void *arg, FILE *out, struct err *err)
 {
-	struct replacement r;
+	const struct gate *g = arg;
 
-	if (!g->a.output)
-		return g->format->write(g->check, g->a.program ? stderr : stdout, err);
-	if (atomic_file_begin(&r, g->a.output, err))
-		return -1;
-	FILE *out = fopen(r.part, "we");
-	int rc = out ? g->format->write(g->check, out, err) : -1;
-	if (!out || (fclose(out) && !rc))
-		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
-			     g->a.output, strerror(errno));
-	if (rc)
-		atomic_file_give_up(&r);
-	return rc ? rc : atomic_file_end(&r, err);
+	return g->format->write(g->check, out, err);
+}
+
+/* A program keeps standard output to itself. */
+static int write_result(struct gate *g, struct err *err)
+{
+	if (!g->a.output && g->a.program)
+		return write_findings(g, stderr, err);
+	return output_write(g->a.output, write_findings, g, err);
 }
 
 static int judge(struct gate *g, const struct target *t, struct err *err)

@@ -2,17 +2,16 @@
  *
  * report.c - `memtop report`: writes a session file or a live target in one of the formats.
  */
+#include "cli/output.h"
 #include "cli/verb.h"
 
 #include "report/report.h"
-#include "base/atomic_file.h"
 #include "base/loop.h"
 #include "session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int pick_mark(const struct model *m, const char *word, uint32_t *id, struct err *err)
@@ -114,32 +113,18 @@ static int pick_stacks(const struct args *a, struct report_options *o, struct er
 	return err_set(err, STATUS_USAGE, "--stacks: %s: write live or all", a->stacks);
 }
 
-/* A file is there whole or not at all; a device or a pipe is written as it is. */
-static int write_output(const char *path, const struct report_format *f, struct watch *w,
-			struct query *q, const struct report_options *o, struct err *err)
-{
-	struct replacement file = { .part = "" };
-	struct stat st;
-	bool plain = stat(path, &st) || S_ISREG(st.st_mode);
+struct job {
+	const struct report_format *format;
+	struct watch *watch;
+	struct query *query;
+	const struct report_options *options;
+};
 
-	if (plain && atomic_file_begin(&file, path, err))
-		return -1;
-	if (plain)
-		atomic_file_give_up(&file); /* created again, with the user's mode */
-	FILE *out = fopen(plain ? file.part : path, plain ? "wxe" : "we");
-	if (!out)
-		return err_set(err, STATUS_UNREACHED,
-			       "%s: cannot be written: %s; choose another -o", path,
-			       strerror(errno));
-	int rc = f->write(w, q, o, out, err);
-	if (fclose(out) && !rc)
-		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
-			     path, strerror(errno));
-	if (plain && !rc)
-		return atomic_file_end(&file, err);
-	if (plain)
-		atomic_file_give_up(&file);
-	return rc;
+static int write_format(void *arg, FILE *out, struct err *err)
+{
+	const struct job *j = arg;
+
+	return j->format->write(j->watch, j->query, j->options, out, err);
 }
 
 static int write_report(const struct report_format *f, struct watch *w, const struct processes *p,
@@ -153,8 +138,7 @@ static int write_report(const struct report_format *f, struct watch *w, const st
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
 	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
 	query_expect(q, watch_expected(w));
-	int rc = a->output ? write_output(a->output, f, w, q, &o, err)
-			   : f->write(w, q, &o, stdout, err);
+	int rc = output_write(a->output, write_format, &(struct job){ f, w, q, &o }, err);
 	query_free(q);
 	owners_free(owners);
 	return rc;
