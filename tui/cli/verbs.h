@@ -22,10 +22,10 @@
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
-		*serial, *adb, *activity, *process;
+		*serial, *adb, *activity, *process, *listen, *token_file, *top;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
+	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only, all;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* its first invalid line; empty text: none */
 	bool program;           /* the operands are a program and its arguments */
@@ -58,7 +58,7 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_mark,
-	verb_list, verb_attach, verb_detach, verb_adb;
+	verb_list, verb_attach, verb_detach, verb_adb, verb_serve, verb_mcp;
 extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
 
 /* --- cli/args.c */
