@@ -12,13 +12,19 @@
 #include "base/sanitize.h"
 #include "launch/launch.h"
 #include "query/expected.h"
+#include "symbols/dwfl.h"
+#include "symbols/symbolizer.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define LOOK_MS 3000
 #define REOPEN_NS 5000000000ull /* a named target may be started again */
-#define TICK_NS 1000000000ull   /* the agent's own longest */
+#define NAMING_MAX 8u
+#define REST_MS 200u
+#define TICK_NS 1000000000ull /* the agent's own longest */
 
 struct fleet {
 	struct loop *loop;
@@ -181,12 +187,25 @@ static void look(void *arg)
 	free(list);
 }
 
+/* Hundreds of programs: none keeps its debug information in memory, and each may keep its files
+ * open to read it again. */
+static void spare(void)
+{
+	struct rlimit l;
+
+	sym_rest_ms = REST_MS;
+	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur / 2 > (rlim_t)symdw_fd_max)
+		symdw_fd_max = l.rlim_cur < INT_MAX ? (int)(l.rlim_cur / 2) : INT_MAX / 2;
+}
+
 struct fleet *fleet_new(struct loop *loop, const struct fleet_options *o)
 {
 	struct fleet *f = xcalloc(1, sizeof *f);
 
 	f->loop = loop;
 	f->options = *o;
+	if (o->all)
+		spare();
 	f->timer = loop_timer(loop, LOOK_MS, true, look, f);
 	look(f);
 	return f;
@@ -251,4 +270,35 @@ struct query *fleet_query(struct member *m)
 		query_expect(m->query, watch_expected(m->watch));
 	}
 	return m->query;
+}
+
+static bool naming(const struct member *m)
+{
+	return m->query && !watch_named(m->watch);
+}
+
+bool fleet_name(struct fleet *f)
+{
+	const struct owner *owners;
+	struct verdict unused;
+	size_t busy = 0;
+	bool all = true;
+
+	for (size_t i = 0; i < f->count; i++)
+		busy += naming(f->list[i]);
+	for (size_t i = 0; i < f->count; i++) {
+		struct member *m = f->list[i];
+
+		if (!fleet_up(m))
+			continue;
+		if (m->query || busy < NAMING_MAX) {
+			bool first = !m->query;
+
+			query_verdict(fleet_query(m), &unused); /* call sites need names, too */
+			owners_update(m->owners, &owners);
+			busy += first && naming(m);
+		}
+		all &= m->query && watch_named(m->watch);
+	}
+	return all;
 }

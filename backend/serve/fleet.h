@@ -25,7 +25,7 @@ struct member {
 	bool found;        /* --all found it; false: it was named, and stays */
 	uint64_t ended_ns; /* now_ns() when it was first seen ended; 0 = it is not */
 	uint64_t serial;   /* never reused: a request that waits holds this, not a pointer */
-	struct owners *owners; /* NULL until fleet_query() */
+	struct owners *owners; /* NULL until fleet_query(), or fleet_name() */
 	struct query *query;
 };
 
@@ -47,6 +47,12 @@ struct member *fleet_by_serial(struct fleet *f, uint64_t serial); /* NULL = gone
 /* agents that were found beyond FLEET_MAX, or that gave an error, at the last look */
 size_t fleet_left_out(const struct fleet *f);
 const char *fleet_who(const struct fleet *f); /* the name in marks that this server set */
+
+/*
+ * Makes the queries and asks for the names of all processes, a few at a time: libdw needs some 20
+ * MB for each meanwhile. True: all are named; else call it again soon.
+ */
+bool fleet_name(struct fleet *f);
 
 /* The link is up, and the first state is complete. */
 bool fleet_up(const struct member *m);

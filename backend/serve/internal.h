@@ -18,6 +18,7 @@ struct server {
 	struct http *http;
 	struct job *jobs;          /* that wait; owned */
 	struct loop_source *timer; /* steps them; NULL = none waits */
+	struct loop_source *namer; /* NULL = all names that were asked for are here */
 	unsigned writers;          /* forked children that write reports */
 	bool marking;              /* a POST waits for its marks: the next one waits for it */
 };

@@ -4,7 +4,8 @@
  *
  * The format wants all samples of a family together, so each process is read once into a row, and
  * each family walks over the rows. A process that ended keeps its counters, peak and verdict; a
- * live amount of it would stay in sums for ever.
+ * live amount of it would stay in sums for ever. Owners and verdict need names; until these were
+ * asked for, which happens a few processes at a time, they are left out.
  */
 #include "serve/openmetrics.h"
 
@@ -123,9 +124,9 @@ static void read_row(const struct page *p, struct followed *r, struct member *m)
 	openmetrics_label(r->name, 2 * NAME_SHOWN, m->name);
 	be_distinct(p, r);
 	r->totals = model_totals(r->model);
-	if (r->known)
-		query_verdict(fleet_query(m), &r->verdict);
-	if (r->up)
+	if (m->query && r->known)
+		query_verdict(m->query, &r->verdict);
+	if (m->query && r->up)
 		read_owners(r, p->options->top);
 }
 
@@ -294,6 +295,8 @@ static void write_verdict(const struct page *p, const struct family *f, const st
 	};
 	char word[32];
 
+	if (!r->verdict.word)
+		return; /* its names are still asked for */
 	state_of(&r->verdict, word);
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
 		sample(p, f, r, "memtop_verdict", states[i], !strcmp(word, states[i]));

@@ -5,33 +5,48 @@
 #include "serve/internal.h"
 
 #include "base/format.h"
+#include "base/loop.h"
 #include "base/sanitize.h"
+#include "report/formats.h"
 #include "serve/openmetrics.h"
 
 #include <stdlib.h>
 
+#define NAMES_MS 50
 #define PATIENCE_NS 500000000ull /* a scrape waits so long for agents and names */
 
 /* --- /metrics */
 
-/* RSS by part is scanned at a scrape alone, and owners depend on names. */
+static void on_names(void *server)
+{
+	struct server *s = server;
+
+	if (!fleet_name(s->fleet))
+		return;
+	loop_remove(s->namer);
+	s->namer = NULL;
+}
+
+/* Owners and verdicts depend on names, which come in the background. */
+static bool named(struct server *s)
+{
+	bool all = fleet_name(s->fleet);
+
+	if (!all && !s->namer)
+		s->namer = loop_timer(s->loop, NAMES_MS, true, on_names, s);
+	return all;
+}
+
+/* RSS by part is scanned at a scrape alone. */
 static bool fresh(struct server *s)
 {
 	struct member *const *list;
 	size_t n = fleet_list(s->fleet, &list);
-	bool all = true;
+	bool all = named(s);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct owner *owners;
-
-		if (!fleet_up(list[i])) {
-			all &= !watch_live(list[i]->watch);
-			continue;
-		}
-		fleet_query(list[i]);
-		owners_update(list[i]->owners, &owners);
-		all &= server_looked(list[i], MTW_KIND_MEMORY) & watch_named(list[i]->watch);
-	}
+	for (size_t i = 0; i < n; i++)
+		all &= fleet_up(list[i]) ? server_looked(list[i], MTW_KIND_MEMORY)
+					 : !watch_live(list[i]->watch);
 	return all;
 }
 
@@ -73,6 +88,25 @@ static void put_html(FILE *out, const char *text)
 	}
 }
 
+static void put_links(FILE *out, int pid)
+{
+	static const struct {
+		const char *format, *path;
+	} links[] = {
+		{ "html", "/report.html" },
+		{ "text", "/report.txt" },
+		{ "json", "/report.json" },
+		{ "pprof", "/debug/pprof/heap" },
+	};
+
+	fputs("<td>", out);
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+		if (export_by_name(links[i].format))
+			fprintf(out, "<a href=\"%s?pid=%d\">%s</a> ", links[i].path, pid,
+				links[i].format);
+	fputc('\n', out);
+}
+
 static void put_process(FILE *out, struct member *m)
 {
 	char bytes[FORMAT_NUMBER];
@@ -86,15 +120,12 @@ static void put_process(FILE *out, struct member *m)
 		fputs("<td>\n", out);
 		return;
 	}
-	query_verdict(fleet_query(m), &v);
+	if (m->query)
+		query_verdict(m->query, &v);
 	fprintf(out, "<td>%s<td>",
 		format_bytes(bytes, live_bytes(&model_totals(watch_model(m->watch))->sum)));
 	put_html(out, v.text);
-	fprintf(out,
-		"<td><a href=\"/report.html?pid=%d\">html</a> <a href=\"/report.txt?pid=%d\">"
-		"text</a> <a href=\"/report.json?pid=%d\">json</a> <a "
-		"href=\"/debug/pprof/heap?pid=%d\">pprof</a>\n",
-		m->pid, m->pid, m->pid, m->pid);
+	put_links(out, m->pid);
 }
 
 void index_answer(struct server *s, struct http_request *r)
@@ -106,6 +137,7 @@ void index_answer(struct server *s, struct http_request *r)
 
 	if (!out)
 		base_out_of_memory();
+	named(s);
 	fputs("<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>memtop</title>"
 	      "<style>:root{color-scheme:light dark}body{font:15px sans-serif;margin:2em}"
 	      "td,th{text-align:left;padding:.2em 1em .2em 0}</style><h1>memtop</h1>"

@@ -220,6 +220,7 @@ void server_free(struct server *s)
 	if (!s)
 		return;
 	loop_remove(s->timer);
+	loop_remove(s->namer);
 	while (s->jobs) {
 		struct job *j = s->jobs;
 

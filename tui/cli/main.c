@@ -15,7 +15,7 @@
 
 const struct verb *const verbs[] = { &verb_run,  &verb_attach, &verb_adb,  &verb_record,
 				     &verb_open, &verb_report, &verb_mark, &verb_detach,
-				     &verb_list, &verb_serve, NULL };
+				     &verb_list, &verb_serve,  &verb_mcp,  NULL };
 
 static void print_help(void)
 {

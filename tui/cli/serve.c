@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "serve/server.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,14 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* Hundreds of symbolizers, each with a thread: their debug information must not lie in as many
+ * arenas, where it stays after its free. */
+static void share_arenas(void)
+{
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+
 static int serve(struct loop *loop, const struct args *a, const struct server_options *o,
 		 struct err *err)
 {
@@ -115,6 +124,7 @@ static int serve_run(const struct args *a)
 	if (read_options(a, &o, token, &err))
 		return args_fail(&err, STATUS_USAGE);
 	raise_limit();
+	share_arenas();
 	cmd_survive_sigpipe();
 	struct loop *loop = cmd_loop();
 	loop_signal(loop, SIGINT, stop, loop);
