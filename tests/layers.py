@@ -21,8 +21,8 @@ LIBRARIES = {  # header: where it may be included
 
 
 def read_order(path):
-    """({part: [[folder, ...] of one rank]}, {folder: {file, ...} of its listed cycles}, {(from, to): met} listed climbs)."""
-    orders, cycles, climbs = {}, collections.defaultdict(set), {}
+    """({part: [folder, ...]}, {folder: {file, ...} of its listed cycles})."""
+    orders, cycles = {}, collections.defaultdict(set)
     with open(path, encoding="utf-8") as f:
         for line in f:
             words = line.split("#")[0].split()
@@ -30,11 +30,9 @@ def read_order(path):
                 continue
             if words[0] == "cycle":
                 cycles[words[1].rstrip(":")].update(words[2:])
-            elif words[0] == "climbs":
-                climbs[words[1], words[3]] = False
             else:
-                orders[words[0].rstrip(":")] = [w.split("=") for w in words[1:]]
-    return orders, cycles, climbs
+                orders[words[0].rstrip(":")] = words[1:]
+    return orders, cycles
 
 
 def symbols(path):
@@ -113,8 +111,8 @@ def components(nodes, edges):
     return out
 
 
-def check_part(build, part, orders, cycles, climbs):
-    order, wrong = {f: rank for rank, folders in enumerate(orders[part]) for f in folders}, []
+def check_part(build, part, orders, cycles):
+    order, wrong = {f: rank for rank, f in enumerate(orders[part])}, []
     graph = symbol_graph(build, part)
     if not graph:
         return [f"no objects in {build}/{part}; build first"], graph
@@ -123,11 +121,7 @@ def check_part(build, part, orders, cycles, climbs):
     arrows += [(p[:-2], i[:-2], "#include") for p, i, of in includes(part) if of == part]
     for a, b, why in sorted(arrows):
         at, to = folder(a + ".o"), folder(b + ".o")
-        if at not in order or to not in order or order[to] <= order[at]:
-            continue
-        if (a, b) in climbs:
-            climbs[a, b] = True
-        else:
+        if at in order and to in order and order[to] > order[at]:
             wrong.append(f"{a} uses {b}, which is above it: {why}")
     for at in order:
         inside = {f for f in graph if folder(f + ".o") == at}
@@ -165,19 +159,18 @@ def print_graph(part, order, graph):
 def main():
     os.chdir(os.path.join(HERE, ".."))
     build, graphs = sys.argv[1], "--graph" in sys.argv
-    orders, cycles, climbs = read_order("tests/layers.txt")
+    orders, cycles = read_order("tests/layers.txt")
     failed = False
     for part in PARTS:
-        wrong, graph = check_part(build, part, orders, cycles, climbs)
+        wrong, graph = check_part(build, part, orders, cycles)
         if graphs:
-            print_graph(part, [f for rank in orders[part] for f in rank], graph)
+            print_graph(part, orders[part], graph)
         for line in wrong:
             print(f"FAIL layers {part}: {line}")
         failed |= bool(wrong)
         if not wrong:
             print(f"PASS layers {part}")
-    stale = [f"tests/layers.txt: {a} does not use {b} any more" for (a, b), met in climbs.items() if not met]
-    wrong = check_libraries() + stale
+    wrong = check_libraries()
     for line in wrong:
         print(f"FAIL layers libraries: {line}")
     if not wrong:

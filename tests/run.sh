@@ -17,7 +17,7 @@ execute() { # out, command...
 	local out=$1
 	shift
 	local start=$SECONDS
-	timeout -k 10 "${TEST_TIMEOUT:-300}" "$@" >"$out" 2>&1 </dev/null
+	timeout -k 10 "${TEST_TIMEOUT:-480}" "$@" >"$out" 2>&1 </dev/null
 	echo $? $((SECONDS - start)) >"$out.rc"
 }
 judge() { # label, out

@@ -442,14 +442,14 @@ int tool_mark(struct tool_call *c, struct err *err)
 
 int tool_report(struct tool_call *c, struct err *err)
 {
-	struct export_options o = { 0 };
+	struct report_options o = { 0 };
 	const char *format = "text", *since = NULL;
 	struct view v;
 
 	if (tool_text(c, "format", &format, err) || tool_text(c, "since", &since, err) ||
 	    (since && mark_of(c, "since", "start", &o.from, err)))
 		return -1;
-	const struct export_format *f = export_by_name(format);
+	const struct report_format *f = formats_by_name(format);
 	if (!f)
 		return err_set(err, 2, "format: %.100s: no such format; write text or json",
 			       format);

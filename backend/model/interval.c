@@ -2,8 +2,8 @@
  *
  * interval.c - the interval over which changes are counted, and the changes between two marks.
  *
- * The live amounts at a mark are put together from the chain of marks (model/marks.c), and each
- * slot's gain or loss is added to all nodes above it: two passes over everything. In slices
+ * The live amounts at a mark are put together from the chain of marks (model/history/marks.c), and
+ * each slot's gain or loss is added to all nodes above it: two passes over everything. In slices
  * (model_go_on()) the new interval is built beside the current one, after a running tick and before
  * the next, so that nothing moves meanwhile. Then it replaces the current one at once. The interval
  * from the start to now needs no work.

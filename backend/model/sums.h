@@ -5,7 +5,7 @@
 #ifndef MODEL_SUMS_H
 #define MODEL_SUMS_H
 
-#include "model/trie.h"
+#include "model/paths/trie.h"
 
 struct model;
 

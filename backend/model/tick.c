@@ -9,7 +9,7 @@
  * A tick takes effect at once: staged counters become the slots', and the deltas of the touched
  * sums are read together with the sums (model_incl()) until they are folded in, in slices again.
  *
- * After a large tick the memory that only ticks need is freed. model/rate.c has the rates.
+ * After a large tick the memory that only ticks need is freed. model/paths/rate.c has the rates.
  */
 #include "model/internal.h"
 #include "model/sums.h"

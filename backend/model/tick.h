@@ -5,7 +5,8 @@
 #ifndef MODEL_TICK_H
 #define MODEL_TICK_H
 
-#include "model/rate.h"
+#include "model/model.h"
+#include "model/paths/rate.h"
 
 struct staged {
 	uint32_t slot;

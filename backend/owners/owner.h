@@ -74,8 +74,7 @@ uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_i
  * changed since the first request; NULL: any may have. One listener. */
 void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count),
 		    void *arg);
-/* Called before that, for locations whose frames or judgement changed; NULL: any may have. One
- * listener. */
+/* Called before that, for locations whose frames or judgement changed. One listener. */
 void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count),
 		      void *arg);
 

@@ -6,10 +6,10 @@
  * build costs some hundred bytes. A file with the first program alone gets no table, so every
  * memtop can read it. The table read is untrusted and checked like the board.
  */
-#include "processes/internal.h"
-
-#include "session/session.h"
+#include "processes/file.h"
+#include "processes/lines.h"
 #include "session/format.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static bool is_settled(const struct line *l)
 	return l->written && !line_runs(l) && !l->p.watch && l->changed_ns + 2000000000u < now_ns();
 }
 
-void processes_write(struct processes *p)
+void file_write(struct processes *p)
 {
 	bool wrote = false;
 
@@ -103,25 +103,6 @@ void processes_write(struct processes *p)
 			wrote |= write_line(p, p->lines[i]);
 	if (wrote)
 		write_tree(p);
-}
-
-int processes_end(struct processes *p, struct err *err)
-{
-	int rc = 0;
-
-	if (p->board)
-		processes_read_board(p, true);
-	processes_care(p);
-	for (size_t i = 0; i < p->count; i++) {
-		struct watch *w = p->lines[i] ? p->lines[i]->p.watch : NULL;
-		if (w && w != p->first && watch_end_record(w, err))
-			rc = -1;
-		if (p->lines[i] && !w)
-			/* one that runs on, too: nothing more comes */
-			processes_explain(p, p->lines[i]);
-	}
-	processes_write(p);
-	return rc;
 }
 
 /* --- reading */
@@ -221,7 +202,7 @@ static bool is_heir(const struct processes *p, const struct line *l, const struc
 static void find_heirs(struct processes *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
-		struct line *l = p->lines[i], *above = l ? processes_line(p, l->p.parent) : NULL;
+		struct line *l = p->lines[i], *above = l ? lines_at(p, l->p.parent) : NULL;
 		if (l && is_heir(p, l, above))
 			l->heir = above->succeeded = true;
 	}
@@ -298,7 +279,7 @@ const struct process *processes_heaviest(const struct processes *p)
 
 int processes_target(const struct processes *p, uint32_t id, struct target *t, struct err *err)
 {
-	const struct line *l = processes_line(p, id);
+	const struct line *l = lines_at(p, id);
 
 	if (!l || l->stream == STREAM_NONE)
 		return err_set(err, 3,

@@ -6,7 +6,8 @@
  * precede their children. Index and serial identify a record; `seats` maps a record to the line of
  * its current life and of the one before.
  */
-#include "processes/internal.h"
+#include "processes/records.h"
+#include "processes/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void take_seat(struct processes *p, uint32_t index, uint32_t serial, uint
 
 static bool is_first(const struct processes *p, const struct board_record *r)
 {
-	struct line *l = processes_line(p, 1);
+	struct line *l = lines_at(p, 1);
 
 	return l && l->record == BOARD_NONE && !l->serial && r->parent == BOARD_NONE &&
 	       (!r->pid || (int)r->pid == l->p.pid);
@@ -48,7 +49,7 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 /* A fork that only executed: the program's line replaces it. */
 static bool is_stub(const struct processes *p, const struct line *l)
 {
-	return l->p.forked && !l->p.watch && !processes_is_large(p, l);
+	return l->p.forked && !l->p.watch && !lines_is_large(p, l);
 }
 
 /* Makes l the successor of `was`, whose program executed l's. */
@@ -71,14 +72,14 @@ static bool same_process(const struct line *was, const struct board_record *r)
 static struct line *new_line(struct processes *p, const struct taken *t)
 {
 	uint32_t parent = line_of(p, t->r.parent, t->r.parent_serial);
-	struct line *l = is_first(p, &t->r) ? processes_line(p, 1) : NULL;
+	struct line *l = is_first(p, &t->r) ? lines_at(p, 1) : NULL;
 
 	if (l)
 		p->origin_ns = t->r.begin_ns; /* lines are none but this one */
 	else
-		l = processes_add(p, parent ? parent : p->count ? 1 : 0, t->r.begin_ns);
-	if (l->p.id != 1 && same_process(processes_line(p, parent), &t->r))
-		replace(p, processes_line(p, parent), l);
+		l = lines_add(p, parent ? parent : p->count ? 1 : 0, t->r.begin_ns);
+	if (l->p.id != 1 && same_process(lines_at(p, parent), &t->r))
+		replace(p, lines_at(p, parent), l);
 	l->record = t->index;
 	l->serial = t->r.xserial;
 	take_seat(p, t->index, t->r.xserial, l->p.id);
@@ -96,7 +97,7 @@ static const char *base_name(const char *path)
 
 static void take_names(struct processes *p, struct line *l, const struct board_record *r)
 {
-	struct line *above = processes_line(p, l->p.parent);
+	struct line *above = lines_at(p, l->p.parent);
 
 	if (r->pid && (int)r->pid != l->p.pid) {
 		l->p.pid = (int)r->pid;
@@ -153,7 +154,7 @@ static const char *const why_not[] = {
 		"its file cannot be read, so memtop cannot tell whether an agent can be preloaded",
 };
 
-enum process_state processes_end_state(uint32_t end)
+enum process_state records_end_state(uint32_t end)
 {
 	static const enum process_state states[] = { PROCESS_GONE, PROCESS_EXITED,
 						     PROCESS_SIGNALLED, PROCESS_EXECED };
@@ -168,19 +169,19 @@ static void take_end(struct processes *p, struct line *l, const struct board_rec
 		return; /* memtop itself saw how its child ended */
 	l->p.status = (int)r->status;
 	l->p.status_known = r->end == BOARD_EXIT || r->end == BOARD_SIGNAL;
-	processes_state(p, l, processes_end_state(r->end));
+	lines_state(p, l, records_end_state(r->end));
 }
 
 /* The new program has started, with an agent or without: the old line is over, whatever its
  * record says. */
 static void end_predecessor(struct processes *p, const struct taken *t)
 {
-	struct line *was = processes_line(p, line_of(p, t->r.parent, t->r.parent_serial));
+	struct line *was = lines_at(p, line_of(p, t->r.parent, t->r.parent_serial));
 
 	if (!same_process(was, &t->r) || !line_runs(was))
 		return;
 	was->p.end_ns = t->r.begin_ns > p->origin_ns ? t->r.begin_ns - p->origin_ns : 1;
-	processes_state(p, was, PROCESS_EXECED);
+	lines_state(p, was, PROCESS_EXECED);
 }
 
 /* The first process' watch shows each program that the process executes. */
@@ -199,10 +200,10 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 /* A program that was started and replaced between two looks never had the watch. */
 static struct line *watched_before(const struct processes *p, const struct line *l)
 {
-	struct line *was = processes_line(p, l->before);
+	struct line *was = lines_at(p, l->before);
 
 	while (was && !was->p.watch)
-		was = processes_line(p, was->before);
+		was = lines_at(p, was->before);
 	return was;
 }
 
@@ -220,7 +221,7 @@ static void succeed(struct processes *p, struct line *l, const struct taken *t)
 static void begin(struct processes *p, struct line *l, const struct taken *t)
 {
 	succeed(p, l, t);
-	processes_state(p, l, PROCESS_RUNNING);
+	lines_state(p, l, PROCESS_RUNNING);
 	l->p.end_ns = 0;
 }
 
@@ -233,7 +234,7 @@ static bool came_back(const struct line *l)
 
 static void take(struct processes *p, const struct taken *t)
 {
-	struct line *l = processes_line(p, line_of(p, t->index, t->r.xserial));
+	struct line *l = lines_at(p, line_of(p, t->index, t->r.xserial));
 	uint32_t state = t->r.xstate;
 
 	if (!l)
@@ -247,7 +248,7 @@ static void take(struct processes *p, const struct taken *t)
 		end_predecessor(p, t);
 		line_say(&l->why, why_not[t->r.why]);
 		l->p.why = l->why;
-		processes_state(p, l, PROCESS_UNFOLLOWED);
+		lines_state(p, l, PROCESS_UNFOLLOWED);
 	}
 	if (state == BOARD_ENDED) {
 		if (l->p.state == PROCESS_STARTING)
@@ -274,7 +275,7 @@ static int by_begin(const void *a, const void *b)
 /* Is its line up to date? */
 static bool known(const struct processes *p, uint32_t index, const struct board_record *r, bool all)
 {
-	const struct line *l = processes_line(p, line_of(p, index, r->xserial));
+	const struct line *l = lines_at(p, line_of(p, index, r->xserial));
 
 	if (!l || r->xstate == BOARD_ENDED || r->xstate == BOARD_UNFOLLOWED)
 		return false;
@@ -285,7 +286,7 @@ static bool known(const struct processes *p, uint32_t index, const struct board_
 /* A claim returned without a report: the exec failed. */
 static void forget_failed(struct processes *p, uint32_t index, uint32_t serial)
 {
-	struct line *l = processes_line(p, p->seats[index].line);
+	struct line *l = lines_at(p, p->seats[index].line);
 
 	if (!l || l->record != index || l->serial == serial)
 		return;
@@ -293,12 +294,12 @@ static void forget_failed(struct processes *p, uint32_t index, uint32_t serial)
 	if (l->p.state == PROCESS_STARTING && l->p.id != 1) {
 		l->hidden = true;
 		l->p.end_ns = 1;
-		processes_state(p, l, PROCESS_GONE);
+		lines_state(p, l, PROCESS_GONE);
 		p->ordered = false;
 	}
 }
 
-void processes_read_board(struct processes *p, bool all)
+void records_read(struct processes *p, bool all)
 {
 	struct taken *list = NULL;
 	size_t n = 0, room = 0;

@@ -7,11 +7,12 @@
  * written it. memtop takes it as a pid of its own namespace when that process started with the tree
  * or later and has the board mapped. A process can be missed only after it was found once.
  */
-#include "processes/internal.h"
-
-#include "launch/launch.h"
+#include "processes/relatives.h"
 #include "base/procfs.h"
+#include "launch/launch.h"
 #include "launch/progcheck.h"
+#include "processes/lines.h"
+#include "processes/records.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static void look_at_running(struct processes *p, struct line *l)
 	end_now(p, l);
 	l->p.status = l->announced ? (int)l->announced_status : 0;
 	l->p.status_known = l->announced && l->announced_end != BOARD_EXEC;
-	processes_state(p, l, processes_end_state(l->announced ? l->announced_end : BOARD_UNKNOWN));
+	lines_state(p, l, records_end_state(l->announced ? l->announced_end : BOARD_UNKNOWN));
 	if (l->seen)
 		give_record_back(p, l, BOARD_RUNNING);
 }
@@ -111,7 +112,7 @@ static void look_at_running(struct processes *p, struct line *l)
 /* posix_spawn gives no pid: searches by parent and executable. */
 static void find_pid(const struct processes *p, struct line *l)
 {
-	const struct line *above = processes_line(p, l->p.parent);
+	const struct line *above = lines_at(p, l->p.parent);
 	char real[PATH_MAX];
 
 	if (!l->p.pid && above && above->p.pid && *l->p.path && realpath(l->p.path, real))
@@ -149,7 +150,7 @@ static void look_at_starting(struct processes *p, struct line *l)
 	line_say(&l->why,
 		 *why ? why : "its agent never answered: it drops LD_PRELOAD, or ended at once");
 	l->p.why = l->why;
-	processes_state(p, l, PROCESS_UNFOLLOWED);
+	lines_state(p, l, PROCESS_UNFOLLOWED);
 	if (alive)
 		return;
 	end_now(p, l);
@@ -167,7 +168,7 @@ static void look_at_unfollowed(struct processes *p, struct line *l)
 	give_record_back(p, l, BOARD_EXECING);
 }
 
-void processes_look_alive(struct processes *p)
+void relatives_look_alive(struct processes *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
@@ -236,7 +237,7 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 	if (!procfs_stat(a->pid, &s))
 		return;
 	struct line *above = line_of_pid(p, s.parent),
-		    *l = processes_add(p, above ? above->p.id : 0, s.start_ns);
+		    *l = lines_add(p, above ? above->p.id : 0, s.start_ns);
 	char exe[PATH_MAX];
 
 	l->p.pid = (int)a->pid;
@@ -247,7 +248,7 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 	line_say(&l->socket, a->socket);
 	l->path_socket = a->path;
 	l->seen = true;
-	processes_state(p, l, PROCESS_RUNNING);
+	lines_state(p, l, PROCESS_RUNNING);
 }
 
 /* Finds the parent of the target, or of an ancestor: a parent may be found late. */
@@ -263,7 +264,7 @@ static void find_parent(struct processes *p, struct line *l)
 	p->changed = true;
 }
 
-void processes_look_near(struct processes *p)
+void relatives_look_near(struct processes *p)
 {
 	struct agent_process *list;
 

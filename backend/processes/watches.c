@@ -6,7 +6,8 @@
  * waits for memtop at its end. At most WATCHES are open at once. The largest waiting process comes
  * first; ended ones make room, the smallest first. The first program's watch belongs to the caller.
  */
-#include "processes/internal.h"
+#include "processes/watches.h"
+#include "processes/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void take_state(struct processes *p, struct line *l, uint32_t state, int 
 	l->p.status = status;
 	l->p.status_known = true;
 	l->p.end_ns = now_ns() - p->origin_ns;
-	processes_state(p, l, state == MTW_EXITED ? PROCESS_EXITED : PROCESS_SIGNALLED);
+	lines_state(p, l, state == MTW_EXITED ? PROCESS_EXITED : PROCESS_SIGNALLED);
 }
 
 static uint64_t rest_of(uint64_t allocated, uint64_t freed)
@@ -166,7 +167,7 @@ static bool matters(const struct processes *p, const struct line *l)
 	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns
 						       : l->p.end_ns - l->p.begin_ns;
 
-	return l->lingers || lived >= p->options.matter_ns || processes_is_large(p, l);
+	return l->lingers || lived >= p->options.matter_ns || lines_is_large(p, l);
 }
 
 /* The largest process that waits for a watch. */
@@ -196,7 +197,7 @@ static void say_crowded(struct line *l)
 
 /* A forked child starts its session when it allocates or waits; if it has done neither since it
  * began to matter, it has none. */
-void processes_explain(struct processes *p, struct line *l)
+void watches_explain(struct processes *p, struct line *l)
 {
 	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why ||
 	    !matters(p, l))
@@ -245,7 +246,7 @@ static void close_done(struct processes *p, struct line *l)
 	}
 }
 
-void processes_care(struct processes *p)
+void watches_care(struct processes *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
@@ -253,7 +254,7 @@ void processes_care(struct processes *p)
 			take_figures(p, l);
 			close_done(p, l);
 		} else if (l && !line_runs(l)) {
-			processes_explain(p, l);
+			watches_explain(p, l);
 		}
 	}
 	open_due(p);
@@ -273,9 +274,9 @@ bool processes_pending(const struct processes *p)
 	return false;
 }
 
-struct line *processes_one(struct processes *p, struct watch *w)
+struct line *watches_one(struct processes *p, struct watch *w)
 {
-	struct line *l = processes_add(p, 0, p->origin_ns);
+	struct line *l = lines_add(p, 0, p->origin_ns);
 	const struct program *g = model_program(watch_now(w));
 
 	p->first_now = l->p.id;
@@ -292,7 +293,7 @@ struct line *processes_one(struct processes *p, struct watch *w)
 
 struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 {
-	struct line *l = processes_line(p, id);
+	struct line *l = lines_at(p, id);
 
 	if (l && !l->p.watch && p->file)
 		open_file(p, l, err);

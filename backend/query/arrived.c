@@ -4,7 +4,7 @@
  *
  * It keeps the model's own lists: a late tick may have a million changes.
  */
-#include "query/internal.h"
+#include "query/arrived.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
  * suffices.
  */
 #include "query/expected.h"
-
 #include "base/atomic_file.h"
 
 #include <errno.h>

@@ -10,7 +10,9 @@
  * age> age< thread: choose among the blocks of a stack by the agent's last scan: the scan then
  * gives the live amounts, and each new scan makes the sums again.
  */
-#include "query/internal.h"
+#include "query/filter.h"
+#include "query/steps.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,9 +14,8 @@
 
 /* in a shorter run the start-up dominates the cost: no share is meaningful */
 #define QUALITY_COST_NS 100000000ull
-#define QUALITY_BUSY                                                                               \
-	0.1 /* cpu time, as a part of the time, below which a program counts as idle               \
-	     */
+/* A program counts as idle when its cpu time is below this part of the time. */
+#define QUALITY_BUSY 0.1
 #define CUT_GENERATED (NO_ID - 1)
 
 struct quality {

@@ -2,6 +2,9 @@
  *
  * query.h - rows for a view. Main thread only.
  *
+ * The contract alone: the files of query/ implement it, and above them those of query/tree/,
+ * query/sites/, query/feed/ and query/answers/.
+ *
  * A tree row is a set of trie nodes that share a function under the same parent row; inlined frames
  * are rows of their own, or not (query_set_inlined()). Children are grouped when a row is opened
  * and regrouped when their names arrive. A row keeps its id while one of its nodes lives on, so

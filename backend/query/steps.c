@@ -2,10 +2,11 @@
  *
  * steps.c - limits the steps of an answer, by count or by the clock.
  */
-#include "query/internal.h"
+#include "query/steps.h"
 
 #define STEPS_FIRST 1000u /* of a slice that begins late */
-#define STEPS_A_LOOK 64u  /* at the clock */
+#define NAMES_EVERY_NS 1000000000ull
+#define STEPS_A_LOOK 64u /* at the clock */
 
 void query_allow(struct query *q, size_t steps)
 {
@@ -29,4 +30,14 @@ bool steps_more(struct query *q)
 	if (q->end_ns && now_ns() < q->end_ns)
 		q->allowed = STEPS_A_LOOK;
 	return q->allowed;
+}
+
+bool steps_wait_for_names(const struct query *q, uint64_t looked_ns)
+{
+	uint64_t done, asked;
+
+	if (q->allowed == SIZE_MAX || now_ns() - looked_ns >= NAMES_EVERY_NS)
+		return false;
+	symbols_progress(q->s, &done, &asked);
+	return done < asked; /* they are looked at when these come */
 }

@@ -2,7 +2,7 @@
  *
  * value.c - the value of a node, a row or a call site.
  */
-#include "query/internal.h"
+#include "query/value.h"
 
 #include <stdlib.h>
 #include <string.h>

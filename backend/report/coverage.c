@@ -8,19 +8,19 @@
 
 #include <string.h>
 
-bool hooked_late(const struct model *m)
+bool coverage_late(const struct model *m)
 {
 	return model_option(m, "attached") != NULL;
 }
 
-void hooked_before(const struct model *m, uint64_t *frees, uint64_t *bytes)
+void coverage_before(const struct model *m, uint64_t *frees, uint64_t *bytes)
 {
 	*frees = *bytes = 0;
-	if (hooked_late(m))
+	if (coverage_late(m))
 		model_loss(m, MTW_LOSS_UNKNOWN_FREE, frees, bytes);
 }
 
-const char *hooked_word(uint32_t flags)
+const char *coverage_word(uint32_t flags)
 {
 	switch (flags & MTW_MODULE_HOOKS) {
 	case MTW_MODULE_HOOKED: return "hooked";
@@ -34,16 +34,16 @@ const char *hooked_word(uint32_t flags)
 	}
 }
 
-bool hooked_not(uint32_t flags)
+bool coverage_lacks(uint32_t flags)
 {
-	/* Another namespace's libc is there for what it serves. */
+	/* Not a namespace's own libc: only the modules that call it are reported. */
 	return (flags & (MTW_MODULE_OWN | MTW_MODULE_ELSEWHERE)) != 0 ||
 	       (flags & MTW_MODULE_APART && !(flags & (MTW_MODULE_LIBC | MTW_MODULE_CXX)));
 }
 
-struct hooked_sums hooked_sums(const struct model *m)
+struct coverage_sums coverage_sums(const struct model *m)
 {
-	struct hooked_sums sums = { 0, 0, 0, 0 };
+	struct coverage_sums sums = { 0, 0, 0, 0 };
 
 	for (uint32_t id = 0; id < model_module_count(m); id++) {
 		const struct module *k = model_module(m, id);
@@ -52,7 +52,7 @@ struct hooked_sums hooked_sums(const struct model *m)
 		sums.hooked += (k->flags & MTW_MODULE_HOOKED) != 0;
 		sums.calls_none += (k->flags & MTW_MODULE_CALLS_NONE) != 0;
 		sums.unmatched += (k->flags & MTW_MODULE_UNMATCHED) != 0;
-		sums.not_hooked += hooked_not(k->flags);
+		sums.not_hooked += coverage_lacks(k->flags);
 	}
 	return sums;
 }

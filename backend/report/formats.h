@@ -9,7 +9,7 @@
 #include "query/query.h"
 #include "link/watch.h"
 
-struct export_options {
+struct report_options {
 	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
 	bool changes;                      /* from/to were requested */
 	size_t top;                        /* text: rows per table, 0 = default */
@@ -17,13 +17,13 @@ struct export_options {
 	uint32_t process;                  /* the watch's id there */
 };
 
-struct export_format {
+struct report_format {
 	const char *name, *ending;
 	/* writes the whole report; -1 and *err when writing fails */
-	int (*write)(struct watch *, struct query *, const struct export_options *, FILE *,
+	int (*write)(struct watch *, struct query *, const struct report_options *, FILE *,
 		     struct err *);
 };
-const struct export_format *export_by_name(const char *name);
-const struct export_format *export_by_path(const char *path);
+const struct report_format *formats_by_name(const char *name);
+const struct report_format *formats_by_path(const char *path);
 
 #endif

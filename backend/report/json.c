@@ -95,9 +95,9 @@ static json_t *program(const struct model *m)
 	uint32_t state = model_state(m, &status, &known);
 
 	for (size_t i = 0; i < g->arg_count; i++)
-		json_array_append_new(args, export_json_text(g->args[i]));
+		json_array_append_new(args, report_json_text(g->args[i]));
 	set(o, "pid", number(g->pid));
-	set(o, "exe", export_json_text(g->exe));
+	set(o, "exe", report_json_text(g->exe));
 	set(o, "args", args);
 	set(o, "start_time", start_time(g));
 	set(o, "duration_s", seconds(model_time(m)));
@@ -140,10 +140,10 @@ static void filters(struct printer *p)
 		set(o, "sample", number(list[i].sample));
 		set(o, "min_size", number(list[i].min_size));
 		set(o, "max_size", number(list[i].max_size));
-		set(o, "libs", export_json_text(list[i].libs));
-		set(o, "exclude", export_json_text(list[i].exclude));
+		set(o, "libs", report_json_text(list[i].libs));
+		set(o, "exclude", report_json_text(list[i].exclude));
 		set(o, "merge", number(list[i].merge));
-		set(o, "set_by", export_json_text(list[i].who));
+		set(o, "set_by", report_json_text(list[i].who));
 		element(p, o);
 	}
 	list_end(p);
@@ -173,9 +173,9 @@ static void libraries(struct printer *p)
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
-		set(o, "name", export_json_text(list[i].name));
+		set(o, "name", report_json_text(list[i].name));
 		set(o, "build_id",
-		    export_json_build_id(model_module(p->report->model, list[i].module)));
+		    report_json_build_id(model_module(p->report->model, list[i].module)));
 		set_tally(o, &list[i].sum);
 		set(o, "estimate", json_boolean(list[i].sampled != 0));
 		element(p, o);
@@ -210,12 +210,12 @@ static void threads(struct printer *p)
 		json_t *o = json_object();
 
 		set(o, "tid", number(list[i]->tid));
-		set(o, "name", export_json_text(list[i]->name));
+		set(o, "name", report_json_text(list[i]->name));
 		set(o, "live_bytes", looked ? number(list[i]->live_bytes) : json_null());
 		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
-		/* whose the samples are is not known */
+		/* It is unknown which threads were sampled. */
 		set(o, "estimate", json_boolean(model_estimate(m)));
 		element(p, o);
 	}
@@ -232,17 +232,17 @@ static json_t *frames(struct printer *p, uint32_t leaf)
 		const struct frame_out *f = &p->frames[i];
 
 		if (!f->has_offset && !f->address && !f->module)
-			continue; /* stands for the missing rest: "truncated" says why */
+			continue; /* the missing rest: "truncated" says why */
 		json_t *o = json_object();
-		set(o, "function", export_json_text(f->function));
-		set(o, "module", export_json_text(f->module));
+		set(o, "function", report_json_text(f->function));
+		set(o, "module", report_json_text(f->module));
 		set(o, "offset", f->has_offset ? number(f->offset) : json_null());
 		set(o, "address", number(f->address));
-		set(o, "file", export_json_text(f->file));
+		set(o, "file", report_json_text(f->file));
 		set(o, "line", f->line ? number(f->line) : json_null());
 		set(o, "inlined", json_boolean(f->inlined));
 		if (f->by_pointer)
-			set(o, "by", export_json_text("fp"));
+			set(o, "by", report_json_text("fp"));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -253,7 +253,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 	json_t *o = json_object();
 
 	set(o, "id", number(s->leaf));
-	set(o, "owner", export_json_text(owners_of_node(p->report->owners, s->leaf)->name));
+	set(o, "owner", report_json_text(owners_of_node(p->report->owners, s->leaf)->name));
 	set_tally(o, &s->sum);
 	set(o, "estimate", json_boolean(s->estimate));
 	set(o, "expected", json_boolean(query_expected(p->query, s->leaf)));
@@ -262,7 +262,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 
 static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
 {
-	set(o_take, "truncated", export_json_text(report_truncation(s->truncated)));
+	set(o_take, "truncated", report_json_text(report_truncation(s->truncated)));
 	set(o_take, "frames", frames(p, s->leaf));
 	element(p, o_take);
 }
@@ -287,8 +287,8 @@ static void marks(struct printer *p)
 			continue;
 		json_t *o = json_object();
 		set(o, "id", number(id));
-		set(o, "name", export_json_text(k->name));
-		set(o, "set_by", export_json_text(k->set_by));
+		set(o, "name", report_json_text(k->name));
+		set(o, "set_by", report_json_text(k->set_by));
 		set(o, "time_s", seconds(k->time_ns));
 		set_live(o, &k->totals);
 		set(o, "estimate", json_boolean(model_mark_estimate(m, id)));
@@ -310,11 +310,11 @@ static json_t *named_site(struct printer *p, uint32_t id)
 		json_decref(o);
 		return json_null();
 	}
-	set(o, "function", export_json_text(list[i].name));
-	set(o, "caller", export_json_text(list[i].caller));
-	set(o, "file", export_json_text(list[i].file));
+	set(o, "function", report_json_text(list[i].name));
+	set(o, "caller", report_json_text(list[i].caller));
+	set(o, "file", report_json_text(list[i].file));
 	set(o, "line", list[i].line ? number(list[i].line) : json_null());
-	set(o, "library", export_json_text(list[i].owner ? list[i].owner->name : NULL));
+	set(o, "library", report_json_text(list[i].owner ? list[i].owner->name : NULL));
 	return o;
 }
 
@@ -325,8 +325,8 @@ static json_t *verdict(struct printer *p)
 	struct verdict v;
 
 	query_verdict(p->query, &v);
-	set(o, "word", export_json_text(v.word));
-	set(o, "text", export_json_text(v.text));
+	set(o, "word", report_json_text(v.word));
+	set(o, "text", report_json_text(v.text));
 	set(o, "per_minute", v.rated ? json_integer(v.per_minute) : json_null());
 	set(o, "over_s", v.rated ? seconds(v.over_ns) : json_null());
 	set(o, "at_s", v.rated ? seconds(v.at_ns) : json_null());
@@ -384,7 +384,7 @@ static void warnings(struct printer *p)
 {
 	list_begin(p, "warnings");
 	for (size_t i = 0; i < p->report->warning_count; i++)
-		element(p, export_json_text(p->report->warnings[i]));
+		element(p, report_json_text(p->report->warnings[i]));
 	list_end(p);
 }
 
@@ -400,32 +400,32 @@ static void modules(struct printer *p)
 		if (!k || !k->known)
 			continue;
 		json_t *o = json_object();
-		set(o, "name", export_json_text(k->name));
-		set(o, "path", export_json_text(k->path));
-		set(o, "build_id", export_json_build_id(k));
+		set(o, "name", report_json_text(k->name));
+		set(o, "path", report_json_text(k->path));
+		set(o, "build_id", report_json_build_id(k));
 		set(o, "load_bias", number(k->bias));
-		set(o, "hooks", export_json_text(hooked_word(k->flags)));
+		set(o, "hooks", report_json_text(coverage_word(k->flags)));
 		element(p, o);
 	}
 	list_end(p);
 }
 
 /* The program's process tree, largest peak first. */
-static void processes(struct printer *p, const struct export_options *o)
+static void processes(struct printer *p, const struct report_options *o)
 {
 	const struct process **sorted = NULL;
 	size_t n = o->processes ? report_tree_sorted(o->processes, &sorted) : 0;
 
 	if (o->processes)
-		value(p, "tree", export_tree_json(o->processes));
+		value(p, "tree", report_tree_json(o->processes));
 	list_begin(p, "processes");
 	for (size_t i = 0; i < n; i++)
-		element(p, export_process_json(sorted[i]));
+		element(p, report_process_json(sorted[i]));
 	list_end(p);
 	free(sorted);
 }
 
-static int write_report(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
 	struct report *r = report_new(w);
@@ -442,7 +442,7 @@ static int write_report(struct watch *w, struct query *q, const struct export_op
 	fputs("{\n", out);
 	value(&p, "schema", json_integer(1));
 	value(&p, "program", program(r->model));
-	value(&p, "agent", export_json_agent(r));
+	value(&p, "agent", report_json_agent(r));
 	sampling(&p);
 	value(&p, "totals", totals(r->model));
 	libraries(&p);
@@ -454,9 +454,9 @@ static int write_report(struct watch *w, struct query *q, const struct export_op
 	warnings(&p);
 	modules(&p);
 	filters(&p);
-	value(&p, "resident", export_json_resident(r->model));
-	value(&p, "ages", export_json_ages(r->model));
-	value(&p, "not_known", export_json_not_known(w));
+	value(&p, "resident", report_json_resident(r->model));
+	value(&p, "ages", report_json_ages(r->model));
+	value(&p, "not_known", report_json_not_known(w));
 	value(&p, "verdict", verdict(&p));
 	processes(&p, o);
 	fputs("\n}\n", out);
@@ -468,4 +468,4 @@ out:
 	return rc;
 }
 
-const struct export_format export_json = { "json", ".json", write_report };
+const struct report_format report_json = { "json", ".json", write_report };

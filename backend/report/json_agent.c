@@ -29,7 +29,7 @@ static json_t *memory(const struct model *m)
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
-		set(o, "part", export_json_text(parts[i].name));
+		set(o, "part", report_json_text(parts[i].name));
 		set(o, "bytes", number(parts[i].bytes));
 		json_array_append_new(list, o);
 	}
@@ -60,8 +60,8 @@ static json_t *stack_effort(const struct report *r, const struct quality *q)
 		const struct cut *c = &r->cuts[i];
 		json_t *cut = json_object();
 
-		set(cut, "reason", export_json_text(report_truncation(c->reason)));
-		set(cut, "module", export_json_text(quality_module_name(r->model, c->module)));
+		set(cut, "reason", report_json_text(report_truncation(c->reason)));
+		set(cut, "module", report_json_text(quality_module_name(r->model, c->module)));
 		set(cut, "stacks", number(c->stacks));
 		set(cut, "blocks", number(c->blocks));
 		json_array_append_new(cuts, cut);
@@ -70,7 +70,7 @@ static json_t *stack_effort(const struct report *r, const struct quality *q)
 	return o;
 }
 
-json_t *export_json_agent(const struct report *r)
+json_t *report_json_agent(const struct report *r)
 {
 	const struct model *m = r->model;
 	json_t *o = json_object(), *lost = json_object(), *reasons = json_array();
@@ -83,19 +83,19 @@ json_t *export_json_agent(const struct report *r)
 
 		model_loss(m, i, &e, &b);
 		if (e && i != MTW_LOSS_UNKNOWN_FREE)
-			json_array_append_new(reasons, export_json_text(report_loss(i)));
+			json_array_append_new(reasons, report_json_text(report_loss(i)));
 	}
 	set(lost, "events", number(events));
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
-	set(o, "attached", json_boolean(hooked_late(m)));
-	hooked_before(m, &events, &bytes);
+	set(o, "attached", json_boolean(coverage_late(m)));
+	coverage_before(m, &events, &bytes);
 	json_t *before = json_object();
 	set(before, "freed_blocks", number(events));
 	set(before, "freed_bytes", number(bytes));
 	set(o, "before_attach", before);
-	set(o, "unwind", export_json_text(model_option(m, "unwind")));
-	set(o, "unwind_why", export_json_text(model_option(m, "unwind_why")));
+	set(o, "unwind", report_json_text(model_option(m, "unwind")));
+	set(o, "unwind_why", report_json_text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
 	set(o, "overhead_percent", percent(q.hooks + q.server));
 	set(o, "cpu", cpu(model_totals(m), &q));

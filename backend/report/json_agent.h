@@ -9,6 +9,6 @@
 
 #include <jansson.h>
 
-json_t *export_json_agent(const struct report *r); /* a new reference */
+json_t *report_json_agent(const struct report *r); /* a new reference */
 
 #endif

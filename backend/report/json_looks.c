@@ -7,6 +7,7 @@
 
 #include "report/json_values.h"
 #include "report/report.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,14 @@ static json_t *part(unsigned what, const char *name, uint64_t bytes, uint64_t ma
 	json_t *o = json_object();
 
 	json_object_set_new(o, "part", json_string(report_memory(what)));
-	json_object_set_new(o, "name", export_json_text(name));
+	json_object_set_new(o, "name", report_json_text(name));
 	json_object_set_new(o, "bytes", json_integer((json_int_t)bytes));
 	json_object_set_new(o, "mappings", json_integer((json_int_t)mappings));
 	return o;
 }
 
 /* Parts without a name add up to rss_bytes; those with one are shares of them. */
-json_t *export_json_resident(const struct model *m)
+json_t *report_json_resident(const struct model *m)
 {
 	const struct rss *now = model_rss_newest(m);
 	const struct rss_named *named;
@@ -48,7 +49,7 @@ json_t *export_json_resident(const struct model *m)
 	return o;
 }
 
-json_t *export_json_ages(const struct model *m)
+json_t *report_json_ages(const struct model *m)
 {
 	const struct cohorts *c = model_cohorts(m);
 	size_t n = 0;
@@ -68,7 +69,7 @@ json_t *export_json_ages(const struct model *m)
 			 (json_int_t)c->left_bytes);
 }
 
-json_t *export_json_not_known(const struct watch *w)
+json_t *report_json_not_known(const struct watch *w)
 {
 	json_t *list = json_array();
 

@@ -11,8 +11,8 @@
 #include <jansson.h>
 
 /* New references; null: not known. */
-json_t *export_json_resident(const struct model *m);
-json_t *export_json_ages(const struct model *m);
-json_t *export_json_not_known(const struct watch *w); /* sentences */
+json_t *report_json_resident(const struct model *m);
+json_t *report_json_ages(const struct model *m);
+json_t *report_json_not_known(const struct watch *w); /* sentences */
 
 #endif

@@ -36,7 +36,7 @@ static void set_figures(json_t *o, const struct process *p)
 	set(o, "recorded", json_boolean(p->recorded));
 }
 
-struct json_t *export_process_json(const struct process *p)
+struct json_t *report_process_json(const struct process *p)
 {
 	static const char *const states[] = { "starting", "running", "exited",      "signalled",
 					      "execed",   "gone",    "not_followed" };
@@ -61,7 +61,7 @@ struct json_t *export_process_json(const struct process *p)
 	return o;
 }
 
-struct json_t *export_tree_json(const struct processes *p)
+struct json_t *report_tree_json(const struct processes *p)
 {
 	struct processes_sum sum = { 0 };
 	json_t *o = json_object();

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 /* New references: the tree's totals, and an element of processes[]. */
-json_t *export_tree_json(const struct processes *p);
-json_t *export_process_json(const struct process *p);
+json_t *report_tree_json(const struct processes *p);
+json_t *report_process_json(const struct process *p);
 
 #endif

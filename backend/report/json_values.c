@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-json_t *export_json_text(const char *s)
+json_t *report_json_text(const char *s)
 {
 	if (!s)
 		return json_null();
@@ -34,7 +34,7 @@ json_t *export_json_text(const char *s)
 	return whole ? whole : json_null();
 }
 
-json_t *export_json_build_id(const struct module *m)
+json_t *report_json_build_id(const struct module *m)
 {
 	char hex[2 * MTW_BUILD_ID_MAX + 1];
 

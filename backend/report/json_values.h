@@ -12,8 +12,8 @@
 #include <math.h>
 
 /* any bytes: invalid UTF-8 becomes \xNN; NULL becomes null */
-json_t *export_json_text(const char *s);
-json_t *export_json_build_id(const struct module *m); /* NULL becomes null */
+json_t *report_json_text(const char *s);
+json_t *report_json_build_id(const struct module *m); /* NULL becomes null */
 
 static inline json_t *number(uint64_t n)
 {

@@ -171,7 +171,7 @@ static void add_change(void *arg, uint32_t slot, const struct change *c)
 	to->gone_bytes += c->gone_bytes;
 }
 
-struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
+struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err)
 {
 	uint32_t n = model_dense_count(r->model), id;
@@ -251,7 +251,7 @@ static void warn_counts(struct report *r)
 		uint64_t events, bytes;
 
 		model_loss(r->model, i, &events, &bytes);
-		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(r->model)))
+		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && coverage_late(r->model)))
 			add_warning(r, xasprintf("%s: %s times.", report_loss(i),
 						 format_count(n, events)));
 	}
@@ -334,9 +334,9 @@ static void warn_late(struct report *r)
 	char n[FORMAT_NUMBER], b[FORMAT_NUMBER];
 	uint64_t frees, bytes;
 
-	if (!hooked_late(r->model))
+	if (!coverage_late(r->model))
 		return;
-	hooked_before(r->model, &frees, &bytes);
+	coverage_before(r->model, &frees, &bytes);
 	add_warning(r, xasprintf("The agent was attached while the program ran: older blocks are "
 				 "not shown; %s of them were freed since (%s, usable size).",
 				 format_count(n, frees), format_bytes(b, bytes)));
@@ -346,9 +346,9 @@ static void warn_unseen(struct report *r)
 {
 	for (uint32_t id = 0; id < model_module_count(r->model); id++) {
 		const struct module *k = model_module(r->model, id);
-		if (k && k->known && hooked_not(k->flags))
+		if (k && k->known && coverage_lacks(k->flags))
 			add_warning(r, xasprintf("%s: %s; memtop does not see its allocations.",
-						 k->name, hooked_word(k->flags)));
+						 k->name, coverage_word(k->flags)));
 	}
 }
 

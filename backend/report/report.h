@@ -40,7 +40,7 @@ void report_free(struct report *r);
 
 /* Changes between two marks (o->from, o->to), in the same order. NULL and *err when a mark is
  * unknown or kept only its totals. Free with free(). */
-struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
+struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err);
 
 /* All processes of the tree, by peak; returns their count. free() the list. */

@@ -22,7 +22,7 @@ struct page {
 	FILE *out;
 	struct report *report;
 	struct query *query;
-	const struct export_options *options;
+	const struct report_options *options;
 	size_t top;
 	const char *missing; /* why it is not known what each thread holds; NULL = it is */
 };
@@ -137,7 +137,7 @@ static void put_command(const struct page *p, const struct program *g)
 	while (kept > 1 && !*g->args[kept - 1])
 		kept--;
 	if (kept != 1 || !strchr(g->args[0], ' '))
-		kept = n; /* they are its own */
+		kept = n; /* no title: the empty arguments are real */
 	fputs("command: ", p->out);
 	for (size_t i = 0; i < kept; i++) {
 		fputs(i ? " " : "", p->out);
@@ -374,7 +374,7 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	size_t shown = n < FRAMES_SHOWN ? n : FRAMES_SHOWN;
 
 	for (size_t i = 0; i < shown; i++)
-		/* not what stands for the rest */
+		/* Skips the frame that stands for the missing rest. */
 		if (frames[i].has_offset || frames[i].address || frames[i].module)
 			frame(p, &frames[i]);
 	if (n > shown)
@@ -478,7 +478,7 @@ static void threads(const struct page *p)
 	const struct model *m = p->report->model;
 	char live[FORMAT_NUMBER];
 	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
-	bool about = model_estimate(m); /* whose the samples are is not known */
+	bool about = model_estimate(m); /* which threads were sampled is unknown */
 
 	for (uint32_t i = 0; i < limit; i++)
 		known += model_thread(m, i) && model_thread(m, i)->known;
@@ -506,7 +506,7 @@ static void threads(const struct page *p)
 		fprintf(p->out, "%10s  %9s %11s   %u more threads\n", "", "", "...", known - shown);
 }
 
-static void changes(const struct page *p, const struct export_options *o,
+static void changes(const struct page *p, const struct report_options *o,
 		    const struct report_stack *list, size_t n, struct frame_out *frames)
 {
 	const struct mark *from = model_mark(p->report->model, o->from);
@@ -553,7 +553,7 @@ static int compare_net(const void *pa, const void *pb)
 	return (a->leaf > b->leaf) - (a->leaf < b->leaf);
 }
 
-static int write_report(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
 	struct page p = { out, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
@@ -568,7 +568,7 @@ static int write_report(struct watch *w, struct query *q, const struct export_op
 	}
 	frames = xcalloc(FRAMES_MAX, sizeof *frames);
 	if (o->processes && processes_count(o->processes) > 1)
-		export_tree_text(o->processes, o->process, out);
+		report_tree_text(o->processes, o->process, out);
 	head(&p);
 	verdict(&p);
 	totals(&p);
@@ -584,8 +584,8 @@ static int write_report(struct watch *w, struct query *q, const struct export_op
 	marks(&p);
 	p.missing = watch_missing(w, MTW_KIND_THREADS);
 	threads(&p);
-	export_text_resident(w, p.report->model, out);
-	export_text_ages(w, p.report->model, out);
+	report_text_resident(w, p.report->model, out);
+	report_text_ages(w, p.report->model, out);
 	rc = report_flush(out, err);
 out:
 	free(frames);
@@ -594,4 +594,4 @@ out:
 	return rc;
 }
 
-const struct export_format export_text = { "text", ".txt", write_report };
+const struct report_format report_text = { "text", ".txt", write_report };

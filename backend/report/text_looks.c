@@ -6,6 +6,7 @@
 #include "report/text_looks.h"
 
 #include "report/report.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ static bool begin(const struct watch *w, const struct model *m, enum mtw_kind ki
 	return !why;
 }
 
-void export_text_resident(const struct watch *w, const struct model *m, FILE *out)
+void report_text_resident(const struct watch *w, const struct model *m, FILE *out)
 {
 	const struct rss *now = model_rss_newest(m);
 	char bytes[FORMAT_NUMBER];
@@ -35,7 +36,7 @@ void export_text_resident(const struct watch *w, const struct model *m, FILE *ou
 	fprintf(out, "%10s   total\n", format_bytes(bytes, rss_all(now)));
 }
 
-void export_text_ages(const struct watch *w, const struct model *m, FILE *out)
+void report_text_ages(const struct watch *w, const struct model *m, FILE *out)
 {
 	static const struct {
 		uint32_t below_s;

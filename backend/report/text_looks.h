@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-void export_text_resident(const struct watch *w, const struct model *m, FILE *out);
-void export_text_ages(const struct watch *w, const struct model *m, FILE *out);
+void report_text_resident(const struct watch *w, const struct model *m, FILE *out);
+void report_text_ages(const struct watch *w, const struct model *m, FILE *out);
 
 #endif

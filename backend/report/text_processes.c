@@ -173,7 +173,7 @@ static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *o
 			format_count(n, more.count));
 }
 
-void export_tree_text(const struct processes *p, uint32_t shown, FILE *out)
+void report_tree_text(const struct processes *p, uint32_t shown, FILE *out)
 {
 	const struct process **sorted;
 	size_t n = report_tree_sorted(p, &sorted);

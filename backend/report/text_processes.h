@@ -8,6 +8,6 @@
 #include "processes/processes.h"
 
 /* The table before one process' report; shown: that process' id. */
-void export_tree_text(const struct processes *p, uint32_t shown, FILE *out);
+void report_tree_text(const struct processes *p, uint32_t shown, FILE *out);
 
 #endif

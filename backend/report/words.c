@@ -80,7 +80,7 @@ uint64_t report_lost(const struct model *m, uint64_t *bytes)
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		uint64_t e, b;
 
-		/* from before the agent: no recorded block is missing */
+		/* Frees of blocks from before the agent: no recorded block is missing. */
 		if (i == MTW_LOSS_UNKNOWN_FREE)
 			continue;
 		model_loss(m, i, &e, &b);

@@ -12,7 +12,7 @@
 #include "base/sanitize.h"
 #include "launch/launch.h"
 #include "query/expected.h"
-#include "symbols/dwfl.h"
+#include "symbols/code_file.h"
 #include "symbols/symbolizer.h"
 
 #include <limits.h>
@@ -193,9 +193,9 @@ static void spare(void)
 {
 	struct rlimit l;
 
-	sym_rest_ms = REST_MS;
-	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur / 2 > (rlim_t)symdw_fd_max)
-		symdw_fd_max = l.rlim_cur < INT_MAX ? (int)(l.rlim_cur / 2) : INT_MAX / 2;
+	symbolizer_rest_ms = REST_MS;
+	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur / 2 > (rlim_t)code_file_fd_max)
+		code_file_fd_max = l.rlim_cur < INT_MAX ? (int)(l.rlim_cur / 2) : INT_MAX / 2;
 }
 
 struct fleet *fleet_new(struct loop *loop, const struct fleet_options *o)

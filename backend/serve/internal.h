@@ -38,6 +38,7 @@ struct job {
 /* Steps it at once, and then every few ms until it has answered. */
 void job_start(struct server *s, struct http_request *r, bool (*step)(struct job *j),
 	       void (*release)(struct job *j), void *state_take);
+void job_free(struct job *j); /* one that is in no list any more */
 bool job_older(const struct job *j, uint64_t ns);
 
 /* The process that ?pid= names, or the only one; NULL: an answer with the reason was sent. */

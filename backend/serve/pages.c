@@ -101,7 +101,7 @@ static void put_links(FILE *out, int pid)
 
 	fputs("<td>", out);
 	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
-		if (export_by_name(links[i].format))
+		if (formats_by_name(links[i].format))
 			fprintf(out, "<a href=\"%s?pid=%d\">%s</a> ", links[i].path, pid,
 				links[i].format);
 	fputc('\n', out);

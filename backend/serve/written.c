@@ -27,8 +27,8 @@
 
 struct written {
 	uint64_t serial; /* the member's */
-	const struct export_format *format;
-	struct export_options options;
+	const struct report_format *format;
+	struct report_options options;
 	uint32_t asked; /* locations whose names were asked for */
 	bool looked;
 	pid_t pid; /* the child; 0 = not started */
@@ -90,7 +90,7 @@ static void say_failure(struct job *j, int fd)
 	http_say(j->request, 500, "%s", n > 0 ? text : "the report's writer was killed");
 }
 
-static const char *type_of(const struct export_format *f)
+static const char *type_of(const struct report_format *f)
 {
 	return !strcmp(f->name, "html")   ? "text/html; charset=utf-8"
 	       : !strcmp(f->name, "json") ? "application/json"
@@ -170,7 +170,7 @@ static void release(struct job *j)
 }
 
 /* ?since=MARK, else the newest mark. False: no such mark. */
-static bool since(const struct model *m, const char *word, struct export_options *o)
+static bool since(const struct model *m, const char *word, struct report_options *o)
 {
 	int found = !word                    ? (int)model_newest_mark(m)
 		    : !strcmp(word, "start") ? 0
@@ -183,7 +183,7 @@ static bool since(const struct model *m, const char *word, struct export_options
 
 void written_answer(struct server *s, struct http_request *r, const char *format, bool growth)
 {
-	const struct export_format *f = export_by_name(format);
+	const struct report_format *f = formats_by_name(format);
 	struct written w = { .format = f, .fd = -1 };
 
 	if (!f) {

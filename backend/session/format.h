@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - shared by session/write.c and session/read.c. No state.
+ * format.h - the bytes of a session file (session/session.h has their order), for those who write
+ * and read them. No state, and no code beside it.
  */
 #ifndef SESSION_FORMAT_H
 #define SESSION_FORMAT_H
@@ -22,9 +23,8 @@
 #define SESSION_INDEX_OF_ENTRY 32
 #define SESSION_TRAILER 16            /* bytes */
 #define SESSION_BLOCK_FULL (1u << 20) /* a block is closed at this size */
-#define SESSION_RAW_MAX                                                                            \
-	(SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64) /* no block is larger than this                  \
-						   */
+/* no block is larger than this */
+#define SESSION_RAW_MAX (SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64)
 
 struct session_entry { /* one block */
 	uint64_t offset, first_ns, last_ns, stream;

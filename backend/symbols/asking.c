@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sym_file *file_of(struct symbols *s, uint32_t id)
+static struct symbolizer_file *file_of(struct symbols *s, uint32_t id)
 {
 	const struct module *m = model_module(s->model, id);
 	const struct program *p = model_program(s->model);
@@ -15,16 +15,16 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 	if (!m || !m->known)
 		return NULL;
 	GROW(s->files, s->files_room, (size_t)id + 1);
-	/* A module may be told again, with its path or build-id. */
+	/* The agent may send a module again, with its path or build-id. */
 	if (s->files[id].file && s->files[id].path == m->path &&
 	    s->files[id].build_id_len == m->build_id_len)
 		return s->files[id].file;
-	struct symdw_where where = { m->path ? m->path : "",
-				     m->build_id,
-				     m->build_id_len,
-				     (m->flags & MTW_MODULE_VDSO) != 0,
-				     { s->process.pid, s->process.server, p ? p->pid : 0 } };
-	s->files[id].file = sym_file_new(s->worker, &where);
+	struct code_where where = { m->path ? m->path : "",
+				    m->build_id,
+				    m->build_id_len,
+				    (m->flags & MTW_MODULE_VDSO) != 0,
+				    { s->process.pid, s->process.server, p ? p->pid : 0 } };
+	s->files[id].file = symbolizer_file_new(s->worker, &where);
 	s->files[id].path = m->path;
 	s->files[id].build_id_len = m->build_id_len;
 	return s->files[id].file;
@@ -48,7 +48,7 @@ static uint64_t mapped_at(const struct model *m)
 	return found;
 }
 
-static struct sym_file *generated_file(struct symbols *s)
+static struct symbolizer_file *generated_file(struct symbols *s)
 {
 	const struct program *p = model_program(s->model);
 
@@ -64,7 +64,7 @@ static struct sym_file *generated_file(struct symbols *s)
 		where.child = s->process.child;
 		where.mapped = mapped_at(s->model);
 	}
-	return s->generated = sym_generated_new(s->worker, &where);
+	return s->generated = symbolizer_generated_new(s->worker, &where);
 }
 
 void symbols_local(struct symbols *s, const struct symbol_process *p)
@@ -82,7 +82,7 @@ static bool worth_asking(const struct symbols *s, const struct entry *e)
 	       (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count || s->debug));
 }
 
-void symbols_send(struct symbols *s, struct entry *e, struct sym_job job)
+void symbols_send(struct symbols *s, struct entry *e, struct symbolizer_job job)
 {
 	s->sent++;
 	e->job = xcalloc(1, sizeof *e->job);
@@ -90,17 +90,17 @@ void symbols_send(struct symbols *s, struct entry *e, struct sym_job job)
 	/* A return address points behind its call. Generated code: the worker knows. */
 	e->job->pc = e->module == NO_ID ? e->offset : e->offset - !e->signal;
 	e->job->owner = e;
-	sym_ask(s->worker, e->job);
+	symbolizer_ask(s->worker, e->job);
 }
 
 static void ask(struct symbols *s, struct entry *e)
 {
-	struct sym_file *file;
+	struct symbolizer_file *file;
 
 	if (s->frozen)
 		return;
 	if (e->job) {
-		sym_hurry(s->worker, e->job);
+		symbolizer_hurry(s->worker, e->job);
 		return;
 	}
 	if (!worth_asking(s, e) ||
@@ -108,7 +108,7 @@ static void ask(struct symbols *s, struct entry *e)
 		return;
 	e->asked = true;
 	s->asked++;
-	symbols_send(s, e, (struct sym_job){ .file = file });
+	symbols_send(s, e, (struct symbolizer_job){ .file = file });
 }
 
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind)

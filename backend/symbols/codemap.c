@@ -163,7 +163,7 @@ static struct run overlay(struct run older, struct run newer)
 		for (; n < newer.count && newer.pieces[n].start < end; n++) {
 			put_part(&out, o, from, newer.pieces[n].start);
 			from = end_of(&newer.pieces[n]);
-			if (from > end) /* may hide what follows, too */
+			if (from > end) /* it may cover the next piece, too */
 				break;
 			out.pieces[out.count++] = newer.pieces[n];
 		}
@@ -219,7 +219,7 @@ static size_t take_lines(struct codemap *c, size_t len)
 		c->skipping = false;
 		p = newline + 1;
 	}
-	if (p == c->buffer && len == sizeof c->buffer) { /* no line ends in it */
+	if (p == c->buffer && len == sizeof c->buffer) { /* the buffer holds no line's end */
 		c->skipping = true;
 		p = end;
 	}
@@ -248,7 +248,7 @@ bool codemap_read(struct codemap *c, int fd)
 
 	if (fstat(fd, &st))
 		return false;
-	/* c->size: 0 until all was read. */
+	/* c->size stays 0 until the whole file was read. */
 	if (st.st_size == c->size && st.st_mtim.tv_sec == c->written.tv_sec &&
 	    st.st_mtim.tv_nsec == c->written.tv_nsec)
 		return false;
@@ -295,6 +295,6 @@ bool codemap_name(struct codemap *c, int fd, uint64_t pc, char name[CODEMAP_NAME
 	size_t len = (size_t)(end - text) < CODEMAP_NAME_MAX ? (size_t)(end - text)
 							     : CODEMAP_NAME_MAX - 1;
 	memcpy(name, text, len);
-	name[len] = '\0'; /* or earlier: a NUL ends it */
+	name[len] = '\0'; /* a NUL within ends it earlier */
 	return true;
 }

@@ -47,7 +47,7 @@ static int try(const char *path, const unsigned char *id, int len, char **found)
 }
 
 /* Searches the module's folder, and the debug folders at the same path below them. */
-static int by_link(const struct symdw_debug *d, const char *file, const char *link,
+static int by_link(const struct debug_files *d, const char *file, const char *link,
 		   const unsigned char *id, int len, char **found)
 {
 	const char *slash = strrchr(file, '/');
@@ -85,7 +85,7 @@ static int find_common(Dwfl_Module *mod, const char *link, char **found)
 	return try(path, NULL, 0, found);
 }
 
-int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+int debug_files_find(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
 		     const char *file, const char *link, GElf_Word crc, char **found)
 {
 	const unsigned char *id;
@@ -100,13 +100,13 @@ int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_
 		return fd;
 	if (!userdata)
 		return link ? find_common(mod, link, found) : -1;
-	const struct symdw_debug *d = *userdata;
+	const struct debug_files *d = *userdata;
 	if (file && link)
 		fd = by_link(d, file, link, id, len, found);
 	return fd < 0 && d->given ? try(d->given, id, len, found) : fd;
 }
 
-int symdw_vdso(void)
+int debug_files_vdso(void)
 {
 	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	int fd = vdso ? memfd_create("vdso", MFD_CLOEXEC) : -1;

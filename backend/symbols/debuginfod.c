@@ -69,20 +69,24 @@ bool debuginfod_has_servers(void)
 /* --- the process of one download */
 
 typedef struct debuginfod_client client; /* libdebuginfod's own */
-static int says_to;
-static uint64_t said_ns;
+/* Of the forked process, which has one download; memtop itself never uses it. Static, since
+ * libdebuginfod's callback has no argument for its caller. */
+static struct {
+	int to; /* the pipe */
+	uint64_t said_ns;
+} teller;
 
 static void say(const struct message *m)
 {
-	if (write(says_to, m, sizeof *m) != (ssize_t)sizeof *m)
+	if (write(teller.to, m, sizeof *m) != (ssize_t)sizeof *m)
 		_exit(1);
 }
 
 static int progress(client *c, long bytes, long whole)
 {
 	(void)c;
-	if (whole > 0 && (now_ns() - said_ns > TELL_NS || bytes == whole)) {
-		said_ns = now_ns();
+	if (whole > 0 && (now_ns() - teller.said_ns > TELL_NS || bytes == whole)) {
+		teller.said_ns = now_ns();
 		say(&(struct message){ .kind = SAYS_PROGRESS,
 				       .bytes = (uint64_t)bytes,
 				       .whole = (uint64_t)whole });
@@ -104,13 +108,13 @@ static void stand_apart(pid_t parent, int fd)
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	says_to = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	teller.to = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
-	if (says_to > 3)
-		syscall(SYS_close_range, 3, says_to - 1, 0);
-	syscall(SYS_close_range, says_to + 1, ~0u, 0);
+	if (teller.to > 3)
+		syscall(SYS_close_range, 3, teller.to - 1, 0);
+	syscall(SYS_close_range, teller.to + 1, ~0u, 0);
 }
 
 static void load(const uint8_t *id, size_t id_len)

@@ -63,7 +63,7 @@ static const char *skip_bracket(const char *p, const char *end)
 			if (--depth == 0)
 				return p + 1;
 		} else if (depth && stack[depth - 1] == '>' && strchr(")}]", *p)) {
-			/* "operator<" or a comparison inside: the outer bracket closes it too */
+			/* "operator<" or a comparison inside: the outer bracket closes it, too. */
 			while (depth && stack[depth - 1] == '>')
 				depth--;
 			p--;

@@ -50,7 +50,7 @@ struct section {
 	GElf_Addr low, high;
 };
 
-struct symdw_names {
+struct elf_names {
 	Dwfl_Module *module; /* borrowed */
 	struct symbols global, local;
 	struct labels labels;
@@ -86,7 +86,7 @@ static void add_label(struct labels *l, const struct label *label)
 	l->at[l->count++] = *label;
 }
 
-static void read_symbol(struct symdw_names *n, int index, bool global)
+static void read_symbol(struct elf_names *n, int index, bool global)
 {
 	GElf_Sym sym;
 	GElf_Addr low;
@@ -110,7 +110,7 @@ static void read_symbol(struct symdw_names *n, int index, bool global)
 					     name });
 }
 
-static void read_sections(struct symdw_names *n)
+static void read_sections(struct elf_names *n)
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(n->module, &bias);
@@ -168,14 +168,14 @@ static void sort(struct symbols *s)
 	}
 }
 
-struct symdw_names *symdw_names_make(Dwfl_Module *module)
+struct elf_names *elf_names_new(Dwfl_Module *module)
 {
 	int count = dwfl_module_getsymtab(module),
 	    first = dwfl_module_getsymtab_first_global(module);
 
 	if (count < 0 || first < 0)
 		return NULL;
-	struct symdw_names *n = xcalloc(1, sizeof *n);
+	struct elf_names *n = xcalloc(1, sizeof *n);
 	n->module = module;
 	for (int i = 1; i < count; i++)
 		read_symbol(n, i, i >= first);
@@ -187,7 +187,7 @@ struct symdw_names *symdw_names_make(Dwfl_Module *module)
 	return n;
 }
 
-void symdw_names_free(struct symdw_names *n)
+void elf_names_free(struct elf_names *n)
 {
 	if (!n)
 		return;
@@ -261,7 +261,7 @@ static const struct label *global_at(const struct labels *l, const struct label 
 	return NULL;
 }
 
-static const struct section *section_of(const struct symdw_names *n, GElf_Addr addr)
+static const struct section *section_of(const struct elf_names *n, GElf_Addr addr)
 {
 	for (size_t i = 0; i < n->section_count; i++)
 		if (addr >= n->sections[i].low && addr < n->sections[i].high)
@@ -269,7 +269,7 @@ static const struct section *section_of(const struct symdw_names *n, GElf_Addr a
 	return NULL;
 }
 
-static const char *by_label(const struct symdw_names *n, const struct label *label, GElf_Addr addr)
+static const char *by_label(const struct elf_names *n, const struct label *label, GElf_Addr addr)
 {
 	if (!label || label->addr < reach(&n->global, addr) || label->addr < reach(&n->local, addr))
 		return NULL;
@@ -279,7 +279,7 @@ static const char *by_label(const struct symdw_names *n, const struct label *lab
 	return section && section == section_of(n, label->addr) ? label->name : NULL;
 }
 
-const char *symdw_names_at(const struct symdw_names *n, GElf_Addr addr)
+const char *elf_names_at(const struct elf_names *n, GElf_Addr addr)
 {
 	const struct symbol *found[TOGETHER_MAX];
 	const struct label *label = label_before(&n->labels, addr);

@@ -7,14 +7,14 @@
 
 #include <elfutils/libdwfl.h>
 
-struct symdw_names;
+struct elf_names;
 
 /* Reads the tables of `module`, which must outlive the result. NULL: it has none. */
-struct symdw_names *symdw_names_make(Dwfl_Module *module);
-void symdw_names_free(struct symdw_names *names);
+struct elf_names *elf_names_new(Dwfl_Module *module);
+void elf_names_free(struct elf_names *names);
 
 /* The answer of dwfl_module_addrname(), a string of the module; `addr` is libdw's address. NULL:
  * no symbol. */
-const char *symdw_names_at(const struct symdw_names *names, GElf_Addr addr);
+const char *elf_names_at(const struct elf_names *names, GElf_Addr addr);
 
 #endif

@@ -63,7 +63,7 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 	}
 	e->placeholder = (struct symbol_frame){ .name = string_pool_keep(&s->texts, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
-	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
+	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file */
 		e->placeholder.name = e->placeholder.function =
 			string_pool_keep(&s->texts, m->name);
 		e->sym.source = SYMBOL_DWARF;
@@ -98,7 +98,7 @@ void entries_free_frames(struct entry *e)
 }
 
 /* memtop.h's own functions are no part of the program's stack. */
-static size_t skip_reports(const struct symdw_frame *from, size_t count)
+static size_t skip_reports(const struct code_frame *from, size_t count)
 {
 	size_t n = 0;
 
@@ -109,7 +109,7 @@ static size_t skip_reports(const struct symdw_frame *from, size_t count)
 }
 
 void entries_set_frames(struct symbols *s, struct entry *e, int source,
-			const struct symdw_frame *from, size_t count)
+			const struct code_frame *from, size_t count)
 {
 	size_t skipped = skip_reports(from, count);
 
@@ -121,7 +121,7 @@ void entries_set_frames(struct symbols *s, struct entry *e, int source,
 		frames[i].function = string_pool_keep(&s->texts, from[i].function);
 		if (!from[i].function)
 			frames[i].name = e->placeholder.name;
-		else /* a script's names have brackets and blanks that mean something else */
+		else /* a script's name may hold brackets and blanks: not shortened */
 			frames[i].name = e->module == NO_ID ? frames[i].function
 							    : intern_short(s, frames[i].function);
 		frames[i].file = string_pool_keep(&s->texts, from[i].file);

@@ -21,7 +21,7 @@ struct entry {
 	uint64_t offset;
 	struct symbol sym; /* frames: malloc'ed, or &placeholder */
 	struct symbol_frame placeholder;
-	struct sym_job *job; /* still without its final answer; owned by the worker */
+	struct symbolizer_job *job; /* still without its final answer; owned by the worker */
 	bool asked;
 	bool shown;       /* has been on screen */
 	bool given;       /* requested again after its file got a debug file from a server */
@@ -38,22 +38,22 @@ struct mail {
 struct symbols {
 	struct loop *loop;
 	const struct model *model;
-	struct symdw_places places;
+	struct code_places places;
 	char *sysroot, **dirs; /* owned; places points to them */
-	struct sym_worker *worker;
+	struct symbolizer *worker;
 	struct mail *mail;
 	struct entry **table; /* open addressing, a power of two */
 	size_t room, used;
 	/* by module id */
 	struct {
-		struct sym_file *file;
+		struct symbolizer_file *file;
 		const char *path;
 		size_t build_id_len;
 	} * files;
 	size_t files_room;
 	struct string_pool texts;
 	struct entry special[MTW_TRUNC_COUNT];
-	struct sym_file *generated; /* of generated code; NULL = not requested yet */
+	struct symbolizer_file *generated; /* of generated code; NULL = not requested yet */
 	struct symbol_process process;
 	bool local;             /* process is known */
 	struct entry **unknown; /* generated code, answered without a name */
@@ -79,11 +79,11 @@ struct symbols {
 struct entry *entries_get(struct symbols *s, uint32_t module, uint64_t offset, unsigned signal);
 /* from: the symbolizer's or a session's frames; copied */
 void entries_set_frames(struct symbols *s, struct entry *e, int source,
-			const struct symdw_frame *from, size_t count);
+			const struct code_frame *from, size_t count);
 void entries_free_frames(struct entry *e);
 
 /* symbols/asking.c */
-void symbols_send(struct symbols *s, struct entry *e, struct sym_job job);
+void symbols_send(struct symbols *s, struct entry *e, struct symbolizer_job job);
 /* entry of a location; NULL: its code is in no file */
 struct entry *symbols_entry(struct symbols *s, uint32_t number);
 void symbols_warn(struct symbols *s, const char *text); /* once */

@@ -29,7 +29,7 @@
 
 struct perfmap {
 	struct perfmap_where where;
-	const struct symdw_places *places; /* borrowed */
+	const struct code_places *places; /* borrowed */
 	struct codemap *map;
 	int fd; /* of the map; -1 = not found yet. Kept open: the file may go with its process */
 	struct stat file; /* of fd: its identity */
@@ -41,7 +41,7 @@ struct perfmap {
 	bool told;
 };
 
-struct perfmap *perfmap_new(const struct perfmap_where *where, const struct symdw_places *places)
+struct perfmap *perfmap_new(const struct perfmap_where *where, const struct code_places *places)
 {
 	struct perfmap *p = xcalloc(1, sizeof *p);
 
@@ -167,7 +167,7 @@ static void meet(struct perfmap *p, unsigned pid)
 	snprintf(root, sizeof root, "/proc/%u/root/.", pid);
 	snprintf(mounts, sizeof mounts, "/proc/%u/ns/mnt", pid);
 	p->met = true;
-	if (!stat(root, &st)) /* else it ended this moment */
+	if (!stat(root, &st)) /* fails if the process has just ended */
 		p->home = same_file(root, "/") && same_file(mounts, "/proc/self/ns/mnt");
 	read_uids(p, pid);
 	read_start(p, pid);
@@ -205,7 +205,7 @@ static int open_within(const char *root, const char *name)
 		return -1;
 	snprintf(path, sizeof path, "tmp/%s", name);
 	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-	/* before Linux 5.6, or a filter: without links at all */
+	/* Linux before 5.6, or a filter refuses the call: follows no links. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
 		int tmp = openat(dir, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		fd = tmp < 0 ? -1 : openat(tmp, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -246,7 +246,7 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 	for (size_t i = 0; p->where.mapped && i <= HERE; i++) {
 		unsigned pid = i < HERE ? p->where.here[i] : p->where.server;
 		int is = pid ? is_program(pid, p->where.mapped) : -1;
-		/* the server gives the memory back when the program has ended */
+		/* Not the server: it unmaps the memory when the program has ended. */
 		others |= is == 0 && i < HERE;
 		if (is <= 0)
 			continue;
@@ -255,7 +255,7 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 		int fd = open_regular(open_within(root, name), st);
 		return owned(p, fd, st, name);
 	}
-	if (!p->home || (others && !p->met)) /* it has ended, and its folders are unknown */
+	if (!p->home || (others && !p->met)) /* ended: its folders are unknown */
 		return -1;
 	int fd = open_regular(open_within("/", name), st);
 	return owned(p, fd, st, name);
@@ -290,7 +290,7 @@ static void look_for(struct perfmap *p)
 	if (fd < 0 && !p->places->sysroot)
 		fd = find_live(p, name, &st);
 	if (fd < 0)
-		return; /* keep the one found before: the file may be gone with its process */
+		return; /* keeps the old one: a file may go with its process */
 	if (p->fd >= 0 && p->file.st_dev == st.st_dev && p->file.st_ino == st.st_ino) {
 		close(fd);
 		return;
@@ -338,13 +338,13 @@ static const char *script_of(const char *text, size_t len)
 
 /* "JS:*fn /dir/file.js:12:5": kind, tier, function, script, line, column (older versions: no
  * column). */
-void perfmap_js(const char *name, struct symdw_frame *frame)
+void perfmap_js(const char *name, struct code_frame *frame)
 {
 	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Script:",
 					     "Eval:" };
 	uint32_t line, number;
 
-	*frame = (struct symdw_frame){ 0 };
+	*frame = (struct code_frame){ 0 };
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		size_t kind = strlen(kinds[i]);
 		if (strncmp(name, kinds[i], kind))
@@ -369,12 +369,12 @@ void perfmap_js(const char *name, struct symdw_frame *frame)
 	frame->function = demangle(name);
 }
 
-int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *frame)
+int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct code_frame *frame)
 {
 	char name[CODEMAP_NAME_MAX];
 	uint64_t now = now_ns();
 
-	*frame = (struct symdw_frame){ 0 };
+	*frame = (struct code_frame){ 0 };
 	if (look || !p->looked_ns || now - p->looked_ns >= LOOK_NS) {
 		look_for(p);
 		p->looked_ns = now_ns();
@@ -389,8 +389,7 @@ int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *
 				      "program write less",
 				      p->where.pid, CODEMAP_LINES_MAX, CODEMAP_READ_MAX >> 20));
 	uint64_t version = codemap_version(p->map);
-	/* A return address points behind its call; an interrupted pc may be the first of its
-	 * function. */
+	/* A return address points behind its call. An interrupted pc may begin its function. */
 	if (codemap_name(p->map, p->fd, pc - 1, name) || codemap_name(p->map, p->fd, pc, name)) {
 		if (!*name)
 			return 0;

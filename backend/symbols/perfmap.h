@@ -12,7 +12,7 @@
 #ifndef SYMBOLS_PERFMAP_H
 #define SYMBOLS_PERFMAP_H
 
-#include "symbols/dwfl.h"
+#include "symbols/code_file.h"
 
 struct perfmap_where {
 	unsigned pid;     /* in the program's own view; 0 = unknown, without a map */
@@ -27,14 +27,14 @@ struct perfmap_where {
 
 struct perfmap;
 /* where is copied, places borrowed. */
-struct perfmap *perfmap_new(const struct perfmap_where *where, const struct symdw_places *places);
+struct perfmap *perfmap_new(const struct perfmap_where *where, const struct code_places *places);
 void perfmap_free(struct perfmap *p);
 /*
  * 1: *frame has the name of the code at pc (the caller owns the strings); 0: unknown (yet); -1: a
  * slice of a large map was read, call again. look: search for the file again, even right after the
  * last search.
  */
-int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *frame);
+int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct code_frame *frame);
 /* while it stays the same, unknown code stays unknown */
 uint64_t perfmap_version(const struct perfmap *p);
 /* returns each problem once, as a sentence that the caller frees; NULL = none */
@@ -42,6 +42,6 @@ char *perfmap_problem(struct perfmap *p);
 
 /* Splits V8's name of a script's function into function, file and line; any other name is the
  * function. */
-void perfmap_js(const char *name, struct symdw_frame *frame);
+void perfmap_js(const char *name, struct code_frame *frame);
 
 #endif

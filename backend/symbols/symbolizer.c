@@ -32,35 +32,35 @@
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
 /* long, because reading a gigabyte of DWARF again takes seconds */
-unsigned sym_rest_ms = 60000;
+unsigned symbolizer_rest_ms = 60000;
 
-struct sym_worker {
-	struct symdw_places places; /* owned, immutable */
-	const char *gate;           /* tests: see sym_worker_new() */
+struct symbolizer {
+	struct code_places places; /* owned, immutable */
+	const char *gate;          /* tests: see symbolizer_new() */
 	void (*wake)(void *arg);
 	void *arg;
 	pthread_t thread;
-	struct sym_file *files;  /* main thread makes them, freed at the end */
-	struct sym_file *opened; /* worker only, as what follows */
-	struct perfmap *map;     /* names of the generated code of `mapped` */
-	const struct sym_file *mapped;
+	struct symbolizer_file *files;  /* main thread makes them, freed at the end */
+	struct symbolizer_file *opened; /* worker only, as what follows */
+	struct perfmap *map;            /* names of the generated code of `mapped` */
+	const struct symbolizer_file *mapped;
 	bool read;                 /* a module's file was read since the data was last freed */
 	uint64_t worked_ns;        /* the last time */
 	pthread_mutex_t lock;      /* guards what follows */
 	pthread_cond_t work, done; /* done: an answer, or the end */
 	/* [1]: hurried */
-	struct sym_job *queues[2][STAGES];
+	struct symbolizer_job *queues[2][STAGES];
 	struct answers {
-		struct sym_answer *first, **tail;
+		struct symbolizer_answer *first, **tail;
 	} answers[2];
 	size_t waiting;         /* answers in these */
 	size_t open;            /* jobs without a final answer */
 	bool stop, ended, left; /* left: the worker frees all when it ends */
 };
 
-static void push(struct sym_worker *w, struct sym_job *job)
+static void push(struct symbolizer *w, struct symbolizer_job *job)
 {
-	struct sym_job **head = &w->queues[job->hurried][job->stage];
+	struct symbolizer_job **head = &w->queues[job->hurried][job->stage];
 
 	job->next = *head;
 	job->link = head;
@@ -69,7 +69,7 @@ static void push(struct sym_worker *w, struct sym_job *job)
 	*head = job;
 }
 
-static void unlink_job(struct sym_job *job)
+static void unlink_job(struct symbolizer_job *job)
 {
 	*job->link = job->next;
 	if (job->next)
@@ -83,10 +83,10 @@ static struct timespec clock_at(uint64_t ns)
 }
 
 /* Takes the next job out; NULL when none may run yet. Locked. */
-static struct sym_job *pick(struct sym_worker *w)
+static struct symbolizer_job *pick(struct symbolizer *w)
 {
 	for (int i = 0; i < 2 * STAGES; i++) {
-		struct sym_job *job = w->queues[i % 2 == 0][i / 2];
+		struct symbolizer_job *job = w->queues[i % 2 == 0][i / 2];
 		if (!job || (!job->hurried && w->waiting >= WAITING_MAX))
 			continue;
 		unlink_job(job);
@@ -95,10 +95,10 @@ static struct sym_job *pick(struct sym_worker *w)
 	return NULL;
 }
 
-static struct sym_answer *answer_new(struct sym_job *job, int source,
-				     const struct symdw_frame *frames, size_t count)
+static struct symbolizer_answer *answer_new(struct symbolizer_job *job, int source,
+					    const struct code_frame *frames, size_t count)
 {
-	struct sym_answer *a = xcalloc(1, sizeof *a + count * sizeof *frames);
+	struct symbolizer_answer *a = xcalloc(1, sizeof *a + count * sizeof *frames);
 
 	a->job = job;
 	a->source = source;
@@ -109,9 +109,9 @@ static struct sym_answer *answer_new(struct sym_job *job, int source,
 }
 
 /* NULL: a slice of a large map was read; other jobs get their turn before the next. */
-static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job *job)
+static struct symbolizer_answer *work_on_generated(struct symbolizer *w, struct symbolizer_job *job)
 {
-	struct symdw_frame frame;
+	struct code_frame frame;
 
 	if (w->mapped != job->file) {
 		perfmap_free(w->map);
@@ -122,7 +122,8 @@ static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job
 	job->look = false;
 	if (rc < 0 && job->slices++ < SLICES_MAX)
 		return NULL;
-	struct sym_answer *a = answer_new(job, rc > 0 ? SYMBOL_TABLE : SYMBOL_NONE, &frame, rc > 0);
+	struct symbolizer_answer *a =
+		answer_new(job, rc > 0 ? SYMBOL_TABLE : SYMBOL_NONE, &frame, rc > 0);
 	a->version = perfmap_version(w->map);
 	a->problem = perfmap_problem(w->map);
 	a->final = true;
@@ -130,42 +131,42 @@ static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job
 }
 
 /* Not locked: the slow part. */
-static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
+static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer_job *job)
 {
-	struct sym_file *file = job->file;
-	struct symdw_frame frames[SYMDW_FRAMES_MAX];
-	struct sym_answer *a;
+	struct symbolizer_file *file = job->file;
+	struct code_frame frames[CODE_FRAMES_MAX];
+	struct symbolizer_answer *a;
 	char *problem = NULL;
 
-	struct symdw_where where = {
+	struct code_where where = {
 		file->path, file->build_id, file->build_id_len, file->vdso, { 0 }
 	};
 	memcpy(where.pids, file->pids, sizeof where.pids);
 	if (!file->tried) {
 		file->tried = true;
-		file->opened = symdw_open(&where, &w->places, &problem);
+		file->opened = code_file_open(&where, &w->places, &problem);
 		file->next_opened = w->opened;
 		w->opened = file;
 	}
 	if (job->given && !file->has_given) {
 		file->has_given = true;
-		symdw_give(file->opened, &where, file->given);
+		code_file_give(file->opened, &where, file->given);
 	}
 	if (job->stage == 0) {
-		size_t n = symdw_table(file->opened, job->pc, frames);
+		size_t n = code_file_table(file->opened, job->pc, frames);
 		a = answer_new(job, n ? SYMBOL_TABLE : SYMBOL_NONE, frames, n);
 	} else {
-		size_t n = symdw_lines(file->opened, job->pc, frames, SYMDW_FRAMES_MAX);
+		size_t n = code_file_lines(file->opened, job->pc, frames, CODE_FRAMES_MAX);
 		a = answer_new(job, n ? SYMBOL_DWARF : SYMBOL_NONE, frames, n);
 		a->final = true;
-		a->no_dwarf = !symdw_has_dwarf(file->opened);
+		a->no_dwarf = !code_file_has_dwarf(file->opened);
 	}
 	a->problem = problem;
 	return a;
 }
 
 /* Locked, so that no wake-up follows after the worker was released. */
-static void give(struct sym_worker *w, struct sym_answer *a)
+static void give(struct symbolizer *w, struct symbolizer_answer *a)
 {
 	bool first = !w->waiting++;
 	/* Answers to one job stay in order. */
@@ -185,23 +186,23 @@ static void give(struct sym_worker *w, struct sym_answer *a)
 		w->wake(w->arg);
 }
 
-static void worker_release(struct sym_worker *w)
+static void worker_release(struct symbolizer *w)
 {
-	struct sym_answer *a;
+	struct symbolizer_answer *a;
 
-	while ((a = sym_take(w, false))) {
+	while ((a = symbolizer_take(w, false))) {
 		if (a->final)
 			free(a->job);
-		sym_answer_free(a);
+		symbolizer_answer_free(a);
 	}
 	for (int i = 0; i < 2 * STAGES; i++)
-		for (struct sym_job *job; (job = w->queues[i % 2][i / 2]);) {
+		for (struct symbolizer_job *job; (job = w->queues[i % 2][i / 2]);) {
 			unlink_job(job);
 			free(job);
 		}
 	while (w->files) {
-		struct sym_file *next = w->files->next;
-		symdw_close(w->files->opened);
+		struct symbolizer_file *next = w->files->next;
+		code_file_close(w->files->opened);
 		free(w->files->path);
 		free(w->files->given);
 		free(w->files);
@@ -219,16 +220,16 @@ static void worker_release(struct sym_worker *w)
 }
 
 /* Locked, except while it frees the files' data. */
-static void wait_for_work(struct sym_worker *w)
+static void wait_for_work(struct symbolizer *w)
 {
-	uint64_t rest_ns = w->read ? w->worked_ns + sym_rest_ms * 1000000ull : 0;
+	uint64_t rest_ns = w->read ? w->worked_ns + symbolizer_rest_ms * 1000000ull : 0;
 
 	if (rest_ns && rest_ns <= now_ns()) {
 		w->read = false;
 		pthread_mutex_unlock(&w->lock);
-		for (struct sym_file *f = w->opened; f; f = f->next_opened)
-			symdw_rest(f->opened);
-		malloc_trim(0); /* libdw's freed memory lies between blocks that stay */
+		for (struct symbolizer_file *f = w->opened; f; f = f->next_opened)
+			code_file_rest(f->opened);
+		malloc_trim(0); /* free() keeps libdw's memory, between live blocks */
 		pthread_mutex_lock(&w->lock);
 		return;
 	}
@@ -240,7 +241,7 @@ static void wait_for_work(struct sym_worker *w)
 }
 
 /* Locked, except while it waits. */
-static void wait_at_gate(struct sym_worker *w)
+static void wait_at_gate(struct symbolizer *w)
 {
 	while (w->gate && !w->stop && access(w->gate, F_OK)) {
 		struct timespec t = clock_at(now_ns() + GATE_LOOK_MS * 1000000ull);
@@ -250,18 +251,18 @@ static void wait_at_gate(struct sym_worker *w)
 
 static void *worker(void *arg)
 {
-	struct sym_worker *w = arg;
+	struct symbolizer *w = arg;
 
 	pthread_mutex_lock(&w->lock);
 	wait_at_gate(w);
 	while (!w->stop) {
-		struct sym_job *job = pick(w);
+		struct symbolizer_job *job = pick(w);
 		if (!job) {
 			wait_for_work(w);
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
-		struct sym_answer *a =
+		struct symbolizer_answer *a =
 			job->file->generated ? work_on_generated(w, job) : work_on(w, job);
 		if (!job->file->generated) {
 			w->read = true;
@@ -282,20 +283,20 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static void copy_places(struct symdw_places *to, const struct symdw_places *from)
+static void copy_places(struct code_places *to, const struct code_places *from)
 {
 	const char **dirs = xcalloc(from->dir_count, sizeof *dirs);
 
 	for (size_t i = 0; i < from->dir_count; i++)
 		dirs[i] = xstrdup(from->dirs[i]);
-	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs,
-				     from->dir_count };
+	*to = (struct code_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs,
+				    from->dir_count };
 }
 
-struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate,
+struct symbolizer *symbolizer_new(const struct code_places *places, const char *gate,
 				  void (*wake)(void *arg), void *arg, struct err *err)
 {
-	struct sym_worker *w = xcalloc(1, sizeof *w);
+	struct symbolizer *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
 	sigset_t all, old;
 
@@ -323,7 +324,7 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, const char 
 	return NULL;
 }
 
-void sym_worker_free(struct sym_worker *w)
+void symbolizer_free(struct symbolizer *w)
 {
 	struct timespec until = clock_at(now_ns() + LEAVE_MS * 1000000ull);
 
@@ -346,15 +347,15 @@ void sym_worker_free(struct sym_worker *w)
 }
 
 /* Each file is opened once, however often it was loaded. */
-struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
+struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct code_where *where)
 {
-	for (struct sym_file *f = w->files; f; f = f->next)
+	for (struct symbolizer_file *f = w->files; f; f = f->next)
 		if (!f->generated && !strcmp(f->path, where->path) &&
 		    f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
 		    !memcmp(f->build_id, where->build_id, f->build_id_len) &&
 		    !memcmp(f->pids, where->pids, sizeof f->pids))
 			return f;
-	struct sym_file *f = xcalloc(1, sizeof *f);
+	struct symbolizer_file *f = xcalloc(1, sizeof *f);
 	f->path = xstrdup(where->path);
 	f->build_id_len =
 		where->build_id_len < sizeof f->build_id ? where->build_id_len : sizeof f->build_id;
@@ -367,14 +368,15 @@ struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *wh
 	return f;
 }
 
-void sym_file_give(struct sym_file *f, char *path)
+void symbolizer_file_give(struct symbolizer_file *f, char *path)
 {
 	f->given = path;
 }
 
-struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where)
+struct symbolizer_file *symbolizer_generated_new(struct symbolizer *w,
+						 const struct perfmap_where *where)
 {
-	struct sym_file *f = xcalloc(1, sizeof *f);
+	struct symbolizer_file *f = xcalloc(1, sizeof *f);
 
 	f->generated = true;
 	f->where = *where;
@@ -384,7 +386,7 @@ struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_wh
 	return f;
 }
 
-void sym_ask(struct sym_worker *w, struct sym_job *job)
+void symbolizer_ask(struct symbolizer *w, struct symbolizer_job *job)
 {
 	job->stage = 0;
 	pthread_mutex_lock(&w->lock);
@@ -394,7 +396,7 @@ void sym_ask(struct sym_worker *w, struct sym_job *job)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void sym_hurry(struct sym_worker *w, struct sym_job *job)
+void symbolizer_hurry(struct symbolizer *w, struct symbolizer_job *job)
 {
 	pthread_mutex_lock(&w->lock);
 	bool waits = job->link != NULL;
@@ -407,13 +409,13 @@ void sym_hurry(struct sym_worker *w, struct sym_job *job)
 	pthread_mutex_unlock(&w->lock);
 }
 
-struct sym_answer *sym_take(struct sym_worker *w, bool wait)
+struct symbolizer_answer *symbolizer_take(struct symbolizer *w, bool wait)
 {
 	pthread_mutex_lock(&w->lock);
 	while (wait && !w->waiting && w->open)
 		pthread_cond_wait(&w->done, &w->lock);
 	struct answers *from = &w->answers[w->answers[1].first != NULL];
-	struct sym_answer *a = from->first;
+	struct symbolizer_answer *a = from->first;
 	if (a) {
 		from->first = a->next;
 		if (!from->first)
@@ -426,7 +428,7 @@ struct sym_answer *sym_take(struct sym_worker *w, bool wait)
 	return a;
 }
 
-void sym_answer_free(struct sym_answer *a)
+void symbolizer_answer_free(struct symbolizer_answer *a)
 {
 	for (size_t i = 0; i < a->count; i++) {
 		free(a->frames[i].function);

@@ -4,7 +4,8 @@
  * main thread, except by symbols/symbolizer.c's own worker.
  *
  * A job is answered twice: from the symbol table, then finally (from DWARF where there is any). It
- * belongs to the worker from sym_ask() until its final answer is taken, then to the caller again.
+ * belongs to the worker from symbolizer_ask() until its final answer is taken, then to the caller
+ * again.
  */
 #ifndef SYMBOLS_SYMBOLIZER_H
 #define SYMBOLS_SYMBOLIZER_H
@@ -13,16 +14,16 @@
 
 /* a module's file, or a program's generated code; jobs refer to it, so it lives as long as the
  * worker */
-struct sym_file {
-	struct sym_file *next;
+struct symbolizer_file {
+	struct symbolizer_file *next;
 	char *path; /* owned */
 	uint8_t build_id[64];
 	size_t build_id_len;
 	bool vdso;
-	unsigned pids[SYMDW_PIDS];
-	struct symdw_file *opened;    /* worker only */
-	struct sym_file *next_opened; /* worker only */
-	bool tried;                   /* worker only */
+	unsigned pids[CODE_PIDS];
+	struct code_file *opened;            /* worker only */
+	struct symbolizer_file *next_opened; /* worker only */
+	bool tried;                          /* worker only */
 	/* the caller's: no_dwarf from the last answer; wanted: requested from a server */
 	bool no_dwarf, wanted;
 	/* its downloaded debug file; set before a job that has `given`, then the worker's */
@@ -32,8 +33,8 @@ struct sym_file {
 	struct perfmap_where where;
 };
 
-struct sym_job {
-	struct sym_file *file; /* borrowed */
+struct symbolizer_job {
+	struct symbolizer_file *file; /* borrowed */
 	/* ELF address of the instruction; for generated code, the unchanged return address */
 	uint64_t pc;
 	bool look;   /* generated code: search for its map now */
@@ -41,51 +42,52 @@ struct sym_job {
 	bool given;  /* file->given is there */
 	void *owner; /* the caller's */
 	/* the worker's: */
-	struct sym_job *next, **link; /* in a queue; link NULL = being worked on */
+	struct symbolizer_job *next, **link; /* in a queue; link NULL = being worked on */
 	int stage;
 	bool hurried;
 	unsigned slices;  /* slices of a large map read for it */
 	unsigned waiting; /* answers not taken yet */
 };
 
-struct sym_answer {
-	struct sym_answer *next;
-	struct sym_job *job;
+struct symbolizer_answer {
+	struct symbolizer_answer *next;
+	struct symbolizer_job *job;
 	bool final;
 	bool no_dwarf; /* final: the file has none */
 	int source;    /* enum symbol_source */
 	size_t count;
 	uint64_t version; /* of generated code: perfmap_version() */
 	char *problem;    /* a sentence about the file, once; NULL = none */
-	struct symdw_frame frames[];
+	struct code_frame frames[];
 };
 
-struct sym_worker;
+struct symbolizer;
 /* after this idle time the worker frees the files' data; set before there is a worker */
-extern unsigned sym_rest_ms;
+extern unsigned symbolizer_rest_ms;
 /*
  * wake: called by the worker when the first answers wait; it may post, not take. places is copied.
  * gate: for tests, no lookup before this file exists; NULL = none; borrowed until exit. NULL and
  * *err: no thread available.
  */
-struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate,
+struct symbolizer *symbolizer_new(const struct code_places *places, const char *gate,
 				  void (*wake)(void *arg), void *arg, struct err *err);
 /* Drops open jobs and stops calling wake. Does not wait for a slow location: the worker then
  * ends by itself later, and cleans up. Jobs without a final answer are freed. */
-void sym_worker_free(struct sym_worker *w);
-struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
+void symbolizer_free(struct symbolizer *w);
+struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct code_where *where);
 /* Adds a debug file; takes path. Once per file, before jobs with `given`. */
-void sym_file_give(struct sym_file *f, char *path);
+void symbolizer_file_give(struct symbolizer_file *f, char *path);
 /* A file for a new program's generated code; the previous one's map is freed. Its jobs have one
  * answer, the final one. */
-struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where);
+struct symbolizer_file *symbolizer_generated_new(struct symbolizer *w,
+						 const struct perfmap_where *where);
 /* takes a malloc'ed job and does it next */
-void sym_ask(struct sym_worker *w, struct sym_job *job);
+void symbolizer_ask(struct symbolizer *w, struct symbolizer_job *job);
 /* the job is on screen: it and its answers come before all others */
-void sym_hurry(struct sym_worker *w, struct sym_job *job);
-/* The oldest answer, hurried ones first, or NULL; free it with sym_answer_free(). wait: blocks
- * while a job is open. */
-struct sym_answer *sym_take(struct sym_worker *w, bool wait);
-void sym_answer_free(struct sym_answer *a);
+void symbolizer_hurry(struct symbolizer *w, struct symbolizer_job *job);
+/* The oldest answer, hurried ones first, or NULL; free it with symbolizer_answer_free(). wait:
+ * blocks while a job is open. */
+struct symbolizer_answer *symbolizer_take(struct symbolizer *w, bool wait);
+void symbolizer_answer_free(struct symbolizer_answer *a);
 
 #endif

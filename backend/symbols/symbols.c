@@ -25,7 +25,8 @@ static void ask_again(struct symbols *s, struct entry *e, bool look)
 {
 	if (!e->job)
 		symbols_send(s, e,
-			     (struct sym_job){ .file = s->generated, .look = look, .again = true });
+			     (struct symbolizer_job){
+				     .file = s->generated, .look = look, .again = true });
 }
 
 /* One request stands for all: when the map has changed, take() requests the others. */
@@ -86,7 +87,7 @@ static void map_changed(struct symbols *s, uint64_t version)
 	s->unknown_count = kept;
 }
 
-static void take(struct symbols *s, struct sym_answer *a)
+static void take(struct symbols *s, struct symbolizer_answer *a)
 {
 	struct entry *e = a->job->owner;
 	bool again = a->job->again;
@@ -94,10 +95,10 @@ static void take(struct symbols *s, struct sym_answer *a)
 
 	if (a->final && !again)
 		s->done++;
-	if (!e) { /* forgotten meanwhile */
+	if (!e) { /* cleared meanwhile */
 		if (a->final)
 			free(a->job);
-		sym_answer_free(a);
+		symbolizer_answer_free(a);
 		return;
 	}
 	before = e->sym.source;
@@ -126,10 +127,10 @@ static void take(struct symbols *s, struct sym_answer *a)
 		if (a->version > s->map_version)
 			map_changed(s, a->version);
 		else if (a->version < s->map_version &&
-			 e->sym.source <= SYMBOL_NONE) /* another's answer overtook it */
+			 e->sym.source <= SYMBOL_NONE) /* another job's answer came first */
 			ask_again(s, e, false);
 	}
-	sym_answer_free(a);
+	symbolizer_answer_free(a);
 }
 
 static void on_mail(void *arg)
@@ -137,7 +138,7 @@ static void on_mail(void *arg)
 	struct mail *mail = arg;
 	struct symbols *s = mail->book;
 	int left = __atomic_sub_fetch(&mail->in_flight, 1, __ATOMIC_ACQ_REL);
-	struct sym_answer *a;
+	struct symbolizer_answer *a;
 
 	if (!s) {
 		if (!left)
@@ -145,7 +146,7 @@ static void on_mail(void *arg)
 		return;
 	}
 	for (int n = 0; n < ANSWERS_MAX; n++) {
-		a = sym_take(s->worker, false);
+		a = symbolizer_take(s->worker, false);
 		if (!a)
 			return;
 		take(s, a);
@@ -167,14 +168,14 @@ static void wake(void *arg)
 
 void symbols_wait(struct symbols *s)
 {
-	struct sym_answer *a;
+	struct symbolizer_answer *a;
 	uint64_t before;
 
 	if (s->local)
 		look_again(s);
 	do {
 		before = s->sent;
-		while (!s->frozen && (a = sym_take(s->worker, true)))
+		while (!s->frozen && (a = symbolizer_take(s->worker, true)))
 			take(s, a);
 		symbols_debug_wait(s);
 	} while (s->sent != before);
@@ -189,15 +190,15 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 		 const struct symbol *sym)
 {
 	struct entry *e = entries_get(s, module, offset, kind == MTW_NODE_SIGNAL);
-	struct symdw_frame frames[SYMDW_FRAMES_MAX];
-	size_t n = sym->count < SYMDW_FRAMES_MAX ? sym->count : SYMDW_FRAMES_MAX;
+	struct code_frame frames[CODE_FRAMES_MAX];
+	size_t n = sym->count < CODE_FRAMES_MAX ? sym->count : CODE_FRAMES_MAX;
 
 	if (sym->source < e->sym.source)
 		return;
 	for (size_t i = 0; i < n; i++)
-		frames[i] = (struct symdw_frame){ (char *)sym->frames[i].function,
-						  (char *)sym->frames[i].file, sym->frames[i].line,
-						  sym->frames[i].inlined };
+		frames[i] = (struct code_frame){ (char *)sym->frames[i].function,
+						 (char *)sym->frames[i].file, sym->frames[i].line,
+						 sym->frames[i].inlined };
 	if (n && sym->source > SYMBOL_NONE)
 		entries_set_frames(s, e, sym->source, frames, n);
 	moved(s, e);
@@ -216,12 +217,12 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m,
 	s->dirs = xcalloc(o->dir_count, sizeof *s->dirs);
 	for (size_t i = 0; i < o->dir_count; i++)
 		s->dirs[i] = xstrdup(o->dirs[i]);
-	s->places = (struct symdw_places){ s->sysroot, (const char *const *)s->dirs, o->dir_count };
+	s->places = (struct code_places){ s->sysroot, (const char *const *)s->dirs, o->dir_count };
 	s->mail = xcalloc(1, sizeof *s->mail);
 	s->mail->loop = loop;
 	s->mail->book = s;
 	s->worker =
-		sym_worker_new(&s->places, getenv("MEMTOP_TEST_SYMBOLS_GATE"), wake, s->mail, err);
+		symbolizer_new(&s->places, getenv("MEMTOP_TEST_SYMBOLS_GATE"), wake, s->mail, err);
 	if (!s->worker) {
 		symbols_free(s);
 		return NULL;
@@ -242,7 +243,7 @@ void symbols_clear(struct symbols *s)
 		if (!e)
 			continue;
 		if (e->job)
-			e->job->owner = NULL; /* its answer is dropped when it comes */
+			e->job->owner = NULL; /* drops its answer */
 		entries_free_frames(e);
 		free(e);
 	}
@@ -269,7 +270,7 @@ void symbols_free(struct symbols *s)
 		return;
 	symbols_clear(s);
 	debuginfod_free(s->debug);
-	sym_worker_free(s->worker); /* from here on the worker posts nothing */
+	symbolizer_free(s->worker); /* from here on the worker posts nothing */
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
 		free(s->mail);

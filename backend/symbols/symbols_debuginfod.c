@@ -12,21 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sym_file *file_of(const struct symbols *s, const struct entry *e)
+static struct symbolizer_file *file_of(const struct symbols *s, const struct entry *e)
 {
 	return e->module < s->files_room ? s->files[e->module].file : NULL;
 }
 
 void symbols_debug_want(struct symbols *s, struct entry *e)
 {
-	struct sym_file *file = file_of(s, e);
+	struct symbolizer_file *file = file_of(s, e);
 
 	if (!e->asked || e->job || e->sym.source == SYMBOL_DWARF || s->frozen || !file ||
 	    file->vdso || !file->build_id_len)
 		return;
 	if (file->given && !e->given) {
 		e->given = true;
-		symbols_send(s, e, (struct sym_job){ .file = file, .again = true, .given = true });
+		symbols_send(s, e,
+			     (struct symbolizer_job){ .file = file, .again = true, .given = true });
 	} else if (file->no_dwarf && !file->wanted) {
 		const char *slash = strrchr(file->path, '/');
 		file->wanted = true;
@@ -36,7 +37,7 @@ void symbols_debug_want(struct symbols *s, struct entry *e)
 }
 
 /* Requests files for entries answered without lines. */
-static void want_all(struct symbols *s, const struct sym_file *only)
+static void want_all(struct symbols *s, const struct symbolizer_file *only)
 {
 	for (size_t i = 0; i < s->room; i++) {
 		struct entry *e = s->table[i];
@@ -79,7 +80,7 @@ static void on_ended(void *arg, const struct debuginfod_file *f)
 	}
 	if (f->state != DEBUGINFOD_GOT)
 		return;
-	sym_file_give(f->owner, xstrdup(f->path));
+	symbolizer_file_give(f->owner, xstrdup(f->path));
 	want_all(s, f->owner);
 }
 

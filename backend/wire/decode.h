@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * decode.h - one frame's payload -> events (model/event.h). No I/O, no state, any input is safe
- * (fuzzed).
+ * decode.h - one frame's payload -> events (model/paths/event.h). No I/O, no state, any input is
+ * safe (fuzzed).
  */
 #ifndef WIRE_DECODE_H
 #define WIRE_DECODE_H
 
-#include "model/event.h"
+#include "model/paths/event.h"
 
 /*
  * Calls fn for each event of the frame (a batch frame gives one event per entry). 0; -1 and *err

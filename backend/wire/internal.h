@@ -5,7 +5,7 @@
 #ifndef WIRE_INTERNAL_H
 #define WIRE_INTERNAL_H
 
-#include "model/event.h"
+#include "model/paths/event.h"
 
 struct reader {
 	struct mtw_in in;

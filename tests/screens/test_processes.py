@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -170,6 +171,72 @@ def t_a_mark_is_set_in_all_with_one_name():
         is_shown(t, "python3")
         t.wait_for("[5 Marks]")
         t.wait_for(re.compile(rf"m1 +{name} "))
+
+
+@test
+def t_a_mark_of_the_command_line_is_set_in_the_shown_process_alone():
+    t, pid = shell(folder())
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        t.wait_for(MATTERS)
+        t.keys("Escape")
+        t.wait_gone("PROCESS")
+        t.prompt(":mark one")
+        t.wait_for(f"setting a mark in sh [{pid}] alone: one; S marks all processes")
+        t.keys("5")
+        t.wait_for(re.compile(r"m1 +one "))
+        open_list(t)
+        t.keys("End", "Enter")
+        is_shown(t, "python3")
+        t.keys("5")
+        t.wait_for("no marks yet")
+
+
+# A fork stays inside a raw system call, so that it has no agent, until SIGUSR1.
+LATE = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *kept[9];
+static void on_signal(int number)
+{
+	(void)number;
+}
+int main(void)
+{
+	for (int i = 0; i < 8; i++)
+		kept[i] = malloc(1000000);
+	signal(SIGUSR1, on_signal);
+	if (!fork())
+		syscall(SYS_pause);
+	for (;;) {
+		free(kept[8]);
+		kept[8] = malloc(1000);
+		sleep(1);
+	}
+}
+"""
+
+
+@test
+def t_a_page_closes_when_another_process_takes_the_screen():
+    t, pid = run_tree([compiled(LATE)])
+    with t:
+        open_list(t)
+        late = int(t.wait_for(re.compile(r"(\d+) running .* prog +\(fork\)$", re.M)).group(1))
+        t.keys("End", "Enter")
+        t.wait_for(f"prog [{late}]: waiting until its agent listens.  Esc: stay")
+        t.keys("3")
+        t.wait_for(re.compile(r"^> .* main < ", re.M))
+        t.keys("v")
+        t.wait_for("Stack, innermost first")
+        assert f"prog [{pid}]" in t.lines()[0], t.text()
+        os.kill(late, signal.SIGUSR1)
+        t.wait_for(f"memtop  prog [{late}]")
+        assert "Stack, innermost first" not in t.text(), t.text()
+        t.wait_for("[3 Sites]")
 
 
 @test

@@ -108,7 +108,7 @@ static unsigned escape(struct app *a)
 
 	status_clear();
 	a->wanted = 0;
-	if (a->ui.shown.search[0]) /* it is in what is in front, within any zoom */
+	if (a->ui.shown.search[0]) /* a search is innermost, within any page or zoom */
 		return search_end(a);
 	if (a->page)
 		return VIEW_CLOSE;
@@ -204,7 +204,7 @@ static unsigned global_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_PERCENT:
 		a->choices.percent = !a->choices.percent;
-		status_clear(); /* u's remark no longer fits the column */
+		status_clear(); /* what u said no longer fits the column */
 		return VIEW_DRAW;
 	case REQ_DIRECT: return choices_direct(a, !owners_direct(a->ui.shown.owners, -1));
 	case REQ_UNITS: choices_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;

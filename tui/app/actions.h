@@ -26,7 +26,8 @@ unsigned search_next(struct app *a, bool backwards);
 unsigned search_end(struct app *a); /* Esc: ends the search */
 
 /* --- app/mark.c */
-int mark_set(struct ui *ui, const char *name); /* in all processes; "" = without a name */
+int mark_set(struct ui *ui, const char *name);       /* in all processes; "" = without a name */
+int mark_set_shown(struct ui *ui, const char *name); /* in the shown process alone */
 /* "60", "+10M", "off"; -1: not understood */
 int mark_every(struct ui *ui, const char *text);
 void mark_go_on(struct ui *ui); /* sets an automatic mark that is due */
@@ -50,7 +51,7 @@ void save_as(struct app *a, const char *path);
 const char *save_path(const char *typed, char out[PATH_MAX]);
 
 /* --- app/saver.c: a report */
-void saver_start(struct app *a, const struct export_format *format, const char *path);
+void saver_start(struct app *a, const struct report_format *format, const char *path);
 bool saver_naming(void); /* a report waits for names of the shown process */
 void saver_stop(void);   /* leaves no partial file */
 

@@ -149,7 +149,7 @@ static void look(void *arg)
 	struct watch_options o = { .who = NULL };
 	struct err err;
 
-	for (size_t i = 0; i < c->count; i++) { /* those that are there, in their order */
+	for (size_t i = 0; i < c->count; i++) { /* known rows keep their order */
 		bool there = false;
 		for (size_t k = 0; k < n; k++)
 			there |= now[k].pid == c->rows[i].process.pid;
@@ -242,7 +242,7 @@ int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
 	keep(&c, loop_signal(loop, SIGHUP, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGQUIT, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGWINCH, on_resize, &c));
-	const struct config *own = config_get(NULL); /* what is wrong in it, the view says */
+	const struct config *own = config_get(NULL); /* the view reports its errors */
 	if (theme_load(o->theme        ? o->theme
 		       : own->theme[0] ? own->theme
 				       : NULL,

@@ -40,7 +40,7 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 	return x;
 }
 
-#define SAID_NS 50000000u /* what is whole sooner is not worth a word */
+#define SAID_NS 50000000u /* a shorter rebuild is not announced */
 
 static int caption(struct app *a, bool brief, char *out, size_t size)
 {
@@ -240,7 +240,7 @@ void frame_draw(struct app *a)
 	}
 	struct area body = area_sub(&s, y, 0, last - y > 0 ? last - y : 0, -1);
 	if (a->front.current == VIEW_OVERVIEW && !a->page) {
-		/* the overview puts its graphs above the tabs */
+		/* The Overview draws its graphs above the tabs. */
 		struct area tabs = area_sub(&body, view_overview_graph_height(), 0, 1, -1);
 		draw_tabs(a, &tabs, 0);
 	}

@@ -133,8 +133,7 @@ static void inlined(struct app *a, const char *word)
 
 static void mark(struct app *a, const char *name)
 {
-	if (watch_mark(a->ui.shown.watch, name))
-		status_error("no mark set: no live link to the program");
+	mark_set_shown(&a->ui, name);
 }
 
 static void every(struct app *a, const char *text)

@@ -127,7 +127,7 @@ static void read_file(const char *path, FILE *f)
 			 cut ? "the line is too long" : "not of the form name = value");
 		if (equals && !cut) {
 			char *value = equals + 1 + strspn(equals + 1, " \t");
-			/* a key may be '#' */
+			/* The key '#' begins no comment. */
 			char *comment = *value ? strstr(value + 1, " #") : NULL;
 			if (comment)
 				*comment = 0;
@@ -230,7 +230,7 @@ int config_write(const struct config *c, char *path, size_t size, struct err *er
 		return err_set(err, 2, "no folder for it; set HOME or XDG_CONFIG_HOME");
 	make_folder(dir);
 	snprintf(path, size, "%s/config", dir);
-	real = realpath(path, NULL); /* a link stays one */
+	real = realpath(path, NULL); /* writes a link's target, not over the link */
 	if (real)
 		snprintf(path, size, "%.4000s", real);
 	free(real);

@@ -26,7 +26,7 @@ static unsigned select_row(struct app *a, const struct mouse_spot *s, int line)
 	size_t row = s->list->top + (size_t)line;
 	unsigned bits = VIEW_DRAW;
 
-	/* the user has the selection from now on */
+	/* The user selects from now on. */
 	front_view(a)->ops->request(front_view(a), REQ_NONE);
 	if (!s->focus)
 		bits |= action_request(a, REQ_FOCUS_NEXT);

@@ -14,7 +14,7 @@ unsigned expect_site(struct ui *ui, const struct site *s)
 
 	if (!query_site_key(ui->shown.query, s->id, key))
 		return VIEW_DRAW;
-	if (s->flags & ROW_PENDING) { /* the rule would be of a place without a name */
+	if (s->flags & ROW_PENDING) { /* a rule needs the site's name */
 		status_error("not marked: its name is still loading; try again");
 		return VIEW_DRAW;
 	}

@@ -81,7 +81,7 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 		}
 	} else {
 		offer_names(a, &c);
-		front_refresh(a, false); /* the view's rows were lent by the same question */
+		front_refresh(a, false); /* offer_names() used the query of the view's rows */
 	}
 	return *out;
 }

@@ -32,8 +32,8 @@ void front_end(struct app *a)
 	int left = query_building(a->ui.shown.query);
 
 	if (left < 0 && !a->ui.shown.figures.owners_whole)
-		a->ui.moved = a->timing.due = true;                 /* now they are */
-	a->ui.building = find_busy(&a->front.find) && left < 0 ? 99 /* a refresh does not search */
+		a->ui.moved = a->timing.due = true;                 /* owners are complete now */
+	a->ui.building = find_busy(&a->front.find) && left < 0 ? 99 /* the search is left to do */
 			 : a->building.rows_whole              ? -1
 							       : left;
 	a->building.working = left >= 0 || a->ui.building >= 0;
@@ -84,7 +84,7 @@ void front_refresh(struct app *a, bool resort)
 		     travel_owners(&a->front.travel, &a->ui.shown), a->ui.shown.query);
 	others_take(&a->ui.others, a->ui.processes, a->ui.shown.watch);
 	if (a->ui.shown.time.at_ns > a->ui.shown.figures.time_ns)
-		a->ui.shown.time.at_ns = 0; /* another program: time begins anew */
+		a->ui.shown.time.at_ns = 0; /* an exec restarted the time */
 	struct view *v = a->front.views[a->front.current];
 	if (query_by_cohort(a->ui.shown.query) && !v->ops->no_filter)
 		ages_ask(&a->ui);

@@ -76,15 +76,15 @@ static void add_others(const struct app *a, const struct area *s, struct part *p
 		    processes_key(key));
 }
 
-static void add_state(const struct app *a, struct part *parts, size_t *n)
+/* The instant shown, and why it is not now. */
+static void add_instant(const struct app *a, struct part *parts, size_t *n)
 {
 	const struct figures *f = &a->ui.shown.figures;
 	char clock[32], span[32], signal[FORMAT_SIGNAL];
-	int loading = watch_loading(a->ui.shown.watch);
-	uint64_t stale = watch_stale_ns(a->ui.shown.watch), live = live_bytes(&f->totals.sum);
+	uint64_t stale = watch_stale_ns(a->ui.shown.watch);
 	bool file = watch_target(a->ui.shown.watch)->kind == TARGET_FILE;
 
-	bool instant = f->past || figures_over(f) || file; /* one that stays has its milliseconds */
+	bool instant = f->past || figures_over(f) || file; /* stands still: with milliseconds */
 	if (instant)
 		graph_clock(clock, f, &a->ui.shown.time, f->at_ns);
 	else
@@ -114,93 +114,143 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
-	if (travel_under_way(&a->front.travel) && !a->front.travel.home)
+}
+
+static void add_travel(const struct app *a, struct part *parts, size_t *n)
+{
+	const struct travel *t = &a->front.travel;
+	char clock[32];
+
+	if (travel_under_way(t) && !t->home)
 		add(parts, n, ROLE_HEADER_WARNING, "going to %s",
-		    graph_clock(span, f, &a->ui.shown.time, a->front.travel.to_ns));
-	if (a->front.travel.home)
+		    graph_clock(clock, &a->ui.shown.figures, &a->ui.shown.time, t->to_ns));
+	if (t->home)
 		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
 		    floor(100.0 * (double)watch_instant(a->ui.shown.watch) /
-			  (double)(a->front.travel.to_ns + 1)));
-	if (f->final && !file && !f->past)
-		add(parts, n, ROLE_HEADER_WARNING, "final");
+			  (double)(t->to_ns + 1)));
+}
+
+static void add_loading(const struct app *a, struct part *parts, size_t *n)
+{
+	const struct figures *f = &a->ui.shown.figures;
 	const struct totals *coming = model_coming(watch_now(a->ui.shown.watch));
-	if (loading < 100 && coming) {
-		if (coming->time_ns)
-			add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
-			    text_bytes(span, live_bytes(&coming->sum)));
-		else
-			add(parts, n, ROLE_HEADER_WARNING, "loading");
-	} else if (loading < 100 && model_program(a->ui.shown.model)) {
+	int loading = watch_loading(a->ui.shown.watch);
+	uint64_t live = live_bytes(&f->totals.sum);
+	char size[32];
+
+	if (loading >= 100)
+		return;
+	if (coming && coming->time_ns) {
+		add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
+		    text_bytes(size, live_bytes(&coming->sum)));
+	} else if (coming) {
+		add(parts, n, ROLE_HEADER_WARNING, "loading");
+	} else if (model_program(a->ui.shown.model)) {
 		double known =
 			live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
 		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading,
 		    floor(known));
 	}
+}
+
+static void add_state(const struct app *a, struct part *parts, size_t *n)
+{
+	const struct figures *f = &a->ui.shown.figures;
+	char span[32];
+
+	add_instant(a, parts, n);
+	add_travel(a, parts, n);
+	if (f->final && watch_target(a->ui.shown.watch)->kind != TARGET_FILE && !f->past)
+		add(parts, n, ROLE_HEADER_WARNING, "final");
+	add_loading(a, parts, n);
 	if (a->ui.paused)
 		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s",
 		    text_span(span, now_ns() - f->taken_ns));
 }
 
-void frame_header(const struct app *a, const struct area *s)
+static void add_target(const struct app *a, const struct area *s, struct part *parts, size_t *n)
 {
 	const struct program *p = model_program(a->ui.shown.model);
+
+	if (s->w >= 60)
+		add(parts, n, ROLE_HEADER_STRONG, "memtop");
+	if (p && p->pid && s->w >= 50) /* 0: not known yet */
+		add(parts, n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
+	else
+		add(parts, n, ROLE_HEADER_STRONG, "%s", target_name(a));
+	add_others(a, s, parts, n);
+}
+
+/* Whether the figures can be trusted; what limits them comes before what they cost. */
+static void add_trust(const struct app *a, struct part *parts, size_t *n)
+{
 	const struct figures *f = &a->ui.shown.figures;
+	const struct recorded *filter = model_filter(a->ui.shown.model);
 	const struct totals *t = &f->totals;
-	struct part left[9], right[12];
-	size_t n = 0, m = 0;
 	char done[32], asked[32], memory[32], recorded[120], share[QUALITY_TEXT];
 
-	draw_fill(s, 0, 0, -1, ROLE_HEADER);
-	if (s->w >= 60)
-		add(left, &n, ROLE_HEADER_STRONG, "memtop");
-	if (p && p->pid && s->w >= 50) /* 0: it did not say yet */
-		add(left, &n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
+	if (f->lost_events)
+		add(parts, n, ROLE_HEADER_BAD, "%s lost", format_count(done, f->lost_events));
 	else
-		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
-	add_others(a, s, left, &n);
+		add(parts, n, ROLE_HEADER, "0 lost");
+	if (f->quality.cut_blocks)
+		add(parts, n, ROLE_HEADER_WARNING, "stacks %s%%",
+		    quality_share(share, f->quality.whole));
+	if (filter)
+		add(parts, n, ROLE_HEADER_WARNING, "%s",
+		    report_filter(filter, true, recorded, sizeof recorded));
+	else if (f->estimate)
+		add(parts, n, ROLE_HEADER_WARNING, "~ partly sampled");
+	if (f->symbols_done < f->symbols_asked)
+		add(parts, n, ROLE_HEADER_WARNING, "symbols %s/%s",
+		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
+	if (isnan(f->quality.hooks) && t->time_ns)
+		add(parts, n, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
+	else if (t->time_ns)
+		add(parts, n, ROLE_HEADER, "agent %s ~%.1f%%",
+		    text_bytes(memory, t->agent_memory_bytes),
+		    f->quality.hooks + f->quality.server);
+	if (!filter && !f->estimate)
+		add(parts, n, ROLE_HEADER, "every block");
+	if (!f->quality.cut_blocks && !isnan(f->quality.whole))
+		add(parts, n, ROLE_HEADER, "stacks %s%%", quality_share(share, f->quality.whole));
+	if (!isnan(f->quality.remembered))
+		add(parts, n, ROLE_HEADER, "cached %s%%",
+		    quality_share(share, f->quality.remembered));
+}
+
+/* Draws the parts that fit from `x` on, the first at the right edge. */
+static void draw_right_parts(const struct area *s, int x, const struct part *parts, size_t n)
+{
+	int width = 0;
+	size_t fit = 0;
+
+	while (fit < n && width + text_width(parts[fit].text) + 2 <= s->w - x)
+		width += text_width(parts[fit++].text) + 2;
+	x = s->w - width;
+	for (size_t i = fit; i-- > 0; x += text_width(parts[i].text) + 2)
+		draw_text(s, 0, x + 1, parts[i].role, parts[i].text);
+}
+
+void frame_header(const struct app *a, const struct area *s)
+{
+	const struct figures *f = &a->ui.shown.figures;
+	const struct target *target = watch_target(a->ui.shown.watch);
+	struct part left[9], right[12];
+	size_t n = 0, m = 0;
+
+	draw_fill(s, 0, 0, -1, ROLE_HEADER);
+	add_target(a, s, left, &n);
 	add_state(a, left, &n);
 	if (f->children && !a->ui.others.running)
 		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children",
 		    f->children);
-	if (f->lost_events)
-		add(right, &m, ROLE_HEADER_BAD, "%s lost", format_count(done, f->lost_events));
-	else
-		add(right, &m, ROLE_HEADER, "0 lost");
-	if (f->quality.cut_blocks)
-		add(right, &m, ROLE_HEADER_WARNING, "stacks %s%%",
-		    quality_share(share, f->quality.whole));
-	const struct recorded *filter = model_filter(a->ui.shown.model);
-	if (filter)
-		add(right, &m, ROLE_HEADER_WARNING, "%s",
-		    report_filter(filter, true, recorded, sizeof recorded));
-	else if (f->estimate)
-		add(right, &m, ROLE_HEADER_WARNING, "~ partly sampled");
-	if (f->symbols_done < f->symbols_asked)
-		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
-		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
-	if (isnan(f->quality.hooks) && t->time_ns)
-		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
-	else if (t->time_ns)
-		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
-		    text_bytes(memory, t->agent_memory_bytes),
-		    f->quality.hooks + f->quality.server);
-	if (!filter && !f->estimate)
-		add(right, &m, ROLE_HEADER, "every block");
-	if (!f->quality.cut_blocks && !isnan(f->quality.whole))
-		add(right, &m, ROLE_HEADER, "stacks %s%%", quality_share(share, f->quality.whole));
-	if (!isnan(f->quality.remembered))
-		add(right, &m, ROLE_HEADER, "cached %s%%",
-		    quality_share(share, f->quality.remembered));
-	if (watch_target(a->ui.shown.watch)->text[0] && !a->options->child &&
-	    a->ui.shown.watch == a->first)
-		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->ui.shown.watch)->text);
-	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
-	size_t fit = 0;
-	while (fit < m && width + text_width(right[fit].text) + 2 <= s->w - x)
-		width += text_width(right[fit++].text) + 2;
-	x = s->w - width;
-	for (size_t i = fit; p && i-- > 0; x += text_width(right[i].text) + 2)
-		draw_text(s, 0, x + 1, right[i].role, right[i].text);
+	add_trust(a, right, &m);
+	if (target->text[0] && !a->options->child && a->ui.shown.watch == a->first)
+		add(right, &m, ROLE_HEADER, "via %s", target->text);
+	int x = draw_parts(s, 0, 1, s->w, left, n, 2);
+	if (model_program(a->ui.shown.model))
+		draw_right_parts(s, x, right, m);
 }
 
 /* --- the verdict, or the reason that there is none */
@@ -275,8 +325,8 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[TEXT_BLOCKS], span[32];
 
-	/* excludes earlier blocks, so it has no share of RSS */
-	bool late = hooked_late(of->model);
+	/* Live excludes blocks from before the attach, so its share of RSS would be wrong. */
+	bool late = coverage_late(of->model);
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * mark.c - marks. A key sets one in every process. `:every 60` and `:every 5m` set them by the
- * clock, `:every +10M` whenever the heap has grown by so much since the last one, until `:every
- * off`. This viewer sets them, so they stop when it ends.
+ * mark.c - marks. A key sets one in every process, `:mark NAME` in the shown one. `:every 60` and
+ * `:every 5m` set them by the clock, `:every +10M` whenever the heap has grown by so much since the
+ * last one, until `:every off`. This viewer sets them, so they stop when it ends.
  *
  * Commands to the agent return at once; the screen changes when the agent's frames arrive.
  */
@@ -30,18 +30,47 @@ static size_t set(struct ui *ui, const char *name)
 	return processes_mark(ui->processes, name);
 }
 
+/* `then`: what the user can do next. */
+static void say_set(const struct ui *ui, const char *where, const char *name, const char *then)
+{
+	const char *colon = *name ? ": " : "";
+
+	if (watch_instant(ui->shown.watch))
+		status_say("marking now%s, not the instant shown%s%s", where, colon, name);
+	else
+		status_say("setting a mark%s%s%s; %s", where, colon, name, then);
+}
+
+static int say_none(void)
+{
+	return status_error("no mark set: no live link to the program");
+}
+
 int mark_set(struct ui *ui, const char *name)
 {
 	size_t processes = set(ui, name);
 	char where[48] = "";
 
 	if (!processes)
-		return status_error("no mark set: no live link to the program");
+		return say_none();
 	if (processes > 1)
 		snprintf(where, sizeof where, " in %zu processes", processes);
-	status_say(watch_instant(ui->shown.watch) ? "marking now%s, not the instant shown%s%s"
-						  : "setting a mark%s%s%s; d compares with it",
-		   where, *name ? ": " : "", name);
+	say_set(ui, where, name, "d compares with it");
+	return 0;
+}
+
+int mark_set_shown(struct ui *ui, const char *name)
+{
+	const struct process *list, *p;
+	size_t count = processes_list(ui->processes, &list);
+	char where[96] = "";
+
+	if (watch_mark(ui->shown.watch, name))
+		return say_none();
+	p = others_watched(list, count, ui->shown.watch);
+	if (p && others_watches(ui->processes) > 1)
+		snprintf(where, sizeof where, " in %.63s [%d] alone", p->name, p->pid);
+	say_set(ui, where, name, *where ? "S marks all processes" : "d compares with it");
 	return 0;
 }
 
@@ -111,8 +140,8 @@ void mark_go_on(struct ui *ui)
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
 	if (!set(ui, ""))
-		return; /* when the link is back */
-	/* Times that passed without a link are left out. */
+		return; /* tries again at the next call */
+	/* Skips the times that passed without a link. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
 	e->live = live;
 }

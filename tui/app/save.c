@@ -25,7 +25,7 @@ const char *save_path(const char *typed, char out[PATH_MAX])
 void save_as(struct app *a, const char *path)
 {
 	const char *dot = strrchr(path, '.');
-	const struct export_format *format = export_by_path(path);
+	const struct report_format *format = formats_by_path(path);
 
 	if (dot && !strcmp(dot, ".supp")) {
 		expect_save(&a->ui, path);

@@ -32,7 +32,7 @@
 
 static struct {
 	struct app *app;                    /* NULL: nothing is being saved */
-	const struct export_format *format; /* NULL: the session itself */
+	const struct report_format *format; /* NULL: the session itself */
 	char path[PATH_MAX];                /* as it was typed */
 	struct replacement file;
 	uint32_t asked; /* locations whose names were asked for */
@@ -65,7 +65,7 @@ bool saver_naming(void)
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
-	struct export_options o = { .from = model_base(a->ui.shown.model),
+	struct report_options o = { .from = model_base(a->ui.shown.model),
 				    .to = model_until(a->ui.shown.model),
 				    .changes = model_diffing(a->ui.shown.model) };
 	FILE *out = fopen(job.file.part, "wxe");
@@ -81,8 +81,8 @@ static int write_report(struct err *err)
 /* As watch_save(). */
 static int write_file(struct err *err)
 {
-	atomic_file_give_up(
-		&job.file); /* of its own mode, and a copy takes no file that is there */
+	/* The writer makes the file again, with its own mode; a copy refuses an existing one. */
+	atomic_file_give_up(&job.file);
 	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
 	if (rc < 0)
 		atomic_file_give_up(&job.file);
@@ -167,7 +167,7 @@ static void on_slice(void *arg)
 	char one[32], two[32];
 
 	(void)arg;
-	if (job.asked > count) /* another session meanwhile */
+	if (job.asked > count) /* the session changed meanwhile */
 		job.asked = 0;
 	for (; job.asked < count && left; job.asked++, left--)
 		symbols_of_location(a->ui.shown.symbols, job.asked);
@@ -180,7 +180,7 @@ static void on_slice(void *arg)
 		   format_count(two, asked));
 }
 
-void saver_start(struct app *a, const struct export_format *format, const char *path)
+void saver_start(struct app *a, const struct report_format *format, const char *path)
 {
 	struct err err = { 0 };
 
@@ -213,7 +213,7 @@ void saver_stop(void)
 	if (!job.app)
 		return;
 	if (!job.format) {
-		finish(); /* a copy needs nothing of us */
+		finish(); /* the copy ends without memtop */
 		return;
 	}
 	if (job.fd >= 0) {

@@ -122,11 +122,20 @@ void shown_release(struct app *a)
 	free(a->kept.list);
 }
 
+/* Pages show the process that they were opened for. Only the list of processes is of all; it closes
+ * itself. */
+static void close_page(struct app *a)
+{
+	if (a->page && !view_is_processes(a->page))
+		front_close(a);
+}
+
 /* Handles events that came while another process was shown: its replay may have ended. */
 void shown_watch(struct app *a, struct watch *w)
 {
 	if (a->ui.shown.watch)
 		watch_on_change(a->ui.shown.watch, NULL, NULL);
+	close_page(a);
 	bool before = change(a, w);
 	struct view *v = a->front.views[a->front.current];
 	watch_on_change(w, a->on_change, a);
@@ -166,7 +175,7 @@ int shown_process(struct app *a, uint32_t id)
 		return status_error("this process is no longer in the list");
 	if (saver_naming())
 		return status_error("saving a file; switch processes when that is done");
-	struct watch *w = processes_watch(a->ui.processes, id, &err); /* from now on it stays */
+	struct watch *w = processes_watch(a->ui.processes, id, &err); /* it stays open */
 	if (!w && !p->why && process_runs(p))
 		return wait_for_it(a, p);
 	if (!w)

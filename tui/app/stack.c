@@ -141,9 +141,9 @@ static int run_editor(const char *file, unsigned line)
 	char *command = xasprintf("%s +%u \"$1\"", editor(), line);
 	int status = -1;
 
-	sigaction(SIGINT, &ignore, &interrupt); /* ^C is the editor's */
+	sigaction(SIGINT, &ignore, &interrupt); /* ^C is for the editor */
 	sigaction(SIGQUIT, &ignore, &quit);
-	sigaction(SIGTSTP, &plain, &stop); /* ^Z stops both, fg continues both */
+	sigaction(SIGTSTP, &plain, &stop); /* ^Z stops both, and fg continues both */
 	pid_t pid = fork();
 	if (pid == 0) {
 		sigset_t none;

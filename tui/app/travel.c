@@ -14,11 +14,10 @@
 #define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
 #define STOPS 64
 #define LEAST_STEP_NS (5 * NS)
-#define READ_STOPS                                                                                 \
-	300 /* of a file: its graph's columns, what libraries held, are of stops, too              \
-	     */
+/* Of a file: what libraries held is known at the stops, one per column of the graph. */
+#define READ_STOPS 300
 #define READ_STEP_NS NS
-#define READ_NODES 3000000u /* looked at in all; at least so many stops as without a file */
+#define READ_NODES 3000000u /* at all stops together; there are at least STOPS */
 
 struct owners *travel_owners(const struct travel *t, const struct shown *of)
 {
@@ -83,9 +82,8 @@ static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 
 void travel_follow(struct travel *t, struct shown *of)
 {
-
 	if (of->time.at_ns == t->wanted_ns || t->home)
-		return; /* a file is read to its end first */
+		return; /* memtop reads a file to its end first */
 	t->wanted_ns = of->time.at_ns = recorded(of, of->time.at_ns);
 	if (t->wanted_ns) {
 		set_out(t, of, t->wanted_ns);
@@ -119,7 +117,7 @@ static void change_owners(struct travel *t, struct shown *of)
 		else
 			query_travel(of->query);
 	} else if (now == of->model && t->graphed) {
-		if (t->home) { /* what was looked at on the way is what is known */
+		if (t->home) { /* the replay collected the history on its way */
 			t->home = false;
 		} else {
 			owners_inherit(of->owners, t->graphed);

@@ -260,7 +260,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 
 			if (rc > 0)
 				args_help(v, stdout);
-			/* a program's options after its name */
+			/* The operand may be a program with its own options: says that instead. */
 			if (rc < 0 && n && v->takes == TAKES_TARGET)
 				target_parse(a->operands[0], &t, err);
 			if (rc)
@@ -273,7 +273,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 		}
 	}
 	a->operand_count = n;
-	/* behind -p it is a mark's name, which may be empty */
+	/* With -p it is a mark's name, which may be empty. */
 	if (n && !*a->operands[0] && !a->pid)
 		return usage_error(v, err, "\"\"", "an argument is empty");
 	return check_folders(v, a, err) ? -1 : read_rules(a, err);

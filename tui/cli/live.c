@@ -74,7 +74,7 @@ static int live_run(const struct args *a)
 		int rc = choose(a, &next);
 		if (rc < 0)
 			return -rc;
-		t = rc ? next : t; /* none was chosen: back to where we were */
+		t = rc ? next : t; /* nothing chosen: the same target again */
 	}
 }
 

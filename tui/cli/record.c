@@ -118,8 +118,7 @@ static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
 	on_child(r);
-	/* Received data counts however late memtop reads it: no deadline passes while data
-	 * waits. */
+	/* Data that waits counts: no deadline passes before memtop has read it. */
 	bool done = record_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);

@@ -40,7 +40,7 @@ int record_check_writable(struct recording *r, struct err *err)
 {
 	struct stat st = { 0 };
 
-	r->created = lstat(r->path, &st) != 0; /* a link is the user's, wherever it leads */
+	r->created = lstat(r->path, &st) != 0; /* a dangling link is the user's, too */
 	if (!r->created && stat(r->path, &st))
 		st.st_mode = 0;
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))

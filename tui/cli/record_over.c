@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EXEC_MS 1500    /* after an exec: so long the new program's agent may take to speak */
-#define UNBORN_MS 2000  /* so long a child that was just forked may take to its first turn */
-#define SILENCE_MS 5000 /* ... and one that says nothing more has nothing more to say */
+#define EXEC_MS 1500    /* the time that the new program's agent has to speak after an exec */
+#define UNBORN_MS 2000  /* the time that a forked child has until it runs */
+#define SILENCE_MS 5000 /* an agent that was silent for so long has sent all it had */
 
 bool record_execed(const struct recording *r)
 {

@@ -27,7 +27,7 @@ static int pick_mark(const struct model *m, const char *word, uint32_t *id, stru
 }
 
 /* --since M, or --between A..B; "start" is 0 as A, "now" is 0 as B. */
-static int pick_changes(const struct args *a, const struct model *m, struct export_options *o,
+static int pick_changes(const struct args *a, const struct model *m, struct report_options *o,
 			struct err *err)
 {
 	char from[128];
@@ -59,14 +59,14 @@ static const char *ending(const char *path)
 	return dot && dot != name && dot[1] ? dot : NULL;
 }
 
-static const struct export_format *pick_format(const struct args *a, struct err *err)
+static const struct report_format *pick_format(const struct args *a, struct err *err)
 {
-	const struct export_format *f = a->format   ? export_by_name(a->format)
-					: a->output ? export_by_path(a->output)
-						    : export_by_name("text");
+	const struct report_format *f = a->format   ? formats_by_name(a->format)
+					: a->output ? formats_by_path(a->output)
+						    : formats_by_name("text");
 
 	if (!f && !a->format && !ending(a->output))
-		f = export_by_name("text");
+		f = formats_by_name("text");
 	if (!f && a->format)
 		err_set(err, STATUS_USAGE, "%s: no such format; use --format text or --format json",
 			a->format);
@@ -104,10 +104,10 @@ static uint32_t id_of(const struct processes *p, const struct watch *w)
 	return 0;
 }
 
-static int write_report(const struct export_format *f, struct watch *w, const struct processes *p,
+static int write_report(const struct report_format *f, struct watch *w, const struct processes *p,
 			const struct args *a, struct err *err)
 {
-	struct export_options o = { .processes = p, .process = id_of(p, w) };
+	struct report_options o = { .processes = p, .process = id_of(p, w) };
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
 	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
 	FILE *out = stdout;
@@ -155,7 +155,7 @@ static int report_run(const struct args *a)
 {
 	struct target t;
 	struct err err = { 0 };
-	const struct export_format *f;
+	const struct report_format *f;
 
 	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) ||
 	    !(f = pick_format(a, &err)))
@@ -165,7 +165,7 @@ static int report_run(const struct args *a)
 		processes_new(loop, &(struct processes_options){ .follow = false }, &err);
 	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
-		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
+		warn("%s", watch_problem(w)); /* of a cut file: reports what was saved */
 	int rc = w ? write_report(f, w, p, a, &err) : -1;
 
 	if (rc)

@@ -105,7 +105,7 @@ struct tui_options cmd_tui_options(const struct args *a)
 	struct err unused;
 	double max_overhead;
 
-	args_max_overhead(a, &max_overhead, &unused); /* the verb has said what is wrong with it */
+	args_max_overhead(a, &max_overhead, &unused); /* the verb has reported its error */
 	return (struct tui_options){
 		.max_overhead = max_overhead,
 		.theme = a->theme,

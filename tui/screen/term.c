@@ -100,7 +100,7 @@ int term_start(bool ascii, struct err *err)
 		return -1;
 	setlocale(LC_CTYPE, "");
 	text_set_ascii(ascii || strcmp(nl_langinfo(CODESET), "UTF-8"));
-	del_curterm(cur_term); /* newterm() reads its own */
+	del_curterm(cur_term); /* newterm() reads the entry itself */
 	screen = open_screen();
 	if (!screen)
 		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another",

@@ -83,7 +83,7 @@ int text_width(const char *s)
 /* Appends cleaned text up to `width` columns; stops before a wide character that does not fit. */
 static int take(char *out, size_t *at, const char *s, int width, int skip)
 {
-	int used = 0, joined = JOINED_MAX; /* nothing is there yet to be joined */
+	int used = 0, joined = JOINED_MAX; /* a joiner needs a character before it */
 
 	while (*s) {
 		int32_t cp;
@@ -124,7 +124,7 @@ int text_clip(char *out, const char *s, int width, enum clip how)
 		return 0;
 	if (whole <= width)
 		return take(out, &at, s, width, 0);
-	if (width < 4) /* an ellipsis would say less than the letters */
+	if (width < 4) /* letters say more than an ellipsis */
 		return take(out, &at, s, width, 0);
 	int keep = width - 1, front = how == CLIP_END     ? keep
 				      : how == CLIP_START ? 0

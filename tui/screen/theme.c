@@ -155,7 +155,7 @@ static size_t folders(char out[][PATH_MAX], size_t max)
 			if (!slash || slash == exe)
 				break;
 			*slash = 0;
-			if (up == 1) /* PREFIX/bin/memtop moved with its PREFIX */
+			if (up == 1) /* PREFIX/bin/memtop, wherever PREFIX is */
 				snprintf(out[n++], PATH_MAX, "%.4000s/share/memtop/themes", exe);
 			else
 				snprintf(out[n++], PATH_MAX, "%.4000s/themes", exe);

@@ -45,7 +45,7 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 	char a[40], b[32];
 
 	page_add(p, ROLE_TITLE, "Cost, since %s",
-		 hooked_late(m) ? "the attach" : "the program's start");
+		 coverage_late(m) ? "the attach" : "the program's start");
 	snprintf(a, sizeof a, "%s%s", isnan(q->hooks) ? "" : "~", percent(b, q->hooks));
 	add(p, "its calls", a, "of one core, in the program's threads (estimated)");
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
@@ -107,13 +107,13 @@ static void add_cuts(struct page *p, const struct model *m)
 /* The limits of an agent that was attached late. */
 static void add_late(struct page *p, const struct model *m)
 {
-	struct hooked_sums sums = hooked_sums(m);
+	struct coverage_sums sums = coverage_sums(m);
 	uint64_t frees, bytes;
 	char n[32], b[32];
 
-	if (!hooked_late(m))
+	if (!coverage_late(m))
 		return;
-	hooked_before(m, &frees, &bytes);
+	coverage_before(m, &frees, &bytes);
 	page_add(p, ROLE_NORMAL, "%s", "");
 	page_add(p, ROLE_TITLE, "Attached while the program ran");
 	add(p, "before attach", format_count(n, frees),
@@ -128,13 +128,13 @@ static void add_late(struct page *p, const struct model *m)
 
 static void add_unseen(struct page *p, const struct model *m)
 {
-	struct hooked_sums sums = hooked_sums(m);
+	struct coverage_sums sums = coverage_sums(m);
 
 	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m); id++) {
 		const struct module *k = model_module(m, id);
-		if (k && k->known && !(k->flags & MTW_MODULE_GONE) && hooked_not(k->flags))
+		if (k && k->known && !(k->flags & MTW_MODULE_GONE) && coverage_lacks(k->flags))
 			page_add(p, ROLE_WARNING, "  %-14s %9s  %s: %s", "not counted", "", k->name,
-				 hooked_word(k->flags));
+				 coverage_word(k->flags));
 	}
 }
 
@@ -147,7 +147,7 @@ static void add_losses(struct page *p, const struct model *m)
 	page_add(p, ROLE_TITLE, all ? "Lost" : "Lost: nothing");
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		model_loss(m, i, &events, &bytes);
-		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(m)))
+		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && coverage_late(m)))
 			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD,
 				 "  %12s  %s", format_count(n, events), report_loss(i));
 	}

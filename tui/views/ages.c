@@ -15,7 +15,7 @@ static bool lacking; /* a row was drawn whose age nobody asked for */
 
 void ages_ask(struct ui *ui)
 {
-	/* not while a first state loads: on a slow link that goes first */
+	/* The first state loads before ages do, because the link may be slow. */
 	if (ui->shown.figures.complete || figures_over(&ui->shown.figures))
 		looked_want(ui, MTW_KIND_COHORTS);
 }

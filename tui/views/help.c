@@ -57,7 +57,7 @@ static void add_pair(struct page *p, const char *left, const char *words)
 	char out[400];
 	const char *text = with_keys(words, out, sizeof out);
 
-	if (text_width(left) > columns) { /* a line of its own */
+	if (text_width(left) > columns) {
 		page_add(p, ROLE_NORMAL, " %s", left);
 		left = "";
 	}

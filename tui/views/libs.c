@@ -110,7 +110,7 @@ static void refresh(struct view *v, bool resort)
 	size_t n = owners_update(v->ui->shown.owners, &now), kept = 0;
 
 	GROW(l->rows, l->room, n + 1);
-	for (size_t i = 0; i < l->count; i++) { /* those that are there, in their order */
+	for (size_t i = 0; i < l->count; i++) { /* known rows keep their order */
 		const struct owner *o = in_list(now, n, l->rows[i].module);
 		if (o)
 			l->rows[kept++] = *o;
@@ -157,7 +157,7 @@ static void name_cell(const struct libs *l, const struct owner *o, struct cell c
 	const struct module *m =
 		o->module == OWNER_UNKNOWN ? NULL : model_module(l->t.v.ui->shown.model, o->module);
 	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, blocks still live)" : "";
-	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
+	const char *hooks = m && coverage_lacks(m->flags) ? coverage_word(m->flags) : NULL;
 	char text[400];
 
 	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "",
@@ -241,11 +241,11 @@ static const struct table *table(const struct libs *l)
 /* The agent was attached late: shows what was freed of earlier memory, and whose calls it sees. */
 static void draw_late(const struct model *m, const struct area *a, int y)
 {
-	struct hooked_sums sums = hooked_sums(m);
+	struct coverage_sums sums = coverage_sums(m);
 	uint64_t frees, bytes;
 	char n[32], b[32], unmatched[48] = "", text[256];
 
-	hooked_before(m, &frees, &bytes);
+	coverage_before(m, &frees, &bytes);
 	if (sums.unmatched)
 		snprintf(unmatched, sizeof unmatched, ", %zu not matched", sums.unmatched);
 	snprintf(
@@ -259,8 +259,8 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 /* Notes below the list about memory that it excludes. Returns the lines used. */
 static int draw_unseen(const struct model *m, const struct area *a)
 {
-	struct hooked_sums sums = hooked_sums(m);
-	int late = hooked_late(m), lines = 0;
+	struct coverage_sums sums = coverage_sums(m);
+	int late = coverage_late(m), lines = 0;
 	char text[256];
 
 	if (a->h < 8)
@@ -268,10 +268,10 @@ static int draw_unseen(const struct model *m, const struct area *a)
 	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m) && lines < a->h / 4;
 	     id++) {
 		const struct module *k = model_module(m, id);
-		if (!k || !k->known || k->flags & MTW_MODULE_GONE || !hooked_not(k->flags))
+		if (!k || !k->known || k->flags & MTW_MODULE_GONE || !coverage_lacks(k->flags))
 			continue;
 		snprintf(text, sizeof text, "not counted: %.120s, %s", k->name,
-			 hooked_word(k->flags));
+			 coverage_word(k->flags));
 		draw_text(a, a->h - late - ++lines, 0, ROLE_WARNING, text);
 	}
 	if (late)

@@ -6,11 +6,10 @@
 
 #include "views/ui.h"
 
-#define LIVE_NS                                                                                    \
-	4000000000u         /* while the program runs the next answer is two seconds away at most  \
-			     */
-#define OVER_NS 1000000000u /* the last look is of the end, within its own length */
-#define PAST_NS 20000000u   /* of an instant: what came with the tick before is of another one */
+/* The age of a scan that needs no remark. */
+#define LIVE_NS 4000000000u /* running: the next answer comes within two seconds */
+#define OVER_NS 1000000000u /* ended: the last scan shows the end, within its own length */
+#define PAST_NS 20000000u   /* past: the scan of the tick before shows another instant */
 
 void looked_want(struct ui *ui, enum mtw_kind kind)
 {

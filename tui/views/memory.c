@@ -119,7 +119,7 @@ static void add_named(struct memory *m, uint32_t what)
 	const struct program *p = model_program(m->t.v.ui->shown.model);
 
 	for (size_t i = 0; i < n; i++) {
-		/* called as it was called elsewhere */
+		/* The program's own file has the name that the header gives it. */
 		bool main = p && p->exe && !strcmp(list[i].name, p->exe);
 		if (list[i].what == what && list[i].bytes > rss_all(&m->now) / NAMED_PART)
 			add_row(m, what, main ? p->name : list[i].name, list[i].bytes,
@@ -286,7 +286,7 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 		snprintf(text, sizeof text, "%s (%s)", label(r->what),
 			 format_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
-		/* not glibc's */
+		/* The allocator is not glibc's, so its parts are unknown. */
 		snprintf(text, sizeof text, "allocator: rounding, free lists, its own");
 	else
 		snprintf(text, sizeof text, "%s", label(r->what));

@@ -10,10 +10,10 @@
 #include "views/process_rows.h"
 #include "screen/text.h"
 
-#define HOLDS_MORE 4         /* so many times as much is worth a look */
-#define HOLDS_LEAST 0x10000u /* and at least so much more, in bytes */
-#define GROWS_LEAST 0x10000u /* a minute */
-#define GROWS_PART 1000      /* and one in so many of its live bytes, as what line 2 calls flat */
+#define HOLDS_MORE 4         /* a process that holds so many times as much is worth a look */
+#define HOLDS_LEAST 0x10000u /* and at least so many bytes more */
+#define GROWS_LEAST 0x10000u /* bytes a minute */
+#define GROWS_PART 1000      /* of its live bytes: line 2 calls less than one part flat */
 
 const struct process *others_watched(const struct process *list, size_t count,
 				     const struct watch *w)
@@ -117,7 +117,7 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 	o->shown_runs = process_runs(shown);
 	for (size_t i = 0; i < count; i++) {
 		const struct process *other = &list[i];
-		/* which goes on as another line */
+		/* An exec goes on as another line. */
 		if (other == shown || other->state == PROCESS_EXECED)
 			continue;
 		o->running += process_runs(other);

@@ -152,8 +152,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
 	format_count(count, s->count);
 	format_count(growing, grow);
-	if (interval_between(
-		    v->ui->shown.model)) /* growth is judged up to now, whatever the others show */
+	/* Growth is judged up to now, whatever interval the other views show. */
+	if (interval_between(v->ui->shown.model))
 		snprintf(out, size, brief ? "now" : "up to now; 2, 3, 4 diff the marks");
 	else if (brief)
 		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->ui, over));

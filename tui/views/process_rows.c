@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NOWHERE SIZE_MAX
-#define OWN_ROWS 4    /* of one name, after their end */
+#define OWN_ROWS 4    /* ended processes of one name that keep a row each */
 #define LARGE_PART 20 /* a peak of one in so many parts of the largest one in the tree */
 
 struct unit {
@@ -121,7 +121,7 @@ static uint64_t largest_peak(const struct making *m)
 /* A process that executed another program continues as that program, even the first one. */
 static void find_foldable(struct making *m, uint32_t shown)
 {
-	size_t *large = m->members, n = 0; /* room that is free until the units are made */
+	size_t *large = m->members, n = 0; /* unused until the units are made */
 	uint64_t is_large = largest_peak(m) / LARGE_PART;
 
 	for (size_t i = 0; i < m->count; i++) {

@@ -138,7 +138,7 @@ static struct cell indented(struct cell c, unsigned depth)
 	int indent = (int)depth * 2, most = c.w / 3;
 	char deeper[24];
 
-	if (indent > most) { /* deeper than there is room for: say how deep */
+	if (indent > most) { /* no room: its depth as a number */
 		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), depth);
 		indent = draw_clip(c.a, c.y, c.x, most, ROLE_DIM, CLIP_END, deeper) + 1;
 	}
@@ -317,7 +317,7 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name,
 		 process_state_words(&r->p, state), now->path ? now->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
-	/* the row's: a newer figure would contradict it */
+	/* The row's own figures: newer ones would contradict the row. */
 	int y = 1 + draw_figures(ui, &r->p, s, 1);
 	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END,
 		  about(ui, now));

@@ -107,7 +107,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		return;
 	if (column == C_SITE)
 		cell_site(c, r);
-	else if (column == C_AT && r->file) /* else the owner says all */
+	else if (column == C_AT && r->file) /* without a file, OWNER says it */
 		cell_place(c, cells_letter(r->owner), r->file, r->line, NULL);
 	else if (column == C_AT)
 		return;
@@ -179,7 +179,7 @@ static void draw(struct view *v, const struct area *a)
 	struct site_list *s = (struct site_list *)v;
 
 	table_view_draw_why(v, a);
-	/* the uppermost come first */
+	/* Hurries upwards, because the last one hurried comes first. */
 	for (size_t i = s->t.list.top + (size_t)s->t.list.height; i-- > s->t.list.top;)
 		if (i < s->count)
 			query_hurry(v->ui->shown.query, site_list_at(s, i)->leaf, WRITTEN_NODES);

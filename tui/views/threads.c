@@ -16,8 +16,8 @@
 #include <string.h>
 
 #define RATE_NS 1000000000u     /* a rate is of the last second */
-#define RATE_MAX_NS 5000000000u /* or, where ticks come slowly, of no more than so long */
-#define OLD_NS 1000000000u      /* an answer is worth a word */
+#define RATE_MAX_NS 5000000000u /* or longer, where ticks are slow, up to this */
+#define OLD_NS 1000000000u      /* the caption names the age of an older answer */
 
 struct thread_row {
 	uint32_t index;
@@ -111,7 +111,7 @@ static void take_rates(struct threads *l)
 	for (; l->past_count < n; l->past_count++)
 		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
 	if (ui->shown.figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
-		l->rate_ns = 0; /* instants are no interval, nor is what was not looked at */
+		l->rate_ns = 0; /* past instants and gaps make no rate */
 	if (l->rate_ns && ns < RATE_NS)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
@@ -256,7 +256,7 @@ static void draw(struct view *v, const struct area *a)
 	const char *why = watch_missing(v->ui->shown.watch, MTW_KIND_THREADS);
 
 	table_view_draw(v, a);
-	/* below the rows; where they fill the screen, the caption says that */
+	/* Below the rows. Where they fill the screen, the caption says it. */
 	if (why && l->count && (int)l->count + 4 < a->h)
 		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)

@@ -164,6 +164,6 @@ size_t figures_known_from(const struct figures *f)
 
 size_t figures_point_at(const struct figures *f, uint64_t time_ns)
 {
-	/* 0 - 1 = SIZE_MAX */
+	/* No point before it: 0 - 1 is SIZE_MAX. */
 	return count_up_to(f->points, f->point_count, sizeof *f->points, time_ns) - 1;
 }

@@ -9,10 +9,9 @@
 #define SECOND 1000000000ull
 #define MS 1000000ull
 #define GROWING 7 /* the shortest window of a session that goes on by itself: 30 s */
-#define START_STEPS                                                                                \
-	5             /* points of so short a time before the first instant are not worth a step   \
-		       */
-#define EACH_MOST 240 /* instants in the window: so many are stepped through one by one */
+/* The cursor's earliest place is the first instant, unless points go back by so many steps more. */
+#define START_STEPS 5
+#define EACH_MOST 240       /* with more instants in the window, a step skips some */
 #define SHORT (60 * SECOND) /* sessions, and windows of a sixth of it: times have milliseconds */
 
 static const uint64_t windows[] = {

@@ -78,7 +78,7 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		}
 		char mark[2] = { letter, 0 };
 		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
-		/* letter and space; arrow */
+		/* 2: the letter and a space; 1: the arrow. */
 		int room = a->w - 2 - 1, wider = cells_wider(SIZE_HELD);
 		if (a->w >= LEGEND_DELTA + 2 * wider) {
 			int64_t d = (int64_t)now - b->start[i];
@@ -90,7 +90,7 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		if (known)
 			cell_bytes((struct cell){ a, y, 2 + room, 7 + wider, estimate }, now);
 		char *version = strstr(name, ".so.");
-		if (version && text_width(name) > room - 1) /* before the middle of the name */
+		if (version && text_width(name) > room - 1) /* cut before the name's middle */
 			version[3] = 0;
 		draw_clip(a, y, 2, room - 1, ROLE_NAME, CLIP_MIDDLE, name);
 		if (i == grows)
@@ -175,7 +175,7 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 				       : graph_column_of(f, t->at_ns, plot.w, window);
 	b.column = b.at != SIZE_MAX && b.column < 0 ? 0 : b.column;
 	draw_bands(&plot, f, &b, window, most);
-	/* Round numbers, in few columns whatever sizes are shown in. */
+	/* Short numbers, whatever units the user chose. */
 	draw_right(a, 0, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM, format_bytes(number, (uint64_t)most));
 	if (plot_h > 4)
 		draw_right(a, plot_h / 2, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM,

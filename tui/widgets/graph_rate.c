@@ -50,7 +50,7 @@ static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, d
 	long l = isnan(left) ? 0 : lround(left * h * steps),
 	     rr = isnan(right) ? 0 : lround(right * h * steps);
 
-	for (int row = 0; row < h; row++) { /* from below */
+	for (int row = 0; row < h; row++) { /* row 0 is the lowest */
 		long in_l = l - (long)row * steps, in_r = rr - (long)row * steps;
 		char out[8] = "";
 		if (text_ascii()) {
@@ -83,7 +83,7 @@ double graph_rate_column(const struct figures *f, uint64_t window, int x, int n,
 
 	if (right <= 0)
 		return 0;
-	/* of the part that the program lived: its rate is the one that is written beside it */
+	/* Counts from the program's start, as the rate written beside the graph does. */
 	left = left < 0 ? 0 : left;
 	return (counter_at(f, (uint64_t)right, which) - counter_at(f, (uint64_t)left, which)) *
 	       1e9 / (right - left);

@@ -17,7 +17,7 @@ void interval_mark_name(const struct model *model, uint32_t mark, char *out, siz
 	snprintf(number, sizeof number, "m%u", mark);
 	if (!mark)
 		snprintf(out, size, "start");
-	else if (m && m->name[0] && strcmp(m->name, number)) /* one without a name is called so */
+	else if (m && m->name[0] && strcmp(m->name, number)) /* else the name is only its number */
 		snprintf(out, size, "%s %s", number, m->name);
 	else
 		snprintf(out, size, "%s", number);

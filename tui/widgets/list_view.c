@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NAME_MIN 28 /* columns that the flexible column wants before others are shown */
-#define RANK_MORE 5 /* from this rank on others come after what it would like to have */
+#define RANK_MORE 5 /* from this rank on, columns yield to its preferred width */
 
 static void keep_in_view(struct list *l)
 {
@@ -222,7 +222,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 			if (lo.w[i])
 				t->cell(arg, row, i, a, line + 1, lo.x[i], lo.w[i]);
 		for (size_t i = 0; t->hit && i < t->count; i++)
-			/* before its name, selected or not */
+			/* The sign stands before the name, also in the selected row. */
 			if (!t->columns[i].width && t->hit(arg, row))
 				draw_text(a, line + 1, lo.x[i] - 1, ROLE_HIT,
 					  text_glyph(GLYPH_HIT));

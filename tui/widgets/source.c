@@ -161,7 +161,7 @@ void source_read(struct source_text *s, const char *file, uint32_t line)
 
 	if (!same || !f || !s->path || strcmp(s->path, path) || s->changed_ns != changed ||
 	    s->size != (uint64_t)st.st_size) {
-		char *name = xstrdup(file); /* may be our own */
+		char *name = xstrdup(file); /* file may be s->file */
 		source_release(s);
 		s->file = name;
 		s->line = line;

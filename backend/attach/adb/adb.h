@@ -9,7 +9,8 @@
 #ifndef ATTACH_ADB_ADB_H
 #define ATTACH_ADB_ADB_H
 
-#include "base/base.h"
+#include "attach/adb/run.h"
+#include "attach/adb/words.h"
 
 #include <limits.h>
 
@@ -20,7 +21,6 @@ struct adb {
 	int stop_fd;
 };
 
-#define ADB_STOPPED 130   /* err.status of a call that stop_fd ended */
 #define ADB_SLOW_MS 30000 /* most commands: adb may first start its server */
 #define ADB_LAST_MS 10000 /* when cleaning up */
 
@@ -29,15 +29,6 @@ struct adb_device {
 	char state[32];   /* adb's word; "device" = usable */
 	char model[64];   /* clean; "" = unknown */
 };
-
-/* One command's output; adb_answer_release() frees it, also after a failure. */
-struct adb_answer {
-	int status; /* exit status; for adb_shell(), the script's */
-	/* stdout and stderr, NUL-terminated, without adb's own chatter about its server */
-	char *out, *said;
-	size_t length; /* of out, which may hold more NULs */
-};
-void adb_answer_release(struct adb_answer *r);
 
 /* Searches given (--adb), ANDROID_HOME, ANDROID_SDK_ROOT, PATH; takes the serial from
  * ANDROID_SERIAL. -1 and *err: no client found. */
@@ -58,28 +49,5 @@ int adb_push(const struct adb *a, const char *file, const char *remote, struct e
 /* Forwards a free port of 127.0.0.1 to "localabstract:NAME" or "jdwp:PID". */
 int adb_forward(const struct adb *a, const char *remote, int *port, struct err *err);
 void adb_unforward(const struct adb *a, int port); /* 0 is fine */
-
-/* --- attach/adb/run.c: one command */
-
-/* words end with NULL. 0: the command ended, with r->status; -1 and *err: it did not start, or
- * did not end in limit_ms. */
-int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
-	    struct err *err);
-/* The same for a command that may not end by itself: its output is complete at the limit, or
- * when nothing more comes for a while. */
-int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
-	       struct err *err);
-
-/* Sleeps; -1 and *err when the user quits. */
-int adb_pause(const struct adb *a, int ms, struct err *err);
-int adb_stopped(struct err *err); /* returns -1 and sets *err */
-
-/* --- attach/adb/words.c: what adb says, in our words */
-
-/* Sets *err to "what: WHY; what to do", from a state of `adb devices` or from a complaint of adb
- * or of a tool on the device. Returns -1. */
-int adb_explain(const char *what, const char *said, struct err *err);
-/* The first line of text with content, sanitized. */
-const char *adb_line(const char *text, char *buf, size_t size);
 
 #endif

@@ -17,18 +17,8 @@
 #define ATTACH_ADB_APP_H
 
 #include "attach/adb/adb.h"
-
-struct adb_phone {
-	char abi[32];     /* of most apps: "arm64-v8a" */
-	char release[32]; /* of Android: "14"; clean */
-	int sdk;          /* its API level, 0 = unknown */
-	bool root;        /* adb's shell is */
-};
-
-struct adb_process {
-	int pid;
-	char name[128]; /* the app chose it: any text, not sanitized */
-};
+#include "attach/adb/device.h"
+#include "attach/adb/start.h"
 
 struct adb_request {
 	const char *agent; /* --agent; NULL: the installed one for the app's ABI */
@@ -82,78 +72,11 @@ struct adb_app {
 	int debug_port; /* forwarded to jdwp:PID */
 };
 
-/* --- attach/adb/device.c: what is there */
-
-/* Sets a->serial to the only usable device, unless one is named. -1 and *err: there is none, or
- * several. */
-int adb_choose(struct adb *a, struct err *err);
-int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err);
-/* The processes that accept a debugger, by pid, in an array that the caller frees. */
-int adb_processes(const struct adb *a, struct adb_process **list, size_t *count, struct err *err);
-/* Is it an app's name that is safe in a device's shell? */
-bool adb_is_package(const char *name, size_t len);
-/* Sets app->pid and names from a package, a process name (package:part) or a pid. -1 and *err
- * with the reason. */
-int adb_app_find(struct adb_app *app, const char *word, struct err *err);
-void adb_app_name(struct adb_app *app, const struct adb_process *p);
-
-/* --- attach/adb/denied.c: what stands in the agent's way on a device */
-
-/* 0; -1 and *err: the process runs with a sanitizer, whose malloc cannot be interposed. If the
- * check fails, 0. */
-int adb_refuse_sanitizer(const struct adb_app *app, struct err *err);
-/* A load failed with *err: where SELinux enforces, adds the refusal from the logs. */
-void adb_explain_denied(const struct adb_app *app, struct err *err);
-
-/* --- attach/adb/server.c: the agent's server is no process to watch, and has its program's name */
-
-/* The first process of that name, agents' servers excluded; 0 = none; -1 and *err. */
-int adb_pidof(const struct adb *a, const char *name, struct err *err);
-/* -1 and *err, which names its program: pid is an agent's server. 0: it is not, or seems not to
- * be. */
-int adb_refuse_server(const struct adb *a, int pid, struct err *err);
-
-/* --- attach/adb/app.c: the agent into a process that runs */
-
 /* 0: its agent answers on app->port. -1 and *err; adb_app_clean() in both cases. */
 int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
 /* Removes everything but the loaded agent. Never fails; takes at most three times ADB_LAST_MS. */
 void adb_app_clean(struct adb_app *app);
 /* The same, but keeps the forwarded port. */
 void adb_app_tidy(struct adb_app *app);
-
-/* For attach/adb/start.c and attach/adb/root.c */
-/* The agent's file here for app's machine; app->file is its name there. -1 and *err. */
-int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size,
-		  struct err *err);
-int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size,
-		  struct err *err);
-struct adb_copy {
-	const char *from;   /* a command of the device, which prints it */
-	const char *ending; /* of the file in the app's folder */
-	size_t bytes;       /* so many */
-};
-/* path: of the copy, as the app sees it. */
-int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size,
-		  struct err *err);
-/* patience_ms: how long to retry a debug port that does not answer; a starting app has none at
- * first. */
-int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path,
-		 int patience_ms, struct err *err);
-/* 1: an agent answers on app->port; 0: none within limit_ms; -1 and *err. */
-int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err);
-
-/* --- attach/adb/root.c: the agent into a process that runs, by ptrace as root */
-
-/* 1: root is available, app->root says how; 0: it is not; -1 and *err: the device does not
- * answer. */
-int adb_root(struct adb_app *app, struct err *err);
-/* As adb_app_attach(), which calls it; also for native programs. */
-int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
-
-/* --- attach/adb/start.c: an app with the agent from its start */
-
-/* Needs app->package; sets app->way. */
-int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err);
 
 #endif

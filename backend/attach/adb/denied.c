@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * denied.c - explains why a device did not let the agent into a process: its sanitizer, or SELinux,
- * whose refusals appear in the kernel's log and in logcat. Declared in attach/adb/app.h.
+ * whose refusals appear in the kernel's log and in logcat.
  */
+#include "attach/adb/denied.h"
 #include "attach/adb/app.h"
-
 #include "base/sanitize.h"
 #include "launch/progmalloc.h"
 

@@ -7,8 +7,10 @@
  * builds. Their names come from /proc, where the app can write any text. A name goes back to a
  * shell only if it has the form of a package name, and is sanitized before it is shown.
  */
+#include "attach/adb/device.h"
 #include "attach/adb/app.h"
-
+#include "attach/adb/root.h"
+#include "attach/adb/server.h"
 #include "base/sanitize.h"
 
 #include <ctype.h>

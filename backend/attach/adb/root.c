@@ -3,13 +3,15 @@
  * root.c - loads the agent into a process of a rooted device that accepts no debugger: an app that
  * is not debuggable, or a native program. memtop pushes the agent and memtop-attach
  * (backend/attach/standalone/main.c) to /data/local/tmp. Root runs memtop-attach, which loads the
- * agent by ptrace and exits. Declared in attach/adb/app.h.
+ * agent by ptrace and exits.
  *
  * Root is adb itself (adb root) or the shell through the device's su: `su 0 sh -c` on userdebug
  * builds, `su -c` on others. Only this file asks for root, since su may prompt the user.
  */
+#include "attach/adb/root.h"
 #include "attach/adb/app.h"
-
+#include "attach/adb/greeting.h"
+#include "attach/adb/place.h"
 #include "launch/launch.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
  * and cleans up. A command has ended when its process has: a server that it started may keep its
  * pipes open.
  */
+#include "attach/adb/run.h"
 #include "attach/adb/adb.h"
 
 #include <errno.h>

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.c - finds agents' servers among a device's processes. Declared in attach/adb/app.h.
+ * server.c - finds agents' servers among a device's processes.
  *
  * A server has its program's command line, so pidof lists both, in an order that differs between
  * Android versions; only the server's own name differs. A device's shell may not call kcmp() to ask
  * whether two processes share their memory. As in launch/agent_server.c, the command lines and the
  * peak memory are compared instead.
  */
-#include "attach/adb/app.h"
-
-#include "launch/agent_server.h"
+#include "attach/adb/server.h"
 #include "base/sanitize.h"
+#include "launch/agent_server.h"
 
 #include <stdlib.h>
 #include <string.h>

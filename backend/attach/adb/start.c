@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.c - starts an Android app with the agent. Declared in attach/adb/app.h. It takes the first
- * of three ways that is available:
+ * start.c - starts an Android app with the agent. It takes the first of three ways that is
+ * available:
  *
  *   wrap.sh         the app's package has one, and the system runs it: only wrap.sh can load the
  *                   agent then
@@ -11,7 +11,13 @@
  *   am start -D     the app waits for a debugger before its own code; its first message then runs
  *                   System.load. Earlier allocations of the runtime are unknown
  */
+#include "attach/adb/start.h"
 #include "attach/adb/app.h"
+#include "attach/adb/denied.h"
+#include "attach/adb/greeting.h"
+#include "attach/adb/load.h"
+#include "attach/adb/place.h"
+#include "attach/adb/server.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * arch.h - the registers of a stopped thread and how injection changes them: the only part of
- * injection that depends on the machine. attach/ptrace/x86_64.c and attach/ptrace/aarch64.c
- * implement it; each is empty on the other machine.
+ * injection that depends on the machine. One interface with two implementations,
+ * attach/ptrace/x86_64.c and attach/ptrace/aarch64.c; each is empty on the other machine.
  *
  * All functions take a stopped thread that the caller traces, run in the tracing process
  * (attach/ptrace/inject.h), and return 0 or -errno.
@@ -33,11 +33,8 @@ struct inject_set {
 extern const bool inject_arch_here; /* does memtop know this machine's calls? */
 extern const struct inject_set inject_sets[INJECT_SETS];
 
-/* attach/ptrace/regs.c: all of its sets. */
-int inject_regs_read(pid_t tid, struct inject_regs *r);
-int inject_regs_write(pid_t tid, const struct inject_regs *r);
 /* Keeps the kernel from restarting a system call with the written registers. Part of
- * inject_regs_write(). */
+ * inject_regs_write() (attach/ptrace/regs.h). */
 void inject_regs_forget_call(pid_t tid);
 uint64_t inject_regs_pc(const struct inject_regs *r);
 uint64_t inject_regs_sp(const struct inject_regs *r);

@@ -20,8 +20,8 @@
  * others return EINTR even without a signal, which programs do not expect. memtop changes their
  * result to the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
-#include "attach/ptrace/internal.h"
-
+#include "attach/ptrace/inject.h"
+#include "attach/ptrace/search.h"
 #include "attach/ptrace/seccomp.h"
 #include "base/format.h"
 

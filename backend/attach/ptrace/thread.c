@@ -13,6 +13,7 @@
  * other times signals are delivered at once.
  */
 #include "attach/ptrace/thread.h"
+#include "attach/ptrace/regs.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -7,7 +7,11 @@
  * the pass as far as query_allow() permits and returns the previous ages meanwhile: ages are
  * seconds old in any case.
  */
-#include "query/sites/internal.h"
+#include "query/sites/ages.h"
+#include "query/sites/sites.h"
+#include "query/steps.h"
+#include "query/tree/place.h"
+#include "query/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +135,7 @@ static bool same(const struct query *q, const struct aging *g, bool sites, const
 static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, uint32_t *rows)
 {
 	if (!g->sites)
-		return tree_rows_of(q, index, rows, ROWS_ON_PATH);
+		return place_rows_of(q, index, rows, ROWS_ON_PATH);
 	rows[0] = q->sites ? sites_of_index(q, index) : 0;
 	return rows[0] != 0;
 }

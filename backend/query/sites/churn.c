@@ -23,7 +23,8 @@
  *
  * It covers all stacks of the site, whatever the filter shows, as shapes do.
  */
-#include "query/sites/internal.h"
+#include "query/sites/churn.h"
+#include "query/sites/sites.h"
 
 #include <string.h>
 

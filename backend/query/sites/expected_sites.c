@@ -3,8 +3,9 @@
  * expected_sites.c - decides which call sites are expected: compares their keys with the rules
  * (query/expected.h).
  */
+#include "query/sites/expected_sites.h"
 #include "query/expected.h"
-#include "query/sites/internal.h"
+#include "query/sites/sites.h"
 
 void query_expect(struct query *q, const struct expected *e)
 {

@@ -18,7 +18,8 @@
  * it shows. A program's first five seconds, its start-up, do not count. Samples cover all stacks,
  * whatever the filter shows: typing a filter is no growth.
  */
-#include "query/sites/internal.h"
+#include "query/sites/growth.h"
+#include "query/sites/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +229,7 @@ uint64_t query_window(const struct query *q)
 	return g && g->count ? g->at_ns[g->count] - g->at_ns[0] : 0;
 }
 
-int64_t sites_steady(const struct site_table *t)
+int64_t growth_steady(const struct site_table *t)
 {
 	uint64_t net = 0; /* modulo 2^64: of peers that lie it is anything */
 
@@ -240,7 +241,7 @@ int64_t sites_steady(const struct site_table *t)
 	return (int64_t)net;
 }
 
-int64_t sites_expected(const struct site_table *t)
+int64_t growth_expected(const struct site_table *t)
 {
 	int64_t sum = 0;
 
@@ -252,7 +253,7 @@ int64_t sites_expected(const struct site_table *t)
 	return sum;
 }
 
-uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
+uint32_t growth_top(struct site_table *t, int64_t *net, const struct site **site)
 {
 	uint32_t best = 0;
 

@@ -2,11 +2,12 @@
  *
  * lines.c - live memory by the lines of one source file: of all stacks whose call site is there.
  *
- * One pass over all stacks, in slices (query/internal.h), runs when the file is first requested,
+ * One pass over all stacks, in slices (query/state.h), runs when the file is first requested,
  * when names arrive, or when too much arrived to be followed. Then each tick's changes are added.
  * The filter does not matter.
  */
-#include "query/sites/internal.h"
+#include "query/sites/lines.h"
+#include "query/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,7 @@ void lines_forget(struct query *q)
 	q->lines = NULL;
 }
 
-bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count)
+bool lines_choose(struct query *q, const char *file)
 {
 	if (!file || (q->lines && strcmp(q->lines->file, file)))
 		lines_forget(q);
@@ -148,8 +149,13 @@ bool query_lines(struct query *q, const char *file, const struct source_line **l
 		q->lines->file = xstrdup(file);
 		q->lines->stale = true;
 	}
+	return true;
+}
+
+bool lines_list(struct query *q, bool ready, const struct source_line **list, size_t *count)
+{
 	struct lines *l = q->lines;
-	bool ready = feed_stacks(q);
+
 	if (l->resets != q->resets)
 		l->out_count = 0;
 	/* Names that keep coming let it come to its end first. */

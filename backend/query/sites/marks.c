@@ -7,7 +7,9 @@
  * over the slots' cells, in slices, beside the current result: a slot created during the walk held
  * nothing at any of them. The next walk counts stacks that change their site meanwhile.
  */
-#include "query/sites/internal.h"
+#include "query/sites/marks.h"
+#include "query/sites/sites.h"
+#include "query/steps.h"
 
 #include <stdlib.h>
 #include <string.h>

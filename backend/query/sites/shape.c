@@ -11,7 +11,7 @@
  *   flat       below the larger of 4 KiB and 0.1 % of what is live, and hardly any swing
  * Fewer than three intervals give no shape.
  */
-#include "query/internal.h"
+#include "query/sites/shape.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,9 @@
  * stack's site and the sums are kept: differences are added as they arrive, and a stack whose site
  * changes when names arrive takes its amounts along.
  */
-#include "query/sites/internal.h"
+#include "query/sites/sites.h"
+#include "query/sites/expected_sites.h"
+#include "query/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -396,7 +398,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 /* Did names arrive since the sites were described, and are no more expected soon? */
 static bool renamed(const struct query *q, const struct site_table *t)
 {
-	return t->names != names_version(q->n) && !feed_more_names(q, t->described_ns);
+	return t->names != names_version(q->n) && !steps_wait_for_names(q, t->described_ns);
 }
 
 /* New names concern few sites, but finding these costs as much as describing all. */
@@ -440,10 +442,9 @@ static struct site_table *table(struct query *q)
 	return t;
 }
 
-struct site_table *sites_table(struct query *q)
+struct site_table *sites_update(struct query *q, bool ready)
 {
-	bool ready = feed_stacks(q); /* a new state may have forgotten all of the table */
-	struct site_table *t = table(q);
+	struct site_table *t = table(q); /* a new state may have forgotten all of it */
 
 	if (!ready)
 		return NULL;

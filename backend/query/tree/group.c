@@ -10,7 +10,12 @@
  * A row is grouped in slices and keeps its old children until the end. While names keep arriving, a
  * row of very many members is grouped once a second.
  */
-#include "query/internal.h"
+#include "query/tree/group.h"
+#include "query/steps.h"
+#include "query/tree/aside.h"
+#include "query/tree/members.h"
+#include "query/tree/place.h"
+#include "query/tree/row.h"
 
 #include <stdlib.h>
 
@@ -37,7 +42,7 @@ static bool candidate(struct query *q, void *arg, const struct member *m)
 	GROW(p->members, p->room, p->count + 1);
 	p->members[p->count++] = *m;
 	p->print += member_print(m);
-	p->renamed |= !r->built || r->stray || tree_renamed_at(q, g->row, m) > r->grouped_at;
+	p->renamed |= !r->built || r->stray || row_renamed_at(q, g->row, m) > r->grouped_at;
 	uint32_t known = map_get(&g->known, m->leaf, NO_ID);
 	if (known != NO_ID)
 		g->found[known] = at;
@@ -48,11 +53,6 @@ static bool candidate(struct query *q, void *arg, const struct member *m)
 	if (known != NO_ID)
 		g->parent_found[known] = at;
 	return true;
-}
-
-static uint32_t parent_of(struct query *q, uint32_t index)
-{
-	return model_dense(q->m, index, NULL)->parent;
 }
 
 static void know_old(struct query *q, const struct trow *r, struct grouping *g)
@@ -71,7 +71,7 @@ static void know_old(struct query *q, const struct trow *r, struct grouping *g)
 		for (size_t k = 0; k < c->member_count && k < KNOWN_BY; k++)
 			map_set(&g->known, c->members[k].leaf, (uint32_t)(i * KNOWN_BY + k));
 		if (!q->inverted && c->member_count)
-			map_set(&g->parents, parent_of(q, c->members[0].index), (uint32_t)i);
+			map_set(&g->parents, node_parent(q, c->members[0].index), (uint32_t)i);
 	}
 }
 
@@ -134,7 +134,7 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 		g->orphan_nodes[g->orphan_count] =
 			q->inverted || !c->member_count
 				? NO_ID
-				: map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
+				: map_get(&g->parents, node_parent(q, c->members[0].index), NO_ID);
 		g->orphans[g->orphan_count++] = child;
 	}
 	r->child_count = kept;
@@ -192,7 +192,7 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 	}
 }
 
-void tree_drop_grouping(struct query *q)
+void group_drop(struct query *q)
 {
 	struct grouping *g = &q->grouping;
 
@@ -217,7 +217,7 @@ static bool renamed(struct query *q, void *arg, const struct member *m)
 	struct grouping *g = arg;
 
 	spend_steps(q, 1);
-	g->needed = tree_renamed_at(q, g->row, m) > q->rows[g->row]->grouped_at;
+	g->needed = row_renamed_at(q, g->row, m) > q->rows[g->row]->grouped_at;
 	return !g->needed;
 }
 
@@ -262,7 +262,7 @@ static void begin(struct query *q, uint32_t number)
 {
 	struct grouping *g = &q->grouping;
 
-	tree_drop_grouping(q);
+	group_drop(q);
 	g->row = number;
 	g->version = q->renames;
 }
@@ -276,26 +276,26 @@ static void finish(struct query *q, struct trow *r)
 	r->grouped_at = g->version;
 	g->late = NULL;
 	g->late_count = 0;
-	tree_drop_grouping(q);
+	group_drop(q);
 	for (size_t i = 0; i < count; i++)
-		tree_add_late(q, row, late[i]);
+		place_late(q, row, late[i]);
 	free(late);
 }
 
-bool tree_good(const struct query *q, const struct trow *r)
+bool group_good(const struct query *q, const struct trow *r)
 {
-	return tree_current(q, r) ||
-	       (r->built && r->member_count > LARGE_MEMBERS && feed_more_names(q, r->grouped_ns));
+	return row_current(q, r) || (r->built && r->member_count > LARGE_MEMBERS &&
+				     steps_wait_for_names(q, r->grouped_ns));
 }
 
 /* Groups one row at a time: the others get no step until it is done. Names that arrive meanwhile
  * wait for the next time; without a step limit, that is now. */
-bool tree_build(struct query *q, uint32_t number)
+bool group_build(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];
 	struct grouping *g = &q->grouping;
 
-	if (tree_current(q, r))
+	if (row_current(q, r))
 		return true;
 	if (g->row != number) {
 		if (!take_step(q))
@@ -305,5 +305,5 @@ bool tree_build(struct query *q, uint32_t number)
 	if (!look_through(q, r, g) || (g->needed && !group(q, r, g)))
 		return false;
 	finish(q, r);
-	return q->allowed != SIZE_MAX || tree_build(q, number);
+	return q->allowed != SIZE_MAX || group_build(q, number);
 }

@@ -173,7 +173,7 @@ static void refresh(struct view *v, bool resort)
 		detail_scan(d, ages);
 	} else if (d->scanning) {
 		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->ui->shown.watch))
-			/* it was given up for others' sake, or went with the link */
+			/* The agent dropped the scan for another viewer's, or the link was lost. */
 			ask_for_ages(d);
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
 		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: loading");

@@ -5,6 +5,7 @@
 #include "widgets/cells.h"
 #include "views/detail/detail.h"
 #include "views/looked.h"
+#include "model/state/cohorts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static const char *median(const struct scan_ages *s, uint64_t now, char *out, si
 	uint64_t older = 0, oldest = 0, middle = 0;
 	char one[32], two[32];
 
-	for (size_t i = 0; i < s->birth_count; i++) { /* by birth */
+	for (size_t i = 0; i < s->birth_count; i++) {
 		uint64_t age = now > s->births[i].key ? now - s->births[i].key : 0;
 		oldest = i ? oldest : age;
 		middle = older < s->blocks / 2 + 1 ? age : middle;

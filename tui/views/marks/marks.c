@@ -3,6 +3,9 @@
  * marks.c - the session's marks, and below them the changes between the two picked ones (A and B),
  * by call site and interval. Marks belong to the agent: every viewer sees the same ones, and a
  * request made here shows once the agent has done it.
+ *
+ * It is no table_view (views/table_view.h), because that base keeps one list and offers its columns
+ * to sorting, search and the page of columns; this view has two lists, and none of the three.
  */
 #include "widgets/cells.h"
 #include "views/marks/marks.h"
@@ -160,7 +163,7 @@ static void draw(struct view *v, const struct area *a)
 	struct area top = area_sub(a, 0, 0, a->h >= 10 ? upper : a->h, -1);
 
 	m->has_lower = a->h >= 10;
-	const char *prefix = cells_prefix(""); /* totals at marks are whole while rows still load */
+	const char *prefix = cells_prefix(""); /* totals at marks are complete, rows may not be */
 	table_draw(&table, &top, &m->list, m, -2, false, !m->lower_focus || !m->has_lower);
 	cells_prefix(prefix);
 	if (!m->has_lower)

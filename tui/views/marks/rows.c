@@ -54,7 +54,7 @@ static void add_row(struct marks *m, const struct mark_row *row)
 	*to = *row;
 	if (m->count > 0) {
 		uint32_t before = m->rows[m->count - 1].id;
-		if (!before) { /* all that was alive was born since */
+		if (!before) { /* everything alive was born since the start */
 			to->change = (struct change){ live_blocks(&row->sum), live_bytes(&row->sum),
 						      0, 0 };
 			to->change_known = true;
@@ -62,7 +62,7 @@ static void add_row(struct marks *m, const struct mark_row *row)
 			   (row->id != MARK_NOW || !due(m))) {
 			to->change = old->change;
 			to->change_known = true;
-			m->v.ui->moved |= row->id == MARK_NOW; /* until it is due */
+			m->v.ui->moved |= row->id == MARK_NOW; /* counts again when due */
 		} else {
 			count_change(m, before, row->id, to);
 		}
@@ -97,7 +97,7 @@ void marks_gather(struct marks *m)
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);
 		add_row(m, &row);
 	}
-	/* A mark comes before the tick that it belongs to. */
+	/* A mark arrives before its tick, so its time may be later than the figures'. */
 	row = (struct mark_row){ .id = MARK_NOW,
 				 .time_ns = row.time_ns > f->at_ns ? row.time_ns : f->at_ns,
 				 .rss_bytes = f->rss_bytes,

@@ -60,9 +60,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	size_t n = shown_intervals(m);
 	struct cell c = { a, y, x, w, r->site.estimate };
 
-	/* it takes three: no time makes up for marks */
+	/* A shape needs three marks, however long they are apart. */
 	if (column == 0 && r->site.shape == SHAPE_YOUNG)
-		return; /* a dot would be the selection's, which stands beside it */
+		return; /* its dot would look like the selection's, beside it */
 	if (column == 0)
 		cell_shape(c, &r->site);
 	else if (column <= n)

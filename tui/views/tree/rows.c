@@ -69,7 +69,7 @@ static void name_cell(const struct row *r, struct cell c)
 			 : r->flags & ROW_PENDING ? ROLE_DIM
 						  : ROLE_NAME;
 
-	if (indent > most) { /* deeper than there is room for: say how deep */
+	if (indent > most) { /* no room: its depth as a number */
 		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), r->depth);
 		draw_clip(c.a, c.y, c.x, most, ROLE_DIM, CLIP_END, deeper);
 		indent = most > text_width(deeper) ? most : text_width(deeper) + 1;
@@ -91,7 +91,7 @@ static void name_cell(const struct row *r, struct cell c)
 		tail[0] = 0, wide = 0;
 	const char *name =
 		r->folded > 1 ? chain_part(r, room - wide, chain, sizeof chain) : r->name;
-	/* Inverted, a chain begins with what matters most. */
+	/* The chain of an inverted tree begins with its most important function. */
 	enum clip how = r->folded > 1 && name == r->name ? CLIP_END : CLIP_MIDDLE;
 	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, how, name);
 	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
@@ -141,7 +141,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			cell_live(c, live_bytes(&r->self));
 			break;
 		case C_RATE:
-			if (!ui_of_threads(t->tv.v.ui)) /* it is of all of them */
+			if (!ui_of_threads(t->tv.v.ui)) /* rates count all threads */
 				cell_rate(c, figures_over(&t->tv.v.ui->shown.figures)
 						     ? 0
 						     : r->rate_blocks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tree.c - the call tree of live memory, from the program's entry down or from the allocation up.
- * This file handles the keys; query/query.c owns the rows, their order and which are open;
+ * This file handles the keys; query/answers/rows.c owns the rows, their order and which are open;
  * views/tree/rows.c draws them.
  */
 #include "views/tree/tree.h"
@@ -25,7 +25,7 @@ static void fetch(struct tree *t, bool resort)
 	t->count = query_rows(q, resort, &t->rows);
 	if (t->instead && find(t, t->tv.list.id) == SIZE_MAX)
 		t->tv.list.id = t->instead;
-	if (t->crumb_count > query_zoom_depth(q)) /* its row has gone */
+	if (t->crumb_count > query_zoom_depth(q)) /* the zoomed row is gone */
 		t->crumb_count = query_zoom_depth(q);
 	table_view_update(&t->tv.v, t->count, find);
 }
@@ -69,7 +69,7 @@ static void pursue(struct tree *t)
 	else if (t->want == WANT_NODE)
 		status_error("filter or zoom hides this call path");
 	if (t->want == WANT_FIRST && end)
-		t->tv.list.top = 0; /* from the entry down, as far as it fits when it is drawn */
+		t->tv.list.top = 0; /* drawing scrolls to the row where it must */
 	opened_all(left);
 	t->want = WANT_NOTHING;
 }
@@ -91,7 +91,7 @@ static void refresh(struct view *v, bool resort)
 	    query_building(v->ui->shown.query) < 0) {
 		t->opened = true;
 		if (!t->tv.list.touched) {
-			/* in the order of sums that are whole: the first row is the heaviest */
+			/* Sorts by the complete sums, so that the first row is the heaviest. */
 			fetch(t, true);
 			want(t, WANT_FIRST, t->rows[0].id);
 		}
@@ -235,7 +235,7 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct tree *t = (struct tree *)v;
 
-	t->want = WANT_NOTHING; /* the keyboard has the selection */
+	t->want = WANT_NOTHING; /* the user selects from now on */
 	t->instead = 0;
 	unsigned bits = table_view_request(v, r);
 	if (bits != VIEW_IGNORED)

@@ -18,7 +18,7 @@ unsigned tree_zoom(struct tree *t, const struct row *r)
 {
 	char name[64];
 
-	/* the row is the query's: it is gone once the query changes */
+	/* The row is the query's, and invalid once the query changes. */
 	snprintf(name, sizeof name, "%.60s", r->name);
 	if (query_zoom(t->tv.v.ui->shown.query, r->id))
 		status_error("cannot zoom into this row");
@@ -50,7 +50,7 @@ void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
 {
 	struct tree *t = (struct tree *)v;
 
-	while (query_zoom_depth(v->ui->shown.query)) /* all of it is meant */
+	while (query_zoom_depth(v->ui->shown.query)) /* the owner's whole memory */
 		query_zoom(v->ui->shown.query, 0);
 	zoom_owner(t, module, name);
 	t->opened = false;

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
+#include "model/state/cohorts.h"
 
 static int part(struct model *m, uint32_t flags, struct cohort *list, size_t count)
 {

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "model/series.h"
+#include "model/history/series.h"
 
 #define TICK 100000000ull
 

@@ -66,12 +66,12 @@ TEST(every_reason_has_words)
 
 TEST(formats_are_found)
 {
-	CHECK_STR(export_by_name("json")->name, "json");
-	CHECK(export_by_name("xml") == NULL);
-	CHECK_STR(export_by_path("a.json")->name, "json");
-	CHECK_STR(export_by_path("/x/a.txt")->name, "text");
-	CHECK(export_by_path(".json") == NULL);
-	CHECK(export_by_path("a.mtop") == NULL);
+	CHECK_STR(formats_by_name("json")->name, "json");
+	CHECK(formats_by_name("xml") == NULL);
+	CHECK_STR(formats_by_path("a.json")->name, "json");
+	CHECK_STR(formats_by_path("/x/a.txt")->name, "text");
+	CHECK(formats_by_path(".json") == NULL);
+	CHECK(formats_by_path("a.mtop") == NULL);
 }
 
 TEST(signals_have_names)

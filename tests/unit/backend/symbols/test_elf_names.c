@@ -46,11 +46,11 @@ static bool is_code(Dwfl_Module *module, GElf_Addr addr)
 	return false;
 }
 
-static void ask(Dwfl_Module *module, const struct symdw_names *names, GElf_Addr addr)
+static void ask(Dwfl_Module *module, const struct elf_names *names, GElf_Addr addr)
 {
 	if (!is_code(module, addr))
 		return;
-	const char *is = dwfl_module_addrname(module, addr), *ours = symdw_names_at(names, addr);
+	const char *is = dwfl_module_addrname(module, addr), *ours = elf_names_at(names, addr);
 
 	asked++;
 	named += is != NULL;
@@ -73,7 +73,7 @@ static void compare(const char *path, int most, int more)
 		return;
 	}
 	dwfl_report_end(dwfl, NULL, NULL);
-	struct symdw_names *names = symdw_names_make(module);
+	struct elf_names *names = elf_names_new(module);
 	CHECK(names != NULL);
 	int count = dwfl_module_getsymtab(module), step = count / most + 1;
 	for (int i = 1; i < count; i += step) {
@@ -91,7 +91,7 @@ static void compare(const char *path, int most, int more)
 	for (int i = 0; i < more; i++)
 		ask(module, names,
 		    start + ((uint64_t)rand() << 16 ^ (uint64_t)rand()) % (end - start));
-	symdw_names_free(names);
+	elf_names_free(names);
 	dwfl_end(dwfl);
 }
 

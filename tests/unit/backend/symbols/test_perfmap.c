@@ -61,7 +61,7 @@ static struct perfmap_where myself(void)
 static const char *name_of(struct perfmap *p, uint64_t pc)
 {
 	static char name[5000];
-	struct symdw_frame frame;
+	struct code_frame frame;
 	int rc;
 
 	for (int n = 0; (rc = perfmap_name(p, pc, true, &frame)) < 0; n++)
@@ -72,7 +72,7 @@ static const char *name_of(struct perfmap *p, uint64_t pc)
 	return name;
 }
 
-static const char *found(const struct perfmap_where *where, const struct symdw_places *places)
+static const char *found(const struct perfmap_where *where, const struct code_places *places)
 {
 	struct perfmap *p = perfmap_new(where, places);
 	const char *name = name_of(p, PC);
@@ -81,7 +81,7 @@ static const char *found(const struct perfmap_where *where, const struct symdw_p
 	return name;
 }
 
-static const struct symdw_places nowhere;
+static const struct code_places nowhere;
 
 TEST(own_map)
 {
@@ -243,7 +243,7 @@ TEST(given_folders)
 {
 	char path[200], link[200];
 	const char *dirs[] = { folder };
-	struct symdw_places symbols = { NULL, dirs, 1 }, sysroot = { folder, NULL, 0 };
+	struct code_places symbols = { NULL, dirs, 1 }, sysroot = { folder, NULL, 0 };
 
 	begin();
 	struct perfmap_where where = { .pid = 4321 };
@@ -299,7 +299,7 @@ TEST(names_of_scripts)
 		{ "Interpreter", "Interpreter", NULL, 0 },
 		{ "_ZN4tile4drawEi", "tile::draw(int)", NULL, 0 },
 	};
-	struct symdw_frame f;
+	struct code_frame f;
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 		perfmap_js(table[i].name, &f);

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "shell.h"
-#include "symbols/dwfl.h"
+#include "symbols/code_file.h"
 
 #include <limits.h>
 #include <sys/stat.h>
@@ -70,13 +70,13 @@ static const char c_source[] =
 	"int main(int argc, char **argv) { (void)argv; return shown(argc) == 0; }\n";
 
 /* One answer as text: "function|file|line|inlined" a line. */
-static void ours(struct symdw_file *f, uint64_t pc, char *out, size_t size)
+static void ours(struct code_file *f, uint64_t pc, char *out, size_t size)
 {
-	struct symdw_frame frames[SYMDW_FRAMES_MAX];
-	size_t n = symdw_lines(f, pc, frames, SYMDW_FRAMES_MAX), used = 0;
+	struct code_frame frames[CODE_FRAMES_MAX];
+	size_t n = code_file_lines(f, pc, frames, CODE_FRAMES_MAX), used = 0;
 
 	if (!n) {
-		symdw_table(f, pc, frames);
+		code_file_table(f, pc, frames);
 		n = 1;
 	}
 	out[0] = '\0';
@@ -126,7 +126,7 @@ static void take_first_word(char *place, size_t size, const char *inlined_at, si
 
 /* Reads the answers of eu-addr2line -a for the pcs in order and compares. Returns frames that were
  * inlined. */
-static size_t compare(struct symdw_file *f, const char *path, uint64_t low, uint64_t high)
+static size_t compare(struct code_file *f, const char *path, uint64_t low, uint64_t high)
 {
 	char command[1024], line[8192], theirs[65536] = "", mine[65536];
 	char inlined_at[8192] = "";
@@ -187,12 +187,12 @@ static void text_range(const char *path, uint64_t *low, uint64_t *high)
 	*high = *low + strtoull(size, NULL, 16);
 }
 
-static struct symdw_file *open_plain(const char *path, const struct symdw_places *places)
+static struct code_file *open_plain(const char *path, const struct code_places *places)
 {
-	static const struct symdw_places nowhere;
-	struct symdw_where where = { .path = path };
+	static const struct code_places nowhere;
+	struct code_where where = { .path = path };
 	char *problem;
-	struct symdw_file *f = symdw_open(&where, places ? places : &nowhere, &problem);
+	struct code_file *f = code_file_open(&where, places ? places : &nowhere, &problem);
 
 	if (problem)
 		printf("  %s\n", problem);
@@ -202,12 +202,12 @@ static struct symdw_file *open_plain(const char *path, const struct symdw_places
 
 static size_t whole_text(const char *path)
 {
-	struct symdw_file *f = open_plain(path, NULL);
+	struct code_file *f = open_plain(path, NULL);
 	uint64_t low, high;
 
 	text_range(path, &low, &high);
 	size_t inlined = compare(f, path, low, high);
-	symdw_close(f);
+	code_file_close(f);
 	return inlined;
 }
 
@@ -252,17 +252,17 @@ TEST(libc_as_eu_addr2line)
 	FILE *p = popen("ldd /bin/sh | awk '/libc.so.6/ {print $3}'", "r");
 	CHECK(p && fscanf(p, "%4000s", path) == 1);
 	pclose(p);
-	struct symdw_file *f = open_plain(path, NULL);
+	struct code_file *f = open_plain(path, NULL);
 	text_range(path, &low, &high);
 	for (uint64_t at = low; at + 64 < high; at += (high - low) / 40)
 		compare(f, path, at, at + 64);
-	symdw_close(f);
+	code_file_close(f);
 }
 
 /* clang writes no .debug_aranges: eu-addr2line then knows symbols only; lines come all the same. */
 TEST(clang_lines)
 {
-	struct symdw_frame frames[SYMDW_FRAMES_MAX];
+	struct code_frame frames[CODE_FRAMES_MAX];
 	char path[256], command[512];
 	unsigned long long pc;
 
@@ -278,8 +278,8 @@ TEST(clang_lines)
 	FILE *p = popen(command, "r");
 	CHECK(p && fscanf(p, "%llx", &pc) == 1);
 	pclose(p);
-	struct symdw_file *f = open_plain(path, NULL);
-	CHECK_EQ(symdw_lines(f, pc, frames, SYMDW_FRAMES_MAX), 1);
+	struct code_file *f = open_plain(path, NULL);
+	CHECK_EQ(code_file_lines(f, pc, frames, CODE_FRAMES_MAX), 1);
 	CHECK_STR(frames[0].function, "shown");
 	CHECK_EQ(frames[0].line, 5);
 	leave();
@@ -287,7 +287,7 @@ TEST(clang_lines)
 
 TEST(a_file_that_rested_is_read_again)
 {
-	struct symdw_frame before[SYMDW_FRAMES_MAX], after[SYMDW_FRAMES_MAX], name;
+	struct code_frame before[CODE_FRAMES_MAX], after[CODE_FRAMES_MAX], name;
 	char path[256];
 	uint64_t low, high;
 	size_t named = 0;
@@ -296,15 +296,15 @@ TEST(a_file_that_rested_is_read_again)
 	write_file("a.cc", cxx_source);
 	sh("cd %s && g++ -O2 -g -o prog a.cc", dir);
 	snprintf(path, sizeof path, "%s/prog", dir);
-	struct symdw_file *f = open_plain(path, NULL);
+	struct code_file *f = open_plain(path, NULL);
 	text_range(path, &low, &high);
 	sh("rm %s && echo another >%s", path, path);
 	for (uint64_t pc = low; pc < high; pc += 64) {
-		size_t count = symdw_lines(f, pc, before, SYMDW_FRAMES_MAX);
-		symdw_rest(f);
-		CHECK_EQ(symdw_lines(f, pc, after, SYMDW_FRAMES_MAX), count);
-		symdw_rest(f);
-		bool known = symdw_table(f, pc, &name);
+		size_t count = code_file_lines(f, pc, before, CODE_FRAMES_MAX);
+		code_file_rest(f);
+		CHECK_EQ(code_file_lines(f, pc, after, CODE_FRAMES_MAX), count);
+		code_file_rest(f);
+		bool known = code_file_table(f, pc, &name);
 		for (size_t i = 0; i < count; i++) {
 			CHECK_STR(after[i].function, before[i].function);
 			CHECK_EQ(after[i].line, before[i].line);
@@ -312,7 +312,7 @@ TEST(a_file_that_rested_is_read_again)
 		named += count && known;
 	}
 	CHECK(named > 10);
-	symdw_close(f);
+	code_file_close(f);
 	leave();
 }
 
@@ -351,8 +351,8 @@ static size_t read_id(const char *path)
 
 TEST(another_build_is_said)
 {
-	static const struct symdw_places nowhere;
-	struct symdw_frame frames[SYMDW_FRAMES_MAX];
+	static const struct code_places nowhere;
+	struct code_frame frames[CODE_FRAMES_MAX];
 	char path[256], *problem, root[PATH_MAX];
 	const char *dirs[1] = { root };
 
@@ -362,36 +362,36 @@ TEST(another_build_is_said)
 	   "unstripped/ && gcc -O0 -Wl,--build-id=sha1 -o prog a.c",
 	   dir);
 	snprintf(path, sizeof path, "%s/unstripped/prog", dir);
-	struct symdw_where where = { .build_id = id, .build_id_len = read_id(path) };
+	struct code_where where = { .build_id = id, .build_id_len = read_id(path) };
 	uint64_t low, high;
 	text_range(path, &low, &high);
 	snprintf(root, sizeof root, "%s/unstripped", dir);
 	snprintf(path, sizeof path, "%s/prog", dir);
 	where.path = path;
 
-	struct symdw_file *f = symdw_open(&where, &nowhere, &problem);
+	struct code_file *f = code_file_open(&where, &nowhere, &problem);
 	CHECK(problem && strstr(problem, "build-id differs") && strstr(problem, path));
-	CHECK(!symdw_table(f, low + 0x20, frames));
-	CHECK_EQ(symdw_lines(f, low + 0x20, frames, SYMDW_FRAMES_MAX), 0);
-	symdw_close(f);
+	CHECK(!code_file_table(f, low + 0x20, frames));
+	CHECK_EQ(code_file_lines(f, low + 0x20, frames, CODE_FRAMES_MAX), 0);
+	code_file_close(f);
 
 	/* With the folder of the right one its names are there. */
-	struct symdw_places places = { .dirs = dirs, .dir_count = 1 };
-	f = symdw_open(&where, &places, &problem);
+	struct code_places places = { .dirs = dirs, .dir_count = 1 };
+	f = code_file_open(&where, &places, &problem);
 	CHECK(problem == NULL);
 	snprintf(path, sizeof path, "%s/unstripped/prog", dir);
 	CHECK(compare(f, path, low, high) > 0);
-	symdw_close(f);
+	code_file_close(f);
 	leave();
 }
 
 TEST(no_such_file_is_said)
 {
-	static const struct symdw_places nowhere;
-	struct symdw_where where = { .path = "/nowhere/libx.so" };
+	static const struct code_places nowhere;
+	struct code_where where = { .path = "/nowhere/libx.so" };
 	char *problem;
 
-	symdw_close(symdw_open(&where, &nowhere, &problem));
+	code_file_close(code_file_open(&where, &nowhere, &problem));
 	CHECK_STR(problem, "/nowhere/libx.so: names unknown: no such file here; give its files "
 			   "with --symbols DIR or --sysroot DIR");
 }
@@ -404,39 +404,39 @@ TEST(sysroot_is_where_it_looks)
 	write_file("a.c", c_source);
 	sh("cd %s && mkdir -p root/opt/app && gcc -O2 -g -o root/opt/app/prog a.c", dir);
 	snprintf(path, sizeof path, "%s/root", dir);
-	struct symdw_places places = { .sysroot = path };
-	struct symdw_where where = { .path = "/opt/app/prog" };
-	struct symdw_file *f = symdw_open(&where, &places, &problem);
+	struct code_places places = { .sysroot = path };
+	struct code_where where = { .path = "/opt/app/prog" };
+	struct code_file *f = code_file_open(&where, &places, &problem);
 	CHECK(problem == NULL);
-	symdw_close(f);
+	code_file_close(f);
 	/* Under a sysroot this machine's own file of that path is another one. */
 	where.path = "/bin/sh";
-	f = symdw_open(&where, &places, &problem);
+	f = code_file_open(&where, &places, &problem);
 	CHECK(problem != NULL);
-	symdw_close(f);
+	code_file_close(f);
 	leave();
 }
 
 TEST(the_kernels_page)
 {
-	static const struct symdw_places nowhere;
-	struct symdw_where where = { .path = "[vdso]", .vdso = true };
+	static const struct code_places nowhere;
+	struct code_where where = { .path = "[vdso]", .vdso = true };
 	char *problem;
-	struct symdw_frame frame;
+	struct code_frame frame;
 	bool any = false;
 
-	struct symdw_file *f = symdw_open(&where, &nowhere, &problem);
+	struct code_file *f = code_file_open(&where, &nowhere, &problem);
 	CHECK(problem == NULL);
 	for (uint64_t pc = 0; pc < 0x2000 && !any; pc += 16)
-		any = symdw_table(f, pc, &frame);
+		any = code_file_table(f, pc, &frame);
 	CHECK(any);
-	symdw_close(f);
+	code_file_close(f);
 }
 
 TEST(random_bytes_are_no_file)
 {
 	char path[256], *problem;
-	static const struct symdw_places nowhere;
+	static const struct code_places nowhere;
 
 	enter();
 	for (int i = 0; i < 60; i++) {
@@ -447,14 +447,14 @@ TEST(random_bytes_are_no_file)
 		   "= random.randrange(256)\n"
 		   "open('%s','wb').write(d[:random.randrange(len(d))] if %d %% 3 == 0 else d)\"",
 		   path, path, i, path, path, i);
-		struct symdw_where where = { .path = path };
-		struct symdw_file *f = symdw_open(&where, &nowhere, &problem);
-		struct symdw_frame frames[SYMDW_FRAMES_MAX];
+		struct code_where where = { .path = path };
+		struct code_file *f = code_file_open(&where, &nowhere, &problem);
+		struct code_frame frames[CODE_FRAMES_MAX];
 		for (uint64_t pc = 0; pc < 0x6000; pc += 0x333) {
-			symdw_table(f, pc, frames);
-			symdw_lines(f, pc, frames, SYMDW_FRAMES_MAX);
+			code_file_table(f, pc, frames);
+			code_file_lines(f, pc, frames, CODE_FRAMES_MAX);
 		}
-		symdw_close(f);
+		code_file_close(f);
 		free(problem);
 	}
 	leave();

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * instants.h - the instants at which the session is complete, and the instant of each scan's
+ * answer. Main thread only.
+ */
+#ifndef MODEL_HISTORY_INSTANTS_H
+#define MODEL_HISTORY_INSTANTS_H
+
+#include "model/paths/types.h"
+
+struct instants {
+	struct instant *list; /* by time */
+	size_t count, room;
+	uint64_t ticks_read; /* ticks of this program, whether they took effect or not */
+	/* session time of the newest answer of a kind; 0 = none came */
+	uint64_t looked_ns[MTW_KIND_COUNT];
+	uint64_t answers[MTW_KIND_COUNT]; /* their number, including empty ones */
+};
+
+void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags);
+/* time_ns 0: at the last tick, tick_ns */
+void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, uint64_t tick_ns);
+void instants_clear(struct instants *x);
+
+#endif

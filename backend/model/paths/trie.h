@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trie.h - nodes, slots and sums: the call paths. Main thread only.
+ *
+ * They lie in chunks (addresses never move), in order of arrival; idmap maps a wire id to that
+ * dense index. A parent always precedes its children, so one pass over the dense indices downwards
+ * is bottom-up.
+ */
+#ifndef MODEL_PATHS_TRIE_H
+#define MODEL_PATHS_TRIE_H
+
+#include "base/idmap.h"
+#include "model/paths/types.h"
+#include "model/paths/quota.h"
+
+#define CHUNK 4096u
+
+struct sum {
+	struct tally incl;
+	struct rate rate; /* of the last second */
+	uint32_t sampled; /* as model_sampled() */
+	uint32_t up;      /* number of the next sum above; NO_ID = none */
+	/* model/walk.c: index + 1 while a tick is applied; late: the one child so far, NO_ID =
+	 * slots */
+	uint32_t delta;
+	uint32_t depth : 24; /* of its node */
+	uint32_t late : 1;   /* holds nothing yet */
+};
+
+struct trie {
+	struct idmap node_ids, slot_ids;
+	struct node **nodes;
+	struct slot **slots;
+	struct sum **sums;                           /* of some nodes: node.sum */
+	size_t node_chunks, slot_chunks, sum_chunks; /* room in chunks */
+	uint32_t node_count, slot_count, sum_count;  /* dense */
+	/* dense indices of nodes whose sums are late */
+	uint32_t *late;
+	size_t late_count, late_room;
+	uint32_t *truncated; /* ids of TRUNCATED nodes */
+	size_t truncated_count, truncated_room;
+	uint32_t *proven; /* ids of the outermost by_pointer nodes */
+	size_t proven_count, proven_room;
+};
+
+static inline struct node *node_at(const struct trie *t, uint32_t index)
+{
+	return &t->nodes[index / CHUNK][index % CHUNK];
+}
+
+static inline struct slot *slot_at(const struct trie *t, uint32_t index)
+{
+	return &t->slots[index / CHUNK][index % CHUNK];
+}
+
+/* Prefetches a slot: slots lie anywhere in memory. */
+static inline void expect_slot(const struct trie *t, uint32_t index)
+{
+	__builtin_prefetch(slot_at(t, index), 1);
+}
+
+static inline struct sum *sum_at(const struct trie *t, uint32_t number)
+{
+	return &t->sums[number / CHUNK][number % CHUNK];
+}
+
+static inline struct node *node_by_id(const struct trie *t, uint32_t id)
+{
+	uint32_t i = idmap_get(&t->node_ids, id);
+
+	return i == NO_ID ? NULL : node_at(t, i);
+}
+
+static inline struct slot *slot_by_id(const struct trie *t, uint32_t id)
+{
+	uint32_t i = idmap_get(&t->slot_ids, id);
+
+	return i == NO_ID ? NULL : slot_at(t, i);
+}
+
+static inline bool slot_is_estimate(const struct slot *s, const struct tally *now)
+{
+	return s->sampled && (now->alloc_blocks | now->alloc_bytes);
+}
+
+/* Makes a node for a new id; the caller links it. */
+struct node *trie_new_node(struct trie *t, struct quota *q, uint32_t id);
+struct slot *trie_new_slot(struct trie *t, struct quota *q, uint32_t id);
+struct sum *trie_new_sum(struct trie *t);         /* its number is sum_count - 1 */
+void trie_truncated(struct trie *t, uint32_t id); /* notes a TRUNCATED node */
+/* Marks a node whose caller was found by a frame pointer. Enter outer ones first: an inner one
+ * looks for them. */
+void trie_proven(struct trie *t, struct node *n);
+void trie_clear(struct trie *t, struct quota *q); /* keeps the lists' room */
+void trie_release(struct trie *t);                /* after that */
+
+#endif

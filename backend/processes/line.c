@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * line.c - one line of a process tree: its figures, and how these grow.
+ */
+#include "processes/line.h"
+
+#include <stdlib.h>
+
+#define GROWTH_FROM 4 /* samples: less than three seconds cannot predict a minute */
+
+bool line_runs(const struct line *l)
+{
+	return l->p.state == PROCESS_STARTING || l->p.state == PROCESS_RUNNING ||
+	       (l->p.state == PROCESS_UNFOLLOWED && !l->p.end_ns);
+}
+
+void line_say(char **slot, const char *text)
+{
+	char *copy = text && *text ? xstrdup(text) : NULL;
+
+	free(*slot);
+	*slot = copy;
+}
+
+void line_free(struct line *l)
+{
+	if (!l)
+		return;
+	free(l->path);
+	free(l->why);
+	free(l->socket);
+	free(l->samples);
+	free(l);
+}
+
+void line_stream(struct line *l, uint32_t stream)
+{
+	l->stream = stream;
+	l->p.recorded = stream != STREAM_NONE;
+}
+
+void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes)
+{
+	struct tally t = *sum;
+
+	/* What a process wrote of itself: more freed than allocated would be a live of 2^64. */
+	if (t.free_bytes > t.alloc_bytes)
+		t.free_bytes = t.alloc_bytes;
+	if (t.free_blocks > t.alloc_blocks)
+		t.free_blocks = t.alloc_blocks;
+	l->p.sum = t;
+	l->p.live_bytes = live_bytes(&t);
+	l->p.live_blocks = live_blocks(&t);
+	l->p.peak_bytes = peak_bytes > l->p.live_bytes ? peak_bytes : l->p.live_bytes;
+}
+
+static void add_sample(struct line *l, uint64_t now)
+{
+	if (!l->samples)
+		l->samples = xcalloc(SAMPLES, sizeof *l->samples);
+	l->sample_at = (l->sample_at + 1) % SAMPLES;
+	l->samples[l->sample_at] =
+		(struct growth_sample){ now, l->p.live_bytes, l->p.sum.alloc_bytes };
+	if (l->sample_count < SAMPLES)
+		l->sample_count++;
+}
+
+static const struct growth_sample *sample_before(const struct line *l, unsigned steps)
+{
+	return &l->samples[(l->sample_at + SAMPLES - steps) % SAMPLES];
+}
+
+/* Each second, for a line with known figures: a relative's come with its watch. */
+void line_measure(struct line *l, uint64_t now)
+{
+	if (!l->stamp_ns && !l->p.exact)
+		return;
+	add_sample(l, now);
+	if (l->sample_count < 2)
+		return;
+	const struct growth_sample *last = sample_before(l, 1),
+				   *oldest = sample_before(l, l->sample_count - 1);
+	double second = (double)(now - last->ns) / 1e9, all = (double)(now - oldest->ns) / 1e9;
+
+	if (second > 0 && !l->p.watch)
+		l->p.rate = l->p.sum.alloc_bytes > last->allocated
+				    ? (double)(l->p.sum.alloc_bytes - last->allocated) / second
+				    : 0;
+	if (l->sample_count >= GROWTH_FROM)
+		l->p.growth = ((double)l->p.live_bytes - (double)oldest->live) / all * 60;
+}
+
+void line_rest(struct line *l)
+{
+	free(l->samples);
+	l->samples = NULL;
+	l->sample_count = 0;
+	l->p.rate = l->p.growth = 0;
+}

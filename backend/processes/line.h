@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * line.h - one line of a process tree: its figures, and how these grow.
+ */
+#ifndef PROCESSES_LINE_H
+#define PROCESSES_LINE_H
+
+#include "processes/processes.h"
+
+#define SAMPLES 61 /* one a second: growth covers the last minute */
+
+#define STREAM_NONE (UINT32_MAX - 1)
+
+struct growth_sample {
+	uint64_t ns, live, allocated;
+};
+
+struct line {
+	struct process p;
+	uint32_t before;           /* line of its process' previous program; 0 = none */
+	uint32_t record, serial;   /* on the board; BOARD_NONE: not on it (any more) */
+	char *path, *why, *socket; /* owned; NULL = "" or none */
+	bool path_socket;          /* socket is a path, no abstract name */
+	bool hidden;      /* a failed exec, a fork that only executed: counts only in sums */
+	bool lingers;     /* its server waits for memtop */
+	bool seen;        /* found in /proc: its pid belongs to this namespace */
+	unsigned missing; /* consecutive looks without finding it in /proc */
+	bool given;       /* by processes_watch(): a view may show its watch */
+	uint32_t stream;  /* its frames in the session file; STREAM_NONE */
+	uint32_t written; /* checksum of its entry in the table; 0 = none */
+	bool announced;   /* it announced its end, but did not live to change its state */
+	uint32_t announced_end, announced_status;
+	bool gave_up;         /* no watch for it any more */
+	bool heir, succeeded; /* in a file: a daemon, and its starter */
+	uint64_t inherited_blocks;
+	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */
+	uint64_t changed_ns;           /* of the state */
+	struct growth_sample *samples; /* ring; NULL = it does not run, or for less than a second */
+	unsigned sample_count, sample_at;
+};
+
+bool line_runs(const struct line *l); /* or is about to */
+void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
+/* Each second, for a line with known figures: a relative's come with its watch. */
+void line_measure(struct line *l, uint64_t now);
+void line_rest(struct line *l); /* it runs no more: no samples, no rates */
+void line_stream(struct line *l, uint32_t stream);
+void line_say(char **slot, const char *text);
+void line_free(struct line *l);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lines.c - the lines of a process tree: made, sorted, summed.
+ *
+ * Ids are never reused. A line's parent usually has a lower id; only a target's own parent is found
+ * later. A line in a cycle, as a corrupt file may have it, gets no parent. In a build that runs for
+ * days the oldest lines that ended and never mattered are dropped; their figures stay in the sums.
+ */
+#include "processes/lines.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#define LINES_MAX 100000u
+
+struct line *lines_at(const struct processes *p, uint32_t id)
+{
+	return id && id <= p->count ? p->lines[id - 1] : NULL;
+}
+
+const struct process *processes_find(const struct processes *p, uint32_t id)
+{
+	struct line *l = lines_at(p, id);
+
+	return l ? &l->p : NULL;
+}
+
+void lines_state(struct processes *p, struct line *l, enum process_state state)
+{
+	if (l->p.state == state)
+		return;
+	l->p.state = state;
+	l->changed_ns = now_ns();
+	p->changed = true;
+	if (!line_runs(l))
+		line_rest(l);
+}
+
+static uint64_t without(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+/* Does its parent's line count its inherited memory? */
+static bool shares(const struct processes *p, const struct line *l, bool ended)
+{
+	struct line *parent = lines_at(p, l->p.parent);
+
+	return l->p.forked && (ended || (parent && line_runs(parent)));
+}
+
+/* Its frees hit its parent's blocks, all of them, or its own as far as there are any. */
+static void add_live(struct live_range *sum, uint64_t live, uint64_t inherited, uint64_t allocated)
+{
+	sum->least += without(live, inherited);
+	sum->most += live < allocated ? live : allocated;
+}
+
+static void add_own(const struct processes *p, const struct line *l, struct processes_sum *sum)
+{
+	bool shared = shares(p, l, !sum->running);
+
+	add_live(&sum->bytes, l->p.live_bytes, shared ? l->p.inherited_bytes : 0,
+		 shared ? process_allocated(&l->p) : UINT64_MAX);
+	add_live(&sum->blocks, l->p.live_blocks, shared ? l->inherited_blocks : 0,
+		 shared ? process_allocated_blocks(&l->p) : UINT64_MAX);
+}
+
+uint64_t process_allocated_blocks(const struct process *p)
+{
+	return without(p->sum.alloc_blocks, p->before_blocks);
+}
+
+uint64_t process_allocated(const struct process *p)
+{
+	return without(p->sum.alloc_bytes, p->before_bytes);
+}
+
+bool lines_is_large(const struct processes *p, const struct line *l)
+{
+	uint64_t held = p->options.matter_bytes, churn = p->options.matter_alloc_bytes;
+
+	return l->p.peak_bytes >= held + l->p.inherited_bytes ||
+	       (churn && process_allocated(&l->p) >= churn);
+}
+
+static void add_sum(const struct line *l, struct processes_sum *sum)
+{
+	struct tally t = l->p.sum;
+
+	t.alloc_blocks = process_allocated_blocks(&l->p);
+	t.alloc_bytes = process_allocated(&l->p);
+	tally_add(&sum->sum, &t);
+	sum->lines += !l->hidden;
+	sum->running += !l->hidden && line_runs(l);
+	sum->unfollowed += l->p.state == PROCESS_UNFOLLOWED;
+}
+
+void processes_total(const struct processes *p, struct processes_sum *sum)
+{
+	*sum = p->dropped;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i])
+			add_sum(p->lines[i], sum);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		if (!l || (sum->running && !line_runs(l)) || l->p.state == PROCESS_EXECED)
+			continue;
+		add_own(p, l, sum);
+	}
+}
+
+/* Drops the oldest line that ended and never mattered. */
+static void make_room(struct processes *p)
+{
+	while (p->kept >= LINES_MAX && p->drop_at < p->count) {
+		struct line **slot = &p->lines[p->drop_at++];
+		if (!*slot || line_runs(*slot) || (*slot)->p.matters || (*slot)->p.watch ||
+		    (*slot)->p.id == 1)
+			continue;
+		add_sum(*slot, &p->dropped);
+		line_free(*slot);
+		*slot = NULL;
+		p->kept--;
+	}
+}
+
+struct line *lines_add(struct processes *p, uint32_t parent, uint64_t begin_ns)
+{
+	struct line *l = xcalloc(1, sizeof *l), *above = lines_at(p, parent);
+
+	make_room(p);
+	GROW(p->lines, p->room, p->count + 1);
+	p->lines[p->count++] = l;
+	p->kept++;
+	l->record = BOARD_NONE;
+	l->stream = STREAM_NONE;
+	l->changed_ns = now_ns();
+	l->p.id = (uint32_t)p->count;
+	l->p.parent = above ? parent : 0;
+	l->p.path = "";
+	l->p.begin_ns = begin_ns > p->origin_ns ? begin_ns - p->origin_ns : 0;
+	p->ordered = false;
+	p->changed = true;
+	return l;
+}
+
+#define NOT_REACHED UINT_MAX
+
+static void forget_depths(struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i])
+			p->lines[i]->p.depth = NOT_REACHED;
+}
+
+/* Returns whether there were any. */
+static bool cut_loops(struct processes *p)
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (!p->lines[i] || p->lines[i]->p.depth != NOT_REACHED)
+			continue;
+		p->lines[i]->p.parent = 0;
+		cut = true;
+	}
+	return cut;
+}
+
+/* Orders parents first: below each, its children by id. No recursion: a tree may be as deep as
+ * it has lines. */
+static void order_from_roots(struct processes *p)
+{
+	uint32_t *child = xcalloc(p->count + 1, sizeof *child),
+		 *next = xcalloc(p->count + 1, sizeof *next);
+	uint32_t *stack = xcalloc(p->count + 1, sizeof *stack);
+	size_t depth = 0;
+
+	forget_depths(p);
+	for (size_t id = p->count; id > 0; id--) {
+		const struct line *l = p->lines[id - 1];
+		uint32_t above = l && lines_at(p, l->p.parent) ? l->p.parent : 0;
+		if (!l)
+			continue;
+		next[id] = child[above];
+		child[above] = (uint32_t)id;
+	}
+	GROW(p->order, p->order_room, p->count + 1);
+	p->order_count = 0;
+	for (uint32_t id = child[0]; id || depth;) {
+		if (!id) {
+			id = stack[--depth];
+			continue;
+		}
+		p->lines[id - 1]->p.depth = (unsigned)depth;
+		if (!p->lines[id - 1]->hidden)
+			p->order[p->order_count++] = id;
+		stack[depth++] = next[id];
+		id = child[id];
+	}
+	free(child);
+	free(next);
+	free(stack);
+}
+
+static void put_in_order(struct processes *p)
+{
+	order_from_roots(p);
+	if (cut_loops(p))
+		order_from_roots(p);
+	p->ordered = true;
+}
+
+size_t processes_list(const struct processes *p, const struct process **list)
+{
+	struct processes *mine = (struct processes *)p; /* only its scratch list */
+
+	if (!p->ordered)
+		put_in_order(mine);
+	GROW(mine->list, mine->list_room, p->order_count + 1);
+	for (size_t i = 0; i < p->order_count; i++)
+		mine->list[i] = p->lines[p->order[i] - 1]->p;
+	*list = mine->list;
+	return p->order_count;
+}
+
+size_t processes_count(const struct processes *p)
+{
+	const struct process *list;
+
+	return processes_list(p, &list);
+}
+
+const struct process *processes_grows_more(const struct processes *p, uint32_t id)
+{
+	const struct line *shown = lines_at(p, id), *most = shown;
+
+	for (size_t i = 0; shown && i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		if (l && !l->hidden && line_runs(l) && l->p.growth > most->p.growth)
+			most = l;
+	}
+	return shown && most != shown && most->p.growth > 0 ? &most->p : NULL;
+}
+
+uint64_t processes_time_ns(const struct processes *p)
+{
+	return p->file ? p->file_ns : now_ns() - p->origin_ns;
+}
+
+uint64_t processes_missed(const struct processes *p)
+{
+	return p->board ? shared_board_missed(p->board) : p->file_missed;
+}
+
+size_t processes_running(const struct processes *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->lines[i] && (p->lines[i]->p.state == PROCESS_RUNNING ||
+				     p->lines[i]->p.state == PROCESS_STARTING);
+	return n;
+}
+
+void processes_rule(const struct processes *p, char *text, size_t size)
+{
+	double mib = 1048576, churn = (double)p->options.matter_alloc_bytes / mib;
+	int len = snprintf(text, size, "lived %.3g s%s held %.1fM",
+			   (double)p->options.matter_ns / 1e9, churn ? "," : " or",
+			   (double)p->options.matter_bytes / mib);
+
+	if (churn && (size_t)len < size)
+		snprintf(text + len, size - (size_t)len, " or allocated %.1fM", churn);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * records.h - turns records of the board into lines.
+ */
+#ifndef PROCESSES_RECORDS_H
+#define PROCESSES_RECORDS_H
+
+#include "processes/internal.h"
+
+void records_read(struct processes *p, bool all);   /* all: running ones' figures, too */
+enum process_state records_end_state(uint32_t end); /* enum board_end */
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * relatives.h - reads /proc for the tree.
+ */
+#ifndef PROCESSES_RELATIVES_H
+#define PROCESSES_RELATIVES_H
+
+#include "processes/internal.h"
+
+void relatives_look_near(struct processes *p); /* each second: relatives */
+/* each second: finds processes that ended unannounced, and programs whose agent never answered */
+void relatives_look_alive(struct processes *p);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watches.h - opens a watch for each process that matters, and copies its figures to the line.
+ */
+#ifndef PROCESSES_WATCHES_H
+#define PROCESSES_WATCHES_H
+
+#include "processes/internal.h"
+
+struct line *watches_one(struct processes *p, struct watch *w); /* of a file without a table */
+void watches_care(struct processes *p); /* opens and closes watches, takes their figures */
+/* says why a fork that mattered has no session */
+void watches_explain(struct processes *p, struct line *l);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * intervals.c - net amounts of the changed call sites for each interval between successive marks:
+ * the difference between the interval's ends.
+ */
+#include "query/feed/feed.h"
+#include "query/sites/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEEN_PARTS 10 /* no sample meets the very top */
+
+/* Modulo 2^64: a hostile peer's values may be anything. */
+static void take_nets(struct site_table *t, size_t count)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct query_site *s = t->sites[i];
+		GROW(s->net, s->net_room, count);
+		for (size_t k = 0; k < count; k++) {
+			uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1)
+							       : live_bytes(&s->all.tally);
+			s->net[k] = net_clamped((int64_t)(to - site_at_mark(s, &t->at_ends, k)));
+		}
+	}
+}
+
+static int64_t total(const struct interval_row *r)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		sum += r->net[i];
+	return sum;
+}
+
+static int grew_first(const void *a, const void *b)
+{
+	const struct interval_row *x = a, *y = b;
+	int64_t tx = total(x), ty = total(y);
+
+	return tx < ty ? 1 : tx > ty ? -1 : site_first(&x->site, &y->site) ? -1 : 1;
+}
+
+/* Marks may meet a saw-tooth in any phase, each time in the same one. Amounts that samples saw
+ * before the last interval were there before: growth that stays below them is none. */
+static struct swing swing_of(const struct site_table *t, const struct query_site *s,
+			     uint64_t from_ns, uint64_t last_ns)
+{
+	const struct site_held *h = &s->held[AT_SHAPES];
+	uint64_t was = site_at_mark(s, &t->at_ends, 0), high = was;
+
+	for (size_t i = 0; t->by_slot && i < t->sample_count; i++)
+		if (t->samples[i].time_ns >= from_ns && t->samples[i].time_ns < last_ns &&
+		    h->at[i] > high)
+			high = h->at[i];
+	return (struct swing){ .noise = (high - was) / SEEN_PARTS * (SEEN_PARTS - 1) };
+}
+
+static uint64_t time_of(const struct query *q, uint32_t mark, uint64_t otherwise)
+{
+	return mark ? model_mark(q->m, mark)->time_ns : otherwise;
+}
+
+size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
+		       const struct interval_row **rows)
+{
+	struct site_table *t = feed_sites(q);
+	uint32_t ends[INTERVALS_MAX + 1];
+	uint64_t ns[INTERVALS_MAX];
+	size_t count = 0, n = 0;
+
+	*rows = q->sites->rows;
+	if (!t)
+		return q->sites->row_count;
+	ends[count++] = from;
+	for (uint32_t id = from + 1;
+	     id < model_mark_limit(q->m) && count < INTERVALS_MAX && (!to || id < to); id++) {
+		const struct mark *k = model_mark(q->m, id);
+		if (k && k->known && k->live_known &&
+		    !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)))
+			ends[count++] = id;
+	}
+	ends[count] = to;
+	if (!model_mark_says(q->m, from) || !model_mark_says(q->m, to))
+		return t->row_count = 0;
+	if (!sites_at_marks(q, t, &t->at_ends, ends, to ? count + 1 : count))
+		return q->sites->row_count;
+	t->row_count = 0;
+	take_nets(t, count);
+	for (size_t i = 0; i < count; i++)
+		ns[i] = time_of(q, ends[i + 1], model_time(q->m)) - time_of(q, ends[i], 0);
+	GROW(t->rows, t->row_room, t->count + 1);
+	for (size_t i = 0; i < t->count; i++) {
+		struct interval_row r = { t->sites[i]->pub, t->sites[i]->net, count };
+		bool changed = false;
+		for (size_t k = 0; k < count; k++)
+			changed |= r.net[k] != 0;
+		if (!changed || !r.site.stacks)
+			continue;
+		struct swing w = swing_of(t, t->sites[i], time_of(q, from, 0),
+					  time_of(q, ends[count - 1], 0));
+		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &w,
+					&r.site.grew);
+		r.site.intervals = (uint32_t)count;
+		t->rows[n++] = r;
+	}
+	qsort(t->rows, n, sizeof *t->rows, grew_first);
+	*rows = t->rows;
+	return t->row_count = n;
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rows.c - the rows on screen: order, folding, open rows.
+ *
+ * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which
+ * has a number, too, so that it can be selected and opened. Rows are sorted only on the caller's
+ * request: between requests they keep their order, and new ones come last.
+ */
+#include "query/answers/rows.h"
+#include "query/feed/feed.h"
+#include "query/sites/ages.h"
+#include "query/tree/inlined.h"
+#include "query/tree/row.h"
+#include "query/tree/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REST_MIN 3u /* fewer small children are shown */
+#define DEPTH_MAX 2000u
+
+void query_set_inverted(struct query *q, bool on)
+{
+	if (q->inverted == on)
+		return;
+	q->inverted = on;
+	q->zoom_depth = 0;
+}
+
+bool query_inverted(const struct query *q)
+{
+	return q->inverted;
+}
+
+void query_set_sort(struct query *q, enum query_column by, bool reverse)
+{
+	q->by = by;
+	q->reverse = reverse;
+}
+
+/* The sort key; names have no figure, so live. */
+int64_t rows_key(const struct query *q, uint32_t row)
+{
+	const struct trow *r = q->rows[row];
+	const struct value *v = &r->incl;
+	const struct change *c = &v->change;
+
+	switch (q->by) {
+	case BY_BLOCKS: return (int64_t)live_blocks(&v->tally);
+	case BY_NET: return (int64_t)(c->born_bytes - c->gone_bytes);
+	case BY_BORN: return (int64_t)c->born_bytes;
+	case BY_GONE: return (int64_t)c->gone_bytes;
+	case BY_SELF: return (int64_t)live_bytes(&r->self.tally);
+	case BY_RATE: return (int64_t)v->rate_blocks;
+	case BY_ALLOC: return (int64_t)v->tally.alloc_bytes;
+	default: return (int64_t)live_bytes(&v->tally);
+	}
+}
+
+static const char *short_name(const struct query *q, const struct trow *r)
+{
+	return r->fn == NO_ID ? "" : names_fn(q->n, r->fn)->name;
+}
+
+/* Ages order rows, but do not tell which is the heaviest. */
+static int64_t order_key(const struct query *q, uint32_t row)
+{
+	if (q->by == BY_AGE || q->by == BY_OLDEST)
+		return ages_key(q, false, row, q->by, q->reverse);
+	return rows_key(q, row);
+}
+
+static int by_key(const void *a, const void *b, void *query)
+{
+	const struct query *q = query;
+	const uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
+	const struct trow *x = q->rows[na], *y = q->rows[nb];
+	int order = 0;
+
+	if (q->by == BY_NAME) {
+		order = strcmp(short_name(q, x), short_name(q, y));
+	} else {
+		int64_t kx = order_key(q, na), ky = order_key(q, nb);
+		uint64_t lx = live_bytes(&x->incl.tally), ly = live_bytes(&y->incl.tally);
+		order = kx != ky ? (kx < ky ? 1 : -1) : lx != ly ? (lx < ly ? 1 : -1) : 0;
+	}
+	if (q->reverse)
+		order = -order;
+	if (!order) /* the same for every viewer, whatever arrived first */
+		order = strcmp(short_name(q, x), short_name(q, y));
+	return order ? order : na < nb ? -1 : 1;
+}
+
+/* The weight that earns a row its own line, whatever the sort column. */
+static uint64_t weight(const struct query *q, const struct trow *r)
+{
+	const struct value *v = &r->incl;
+	/* Between two marks, the current live amount does not matter. */
+	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->tally);
+
+	if (model_diffing(q->m)) {
+		w = w > v->change.gone_bytes ? w : v->change.gone_bytes;
+		w = w > v->change.born_bytes ? w : v->change.born_bytes;
+	}
+	if (q->by == BY_ALLOC && v->tally.alloc_bytes > w)
+		w = v->tally.alloc_bytes;
+	return w;
+}
+
+/* Is the row unchanged between two instants, while rows are sorted by change? */
+static bool unchanged(const struct query *q, const struct trow *c)
+{
+	const struct change *d = &c->incl.change;
+
+	return model_diffing(q->m) && (q->by == BY_NET || q->by == BY_BORN || q->by == BY_GONE) &&
+	       !(d->born_blocks | d->born_bytes | d->gone_blocks | d->gone_bytes);
+}
+
+static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
+{
+	struct trow *r = q->rows[parent];
+
+	if (!r->rest_row) {
+		struct trow *rest = xcalloc(1, sizeof *rest);
+		GROW(q->rows, q->row_room, q->row_count + 1);
+		*rest = (struct trow){ .parent = parent, .fn = NO_ID, .rest = true, .built = true };
+		q->rows[q->row_count] = rest;
+		r->rest_row = (uint32_t)q->row_count++;
+	}
+	struct trow *rest = q->rows[r->rest_row];
+	rest->incl = rest->self = (struct value){ 0 };
+	rest->valued = q->stamp;
+	rest->rest_count = count;
+	return r->rest_row;
+}
+
+static const char *keep_text(struct shown *to, char *text)
+{
+	GROW(to->texts, to->text_room, to->text_count + 1);
+	return to->texts[to->text_count++] = text;
+}
+
+static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t *folded)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	*folded = 0;
+	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
+		fprintf(f, "%s%s", *folded ? (q->inverted ? " < " : " > ") : "",
+			short_name(q, q->rows[at]));
+		++*folded;
+		if (at == tail)
+			break;
+	}
+	fclose(f);
+	return text;
+}
+
+/* The most telling row of a chain: the last that is no mere wrapper. Inverted, the first: all
+ * the rest called it. */
+static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t *which)
+{
+	uint32_t best = q->inverted ? head : tail, count = 0;
+
+	*which = 0;
+	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
+		uint32_t fn = q->rows[at]->fn;
+		count++;
+		if (!q->inverted && fn != NO_ID && names_tells(q->n, fn)) {
+			best = at;
+			*which = count;
+		}
+		if (at == tail)
+			break;
+	}
+	if (!*which)
+		*which = q->inverted ? 1 : count;
+	return best;
+}
+
+static bool is_hit(struct query *q, uint32_t fn)
+{
+	struct search *s = &q->search;
+
+	if (!s->text || fn == NO_ID)
+		return false;
+	GROW(s->hit_of_fn, s->hit_room, (size_t)fn + 1);
+	if (!s->hit_of_fn[fn]) {
+		const struct name_fn *x = names_fn(q->n, fn);
+		s->hit_of_fn[fn] =
+			filter_text_has(x->function, s->text) || filter_text_has(x->name, s->text)
+				? 2
+				: 1;
+	}
+	return s->hit_of_fn[fn] == 2;
+}
+
+static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
+{
+	const struct trow *r = q->rows[tail];
+	uint32_t flags = 0;
+
+	if (r->rest)
+		return ROW_REST;
+	if (!tree_has_children(q, tail))
+		flags |= ROW_LEAF;
+	else if (r->open)
+		flags |= ROW_OPEN;
+	flags |= value_zero_flag(q->m, &r->incl);
+	const struct member *m = &r->heavy;
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
+	if (l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED)
+		flags |= ROW_PENDING;
+	if (l->kind == MTW_NODE_TRUNCATED)
+		flags |= ROW_TRUNCATED;
+	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
+		flags |= is_hit(q, q->rows[at]->fn) ? ROW_HIT : 0;
+		if (at == tail)
+			return flags;
+	}
+}
+
+static void fill_place(struct query *q, struct row *out, uint32_t telling, uint32_t end)
+{
+	const struct member *m = &q->rows[telling]->heavy, *leaf = &q->rows[end]->heavy;
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
+	const struct name_frame *f = &l->frames[m->frame < l->count ? m->frame : 0];
+	out->function = names_fn(q->n, f->fn)->function;
+	out->file = f->file;
+	out->line = f->line;
+	out->module = l->module;
+	out->flags |= f->inlined ? ROW_INLINED : 0;
+	out->flags |= l->kind == MTW_NODE_NOWHERE ? ROW_GENERATED : 0;
+	model_dense(q->m, leaf->leaf, &out->node);
+	out->owner = owners_of_index(q->o, leaf->leaf);
+}
+
+static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
+		 uint32_t depth)
+{
+	struct shown *to = &q->next;
+
+	GROW(to->rows, to->room, to->count + 1);
+	GROW(to->place, to->place_room, q->row_count + 1);
+	struct trow *r = q->rows[tail];
+	struct row *out = &to->rows[to->count];
+
+	*out = (struct row){
+		.id = head,
+		.parent = shown_parent,
+		.depth = depth,
+		.folded = 1,
+		.named = 1,
+	};
+	for (uint32_t at = tail; at != head; at = q->rows[at]->parent)
+		q->rows[at]->tail = 0;
+	q->rows[head]->tail = tail;
+	out->flags = flags_of(q, head, tail);
+	out->incl = r->incl.tally;
+	out->self = r->self.tally;
+	out->change = r->incl.change;
+	out->rate_bytes = r->incl.rate_bytes;
+	out->rate_blocks = r->incl.rate_blocks;
+	out->estimate = r->incl.sampled != 0;
+	out->self_estimate = r->self.sampled != 0;
+	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
+	out->module = NO_ID;
+	if (r->rest) {
+		out->name = keep_text(to, xasprintf("... %u %s", r->rest_count,
+						    unchanged(q, r) ? "unchanged" : "more"));
+		out->owner = NULL;
+		model_dense(q->m, 0, &out->node);
+	} else {
+		out->name = head == tail ? short_name(q, r)
+					 : keep_text(to, chain_name(q, head, tail, &out->folded));
+		fill_place(q, out, telling(q, head, tail, &out->named), q->inverted ? head : tail);
+	}
+	to->place[head] = (uint32_t)++to->count;
+}
+
+static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
+
+/* The chain of `head` used to end further in: if it was open there, the rows between stay open. */
+static void stay_open(struct query *q, uint32_t head, uint32_t tail)
+{
+	uint32_t was = q->rows[head]->tail, at = was;
+
+	if (!was || was == tail || q->rows[was]->gone || !q->rows[was]->open)
+		return;
+	while (at != tail && q->rows[at]->parent != NO_ID)
+		at = q->rows[at]->parent;
+	for (; at == tail && was != tail; was = q->rows[was]->parent)
+		q->rows[q->rows[was]->parent]->open = true;
+}
+
+static bool show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
+{
+	uint32_t tail;
+
+	if (!tree_tail(q, child, &tail) || !tree_value(q, tail))
+		return false;
+	stay_open(q, child, tail);
+	stay_open(q, tail, tail);
+	emit(q, child, tail, shown, depth);
+	return !q->rows[tail]->open || walk(q, tail, child, depth + 1, resort);
+}
+
+/* The limit for small rows, from all stacks, since both trees hold the same. False: no step was
+ * left. */
+static bool small_below(struct query *q, uint64_t *floor)
+{
+	bool inverted = q->inverted, known;
+
+	q->inverted = false;
+	known = tree_value(q, row_root(q));
+	*floor = weight(q, q->rows[row_root(q)]) / 1000 + 1;
+	q->inverted = inverted;
+	return known;
+}
+
+static bool small(const struct query *q, const struct trow *c, uint64_t floor)
+{
+	if (unchanged(q, c))
+		return true;
+	if (q->by == BY_RATE && c->incl.rate_blocks > q->rows[row_root(q)]->incl.rate_blocks / 1000)
+		return false;
+	return weight(q, c) < floor;
+}
+
+static bool value_children(struct query *q, const struct trow *r, uint64_t floor, uint32_t *count)
+{
+	*count = 0;
+	for (size_t i = 0; i < r->child_count; i++) {
+		if (!tree_value(q, r->children[i]))
+			return false;
+		const struct trow *c = q->rows[r->children[i]];
+		*count += c->incl.tally.alloc_blocks && small(q, c, floor);
+	}
+	return true;
+}
+
+/* Shows a small row when it is open and changed, until it is closed, and when it or a row below
+ * is searched for. */
+static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
+{
+	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) ||
+	       is_hit(q, c->fn);
+}
+
+static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
+			  bool resort)
+{
+	struct trow *r = q->rows[row];
+	struct value rest = { 0 };
+	uint64_t floor;
+	uint32_t few, folded = 0;
+
+	if (!small_below(q, &floor) || !value_children(q, r, floor, &few))
+		return false;
+	if (resort && r->child_count > 1)
+		qsort_r(r->children, r->child_count, sizeof *r->children, by_key, q);
+	for (size_t i = 0; i < r->child_count; i++) {
+		struct trow *c = q->rows[r->children[i]];
+		if (!c->incl.tally
+			     .alloc_blocks) /* nothing ever came through here with this filter */
+			continue;
+		if (few >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
+			value_add(&rest, &c->incl);
+			folded++;
+		} else if (!show(q, r->children[i], shown, depth, resort)) {
+			return false;
+		}
+	}
+	if (folded) {
+		uint32_t number = rest_row(q, row, folded);
+		q->rows[number]->incl = rest;
+		emit(q, number, number, shown, depth);
+	}
+	return true;
+}
+
+/* A row that is being regrouped shows its old state, if it has one. False: no step was left. */
+static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
+{
+	if (!tree_shown(q, row))
+		return false;
+	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
+}
+
+/* Builds the rows above: those below depend on them. */
+static bool build_above(struct query *q, uint32_t row)
+{
+	uint32_t path[DEPTH_MAX];
+	size_t n = 0;
+
+	for (uint32_t at = row; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
+		path[n++] = at;
+	while (n--)
+		if (!tree_shown(q, path[n]))
+			return false;
+	return true;
+}
+
+static bool fill_next(struct query *q, bool resort)
+{
+	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : row_root(q);
+	struct shown *to = &q->next;
+
+	for (size_t i = 0; i < to->text_count; i++)
+		free(to->texts[i]);
+	to->text_count = to->count = 0;
+	GROW(to->place, to->place_room, q->row_count + 1);
+	memset(to->place, 0, to->place_room * sizeof *to->place);
+	for (; q->zoom_depth && q->rows[top]->gone;
+	     top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : row_root(q)) {
+		if (!inlined_find(q, q->zoom_depth - 1))
+			return false;
+		q->zoom_depth -= q->rows[top]->gone;
+	}
+	if (!build_above(q, top))
+		return false;
+	if (q->rows[top]->gone) {
+		q->zoom_depth = 0;
+		top = row_root(q);
+	}
+	return q->zoom_depth ? show(q, top, 0, 0, resort) : walk(q, top, 0, 0, resort);
+}
+
+size_t query_rows(struct query *q, bool resort, const struct row **rows)
+{
+	/* Incomplete trees keep their last rows, but not those of the other tree. */
+	if (q->shown.inverted != q->inverted)
+		q->shown.count = 0;
+	q->shown.inverted = q->inverted;
+	bool ready = feed_tree(q);
+	q->filling = true;
+	if (ready && fill_next(q, resort)) {
+		struct shown last = q->shown;
+		q->shown = q->next;
+		q->next = last;
+		q->shown.inverted = q->inverted;
+		q->filling = false;
+	}
+	*rows = q->shown.rows;
+	return q->shown.count;
+}
+
+size_t query_index(const struct query *q, row_id id)
+{
+	const struct shown *s = &q->shown;
+
+	return s->count && id < s->place_room && s->place[id] ? s->place[id] - 1 : SIZE_MAX;
+}

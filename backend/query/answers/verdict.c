@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * verdict.c - is the heap growing, how fast, and where, in one line of words.
+ *
+ * The same intervals decide as for every call site's shape (query/sites/growth.c), so that the line
+ * agrees with the rows below it: the agent's samples, the same for every viewer, report and file.
+ * The line names the call site that grew most, by file and line where known. If the process grows
+ * but the heap does not, the line says so.
+ */
+#include "base/format.h"
+#include "owners/runtimes.h"
+#include "query/feed/feed.h"
+#include "query/sites/sites.h"
+
+#include <string.h>
+
+#define NS 1000000000ull
+#define STILL_BYTES 4096 /* as for the shapes: less is flat */
+#define OTHER_PART 20    /* of growth, less than one part in so many is little */
+#define RSS_PART 20      /* of RSS, less than one part in so many is no growth worth a line */
+#define RSS_LEAST (4u << 20)
+
+static void say(struct verdict *v, const char *format, ...) PRINTF(2, 3);
+static void say(struct verdict *v, const char *format, ...)
+{
+	size_t len = strlen(v->text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(v->text + len, sizeof v->text - len, format, ap);
+	va_end(ap);
+}
+
+static void span(char out[24], uint64_t ns)
+{
+	uint64_t s = (ns + NS / 2) / NS;
+
+	if (s < 120)
+		snprintf(out, 24, "%u s", (unsigned)s);
+	else
+		snprintf(out, 24, "%u min", (unsigned)((s + 30) / 60));
+}
+
+/* "+2.4M" a minute, for "10 min". */
+static void per_minute(struct query *q, struct verdict *v, int64_t total,
+		       char number[FORMAT_NUMBER + 1], char time[24])
+{
+	const struct growth *g = &q->sites->growth;
+	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
+	size_t about = model_estimate(q->m);
+
+	v->rated = true;
+	v->per_minute =
+		length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0;
+	v->over_ns = g->end_ns - g->at_ns[0];
+	v->at_ns = g->end_ns;
+	number[0] = '~';
+	format_signed(number + about, v->per_minute);
+	span(time, v->over_ns);
+}
+
+/* Prints the share, at most 100 %. */
+static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
+{
+	v->share_percent = whole && part < whole ? (int)((double)part / (double)whole * 100) : 100;
+	say(v, ".  %d %% of it: ", v->share_percent);
+}
+
+static void say_site(struct verdict *v, const struct site *s)
+{
+	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
+
+	say(v, "%.60s", s->name);
+	if (s->file && s->line)
+		say(v, " %.40s:%u", slash ? slash + 1 : s->file, s->line);
+	else if (s->caller)
+		say(v, " < %.40s", s->caller);
+	if (s->owner)
+		say(v, "  %.40s", s->owner->name);
+	v->site = s->id;
+}
+
+/* It stopped growing: the newest intervals show none. Growth that merely slows does not count. */
+static bool stopped(struct verdict *v, const struct growth *g)
+{
+	int64_t after = 0, before = 0;
+	size_t last = g->count;
+	char number[FORMAT_NUMBER], time[24], flat[24];
+
+	while (last && after + g->whole.net[last - 1] <= STILL_BYTES)
+		after += g->whole.net[--last];
+	for (size_t i = 0; i < last; i++)
+		before += g->whole.net[i];
+	if (!last || last == g->count || before <= STILL_BYTES)
+		return false;
+	v->kind = V_FLAT;
+	v->word = "GREW";
+	span(time, g->at_ns[last] - g->at_ns[0]);
+	span(flat, g->end_ns - g->at_ns[last]);
+	say(v, "GREW %s in %s, then not for %s", format_signed(number, before), time, flat);
+	return true;
+}
+
+static void say_step(struct verdict *v, const struct growth *g)
+{
+	char number[FORMAT_NUMBER];
+	size_t largest = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		largest = g->whole.net[i] > g->whole.net[largest] ? i : largest;
+	uint64_t s = g->at_ns[largest + 1] / NS;
+	v->kind = V_STEP;
+	v->word = "STEP";
+	say(v, "STEP %s before %u:%02u:%02u", format_signed(number, g->whole.net[largest]),
+	    (unsigned)(s / 3600), (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+}
+
+static void say_rate(struct verdict *v, int kind, const char *word, const char *number,
+		     const char *over, const char *time, const char *how)
+{
+	v->kind = kind;
+	v->word = word;
+	say(v, "%s %s/min %s %s%s", word, number, over, time, how);
+}
+
+/* steady: the part from call sites that grow steadily, 0 when unknown. */
+static void say_shape(struct query *q, struct verdict *v, enum shape shape, int64_t steady)
+{
+	const struct growth *g = &q->sites->growth;
+	char number[FORMAT_NUMBER + 1], time[24];
+
+	per_minute(q, v, g->whole.total, number, time);
+	if (shape == SHAPE_STEADY)
+		say_rate(v, V_GROWING, "GROWING", number, "for", time, ", steady");
+	else if (shape == SHAPE_SLOWING && steady >= g->whole.total / 2)
+		/* A leak beside what fills up, or beside a vector that doubles ever more rarely. */
+		say_rate(v, V_GROWING, "GROWING", number, "for", time, ", mostly steady");
+	else if (shape == SHAPE_SLOWING && !stopped(v, g))
+		say_rate(v, V_FILLING, "FILLING", number, "for", time, ", slowing (a cache?)");
+	else if (shape == SHAPE_STEP)
+		say_step(v, g);
+	else if (shape == SHAPE_SAWTOOTH)
+		say_rate(v, V_FLAT, "UP AND DOWN", number, "over", time, "");
+	else if (shape == SHAPE_SHRINKING)
+		say_rate(v, V_SHRINKING, "SHRINKING", number, "over", time, "");
+	else if (shape == SHAPE_FLAT)
+		say_rate(v, V_FLAT, "FLAT", number, "over", time, "");
+}
+
+/* The total growth to explain; 0 = it does not grow. */
+static int64_t judge(struct query *q, struct verdict *v)
+{
+	const struct site_table *t = q->sites;
+	const struct growth *g = &t->growth;
+	uint32_t grew;
+	enum shape shape =
+		shape_of(g->whole.net, g->ns, g->count, t->samples[t->sample_count - 1].live_bytes,
+			 &g->whole.swing, &grew);
+
+	say_shape(q, v, shape, growth_steady(t));
+	return shape == SHAPE_FLAT || shape == SHAPE_SAWTOOTH ? 0 : g->whole.total;
+}
+
+/*
+ * The process grows far more than the heap and the agent's memory explain: the heap does not grow,
+ * or by less than a third as much. Only the memory view knows the rest; a language runtime is
+ * likely.
+ */
+static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
+{
+	const struct site_table *t = q->sites;
+	const struct growth *g = &t->growth;
+	int64_t agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX),
+		total = g->rss.total;
+	const struct runtime *own = runtime_of(q->m);
+	char number[FORMAT_NUMBER + 1], time[24];
+	uint32_t grew;
+
+	uint64_t rss = t->samples[t->sample_count - 1].rss_bytes,
+		 least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
+	int64_t known = heap > 0 ? heap : 0, rest = total - known - agent;
+	if (!t->samples[g->edge[0]].rss_bytes || rest < (int64_t)least || rest / 2 <= known ||
+	    shape_of(g->rss.net, g->ns, g->count, rss, &g->rss.swing, &grew) != SHAPE_STEADY)
+		return;
+	*v = (struct verdict){ .kind = V_RSS_GROWING, .word = "RSS GROWS", .share_percent = -1 };
+	per_minute(q, v, total, number, time);
+	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time,
+	    known ? "by far less" : "does not");
+	/* a question: the growth may also be free memory of the heap, and every viewer gets the
+	 * same */
+	if (own)
+		say(v, "%s? Memory (7) says; %s shows it", own->heap, own->shows);
+	else
+		say(v, "Memory (7) says what%s does", known ? " else" : "");
+}
+
+/* Nothing else grows steadily, and the rest is small. */
+static bool only_expected(struct query *q, int64_t total, int64_t expected)
+{
+	int64_t little = total / OTHER_PART > STILL_BYTES ? total / OTHER_PART : STILL_BYTES;
+
+	return growth_steady(q->sites) <= STILL_BYTES && total - expected <= little;
+}
+
+static void say_growth(struct query *q, struct verdict *v)
+{
+	const struct site *s = NULL;
+	int64_t total = judge(q, v), most, expected = growth_expected(q->sites);
+
+	look_at_rss(q, v, total);
+	if (total <= 0 || v->kind == V_RSS_GROWING)
+		return;
+	if (expected > 0 && v->kind != V_FLAT && only_expected(q, total, expected)) {
+		char number[FORMAT_NUMBER + 1], time[24];
+		*v = (struct verdict){ .kind = V_FLAT, .word = "AS EXPECTED", .share_percent = -1 };
+		per_minute(q, v, total, number, time);
+		say(v, "AS EXPECTED %s/min for %s", number, time);
+	}
+	if (growth_top(q->sites, &most, &s) && most >= expected) {
+		say_share(v, (uint64_t)most, (uint64_t)total);
+		say_site(v, s);
+	} else if (expected > 0) {
+		say_share(v, (uint64_t)expected, (uint64_t)total);
+		say(v, "call sites marked as expected");
+	}
+}
+
+static void say_waiting(struct query *q, struct verdict *v, bool whole)
+{
+	const struct growth *g = &q->sites->growth;
+
+	v->kind = V_WATCHING;
+	v->word = "WATCHING";
+	v->needed_ns = g->needed_ns;
+	if (!whole)
+		say(v, "loading: no verdict until the state is complete");
+	else if (!model_samples_told(q->m))
+		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
+		       "samples");
+	else
+		say(v, "a verdict on growth needs %u s more",
+		    (unsigned)((g->needed_ns + NS - 1) / NS));
+}
+
+/* --- */
+
+static void ended(struct query *q, struct verdict *v, bool with_site)
+{
+	int status;
+	bool known;
+	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER], signal[FORMAT_SIGNAL];
+	uint32_t state = model_state(q->m, &status, &known);
+	const struct tally *sum = &model_totals(q->m)->sum;
+	const struct site *top = NULL;
+
+	v->kind = V_ENDED;
+	for (size_t i = 0; with_site && i < q->sites->count; i++) {
+		const struct site *s = &q->sites->sites[i]->pub;
+		uint64_t held = live_bytes(&s->sum), most = top ? live_bytes(&top->sum) : 0;
+		if (s->stacks && held && (held > most || (held == most && site_first(s, top))))
+			top = s;
+	}
+	v->word = state == MTW_SIGNALLED         ? "KILLED"
+		  : state == MTW_EXECED          ? "REPLACED"
+		  : state == MTW_EXITED && known ? "EXITED"
+		  : state == MTW_CUT             ? "CUT OFF"
+		  : state == MTW_DETACHED        ? "DETACHED"
+						 : "ENDED";
+	say(v, "%s%s", v->word, state == MTW_EXECED ? " by another program" : "");
+	if (known && state == MTW_EXITED)
+		say(v, " (status %d)", status);
+	else if (known && state == MTW_SIGNALLED)
+		say(v, " (%s)", format_signal(status, signal));
+	say(v, ", %s alive %s in %s block%s", format_bytes(bytes, live_bytes(sum)),
+	    state == MTW_CUT        ? "where it was cut"
+	    : state == MTW_DETACHED ? "when the agent was taken out"
+				    : "at the end",
+	    format_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
+	if (top) {
+		say_share(v, live_bytes(&top->sum), live_bytes(sum));
+		say_site(v, top);
+	}
+}
+
+void query_verdict(struct query *q, struct verdict *v)
+{
+	bool whole = feed_sites(q) != NULL;
+	struct site_table *t = q->sites;
+
+	*v = (struct verdict){ .kind = V_EMPTY, .word = "WAITING", .share_percent = -1 };
+	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT) {
+		ended(q, v, whole);
+	} else if (!model_totals(q->m)->sum.alloc_blocks) {
+		say(v, "waiting for the first allocation");
+		if (t->growth.count)
+			look_at_rss(q, v, 0);
+	} else if (!whole && t->verdict.text[0]) {
+		*v = t->verdict;
+	} else if (whole && t->growth.count) {
+		say_growth(q, v);
+	} else {
+		say_waiting(q, v, whole);
+	}
+	if (whole)
+		t->verdict = *v;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * growth.h - how call sites and the whole heap grew, interval by interval, and their shape.
+ */
+#ifndef QUERY_SITES_GROWTH_H
+#define QUERY_SITES_GROWTH_H
+
+#include "query/sites/shape.h"
+
+#define SPANS_MAX 7u /* joined samples: the intervals of growth, and the current one */
+
+struct query_site;
+struct site_table;
+
+struct rise { /* from the low of each span to the low of the next */
+	int64_t net[SPANS_MAX], total;
+	struct swing swing;
+};
+
+/* The basis for judging growth, the same for every site and for the whole
+ * (query/sites/growth.c). */
+struct growth {
+	size_t count;                 /* intervals; 0 = nothing yet */
+	uint32_t edge[SPANS_MAX + 1]; /* the first sample of each span, and the newest */
+	uint64_t at_ns[SPANS_MAX];    /* when they begin */
+	uint64_t ns[SPANS_MAX];       /* lengths of the intervals */
+	uint64_t end_ns;              /* of the newest sample */
+	struct rise whole, rss;
+	uint64_t needed_ns; /* time until there are enough samples */
+};
+
+/* Growth of the whole, and shape, net and trend of every site, by the agent's samples. */
+void growth_update(struct query *q, struct site_table *t);
+/* Net bytes, over the shapes' window, of all sites that grow steadily and are not expected. */
+int64_t growth_steady(const struct site_table *t);
+/* The same for all growing sites, of any shape, that are marked as expected. */
+int64_t growth_expected(const struct site_table *t);
+/* The site that grew most; 0 = none. */
+uint32_t growth_top(struct site_table *t, int64_t *net, const struct site **site);
+
+#endif

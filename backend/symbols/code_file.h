@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * code_file.h - turns code locations of one file into names, lines and inlined frames, by libdw.
+ * The symbolizer's thread only.
+ */
+#ifndef SYMBOLS_CODE_FILE_H
+#define SYMBOLS_CODE_FILE_H
+
+#include "base/base.h"
+
+#define CODE_PIDS 3
+struct code_where { /* a module, as the target names it */
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0 = unknown: any file at that path is taken */
+	bool vdso;
+	unsigned pids[CODE_PIDS]; /* processes whose root folders are searched, too; 0 = none */
+};
+
+struct code_places {
+	const char *sysroot; /* NULL = none */
+	const char *const *dirs;
+	size_t dir_count;
+};
+
+struct code_frame {     /* innermost first; strings are the caller's, NULL = unknown */
+	char *function; /* demangled */
+	char *file;
+	uint32_t line;
+	bool inlined; /* into the next */
+};
+#define CODE_FRAMES_MAX 64
+
+/* files whose descriptor is larger are read once: descriptors are few; set before there is a
+ * worker */
+extern int code_file_fd_max;
+
+struct code_file;
+/* Never NULL. Without a matching file, *problem is a sentence (the caller's) and nothing has a
+ * name. */
+struct code_file *code_file_open(const struct code_where *where, const struct code_places *places,
+				 char **problem);
+void code_file_close(struct code_file *f);
+/* Frees the data read from it until the next request, which reads the same file even if another
+ * lies at its path by then. */
+void code_file_rest(struct code_file *f);
+/* pc = ELF address of an instruction. Name from the symbol tables: one frame and true, or false. */
+bool code_file_table(struct code_file *f, uint64_t pc, struct code_frame *frame);
+/* Frames from DWARF; 0 = none for this pc. The last one's name may come from the symbol table. */
+size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *frames, size_t max);
+/* After code_file_lines(): has the file DWARF? */
+bool code_file_has_dwarf(const struct code_file *f);
+/* Adds a debug file with where's build-id from elsewhere, for all later requests. */
+void code_file_give(struct code_file *f, const struct code_where *where, const char *path);
+
+#endif
