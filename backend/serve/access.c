@@ -36,7 +36,10 @@ int access_address(const char *word, struct address *a, struct err *err)
 		snprintf(a->host, sizeof a->host, "%s", word + 5);
 		if (word[5] && strlen(word + 5) < 108)
 			return 0;
-		return err_set(err, 2, "--listen %s: a path of 1 to 107 bytes is needed", word);
+		return err_set(
+			err, 2,
+			"--listen %s: not a path of 1 to 107 bytes; write unix:/run/memtop.sock",
+			word);
 	}
 	size_t len = colon ? (size_t)(colon - word) : 0;
 	a->port = colon ? port_of(colon + 1) : -1;
