@@ -83,8 +83,9 @@ static struct loop_source *listen_to(struct loop *loop)
 {
 	struct stat st;
 
-	/* a file is always readable, and the kernel does not say so */
-	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode))
+	/* a file and /dev/null are always readable, and cannot be waited for */
+	if (!fstat(STDIN_FILENO, &st) &&
+	    (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(STDIN_FILENO))))
 		return loop_timer(loop, 0, true, on_turn, NULL);
 	return loop_fd(loop, STDIN_FILENO, LOOP_READ, on_input, NULL);
 }
