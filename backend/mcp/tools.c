@@ -15,46 +15,55 @@
 	"\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,"                          \
 	"\"description\":\"rows, most important first (20)\"}"
 
-/* clang-format off */
 static const struct tool tools[] = {
 	{ "list_processes", "List processes",
-	  "The processes of this machine that have memtop's agent: pid and name.",
-	  "{}", false, false, tool_list_processes },
+	  "The processes of this machine that have memtop's agent: pid and name.", "{}", false,
+	  false, tool_list_processes },
 	{ "verdict", "Verdict on growth",
-	  "Whether the heap of a process grows, how fast and where; its totals, peak, resident memory and warnings.",
+	  "Whether the heap of a process grows, how fast and where; its totals, peak, resident "
+	  "memory and warnings.",
 	  "{}", true, false, tool_verdict },
 	{ "owners", "Memory by library",
-	  "Live and allocated memory by owner: the library that allocated, allocation wrappers skipped.",
+	  "Live and allocated memory by owner: the library that allocated, allocation wrappers "
+	  "skipped.",
 	  "{" LIMIT "}", true, false, tool_owners },
 	{ "call_sites", "Call sites",
-	  "The functions that allocate, with live memory, growth, age-independent shape, file and line.",
-	  "{\"sort\":{\"type\":\"string\",\"enum\":[\"live\",\"blocks\",\"growth\",\"rate\",\"allocated\"],"
+	  "The functions that allocate, with live memory, growth and its shape, file and "
+	  "line.",
+	  "{\"sort\":{\"type\":\"string\",\"enum\":[\"live\",\"blocks\",\"growth\",\"rate\","
+	  "\"allocated\"],"
 	  "\"description\":\"what comes first (live); growth: the likeliest leak\"}," LIMIT "}",
 	  true, false, tool_sites },
 	{ "top_of_tree", "Top of the call tree",
 	  "The heaviest branches of the call tree by live memory, from main downwards.",
-	  "{\"depth\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":64,\"description\":\"levels (12)\"},"
-	  "\"min_percent\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":100,\"description\":\"leaves out branches "
+	  "{\"depth\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":64,\"description\":\"levels "
+	  "(12)\"},"
+	  "\"min_percent\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":100,\"description\":"
+	  "\"leaves out branches "
 	  "below this share of live memory (2)\"},"
-	  "\"inverted\":{\"type\":\"boolean\",\"description\":\"from the allocating functions upwards (false)\"}," LIMIT "}",
+	  "\"inverted\":{\"type\":\"boolean\",\"description\":\"from the allocating functions "
+	  "upwards (false)\"}," LIMIT "}",
 	  true, false, tool_tree },
 	{ "diff_marks", "Difference between two marks",
 	  "What was born and what has gone between two marks, by call site.",
-	  "{\"from\":{\"type\":\"string\",\"description\":\"a mark's name or number (m1); start (the default)\"},"
-	  "\"to\":{\"type\":\"string\",\"description\":\"a mark's name or number; now (the default)\"}," LIMIT "}",
+	  "{\"from\":{\"type\":\"string\",\"description\":\"a mark's name or number (m1); start "
+	  "(the default)\"},"
+	  "\"to\":{\"type\":\"string\",\"description\":\"a mark's name or number; now (the "
+	  "default)\"}," LIMIT "}",
 	  true, false, tool_diff },
 	{ "set_mark", "Set a mark",
 	  "Sets a mark in a running process, to compare with later; answers its number and name.",
-	  "{\"name\":{\"type\":\"string\",\"description\":\"at most 64 bytes; a name in use gets a suffix\"}}",
+	  "{\"name\":{\"type\":\"string\",\"description\":\"at most 64 bytes; a name in use gets a "
+	  "suffix\"}}",
 	  true, true, tool_mark },
 	{ "report", "Whole report",
 	  "The whole report of a process or session, as memtop report prints it.",
-	  "{\"format\":{\"type\":\"string\",\"description\":\"text (the default), json or another textual format of "
+	  "{\"format\":{\"type\":\"string\",\"description\":\"text (the default), json or another "
+	  "textual format of "
 	  "memtop report\"},"
 	  "\"since\":{\"type\":\"string\",\"description\":\"adds what changed since this mark\"}}",
 	  true, false, tool_report },
 };
-/* clang-format on */
 
 static const char common[] =
 	"{\"max_bytes\":{\"type\":\"integer\",\"minimum\":256,\"maximum\":262144,\"description\":"
