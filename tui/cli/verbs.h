@@ -22,15 +22,17 @@
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
-		*serial, *adb, *activity, *process, *listen, *token_file, *top;
+		*serial, *adb, *activity, *process;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only, all;
+	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* its first invalid line; empty text: none */
 	bool program;           /* the operands are a program and its arguments */
 	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
+	const char *listen, *token_file, *top; /* serve */
+	bool all;
 };
 
 struct option_spec {
