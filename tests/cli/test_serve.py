@@ -125,6 +125,23 @@ def t_metrics_equal_the_report():
 
 
 @test
+def t_profiles_equal_the_report():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    for what, kinds in (("heap", ("inuse_space", "alloc_space")), ("allocs", ("alloc_space",)), ("growth", ("growth_space",))):
+        status, headers, _ = s.ask(f"/debug/pprof/{what}")
+        if status == 501:
+            raise Skip("this memtop has no format pprof")
+        assert status == 200 and headers["Content-Type"] == "application/octet-stream", (status, headers)
+        need("go")
+        for kind in kinds:
+            done = run(["go", "tool", "pprof", "-top", "-unit=B", f"-sample_index={kind}", f"{s.address}debug/pprof/{what}"],
+                       env=environment())
+            assert done.returncode == 0 and "6553600B" in done.stdout and "early_phase" in done.stdout, (what, kind, done)
+
+
+@test
 def t_owners_are_bounded():
     need("python3")
     process = target("/usr/bin/python3", "-c", "import ssl, sqlite3, time; sqlite3.connect(':memory:').execute('create table t(a)'); time.sleep(600)",
