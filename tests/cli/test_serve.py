@@ -223,7 +223,7 @@ def raw(server, data):
     return out
 
 
-@test
+@mostly_waits
 def t_hostile_requests():
     pid = phases().pid
     s = Server("-p", str(pid))
@@ -250,7 +250,7 @@ def t_hostile_requests():
     assert s.up(pid) and s.process.poll() is None
 
 
-@test
+@mostly_waits
 def t_fifty_scrapes_at_once():
     pid = phases().pid
     s = Server("-p", str(pid))
@@ -262,7 +262,7 @@ def t_fifty_scrapes_at_once():
         assert all(json.loads(r.result()[2])["totals"]["live_bytes"] == 6553600 for r in reports)
 
 
-@test
+@mostly_waits
 def t_processes_come_and_go():
     first = phases()
     s = Server("--all")
@@ -279,7 +279,7 @@ def t_processes_come_and_go():
     assert s.up(second.pid)
 
 
-@test
+@mostly_waits
 def t_a_target_that_starts_later_and_again():
     folder = temporary_folder()
     options = f"listen=unix:{folder}/agent"
