@@ -220,6 +220,7 @@ layers: all
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memtop $(DESTDIR)$(PREFIX)/share/memtop/themes \
+		$(DESTDIR)$(PREFIX)/share/memtop/serve \
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
 		$(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
@@ -238,6 +239,7 @@ install: all
 			$(DESTDIR)$(PREFIX)/lib/memtop/android/$$abi/memtop-attach || exit 1; \
 	done
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
+	install -m 644 backend/serve/examples/* $(DESTDIR)$(PREFIX)/share/memtop/serve/
 	install -m 644 tui/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tui/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/

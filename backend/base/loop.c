@@ -265,3 +265,8 @@ void loop_stop(struct loop *l)
 {
 	l->stop = true;
 }
+
+struct event_base *loop_base(struct loop *l)
+{
+	return l->base;
+}

@@ -43,7 +43,7 @@ struct unit {
 	size_t count, room;
 };
 
-#define KEPT_FD_MAX 512 /* files above are read once: descriptors are few */
+int code_file_fd_max = 512;
 
 struct code_file {
 	char *path; /* owned; as it was opened */
@@ -126,7 +126,7 @@ static void keep_fd(struct code_file *f, const char *path, int fd)
 {
 	f->path = xstrdup(path);
 	f->fd = fd;
-	if (fd < KEPT_FD_MAX)
+	if (fd < code_file_fd_max)
 		return;
 	close(fd);
 	f->fd = -1;

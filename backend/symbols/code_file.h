@@ -31,6 +31,10 @@ struct code_frame {     /* innermost first; strings are the caller's, NULL = unk
 };
 #define CODE_FRAMES_MAX 64
 
+/* files whose descriptor is larger are read once: descriptors are few; set before there is a
+ * worker */
+extern int code_file_fd_max;
+
 struct code_file;
 /* Never NULL. Without a matching file, *problem is a sentence (the caller's) and nothing has a
  * name. */

@@ -13,7 +13,7 @@ from client import preload
 from harness import (MEMTOP, check_invariants, environment, main, need, report, run, start, temporary_folder, test, wait_for)
 
 
-VERBS = ("run", "attach", "adb", "record", "open", "report", "diff", "check", "mark", "detach", "list")
+VERBS = ("run", "attach", "adb", "record", "open", "report", "diff", "check", "mark", "detach", "list", "serve", "mcp")
 
 
 @test

@@ -15,7 +15,8 @@
 
 const struct verb *const verbs[] = { &verb_run,  &verb_attach, &verb_adb,  &verb_record,
 				     &verb_open, &verb_report, &verb_diff, &verb_check,
-				     &verb_mark, &verb_detach, &verb_list, NULL };
+				     &verb_mark, &verb_detach, &verb_list, &verb_serve,
+				     &verb_mcp,  NULL };
 
 static void print_help(void)
 {

@@ -39,8 +39,10 @@ struct args {
 	bool program;           /* the operands are a program and its arguments */
 	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
-	bool dashes;      /* "--" was among them */
-	size_t dashes_at; /* operands before it */
+	bool dashes;                           /* "--" was among them */
+	size_t dashes_at;                      /* operands before it */
+	const char *listen, *token_file, *top; /* serve */
+	bool all;
 };
 
 struct option_spec {
@@ -68,7 +70,7 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_check,
-	verb_mark, verb_list, verb_attach, verb_detach, verb_adb, verb_diff;
+	verb_mark, verb_list, verb_attach, verb_detach, verb_adb, verb_diff, verb_serve, verb_mcp;
 extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
 
 /* --- cli/args.c */

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * answers.c - what the tools of `memtop mcp` answer: short tables, the most important row first.
+ *
+ * Each call makes its own query, so that no call finds another one's filter, base or open rows. All
+ * names are resolved before the first row is written.
+ */
+#include "mcp/tools.h"
+
+#include "base/format.h"
+#include "base/loop.h"
+#include "base/sanitize.h"
+#include "launch/launch.h"
+#include "report/formats.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_MS 3000
+#define CONFIRM_MS 10000
+#define LIMIT_DEFAULT 20u
+#define LIMIT_MOST 1000u
+
+struct view {
+	struct model *model;
+	struct owners *owners;
+	struct query *query;
+};
+
+static void view_open(struct view *v, struct watch *w)
+{
+	v->model = watch_model(w);
+	for (uint32_t i = 0, n = model_location_count(v->model); i < n; i++)
+		symbols_of_location(watch_symbols(w), i);
+	symbols_wait(watch_symbols(w));
+	v->owners = owners_new(v->model, watch_symbols(w));
+	v->query = query_new(v->model, watch_symbols(w), v->owners);
+	query_expect(v->query, watch_expected(w));
+}
+
+static void view_close(struct view *v)
+{
+	query_free(v->query);
+	owners_free(v->owners);
+}
+
+static void put(FILE *out, const char *text)
+{
+	sanitize_put(out, text, strlen(text));
+}
+
+static void put_amount(FILE *out, uint64_t bytes)
+{
+	char n[FORMAT_NUMBER];
+
+	fprintf(out, "%10s ", format_bytes(n, bytes));
+}
+
+static void put_place(FILE *out, const char *file, uint32_t line, const struct owner *owner)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	if (file) {
+		fputs("  ", out);
+		put(out, slash ? slash + 1 : file);
+		fprintf(out, ":%u", line);
+	}
+	if (owner) {
+		fputs("  ", out);
+		put(out, owner->name);
+	}
+	fputc('\n', out);
+}
+
+static void put_rest(FILE *out, size_t shown, size_t all)
+{
+	if (all > shown)
+		fprintf(out, "... %zu more rows; ask with a larger limit (at most %u)\n",
+			all - shown, LIMIT_MOST);
+}
+
+static int limit_of(const struct tool_call *c, size_t *limit, struct err *err)
+{
+	*limit = LIMIT_DEFAULT;
+	return tool_number(c, "limit", 1, LIMIT_MOST, limit, err);
+}
+
+/* --- processes */
+
+int tool_list_processes(struct tool_call *c, struct err *err)
+{
+	struct agent_process *list;
+	size_t n = launch_list(&list);
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		fprintf(c->out, "%d ", (int)list[i].pid);
+		put(c->out, list[i].name);
+		fputc('\n', c->out);
+	}
+	if (!n)
+		fputs("no process on this machine has an agent; start a program with memtop run "
+		      "PROG, or load the agent with memtop attach PID\n",
+		      c->out);
+	free(list);
+	return 0;
+}
+
+static void put_line(FILE *out, const char *label, uint64_t bytes, uint64_t blocks)
+{
+	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
+
+	fprintf(out, "%s %s (%llu bytes) in %s blocks\n", label, format_bytes(a, bytes),
+		(unsigned long long)bytes, format_count(b, blocks));
+}
+
+static void put_program(FILE *out, const struct model *m)
+{
+	const struct program *g = model_program(m);
+	bool known;
+	int status;
+	uint32_t state = model_state(m, &status, &known);
+
+	put(out, *g->name ? g->name : "?");
+	fprintf(out, " [%u] %s after %.1f s\n", g->pid, report_state(state, known),
+		(double)model_time(m) / 1e9);
+}
+
+int tool_verdict(struct tool_call *c, struct err *err)
+{
+	struct view v;
+	struct verdict verdict;
+	uint64_t rss = 0;
+	char n[FORMAT_NUMBER];
+
+	(void)err;
+	view_open(&v, c->watch);
+	const struct totals *t = model_totals(v.model);
+	query_verdict(v.query, &verdict);
+	put_program(c->out, v.model);
+	put(c->out, verdict.text);
+	fputc('\n', c->out);
+	put_line(c->out, "live", live_bytes(&t->sum), live_blocks(&t->sum));
+	put_line(c->out, "allocated", t->sum.alloc_bytes, t->sum.alloc_blocks);
+	fprintf(c->out, "peak %s at %.1f s\n", format_bytes(n, t->peak_bytes),
+		(double)t->peak_time_ns / 1e9);
+	if (model_process(v.model, &rss, NULL, NULL, NULL) && rss)
+		fprintf(c->out, "resident %s\n", format_bytes(n, rss));
+	if (model_estimate(v.model))
+		fputs("amounts are estimates: the agent samples\n", c->out);
+	if (watch_problem(c->watch)) {
+		put(c->out, watch_problem(c->watch));
+		fputc('\n', c->out);
+	}
+	view_close(&v);
+	return 0;
+}
+
+/* --- tables */
+
+int tool_owners(struct tool_call *c, struct err *err)
+{
+	const struct owner *list = NULL;
+	struct view v;
+	size_t limit;
+
+	if (limit_of(c, &limit, err))
+		return -1;
+	view_open(&v, c->watch);
+	size_t n = owners_update(v.owners, &list);
+	fprintf(c->out, "%10s %10s %10s LIBRARY\n", "LIVE", "BLOCKS", "ALLOCATED");
+	for (size_t i = 0; i < n && i < limit; i++) {
+		put_amount(c->out, live_bytes(&list[i].sum));
+		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].sum));
+		put_amount(c->out, list[i].sum.alloc_bytes);
+		put(c->out, list[i].name);
+		fputc('\n', c->out);
+	}
+	put_rest(c->out, limit, n);
+	view_close(&v);
+	return 0;
+}
+
+static const char *shape_word(enum shape s)
+{
+	static const char *const words[] = {
+		[SHAPE_STEADY] = "steady",       [SHAPE_SLOWING] = "slowing",
+		[SHAPE_STEP] = "step",           [SHAPE_SAWTOOTH] = "up/down",
+		[SHAPE_FLAT] = "flat",           [SHAPE_YOUNG] = "young",
+		[SHAPE_SHRINKING] = "shrinking",
+	};
+
+	return words[s];
+}
+
+static void put_site(FILE *out, const struct site *s)
+{
+	put(out, s->name ? s->name : "?");
+	if (s->caller && *s->caller) {
+		fputs(" < ", out);
+		put(out, s->caller);
+	}
+	if (s->flags & ROW_EXPECTED)
+		fputs(" (expected)", out);
+	put_place(out, s->file, s->line, s->owner);
+}
+
+static int sort_of(const struct tool_call *c, enum query_column *by, struct err *err)
+{
+	static const struct {
+		const char *word;
+		enum query_column by;
+	} columns[] = { { "live", BY_LIVE },
+			{ "blocks", BY_BLOCKS },
+			{ "growth", BY_GROWTH },
+			{ "rate", BY_RATE },
+			{ "allocated", BY_ALLOC } };
+	const char *word = "live";
+
+	if (tool_text(c, "sort", &word, err))
+		return -1;
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+		if (!strcmp(word, columns[i].word)) {
+			*by = columns[i].by;
+			return 0;
+		}
+	return err_set(err, 2, "sort: one of live, blocks, growth, rate, allocated");
+}
+
+int tool_sites(struct tool_call *c, struct err *err)
+{
+	enum query_column by = BY_LIVE;
+	const struct site *list = NULL;
+	char growth[FORMAT_NUMBER];
+	struct view v;
+	size_t limit;
+
+	if (limit_of(c, &limit, err) || sort_of(c, &by, err))
+		return -1;
+	view_open(&v, c->watch);
+	size_t n = query_sites(v.query, by, false, true, &list);
+	fprintf(c->out, "%10s %10s %10s %10s %-9s CALL SITE < CALLER  LINE  LIBRARY\n", "LIVE",
+		"BLOCKS", "ALLOCATED", "GROWTH/min", "SHAPE");
+	for (size_t i = 0; i < n && i < limit; i++) {
+		put_amount(c->out, live_bytes(&list[i].sum));
+		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].sum));
+		put_amount(c->out, list[i].sum.alloc_bytes);
+		fprintf(c->out, "%10s %-9s ", format_signed(growth, list[i].net_per_min),
+			shape_word(list[i].shape));
+		put_site(c->out, &list[i]);
+	}
+	put_rest(c->out, limit, n);
+	view_close(&v);
+	return 0;
+}
+
+/* --- the tree */
+
+struct branch {
+	size_t depth, limit;
+	uint64_t least; /* bytes */
+};
+
+static bool opens(const struct row *r, const struct branch *b)
+{
+	return !(r->flags & (ROW_OPEN | ROW_LEAF | ROW_REST)) && r->depth + 1 < b->depth &&
+	       live_bytes(&r->incl) >= b->least && live_bytes(&r->incl);
+}
+
+/* Opens the heaviest closed row until none is left that may open, or the rows are enough. */
+static void open_rows(struct query *q, const struct branch *b)
+{
+	for (;;) {
+		const struct row *rows, *heaviest = NULL;
+		size_t n = query_rows(q, true, &rows);
+
+		for (size_t i = 0; i < n && n < b->limit; i++)
+			if (opens(&rows[i], b) &&
+			    (!heaviest || live_bytes(&rows[i].incl) > live_bytes(&heaviest->incl)))
+				heaviest = &rows[i];
+		if (!heaviest || query_open(q, heaviest->id, true))
+			return;
+	}
+}
+
+static void put_row(FILE *out, const struct row *r, uint64_t whole)
+{
+	put_amount(out, live_bytes(&r->incl));
+	fprintf(out, "%5.1f%% %*s",
+		whole ? (double)live_bytes(&r->incl) * 100 / (double)whole : 0.0,
+		(int)(r->depth < 64 ? r->depth : 64), "");
+	put(out, r->name ? r->name : "?");
+	put_place(out, r->file, r->line, r->owner);
+}
+
+int tool_tree(struct tool_call *c, struct err *err)
+{
+	struct branch b = { .depth = 12 };
+	size_t percent = 2, shown = 0, left = 0;
+	const struct row *rows;
+	struct view v;
+	bool inverted;
+
+	if (limit_of(c, &b.limit, err) || tool_number(c, "depth", 1, 64, &b.depth, err) ||
+	    tool_number(c, "min_percent", 0, 100, &percent, err) ||
+	    tool_flag(c, "inverted", &inverted, err))
+		return -1;
+	view_open(&v, c->watch);
+	uint64_t whole = live_bytes(&model_totals(v.model)->sum);
+	b.least = whole / 100 * percent;
+	query_set_inverted(v.query, inverted);
+	query_set_sort(v.query, BY_LIVE, false);
+	open_rows(v.query, &b);
+	size_t n = query_rows(v.query, true, &rows);
+	fprintf(c->out, "%10s %6s FUNCTION  LINE  LIBRARY\n", "LIVE", "");
+	for (size_t i = 0; i < n; i++) {
+		if (live_bytes(&rows[i].incl) < b.least || rows[i].flags & ROW_REST)
+			continue;
+		if (shown < b.limit)
+			put_row(c->out, &rows[i], whole);
+		left += shown++ >= b.limit;
+	}
+	put_rest(c->out, shown - left, shown);
+	view_close(&v);
+	return 0;
+}
+
+/* --- marks */
+
+static int mark_of(const struct tool_call *c, const char *name, const char *zero, uint32_t *id,
+		   struct err *err)
+{
+	const char *word = zero;
+
+	if (tool_text(c, name, &word, err))
+		return -1;
+	int found = strcmp(word, zero) ? model_mark_find(watch_model(c->watch), word) : 0;
+	if (found < 0)
+		return err_set(err, 2,
+			       "%s: %.100s: no mark has this name or number; write m1, a name, or "
+			       "%s",
+			       name, word, zero);
+	*id = (uint32_t)found;
+	return 0;
+}
+
+static int64_t net(const struct site *s)
+{
+	return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
+	int64_t m = llabs(net(x)), n = llabs(net(y));
+
+	return m != n ? (m < n) - (m > n) : (x > y) - (x < y);
+}
+
+static void put_changes(FILE *out, const struct site *list, size_t n, size_t limit)
+{
+	const struct site **changed = xcalloc(n + 1, sizeof *changed);
+	char number[FORMAT_NUMBER];
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].change.born_blocks || list[i].change.gone_blocks)
+			changed[count++] = &list[i];
+	qsort(changed, count, sizeof *changed, by_change);
+	fprintf(out, "%10s %10s %10s CALL SITE < CALLER  LINE  LIBRARY\n", "NET", "BORN", "GONE");
+	for (size_t i = 0; i < count && i < limit; i++) {
+		fprintf(out, "%10s ", format_signed(number, net(changed[i])));
+		put_amount(out, changed[i]->change.born_bytes);
+		put_amount(out, changed[i]->change.gone_bytes);
+		put_site(out, changed[i]);
+	}
+	put_rest(out, limit, count);
+	if (!count)
+		fputs("nothing changed\n", out);
+	free(changed);
+}
+
+int tool_diff(struct tool_call *c, struct err *err)
+{
+	const struct site *list = NULL;
+	uint32_t from, to;
+	struct view v;
+	size_t limit;
+
+	if (limit_of(c, &limit, err) || mark_of(c, "from", "start", &from, err) ||
+	    mark_of(c, "to", "now", &to, err))
+		return -1;
+	if (model_set_interval(watch_model(c->watch), from, to))
+		return err_set(err, 2,
+			       "from, to: a mark kept only its totals, or comes after the other");
+	view_open(&v, c->watch);
+	size_t n = query_sites(v.query, BY_NET, false, true, &list);
+	put_changes(c->out, list, n, limit);
+	view_close(&v);
+	model_set_interval(watch_model(c->watch), 0, 0);
+	return 0;
+}
+
+static const struct mark *new_mark(const struct model *m, uint32_t from, const char *who)
+{
+	for (uint32_t id = from; id < model_mark_limit(m); id++) {
+		const struct mark *k = model_mark(m, id);
+
+		if (k && k->known && !strcmp(k->set_by, who))
+			return k;
+	}
+	return NULL;
+}
+
+int tool_mark(struct tool_call *c, struct err *err)
+{
+	const struct model *m = watch_model(c->watch);
+	uint32_t before = model_mark_limit(m);
+	uint64_t end = now_ns() + CONFIRM_MS * 1000000ull;
+	const struct mark *k = NULL;
+	const char *name = "";
+
+	if (tool_text(c, "name", &name, err))
+		return -1;
+	if (strlen(name) > MTW_NAME_MAX)
+		return err_set(err, 2, "name: at most %u bytes", MTW_NAME_MAX);
+	if (watch_mark(c->watch, name))
+		return err_set(err, 3, "the process does not run, or its link is down");
+	for (uint64_t now; !(k = new_mark(m, before, targets_who(c->targets))) &&
+			   watch_live(c->watch) && (now = now_ns()) < end;)
+		loop_once(targets_loop(c->targets), (int)((end - now) / 1000000) + 1);
+	if (!k)
+		return err_set(err, 3, "the agent did not confirm the mark");
+	fprintf(c->out, "m%u ", k->id);
+	put(c->out, k->name);
+	fputc('\n', c->out);
+	return 0;
+}
+
+/* --- the whole */
+
+int tool_report(struct tool_call *c, struct err *err)
+{
+	struct report_options o = { 0 };
+	const char *format = "text", *since = NULL;
+	struct view v;
+
+	if (tool_text(c, "format", &format, err) || tool_text(c, "since", &since, err) ||
+	    (since && mark_of(c, "since", "start", &o.from, err)))
+		return -1;
+	const struct report_format *f = formats_by_name(format);
+	if (!f)
+		return err_set(err, 2, "format: %.100s: no such format; write text or json",
+			       format);
+	o.changes = since != NULL;
+	watch_look(c->watch, LOOK_MS);
+	view_open(&v, c->watch);
+	int rc = f->write(c->watch, v.query, &o, c->out, err);
+	view_close(&v);
+	return rc;
+}

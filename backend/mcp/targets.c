@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * targets.c - see mcp/targets.h.
+ *
+ * A watch stays open between calls, so that a second question about a large program is cheap. One
+ * that lost its process is opened again; where that fails, its last state answers.
+ */
+#include "mcp/targets.h"
+
+#include "launch/launch.h"
+#include "processes/processes.h"
+#include "query/expected.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OPEN_MAX 8u
+#define PATIENCE_MS 20000u
+#define TICK_NS 1000000000ull
+
+struct opened {
+	char word[600], process[64];
+	struct watch *watch;
+	uint64_t used; /* the call's number */
+};
+
+struct targets {
+	struct loop *loop;
+	struct targets_options options;
+	struct opened opened[OPEN_MAX];
+	uint64_t calls;
+};
+
+struct targets *targets_new(struct loop *loop, const struct targets_options *o)
+{
+	struct targets *t = xcalloc(1, sizeof *t);
+
+	t->loop = loop;
+	t->options = *o;
+	return t;
+}
+
+void targets_free(struct targets *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < OPEN_MAX; i++)
+		watch_close(t->opened[i].watch);
+	free(t);
+}
+
+struct loop *targets_loop(const struct targets *t)
+{
+	return t->loop;
+}
+
+const char *targets_who(const struct targets *t)
+{
+	return t->options.who;
+}
+
+/* --- which one */
+
+/* The only process with an agent. */
+static int the_only(char *word, size_t size, struct err *err)
+{
+	struct agent_process *list;
+	size_t n = launch_list(&list);
+
+	if (n == 1)
+		snprintf(word, size, "%s%s", list->path ? "unix:" : "@", list->socket);
+	free(list);
+	if (n == 1)
+		return 0;
+	return err_set(
+		err, 2,
+		n ? "target: %zu processes have an agent; name one, list_processes lists them"
+		  : "target: %zu processes have an agent; start a program with memtop run "
+		    "PROG, or load the agent with memtop attach PID",
+		n);
+}
+
+static int parse(const char *word, struct target *t, struct err *err)
+{
+	if (*word && strspn(word, "0123456789") == strlen(word))
+		return target_parse_pid(word, t, err);
+	return target_parse(word, t, err);
+}
+
+/* A session file may have several processes. */
+static int choose_process(struct targets *ts, const char *process, struct target *t,
+			  struct err *err)
+{
+	const struct process *one = NULL;
+
+	if (t->kind != TARGET_FILE)
+		return *process ? err_set(err, 2,
+					  "process: %s: works only with a session file; give the "
+					  "pid as target",
+					  process)
+				: 0;
+	struct processes *p = processes_new(ts->loop, &(struct processes_options){ 0 }, err);
+	if (!p)
+		return -1;
+	int rc = 0;
+	if (processes_read(p, t->name)) {
+		one = *process ? processes_named(p, process, err) : processes_heaviest(p);
+		rc = one ? processes_target(p, one->id, t, err) : *process ? -1 : 0;
+	} else if (*process) {
+		rc = err_set(err, 2, "process: %s: this session has only one process", process);
+	}
+	processes_free(p);
+	return rc;
+}
+
+static struct watch *open_watch(struct targets *ts, const char *word, const char *process,
+				struct err *err)
+{
+	struct watch_options o = { .who = ts->options.who,
+				   .tick_ns = TICK_NS,
+				   .expected = ts->options.rules,
+				   .symbols = ts->options.symbols };
+	struct target t;
+
+	if (parse(word, &t, err) || choose_process(ts, process, &t, err))
+		return NULL;
+	struct watch *w = watch_open(ts->loop, &t, &o, err);
+	if (w && watch_wait_complete(w, PATIENCE_MS, err)) {
+		watch_close(w);
+		w = NULL;
+	}
+	return w;
+}
+
+/* --- those that are open */
+
+static struct opened *place_of(struct targets *ts, const char *word, const char *process)
+{
+	struct opened *oldest = ts->opened;
+
+	for (struct opened *o = ts->opened; o < ts->opened + OPEN_MAX; o++) {
+		if (o->watch && !strcmp(o->word, word) && !strcmp(o->process, process))
+			return o;
+		if (o->used < oldest->used)
+			oldest = o;
+	}
+	watch_close(oldest->watch);
+	*oldest = (struct opened){ .watch = NULL };
+	snprintf(oldest->word, sizeof oldest->word, "%s", word);
+	snprintf(oldest->process, sizeof oldest->process, "%s", process);
+	return oldest;
+}
+
+static bool current(const struct watch *w)
+{
+	return watch_target(w)->kind == TARGET_FILE ? !watch_growing(w) : watch_live(w);
+}
+
+struct watch *targets_open(struct targets *ts, const char *word, const char *process,
+			   struct err *err)
+{
+	char only[sizeof ts->opened->word];
+
+	word = word ? word : ts->options.target;
+	process = process ? process : "";
+	if (!word && the_only(only, sizeof only, err))
+		return NULL;
+	word = word ? word : only;
+	if (strlen(word) >= sizeof only || strlen(process) >= sizeof ts->opened->process) {
+		err_set(err, 2, "target: the name is too long");
+		return NULL;
+	}
+	struct opened *o = place_of(ts, word, process);
+	o->used = ++ts->calls;
+	if (o->watch && current(o->watch))
+		return o->watch;
+	struct watch *w = open_watch(ts, word, process, err);
+	if (w) {
+		watch_close(o->watch);
+		o->watch = w;
+	}
+	return o->watch;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * targets.h - the processes and session files that the tools of `memtop mcp` have asked about. Main
+ * thread only, outside of the loop's callbacks: opening one runs the loop.
+ */
+#ifndef MCP_TARGETS_H
+#define MCP_TARGETS_H
+
+#include "link/watch.h"
+
+struct targets;
+struct targets_options {
+	const char *who;    /* the name for other viewers, and of marks. Borrowed */
+	const char *target; /* for calls that name none; NULL = the only process with an agent */
+	const struct expected *rules; /* of --suppress; NULL = none. Borrowed */
+	struct symbol_options symbols;
+};
+
+struct targets *targets_new(struct loop *loop, const struct targets_options *o);
+void targets_free(struct targets *t);
+/*
+ * A complete watch on a TARGET, or on a pid in digits; NULL = the default one. `process`: of a
+ * session file with several (NULL = the one that allocated most). It stays open for later calls; a
+ * few at a time. NULL and *err: it cannot be watched. Borrowed until the next call.
+ */
+struct watch *targets_open(struct targets *t, const char *word, const char *process,
+			   struct err *err);
+struct loop *targets_loop(const struct targets *t);
+const char *targets_who(const struct targets *t);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools.c - see mcp/tools.h: the table of tools, their schemas, and the bound on answers.
+ */
+#include "mcp/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_DEFAULT 16384u
+#define BYTES_LEAST 256u
+#define BYTES_MOST 262144u
+
+#define LIMIT                                                                                      \
+	"\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,"                          \
+	"\"description\":\"rows, most important first (20)\"}"
+
+static const struct tool tools[] = {
+	{ "list_processes", "List processes",
+	  "The processes of this machine that have memtop's agent: pid and name.", "{}", false,
+	  false, tool_list_processes },
+	{ "verdict", "Verdict on growth",
+	  "Whether the heap of a process grows, how fast and where; its totals, peak, resident "
+	  "memory and warnings.",
+	  "{}", true, false, tool_verdict },
+	{ "owners", "Memory by library",
+	  "Live and allocated memory by owner: the library that allocated, allocation wrappers "
+	  "skipped.",
+	  "{" LIMIT "}", true, false, tool_owners },
+	{ "call_sites", "Call sites",
+	  "The functions that allocate, with live memory, growth and its shape, file and "
+	  "line.",
+	  "{\"sort\":{\"type\":\"string\",\"enum\":[\"live\",\"blocks\",\"growth\",\"rate\","
+	  "\"allocated\"],"
+	  "\"description\":\"what comes first (live); growth: the likeliest leak\"}," LIMIT "}",
+	  true, false, tool_sites },
+	{ "top_of_tree", "Top of the call tree",
+	  "The heaviest branches of the call tree by live memory, from main downwards.",
+	  "{\"depth\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":64,\"description\":\"levels "
+	  "(12)\"},"
+	  "\"min_percent\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":100,\"description\":"
+	  "\"leaves out branches "
+	  "below this share of live memory (2)\"},"
+	  "\"inverted\":{\"type\":\"boolean\",\"description\":\"from the allocating functions "
+	  "upwards (false)\"}," LIMIT "}",
+	  true, false, tool_tree },
+	{ "diff_marks", "Difference between two marks",
+	  "What was born and what has gone between two marks, by call site.",
+	  "{\"from\":{\"type\":\"string\",\"description\":\"a mark's name or number (m1); start "
+	  "(the default)\"},"
+	  "\"to\":{\"type\":\"string\",\"description\":\"a mark's name or number; now (the "
+	  "default)\"}," LIMIT "}",
+	  true, false, tool_diff },
+	{ "set_mark", "Set a mark",
+	  "Sets a mark in a running process, to compare with later; answers its number and name.",
+	  "{\"name\":{\"type\":\"string\",\"description\":\"at most 64 bytes; a name in use gets a "
+	  "suffix\"}}",
+	  true, true, tool_mark },
+	{ "report", "Whole report",
+	  "The whole report of a process or session, as memtop report prints it.",
+	  "{\"format\":{\"type\":\"string\",\"description\":\"text (the default), json or another "
+	  "textual format of "
+	  "memtop report\"},"
+	  "\"since\":{\"type\":\"string\",\"description\":\"adds what changed since this mark\"}}",
+	  true, false, tool_report },
+};
+
+static const char common[] =
+	"{\"max_bytes\":{\"type\":\"integer\",\"minimum\":256,\"maximum\":262144,\"description\":"
+	"\"length of the answer (16384)\"},\"offset\":{\"type\":\"integer\",\"minimum\":0,"
+	"\"description\":\"leaves out so many bytes at its beginning\"}}";
+static const char targeted[] =
+	"{\"target\":{\"type\":[\"string\",\"integer\"],\"description\":\"a pid, or FILE.mtop, "
+	"@NAME, "
+	"unix:PATH, :PORT, HOST:PORT; without it the only process with an agent\"},\"process\":{"
+	"\"type\":\"string\",\"description\":\"name or pid of a process inside a session file of "
+	"several\"}}";
+
+/* --- the list */
+
+static json_t *parsed(const char *text)
+{
+	json_t *o = json_loads(text, 0, NULL);
+
+	if (!o)
+		BUG("a schema is not JSON: %s", text);
+	return o;
+}
+
+static json_t *properties_of(const struct tool *t)
+{
+	json_t *all = json_object(), *own = parsed(t->properties), *shared = parsed(common);
+
+	if (t->targets) {
+		json_t *target = parsed(targeted);
+
+		json_object_update(all, target);
+		json_decref(target);
+	}
+	json_object_update(all, own);
+	json_object_update(all, shared);
+	json_decref(own);
+	json_decref(shared);
+	return all;
+}
+
+json_t *tools_list(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+		const struct tool *t = &tools[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s,s:s,s:s,s:{s:s,s:o,s:b},s:{s:b,s:b}}", "name",
+					t->name, "title", t->title, "description", t->description,
+					"inputSchema", "type", "object", "properties",
+					properties_of(t), "additionalProperties", 0, "annotations",
+					"readOnlyHint", !t->changes, "destructiveHint", 0));
+	}
+	return list;
+}
+
+const struct tool *tools_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+		if (!strcmp(tools[i].name, name))
+			return &tools[i];
+	return NULL;
+}
+
+/* An argument that is not known was meant for something. */
+static int check_names(const struct tool_call *c, const struct tool *t, struct err *err)
+{
+	json_t *known = properties_of(t), *value;
+	const char *name;
+	int rc = 0;
+
+	json_object_foreach(c->arguments, name, value) if (!rc && !json_object_get(known, name))
+		rc = err_set(err, 2, "%.100s: %s has no such argument", name, t->name);
+	json_decref(known);
+	return rc;
+}
+
+static int open_target(struct tool_call *c, struct err *err)
+{
+	json_t *v = json_object_get(c->arguments, "target");
+	const char *word = json_string_value(v), *process = NULL;
+	char pid[24];
+
+	if (json_is_integer(v)) {
+		snprintf(pid, sizeof pid, "%lld", (long long)json_integer_value(v));
+		word = pid;
+	} else if (v && !word) {
+		return err_set(err, 2, "target: neither a pid nor a text");
+	}
+	if (tool_text(c, "process", &process, err))
+		return -1;
+	c->watch = targets_open(c->targets, word, process, err);
+	return c->watch ? 0 : -1;
+}
+
+/* --- the bound */
+
+/* Where the text from `at` ends: at a line's end where there is one, never inside a character. */
+static size_t cut(const char *text, size_t len, size_t at, size_t max)
+{
+	if (len - at <= max)
+		return len;
+	size_t end = at + max;
+	while (end > at && text[end - 1] != '\n')
+		end--;
+	if (end > at)
+		return end;
+	for (end = at + max; end > at + 1 && ((unsigned char)text[end] & 0xc0) == 0x80;)
+		end--;
+	return end;
+}
+
+/* Is the answer text? Only a format that is no text can be anything else. */
+static json_t *bounded(const char *text, size_t len, size_t offset, size_t max, struct err *err)
+{
+	size_t from = offset < len ? offset : len;
+
+	while (from < len && ((unsigned char)text[from] & 0xc0) == 0x80)
+		from++;
+	size_t end = cut(text, len, from, max);
+	char *rest = end < len || from ? xasprintf("[truncated: bytes %zu to %zu of %zu; ask with "
+						   "offset=%zu for the next, or a max_bytes of up "
+						   "to %u]\n",
+						   from, end, len, end < len ? end : 0, BYTES_MOST)
+				       : xstrdup("");
+	char *all = xmalloc(end - from + strlen(rest) + 1);
+	memcpy(all, text + from, end - from);
+	memcpy(all + (end - from), rest, strlen(rest) + 1);
+	json_t *s = json_stringn(all, end - from + strlen(rest));
+	free(all);
+	free(rest);
+	if (!s)
+		err_set(err, 2, "the answer is no text; use memtop report -o FILE for this format");
+	return s;
+}
+
+static int run(struct tool_call *c, const struct tool *tool, struct err *err)
+{
+	if (check_names(c, tool, err) || (tool->targets && open_target(c, err)))
+		return -1;
+	return tool->run(c, err);
+}
+
+json_t *tools_call(struct targets *t, const struct tool *tool, json_t *arguments)
+{
+	struct tool_call c = { .targets = t, .arguments = arguments };
+	size_t max = BYTES_DEFAULT, offset = 0, len = 0;
+	struct err err = { .text = "" };
+	char *text = NULL;
+	json_t *said = NULL;
+
+	c.out = open_memstream(&text, &len);
+	if (!c.out)
+		base_out_of_memory();
+	int rc = tool_number(&c, "max_bytes", BYTES_LEAST, BYTES_MOST, &max, &err) ||
+		 tool_number(&c, "offset", 0, (size_t)1 << 40, &offset, &err) ||
+		 run(&c, tool, &err);
+	if (fclose(c.out))
+		base_out_of_memory();
+	if (!rc)
+		said = bounded(text, len, offset, max, &err);
+	free(text);
+	bool failed = !said;
+	if (failed)
+		said = json_string(err.text);
+	return json_pack("{s:[{s:s,s:o}],s:b}", "content", "type", "text", "text",
+			 said ? said : json_string("the tool failed"), "isError", failed);
+}

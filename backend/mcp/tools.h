@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools.h - the tools of `memtop mcp`: their descriptions, their arguments, their answers as text.
+ * Main thread only.
+ *
+ * An answer is a text of at most max_bytes; a longer one is cut at a line, and its last line says
+ * how to ask for the rest.
+ */
+#ifndef MCP_TOOLS_H
+#define MCP_TOOLS_H
+
+#include "mcp/targets.h"
+
+#include <jansson.h>
+
+struct tool_call {
+	struct targets *targets;
+	json_t *arguments;   /* an object, or NULL */
+	struct watch *watch; /* NULL for a tool without a target */
+	FILE *out;
+};
+
+struct tool {
+	const char *name, *title, *description;
+	const char *properties; /* of its inputSchema, as JSON, without the common ones */
+	bool targets;           /* it has a target */
+	bool changes;           /* it changes something: marks */
+	/* Writes the answer. 0; -1 and *err, which is a sentence for the model that asked. */
+	int (*run)(struct tool_call *c, struct err *err);
+};
+
+/* mcp/answers.c */
+int tool_list_processes(struct tool_call *c, struct err *err);
+int tool_report(struct tool_call *c, struct err *err);
+int tool_tree(struct tool_call *c, struct err *err);
+int tool_owners(struct tool_call *c, struct err *err);
+int tool_sites(struct tool_call *c, struct err *err);
+int tool_diff(struct tool_call *c, struct err *err);
+int tool_mark(struct tool_call *c, struct err *err);
+int tool_verdict(struct tool_call *c, struct err *err);
+
+json_t *tools_list(void);
+const struct tool *tools_find(const char *name); /* NULL = none */
+json_t *tools_call(struct targets *t, const struct tool *tool, json_t *arguments);
+
+/* --- arguments: 0; -1 and *err when one has another type or is out of bounds */
+
+int tool_text(const struct tool_call *c, const char *name, const char **text, struct err *err);
+int tool_number(const struct tool_call *c, const char *name, size_t least, size_t most,
+		size_t *number, struct err *err);
+int tool_flag(const struct tool_call *c, const char *name, bool *flag, struct err *err);
+
+#endif

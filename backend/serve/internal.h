@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * internal.h - what the routes of the server share: requests that wait, and the process that a
+ * request is about.
+ */
+#ifndef SERVE_INTERNAL_H
+#define SERVE_INTERNAL_H
+
+#include "serve/http.h"
+#include "serve/server.h"
+
+struct job;
+
+struct server {
+	struct loop *loop;
+	struct fleet *fleet;
+	struct server_options options;
+	struct http *http;
+	struct job *jobs;          /* that wait; owned */
+	struct loop_source *timer; /* steps them; NULL = none waits */
+	struct loop_source *namer; /* NULL = all names that were asked for are here */
+	unsigned writers;          /* forked children that write reports */
+	bool marking;              /* a POST waits for its marks: the next one waits for it */
+};
+
+/* A request that waits for the agent, for names or for a child. */
+struct job {
+	struct server *server;
+	struct job *next;
+	struct http_request *request; /* NULL: its client has gone */
+	uint64_t begun_ns;
+	/* Goes on. True: it has answered, and the job ends. */
+	bool (*step)(struct job *j);
+	void (*release)(struct job *j); /* NULL = nothing to release but state */
+	void *state;                    /* owned: free() */
+};
+
+/* Steps it at once, and then every few ms until it has answered. */
+void job_start(struct server *s, struct http_request *r, bool (*step)(struct job *j),
+	       void (*release)(struct job *j), void *state_take);
+void job_free(struct job *j); /* one that is in no list any more */
+bool job_older(const struct job *j, uint64_t ns);
+
+/* The process that ?pid= names, or the only one; NULL: an answer with the reason was sent. */
+struct member *server_choose(struct server *s, struct http_request *r);
+/* Answers with what `out` (of open_memstream(), closed here) has in *text, which it frees. */
+void server_send(struct http_request *r, int status, const char *type, FILE *out, char **text,
+		 size_t *len);
+/* Asks the agent for one kind of scan; true: the answer is here, and young. */
+bool server_looked(struct member *m, enum mtw_kind kind);
+
+/* the routes */
+void metrics_answer(struct server *s, struct http_request *r);
+void index_answer(struct server *s, struct http_request *r);
+void marks_answer(struct server *s, struct http_request *r);
+/* format: "pprof", "html", ...; `growth`: since ?since=, the newest mark or the start */
+void written_answer(struct server *s, struct http_request *r, const char *format, bool growth);
+
+#endif

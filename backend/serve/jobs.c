@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * jobs.c - requests that wait, and what the routes share.
+ *
+ * Nothing blocks the loop for long: a request that needs scans, names or a written report becomes a
+ * job, which a timer steps. So a slow target delays its own answers alone.
+ */
+#include "serve/internal.h"
+
+#include "base/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP_MS 20
+#define YOUNG_NS 3000000000ull /* agents are asked every two seconds at most (link/looks.h) */
+
+/* --- jobs */
+
+void job_free(struct job *j)
+{
+	if (j->release)
+		j->release(j);
+	free(j->state);
+	free(j);
+}
+
+static void step_all(void *arg)
+{
+	struct server *s = arg;
+
+	for (struct job **at = &s->jobs; *at;) {
+		struct job *j = *at;
+
+		if (j->request && !j->step(j)) {
+			at = &j->next;
+			continue;
+		}
+		*at = j->next;
+		job_free(j);
+	}
+	if (!s->jobs) {
+		loop_remove(s->timer);
+		s->timer = NULL;
+	}
+}
+
+void job_start(struct server *s, struct http_request *r, bool (*step)(struct job *j),
+	       void (*release)(struct job *j), void *state_take)
+{
+	struct job *j = xcalloc(1, sizeof *j), **last = &s->jobs;
+
+	*j = (struct job){ .server = s,
+			   .request = r,
+			   .begun_ns = now_ns(),
+			   .step = step,
+			   .release = release,
+			   .state = state_take };
+	if (step(j)) {
+		job_free(j);
+		return;
+	}
+	while (*last)
+		last = &(*last)->next;
+	*last = j;
+	if (!s->timer)
+		s->timer = loop_timer(s->loop, STEP_MS, true, step_all, s);
+}
+
+bool job_older(const struct job *j, uint64_t ns)
+{
+	return now_ns() - j->begun_ns > ns;
+}
+
+/* --- what routes share */
+
+static void say_which(struct server *s, struct http_request *r)
+{
+	char text[800] = "";
+	struct member *const *list;
+	size_t n = fleet_list(s->fleet, &list), len = 0;
+
+	for (size_t i = 0; i < n && len < sizeof text - 32; i++)
+		len += (size_t)snprintf(text + len, sizeof text - len, " %d", list[i]->pid);
+	http_say(r, 400, "several processes are followed: add ?pid=N, one of%s", text);
+}
+
+struct member *server_choose(struct server *s, struct http_request *r)
+{
+	const char *word = http_parameter(r, "pid");
+	struct member *const *list, *found = NULL;
+	size_t n = fleet_list(s->fleet, &list), known = 0;
+	long pid = word ? strtol(word, NULL, 10) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!fleet_known(list[i]) || (word && list[i]->pid != pid))
+			continue;
+		known++;
+		if (!found || fleet_up(list[i]))
+			found = list[i];
+	}
+	if (!found && word)
+		http_say(r, 404, "no followed process has this pid, or its state is still loading");
+	else if (!found)
+		http_say(r, 503, "no process is followed yet; try again");
+	else if (!word && known > 1)
+		say_which(s, r);
+	return !word && known > 1 ? NULL : found;
+}
+
+void server_send(struct http_request *r, int status, const char *type, FILE *out, char **text,
+		 size_t *len)
+{
+	if (fclose(out))
+		base_out_of_memory();
+	http_reply(r, status, type, *text, *len);
+	free(*text);
+}
+
+bool server_looked(struct member *m, enum mtw_kind kind)
+{
+	const struct model *model = watch_model(m->watch);
+	uint64_t at = model_looked(model, kind);
+
+	if (!watch_live(m->watch) || model_final(model))
+		return true;
+	watch_want(m->watch, kind);
+	return at && at + YOUNG_NS > model_time(model);
+}

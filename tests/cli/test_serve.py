@@ -1,0 +1,450 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_serve.py - memtop serve: its figures against the JSON report, who may ask, hostile requests,
+many scrapes at once, targets that come and go, marks, and the files for Prometheus and Grafana."""
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import urllib.parse
+
+from cli import memtop, one_line
+from harness import (AGENT, BUILD, MEMTOP, ROOT, Skip, at_end, environment, main, mostly_waits, need, report, run, start, temporary_folder,
+                     test, wait_for)
+
+TARGETS = f"{BUILD}/tests/targets"
+EXAMPLES = f"{ROOT}/backend/serve/examples"
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
+
+
+def target(*command, **more):
+    env = environment(LD_PRELOAD=AGENT, **more)
+    process = start(command, env=env)
+    wait_for(lambda: f"@memtop.{process.pid}\n" in open("/proc/net/unix", encoding="utf-8", errors="replace").read(), 20,
+             "the agent's socket")
+    return process
+
+
+class Server:
+    def __init__(self, *arguments, listen="127.0.0.1:0", token=None):
+        self.token = token
+        self.process = start([MEMTOP, "serve", *arguments, "--listen", listen], env=environment(), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line.startswith("serving "), line + self.process.stderr.read()
+        self.address = line.split()[1]
+
+    def ask(self, path, method="GET", body=None, seconds=30, **headers):
+        """(status, headers, body as text); a header of None is left out."""
+        if self.address.startswith("unix:"):
+            c = http.client.HTTPConnection("localhost", timeout=seconds)
+            c.sock = socket.socket(socket.AF_UNIX)
+            c.sock.connect(self.address[5:])
+        else:
+            c = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=seconds)
+        named = {k.replace("_", "-"): v for k, v in headers.items()}
+        if self.token:
+            named.setdefault("Authorization", f"Bearer {self.token}")
+        with contextlib.closing(c):
+            c.request(method, path, body, {k: v for k, v in named.items() if v is not None})
+            r = c.getresponse()
+            return r.status, r.headers, r.read().decode("utf-8", "surrogateescape")
+
+    def metrics(self):
+        status, headers, text = self.ask("/metrics")
+        assert status == 200 and headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"), (status, headers)
+        return parsed(text)
+
+    def up(self, pid):
+        return self.metrics().get(("memtop_up", str(pid)), [({}, 0)])[0][1] == 1
+
+
+def parsed(text):
+    """{(name, pid): [(labels, value)]}; checks the form of each line, and that no series comes twice."""
+    assert text.endswith("# EOF\n") and text.count("# EOF") == 1, text[-200:]
+    found, seen, typed = {}, set(), []
+    for line in text.splitlines()[:-1]:
+        if line.startswith("# "):
+            word, name = line.split()[1:3]
+            assert word in ("TYPE", "UNIT", "HELP"), line
+            if word == "TYPE":
+                assert name not in typed, f"{name} comes in two places"
+                typed.append(name)
+            assert word != "UNIT" or name.endswith("_" + line.split()[3]), line
+            continue
+        m = SAMPLE.match(line)
+        assert m, f"not a sample: {line!r}"
+        assert re.sub(r"(_total|_info)$", "", m[1]) == typed[-1], f"{line} stands below {typed[-1]}"
+        labels = dict(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', m[2] or ""))
+        assert line.rsplit(" ", 1)[0] not in seen, f"twice: {line}"
+        seen.add(line.rsplit(" ", 1)[0])
+        found.setdefault((m[1], labels.get("pid")), []).append((labels, float(m[3])))
+    return found
+
+
+def value(metrics, name, pid):
+    (_, one), = metrics[name, str(pid)]
+    return one
+
+
+def phases():
+    process = target(f"{TARGETS}/s_phases", "wait")
+    at_end(process.kill)
+    return process
+
+
+@test
+def t_metrics_equal_the_report():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    m, r = s.metrics(), report("@memtop.%d" % pid)
+    totals = r["totals"]
+    for name, key in (("live_bytes", "live_bytes"), ("live_blocks", "live_blocks"), ("allocated_bytes_total", "allocated_bytes"),
+                      ("allocated_blocks_total", "allocated_blocks"), ("freed_bytes_total", "freed_bytes"),
+                      ("freed_blocks_total", "freed_blocks"), ("peak_bytes", "peak_bytes")):
+        assert value(m, "memtop_" + name, pid) == totals[key], (name, m["memtop_" + name, str(pid)], totals)
+    assert totals["live_bytes"] == 100 * 65536, totals
+    owners = {x["owner"]: v for x, v in m["memtop_owner_live_bytes", str(pid)]}
+    assert owners == {"other": 0, **{o["name"]: o["live_bytes"] for o in r["libraries"]}}, owners
+    assert sum(v for _, v in m["memtop_verdict", str(pid)]) == 1, m["memtop_verdict", str(pid)]
+    assert {x["part"] for x, _ in m["memtop_resident_part_bytes", str(pid)]} == \
+        {"live", "rounding", "free", "file", "shared", "stack", "agent", "other"}
+    status, headers, body = s.ask("/report.json")
+    assert status == 200 and headers["Content-Type"] == "application/json", (status, body[:300])
+    assert json.loads(body)["totals"]["live_bytes"] == totals["live_bytes"]
+    status, _, body = s.ask("/report.txt")
+    assert status == 200 and f"s_phases [{pid}]" in body, body[:300]
+
+
+@test
+def t_profiles_equal_the_report():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    for what, kinds in (("heap", ("inuse_space", "alloc_space")), ("allocs", ("alloc_space",)), ("growth", ("growth_space",))):
+        status, headers, _ = s.ask(f"/debug/pprof/{what}")
+        if status == 501:
+            raise Skip("this memtop has no format pprof")
+        assert status == 200 and headers["Content-Type"] == "application/octet-stream", (status, headers)
+        need("go")
+        for kind in kinds:
+            done = run(["go", "tool", "pprof", "-top", "-unit=B", f"-sample_index={kind}", f"{s.address}debug/pprof/{what}"],
+                       env=environment())
+            assert done.returncode == 0 and "6553600B" in done.stdout and "early_phase" in done.stdout, (what, kind, done)
+
+
+@test
+def t_owners_are_bounded():
+    need("python3")
+    process = target("/usr/bin/python3", "-c", "import ssl, sqlite3, time; sqlite3.connect(':memory:').execute('create table t(a)'); time.sleep(600)",
+                     PYTHONMALLOC="malloc")
+    pid = str(process.pid)
+    all_of = Server("-p", str(process.pid), "--top", "200")
+    wait_for(lambda: all_of.up(process.pid), 20, "the state")
+    wait_for(lambda: len(all_of.metrics().get(("memtop_owner_live_bytes", pid), [])) > 3, 30, "its owners")
+    one = Server("-p", pid, "--top", "1")
+    wait_for(lambda: one.up(pid), 20, "the state")
+    m = one.metrics()
+    few = {x["owner"]: v for x, v in m["memtop_owner_live_bytes", pid]}
+    assert len(few) == 2 and few["other"] > 0 and sum(few.values()) == value(m, "memtop_live_bytes", pid), few
+    m = all_of.metrics()
+    assert sum(v for _, v in m["memtop_owner_live_bytes", pid]) == value(m, "memtop_live_bytes", pid), m
+
+
+@test
+def t_names_are_escaped():
+    folder = temporary_folder()
+    evil = os.path.join(folder, 'a"b\\c\n{d}\x1b[31m')
+    shutil.copy(f"{TARGETS}/s_phases", evil)
+    process = target(evil, "wait")
+    at_end(process.kill)
+    s = Server("-p", str(process.pid))
+    wait_for(lambda: s.up(process.pid), 20, "the state")  # parsed() checks each line
+    (labels, _), = s.metrics()["memtop_up", str(process.pid)]
+    assert labels["name"].startswith('a\\"b\\\\c') and "\x1b" not in labels["name"], labels
+    status, _, page = s.ask("/")
+    assert status == 200 and "\x1b" not in page and 'a"b' not in page, page
+
+
+@test
+def t_who_may_ask():
+    pid = str(phases().pid)
+    folder = temporary_folder()
+    path = os.path.join(folder, "token")
+
+    def token_file(text):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o600)
+
+    one_line(memtop("serve", "-p", pid, "--listen", "0.0.0.0:0"), 2, "--token-file")
+    one_line(memtop("serve", "-p", pid, "--listen", "[::]:0"), 2, "--token-file")
+    for weak in ("", "short", "0" * 31, "a b" * 20):
+        token_file(weak)
+        one_line(memtop("serve", "-p", pid, "--token-file", path), 2, "128 bits")
+    token = secrets.token_hex(16)
+    token_file(token + "\n")
+    s = Server("-p", pid, "--token-file", path, listen="0.0.0.0:0", token=token)
+    s.address = s.address.replace("0.0.0.0", "127.0.0.1")
+    assert s.ask("/metrics")[0] == 200
+    assert s.ask("/metrics", Host="memtop.example.org")[0] == 200, "a token needs no Host check"
+    for wrong in (None, "Bearer", "Bearer ", f"Bearer {token[:-1]}", f"Bearer {token}0", f"Basic {token}", "Bearer " + "x" * 9000):
+        status, headers, _ = s.ask("/metrics", Authorization=wrong)
+        assert status == 401 and "Bearer" in headers["WWW-Authenticate"], (wrong, status)
+    plain = Server("-p", pid)
+    assert plain.ask("/metrics")[0] == 200
+    assert plain.ask("/metrics", Host="localhost:9091")[0] == 200
+    for host in ("evil.example.org", "127.0.0.1.evil.org", "localhost.evil.org", ""):
+        assert plain.ask("/metrics", Host=host)[0] == 403, host
+    unix = Server("-p", pid, listen=f"unix:{folder}/s")
+    assert unix.ask("/metrics")[0] == 200 and os.stat(f"{folder}/s").st_mode & 0o777 == 0o600
+    unix.process.send_signal(signal.SIGTERM)
+    assert unix.process.wait(10) == 0 and not os.path.exists(f"{folder}/s")
+
+
+def raw(server, data):
+    """What comes back for these bytes until the server closes, or for half a second."""
+    at = urllib.parse.urlsplit(server.address)
+    out = b""
+    with socket.create_connection((at.hostname, at.port), 10) as c:
+        c.settimeout(0.5)
+        with contextlib.suppress(OSError):
+            c.sendall(data)
+            while part := c.recv(65536):
+                out += part
+    return out
+
+
+@mostly_waits
+def t_hostile_requests():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    host = b"Host: 127.0.0.1\r\n"
+    for data in (b"", b"\r\n\r\n", b"\0" * 1000, b"GET", b"GET / HTTP/1.1\r\n\r\n", b"GET /%00 HTTP/1.1\r\n" + host + b"\r\n",
+                 b"GET " + b"/a" * 40000 + b" HTTP/1.1\r\n" + host + b"\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 9000 + b"\r\n",
+                 b"POST /marks HTTP/1.1\r\n" + host + b"Content-Length: 99999999\r\n\r\nx",
+                 b"POST /marks HTTP/1.1\r\n" + host + b"Content-Length: -1\r\n\r\nx", b"BREW / HTTP/1.1\r\n" + host + b"\r\n",
+                 b"GET /../../etc/passwd HTTP/1.1\r\n" + host + b"\r\n", b"GET /metrics?pid=%zz&pid=&& HTTP/1.1\r\n" + host + b"\r\n",
+                 b"GET http://[::1 HTTP/1.1\r\n" + host + b"\r\n", os.urandom(5000)):
+        answer = raw(s, data)
+        assert b" 200 " not in answer.split(b"\r\n")[0] or b"/metrics?" in data, (data[:60], answer[:100])
+    for path, status in (("/nothing", 404), ("/report.txt?pid=1", 404), ("/report.txt?pid=x", 404), ("/report.txt?since=zz", 404)):
+        got = s.ask(path)[0]
+        assert got == status, (path, got)
+    assert s.ask("/metrics", "POST", "x")[0] == 405
+    assert s.ask("/metrics", "DELETE")[0] in (405, 501)
+    # clients that go while their report is written
+    for _ in range(10):
+        at = urllib.parse.urlsplit(s.address)
+        with socket.create_connection((at.hostname, at.port)) as c:
+            c.sendall(b"GET /report.json HTTP/1.1\r\n" + host + b"\r\n")
+    assert s.up(pid) and s.process.poll() is None
+
+
+@mostly_waits
+def t_fifty_scrapes_at_once():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    with concurrent.futures.ThreadPoolExecutor(60) as pool:
+        scrapes = [pool.submit(s.metrics) for _ in range(50)]
+        reports = [pool.submit(s.ask, "/report.json") for _ in range(10)]
+        assert {value(m.result(), "memtop_live_bytes", pid) for m in scrapes} == {6553600.0}
+        assert all(json.loads(r.result()[2])["totals"]["live_bytes"] == 6553600 for r in reports)
+
+
+@mostly_waits
+def t_processes_come_and_go():
+    first = phases()
+    s = Server("--all")
+    wait_for(lambda: s.up(first.pid), 30, "the first process")
+    second = phases()
+    wait_for(lambda: s.up(second.pid), 30, "a new process")
+    assert s.ask("/report.txt")[0] == 400, "of several processes one is asked for"
+    first.kill()
+    first.wait()
+    wait_for(lambda: not s.up(first.pid), 20, "the end of one")
+    m = s.metrics()
+    assert ("memtop_live_bytes", str(first.pid)) not in m and m["memtop_allocated_bytes_total", str(first.pid)][0][1] == 6553600
+    assert [x["memtop_verdict"] for x, v in m["memtop_verdict", str(first.pid)] if v] == ["ended"], m["memtop_verdict", str(first.pid)]
+    assert s.up(second.pid)
+
+
+@mostly_waits
+def t_a_target_that_starts_later_and_again():
+    folder = temporary_folder()
+    options = f"listen=unix:{folder}/agent"
+    s = Server(f"unix:{folder}/agent")
+    assert [v for name, v in s.metrics().items() if name[0] == "memtop_up"][0][0][1] == 0
+    for _ in range(2):
+        process = start([f"{TARGETS}/s_phases", "wait"], env=environment(LD_PRELOAD=AGENT, MEMTOP_OPTIONS=options))
+        wait_for(lambda: s.up(process.pid), 30, "the program")
+        process.kill()
+        process.wait()
+        wait_for(lambda: not s.up(process.pid), 20, "its end")
+
+
+@test
+def t_marks():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    path = temporary_folder() + "/a.mtop"
+    recording = start([MEMTOP, "record", "-o", path, "-p", str(pid)], env=environment())
+    wait_for(lambda: os.path.exists(path), 20, "the recording")
+    as_json = {"Content_Type": "application/json"}
+    status, _, body = s.ask("/marks", "POST", '{"name": "over http"}', **as_json)
+    assert status == 201 and json.loads(body) == {"marks": [{"pid": pid, "id": 1, "name": "over http"}]}, (status, body)
+    for status, sent, headers in ((415, '{"name": "a"}', {}), (415, "name=a", {"Content_Type": "application/x-www-form-urlencoded"}),
+                                  (415, '{"name": "a"}', {"Content_Type": "text/plain"}), (400, "[", as_json), (400, '{"name": 1}', as_json),
+                                  (400, json.dumps({"name": "x" * 65}), as_json), (400, "[]", as_json),
+                                  (403, '{"name": "a"}', {**as_json, "Origin": "http://evil.org"}),
+                                  (403, '{"name": "a"}', {**as_json, "Origin": "null"}),
+                                  (403, '{"name": "a"}', {**as_json, "Sec_Fetch_Site": "cross-site"})):
+        got = s.ask("/marks", "POST", sent, **headers)
+        assert got[0] == status, (sent, headers, got[0], got[2])
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        several = [pool.submit(s.ask, "/marks", "POST", json.dumps({"name": f"n{i}"}), **as_json) for i in range(5)]
+        given = {json.loads(r.result()[2])["marks"][0]["name"] for r in several}
+    assert given == {f"n{i}" for i in range(5)}, given
+    (listed,) = json.loads(s.ask("/marks")[2])["processes"]
+    assert listed["pid"] == pid and [m["name"] for m in listed["marks"]][0] == "over http" and len(listed["marks"]) == 6, listed
+    assert s.ask("/report.txt?since=m1")[0] == 200
+    recording.send_signal(signal.SIGINT)
+    recording.wait(30)
+    assert "over http" in [m["name"] for m in report(path)["marks"]]
+
+
+@test
+def t_usage():
+    one_line(memtop("serve"), 2, "--all")
+    one_line(memtop("serve", "--all", "-p", "1"), 2, "-p")
+    for wrong in ("9091", "1.2.3.4", "::1:9091", ":99999", "unix:", ":x"):
+        one_line(memtop("serve", "--all", "--listen", wrong), 2, "--listen")
+    one_line(memtop("serve", "--all", "--top", "0"), 2, "--top")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        one_line(memtop("serve", "--all", "--listen", f":{taken.getsockname()[1]}"), 3, "in use")
+
+
+def names_used(text):
+    return set(re.findall(r"\bmemtop_[a-z_]+", text)) - {"memtop_verdict="}
+
+
+@test
+def t_examples_name_metrics_that_exist():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    text = s.ask("/metrics")[2]
+    exist = {m[1] for m in map(SAMPLE.match, text.splitlines()) if m} | set(re.findall(r"# TYPE (\S+) gauge", text))
+    with open(f"{EXAMPLES}/grafana-dashboard.json", encoding="utf-8") as f:
+        board = json.load(f)
+    ids = [p["id"] for p in board["panels"]]
+    assert len(ids) == len(set(ids)) and board["uid"] and board["schemaVersion"] >= 30
+    for query in [t["expr"] for p in board["panels"] for t in p["targets"]] + [v["query"] for v in board["templating"]["list"]]:
+        assert names_used(query) <= exist, (query, names_used(query) - exist)
+    with open(f"{EXAMPLES}/memtop.rules.yml", encoding="utf-8") as f:
+        rules = f.read()
+    for line in re.findall(r"expr: (.*)", rules):
+        assert names_used(line) and names_used(line) <= exist, (line, names_used(line) - exist)
+    states = {x["memtop_verdict"] for x, _ in parsed(text)["memtop_verdict", str(pid)]}
+    assert set(re.findall(r'memtop_verdict="([a-z_]+)"', rules)) <= states
+
+
+@test
+def t_the_side_car_parses():
+    try:
+        import yaml
+    except ImportError as why:
+        raise Skip("python3-yaml is not installed") from why
+    with open(f"{EXAMPLES}/kubernetes-sidecar.yml", encoding="utf-8") as f:
+        pod = yaml.safe_load(f)
+    side = next(c for c in pod["spec"]["containers"] if c["name"] == "memtop")
+    assert side["args"][:2] == ["memtop", "serve"]
+    done = memtop("serve", "--help").stdout
+    for option in [a for a in side["args"] if a.startswith("--")]:
+        assert option in done, option
+    volumes = {v["name"] for v in pod["spec"]["volumes"]}
+    assert {m["name"] for c in pod["spec"]["containers"] for m in c["volumeMounts"]} == volumes
+    with open(f"{EXAMPLES}/prometheus.yml", encoding="utf-8") as f:
+        assert yaml.safe_load(f)["scrape_configs"][0]["static_configs"]
+
+
+@test
+def t_promtool_accepts_it():
+    need("promtool")
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    status, headers, text = s.ask("/metrics", Accept="text/plain")
+    assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4"), headers
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+    done = run(["promtool", "check", "rules", f"{EXAMPLES}/memtop.rules.yml"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = run(["promtool", "check", "config", f"{EXAMPLES}/prometheus.yml"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@test
+def t_the_strict_parser_accepts_it():
+    try:
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    except ImportError as why:
+        raise Skip("python3-prometheus-client is not installed") from why
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    families = {f.name: f for f in text_string_to_metric_families(s.ask("/metrics")[2])}
+    assert families["memtop_verdict"].type == "stateset" and families["memtop_allocated_bytes"].type == "counter"
+
+
+@mostly_waits
+def t_prometheus_scrapes_and_alerts():
+    """The real Prometheus, on a program that leaks: the verdict takes some 20 s."""
+    need("prometheus", "promtool")
+    folder = temporary_folder()
+    leak = os.path.join(folder, "leak")
+    with open(leak + ".c", "w", encoding="utf-8") as f:
+        f.write("#include <stdlib.h>\n#include <unistd.h>\nint main(void) { for (;;) { if (!malloc(10000)) return 1; usleep(5000); } }\n")
+    assert run(["gcc", "-O0", "-g", "-o", leak, leak + ".c"]).returncode == 0
+    process = target(leak)
+    s = Server("-p", str(process.pid))
+    with open(f"{EXAMPLES}/memtop.rules.yml", encoding="utf-8") as f:
+        rules = f.read()
+    assert "for: 5m" in rules
+    with open(f"{folder}/memtop.rules.yml", "w", encoding="utf-8") as f:
+        f.write(re.sub(r"for: \d+m", "for: 1s", rules))
+    with open(f"{EXAMPLES}/prometheus.yml", encoding="utf-8") as f:
+        config = f.read().replace("127.0.0.1:9091", urllib.parse.urlsplit(s.address).netloc).replace("15s", "1s")
+    with open(f"{folder}/prometheus.yml", "w", encoding="utf-8") as f:
+        f.write(config)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    start(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+           f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def ask(path):
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            c = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            c.request("GET", path)
+            return json.loads(c.getresponse().read())["data"]
+        return {}
+
+    wait_for(lambda: [t["health"] for t in ask("/api/v1/targets").get("activeTargets", [])] == ["up"], 60, "a scrape")
+    wait_for(lambda: any(a["labels"]["alertname"] == "MemtopHeapGrows" and a["labels"]["pid"] == str(process.pid) and a["state"] == "firing"
+                         for a in ask("/api/v1/alerts").get("alerts", [])), 120, "the alert")
+    rate = ask("/api/v1/query?query=" + urllib.parse.quote("memtop:allocated_bytes:rate1m"))["result"]
+    assert rate and float(rate[0]["value"][1]) > 100000, rate
+
+
+main()
