@@ -52,23 +52,6 @@ static int settle_slot(struct settling *x, uint32_t id)
 	return model_apply(x->shown, &e, x->err);
 }
 
-/* The mark itself may have come after the instant. */
-static int put_mark(struct settling *x, const struct mark *k)
-{
-	const struct mark *known = model_mark(x->shown, k->id);
-	struct event e = { .type = MTW_MARK,
-			   .u.mark = { .id = k->id,
-				       .flags = k->flags,
-				       .epoch = k->epoch,
-				       .time_ns = k->time_ns,
-				       .rss_bytes = k->rss_bytes,
-				       .name = { k->name, strlen(k->name) },
-				       .set_by = { k->set_by, strlen(k->set_by) },
-				       .totals = k->totals } };
-
-	return known && known->known ? 0 : model_apply(x->shown, &e, x->err);
-}
-
 static int put_totals(struct settling *x, const struct mark *k)
 {
 	struct event e = { .type = MTW_TOTALS, .u.totals = *model_totals(x->shown) };
@@ -124,7 +107,8 @@ int settle_at_mark(struct watch *w, uint32_t mark, struct err *err)
 	for (uint32_t id = 0; id < x.slots; id++)
 		if (settle_slot(&x, id))
 			goto out;
-	if (put_mark(&x, k) || put_totals(&x, k) || put_tick(&x, k))
+	if ((x.shown != now && model_recall_marks(x.shown, now, k->time_ns, err)) ||
+	    put_totals(&x, k) || put_tick(&x, k))
 		goto out;
 	note(w, k, instant);
 	rc = 0;

@@ -38,6 +38,10 @@ int model_apply(struct model *m, const struct event *e, struct err *err);
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
 /* model/recall.c: likewise, and then all that `from` knows of the instant of model_peak(). */
 int model_recall_peak(struct model *m, const struct model *from, size_t steps, struct err *err);
+/* Enters the marks of `from` up to that time that `m`, a model of an instant, lacks: they may have
+ * arrived after the instant's tick. */
+int model_recall_marks(struct model *m, const struct model *from, uint64_t until_ns,
+		       struct err *err);
 void model_swap(struct model *a, struct model *b);
 /* Sets the interval to take as soon as its marks have arrived. */
 void model_want_interval(struct model *m, const struct model *as);

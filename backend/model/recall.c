@@ -104,16 +104,26 @@ static int recall_mark(struct model *m, const struct mark *k, struct err *err)
 	return model_apply(m, &e, err);
 }
 
-static int recall_marks(struct model *m, const struct marks *x, uint64_t until, struct err *err)
+/* k is of another model; `m` may know it already, by its totals or whole. */
+static int recall_unknown_mark(struct model *m, const struct mark *k, struct err *err)
 {
-	for (size_t id = 1; id < x->limit; id++) {
-		const struct mark *k = &x->list[id];
-		if (!k->known || k->time_ns > until)
-			continue;
-		if (recall_mark(m, k, err) ||
-		    (k->live_known && recall_cells(m, MTW_MARK_LIVE, k->id, &k->cells, err)))
+	const struct mark *has = k->id < m->marks.limit ? &m->marks.list[k->id] : NULL;
+	bool known = has && has->known, live = known && has->live_known;
+
+	if (!known && recall_mark(m, k, err))
+		return -1;
+	return k->live_known && !live ? recall_cells(m, MTW_MARK_LIVE, k->id, &k->cells, err) : 0;
+}
+
+int model_recall_marks(struct model *m, const struct model *from, uint64_t until_ns,
+		       struct err *err)
+{
+	const struct marks *x = &from->marks;
+
+	for (size_t id = 1; id < x->limit; id++)
+		if (x->list[id].known && x->list[id].time_ns <= until_ns &&
+		    recall_unknown_mark(m, &x->list[id], err))
 			return -1;
-	}
 	return 0;
 }
 
@@ -201,7 +211,7 @@ int model_recall_peak(struct model *m, const struct model *from, size_t steps, s
 		return rc;
 	bool failed = recall_options(m, &from->options, err) ||
 		      recall_filters(m, &from->filters, until, err) ||
-		      recall_marks(m, &from->marks, until, err) ||
+		      model_recall_marks(m, from, until, err) ||
 		      recall_samples(m, &from->samples, until, err) ||
 		      recall_history(m, &from->history.series, until, err) ||
 		      recall_weighed(m, &from->trie, err) || recall_counters(m, from, err);

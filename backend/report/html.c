@@ -273,5 +273,5 @@ const struct report_format report_html = {
 	.name = "html",
 	.ending = ".html",
 	.write = write_page,
-	.about = "a page to mail: curve, flame graph, tables; needs no network",
+	.about = "a page to mail: curve, flame graph, tables",
 };
