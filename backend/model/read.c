@@ -24,6 +24,11 @@ const struct peak_instant *model_peak(const struct model *m)
 	return m->peak.whole ? &m->peak.at : NULL;
 }
 
+struct tally model_peak_of_slot(const struct model *m, uint32_t id)
+{
+	return peak_of_slot(&m->peak, idmap_get(&m->trie.slot_ids, id));
+}
+
 uint32_t model_state(const struct model *m, int *status, bool *known)
 {
 	if (status)

@@ -427,24 +427,31 @@ static void put_instant(struct cells *c)
 	c->count = 0;
 }
 
+/* To the instant that is being gathered. */
+static void add_cell(struct cells *c, uint32_t slot, int64_t bytes, int64_t blocks)
+{
+	uint32_t of = c->trie->of_slot[slot];
+
+	if (of == NO_ID)
+		return;
+	uint32_t entry = c->trie->entries[of].place;
+	if (!c->touched[entry])
+		c->list[c->count++] = entry;
+	c->touched[entry] = true;
+	c->bytes[entry] += bytes;
+	c->blocks[entry] += blocks;
+}
+
 static bool on_cell(void *arg, uint32_t instant, const struct slot *s, const struct live *was,
 		    const struct live *is)
 {
 	struct cells *c = arg;
-	uint32_t of = c->trie->of_slot[s->id];
 
 	if (!c->begun || instant != c->instant)
 		put_instant(c);
 	c->begun = true;
 	c->instant = instant;
-	if (of == NO_ID)
-		return true;
-	uint32_t entry = c->trie->entries[of].place;
-	if (!c->touched[entry])
-		c->list[c->count++] = entry;
-	c->touched[entry] = true;
-	c->bytes[entry] += (int64_t)(is->bytes - was->bytes);
-	c->blocks[entry] += (int64_t)(is->blocks - was->blocks);
+	add_cell(c, s->id, (int64_t)(is->bytes - was->bytes), (int64_t)(is->blocks - was->blocks));
 	return true;
 }
 
@@ -461,6 +468,25 @@ static void put_walk(struct cells *c, const char *key, uint32_t last_mark)
 	else
 		sample_walk(m, &walk, on_cell, c);
 	mark_walk_end(&walk);
+	put_instant(c);
+	pack_close(c->out, ']');
+}
+
+/* The heap's peak, in the form of the other instants: the only one of its kind. */
+static void put_peak(struct cells *c)
+{
+	const struct model *m = c->trie->report->model;
+
+	pack_key(c->out, "peak_cells");
+	pack_open(c->out, '[');
+	c->begun = model_peak(m) != NULL;
+	c->instant = 0;
+	for (uint32_t id = 0; c->begun && id < model_slot_count(m); id++) {
+		struct tally then = model_peak_of_slot(m, id);
+
+		if (live_blocks(&then))
+			add_cell(c, id, (int64_t)live_bytes(&then), (int64_t)live_blocks(&then));
+	}
 	put_instant(c);
 	pack_close(c->out, ']');
 }
@@ -490,6 +516,7 @@ void html_trie_put_instants(const struct html_trie *t, struct pack *out)
 		pack_open(out, '[');
 		pack_close(out, ']');
 	}
+	put_peak(&c);
 	free(c.bytes);
 	free(c.blocks);
 	free(c.touched);

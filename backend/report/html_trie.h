@@ -22,7 +22,7 @@ void html_trie_free(struct html_trie *t);
 /* The keys "frames", "libraries_of_frames", "nodes" and "entries". */
 void html_trie_put(const struct html_trie *t, struct pack *out);
 /* The keys "mark_cells" and "sample_cells": by how much each entry differs from the instant
- * before. */
+ * before; "peak_cells": what each held at the heap's peak, where that is known. */
 void html_trie_put_instants(const struct html_trie *t, struct pack *out);
 /* Number of the module's owner in owners_update()'s list; -1 = it owns nothing. */
 int64_t html_trie_owner(const struct html_trie *t, uint32_t module);

@@ -168,6 +168,20 @@ def t_growth_between_marks_is_that_of_the_json_report():
 
 
 @test
+def t_the_tree_at_the_peak():
+    """Its sum is the peak that the totals name, within a hundredth and their error."""
+    page = page_of(session("/usr/bin/perl", "-e", "my @a = map { q(x) x 1000 } 1..20000; @a = ();"))
+    data = data_of(page)
+    assert len(data["peak_cells"]) == 1, data["peak_cells"]
+    held, t = sum(data["peak_cells"][0]["bytes"]), data["totals"]
+    assert t["live_bytes"] < t["peak_bytes"] / 2 and 0.98 * t["peak_bytes"] <= held <= t["peak_bytes"], (held, t)
+    b = browse(page)
+    b.click("#metric [data-key=peak]")
+    assert b.run("document.getElementById('flame').getAttribute('aria-label')").startswith("Peak, ")
+    quiet(b)
+
+
+@test
 def t_a_page_loads_nothing_and_runs_its_own_script_alone():
     text = read(page_of(session("/bin/true")))
     page = Parsed(text)

@@ -87,6 +87,9 @@ function readInstants(data) {
 				name: name === 'm' + id ? name : `m${id} ${name}` });
 	for (const [id, time, bytes] of data.samples)
 		list.push({ key: 's' + id, id, chain: data.sample_cells, time, bytes, name: 'sample' });
+	for (const cells of data.peak_cells)
+		list.push({ key: 'peak', id: cells.id, chain: data.peak_cells, time: data.totals.peak_s, name: 'peak',
+			bytes: cells.bytes.reduce((sum, n) => sum + n, 0) });
 	list.sort((a, b) => a.time - b.time);
 	list.push({ key: 'now', name: data.totals.past ? 'the report' : 'now', exact: true, time: data.totals.time_s, bytes: data.totals.live_bytes });
 	return list;
@@ -192,6 +195,11 @@ class Model {
 
 		if (what === 'live')
 			return this.byNode((i) => live[i]);
+		if (what === 'peak') {
+			const held = this.heldAt(this.instants.find((i) => i.key === 'peak'))[unit];
+
+			return this.byNode((i) => held[i]);
+		}
 		if (what === 'allocated')
 			return this.byNode((i) => allocated[i]);
 		if (what === 'temporary')

@@ -62,9 +62,10 @@ class Choice {
 	}
 }
 
-const METRICS = { live: 'Live', allocated: 'Allocated', temporary: 'Temporary', grew: 'Growth', shrank: 'Shrinkage' };
+const METRICS = { live: 'Live', peak: 'Peak', allocated: 'Allocated', temporary: 'Temporary', grew: 'Growth', shrank: 'Shrinkage' };
 const MEANINGS = {
 	live: () => 'Live: allocated and not freed yet.',
+	peak: (m) => `Peak: what was alive when the heap was largest, at ${timeText(m.data.totals.peak_s)}.`,
 	allocated: () => 'Allocated: everything since the start, freed or not.',
 	temporary: () => 'Temporary: allocated and freed again.',
 	grew: (m) => `Growth: call paths that hold more at ${m.to.name} (${timeText(m.to.time)}) than at ${m.from.name} (${timeText(m.from.time)}).`,
@@ -113,7 +114,9 @@ class Page {
 	}
 
 	makeChoices() {
-		this.metrics = new Choice($('metric'), METRICS, this.metric, (key) => this.setMetric(key));
+		const known = Object.entries(METRICS).filter(([key]) => key !== 'peak' || this.model.data.peak_cells.length);
+
+		this.metrics = new Choice($('metric'), Object.fromEntries(known), this.metric, (key) => this.setMetric(key));
 		new Choice($('unit'), { bytes: 'Bytes', blocks: 'Blocks' }, 'bytes', (key) => {
 			this.unit = key;
 			this.refresh();
