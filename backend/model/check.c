@@ -81,6 +81,8 @@ static bool check_beside(const struct model *m, struct err *err)
 		return err_set(err, 125, "model: changes are kept for another interval") == 0;
 	if (m->rates.pages && !m->rates.count && !m->tick.job.folding)
 		return err_set(err, 125, "model: rates are kept, and there are none") == 0;
+	if (!peak_adds_up(&m->peak))
+		return err_set(err, 125, "model: the counters at the peak are not its sum") == 0;
 	return check_rates(m, err);
 }
 

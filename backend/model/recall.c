@@ -191,7 +191,8 @@ static int recall_counters(struct model *m, const struct model *from, struct err
 		e = (struct event){ .type = MTW_COUNTS };
 		e.u.counts.slot = slot_at(&from->trie, i)->id;
 		e.u.counts.now = peak_of_slot(&from->peak, i);
-		if (e.u.counts.now.alloc_blocks && model_apply(m, &e, err))
+		if ((e.u.counts.now.alloc_blocks | e.u.counts.now.alloc_bytes) &&
+		    model_apply(m, &e, err))
 			return -1;
 	}
 	e = (struct event){ .type = MTW_TICK };

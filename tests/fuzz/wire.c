@@ -211,6 +211,26 @@ static void put_batch(struct mtw_out *o, uint64_t type)
 	}
 }
 
+/* One slot's, and now and then with other totals. */
+static void put_peak(struct mtw_out *o)
+{
+	uint64_t blocks = number(900), bytes = number(90000);
+
+	mtw_put(o, 1 + below(3));
+	mtw_put(o, below(3) ? MTW_PART_FIRST | MTW_PART_LAST : below(4));
+	mtw_put(o, now);
+	for (int i = 0; i < 2; i++) {
+		mtw_put(o, below(20) ? blocks : number(900));
+		mtw_put(o, bytes);
+		mtw_put(o, blocks / 2);
+		mtw_put(o, bytes / 2);
+		if (i)
+			break;
+		mtw_put(o, 1);
+		mtw_put(o, some(slots));
+	}
+}
+
 static void put_payload(struct mtw_out *o, uint64_t type)
 {
 	switch (type) {
@@ -249,6 +269,7 @@ static void put_payload(struct mtw_out *o, uint64_t type)
 		mtw_put(o, 0);
 		break;
 	}
+	case MTW_PEAK: put_peak(o); break;
 	default: put_batch(o, type);
 	}
 }
@@ -258,7 +279,7 @@ static size_t make_frame(uint8_t *to, size_t room)
 	static const uint64_t types[] = { MTW_MODULE,    MTW_NODES,  MTW_NODES,  MTW_SLOTS,
 					  MTW_SLOTS,     MTW_COUNTS, MTW_COUNTS, MTW_COUNTS,
 					  MTW_TICK,      MTW_TICK,   MTW_TOTALS, MTW_MARK,
-					  MTW_MARK_LIVE, MTW_PROVEN };
+					  MTW_MARK_LIVE, MTW_PROVEN, MTW_PEAK };
 	uint8_t payload[1024];
 
 	if (!below(4)) {
@@ -314,7 +335,7 @@ struct session {
 	unsigned refused;
 };
 
-static uint64_t events, refusals, checks;
+static uint64_t events, refusals, checks, peaks;
 
 static void open_session(struct session *x)
 {
@@ -340,6 +361,13 @@ static void must_hold(const struct session *x)
 	/* Totals that do not fit the slots are the peer's own lie; all else is ours. */
 	if (!model_check(x->m, &err) && !strstr(err.text, "totals"))
 		BUG("%s", err.text);
+	if (!model_peak(x->m))
+		return;
+	struct model *then = model_new();
+	if (model_recall_peak(then, x->m, SIZE_MAX, &err) != 1 || !model_check(then, &err))
+		BUG("at the peak: %s", err.text);
+	peaks++;
+	model_free(then);
 }
 
 static void look(struct session *x)
@@ -444,8 +472,8 @@ static void fuzz_streams(uint64_t count)
 	}
 	close_session(&x);
 	printf("%" PRIu64 " mutated streams, %" PRIu64 " events, %" PRIu64 " refusals, %" PRIu64
-	       " checks of all invariants\n",
-	       count, events, refusals, checks);
+	       " checks of all invariants, %" PRIu64 " with a peak\n",
+	       count, events, refusals, checks, peaks);
 }
 
 /* --- session files */

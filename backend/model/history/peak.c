@@ -111,6 +111,15 @@ int peak_apply(struct peak *x, struct quota *q, const struct trie *t, const stru
 	return e->u.peak.flags & MTW_PART_LAST ? arrive(x, q, t, e, err) : 0;
 }
 
+bool peak_adds_up(const struct peak *x)
+{
+	struct tally sum = { 0 };
+
+	for (size_t i = 0; i < x->room; i++)
+		tally_add(&sum, &x->then[i]);
+	return !x->whole || !memcmp(&sum, &x->at.sum, sizeof sum);
+}
+
 void peak_clear(struct peak *x)
 {
 	free(x->then);

@@ -27,6 +27,7 @@ struct peak {
 int peak_apply(struct peak *x, struct quota *q, const struct trie *t, const struct event *e,
 	       struct err *err);
 struct tally peak_of_slot(const struct peak *x, uint32_t index); /* dense */
+bool peak_adds_up(const struct peak *x);                         /* its counters are its totals */
 void peak_clear(struct peak *x);
 
 #endif
