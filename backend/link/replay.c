@@ -5,6 +5,8 @@
  * Only frames of the program watched now are played: a program before an exec has call paths of its
  * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
  * that nothing shown, including resident memory and threads, comes from later.
+ *
+ * Nobody looks at the ticks on the way: they are applied in bulk (model/bulk.c).
  */
 #include "link/replay.h"
 
@@ -18,6 +20,7 @@
 #define SLICE_NS 8000000u
 #define SEED_STEPS 4096u
 #define FRAMES_A_LOOK 16 /* at the clock */
+#define FEW_TICKS 3u     /* are applied one by one */
 
 struct replay {
 	struct loop *loop;
@@ -31,6 +34,7 @@ struct replay {
 	struct instant to;
 	bool ours; /* the frames are of the program that is watched */
 	bool seeded;
+	bool ending; /* all was played, and is being made current */
 	struct err problem;
 };
 
@@ -204,16 +208,18 @@ static void on_slice(void *arg)
 {
 	struct replay *p = arg;
 	uint64_t end = now_ns() + SLICE_NS;
-	int rc = 0;
+	struct err last = { 0 };
+	int rc = p->ending;
 
-	for (unsigned n = 1; n % FRAMES_A_LOOK || now_ns() < end; n++) {
+	for (unsigned n = 1; !rc && (n % FRAMES_A_LOOK || now_ns() < end); n++) {
 		rc = make_ready(p);
 		if (rc == 1)
 			rc = play_frame(p);
-		if (rc)
-			break;
 	}
-	if (rc)
+	if (rc && !p->ending && model_bulk_end(playing(p), &last) && !*p->problem.text)
+		p->problem = last;
+	p->ending = rc;
+	if (rc && model_go_on(playing(p), end))
 		arrive(p);
 	else
 		loop_timer_set(p->slice, 0);
@@ -237,6 +243,9 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time
 		model_want_interval(p->making, p->shown);
 		p->ours = p->seeded = false;
 	}
+	if (p->making || to.ticks - model_ticks_read(p->shown) > FEW_TICKS)
+		model_bulk_begin(playing(p));
+	p->ending = false;
 	p->to = to;
 	p->problem.text[0] = '\0';
 	if (!p->slice)
