@@ -146,7 +146,7 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
 BENCH_DEPS := g++ heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
 BENCH_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fno-builtin -Iinclude
-BENCH_LINKED := unwind rows
+BENCH_LINKED := unwind rows session
 BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basename $(notdir \
 	$(wildcard tests/bench/programs/*.c tests/bench/programs/*.cc)))))
 BENCH_PRELOADS := $(patsubst tests/bench/preload/%.c,$(B)/bench/%.so,$(wildcard tests/bench/preload/*.c)) $(B)/bench/capture.so
@@ -184,7 +184,13 @@ $(B)/bench/rows: tests/bench/programs/rows.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
-bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows
+# The synthetic agent's program, into a file.
+SESSION_SRC := tests/bench/programs/session.c $(addprefix tests/bench/screen_agent/,program.c frames.c first.c later.c)
+$(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(B)/libmemtop.a
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $(SESSION_SRC) $(B)/libmemtop.a $(BACKEND_LIBS)
+
+bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows $(B)/bench/session
 
 bench-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)
@@ -210,6 +216,10 @@ bench-rows: bench-deps $(B)/bench/rows
 bench-screen: bench-deps
 	@$(MAKE) --no-print-directory all bench-programs
 	@$(BENCH_ENV) PATHS="$(PATHS)" tests/bench/bench.py screen
+
+# What a session of ten minutes costs to read. REFERENCE=PATH: beside another memtop.
+bench-session: all $(B)/bench/session
+	@BUILD=$(B) REFERENCE="$(REFERENCE)" RUNS="$(RUNS)" PATHS="$(PATHS)" CHANGED="$(CHANGED)" SECONDS="$(SECONDS)" tests/bench/session.py
 
 # The committed instruction counts that make check compares with: after a change that was meant.
 bench-instructions: bench-deps all bench-programs
@@ -241,4 +251,4 @@ check-long: test-deps
 -include $(wildcard $(BT)/*/*.d $(BT)/unit/*/*/*.d $(BT)/unit/*/*/*/*.d)
 
 .PHONY: check check-long cross-programs test-programs test-deps \
-	bench bench-unwind bench-rows bench-screen bench-instructions bench-programs bench-deps
+	bench bench-unwind bench-rows bench-screen bench-session bench-instructions bench-programs bench-deps

@@ -57,7 +57,8 @@ uint64_t unix_now_ns(void); /* CLOCK_REALTIME */
 
 /* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones
  * zeroed. */
-#define GROW(ptr, have, need) grow_array((void **)&(ptr), &(have), (need), sizeof *(ptr))
+#define GROW(ptr, have, need)                                                                      \
+	((need) > (have) ? grow_array((void **)&(ptr), &(have), (need), sizeof *(ptr)) : (void)0)
 void grow_array(void **ptr, size_t *have, size_t need, size_t size);
 
 /* Elements of `size` bytes begin with a uint64_t and are sorted by it: how many have one at `key`

@@ -178,6 +178,7 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 		struct err *err)
 {
 	struct session_reader *r = session_open(path, stream, err);
+	struct err last = { 0 };
 	const uint8_t *payload;
 	uint64_t type;
 	size_t len;
@@ -185,9 +186,12 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 
 	if (!r)
 		return -1;
+	model_bulk_begin(in->model);
 	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0)
 		if (ingest_frame(in, type, payload, len, cut))
 			break;
+	if (model_bulk_end(in->model, &last) && !*cut->text)
+		*cut = last;
 	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
 	in->growing = !*cut->text && session_cut(r) && session_growing(r);
 	if (in->growing)

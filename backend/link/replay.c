@@ -6,6 +6,8 @@
  * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
  * that nothing shown, including resident memory and threads, comes from later. The heap's peak lies
  * between two ticks, and is made from the agent's snapshot instead (model/recall.c).
+ *
+ * Nobody looks at the ticks on the way: they are applied in bulk (model/bulk.c).
  */
 #include "link/replay.h"
 
@@ -19,6 +21,7 @@
 #define SLICE_NS 8000000u
 #define SEED_STEPS 4096u
 #define FRAMES_A_LOOK 16 /* at the clock */
+#define FEW_TICKS 3u     /* are applied one by one */
 
 struct replay {
 	struct loop *loop;
@@ -33,6 +36,7 @@ struct replay {
 	bool peak; /* towards the heap's peak: no file is played */
 	bool ours; /* the frames are of the program that is watched */
 	bool seeded;
+	bool ending; /* all was played, and is being made current */
 	struct err problem;
 };
 
@@ -214,11 +218,15 @@ static void on_slice(void *arg)
 {
 	struct replay *p = arg;
 	uint64_t end = now_ns() + SLICE_NS;
-	int rc = 0;
+	struct err last = { 0 };
+	int rc = p->ending;
 
 	for (unsigned n = 1; !rc && (n % FRAMES_A_LOOK || now_ns() < end); n++)
 		rc = step(p);
-	if (rc)
+	if (rc && !p->ending && model_bulk_end(playing(p), &last) && !*p->problem.text)
+		p->problem = last;
+	p->ending = rc;
+	if (rc && model_go_on(playing(p), end))
 		arrive(p);
 	else
 		loop_timer_set(p->slice, 0);
@@ -227,6 +235,7 @@ static void on_slice(void *arg)
 static void begin(struct replay *p)
 {
 	p->problem.text[0] = '\0';
+	p->ending = false;
 	if (!p->slice)
 		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
 }
@@ -264,6 +273,8 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time
 		make_new(p);
 		p->peak = false;
 	}
+	if (p->making || to.ticks - model_ticks_read(p->shown) > FEW_TICKS)
+		model_bulk_begin(playing(p));
 	p->to = to;
 	begin(p);
 	return 0;

@@ -6,6 +6,7 @@
  * sum stays true. Counters and totals wait for the tick (model/tick.c). All claims of an event are
  * checked before anything is written.
  */
+#include "model/bulk.h"
 #include "model/internal.h"
 #include "model/slices.h"
 #include "model/sums.h"
@@ -28,10 +29,12 @@ static void resume(struct model *m)
 		m->state = MTW_RUNNING;
 }
 
-static int apply_hello(struct model *m, const struct event *e)
+static int apply_hello(struct model *m, const struct event *e, struct err *err)
 {
 	bool same = m->hello && program_same(&m->program, e);
 
+	if (m->tick.bulk.merge && model_bulk_end(m, err)) /* so many ticks were of the old link */
+		return -1;
 	slices_settle(m);
 	/* A second greeting: the link was renewed, or another program took over. */
 	if (same) {
@@ -162,7 +165,7 @@ static int apply_totals(struct model *m, const struct event *e, struct err *err)
 
 static int apply_tick(struct model *m, const struct event *e, struct err *err)
 {
-	if (e->u.tick.time_ns < m->time_ns)
+	if (e->u.tick.time_ns < bulk_time(m))
 		return err_set(err, 3, "stream: time goes back; connect again");
 	instants_tick(&m->instants, e->u.tick.time_ns, e->u.tick.flags);
 	slices_tick(m, e->u.tick.time_ns, e->u.tick.flags);
@@ -214,14 +217,14 @@ static int apply_scan_thread(struct model *m, const struct event *e, struct err 
 {
 	if (threads_scanned(&m->threads, e, err))
 		return -1;
-	instants_looked(&m->instants, MTW_KIND_THREADS, 0, m->time_ns);
+	instants_looked(&m->instants, MTW_KIND_THREADS, 0, bulk_time(m));
 	return 0;
 }
 
 static void apply_rss(struct model *m, const struct event *e)
 {
 	if (rss_apply(&m->rss, &m->marks, e))
-		instants_looked(&m->instants, MTW_KIND_MEMORY, e->u.rss.time_ns, m->time_ns);
+		instants_looked(&m->instants, MTW_KIND_MEMORY, e->u.rss.time_ns, bulk_time(m));
 	else
 		m->instants.answers[MTW_KIND_MEMORY]++;
 }
@@ -231,14 +234,24 @@ static int apply_cohorts(struct model *m, const struct event *e, struct err *err
 	int rc = cohorts_apply(&m->cohorts, e, err);
 
 	if (rc > 0)
-		instants_looked(&m->instants, MTW_KIND_COHORTS, e->u.cohorts.time_ns, m->time_ns);
+		instants_looked(&m->instants, MTW_KIND_COHORTS, e->u.cohorts.time_ns, bulk_time(m));
 	return rc < 0 ? -1 : 0;
+}
+
+static int apply_counts(struct model *m, const struct event *e, struct err *err)
+{
+	if (!m->tick.bulk.on)
+		return tick_stage(m, e->u.counts.slot, &e->u.counts.now, err);
+	bulk_counts(m, e->u.counts.slot, &e->u.counts.now);
+	return 0;
 }
 
 int model_apply(struct model *m, const struct event *e, struct err *err)
 {
+	if (m->tick.bulk.coming_count && e->type != MTW_COUNTS && bulk_take(m, err))
+		return -1;
 	switch (e->type) {
-	case MTW_HELLO: return apply_hello(m, e);
+	case MTW_HELLO: return apply_hello(m, e, err);
 	case MTW_TOTALS: return apply_totals(m, e, err);
 	case MTW_TICK: return apply_tick(m, e, err);
 	case MTW_STATE:
@@ -248,7 +261,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 		return modules_apply(&m->modules, e, m->hello ? m->program.name : NULL, err);
 	case MTW_NODES: return apply_node(m, e, err);
 	case MTW_SLOTS: return apply_slot(m, e, err);
-	case MTW_COUNTS: return tick_stage(m, e->u.counts.slot, &e->u.counts.now, err);
+	case MTW_COUNTS: return apply_counts(m, e, err);
 	case MTW_THREAD: return threads_apply(&m->threads, e, err);
 	case MTW_PROCESS: figures_process(&m->figures, e); return 0;
 	case MTW_MARK: return apply_mark(m, e, err);

@@ -56,6 +56,16 @@ bool model_go_on(struct model *m, uint64_t end_ns);
 bool model_busy(const struct model *m);
 
 /*
+ * For a session that is read to an instant, with nobody looking at the ticks on the way: between
+ * these two, ticks are applied without inclusive sums and rates, and observers hear nothing. A
+ * complete state stays as it is until the end, and then model_go_on() brings it up to date; else
+ * nobody may read the model meanwhile. At the end it is the same as if each tick had been applied.
+ * -1 and *err: of the last counters.
+ */
+void model_bulk_begin(struct model *m);
+int model_bulk_end(struct model *m, struct err *err);
+
+/*
  * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
  * below it that never came (ids may be sparse) gives an object whose `known` is false.
  */

@@ -6,6 +6,7 @@
  */
 #include "model/slices.h"
 
+#include "model/bulk.h"
 #include "model/internal.h"
 #include "model/sums.h"
 
@@ -55,6 +56,10 @@ void slices_tick(struct model *m, uint64_t time_ns, uint32_t flags)
 
 	if (m->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return;
+	if (m->tick.bulk.on) {
+		bulk_tick(m, time_ns, flags);
+		return;
+	}
 	if (model_busy(m) && by_and_by) {
 		m->tick.job.waits = true;
 		m->tick.job.partial = false;
@@ -74,6 +79,27 @@ int model_set_interval(struct model *m, uint32_t from, uint32_t to)
 	int rc = interval_ask(m, from, to);
 
 	if (!rc && m->interval.job.busy && !m->tick.sliced)
+		slices_settle(m);
+	return rc;
+}
+
+void model_bulk_begin(struct model *m)
+{
+	if (m->tick.bulk.on)
+		return;
+	slices_settle(m);
+	bulk_begin(m);
+}
+
+int model_bulk_end(struct model *m, struct err *err)
+{
+	bool shows = m->tick.bulk.merge;
+
+	if (!m->tick.bulk.on)
+		return 0;
+	slices_settle(m);
+	int rc = bulk_end(m, err);
+	if (!shows && !m->tick.sliced)
 		slices_settle(m);
 	return rc;
 }

@@ -21,6 +21,19 @@
 #define AHEAD 16u   /* in memory */
 #define KEPT 16384u /* elements; a larger array is kept only while it is used */
 
+void tick_put(struct model *m, uint32_t index, const struct tally *now)
+{
+	struct slot *s = slot_at(&m->trie, index);
+
+	if (s->staged) {
+		m->tick.staged[s->staged - 1].now = *now;
+		return;
+	}
+	GROW(m->tick.staged, m->tick.staged_room, m->tick.staged_count + 1);
+	m->tick.staged[m->tick.staged_count++] = (struct staged){ index, *now };
+	s->staged = (uint32_t)m->tick.staged_count;
+}
+
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
 {
 	uint32_t index = idmap_get(&m->trie.slot_ids, slot);
@@ -38,13 +51,7 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 		return err_set(err, 3,
 			       "stream: slot %u freed more than it allocated; connect again", slot);
 	m->tick.job.partial = m->tick.job.waits;
-	if (s->staged) {
-		m->tick.staged[s->staged - 1].now = *now;
-		return 0;
-	}
-	GROW(m->tick.staged, m->tick.staged_room, m->tick.staged_count + 1);
-	m->tick.staged[m->tick.staged_count++] = (struct staged){ index, *now };
-	s->staged = (uint32_t)m->tick.staged_count;
+	tick_put(m, index, now);
 	return 0;
 }
 
@@ -60,9 +67,7 @@ static void weigh(struct model *m, const struct weighed *w)
 	s->sampled = w->sampled;
 	if (known || s->staged || !(s->now.alloc_blocks | s->now.alloc_bytes))
 		return;
-	GROW(m->tick.staged, m->tick.staged_room, m->tick.staged_count + 1);
-	m->tick.staged[m->tick.staged_count++] = (struct staged){ w->slot, s->now };
-	s->staged = (uint32_t)m->tick.staged_count;
+	tick_put(m, w->slot, &s->now);
 }
 
 void tick_weigh(struct model *m, uint32_t index, bool sampled)
@@ -79,9 +84,10 @@ void tick_weigh(struct model *m, uint32_t index, bool sampled)
 	m->tick.job.partial = m->tick.job.waits;
 }
 
-/* Recomputes all inclusive sums from the slots. */
-static void sum_all(struct model *m)
+void tick_sum_all(struct model *m)
 {
+	if (m->interval.moves)
+		GROW(m->interval.moves, m->interval.moves_room, m->trie.sum_count);
 	walk_undo(m);
 	sums_make(&m->trie);
 	rates_sum_all(&m->rates, &m->trie);
@@ -100,23 +106,13 @@ static void sum_all(struct model *m)
 		}                                                                                  \
 	} while (0)
 
-/* Chooses how to apply the tick, from its changes. */
-void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
+/* The job gets what was staged; more may be staged meanwhile. */
+static void take_staged(struct model *m)
 {
 	struct tick_job *j = &m->tick.job;
 	struct staged *staged = j->staged;
 	size_t room = j->room;
 
-	for (size_t i = 0; i < m->tick.weighed_count; i++)
-		weigh(m, &m->tick.weighed[i]);
-	m->tick.weighed_count = 0;
-	j->busy = true;
-	j->waits = j->partial = j->no_interval = false;
-	j->time_ns = time_ns > m->time_ns ? time_ns : m->time_ns;
-	j->flags = flags;
-	j->has_totals = m->totals_pending;
-	j->totals = m->totals_staged;
-	m->totals_pending = false;
 	j->staged = m->tick.staged;
 	j->room = m->tick.staged_room;
 	j->count = m->tick.staged_count;
@@ -128,12 +124,15 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 			expect_slot(&m->trie, j->staged[i + AHEAD].slot);
 		slot_at(&m->trie, j->staged[i].slot)->staged = 0;
 	}
-	j->has_batch = m->complete && !m->resuming &&
-		       rates_begin(m->time_ns, j->time_ns, j->count, &j->batch, &j->weight);
-	j->due = rates_due(&m->rates, j->time_ns, &j->expiring);
-	bool whole = m->complete && !m->resuming;
+}
+
+/* Chooses how to apply the job, from its changes; a merged one always runs in slices. */
+static void choose(struct model *m, bool whole)
+{
+	struct tick_job *j = &m->tick.job;
+
 	j->all = j->count + j->expiring > m->trie.node_count / 8 + 1024 &&
-		 !(m->tick.sliced && whole);
+		 !((m->tick.sliced || j->merged) && whole);
 	m->tick.told = !j->all || whole;
 	if (m->tick.told) {
 		/* at most one per slot; the unused part stays untouched */
@@ -146,9 +145,48 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	}
 	j->expired = m->tick.told ? 0 : j->due;
 	j->block = NULL;
-	j->at = j->next = 0;
+	j->at = j->next = j->unrated = 0;
 	j->entry = 0;
 	j->estimates = false;
+}
+
+void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
+{
+	struct tick_job *j = &m->tick.job;
+	bool whole = m->complete && !m->resuming;
+
+	for (size_t i = 0; i < m->tick.weighed_count; i++)
+		weigh(m, &m->tick.weighed[i]);
+	m->tick.weighed_count = 0;
+	j->busy = true;
+	j->waits = j->partial = j->no_interval = j->merged = false;
+	j->time_ns = time_ns > m->time_ns ? time_ns : m->time_ns;
+	j->flags = flags;
+	j->has_totals = m->totals_pending;
+	j->totals = m->totals_staged;
+	m->totals_pending = false;
+	take_staged(m);
+	j->has_batch =
+		whole && rates_begin(m->time_ns, j->time_ns, j->count, &j->batch, &j->weight);
+	j->due = rates_due(&m->rates, j->time_ns, &j->expiring);
+	choose(m, whole);
+}
+
+void tick_begin_merged(struct model *m)
+{
+	const struct bulk *b = &m->tick.bulk;
+	struct tick_job *j = &m->tick.job;
+
+	j->busy = j->merged = true;
+	j->waits = j->partial = j->no_interval = j->has_batch = false;
+	j->time_ns = b->time_ns;
+	j->flags = b->flags;
+	j->has_totals = b->has_totals;
+	j->totals = b->totals;
+	take_staged(m);
+	j->due = m->rates.count;
+	j->expiring = rates_entries(&m->rates) + rates_room(&m->rates);
+	choose(m, true);
 }
 
 /* Frees an array larger than the tick needed: one late tick precedes many small ones. */
@@ -179,16 +217,15 @@ static void trim(struct model *m)
 	drop_changes(m);
 }
 
-static void remember(struct model *m)
+void tick_remember(struct model *m, uint64_t time_ns, const struct totals *totals)
 {
-	ring_push(&m->ring, m->time_ns, &m->totals.sum);
-	struct point p = { m->time_ns,
-			   live_bytes(&m->totals.sum),
-			   live_blocks(&m->totals.sum),
-			   m->totals.sum.alloc_bytes,
-			   m->totals.sum.alloc_blocks,
-			   m->totals.sum.free_blocks,
-			   m->figures.rss };
+	const struct tally *sum = &totals->sum;
+	struct point p = {
+		time_ns,           live_bytes(sum),  live_blocks(sum), sum->alloc_bytes,
+		sum->alloc_blocks, sum->free_blocks, m->figures.rss,
+	};
+
+	ring_push(&m->ring, time_ns, sum);
 	series_tick(&m->history.series, &p);
 }
 
@@ -225,6 +262,24 @@ static void commit_slots(struct model *m, const struct tick_job *j)
 	}
 }
 
+void tick_accept(struct model *m, uint64_t time_ns, uint32_t flags, const struct totals *totals)
+{
+	m->time_ns = time_ns;
+	if (m->resuming)
+		series_join(&m->history.series, &m->history.coming);
+	if (totals && !m->tick.job.merged)
+		tick_remember(m, time_ns, totals);
+	if (totals)
+		m->totals = *totals;
+	m->ticks++;
+	if (m->resuming)
+		be_resumed(m, flags & MTW_TICK_COMPLETE);
+	m->tick_complete = flags & MTW_TICK_COMPLETE;
+	m->complete |= m->tick_complete;
+	if (flags & MTW_TICK_FINAL)
+		m->final = true;
+}
+
 /* The tick takes effect. */
 static void take_effect(struct model *m)
 {
@@ -233,31 +288,18 @@ static void take_effect(struct model *m)
 	if (m->interval.moves)
 		GROW(m->interval.moves, m->interval.moves_room, m->trie.sum_count);
 	commit_slots(m, j);
-	for (size_t i = 0; i < j->due; i++)
+	for (size_t i = 0; i < j->due && !j->merged; i++)
 		rates_drop(&m->rates);
 	if (j->has_batch)
 		rates_push(&m->rates, &j->batch);
 	j->folding = !j->all;
 	j->folded = j->rated = 0;
 	if (j->all)
-		sum_all(m);
+		tick_sum_all(m);
 	for (size_t i = 0; j->estimates && i < m->tick.changes->count; i++)
 		if (m->tick.changes->list[i].self_sampled)
 			take_estimate(node_at(&m->trie, m->tick.changes->list[i].node));
-	m->time_ns = j->time_ns;
-	if (m->resuming)
-		series_join(&m->history.series, &m->history.coming);
-	if (j->has_totals) {
-		m->totals = j->totals;
-		remember(m);
-	}
-	m->ticks++;
-	if (m->resuming)
-		be_resumed(m, j->flags & MTW_TICK_COMPLETE);
-	m->tick_complete = j->flags & MTW_TICK_COMPLETE;
-	m->complete |= m->tick_complete;
-	if (j->flags & MTW_TICK_FINAL)
-		m->final = true;
+	tick_accept(m, j->time_ns, j->flags, j->has_totals ? &j->totals : NULL);
 	if (j->no_interval)
 		count_from_start(m);
 	observers_tell(&m->observers, m->tick.changes ? m->tick.changes->list : NULL,
@@ -266,7 +308,7 @@ static void take_effect(struct model *m)
 
 static void finish(struct model *m)
 {
-	m->tick.job.busy = m->tick.job.folding = false;
+	m->tick.job.busy = m->tick.job.folding = m->tick.job.merged = false;
 	rates_rest(&m->rates);
 	trim(m);
 	interval_resume(m);
@@ -290,6 +332,7 @@ bool tick_go_on(struct model *m, uint64_t end_ns)
 void tick_clear(struct model *m)
 {
 	m->tick.staged_count = m->tick.weighed_count = m->tick.delta_count = 0;
+	m->tick.bulk.coming_count = m->tick.bulk.changed_count = m->tick.bulk.ticks = 0;
 	walk_forget(&m->tick);
 	drop_changes(m);
 	rates_forget(&m->tick.job.batch);
@@ -305,6 +348,8 @@ void tick_release(struct tick *x)
 	walk_free(x);
 	free(x->weighed);
 	free(x->staged);
+	free(x->bulk.coming);
+	free(x->bulk.changed);
 	free(x->job.staged);
 	free(x->deltas);
 	free(x->delta_moves);

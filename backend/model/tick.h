@@ -37,6 +37,10 @@ struct tick_job {
 	struct totals totals;
 	bool has_totals;
 	bool all; /* all sums are recomputed from the slots */
+	/* Several ticks at once: their batches are in the book already. The old rates of slots
+	 * before `unrated` are taken back, those of batches before `expired` are added. */
+	bool merged;
+	size_t unrated;
 	struct staged *staged;
 	size_t count, room;
 	struct rate_batch batch; /* of this tick */
@@ -60,6 +64,22 @@ struct tick_job {
 	uint32_t wait_flags;
 };
 
+/* model/bulk.c */
+struct bulk {
+	bool on;
+	bool merge;            /* what is shown stays as it was: slots, totals and time wait, too */
+	struct staged *coming; /* not checked yet; slot: the wire's */
+	size_t coming_count, coming_room;
+	/* merge: slots of this tick, with their counters before it */
+	struct staged *changed;
+	size_t changed_count, changed_room;
+	/* merge: the last tick; ticks: 0 = none came */
+	uint64_t ticks, time_ns;
+	uint32_t flags; /* of all ticks */
+	struct totals totals;
+	bool has_totals;
+};
+
 struct tick {
 	struct staged *staged;
 	size_t staged_count, staged_room;
@@ -71,6 +91,7 @@ struct tick {
 	size_t weighed_count, weighed_room;
 	struct tick_job job;
 	bool sliced; /* model_go_on() applies large ticks */
+	struct bulk bulk;
 	struct delta *deltas;
 	/* inclusive, beside the deltas; only while changes are counted */
 	struct change *delta_moves;
@@ -89,10 +110,19 @@ static inline const struct delta *unfolded(const struct tick *x, const struct su
 }
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
+/* ... without a check; index: dense */
+void tick_put(struct model *m, uint32_t index, const struct tally *now);
 /* sets whether the slot (dense) is sampled from now on */
 void tick_weigh(struct model *m, uint32_t index, bool sampled);
 void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags); /* starts on the staged data */
 bool tick_go_on(struct model *m, uint64_t end_ns);                  /* true: done */
+/* Counters are current: so are the tick's time, totals (NULL = none came) and flags. */
+void tick_accept(struct model *m, uint64_t time_ns, uint32_t flags, const struct totals *totals);
+/* Adds a point to the history, and to the totals' rates. */
+void tick_remember(struct model *m, uint64_t time_ns, const struct totals *totals);
+/* starts on what m->tick.bulk has merged */
+void tick_begin_merged(struct model *m);
+void tick_sum_all(struct model *m); /* recomputes all inclusive sums from the slots */
 void tick_clear(struct model *m);
 void tick_release(struct tick *x); /* after that */
 

@@ -77,7 +77,24 @@ static void add_rate(struct model *m, uint32_t index, const struct rate *rate)
 		rate_add(&delta_of(m, sum)->rate, rate);
 }
 
-/* Takes back rates older than a second. False: time is up. */
+/* Takes back all rates, for a job that adds those of the batches in the book. */
+static bool take_back_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	size_t seen = 0, slot;
+
+	if (!j->merged || !m->tick.told)
+		return true;
+	while ((slot = rates_next(&m->rates, j->unrated)) != SIZE_MAX) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		struct rate r = rate_read(&m->rates, (uint32_t)slot);
+		add_rate(m, (uint32_t)slot, &(struct rate){ 0 - r.bytes, 0 - r.blocks });
+		j->unrated = slot + 1;
+	}
+	return true;
+}
+
+/* Takes back rates older than a second; those of a merged job are added. False: time is up. */
 static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	size_t seen = 0;
@@ -97,7 +114,9 @@ static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 				if (j->entry + AHEAD / 4 < j->block->count)
 					expect_delta(m, slot_at(&m->trie, e[AHEAD / 4].slot)->sum);
 				add_rate(m, e->slot,
-					 &(struct rate){ 0 - e->bytes, 0 - (uint64_t)e->blocks });
+					 j->merged ? &(struct rate){ e->bytes, e->blocks }
+						   : &(struct rate){ 0 - e->bytes,
+								     0 - (uint64_t)e->blocks });
 			}
 		}
 		j->entry = 0;
@@ -281,7 +300,8 @@ bool walk_work_out(struct model *m, uint64_t end_ns)
 {
 	struct tick_job *j = &m->tick.job;
 
-	if (!expire_rates(m, j, end_ns) || !take_slots(m, j, end_ns))
+	if (!take_back_rates(m, j, end_ns) || !expire_rates(m, j, end_ns) ||
+	    !take_slots(m, j, end_ns))
 		return false;
 	if (j->all)
 		return true;

@@ -113,6 +113,38 @@ struct rate rate_read(const struct rate_book *r, uint32_t slot)
 						: (struct rate){ 0, 0 };
 }
 
+size_t rates_entries(const struct rate_book *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += rates_batch(r, i)->count;
+	return n;
+}
+
+size_t rates_room(const struct rate_book *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->room; i++)
+		n += r->pages[i] ? PAGE : 0;
+	return n;
+}
+
+size_t rates_next(const struct rate_book *r, size_t slot)
+{
+	while (slot < r->room * PAGE) {
+		const struct rate *page = r->pages[slot / PAGE];
+		if (!page)
+			slot = (slot / PAGE + 1) * PAGE;
+		else if (page[slot % PAGE].bytes | page[slot % PAGE].blocks)
+			return slot;
+		else
+			slot++;
+	}
+	return SIZE_MAX;
+}
+
 static void forget_pages(struct rate_book *r)
 {
 	for (size_t i = 0; i < r->room; i++)

@@ -47,6 +47,10 @@ void rates_forget(struct rate_batch *b);
 void rates_drop(struct rate_book *r); /* the oldest batch */
 struct rate *rate_at(struct rate_book *r, uint32_t slot);
 struct rate rate_read(const struct rate_book *r, uint32_t slot);
+size_t rates_entries(const struct rate_book *r); /* of all batches */
+size_t rates_room(const struct rate_book *r);    /* slots in pages that exist, at most */
+/* the first slot from this one on that has a rate; SIZE_MAX = none */
+size_t rates_next(const struct rate_book *r, size_t slot);
 void rates_rest(struct rate_book *r); /* without batches: clears the rates and frees their memory */
 /* recomputes all rates from the remaining batches */
 void rates_sum_all(struct rate_book *r, const struct trie *t);
