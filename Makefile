@@ -66,7 +66,7 @@ $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -c -o $@ $<
 
 # The html report's page: its sources as strings of C, and the hashes that its policy asks for, in base64.
-PAGE := backend/report/html
+PAGE := backend/report/html/page
 PAGE_SCRIPT := $(foreach part,data curve flame tree tables main,$(PAGE)/$(part).js)
 to_string = sed -e 's/[\\"?]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/'
 to_hash = sha256sum | awk '{ digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; hex = substr($$1, 1, 64) "00"; \
@@ -81,8 +81,8 @@ $(B)/$(PAGE)/html_parts.h: $(wildcard $(PAGE)/*) Makefile
 	$(call page_part,html_style,$(PAGE)/style.css) && $(call page_part,html_dark,$(PAGE)/dark.css) && \
 	$(call page_part,html_body,$(PAGE)/body.html) && $(call page_part,html_script,$(PAGE_SCRIPT))) >$@
 
-$(B)/backend/report/html.o: $(B)/$(PAGE)/html_parts.h
-$(B)/backend/report/html.o: CFLAGS_ALL += -I$(B)/$(PAGE)
+$(B)/backend/report/html/html.o: $(B)/$(PAGE)/html_parts.h
+$(B)/backend/report/html/html.o: CFLAGS_ALL += -I$(B)/$(PAGE)
 
 $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)

@@ -4,7 +4,7 @@
  */
 #include "check/internal.h"
 
-#include "report/json_values.h"
+#include "report/json/values.h"
 
 static json_t *frame(const struct check_frame *f)
 {

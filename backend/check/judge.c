@@ -9,7 +9,7 @@
 
 #include "check/peaks.h"
 #include "report/coverage.h"
-#include "report/formats.h"
+#include "report/format.h"
 
 #include <stdlib.h>
 #include <string.h>

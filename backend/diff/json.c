@@ -6,7 +6,7 @@
 #include "diff/diff.h"
 #include "diff/noise.h"
 
-#include "report/json_values.h"
+#include "report/json/values.h"
 #include "report/report.h"
 
 #include <stdlib.h>

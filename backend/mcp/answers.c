@@ -11,7 +11,7 @@
 #include "base/loop.h"
 #include "base/sanitize.h"
 #include "launch/launch.h"
-#include "report/formats.h"
+#include "report/formats/formats.h"
 #include "report/report.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #define REPORT_REPORT_H
 
 #include "base/format.h"
-#include "report/formats.h"
+#include "report/format.h"
 #include "query/quality.h"
 
 struct report_stack {

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/loop.h"
 #include "base/sanitize.h"
-#include "report/formats.h"
+#include "report/formats/formats.h"
 #include "serve/openmetrics.h"
 
 #include <stdlib.h>

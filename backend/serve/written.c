@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * written.c - reports and profiles over HTTP, in the formats of report/formats.h.
+ * written.c - reports and profiles over HTTP, in the formats of report/formats/formats.h.
  *
  * A report of a large program takes seconds, and needs the names of all its code. So the agent is
  * asked for its scans, then names are requested in slices, and then a forked child, which has the
@@ -9,7 +9,7 @@
  */
 #include "serve/internal.h"
 
-#include "report/formats.h"
+#include "report/formats/formats.h"
 #include "symbols/symbols.h"
 
 #include <errno.h>

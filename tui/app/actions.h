@@ -7,7 +7,7 @@
 #define ACTIONS_H
 
 #include "app/app.h"
-#include "report/formats.h"
+#include "report/formats/formats.h"
 
 #include <limits.h>
 

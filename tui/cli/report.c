@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 
+#include "report/formats/formats.h"
 #include "report/report.h"
 #include "base/loop.h"
 #include "session/session.h"

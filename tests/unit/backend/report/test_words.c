@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
+#include "report/formats/formats.h"
 #include "report/report.h"
 
 #include <signal.h>

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * format.h - what a format of reports is: it writes a model to a file that people or scripts read.
+ * Main thread only.
+ */
+#ifndef REPORT_FORMAT_H
+#define REPORT_FORMAT_H
+
+#include "processes/processes.h"
+#include "query/query.h"
+#include "link/watch.h"
+
+/* What the one number of a stack counts, in a format that has one. */
+enum report_value {
+	VALUE_DEFAULT, /* live; of a change, growth */
+	VALUE_LIVE,
+	VALUE_BLOCKS,
+	VALUE_ALLOCATED,
+	VALUE_ALLOCATIONS,
+	VALUE_TEMPORARY, /* bytes that were allocated and freed again */
+	VALUE_GROWTH,    /* live bytes, before and after a change */
+	VALUE_COUNT
+};
+
+struct report_options {
+	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
+	bool changes;                      /* from/to were requested */
+	bool all_stacks;                   /* json: stacks without live blocks, too */
+	bool full;                         /* text: every frame, names whole */
+	enum report_value value;           /* folded */
+	size_t top;                        /* text: rows per table, 0 = default */
+	const struct processes *processes; /* the watch's process tree; NULL = unknown */
+	uint32_t process;                  /* the watch's id there */
+};
+
+struct report_format {
+	const char *name, *ending;
+	/* writes the whole report; -1 and *err when writing fails */
+	int (*write)(struct watch *, struct query *, const struct report_options *, FILE *,
+		     struct err *);
+	const char *about; /* one line: what reads it */
+	bool binary;       /* not for a terminal */
+};
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json.c - the report for scripts: one object, schema 2. The keys are a contract: more may be
+ * added, none may go or change; lists are empty, never missing; names ending in _s are seconds
+ * since the start, as numbers.
+ *
+ * The outer object is written by hand, and each element of a list is built, printed and freed
+ * alone: a report of a million stacks needs the memory of one.
+ */
+#include "base/map.h"
+#include "report/coverage.h"
+#include "report/json/agent.h"
+#include "report/json/looks.h"
+#include "report/json/processes.h"
+#include "report/json/values.h"
+#include "report/report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TIMELINE_MAX 600 /* points of the timeline, and its end */
+#define FRAMES_MAX 4096  /* frames of one stack, inlined ones among them */
+
+/* frames[] of the report: each distinct frame once, in the order of their first use. */
+struct frame_table {
+	struct map index; /* frame_key() -> place in list */
+	struct frame_out *list;
+	size_t count, room;
+};
+
+struct printer {
+	FILE *out;
+	struct report *report;
+	struct query *query;
+	struct frame_out *frames; /* FRAMES_MAX of them */
+	struct frame_table table;
+	bool keys, elements; /* whether one was printed already: a comma is due */
+};
+
+/* --- the outer object */
+
+static void dump(struct printer *p, json_t *value_take)
+{
+	json_dumpf(value_take, p->out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	json_decref(value_take);
+}
+
+static void key(struct printer *p, const char *name)
+{
+	fprintf(p->out, "%s\"%s\": ", p->keys ? ",\n" : "", name);
+	p->keys = true;
+}
+
+static void value(struct printer *p, const char *name, json_t *value_take)
+{
+	key(p, name);
+	dump(p, value_take);
+}
+
+static void list_begin(struct printer *p, const char *name)
+{
+	key(p, name);
+	fputc('[', p->out);
+	p->elements = false;
+}
+
+static void element(struct printer *p, json_t *value_take)
+{
+	fputs(p->elements ? ",\n  " : "\n  ", p->out);
+	p->elements = true;
+	dump(p, value_take);
+}
+
+static void list_end(struct printer *p)
+{
+	fputs(p->elements ? "\n]" : "]", p->out);
+}
+
+/* --- the keys of the contract, in its order */
+
+static json_t *start_time(const struct program *g)
+{
+	char stamp[64];
+	time_t s = (time_t)(g->start_unix_ns / 1000000000);
+	struct tm tm;
+
+	if (!g->start_unix_ns || !gmtime_r(&s, &tm))
+		return json_null();
+	size_t n = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(stamp + n, sizeof stamp - n, ".%03uZ",
+		 (unsigned)(g->start_unix_ns / 1000000 % 1000));
+	return json_string(stamp);
+}
+
+static json_t *program(const struct model *m)
+{
+	const struct program *g = model_program(m);
+	json_t *o = json_object(), *args = json_array();
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+
+	for (size_t i = 0; i < g->arg_count; i++)
+		json_array_append_new(args, report_json_text(g->args[i]));
+	set(o, "pid", number(g->pid));
+	set(o, "exe", report_json_text(g->exe));
+	set(o, "args", args);
+	set(o, "start_time", start_time(g));
+	set(o, "duration_s", seconds(model_time(m)));
+	set(o, "state", json_string(report_state(state, known)));
+	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
+	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
+	return o;
+}
+
+/* One entry per change; the first applies from the start. */
+static void sampling(struct printer *p)
+{
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+	uint64_t before = 0;
+
+	list_begin(p, "sampling");
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].sample == before)
+			continue;
+		json_t *o = json_object();
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "bytes", number(before = list[i].sample));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* Beyond the contract: everything left out, since when, and by whom. */
+static void filters(struct printer *p)
+{
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+
+	list_begin(p, "filters");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "sample", number(list[i].sample));
+		set(o, "min_size", number(list[i].min_size));
+		set(o, "max_size", number(list[i].max_size));
+		set(o, "libs", report_json_text(list[i].libs));
+		set(o, "exclude", report_json_text(list[i].exclude));
+		set(o, "merge", number(list[i].merge));
+		set(o, "set_by", report_json_text(list[i].who));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *totals(const struct model *m)
+{
+	const struct totals *t = model_totals(m);
+	json_t *o = json_object();
+
+	set_tally(o, &t->sum);
+	set(o, "estimate", json_boolean(model_estimate(m)));
+	set(o, "freed_bytes", number(t->sum.free_bytes));
+	set(o, "freed_blocks", number(t->sum.free_blocks));
+	set(o, "peak_bytes", number(t->peak_bytes));
+	set(o, "peak_error_bytes", number(t->peak_error_bytes));
+	set(o, "peak_time_s", seconds(t->peak_time_ns));
+	return o;
+}
+
+static void libraries(struct printer *p)
+{
+	const struct owner *list = NULL;
+	size_t n = owners_update(p->report->owners, &list);
+
+	list_begin(p, "libraries");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "name", report_json_text(list[i].name));
+		set(o, "build_id",
+		    report_json_build_id(model_module(p->report->model, list[i].module)));
+		set_tally(o, &list[i].sum);
+		set(o, "estimate", json_boolean(list[i].sampled != 0));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static int compare_threads(const void *pa, const void *pb)
+{
+	const struct thread *a = *(const struct thread *const *)pa,
+			    *b = *(const struct thread *const *)pb;
+
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void threads(struct printer *p)
+{
+	const struct model *m = p->report->model;
+	uint32_t limit = model_thread_count(m);
+	bool looked = model_looked(m, MTW_KIND_THREADS) != 0; /* null: "not_known" says why */
+	const struct thread **list = xcalloc(limit + 1, sizeof *list);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < limit; i++)
+		if (model_thread(m, i) && model_thread(m, i)->known)
+			list[n++] = model_thread(m, i);
+	qsort(list, n, sizeof *list, compare_threads);
+	list_begin(p, "threads");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "tid", number(list[i]->tid));
+		set(o, "name", report_json_text(list[i]->name));
+		set(o, "live_bytes", looked ? number(list[i]->live_bytes) : json_null());
+		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
+		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
+		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
+		/* It is unknown which threads were sampled. */
+		set(o, "estimate", json_boolean(model_estimate(m)));
+		element(p, o);
+	}
+	list_end(p);
+	free(list);
+}
+
+/* Code and its place in a chain of inlined functions; a frame pointer leads to some frames of it.
+ */
+static uint64_t frame_key(const struct frame_out *f)
+{
+	return (uint64_t)f->location << 32 | (uint64_t)f->part << 1 | f->by_pointer;
+}
+
+static uint32_t frame_index(struct frame_table *t, const struct frame_out *f)
+{
+	uint64_t key = frame_key(f);
+	uint32_t at = map_get(&t->index, key, NO_ID);
+
+	if (at != NO_ID)
+		return at;
+	GROW(t->list, t->room, t->count + 1);
+	t->list[t->count] = *f;
+	map_set(&t->index, key, (uint32_t)t->count);
+	return (uint32_t)t->count++;
+}
+
+static json_t *frame_indices(struct printer *p, uint32_t leaf)
+{
+	size_t n = query_stack(p->query, leaf, p->frames, FRAMES_MAX);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct frame_out *f = &p->frames[i];
+
+		if (f->has_offset || f->address || f->module)
+			json_array_append_new(list, number(frame_index(&p->table, f)));
+		/* else it is the missing rest: "truncated" says why */
+	}
+	return list;
+}
+
+static void frames(struct printer *p)
+{
+	list_begin(p, "frames");
+	for (size_t i = 0; i < p->table.count; i++) {
+		const struct frame_out *f = &p->table.list[i];
+		json_t *o = json_object();
+
+		set(o, "function", report_json_text(f->function));
+		set(o, "module", report_json_text(f->module));
+		set(o, "offset", f->has_offset ? number(f->offset) : json_null());
+		set(o, "address", number(f->address));
+		set(o, "file", report_json_text(f->file));
+		set(o, "line", f->line ? number(f->line) : json_null());
+		set(o, "inlined", json_boolean(f->inlined));
+		if (f->by_pointer)
+			set(o, "by", report_json_text("fp"));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *stack(struct printer *p, const struct report_stack *s)
+{
+	json_t *o = json_object();
+
+	set(o, "id", number(s->leaf));
+	set(o, "owner", report_json_text(owners_of_node(p->report->owners, s->leaf)->name));
+	set_tally(o, &s->sum);
+	set(o, "estimate", json_boolean(s->estimate));
+	set(o, "expected", json_boolean(query_expected(p->query, s->leaf)));
+	return o;
+}
+
+static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
+{
+	set(o_take, "truncated", report_json_text(report_truncation(s->truncated)));
+	set(o_take, "frames", frame_indices(p, s->leaf));
+	element(p, o_take);
+}
+
+/* A finished program has many stacks without live blocks, and few readers ask for them. */
+static void stacks(struct printer *p, bool all)
+{
+	struct tally omitted = { 0 };
+	uint64_t count = 0;
+
+	list_begin(p, "stacks");
+	for (size_t i = 0; i < p->report->stack_count; i++) {
+		const struct report_stack *s = &p->report->stacks[i];
+
+		if (all || live_blocks(&s->sum)) {
+			finish_stack(p, s, stack(p, s));
+			continue;
+		}
+		tally_add(&omitted, &s->sum);
+		count++;
+	}
+	list_end(p);
+	json_t *o = json_object();
+	set(o, "stacks", number(count));
+	set_tally(o, &omitted);
+	value(p, "omitted", o);
+}
+
+static void marks(struct printer *p)
+{
+	const struct model *m = p->report->model;
+
+	list_begin(p, "marks");
+	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
+		const struct mark *k = model_mark(m, id);
+
+		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
+			continue;
+		json_t *o = json_object();
+		set(o, "id", number(id));
+		set(o, "name", report_json_text(k->name));
+		set(o, "set_by", report_json_text(k->set_by));
+		set(o, "time_s", seconds(k->time_ns));
+		set_live(o, &k->totals);
+		set(o, "estimate", json_boolean(model_mark_estimate(m, id)));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* The call site that the verdict names; null: none. */
+static json_t *named_site(struct printer *p, uint32_t id)
+{
+	const struct site *list;
+	size_t n = id ? query_sites(p->query, BY_LIVE, false, false, &list) : 0, i = 0;
+	json_t *o = json_object();
+
+	while (i < n && list[i].id != id)
+		i++;
+	if (i == n) {
+		json_decref(o);
+		return json_null();
+	}
+	set(o, "function", report_json_text(list[i].name));
+	set(o, "caller", report_json_text(list[i].caller));
+	set(o, "file", report_json_text(list[i].file));
+	set(o, "line", list[i].line ? number(list[i].line) : json_null());
+	set(o, "library", report_json_text(list[i].owner ? list[i].owner->name : NULL));
+	return o;
+}
+
+/* Line 2 of the live view. Unknown values are null. */
+static json_t *verdict(struct printer *p)
+{
+	json_t *o = json_object();
+	struct verdict v;
+
+	query_verdict(p->query, &v);
+	set(o, "word", report_json_text(v.word));
+	set(o, "text", report_json_text(v.text));
+	set(o, "per_minute", v.rated ? json_integer(v.per_minute) : json_null());
+	set(o, "over_s", v.rated ? seconds(v.over_ns) : json_null());
+	set(o, "at_s", v.rated ? seconds(v.at_ns) : json_null());
+	set(o, "needed_s", v.needed_ns ? seconds(v.needed_ns) : json_null());
+	set(o, "share_percent", v.share_percent < 0 ? json_null() : json_integer(v.share_percent));
+	set(o, "site", named_site(p, v.site));
+	return o;
+}
+
+static void timeline(struct printer *p)
+{
+	const struct point *points = NULL;
+	size_t n = model_history(p->report->model, &points),
+	       step = (n + TIMELINE_MAX - 1) / TIMELINE_MAX;
+
+	list_begin(p, "timeline");
+	for (size_t i = 0; i < n; i++) {
+		if (i && i + 1 < n && i % step)
+			continue;
+		json_t *o = json_object();
+
+		set(o, "time_s", seconds(points[i].time_ns));
+		set(o, "live_bytes", number(points[i].live_bytes));
+		set(o, "live_blocks", number(points[i].live_blocks));
+		set(o, "allocated_bytes", number(points[i].alloc_bytes));
+		set(o, "rss_bytes", number(points[i].rss_bytes));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *change(struct printer *p, const struct report_stack *s)
+{
+	const struct change *c = &s->change;
+	json_t *o = stack(p, s);
+
+	set(o, "born_bytes", number(c->born_bytes));
+	set(o, "born_blocks", number(c->born_blocks));
+	set(o, "gone_bytes", number(c->gone_bytes));
+	set(o, "gone_blocks", number(c->gone_blocks));
+	set(o, "net_bytes", number(c->born_bytes - c->gone_bytes));
+	set(o, "net_blocks", number(c->born_blocks - c->gone_blocks));
+	return o;
+}
+
+static void changes(struct printer *p, const struct report_stack *list, size_t n)
+{
+	list_begin(p, "changes");
+	for (size_t i = 0; i < n; i++)
+		finish_stack(p, &list[i], change(p, &list[i]));
+	list_end(p);
+}
+
+static void warnings(struct printer *p)
+{
+	list_begin(p, "warnings");
+	for (size_t i = 0; i < p->report->warning_count; i++)
+		element(p, report_json_text(p->report->warnings[i]));
+	list_end(p);
+}
+
+/* The addresses of the frames' modules. Beyond the contract: needed to resolve them elsewhere. */
+static void modules(struct printer *p)
+{
+	const struct model *m = p->report->model;
+
+	list_begin(p, "modules");
+	for (uint32_t id = 0; id < model_module_count(m); id++) {
+		const struct module *k = model_module(m, id);
+
+		if (!k || !k->known)
+			continue;
+		json_t *o = json_object();
+		set(o, "name", report_json_text(k->name));
+		set(o, "path", report_json_text(k->path));
+		set(o, "build_id", report_json_build_id(k));
+		set(o, "load_bias", number(k->bias));
+		set(o, "hooks", report_json_text(coverage_word(k->flags)));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* The program's process tree, largest peak first. */
+static void processes(struct printer *p, const struct report_options *o)
+{
+	const struct process **sorted = NULL;
+	size_t n = o->processes ? report_tree_sorted(o->processes, &sorted) : 0;
+
+	if (o->processes)
+		value(p, "tree", report_tree_json(o->processes));
+	list_begin(p, "processes");
+	for (size_t i = 0; i < n; i++)
+		element(p, report_process_json(sorted[i]));
+	list_end(p);
+	free(sorted);
+}
+
+static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
+			struct err *err)
+{
+	struct report *r = report_new(w);
+	struct printer p = { .out = out, .report = r, .query = q };
+	struct report_stack *changed = NULL;
+	size_t changed_count = 0;
+	int rc = 0;
+
+	if (o->changes && !(changed = report_changes(r, o, &changed_count, err))) {
+		rc = -1;
+		goto out;
+	}
+	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
+	fputs("{\n", out);
+	value(&p, "schema", json_integer(2));
+	value(&p, "program", program(r->model));
+	value(&p, "agent", report_json_agent(r));
+	sampling(&p);
+	value(&p, "totals", totals(r->model));
+	libraries(&p);
+	threads(&p);
+	stacks(&p, o->all_stacks);
+	marks(&p);
+	timeline(&p);
+	changes(&p, changed, changed_count);
+	frames(&p);
+	warnings(&p);
+	modules(&p);
+	filters(&p);
+	value(&p, "resident", report_json_resident(r->model));
+	value(&p, "ages", report_json_ages(r->model));
+	value(&p, "not_known", report_json_not_known(w));
+	value(&p, "verdict", verdict(&p));
+	processes(&p, o);
+	fputs("\n}\n", out);
+	rc = report_flush(out, err);
+out:
+	map_release(&p.table.index);
+	free(p.table.list);
+	free(p.frames);
+	free(changed);
+	report_free(r);
+	return rc;
+}
+
+const struct report_format report_json = { "json", ".json", write_report,
+					   "for scripts: one object with everything", false };

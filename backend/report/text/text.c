@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text.c - the report for people: the answer first (what happened, how much, which owner), then the
+ * stacks that hold most. Every cut says what it left out, so that columns add up.
+ */
+#include "base/sanitize.h"
+#include "report/text/looks.h"
+#include "report/text/processes.h"
+#include "report/text/stacks.h"
+#include "report/text/tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_DEFAULT 12
+#define PIECE 56 /* bytes of an argument in a line */
+
+/* Quotes for a shell; free() it. */
+static char *quoted(const char *s, size_t len)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		base_out_of_memory();
+	bool plain = len && strcspn(s, " \t\n'\"\\`$*?[](){}<>|&;#~!") >= len;
+	fputs(plain ? "" : "'", out);
+	for (const char *end = s + len; s < end;) {
+		size_t n = 0;
+		while (s + n < end && s[n] != '\'')
+			n++;
+		sanitize_put(out, s, n);
+		s += n;
+		if (s < end)
+			fputs("'\\''", out), s++;
+	}
+	fputs(plain ? "" : "'", out);
+	fclose(out);
+	return text;
+}
+
+/* A line that is full goes on below, and so does a word that is too long: a shell joins both. */
+static void put_argument(const struct page *p, const char *s, size_t *column)
+{
+	const char *between = " ", *broken = " \\\n  ";
+
+	do {
+		size_t len = strlen(s), part = len;
+		if (!p->options->full && len > PIECE + PIECE / 4)
+			for (part = PIECE; ((unsigned char)s[part] & 0xc0) == 0x80;)
+				part--;
+		char *text = quoted(s, part);
+		size_t columns = page_columns(text);
+		bool fits = p->options->full || *column + columns + 3 <= PAGE_COLUMNS;
+		fprintf(p->out, "%s%s", fits ? between : broken, text);
+		*column = (fits ? *column + strlen(between) : strlen(broken) - 3) + columns;
+		free(text);
+		s += part;
+		between = "";
+		broken = "\\\n";
+	} while (*s);
+}
+
+/* A fork counts time since its parent's program began, and so do its marks and its timeline. */
+static void put_when(const struct page *p)
+{
+	const struct processes *all = p->options->processes;
+	const struct process *own = all ? processes_find(all, p->options->process) : NULL;
+	double seconds = (double)model_time(p->report->model) / 1e9;
+
+	if (own && own->forked && own->end_ns)
+		fprintf(p->out, " at %.1f s, %.1f s after its fork\n", seconds,
+			(double)(own->end_ns - own->begin_ns) / 1e9);
+	else
+		fprintf(p->out, " after %.1f s\n", seconds);
+}
+
+/* Omits the empty arguments left by a program that writes a title over its own (setproctitle). */
+static void put_command(const struct page *p, const struct program *g)
+{
+	size_t n = g->arg_count, kept = n;
+
+	while (kept > 1 && !*g->args[kept - 1])
+		kept--;
+	if (kept != 1 || !strchr(g->args[0], ' '))
+		kept = n; /* no title: the empty arguments are real */
+	size_t column = (size_t)fprintf(p->out, "command:");
+	for (size_t i = 0; i < kept; i++)
+		put_argument(p, g->args[i], &column);
+	fputc('\n', p->out);
+}
+
+static void head(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	const struct program *g = model_program(m);
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+	char name[256], signal[FORMAT_SIGNAL];
+
+	fprintf(p->out, "%s [%u]  ", sanitize_clean(name, sizeof name, *g->name ? g->name : "?"),
+		g->pid);
+	if (state == MTW_EXITED && known)
+		fprintf(p->out, "exited with status %d", status);
+	else if (state == MTW_SIGNALLED && known)
+		fprintf(p->out, "ended by %s", format_signal(status, signal));
+	else if (state == MTW_LINK_LOST)
+		fprintf(p->out, "link lost");
+	else if (state == MTW_CUT)
+		fprintf(p->out, "recording cut off");
+	else if (state == MTW_EXITED)
+		fprintf(p->out, "ended (how is not known)");
+	else
+		fputs(report_state(state, known), p->out);
+	put_when(p);
+	put_command(p, g);
+}
+
+static void own_memory(const struct page *p)
+{
+	const struct memory_part *parts;
+	size_t n = model_memory(p->report->model, &parts);
+	char a[FORMAT_NUMBER];
+
+	for (size_t i = 0; i < n; i++) {
+		fprintf(p->out, "%s%s ", i ? ", " : "           of it ",
+			format_bytes(a, parts[i].bytes));
+		page_put(p, parts[i].name);
+	}
+	if (n)
+		fputc('\n', p->out);
+}
+
+/* memtop's own cost, and the quality of its stacks. */
+static void own_cost(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	struct quality q;
+	char a[FORMAT_NUMBER], b[QUALITY_TEXT];
+
+	quality_of(m, &q);
+	fprintf(p->out, "agent      %9s", format_bytes(a, model_totals(m)->agent_memory_bytes));
+	if (!isnan(q.hooks))
+		fprintf(p->out, ", ~%.1f %% of one core", q.hooks + q.server);
+	if (!isnan(q.of_program))
+		fprintf(p->out, ", ~%.1f %% of the program's cpu time", q.of_program);
+	fputc('\n', p->out);
+	own_memory(p);
+	if (isnan(q.whole))
+		return;
+	fprintf(p->out, "stacks     %7s %% whole", quality_share(b, q.whole));
+	if (q.pointer_blocks)
+		fprintf(p->out, ", %s %% by frame pointers in part",
+			quality_share(b, q.by_pointer));
+	if (!isnan(q.remembered))
+		fprintf(p->out, ", %s %% remembered", quality_share(b, q.remembered));
+	if (!isnan(q.frames))
+		fprintf(p->out, ", else %.1f frames walked", q.frames);
+	fputc('\n', p->out);
+}
+
+static void totals(const struct page *p)
+{
+	const struct totals *t = model_totals(p->report->model);
+	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
+	bool about = model_estimate(p->report->model);
+	uint64_t rss, virt;
+	uint32_t threads, children;
+
+	fprintf(p->out, "\nlive       %9s in %s %s\n", page_bytes(a, live_bytes(&t->sum), about),
+		page_count(b, live_blocks(&t->sum), about), page_blocks(live_blocks(&t->sum)));
+	fprintf(p->out, "allocated  %9s in %s %s\n", page_bytes(a, t->sum.alloc_bytes, about),
+		page_count(b, t->sum.alloc_blocks, about), page_blocks(t->sum.alloc_blocks));
+	fprintf(p->out, "freed      %9s in %s %s\n", page_bytes(a, t->sum.free_bytes, about),
+		page_count(b, t->sum.free_blocks, about), page_blocks(t->sum.free_blocks));
+	fprintf(p->out, "peak       %9s at %.1f s", page_bytes(a, t->peak_bytes, about),
+		(double)t->peak_time_ns / 1e9);
+	if (t->peak_error_bytes)
+		fprintf(p->out, " (to within %s)", page_bytes(a, t->peak_error_bytes, about));
+	fputc('\n', p->out);
+	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
+		fprintf(p->out, "resident   %9s (RSS, last seen)\n", format_bytes(a, rss));
+	own_cost(p);
+}
+
+static void verdict(const struct page *p)
+{
+	struct verdict v;
+
+	query_verdict(p->query, &v);
+	if (v.text[0]) {
+		fputc('\n', p->out);
+		page_put(p, v.text);
+		fputc('\n', p->out);
+	}
+}
+
+static void warnings(const struct page *p)
+{
+	if (p->report->warning_count)
+		fputc('\n', p->out);
+	for (size_t i = 0; i < p->report->warning_count; i++) {
+		fputs("! ", p->out);
+		page_put(p, p->report->warnings[i]);
+		fputc('\n', p->out);
+	}
+}
+
+static void put_page(struct page *p, struct watch *w, struct report_stack *changed, size_t n)
+{
+	const struct report_options *o = p->options;
+
+	if (o->processes && processes_count(o->processes) > 1)
+		report_tree_text(o->processes, o->process, p->out);
+	head(p);
+	verdict(p);
+	totals(p);
+	warnings(p);
+	report_text_resident(w, p->report->model, p->out);
+	text_libraries(p);
+	text_sites(p);
+	if (o->changes)
+		text_changes(p, changed, n);
+	text_stacks(p);
+	text_cuts(p);
+	p->missing = watch_missing(w, MTW_KIND_THREADS);
+	text_threads(p);
+	text_marks(p);
+	report_text_ages(w, p->report->model, p->out);
+}
+
+static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
+			struct err *err)
+{
+	struct page p = { NULL, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
+	struct report_stack *changed = NULL;
+	size_t changed_count = 0, size;
+	char *text = NULL;
+	int rc = -1;
+
+	if (o->changes && !(changed = report_changes(p.report, o, &changed_count, err)))
+		goto out;
+	p.out = open_memstream(&text, &size);
+	if (!p.out)
+		base_out_of_memory();
+	put_page(&p, w, changed, changed_count);
+	fclose(p.out);
+	if (o->full)
+		fputs(text, out);
+	else
+		page_wrap(text, out);
+	rc = report_flush(out, err);
+out:
+	free(text);
+	free(changed);
+	report_free(p.report);
+	return rc;
+}
+
+const struct report_format report_text = { "text", ".txt", write_report,
+					   "for people: 80 columns, as for a ticket", false };

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pprof.c - the profile of `go tool pprof` and of many servers: a gzipped protobuf message
+ * (github.com/google/pprof, proto/profile.proto).
+ *
+ * Strings, functions, locations and mappings are tables; a sample is a list of locations, innermost
+ * first. A location is a code address of the trie, with a line for each function inlined there. The
+ * labels of report/shown.h are the table of strings, the empty one first as the format demands.
+ * Tables go out as they are met: the order of a message's fields is free.
+ */
+#include "model/state/cohorts.h"
+#include "report/tools/proto.h"
+#include "report/shown.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* clang-format off */
+enum { /* fields of Profile */
+	SAMPLE_TYPE = 1, SAMPLE = 2, MAPPING = 3, LOCATION = 4, FUNCTION = 5, STRING = 6,
+	TIME = 9, DURATION = 10, PERIOD_TYPE = 11, PERIOD = 12, COMMENT = 13, DEFAULT_TYPE = 14,
+};
+/* clang-format on */
+
+#define VALUES_MAX 4
+#define CHUNK 65536u
+
+struct profile {
+	struct shown x;
+	FILE *out;
+	z_stream zip;
+	struct proto top, message, part; /* part: of a message */
+	struct map functions;            /* name and file to its id */
+	uint32_t function_count;
+	bool *mapped;          /* by location number: written already */
+	struct map cuts;       /* label to the id of a location without code */
+	uint32_t location_end; /* ids of those begin here */
+	/* the program's only thread, or NO_ID */
+	uint32_t only_thread;
+};
+
+/* --- the zipped stream */
+
+static void zip_out(struct profile *p, const uint8_t *data, size_t len, int flush)
+{
+	uint8_t chunk[16384];
+
+	p->zip.next_in = (Bytef *)(uintptr_t)data;
+	p->zip.avail_in = (uInt)len;
+	do {
+		p->zip.next_out = chunk;
+		p->zip.avail_out = sizeof chunk;
+		if (deflate(&p->zip, flush) == Z_STREAM_ERROR)
+			BUG("deflate: the stream is in a wrong state");
+		fwrite(chunk, 1, sizeof chunk - p->zip.avail_out, p->out);
+	} while (!p->zip.avail_out);
+}
+
+static void send(struct profile *p, bool end)
+{
+	if (!end && p->top.len < CHUNK)
+		return;
+	zip_out(p, p->top.data, p->top.len, end ? Z_FINISH : Z_NO_FLUSH);
+	p->top.len = 0;
+}
+
+/* A message of the profile is complete. */
+static void finish(struct profile *p, unsigned field)
+{
+	proto_message(&p->top, field, &p->message);
+	send(p, false);
+}
+
+/* --- tables */
+
+static uint32_t text(struct profile *p, const char *s)
+{
+	return shown_label(&p->x, s ? s : "");
+}
+
+static uint32_t function(struct profile *p, const struct shown_frame *f)
+{
+	uint32_t file = text(p, f->file);
+	uint64_t key = (uint64_t)f->name << 32 | file;
+	uint32_t id = map_get(&p->functions, key, 0);
+	struct proto m = { 0 };
+
+	if (id)
+		return id;
+	id = ++p->function_count;
+	map_set(&p->functions, key, id);
+	proto_number(&m, 1, id);
+	proto_number(&m, 2, f->name);
+	proto_number(&m, 3, f->name);
+	proto_number(&m, 4, file);
+	proto_message(&p->top, FUNCTION, &m);
+	proto_release(&m);
+	return id;
+}
+
+/* Its lines, from the innermost inlined function at `from` to the function itself. */
+static void location(struct profile *p, uint64_t id, size_t from, size_t to)
+{
+	const struct shown_frame *f = &p->x.frames[from];
+	struct proto m = { 0 };
+
+	proto_number(&m, 1, id);
+	if (f->location != NO_ID) {
+		const struct model *model = p->x.report->model;
+		const struct location *at = model_location(model, f->location);
+		const struct module *k = model_module(model, at->module);
+		if (k && k->known)
+			proto_number(&m, 2, at->module + 1u);
+		proto_number(&m, 3, k ? k->bias + at->offset : at->offset);
+	}
+	for (size_t i = from; i <= to; i++) {
+		proto_number(&p->part, 1, function(p, &p->x.frames[i]));
+		proto_number(&p->part, 2, p->x.frames[i].line);
+		proto_message(&m, 4, &p->part);
+	}
+	proto_message(&p->top, LOCATION, &m);
+	proto_release(&m);
+}
+
+/* The location that frames from .. to belong to. */
+static uint64_t location_id(struct profile *p, size_t from, size_t to)
+{
+	const struct shown_frame *f = &p->x.frames[from];
+	uint64_t id;
+
+	if (f->location == NO_ID) {
+		id = map_get(&p->cuts, f->name, 0);
+		if (id)
+			return id;
+		id = p->location_end++;
+		map_set(&p->cuts, f->name, (uint32_t)id);
+	} else {
+		id = f->location + 1u;
+		if (p->mapped[f->location])
+			return id;
+		p->mapped[f->location] = true;
+	}
+	location(p, id, from, to);
+	return id;
+}
+
+static void put_mapping(struct profile *p, uint32_t id, const struct module *k)
+{
+	char build_id[2 * MTW_BUILD_ID_MAX + 1] = "";
+
+	for (uint32_t i = 0; i < k->build_id_len; i++)
+		snprintf(build_id + (size_t)2 * i, 3, "%02x", k->build_id[i]);
+	proto_number(&p->message, 1, id + 1u);
+	proto_number(&p->message, 2, k->start);
+	proto_number(&p->message, 3, k->end);
+	proto_number(&p->message, 5, text(p, k->path));
+	proto_number(&p->message, 6, text(p, build_id));
+	for (unsigned has = 7; has <= 10; has++) /* names are in the profile: ask nobody */
+		proto_number(&p->message, has, 1);
+	finish(p, MAPPING);
+}
+
+/* The program comes first: readers take the first mapping for it. */
+static void put_mappings(struct profile *p)
+{
+	const struct model *m = p->x.report->model;
+
+	for (unsigned main = 2; main-- > 0;) {
+		for (uint32_t id = 0; id < model_module_count(m); id++) {
+			const struct module *k = model_module(m, id);
+			if (k && k->known && !(k->flags & MTW_MODULE_MAIN) == !main)
+				put_mapping(p, id, k);
+		}
+	}
+}
+
+/* --- samples */
+
+static void put_type(struct profile *p, unsigned field, const char *type, const char *unit)
+{
+	proto_number(&p->message, 1, text(p, type));
+	proto_number(&p->message, 2, text(p, unit));
+	finish(p, field);
+}
+
+static void put_types(struct profile *p)
+{
+	if (p->x.changes) {
+		put_type(p, SAMPLE_TYPE, "growth_objects", "count");
+		put_type(p, SAMPLE_TYPE, "growth_space", "bytes");
+		return;
+	}
+	put_type(p, SAMPLE_TYPE, "alloc_objects", "count");
+	put_type(p, SAMPLE_TYPE, "alloc_space", "bytes");
+	put_type(p, SAMPLE_TYPE, "inuse_objects", "count");
+	put_type(p, SAMPLE_TYPE, "inuse_space", "bytes");
+}
+
+static void put_label(struct profile *p, const char *key, const char *value, uint64_t number)
+{
+	proto_number(&p->part, 1, text(p, key));
+	if (value)
+		proto_number(&p->part, 2, text(p, value));
+	else
+		proto_number(&p->part, 3, number);
+	proto_message(&p->message, 3, &p->part);
+}
+
+static void put_thread(struct profile *p, uint32_t index)
+{
+	const struct thread *t = model_thread(p->x.report->model, index);
+
+	if (!t || !t->known)
+		return;
+	put_label(p, "thread", *t->name ? t->name : "?", 0);
+	put_label(p, "tid", NULL, t->tid);
+}
+
+/* The locations of the frames in x.frames. */
+static void pack_locations(struct profile *p, size_t count, struct proto *ids)
+{
+	for (size_t from = 0, i = 0; i < count; i++) {
+		if (p->x.frames[i].inlined)
+			continue;
+		proto_varint(ids, location_id(p, from, i));
+		from = i + 1;
+	}
+}
+
+/* thread: NO_ID = unknown, or several */
+static void put_sample(struct profile *p, const struct proto *ids, const int64_t *values, size_t n,
+		       uint32_t thread)
+{
+	proto_bytes(&p->message, 1, ids->data, ids->len);
+	for (size_t i = 0; i < n; i++)
+		proto_varint(&p->part, (uint64_t)values[i]);
+	proto_message(&p->message, 2, &p->part);
+	put_label(p, "pid", NULL, model_program(p->x.report->model)->pid);
+	if (thread != NO_ID)
+		put_thread(p, thread);
+	finish(p, SAMPLE);
+}
+
+/* The stack's live blocks by thread, as the last scan saw them. 0 unless that is what is live. */
+static size_t by_thread(const struct profile *p, const struct report_stack *s, struct cohort *list,
+			size_t room)
+{
+	const struct model *m = p->x.report->model;
+	const struct cohorts *c = model_cohorts(m);
+	const struct cohort *first;
+	uint64_t blocks = 0, bytes = 0;
+	size_t count = 0;
+
+	for (uint32_t at = c ? model_node(m, s->leaf)->first_slot : NO_ID; at != NO_ID;
+	     at = model_dense_slot(m, at)->next_of_node) {
+		size_t n = cohorts_of_slot(c, model_dense_slot(m, at)->id, &first);
+		for (size_t i = 0; i < n; i++) {
+			size_t k = 0;
+			while (k < count && list[k].thread != first[i].thread)
+				k++;
+			if (k == room)
+				return 0;
+			if (k == count)
+				list[count++] = (struct cohort){ .thread = first[i].thread };
+			list[k].blocks += first[i].blocks;
+			list[k].bytes += first[i].bytes;
+			blocks += first[i].blocks;
+			bytes += first[i].bytes;
+		}
+	}
+	return blocks == live_blocks(&s->sum) && bytes == live_bytes(&s->sum) ? count : 0;
+}
+
+/* A sample a thread for what is live, where that is known, and one for what was allocated. */
+static void put_amounts(struct profile *p, const struct report_stack *s, const struct proto *ids)
+{
+	struct cohort list[64];
+	int64_t all[VALUES_MAX] = { (int64_t)s->sum.alloc_blocks, (int64_t)s->sum.alloc_bytes,
+				    (int64_t)live_blocks(&s->sum), (int64_t)live_bytes(&s->sum) };
+	size_t n = p->only_thread == NO_ID ? by_thread(p, s, list, 64) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t own[VALUES_MAX] = { 0, 0, (int64_t)list[i].blocks, (int64_t)list[i].bytes };
+		put_sample(p, ids, own, VALUES_MAX, list[i].thread);
+	}
+	if (n)
+		all[2] = all[3] = 0;
+	put_sample(p, ids, all, VALUES_MAX, p->only_thread);
+}
+
+static void put_stack(struct profile *p, const struct report_stack *s)
+{
+	struct proto ids = { 0 };
+	int64_t growth[2] = { shown_blocks(&p->x, s), shown_bytes(&p->x, s) };
+
+	pack_locations(p, shown_frames(&p->x, s->leaf), &ids);
+	if (p->x.changes)
+		put_sample(p, &ids, growth, 2, p->only_thread);
+	else
+		put_amounts(p, s, &ids);
+	proto_release(&ids);
+}
+
+static uint32_t only_thread(const struct model *m)
+{
+	uint32_t found = NO_ID;
+
+	for (uint32_t i = 0; i < model_thread_count(m); i++) {
+		const struct thread *t = model_thread(m, i);
+		if (!t || !t->known)
+			continue;
+		if (found != NO_ID)
+			return NO_ID;
+		found = i;
+	}
+	return found;
+}
+
+static void put_rest(struct profile *p, const struct report_options *o)
+{
+	const struct model *m = p->x.report->model;
+	const struct recorded *filter = model_filter(m);
+	char *title = shown_title(&p->x, o);
+
+	proto_number(&p->top, TIME, model_program(m)->start_unix_ns + model_time(m));
+	proto_number(&p->top, DURATION, model_time(m));
+	put_type(p, PERIOD_TYPE, "space", "bytes");
+	proto_number(&p->top, PERIOD, filter && filter->sample ? filter->sample : 1);
+	proto_number(&p->top, COMMENT, text(p, title));
+	proto_number(&p->top, DEFAULT_TYPE, text(p, p->x.changes ? "growth_space" : "inuse_space"));
+	free(title);
+	for (size_t i = 0; i < p->x.label_count; i++) { /* last: all are known now */
+		proto_bytes(&p->top, STRING, p->x.labels[i], strlen(p->x.labels[i]));
+		send(p, false);
+	}
+}
+
+static int write_pprof(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
+		       struct err *err)
+{
+	struct profile p = { .out = out };
+
+	(void)q;
+	if (shown_open(&p.x, w, o, err))
+		return -1;
+	if (deflateInit2(&p.zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY))
+		base_out_of_memory();
+	p.only_thread = only_thread(p.x.report->model);
+	p.location_end = model_location_count(p.x.report->model) + 1;
+	p.mapped = xcalloc(p.location_end, sizeof *p.mapped);
+	text(&p, ""); /* is string 0 */
+	put_types(&p);
+	put_mappings(&p);
+	for (size_t i = 0; i < p.x.count; i++)
+		put_stack(&p, &p.x.stacks[i]);
+	put_rest(&p, o);
+	send(&p, true);
+	deflateEnd(&p.zip);
+	proto_release(&p.top);
+	proto_release(&p.message);
+	proto_release(&p.part);
+	map_release(&p.functions);
+	map_release(&p.cuts);
+	free(p.mapped);
+	shown_close(&p.x);
+	return report_flush(out, err);
+}
+
+const struct report_format report_pprof = { "pprof", ".pb.gz", write_pprof,
+					    "for go tool pprof and profile servers", true };
