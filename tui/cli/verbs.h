@@ -22,7 +22,7 @@
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
-		*serial, *adb, *activity, *process;
+		*serial, *adb, *activity, *process, *mark_every, *mark_on_growth, *mark_on, *until;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
 	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
