@@ -16,6 +16,7 @@
  * here may use.
  */
 #include "server/loop.h"
+#include "base/conf.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "collect/encode.h"
@@ -38,6 +39,7 @@
 #include "server/coverage.h"
 #include "server/detach.h"
 #include "server/dlclose_gate.h"
+#include "server/dump.h"
 #include "server/handshake.h"
 #include "server/linger.h"
 #include "server/listen.h"
@@ -64,6 +66,7 @@
 #define UNLOAD_PATIENCE_NS (2 * MILLI)
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
+#define SIGNAL_LOOK_MS 100             /* dump_signal= wakes nobody */
 #define RELEASE_AFTER_NS (200 * MILLI) /* most viewers have their final state by then */
 #define ROUND_CPU_SECONDS 60 /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
@@ -176,6 +179,7 @@ static void begin(struct server *s)
 	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
 	proc_identity(&s->target);
 	command_options(&s->options);
+	dump_begin(s);
 	/* The program may change its directory and unmount the old one: do not hold it. */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
@@ -269,6 +273,11 @@ static void the_end(struct server *s)
 		last_tick(s);
 	else
 		sums_pass(s, true); /* all that the board is told */
+	if (dump_due_at_end(s)) {
+		if (!here)
+			last_tick(s);
+		dump_end(s);
+	}
 	linger_begin(s, here);
 	if (s->lingering.is)
 		last_tick(s);
@@ -307,8 +316,10 @@ static void requests(struct server *s, uint64_t now)
 		s->next_tick_ns = 0;
 	if (atomic_exchange(&s->shared->xgiven, false))
 		s->next_second_ns = s->next_tick_ns = 0;
-	if (s->dies_along && atomic_load(&s->shared->xexit) && !s->over)
+	if (!s->over && target_announced(s))
 		s->next_second_ns = s->next_tick_ns = 0;
+	if (dump_asked(s))
+		s->next_tick_ns = 0;
 }
 
 /* Drops connections that do not complete their greeting, or do not read their data. */
@@ -348,7 +359,8 @@ static int timeout_ms(const struct server *s, uint64_t now)
 	if (until <= now)
 		return 0;
 	uint64_t ms = (until - now + MILLI - 1) / MILLI;
-	return ms > 1000 ? 1000 : (int)ms;
+	uint64_t most = mt_conf.dump_signal[0] ? SIGNAL_LOOK_MS : 1000;
+	return ms > most ? (int)most : (int)ms;
 }
 
 /* Waits at most so long, and serves whatever is ready. */
@@ -415,6 +427,7 @@ static void due(struct server *s)
 		} else if (now >= s->next_tick_ns) {
 			loop_tick(s, false);
 			s->next_tick_ns = now + tick_length(s);
+			dump_check(s);
 		}
 	}
 	patience(s, now);

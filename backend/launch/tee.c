@@ -301,12 +301,18 @@ static int start_one(struct tee *t, int which, int matches, const regex_t *const
 	return pid < 0 ? -1 : 0;
 }
 
+/* Would the program have it? Where memtop was started without it, the number is another file's. */
+static bool inherited(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
 int tee_start(struct tee *t, const regex_t *const patterns[2], struct err *err)
 {
 	int matches[2], why = 0;
-	struct stat st;
-	/* A stream that memtop has not got, the program has not, either. */
-	bool out = !fstat(STDOUT_FILENO, &st), err_too = !fstat(STDERR_FILENO, &st);
+	bool out = inherited(STDOUT_FILENO), err_too = inherited(STDERR_FILENO);
 
 	*t = (struct tee){ { -1, -1 }, -1, { -1, -1 } };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, matches) || !move_up(matches))
