@@ -72,8 +72,8 @@ static const struct option options[] = {
 	  "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGURG SIGIO SIGPROF SIGPWR SIGWINCH" },
 	{ "dump_at_exit", SWITCH, AT(dump_at_exit), 0, 0, false, "yes" },
 	{ "dump_on_fail", SWITCH, AT(dump_on_fail), 0, 0, false, "yes" },
-	{ "dump_on_growth", BYTES, AT(dump_on_growth), 64u << 10, (uint64_t)1 << 47, false, NULL },
-	{ "dump_on_rss", BYTES, AT(dump_on_rss), 64u << 10, (uint64_t)1 << 47, false, NULL },
+	{ "dump_on_growth", BYTES, AT(dump_on_growth), 0, (uint64_t)1 << 47, false, NULL },
+	{ "dump_on_rss", BYTES, AT(dump_on_rss), 0, (uint64_t)1 << 47, false, NULL },
 	{ "dump_to", TEXT, AT(dump_to), 1, sizeof(mt_conf.dump_to), false, NULL },
 	{ "run_id", TEXT, AT(run_id), 1, sizeof(mt_conf.run_id), false, NULL },
 };

@@ -16,6 +16,7 @@
  *   server/handshake.c        connections that are not viewers yet: greeting, proof
  *   server/viewer.c           one connection: bytes, frames from it
  *   server/dump.c             session files without a viewer
+ *   server/dump_say.c         ... whether they are wanted, and why one failed
  *   server/dump_signal.c      target side: the signal that asks for one
  *   collect/session.c         ... the file
  *   collect/zstd_raw.c        ... its blocks

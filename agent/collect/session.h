@@ -35,7 +35,8 @@ long session_begin(struct session *f, const char *path, size_t raw_room);
 /* Whole frames of one instant as a block. */
 void session_block(struct session *f, uint64_t ns, const uint8_t *frames, size_t len);
 long session_end(struct session *f); /* index and trailer; 0 or -errno of the first failure */
-/* Of a whole file; -EEXIST: the name is taken: by anything; with `replace` by what is no session. 0 or -errno. */
+/* Of a whole file. `replace`: an older session may go. -EEXIST: the name is taken otherwise. 0 or
+ * -errno. */
 long session_name(struct session *f, const char *path, bool replace);
 /* A file that got no name is removed. */
 void session_release(struct session *f);

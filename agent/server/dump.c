@@ -6,9 +6,6 @@
  * it takes a viewer's place without a connection, whose buffer goes into blocks. The server does it
  * all, at once, with the target's rights as last followed. The target's threads wait for nothing,
  * except at an exit whose dump they would otherwise outrun.
- *
- * Only one line tells of a failure. It goes to the program's stderr, and only if descriptor 2 is
- * still the file that it was at the start.
  */
 #include "server/dump.h"
 #include "base/conf.h"
@@ -22,6 +19,7 @@
 #include "collect/server.h"
 #include "collect/session.h"
 #include "collect/viewer.h"
+#include "server/dump_say.h"
 #include "server/dump_signal.h"
 #include "server/privileges.h"
 #include "server/viewer.h"
@@ -36,42 +34,6 @@
 #define PUMPS 1000000u        /* more than any state takes */
 #define SCANS_NS (5 * SECOND) /* a slow viewer's scan may be before ours */
 #define REASON 96u
-
-bool dump_wanted(void)
-{
-	const struct conf *c = &mt_conf;
-
-	return c->dump_signal[0] || c->dump_at_exit || c->dump_on_fail || c->dump_on_growth ||
-	       c->dump_on_rss;
-}
-
-bool dump_at_status(int status)
-{
-	return mt_conf.dump_at_exit || (mt_conf.dump_on_fail && status);
-}
-
-static struct file_id stderr_of(int pid)
-{
-	char path[64];
-	call_stat st;
-
-	mt_format(path, sizeof(path), "/proc/%d/fd/2", pid);
-	if (mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) != 0)
-		return (struct file_id){ 0, 0 };
-	return (struct file_id){ st.st_dev, st.st_ino };
-}
-
-void dump_begin(struct server *s)
-{
-	struct dumps *d = &s->dumps;
-
-	if (!dump_wanted())
-		return;
-	d->program_stderr = stderr_of(s->target.pid);
-	long n = mt_prim_call(SYS_getcwd, (long)d->folder, sizeof(d->folder), 0, 0, 0, 0);
-	if (n <= 0 || d->folder[0] != '/')
-		d->folder[0] = 0;
-}
 
 static const char *reason_of(long failed, char *buf, size_t size)
 {
@@ -103,26 +65,6 @@ static const char *reason_of(long failed, char *buf, size_t size)
 	return buf;
 }
 
-static void say(struct server *s, const char *text)
-{
-	const struct file_id *was = &s->dumps.program_stderr;
-	struct file_id is = stderr_of(s->target.pid);
-	char path[64], line[NOTICE_MAX + 16];
-
-	viewers_notice(&s->notices, -1, -1, text);
-	if (!was->inode || is.device != was->device || is.inode != was->inode)
-		return;
-	mt_format(path, sizeof(path), "/proc/%d/fd/2", s->target.pid);
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path,
-			       O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0, 0, 0);
-	if (fd < 0)
-		return;
-	size_t n = mt_format(line, sizeof(line), "memtop: %s\n", text);
-	mt_prim_call(SYS_write, fd, (long)line, (long)(n < sizeof(line) ? n : sizeof(line) - 1), 0,
-		     0, 0);
-	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-}
-
 static void say_failed(struct server *s, const char *path, long failed)
 {
 	char text[NOTICE_MAX], why[24];
@@ -133,7 +75,7 @@ static void say_failed(struct server *s, const char *path, long failed)
 	mt_format(text, sizeof(text),
 		  "%.200s: the dump was not written: %s; choose another dump_to=", path,
 		  reason_of(failed, why, sizeof(why)));
-	say(s, text);
+	dump_say(s, text);
 }
 
 static const char *pattern(void)
@@ -392,14 +334,4 @@ void dump_end(struct server *s)
 		return; /* the target waits for viewers, too */
 	atomic_store(&s->shared->xfinal_futex, 1);
 	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
-}
-
-void dump_sealed(struct server *s, const char *why)
-{
-	char text[NOTICE_MAX];
-
-	if (!dump_wanted())
-		return;
-	mt_format(text, sizeof(text), "no dumps from now on: the program %s", why);
-	say(s, text);
 }

@@ -40,6 +40,7 @@
 #include "server/detach.h"
 #include "server/dlclose_gate.h"
 #include "server/dump.h"
+#include "server/dump_say.h"
 #include "server/handshake.h"
 #include "server/linger.h"
 #include "server/listen.h"

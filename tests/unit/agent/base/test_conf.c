@@ -40,7 +40,7 @@ TEST(dumps)
 	CHECK_STR(mt_conf.dump_to, "/var/x y/%p.%n.mtop");
 	CHECK(!mt_conf_parse("dump_signal=SIGSEGV"));
 	CHECK(!mt_conf_parse("dump_signal=12"));
-	CHECK(!mt_conf_parse("dump_on_growth=1000"));
+	CHECK(!mt_conf_parse("dump_on_growth=-1"));
 }
 
 TEST(refusals)
