@@ -293,6 +293,7 @@ struct conf {
 	/* dumps: server/dump.c; 0, "" = none */
 	uint64_t dump_on_growth, dump_on_rss; /* bytes */
 	bool dump_at_exit, dump_on_fail;
+	char window_signal[12];             /* "" = none: server/signals.c */
 	char dump_signal[12], dump_to[256]; /* dump_to: "" = the default */
 };
 

@@ -17,7 +17,7 @@
  *   server/viewer.c           one connection: bytes, frames from it
  *   server/dump.c             session files without a viewer
  *   server/dump_say.c         ... whether they are wanted, and why one failed
- *   server/dump_signal.c      target side: the signal that asks for one
+ *   server/signals.c          target side: signals that ask for one, or for a window
  *   collect/session.c         ... the file
  *   collect/zstd_raw.c        ... its blocks
  *   server/commands.c         carries out those frames' requests
@@ -30,7 +30,7 @@
  *   collect/scan.c            threads and ages out of the live map
  *   collect/cohorts.c         ... by slot
  *
- * All but server/start.c, server/seccomp_probe.c and server/dump_signal.c run in the server only,
+ * All but server/start.c, server/seccomp_probe.c and server/signals.c run in the server only,
  * which is one thread: no locks, and no atomics except in `struct shared`. That thread is not the C
  * library's, so nothing here may use errno, stdio, malloc or any function that reads thread-local
  * storage; memcpy and the like are fine.
@@ -169,6 +169,7 @@ struct server {
 	struct lingering lingering;
 	struct leaving leaving;
 	struct dumps dumps;
+	bool window; /* window_signal= began one */
 
 	struct figures figures;
 	struct options options;

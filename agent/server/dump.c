@@ -20,8 +20,8 @@
 #include "collect/session.h"
 #include "collect/viewer.h"
 #include "server/dump_say.h"
-#include "server/dump_signal.h"
 #include "server/privileges.h"
+#include "server/signals.h"
 #include "server/viewer.h"
 
 #include <errno.h>
@@ -262,7 +262,7 @@ static void write_dump(struct server *s, const char *reason)
 
 bool dump_asked(struct server *s)
 {
-	s->dumps.asked |= mt_conf.dump_signal[0] && dump_signal_came();
+	s->dumps.asked |= mt_conf.dump_signal[0] && signals_dump_came();
 	return s->dumps.asked;
 }
 

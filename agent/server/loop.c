@@ -35,6 +35,7 @@
 #include "modules/maps.h"
 #include "record/live.h"
 #include "record/live_trim.h"
+#include "record/slots.h"
 #include "server/commands.h"
 #include "server/coverage.h"
 #include "server/detach.h"
@@ -45,6 +46,7 @@
 #include "server/linger.h"
 #include "server/listen.h"
 #include "server/privileges.h"
+#include "server/signals.h"
 #include "server/target_exit.h"
 #include "server/viewer.h"
 #include "unwind/fp_proof.h"
@@ -67,7 +69,7 @@
 #define UNLOAD_PATIENCE_NS (2 * MILLI)
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
-#define SIGNAL_LOOK_MS 100             /* dump_signal= wakes nobody */
+#define SIGNAL_LOOK_MS 100             /* a signal wakes nobody: server/signals.c */
 #define RELEASE_AFTER_NS (200 * MILLI) /* most viewers have their final state by then */
 #define ROUND_CPU_SECONDS 60 /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
@@ -289,6 +291,18 @@ static void the_end(struct server *s)
 	handshake_since(s, s->over_ns);
 }
 
+/* A window is a pair of marks. */
+static void window_request(struct server *s)
+{
+	if (!mt_conf.window_signal[0] || s->over || !signals_window_came())
+		return;
+	marks_requests(s); /* theirs have older epochs */
+	marks_set(s, s->window ? "window.end" : "window", mt_conf.window_signal,
+		  mt_slots_next_epoch());
+	s->window = !s->window;
+	s->next_tick_ns = 0;
+}
+
 /* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
 static void requests(struct server *s, uint64_t now)
 {
@@ -321,6 +335,7 @@ static void requests(struct server *s, uint64_t now)
 		s->next_second_ns = s->next_tick_ns = 0;
 	if (dump_asked(s))
 		s->next_tick_ns = 0;
+	window_request(s);
 }
 
 /* Drops connections that do not complete their greeting, or do not read their data. */
@@ -360,7 +375,7 @@ static int timeout_ms(const struct server *s, uint64_t now)
 	if (until <= now)
 		return 0;
 	uint64_t ms = (until - now + MILLI - 1) / MILLI;
-	uint64_t most = mt_conf.dump_signal[0] ? SIGNAL_LOOK_MS : 1000;
+	uint64_t most = mt_conf.dump_signal[0] || mt_conf.window_signal[0] ? SIGNAL_LOOK_MS : 1000;
 	return ms > most ? (int)most : (int)ms;
 }
 

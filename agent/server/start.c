@@ -49,9 +49,9 @@
 #include "record/slots.h"
 #include "server/descriptors.h"
 #include "server/dump_say.h"
-#include "server/dump_signal.h"
 #include "server/handshake.h"
 #include "server/listen.h"
+#include "server/signals.h"
 #include "server/loop.h"
 #include "server/seccomp_probe.h"
 
@@ -414,7 +414,7 @@ bool mt_server_start(void)
 		goto out;
 	}
 	mt_msg_forget();
-	mt_dump_signal_begin();
+	mt_signals_begin();
 	if (mt_conf.wait_ns)
 		futex_wait(&mt_shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
 out:

@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 
+from cli import compiled, recorded
 from client import preload
 from harness import MEMTOP, Skip, at_end, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
@@ -302,6 +303,39 @@ def cmdline(pid):
             return f.read()
     except OSError:
         return b""
+
+
+@test
+def t_windows():
+    """A window is a pair of marks: by the signal, and by the calls of the program; the change between them is what was born in it."""
+    folder = temporary_folder()
+    p = program("window_signal=SIGUSR1", folder)
+    viewer = p.viewer().until_complete()
+
+    def mark(count):
+        os.kill(p.pid, signal.SIGUSR1)
+        viewer.until(lambda: len(viewer.marks) >= count, "a mark")
+    p.do("a 3 100")
+    mark(1)
+    p.do("b 5 1000")
+    p.do("A")
+    mark(2)
+    p.do("a 7 10")
+    mark(3)
+    mark(4)
+    r = report(p.name, arguments=["--between", "window..window.end"])
+    assert [m["name"] for m in r["marks"]] == ["window", "window.end", "window-2", "window.end-2"], r["marks"]
+    assert {m["set_by"] for m in r["marks"]} == {"SIGUSR1"}
+    assert sum(c["born_bytes"] for c in r["changes"]) == 5000 and sum(c["gone_bytes"] for c in r["changes"]) == 300, r["changes"]
+    path = compiled("#include <memtop/memtop.h>\n#include <stdlib.h>\nvoid *volatile keep;\n"
+                    "int main(void) {\n    keep = malloc(1000);\n    memtop_start(\"parse\");\n    keep = malloc(70);\n"
+                    "    free(keep);\n    keep = malloc(300);\n    memtop_stop(\"parse\");\n    keep = malloc(5000);\n"
+                    "    memtop_start(NULL);\n    memtop_stop(NULL);\n    return 0;\n}\n", "-Iinclude")
+    r = report(recorded(path), arguments=["--between", "parse..parse.end"])
+    assert [m["name"] for m in r["marks"]] == ["parse", "parse.end", "window", "window.end"], r["marks"]
+    assert sum(c["born_bytes"] for c in r["changes"]) == 300, r["changes"]
+    plain = run([path], env=environment())
+    assert plain.returncode == 0, plain
 
 
 @test

@@ -2,11 +2,14 @@
  *
  * mark.c - marks. A key sets one in every process, `:mark NAME` in the shown one. `:every 60` and
  * `:every 5m` set them by the clock, `:every +10M` whenever the heap has grown by so much since the
- * last one, until `:every off`. This viewer sets them, so they stop when it ends.
+ * last one, until `:every off`; `:window` a pair around what the user does next. This viewer sets
+ * them, so they stop when it ends.
  *
  * Commands to the agent return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/actions.h"
+
+#include <memtop/memtop.h>
 
 #include <string.h>
 
@@ -51,6 +54,29 @@ int mark_set_shown(struct ui *ui, const char *name)
 	if (p && others_watches(ui->processes) > 1)
 		snprintf(where, sizeof where, " in %.63s [%d] alone", p->name, p->pid);
 	say_set(ui, where, name, *where ? "S marks all processes" : "d compares with it");
+	return 0;
+}
+
+/* A window is a pair of marks, NAME and NAME.end, as memtop_start() and memtop_stop() set them. */
+int mark_window(struct ui *ui, const char *name)
+{
+	char mark[MTW_NAME_MAX + 1];
+	bool begins = !*ui->window;
+
+	if (begins)
+		snprintf(ui->window, sizeof ui->window, "%.60s", *name ? name : "window");
+	snprintf(mark, sizeof mark, "%.60s%s", ui->window, begins ? "" : MEMTOP_WINDOW_END);
+	if (!every_mark(ui->processes, ui->shown.watch, mark)) {
+		if (begins)
+			*ui->window = '\0';
+		return say_none();
+	}
+	if (begins) {
+		status_say("window %s begins; :window ends it", ui->window);
+		return 0;
+	}
+	status_say("window %s has ended; D compares %s and %s", ui->window, ui->window, mark);
+	*ui->window = '\0';
 	return 0;
 }
 
