@@ -235,7 +235,9 @@ static void write_dump(struct server *s, const char *reason)
 	char path[SESSION_PATH] = "", text[NOTICE_MAX], note[REASON + 64];
 	struct session f;
 
-	privileges_follow(s); /* what the program gave up a moment ago counts */
+	/* What the program gave up a moment ago counts. A dead one cannot be looked at. */
+	if (!s->over || s->target.announced)
+		privileges_follow(s);
 	if (s->privileges.sealed)
 		return; /* dump_sealed() said so */
 	s->dumps.busy = true;

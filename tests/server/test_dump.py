@@ -25,12 +25,12 @@ def files(folder):
     return sorted(n for n in os.listdir(folder) if ".mtop" in n)
 
 
-def dumps(folder, count=1):
+def dumps(folder, count=1, what=""):
     """The paths, once there are so many whole ones and nothing else."""
     try:
         wait_for(lambda: len(files(folder)) == count and not any(n.endswith(".part") for n in files(folder)), 20)
     except AssertionError:
-        raise AssertionError(f"wanted {count} dumps: {files(folder)}") from None
+        raise AssertionError(f"{what}: wanted {count} dumps: {files(folder)}") from None
     return [os.path.join(folder, n) for n in files(folder)]
 
 
@@ -107,7 +107,7 @@ def t_end():
         assert p.process.wait(20) == status, (command, p.process.returncode)
         if command[0] in "x_":
             assert len(files(folder)) == 1 and files(folder)[0].endswith("mtop"), (command, files(folder))
-        r = report(dumps(folder)[0])
+        r = report(dumps(folder, what=command)[0])
         assert (r["program"]["state"], abs(r["program"]["status"] or r["program"]["signal"])) == (state, abs(status)), (command, r["program"])
         assert (r["totals"]["live_bytes"], r["totals"]["allocated_blocks"]) == (10000, 10) and note(r) == "dump_at_exit=yes", (command, r["totals"])
 
@@ -248,8 +248,9 @@ def t_rights():
         os.mkdir(folder + "/root")
         with open(folder + "/said", "wb") as said:
             p = program("dump_signal=SIGUSR2 dump_at_exit=yes", folder, stderr=said)
+            p.viewer().until_complete()  # a root from before the server's start is not another one
             p.do(f"j {folder}/root" if command == "j /" else command, None)
-            wait_for(lambda f=folder: os.path.getsize(f + "/said"), 20, "a line")
+            wait_for(lambda f=folder: os.path.getsize(f + "/said"), 20, "a line after " + command)
             if command != "z":  # which kills for the return of a handler
                 os.kill(p.pid, signal.SIGUSR2)
             p.process.stdin.close()
