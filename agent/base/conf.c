@@ -48,6 +48,8 @@ void mt_conf_reset(void)
 	memcpy(&mt_conf, &defaults, sizeof(mt_conf));
 }
 
+/* as server/signals.c knows them */
+#define SIGNALS "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGURG SIGIO SIGPROF SIGPWR SIGWINCH"
 #define AT(member) offsetof(struct conf, member)
 
 static const struct option options[] = {
@@ -68,6 +70,14 @@ static const struct option options[] = {
 	{ "follow", SWITCH, AT(follow_exec), 0, 0, false, "exec" },
 	{ "fold_recursion", SWITCH, AT(fold_recursion), 0, 0, false, "on" },
 	{ "token_file", TEXT, AT(token_file), 1, sizeof(mt_conf.token_file), false, NULL },
+	{ "window_signal", TEXT, AT(window_signal), 1, sizeof(mt_conf.window_signal), false,
+	  SIGNALS },
+	{ "dump_signal", TEXT, AT(dump_signal), 1, sizeof(mt_conf.dump_signal), false, SIGNALS },
+	{ "dump_at_exit", SWITCH, AT(dump_at_exit), 0, 0, false, "yes" },
+	{ "dump_on_fail", SWITCH, AT(dump_on_fail), 0, 0, false, "yes" },
+	{ "dump_on_growth", BYTES, AT(dump_on_growth), 0, (uint64_t)1 << 47, false, NULL },
+	{ "dump_on_rss", BYTES, AT(dump_on_rss), 0, (uint64_t)1 << 47, false, NULL },
+	{ "dump_to", TEXT, AT(dump_to), 1, sizeof(mt_conf.dump_to), false, NULL },
 	{ "run_id", TEXT, AT(run_id), 1, sizeof(mt_conf.run_id), false, NULL },
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))

@@ -292,6 +292,11 @@ struct conf {
 	uint64_t sample;              /* mean bytes between samples; 0 = every block */
 	uint64_t merge;               /* outermost frames kept; 0 = all */
 	char libs[256], exclude[256]; /* expressions for the owner; "" = any */
+	/* dumps: server/dump.c; 0, "" = none */
+	uint64_t dump_on_growth, dump_on_rss; /* bytes */
+	bool dump_at_exit, dump_on_fail;
+	char window_signal[12];             /* "" = none: server/signals.c */
+	char dump_signal[12], dump_to[256]; /* dump_to: "" = the default */
 };
 
 enum agent_state {

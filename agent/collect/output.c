@@ -106,6 +106,8 @@ void viewer_close(struct server *s, struct viewer *v)
 
 void viewer_write(struct server *s, struct viewer *v)
 {
+	if (v->fd < 0)
+		return; /* server/dump.c takes its bytes */
 	while (v->out_len) {
 		long n = mt_prim_call(SYS_sendto, v->fd, (long)(v->out + v->out_at),
 				      (long)v->out_len, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);

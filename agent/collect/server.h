@@ -15,6 +15,11 @@
  *   collect/sums.c            counters -> central sums with a change number; threads, modules
  *   server/handshake.c        connections that are not viewers yet: greeting, proof
  *   server/viewer.c           one connection: bytes, frames from it
+ *   server/dump.c             session files without a viewer
+ *   server/dump_say.c         ... whether they are wanted, and why one failed
+ *   server/signals.c          target side: signals that ask for one, or for a window
+ *   collect/session.c         ... the file
+ *   collect/zstd_raw.c        ... its blocks
  *   server/commands.c         carries out those frames' requests
  *   collect/encode.c          state -> frames, first the small kinds
  *   collect/encode_slots.c    slots with their paths
@@ -26,10 +31,10 @@
  *   collect/scan.c            threads and ages out of the live map
  *   collect/cohorts.c         ... by slot
  *
- * All but server/start.c and server/seccomp_probe.c run in the server only, which is one thread: no
- * locks, and no atomics except in `struct shared`. That thread is not the C library's, so nothing
- * here may use errno, stdio, malloc or any function that reads thread-local storage; memcpy and the
- * like are fine.
+ * All but server/start.c, server/seccomp_probe.c and server/signals.c run in the server only,
+ * which is one thread: no locks, and no atomics except in `struct shared`. That thread is not the C
+ * library's, so nothing here may use errno, stdio, malloc or any function that reads thread-local
+ * storage; memcpy and the like are fine.
  *
  * CHANGE NUMBERS. `pass` counts collections. Everything sent to viewers carries the pass in which
  * it changed, and a viewer keeps the pass up to which it was served. No queue can grow.
@@ -54,8 +59,8 @@
 #define LISTEN_NAMES 8             /* suffixes tried for a name that is taken */
 #define SCRATCH_BYTES (192u << 10) /* one payload while it is made */
 
-/* Identity of a socket's file. All 0: none. */
-struct socket_file {
+/* Identity of a file. All 0: none. */
+struct file_id {
 	uint64_t device, inode;
 };
 
@@ -79,8 +84,8 @@ struct listening {
 	char token[MTW_TOKEN_MAX + 1];
 
 	int fd;
-	int name_at;           /* index of the bound one in names[] */
-	struct socket_file at; /* ... where it is a path */
+	int name_at;       /* index of the bound one in names[] */
+	struct file_id at; /* ... where it is a path */
 	bool given_up;
 	bool said;         /* why it is bound nowhere */
 	uint64_t until_ns; /* how long to retry the first name */
@@ -125,6 +130,18 @@ struct lingering {
 	uint64_t until_ns;
 };
 
+/* Session files written without a viewer: server/dump.c. */
+struct dumps {
+	char folder[256];     /* of the program when the server started, for a relative dump_to= */
+	uint32_t number;      /* of the last one */
+	uint64_t live;        /* at the last one for growth, or at the first pass */
+	bool begun, rss_over; /* live is known; the last pass was above dump_on_rss= */
+	bool asked;           /* the signal came */
+	bool busy;            /* one is being written */
+	long said;            /* the failure that was reported last */
+	struct file_id program_stderr; /* what descriptor 2 was at the start */
+};
+
 /* A viewer requested a detach: server/detach.c. */
 struct leaving {
 	bool asked;
@@ -153,6 +170,8 @@ struct server {
 	struct session_state state;
 	struct lingering lingering;
 	struct leaving leaving;
+	struct dumps dumps;
+	bool window; /* window_signal= began one */
 
 	struct figures figures;
 	struct options options;

@@ -343,13 +343,15 @@ static void tell_at_exit(void)
 #endif
 
 /* A server reads the last counters after the process is gone. A server that ends with the process
- * must be told. A forked child may have no server: then its record must say how it ended. The
- * constructor registers this so early that it is called last of all. */
+ * must be told, and one that writes a dump then, so that the process waits for it. A forked child
+ * may have no server: then its record must say how it ended. The constructor registers this so
+ * early that it is called last of all. */
 void mt_init_tell_at_exit(void)
 {
 	static _Atomic bool xtold;
 
-	if ((mt_server_dies_along() || mt_board_is()) && !atomic_exchange(&xtold, true))
+	if ((mt_server_dies_along() || mt_server_dumps_at_exit() || mt_board_is()) &&
+	    !atomic_exchange(&xtold, true))
 		tell_at_exit();
 }
 

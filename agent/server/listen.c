@@ -22,6 +22,7 @@
 #include "collect/memory.h"
 #include "collect/proc.h"
 #include "collect/server.h"
+#include "server/dump_say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,8 +145,10 @@ bool listen_parse(struct server *s)
 {
 	const char *text = mt_conf.listen;
 
-	if (!strcmp(text, "none"))
-		return false;
+	if (!strcmp(text, "none")) {
+		s->listening.given_up = true;
+		return dump_wanted();
+	}
 	if (text[0] == '@')
 		return make_names(s, text);
 	if (!strncmp(text, "unix:/", 6))
@@ -189,18 +192,18 @@ static bool is_socket(const char *path, call_stat *st)
 	       S_ISSOCK(st->st_mode);
 }
 
-static bool same_file(const struct socket_file *f, const call_stat *st)
+static bool same_file(const struct file_id *f, const call_stat *st)
 {
 	return f->device == (uint64_t)st->st_dev && f->inode == (uint64_t)st->st_ino;
 }
 
-static struct socket_file file_of(const call_stat *st)
+static struct file_id file_of(const call_stat *st)
 {
-	return (struct socket_file){ (uint64_t)st->st_dev, (uint64_t)st->st_ino };
+	return (struct file_id){ (uint64_t)st->st_dev, (uint64_t)st->st_ino };
 }
 
 /* Anything may lie there by now. */
-static void unlink_socket(const char *path, const struct socket_file *f)
+static void unlink_socket(const char *path, const struct file_id *f)
 {
 	call_stat st;
 
@@ -246,7 +249,7 @@ static void remove_stale(struct server *s, const char *path)
 	if (!is_socket(path, &st) ||
 	    st.st_uid != (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0))
 		return;
-	struct socket_file found = file_of(&st);
+	struct file_id found = file_of(&st);
 	if (!is_refused(path) || is_bound(s, path))
 		return;
 	mt_prim_sleep(STALE_PAUSE_NS);

@@ -16,6 +16,7 @@
  * here may use.
  */
 #include "server/loop.h"
+#include "base/conf.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "collect/encode.h"
@@ -35,14 +36,18 @@
 #include "modules/maps.h"
 #include "record/live.h"
 #include "record/live_trim.h"
+#include "record/slots.h"
 #include "server/commands.h"
 #include "server/coverage.h"
 #include "server/detach.h"
 #include "server/dlclose_gate.h"
+#include "server/dump.h"
+#include "server/dump_say.h"
 #include "server/handshake.h"
 #include "server/linger.h"
 #include "server/listen.h"
 #include "server/privileges.h"
+#include "server/signals.h"
 #include "server/target_exit.h"
 #include "server/viewer.h"
 #include "unwind/fp_proof.h"
@@ -65,6 +70,7 @@
 #define UNLOAD_PATIENCE_NS (2 * MILLI)
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
+#define SIGNAL_LOOK_MS 100             /* a signal wakes nobody: server/signals.c */
 #define RELEASE_AFTER_NS (200 * MILLI) /* most viewers have their final state by then */
 #define ROUND_CPU_SECONDS 60 /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
@@ -177,6 +183,7 @@ static void begin(struct server *s)
 	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
 	proc_identity(&s->target);
 	command_options(&s->options);
+	dump_begin(s);
 	/* The program may change its directory and unmount the old one: do not hold it. */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
@@ -271,6 +278,11 @@ static void the_end(struct server *s)
 		last_tick(s);
 	else
 		sums_pass(s, true); /* all that the board is told */
+	if (dump_due_at_end(s)) {
+		if (!here)
+			last_tick(s);
+		dump_end(s);
+	}
 	linger_begin(s, here);
 	if (s->lingering.is)
 		last_tick(s);
@@ -279,6 +291,18 @@ static void the_end(struct server *s)
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 	handshake_since(s, s->over_ns);
+}
+
+/* A window is a pair of marks. */
+static void window_request(struct server *s)
+{
+	if (!mt_conf.window_signal[0] || s->over || !signals_window_came())
+		return;
+	marks_requests(s); /* theirs have older epochs */
+	marks_set(s, s->window ? "window.end" : "window", mt_conf.window_signal,
+		  mt_slots_next_epoch());
+	s->window = !s->window;
+	s->next_tick_ns = 0;
 }
 
 /* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
@@ -309,8 +333,11 @@ static void requests(struct server *s, uint64_t now)
 		s->next_tick_ns = 0;
 	if (atomic_exchange(&s->shared->xgiven, false))
 		s->next_second_ns = s->next_tick_ns = 0;
-	if (s->dies_along && atomic_load(&s->shared->xexit) && !s->over)
+	if (!s->over && target_announced(s))
 		s->next_second_ns = s->next_tick_ns = 0;
+	if (dump_asked(s))
+		s->next_tick_ns = 0;
+	window_request(s);
 }
 
 /* Drops connections that do not complete their greeting, or do not read their data. */
@@ -350,7 +377,8 @@ static int timeout_ms(const struct server *s, uint64_t now)
 	if (until <= now)
 		return 0;
 	uint64_t ms = (until - now + MILLI - 1) / MILLI;
-	return ms > 1000 ? 1000 : (int)ms;
+	uint64_t most = mt_conf.dump_signal[0] || mt_conf.window_signal[0] ? SIGNAL_LOOK_MS : 1000;
+	return ms > most ? (int)most : (int)ms;
 }
 
 /* Waits at most so long, and serves whatever is ready. */
@@ -417,6 +445,7 @@ static void due(struct server *s)
 		} else if (now >= s->next_tick_ns) {
 			loop_tick(s, false);
 			s->next_tick_ns = now + tick_length(s);
+			dump_check(s);
 		}
 	}
 	patience(s, now);

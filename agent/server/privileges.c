@@ -29,6 +29,7 @@
 #include "collect/output.h"
 #include "collect/proc.h"
 #include "collect/server.h"
+#include "server/dump_say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -288,6 +289,7 @@ static void seal(struct server *s, const char *why)
 	char text[NOTICE_MAX];
 	const struct rights nothing = { .permitted = 0 };
 
+	dump_sealed(s, why);
 	proc_keep(s->target.pid);
 	follow_capabilities(&nothing);
 	s->privileges.sealed = true;

@@ -17,6 +17,7 @@
 #include "server/seccomp_probe.h"
 #include "base/prim_linux.h"
 #include "base/syscalls.h"
+#include "server/dump_say.h"
 
 #include <sched.h>
 #include <sys/auxv.h>
@@ -70,8 +71,12 @@ static int try_calls(void *unused)
 	static const long seldom[] = { SYS_close_range, SYS_pidfd_open, SYS_kcmp, SYS_membarrier };
 	long now[2] = { 0, 0 };
 
+	static const long dumps[] = { SYS_getcwd, SYS_write, SYS_linkat, SYS_renameat };
+
 	(void)unused;
 	try_each(calls, sizeof(calls) / sizeof(*calls));
+	if (dump_wanted())
+		try_each(dumps, sizeof(dumps) / sizeof(*dumps));
 	mt_prim_call(SYS_close,
 		     mt_prim_call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0), 0,
 		     0, 0, 0, 0);

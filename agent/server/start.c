@@ -48,8 +48,10 @@
 #include "collect/shared.h"
 #include "record/slots.h"
 #include "server/descriptors.h"
+#include "server/dump_say.h"
 #include "server/handshake.h"
 #include "server/listen.h"
+#include "server/signals.h"
 #include "server/loop.h"
 #include "server/seccomp_probe.h"
 
@@ -73,9 +75,10 @@
 #define BETWEEN_BYTES (16u << 10)
 #define EXEC_PATIENCE_NS (20 * MILLI) /* the exec waits so long for the name to be let go */
 #define MARK_PATIENCE_NS (200 * MILLI)
-#define EXIT_PATIENCE_NS (2 * SECOND) /* for the viewers to take the last figures */
-#define EXIT_HURRY_NS (500 * MILLI)   /* ... when the server may live on */
-#define FIRST_NAMESPACE 0xEFFFFFFCu   /* the whole machine's: PROC_PID_INIT_INO */
+#define EXIT_PATIENCE_NS (2 * SECOND)  /* for the viewers to take the last figures */
+#define DUMP_PATIENCE_NS (10 * SECOND) /* for a dump to be written */
+#define EXIT_HURRY_NS (500 * MILLI)    /* ... when the server may live on */
+#define FIRST_NAMESPACE 0xEFFFFFFCu    /* the whole machine's: PROC_PID_INIT_INO */
 #define START_PATIENCE_NS (60 * SECOND)
 
 /* The server's block: its stack, then thread-local storage around the thread pointer. */
@@ -411,6 +414,7 @@ bool mt_server_start(void)
 		goto out;
 	}
 	mt_msg_forget();
+	mt_signals_begin();
 	if (mt_conf.wait_ns)
 		futex_wait(&mt_shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
 out:
@@ -506,18 +510,27 @@ bool mt_server_dies_along(void)
 	return mt_server_running() && mt_shared->dies_along;
 }
 
+bool mt_server_dumps_at_exit(void)
+{
+	return mt_server_running() && (mt_conf.dump_at_exit || mt_conf.dump_on_fail);
+}
+
 void mt_server_exit(int status)
 {
 	if (!mt_server_running())
 		return;
 	atomic_store(&mt_shared->xexit,
 		     status == EXIT_UNKNOWN ? EXITS : 1u + (uint32_t)(status & 0xff));
-	bool surely = mt_shared->thread_mode || mt_pid == 1;
-	if (!mt_shared->dies_along || (!surely && !atomic_load(&mt_shared->xviewer_futex)))
+	bool surely = mt_shared->thread_mode || mt_pid == 1,
+	     dumps = status != EXIT_UNKNOWN && dump_at_status(status & 0xff);
+	if (!dumps &&
+	    (!mt_shared->dies_along || (!surely && !atomic_load(&mt_shared->xviewer_futex))))
 		return;
 	wake_server();
 	futex_wait(&mt_shared->xfinal_futex, 0,
-		   mt_prim_now_ns() + (surely ? EXIT_PATIENCE_NS : EXIT_HURRY_NS));
+		   mt_prim_now_ns() + (dumps    ? DUMP_PATIENCE_NS
+				       : surely ? EXIT_PATIENCE_NS
+						: EXIT_HURRY_NS));
 }
 
 uint32_t mt_server_mark(const char *name)

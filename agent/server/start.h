@@ -16,10 +16,11 @@ void mt_server_exec_begins(void); /* release the socket's name; called by the ta
 void mt_server_exec_failed(void);
 bool mt_server_would_die(void); /* about a seccomp filter in force */
 bool mt_server_running(void);
-bool mt_server_await(void);      /* until it listens, or cannot: false */
-void mt_server_leave(void);      /* tells the server to remove the hooks, and end */
-bool mt_server_gone(void);       /* there is no server, and none is just ending */
-bool mt_server_dies_along(void); /* the server may end at once when the target ends */
+bool mt_server_await(void);         /* until it listens, or cannot: false */
+void mt_server_leave(void);         /* tells the server to remove the hooks, and end */
+bool mt_server_gone(void);          /* there is no server, and none is just ending */
+bool mt_server_dies_along(void);    /* the server may end at once when the target ends */
+bool mt_server_dumps_at_exit(void); /* a dump may be due at the exit: it must be told */
 #define EXIT_UNKNOWN (-1)
 void mt_server_exit(int status); /* exit() or _exit() is under way with that status; optional */
 uint32_t mt_server_mark(const char *name); /* memtop_mark(): its number; 0 = no server */

@@ -32,6 +32,7 @@
 #include "collect/shared.h"
 #include "modules/maps.h"
 #include "modules/segments.h"
+#include "server/dump_say.h"
 #include "server/privileges.h"
 
 #include <errno.h>
@@ -234,9 +235,23 @@ static bool has_execed(struct target *target, bool second)
 	       compare_memory(target) == MEMORY_OTHER;
 }
 
+/* The announced exit that ends the session before the kernel tells of it; 0: none. */
+static uint32_t announced(const struct server *s)
+{
+	uint32_t said = atomic_load(&s->shared->xexit);
+	bool counts = s->dies_along || (said != EXITS && dump_at_status((int)said - 1));
+
+	return said && counts ? said : 0;
+}
+
+bool target_announced(const struct server *s)
+{
+	return announced(s) != 0;
+}
+
 static bool is_announced(struct server *s)
 {
-	uint32_t said = s->dies_along ? atomic_load(&s->shared->xexit) : 0;
+	uint32_t said = announced(s);
 
 	s->target.announced = said;
 	if (said)

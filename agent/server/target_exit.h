@@ -12,6 +12,8 @@
 struct server;
 
 void target_begin(struct server *s);
+/* It says that it exits, and waits for the server. */
+bool target_announced(const struct server *s);
 bool target_check(struct server *s, bool second); /* true: the target is gone, state is set */
 /* leave the dead target's memory: continues as another process */
 void target_release(struct server *s);

@@ -219,8 +219,8 @@ struct start {
 	const char *path;
 	char *const *argv;
 	char **env;
-	int stdin_fd;  /* -1 = inherit */
-	int output_fd; /* -1 = inherit */
+	int stdin_fd;      /* -1 = inherit */
+	const int *output; /* [2]: stdout, stderr; -1, NULL = inherit */
 	bool own_session;
 	sigset_t mask;                   /* the program's */
 	struct sigaction handlers[NSIG]; /* which of them were ours */
@@ -239,8 +239,9 @@ static int become(const struct start *s)
 		setsid();
 	if (s->stdin_fd >= 0 && dup2(s->stdin_fd, 0) < 0)
 		return errno;
-	if (s->output_fd >= 0 && (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0))
-		return errno;
+	for (int i = 0; s->output && i < 2; i++)
+		if (s->output[i] >= 0 && dup2(s->output[i], i + 1) < 0)
+			return errno;
 	sigprocmask(SIG_SETMASK, &s->mask, NULL);
 	execve(s->path, s->argv, s->env);
 	if (errno == ENOEXEC) { /* a script without "#!": execvp's way */
@@ -330,7 +331,7 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 			   .argv = argv,
 			   .env = e.entries,
 			   .stdin_fd = in,
-			   .output_fd = o->own_session ? o->output_fd : -1,
+			   .output = o->output,
 			   .own_session = o->own_session };
 	l->pid = start(&s);
 	if (l->pid < 0) {

@@ -15,8 +15,9 @@ struct launch_options {
 	/* processes_board(): follow its forks and the programs that it executes; NULL = do not */
 	const char *board;
 	const char *stdin_path; /* NULL = /dev/null (run); "-" = inherit (record) */
-	bool own_session; /* run: setsid, output into the spool; record: inherits everything */
-	int output_fd;    /* where stdout and stderr go when own_session */
+	bool own_session;       /* run: setsid; record: inherits everything */
+	/* [2]: where stdout and stderr go, each -1 = as memtop's; NULL: both. Borrowed */
+	const int *output;
 };
 
 struct launched {

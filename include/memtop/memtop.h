@@ -34,6 +34,36 @@ static inline unsigned memtop_set_mark(const char *name)
 	return memtop_mark ? memtop_mark(name) : 0;
 }
 
+/* What memtop_stop() adds to a window's name. */
+#define MEMTOP_WINDOW_END ".end"
+
+/*
+ * A window: memtop_start("parse") and memtop_stop("parse") set the marks "parse" and "parse.end".
+ * `memtop report --between parse..parse.end` shows what was born between them. name: up to 60
+ * bytes; NULL = "window". Both return what memtop_set_mark() returns. A name that is taken gets a
+ * suffix: parse-2, parse.end-2.
+ */
+static inline unsigned memtop_start(const char *name)
+{
+	return memtop_set_mark(name ? name : "window");
+}
+
+static inline unsigned memtop_stop(const char *name)
+{
+	char mark[65];
+	const char *end = MEMTOP_WINDOW_END;
+	size_t n = 0;
+
+	if (!memtop_mark)
+		return 0;
+	for (name = name ? name : "window"; n < 60 && name[n]; n++)
+		mark[n] = name[n];
+	while (*end)
+		mark[n++] = *end++;
+	mark[n] = 0;
+	return memtop_set_mark(mark);
+}
+
 /*
  * The agent's last reason why nobody can watch this process, as one line; "" while there is no
  * reason. Any thread may read it. `memtop -p PID` and `memtop attach PID` read it from the process'

@@ -140,5 +140,21 @@ def t_marks_set_themselves():
             t.keys("Escape")
 
 
+@test
+def t_a_window():
+    """:window sets a pair of marks; another view's marks and keys stay as they are."""
+    agent = Synthetic("--past", 60)
+    with view(agent, 120, 36) as t:
+        t.wait_for("new_vertex_array")
+        t.prompt(":window load", "5")
+        t.wait_for("window load begins; :window ends it")
+        t.wait_for(re.compile(r"m1 +load", re.M))
+        t.prompt(":window")
+        t.wait_for("window load has ended; D compares load and load.end")
+        t.wait_for(re.compile(r"m2 +load\.end"))
+        t.prompt(":window")
+        t.wait_for("window window begins")
+
+
 if __name__ == "__main__":
     main()

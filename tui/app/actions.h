@@ -30,7 +30,8 @@ int mark_set(struct ui *ui, const char *name);       /* in all processes; "" = w
 int mark_set_shown(struct ui *ui, const char *name); /* in the shown process alone */
 /* "60", "+10M", "off"; -1: not understood */
 int mark_every(struct ui *ui, const char *text);
-void mark_go_on(struct ui *ui); /* sets an automatic mark that is due */
+int mark_window(struct ui *ui, const char *name); /* begins a window, or ends the open one */
+void mark_go_on(struct ui *ui);                   /* sets an automatic mark that is due */
 
 /* --- app/filter.c */
 void filter_type(struct app *a);                 /* opens the prompt */

@@ -141,6 +141,11 @@ static void every(struct app *a, const char *text)
 	mark_every(&a->ui, text);
 }
 
+static void window(struct app *a, const char *name)
+{
+	mark_window(&a->ui, name);
+}
+
 static void at(struct app *a, const char *text)
 {
 	travel_command(&a->ui.shown, text);
@@ -189,6 +194,7 @@ static const struct command {
 } commands[] = {
 	{ "set", set_options, MAY, "sample= min_size= max_size= libs= exclude= merge= depth= " },
 	{ "every", every, MAY, "off " },
+	{ "window", window, MAY, "" },
 	{ "at", at, MAY, "peak now " },
 	{ "now", now, MAY, NULL },
 	{ "mark", mark, MUST, "" },

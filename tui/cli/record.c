@@ -76,6 +76,8 @@ static void keep_budget(struct recording *r)
 	if (!watch_live(r->watch) ||
 	    !budget_exceeded(&r->budget, watch_model(r->watch), &cost, &sample))
 		return;
+	if (!r->budget_said)
+		record_progress_clear(r);
 	if (r->allow_sampling && sample) {
 		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
 		watch_set_option(r->watch, "sample", value);
@@ -95,7 +97,9 @@ static void keep_budget(struct recording *r)
 static void on_poll(void *arg)
 {
 	on_child(arg);
+	record_marks_go_on(arg);
 	keep_budget(arg);
+	record_progress(arg);
 }
 
 static void add(struct recording *r, struct loop_source *s)
@@ -117,6 +121,7 @@ static void listen_to_signals(struct recording *r)
 static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
+	record_marks_listen(r);
 	on_child(r);
 	/* Data that waits counts: no deadline passes before memtop has read it. */
 	bool done = record_over(r), ran = true;
@@ -126,6 +131,8 @@ static void record_loop(struct recording *r)
 	}
 	for (size_t i = 0; i < r->source_count; i++)
 		loop_remove(r->sources[i]);
+	record_progress_clear(r);
+	record_marks_end(r);
 	record_note_exec(r);
 }
 
@@ -187,6 +194,20 @@ static int follow(struct recording *r, const struct args *a, const struct watch_
 	return r->processes ? 0 : -1;
 }
 
+/* The recording ended before the program, as it was asked to. */
+static void say_runs_on(const struct recording *r, const struct args *a)
+{
+	const char *found = r->marks.found;
+
+	if (r->ended && r->marks.until_text && !*found)
+		warn("%s: ended, and no line of its output matched --until %s", r->name, a->until);
+	if (r->ended || (!*found && !a->seconds))
+		return;
+	warn("%s: recorded %s%s%s; it runs on as process %d, kill %d ends it", r->name,
+	     *found ? "until \"" : "for ", *found ? found : a->seconds, *found ? "\"" : " s",
+	     (int)r->pid, (int)r->pid);
+}
+
 int record_program(const struct args *a, bool gate)
 {
 	struct launch_options launching = { .agent = a->agent,
@@ -202,15 +223,20 @@ int record_program(const struct args *a, bool gate)
 	int status = 0;
 	double seconds;
 
-	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
+	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err) ||
+	    record_marks_read(&r, a, &err))
 		return args_fail(&err, STATUS_USAGE);
 	record_choose_path(&r, a, a->operands[0]);
 	if (record_check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
+	if (record_marks_tee(&r, &launching, &err))
+		return record_give_up(&r, &err, STATUS_OURS);
 	r.loop = cmd_loop();
-	if (follow(&r, a, &options, &launching, &err) ||
-	    launch_program(a->operands, &launching, &l, &err)) {
+	bool started = !follow(&r, a, &options, &launching, &err) &&
+		       !launch_program(a->operands, &launching, &l, &err);
+	tee_launched(&r.marks.tee);
+	if (!started) {
 		processes_free(r.processes);
 		loop_free(r.loop);
 		return record_give_up(&r, &err, STATUS_OURS);
@@ -233,9 +259,8 @@ int record_program(const struct args *a, bool gate)
 	}
 	int lost = r.watch ? record_finish(&r, a->operands[0]) : -1;
 
-	if (seconds > 0 && !r.ended)
-		warn("%s: recorded for %s s; it runs on as process %d, kill %d ends it",
-		     a->operands[0], a->seconds, (int)r.pid, (int)r.pid);
+	say_runs_on(&r, a);
+	record_marks_release(&r);
 	processes_free(r.processes);
 	if (r.watch)
 		watch_close(r.watch);
@@ -262,7 +287,8 @@ static int record_target(const struct args *a)
 		warn("%s: already a session file; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
-	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
+	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err) ||
+	    record_marks_read(&r, a, &err))
 		return args_fail(&err, STATUS_USAGE);
 	record_choose_path(&r, a, t.text);
 	if (record_check_writable(&r, &err))
@@ -278,6 +304,7 @@ static int record_target(const struct args *a)
 	} else {
 		record_give_up(&r, &err, STATUS_UNREACHED);
 	}
+	record_marks_release(&r);
 	if (r.watch)
 		watch_close(r.watch);
 	loop_free(r.loop);
@@ -308,6 +335,32 @@ static const struct option_spec opt_for = { 0,
 					    "record for this time (else to its end); it runs on",
 					    offsetof(struct args, seconds),
 					    false };
+static const struct option_spec opt_mark_every = { 0,
+						   "mark-every",
+						   "TIME",
+						   "set a mark every 60s, 5m, 1h",
+						   offsetof(struct args, mark_every),
+						   false };
+static const struct option_spec opt_mark_on_growth = { 0,
+						       "mark-on-growth",
+						       "BYTES",
+						       "set a mark each time the heap grew by 10M",
+						       offsetof(struct args, mark_on_growth),
+						       false };
+static const struct option_spec opt_mark_on = {
+	0,
+	"mark-on",
+	"REGEX",
+	"set a mark when a line of the program's output matches",
+	offsetof(struct args, mark_on),
+	false
+};
+static const struct option_spec opt_until = { 0,
+					      "until",
+					      "REGEX",
+					      "... end the recording; the program runs on",
+					      offsetof(struct args, until),
+					      false };
 static const struct option_spec opt_allow = {
 	0,
 	"allow-sampling",
@@ -323,6 +376,10 @@ static const struct option_spec *const options[] = { &opt_output,
 						     &opt_first_only,
 						     &opt_pid,
 						     &opt_for,
+						     &opt_until,
+						     &opt_mark_every,
+						     &opt_mark_on_growth,
+						     &opt_mark_on,
 						     &opt_max_overhead,
 						     &opt_allow,
 						     &opt_symbols,
@@ -334,12 +391,13 @@ const struct verb verb_record = {
 	.name = "record",
 	.synopsis = synopsis,
 	.summary = "record a program or a live target into a session file",
-	.details = "The program has the same input, output and exit status as without memtop. "
-		   "Status 125:\nrecording failed; 126: the program cannot be executed or watched; "
-		   "127: it is not found.\nSIGTERM, SIGHUP (the terminal is closed) and --for end "
-		   "the recording and leave the program\nrunning. The file also holds the "
-		   "processes that the program starts. Recording lasts until all\nof them have "
-		   "ended, and returns the program's status.\n",
+	.details =
+		"The program has the same input, output and exit status as without memtop. "
+		"Status 125:\nrecording failed; 126: the program cannot be executed or watched; "
+		"127: it is not found.\nSIGTERM, SIGHUP (the terminal is closed), --for and "
+		"--until end the recording and leave the\nprogram running. The file also holds the "
+		"processes that the program starts. Recording lasts until all\nof them have "
+		"ended, and returns the program's status.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = record_run,

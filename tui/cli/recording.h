@@ -1,19 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
  * recording.h - one recording of `memtop record` or `check`, for cli/record.c (starts it and
- * waits), cli/record_file.c (its file), cli/record_over.c (when it is over) and cli/record_end.c
- * (its last line). Main thread.
+ * waits), cli/record_file.c (its file), cli/record_marks.c (marks by themselves), cli/record_over.c
+ * (when it is over), cli/record_progress.c and cli/record_end.c (its last line). Main thread.
  */
 #ifndef RECORDING_H
 #define RECORDING_H
 
 #include "cli/verbs.h"
+#include "base/loop.h"
 #include "link/budget.h"
+#include "launch/launch.h"
+#include "launch/tee.h"
+#include "processes/every.h"
 #include "processes/processes.h"
 
 #include <limits.h>
+#include <regex.h>
 
 #define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
+
+/* Marks that memtop sets by itself, and the line that ends the recording. */
+struct record_marks {
+	struct every every, growth; /* --mark-every, --mark-on-growth */
+	bool begun;                 /* their first link was there */
+	/* --mark-on, --until; NULL = not given. Compiled ones are freed by record_marks_release()
+	 */
+	const char *on_text, *until_text;
+	regex_t on, until;
+	struct tee tee; /* where one of them was given */
+	struct loop_source *tee_source;
+	char found[MTW_NAME_MAX + 1];  /* what --until found; "" = nothing yet */
+	double burst;                  /* marks that --mark-on may set at once */
+	uint64_t refilled_ns, skipped; /* skipped: matches that got no mark */
+};
 
 struct recording {
 	struct loop *loop;
@@ -37,6 +57,8 @@ struct recording {
 	bool connected;                           /* ever */
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
+	struct record_marks marks;
+	uint64_t progress_ns, progress_bytes; /* of the line of progress on screen; 0 = none */
 };
 
 /* --- cli/record.c */
@@ -58,6 +80,23 @@ int record_give_up(const struct recording *r, const struct err *err, int status)
 bool record_over(struct recording *r);
 /* The last event was an exec: the new program's agent may still connect. */
 bool record_execed(const struct recording *r);
+
+/* --- cli/record_marks.c */
+
+/* The options; 0, or -1 and *err (status 2). */
+int record_marks_read(struct recording *r, const struct args *a, struct err *err);
+/* Puts itself between the program and its output, where an option needs it. 0, or -1 and *err. */
+int record_marks_tee(struct recording *r, struct launch_options *launching, struct err *err);
+void record_marks_listen(struct recording *r);
+void record_marks_go_on(struct recording *r);
+/* The program has ended: waits until all its output has been passed on. */
+void record_marks_end(struct recording *r);
+void record_marks_release(struct recording *r);
+
+/* --- cli/record_progress.c: one line on a terminal's stderr, for a TARGET alone. A program writes
+ * to the same terminal, and its lines would mix with it. */
+void record_progress(struct recording *r);
+void record_progress_clear(struct recording *r); /* before another line, and at the end */
 
 /* --- cli/record_end.c */
 

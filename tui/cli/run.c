@@ -170,17 +170,18 @@ static int run_run(const struct args *a)
 	if (!cmd_terminal(&err, STATUS_OURS, "run", "memtop record -- PROG"))
 		return args_fail(&err, STATUS_OURS);
 	cmd_survive_sigpipe();
-	launching.output_fd = output_file(&err);
+	int output_fd = output_file(&err);
+	launching.output = (int[2]){ output_fd, output_fd };
 	args_symbols(a, &options.watch.symbols);
 	struct loop *loop = cmd_loop();
-	struct processes *p = launching.output_fd < 0 ? NULL : processes_new(loop, &options, &err);
+	struct processes *p = output_fd < 0 ? NULL : processes_new(loop, &options, &err);
 	launching.board = p && !a->no_follow ? processes_board(p) : NULL;
 	if (!p || launch_program(a->operands, &launching, &l, &err))
 		return args_fail(&err, STATUS_OURS);
-	int status = view(loop, a, p, &options, &l, launching.output_fd, &err);
+	int status = view(loop, a, p, &options, &l, output_fd, &err);
 
 	loop_free(loop);
-	close(launching.output_fd);
+	close(output_fd);
 	return status;
 }
 

@@ -30,7 +30,7 @@ struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
 		*serial, *adb, *activity, *process, *at, *value, *stacks, *baseline, *tolerance,
-		*session;
+		*session, *mark_every, *mark_on_growth, *mark_on, *until;
 	struct words symbol_dirs, suppressions, limits[CHECK_LIMITS];
 	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only,
 		allow_incomplete;

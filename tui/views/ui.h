@@ -54,7 +54,8 @@ struct ui {
 	/* state of the process page, kept while it is closed */
 	struct process_list process_list;
 	struct every every;
-	struct prompt prompt; /* a view may open it */
+	char window[MTW_NAME_MAX + 1]; /* the open one of :window; "" = none */
+	struct prompt prompt;          /* a view may open it */
 	bool paused;
 	int building; /* percent built of the screen's rows; -1 = complete */
 	/* a refresh is due, as after a tick; a view may set it */

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#define SIGHUP 1
+#define SIGQUIT 3
 #define SIGILL 4
 #define SIGTRAP 5
 #define SIGABRT 6
@@ -19,7 +21,12 @@
 #define SIGCHLD 17
 #define SIGCONT 18
 #define SIGSTOP 19
+#define SIGURG 23
 #define SIGXCPU 24
+#define SIGPROF 27
+#define SIGWINCH 28
+#define SIGIO 29
+#define SIGPWR 30
 #define SIGSYS 31
 #define SIG_BLOCK 0
 #define SIG_UNBLOCK 1

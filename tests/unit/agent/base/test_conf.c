@@ -29,6 +29,20 @@ TEST(sizes)
 	CHECK_EQ(mt_conf.mark_memory, 5120);
 }
 
+TEST(dumps)
+{
+	CHECK(mt_conf_parse("dump_signal=SIGUSR2 dump_at_exit=yes dump_on_fail=yes "
+			    "dump_on_growth=10M dump_on_rss=2G dump_to=\"/var/x y/%p.%n.mtop\""));
+	CHECK_STR(mt_conf.dump_signal, "SIGUSR2");
+	CHECK(mt_conf.dump_at_exit && mt_conf.dump_on_fail);
+	CHECK_EQ(mt_conf.dump_on_growth, 10 << 20);
+	CHECK_EQ(mt_conf.dump_on_rss, (int64_t)2 << 30);
+	CHECK_STR(mt_conf.dump_to, "/var/x y/%p.%n.mtop");
+	CHECK(!mt_conf_parse("dump_signal=SIGSEGV"));
+	CHECK(!mt_conf_parse("dump_signal=12"));
+	CHECK(!mt_conf_parse("dump_on_growth=-1"));
+}
+
 TEST(refusals)
 {
 	static const char *const bad[] = {

@@ -46,7 +46,7 @@ static char *output_of_program(char *const argv[], struct launch_options *o, str
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	o->agent = agent;
 	o->own_session = true;
-	o->output_fd = fd;
+	o->output = (int[2]){ fd, fd };
 	if (launch_program(argv, o, l, &err))
 		printf("  %s\n", err.text);
 	CHECK_EQ(err.status, 0);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * signals.c - see server/signals.h.
+ *
+ * Each handler stores one word and makes no system call, because a seccomp filter may kill for any.
+ * So it wakes nobody: the server looks at the words ten times a second. They are no part of
+ * struct shared: after a detach the handlers stay, and that memory is gone.
+ */
+#include "server/signals.h"
+#include "base/conf.h"
+#include "base/msg.h"
+
+#include <signal.h>
+#include <string.h>
+
+static _Atomic bool xdump, xwindow;
+
+static void on_dump(int number)
+{
+	(void)number;
+	atomic_store_explicit(&xdump, true, memory_order_relaxed);
+}
+
+static void on_window(int number)
+{
+	(void)number;
+	atomic_store_explicit(&xwindow, true, memory_order_relaxed);
+}
+
+static int number_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} signals[] = {
+		{ "SIGUSR1", SIGUSR1 }, { "SIGUSR2", SIGUSR2 },   { "SIGHUP", SIGHUP },
+		{ "SIGQUIT", SIGQUIT }, { "SIGURG", SIGURG },     { "SIGIO", SIGIO },
+		{ "SIGPROF", SIGPROF }, { "SIGWINCH", SIGWINCH }, { "SIGPWR", SIGPWR },
+	};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!strcmp(signals[i].name, name))
+			return signals[i].number;
+	return 0;
+}
+
+static void take_signal(const char *option, const char *name, void (*handler)(int))
+{
+	struct sigaction was, ours = { .sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK };
+	int number = number_of(name);
+
+	if (!number || sigaction(number, NULL, &was) || was.sa_handler == handler)
+		return;
+	if (was.sa_handler != SIG_DFL && was.sa_handler != SIG_IGN)
+		mt_msg("%s=%s: the program handles this signal itself; choose another", option,
+		       name);
+	else
+		sigaction(number, &ours, NULL);
+}
+
+void mt_signals_begin(void)
+{
+	take_signal("dump_signal", mt_conf.dump_signal, on_dump);
+	take_signal("window_signal", mt_conf.window_signal, on_window);
+}
+
+bool signals_dump_came(void)
+{
+	return atomic_exchange(&xdump, false);
+}
+
+bool signals_window_came(void)
+{
+	return atomic_exchange(&xwindow, false);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * every.c - see processes/every.h.
+ */
+#include "processes/every.h"
+
+#include "processes/processes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NS 1000000000ull
+#define LEAST_NS NS
+#define LEAST_BYTES 4096u
+
+/* Parses a number with an optional unit of `letters` (factors: `worth`; without a letter `plain`).
+ * 0: invalid. */
+static uint64_t amount(const char *text, const char *letters, const uint64_t *worth, uint64_t plain)
+{
+	char *end;
+	double n = strtod(text, &end);
+	const char *letter = *end ? strchr(letters, *end) : NULL;
+
+	if (end == text || !(n > 0) || (*end && (!letter || end[1])))
+		return 0;
+	n *= (double)(letter ? worth[letter - letters] : plain);
+	return n < 1e15 ? (uint64_t)n : 0; /* eleven days in ns */
+}
+
+bool every_time(struct every *e, const char *text)
+{
+	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS };
+
+	*e = (struct every){ .ns = amount(text, "smh", seconds, NS) };
+	return e->ns >= LEAST_NS;
+}
+
+bool every_growth(struct every *e, const char *text)
+{
+	static const uint64_t bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
+
+	*e = (struct every){ .bytes = amount(text, "KMG", bytes, 1) };
+	return e->bytes >= LEAST_BYTES;
+}
+
+/* Of the tree: another process may be shown by the time of the next mark. */
+static uint64_t live_now(const struct processes *p, struct watch *w)
+{
+	struct processes_sum sum = { 0 };
+
+	if (p)
+		processes_total(p, &sum);
+	return sum.lines > 1 ? sum.bytes.least : live_bytes(&model_totals(watch_now(w))->sum);
+}
+
+void every_begin(struct every *e, const struct processes *p, struct watch *w)
+{
+	e->live = live_now(p, w);
+	e->next_ns = now_ns() + e->ns;
+}
+
+static size_t links(const struct processes *p)
+{
+	const struct process *list;
+	size_t n = processes_list(p, &list), live = 0;
+
+	for (size_t i = 0; i < n; i++)
+		live += list[i].watch && watch_live(list[i].watch);
+	return live;
+}
+
+size_t every_mark(struct processes *p, struct watch *w, const char *name)
+{
+	char clock[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!p)
+		return !watch_mark(w, name);
+	if (!*name && links(p) > 1 && localtime_r(&now, &tm) &&
+	    strftime(clock, sizeof clock, "%H:%M:%S", &tm))
+		name = clock;
+	return processes_mark(p, name);
+}
+
+void every_go_on(struct every *e, struct processes *p, struct watch *w)
+{
+	uint64_t now = now_ns(), live = e->bytes ? live_now(p, w) : 0;
+
+	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
+		return;
+	if (!every_mark(p, w, ""))
+		return; /* tries again at the next call */
+	/* Skips the times that passed without a link. */
+	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
+	e->live = live;
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_record_output.py - record sets marks by itself and follows the program's output, which passes
+unchanged: bytes, order, terminal, a slow or absent reader."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from cli import compiled, memtop, one_line
+from harness import (MEMTOP, at_end, environment, kill, main, mostly_waits, report, start, temporary_folder, test, wait_for,
+                     wait_for_session)
+
+PYTHON = "/usr/bin/python3"
+
+
+def recording(path, options, program, **named):
+    return start([MEMTOP, "record", "-o", path, *options, "--", *program], env=environment(), **named)
+
+
+def marks(path):
+    return [m["name"] for m in report(path)["marks"]]
+
+
+def alive(pid):
+    return os.path.exists(f"/proc/{pid}")
+
+
+@test
+def t_wrong_values():
+    for option, value in (("--mark-every", "0.5"), ("--mark-every", "x"), ("--mark-every", "nan"), ("--mark-every", "60x"),
+                          ("--mark-on-growth", "1"), ("--mark-on-growth", "-10M"), ("--mark-on-growth", "10T"), ("--mark-on", "("),
+                          ("--until", "[")):
+        one_line(memtop("record", option, value, "-o", "/nonexistent/a", "--", "/bin/true"), 2, option, value)
+    for option in ("--mark-on", "--until"):
+        one_line(memtop("record", option, "x", ":1"), 2, option, "a program that it starts")
+
+
+@test
+def t_bytes_pass_unchanged():
+    """Any bytes on both streams, lines longer than a search sees, an end without a newline; the status too."""
+    program = temporary_folder() + "/write.py"
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("import os, random\nr = random.Random(7)\n"
+                "for i in range(300):\n"
+                "    b = r.randbytes(r.randrange(1, 20000)) + (b'x' * 9000 + b' go on\\n' if i % 7 == 0 else b'')\n"
+                "    while b: b = b[os.write(r.choice((1, 2)), b):]\n"
+                "os.write(1, b'the end'); os._exit(9)\n")
+    want = subprocess.run([PYTHON, program], capture_output=True, check=False)
+    path = temporary_folder() + "/a.mtop"
+    got = subprocess.run([MEMTOP, "record", "-o", path, "--mark-on", "go on|^.the", "--until", "never", "--", PYTHON, program],
+                         capture_output=True, env=environment(), check=False)
+    assert got.returncode == 9, got.returncode
+    assert got.stdout == want.stdout, (len(got.stdout), len(want.stdout))
+    said = got.stderr[len(want.stderr):]
+    assert got.stderr[:len(want.stderr)] == want.stderr and said.count(b"\n") == 1 and b"no line of its output matched" in said, said
+
+
+@mostly_waits
+def t_one_place_keeps_the_order():
+    path = temporary_folder() + "/a.mtop"
+    script = "for i in 1 2 3 4 5 6 7 8 9; do echo out$i; echo err$i >&2; done; sleep 0.5"  # a mark takes milliseconds
+    done = subprocess.run([MEMTOP, "record", "-o", path, "--mark-on", "^err3$", "--", "/bin/sh", "-c", script],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(), check=False)
+    assert done.stdout == b"".join(b"out%d\nerr%d\n" % (i, i) for i in range(1, 10)), done
+    assert marks(path) == ["err3"]
+
+
+@mostly_waits
+def t_marks():
+    """By the output, by growth and by the clock; a program that prints matches without end gets a few."""
+    path = temporary_folder() + "/a.mtop"
+    code = ("import time\nkeep = []\nfor i in range(4):\n"
+            "    print(f'phase {i} begins', flush=True); time.sleep(0.2)\n"
+            "    keep.append([bytes(5000) for _ in range(2000)]); time.sleep(0.5)\n")
+    done = memtop("record", "-o", path, "--mark-on", "phase [0-9]", "--mark-on-growth", "8M", "--mark-every", "1", "--", PYTHON, "-c", code)
+    assert done.returncode == 0 and done.stderr == "", done
+    found = report(path)["marks"]
+    assert [m["name"] for m in found if m["name"].startswith("phase")] == [f"phase {i}" for i in range(4)], found
+    phases = [m["live_bytes"] for m in found if m["name"].startswith("phase")]
+    assert all(9 << 20 < b - a < 12 << 20 for a, b in zip(phases, phases[1:])), phases
+    others = [m for m in found if not m["name"].startswith("phase")]
+    assert 4 <= len(others) <= 9, others  # four by growth, two by the clock; a slow machine sets more
+    flood = memtop("record", "-o", path, "--mark-on", "y", "--", "/bin/sh", "-c", "yes | head -n 200000")
+    assert flood.returncode == 0 and flood.stdout == "y\n" * 200000
+    after = report(path)
+    assert 1 <= len(after["marks"]) < 60, len(after["marks"])
+    assert [w for w in after["warnings"] if "matching lines got no mark" in w], after["warnings"]
+
+
+@mostly_waits
+def t_until_a_prompt():
+    """A line that waits for its end counts, `$` does not match in it. memtop returns, the program runs on and is still heard."""
+    folder = temporary_folder()
+    script = "echo begin; printf 'almost'; sleep 0.4; printf ' ready> '; while [ ! -e go ]; do sleep 0.1; done; echo; echo late; rm go"
+    with open(folder + "/out", "wb") as out, open(folder + "/err", "wb") as err:
+        p = recording(folder + "/a.mtop", ["--until", "almost$|ready>"], ["/bin/sh", "-c", script], cwd=folder, stdout=out, stderr=err)
+        assert p.wait(20) == 0
+    said = open(folder + "/err", encoding="utf-8").read()
+    found = re.fullmatch(r'memtop: /bin/sh: recorded until "ready>"; it runs on as process (\d+), kill \1 ends it\n', said)
+    assert found, said
+    assert alive(found[1]) and report(folder + "/a.mtop")["program"]["state"] == "running"
+    open(folder + "/go", "w", encoding="ascii").close()
+    wait_for(lambda: open(folder + "/out", "rb").read() == b"begin\nalmost ready> \nlate\n", 10, "the rest of the output")
+    wait_for(lambda: not alive(found[1]), 10, "its end")
+
+
+@mostly_waits
+def t_memtop_killed():
+    """The output goes on without memtop."""
+    folder = temporary_folder()
+    with open(folder + "/out", "wb") as out:
+        p = recording(folder + "/a.mtop", ["--mark-on", "x"], ["/bin/sh", "-c", "echo $$; while [ ! -e go ]; do sleep 0.1; done; echo late"],
+                      cwd=folder, stdout=out)
+    wait_for_session(folder + "/a.mtop")
+    wait_for(lambda: os.path.getsize(folder + "/out"), 10, "the first line")
+    at_end(kill, int(open(folder + "/out", "rb").read()))
+    p.send_signal(signal.SIGKILL)
+    p.wait(10)
+    open(folder + "/go", "w", encoding="ascii").close()
+    wait_for(lambda: open(folder + "/out", "rb").read().endswith(b"\nlate\n"), 10, "the late line")
+
+
+@mostly_waits
+def t_slow_reader():
+    """A reader that stops stops the program; one that leaves ends it by SIGPIPE, as without memtop."""
+    folder = temporary_folder()
+    code = ("import os\nn = 0\nwhile True:\n    n += os.write(1, b'z' * 4095 + b'\\n')\n"
+            "    open('written', 'w').write(str(n))\n")
+    p = recording(folder + "/a.mtop", ["--mark-on", "q"], [PYTHON, "-c", code], cwd=folder, stdout=subprocess.PIPE)
+
+    def written():
+        try:
+            return int(open(folder + "/written", encoding="ascii").read() or 0)
+        except OSError:
+            return 0
+    wait_for(lambda: written() >= 65536, 20, "a full pipe")
+    last = [-1]
+
+    def stands():
+        before, last[0] = last[0], written()
+        time.sleep(0.5)
+        return before == written()
+    wait_for(stands, 20, "the program to stop")
+    assert written() <= 4 * 65536, f"{written()} bytes were taken with no reader"
+    p.stdout.close()
+    assert p.wait(20) in (128 + signal.SIGPIPE, 1), p.returncode  # Python turns EPIPE into an exception
+
+
+@mostly_waits
+def t_closed_and_kept():
+    """A program that closes or dups its output, one without any, and a child that keeps it open."""
+    folder = temporary_folder()
+
+    def status(script, *options, **named):
+        return subprocess.run([MEMTOP, "record", "-o", folder + "/a.mtop", "--mark-on", "m.rk", *options, "--", "/bin/sh", "-c", script],
+                              env=environment(), check=False, timeout=30, **named)
+    done = status("exec 7>&1 1>&- 2>&-; echo mark7 >&7; exec 7>&-; exit 3", capture_output=True)
+    assert (done.returncode, done.stdout) == (3, b"mark7\n"), done
+    done = subprocess.run(["/bin/sh", "-c", 'exec "$@" >&- 2>' + folder + "/err", "sh", MEMTOP, "record", "-o", folder + "/b.mtop", "--until", "x", "--",
+                           "/bin/sh", "-c", "echo no 2>&-; exit 4"], env=environment(), check=False, timeout=30)
+    assert done.returncode == 4 and open(folder + "/err", encoding="utf-8").read().count("memtop: ") == 1, done
+    with open(folder + "/out", "wb") as out:
+        begin = time.monotonic()
+        done = status("sleep 60 & echo $!; echo mark", "--first-only", "--no-follow", stdout=out)
+    assert done.returncode == 0 and time.monotonic() - begin < 25
+    lines = open(folder + "/out", "rb").read().split()
+    at_end(kill, int(lines[0]))
+    assert lines[1:] == [b"mark"], lines
+
+
+def on_terminal(command, seconds=30, columns=93):
+    """What a command writes to a terminal of its own, and its status."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 31, columns, 0, 0))
+    p = start(command, env=environment(TERM="xterm"), stdout=slave, stderr=slave, stdin=slave, start_new_session=True)
+    os.close(slave)
+    out, end = b"", time.monotonic() + seconds
+    while time.monotonic() < end:
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                out += os.read(master, 65536)
+            except OSError:
+                break
+        elif p.poll() is not None:
+            break
+    os.close(master)
+    return out, p.wait(10)
+
+
+@test
+def t_terminal():
+    """On a terminal the program still has one, of the same size, and its bytes are changed only once."""
+    program = "test -t 1 && test -t 2 && stty size <&1; printf 'a\\tb\\n\\033[1mx\\n'; sleep 0.5; exit 5"
+    path = temporary_folder() + "/a.mtop"
+    plain, _ = on_terminal(["/bin/sh", "-c", program])
+    out, status = on_terminal([MEMTOP, "record", "-o", path, "--mark-on", "b$", "--", "/bin/sh", "-c", program])
+    assert status == 5 and plain.startswith(b"31 93\r\n"), (status, plain)
+    assert out.startswith(plain) and b"memtop: " in out[len(plain):], (plain, out)
+    assert marks(path) == ["b"]
+
+
+@mostly_waits
+def t_progress():
+    """A target's recording shows one line on a terminal, and clears it; none goes to a file or to a program's terminal."""
+    program = compiled("#include <stdlib.h>\n#include <unistd.h>\n"
+                       "int main(void) { for (;;) { free(malloc(100000)); usleep(1000); } }", "-w")
+    folder = temporary_folder()
+    p = recording(folder + "/x.mtop", [], [program], stderr=subprocess.DEVNULL)
+    wait_for_session(folder + "/x.mtop")
+    pid = int(open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()[0])
+    at_end(kill, pid)
+    target = ["record", "--for", "2.5", "-o", folder + "/a.mtop", "-p", str(pid)]
+    out, status = on_terminal([MEMTOP, *target], columns=60)
+    lines = [line for line in out.split(b"\r") if b"heap" in line]
+    assert status == 0 and len(lines) >= 2, out
+    assert all(re.fullmatch(rb"\d+:\d\d:\d\d  heap [\d.]+[KM]?  allocates (-|[\d.]+[KM]?)/s  file [\d.]+[KM]?\x1b\[K", x) for x in lines), lines
+    assert re.search(rb"\r\x1b\[K(\r\n)?memtop: [^\r]*a\.mtop", out), out
+    done = memtop(*target)
+    assert done.returncode == 0 and done.stderr == "", done
+    out, status = on_terminal([MEMTOP, "record", "-o", folder + "/b.mtop", "--", "/bin/sh", "-c", "sleep 1.5"])
+    assert status == 0 and b"heap" not in out, out
+
+
+main()
