@@ -15,6 +15,7 @@
 #include "collect/server.h"
 
 #include <fcntl.h>
+#include <poll.h>
 
 bool dump_wanted(void)
 {
@@ -52,23 +53,46 @@ void dump_begin(struct server *s)
 		d->folder[0] = 0;
 }
 
+/* The program's own description of the file shares its place in it, so that neither writes over
+ * the other. Where the kernel refuses that: the file, opened at its end. */
+static long open_stderr(const struct target *target)
+{
+	char path[64];
+	long fd = mt_prim_call_seldom(SYS_pidfd_getfd, target->pid_fd, 2, 0);
+
+	if (fd >= 0)
+		return fd;
+	mt_format(path, sizeof(path), "/proc/%d/fd/2", target->pid);
+	return mt_prim_call(SYS_openat, AT_FDCWD, (long)path,
+			    O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0, 0, 0);
+}
+
+/* A full pipe without a reader must not stop the server. */
+static bool has_room(long fd)
+{
+	struct pollfd p = { (int)fd, POLLOUT, 0 };
+	long none[2] = { 0, 0 };
+
+	return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)none, 0, 8, 0) > 0 &&
+	       (p.revents & POLLOUT);
+}
+
 void dump_say(struct server *s, const char *text)
 {
 	const struct file_id *was = &s->dumps.program_stderr;
 	struct file_id is = stderr_of(s->target.pid);
-	char path[64], line[NOTICE_MAX + 16];
+	char line[NOTICE_MAX + 16];
 
 	viewers_notice(&s->notices, -1, -1, text);
 	if (!was->inode || is.device != was->device || is.inode != was->inode)
 		return;
-	mt_format(path, sizeof(path), "/proc/%d/fd/2", s->target.pid);
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path,
-			       O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0, 0, 0);
+	long fd = open_stderr(&s->target);
 	if (fd < 0)
 		return;
 	size_t n = mt_format(line, sizeof(line), "memtop: %s\n", text);
-	mt_prim_call(SYS_write, fd, (long)line, (long)(n < sizeof(line) ? n : sizeof(line) - 1), 0,
-		     0, 0);
+	if (has_room(fd))
+		mt_prim_call(SYS_write, fd, (long)line,
+			     (long)(n < sizeof(line) ? n : sizeof(line) - 1), 0, 0, 0);
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 

@@ -38,6 +38,7 @@
 #include <linux/filter.h>
 #include <linux/kcmp.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -301,6 +302,17 @@ static void seal(struct server *s, const char *why)
 	viewers_notice(&s->notices, -1, -1, text);
 }
 
+/* A process that is just ending has no root any more, for a moment before the kernel calls it gone.
+ * That is no reason to seal: a dump may be due. */
+static bool is_ending(const struct target *target)
+{
+	struct pollfd p = { target->pid_fd, POLLIN, 0 };
+	long patience[2] = { 0, 50 * 1000000 };
+
+	return target->pid_fd >= 0 &&
+	       mt_prim_call(SYS_ppoll, (long)&p, 1, (long)patience, 0, 8, 0) > 0;
+}
+
 /* The change that cannot be followed, in words; NULL = none. */
 static const char *why_seal(struct server *s, const struct rights *now, bool ids)
 {
@@ -317,7 +329,8 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
 	if (s->privileges.root_seen && seen &&
 	    (root[0] != s->privileges.root[0] || root[1] != s->privileges.root[1]))
 		return "has another root directory now";
-	if (s->privileges.root_seen && !seen && !s->privileges.root_settled)
+	if (s->privileges.root_seen && !seen && !s->privileges.root_settled &&
+	    !is_ending(&s->target))
 		return "cannot be looked at any more, and may have another root directory";
 	/* No more looks are needed: a program that cannot change its root keeps it. */
 	s->privileges.root_settled |= seen && !may_move;

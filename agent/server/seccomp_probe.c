@@ -75,8 +75,10 @@ static int try_calls(void *unused)
 
 	(void)unused;
 	try_each(calls, sizeof(calls) / sizeof(*calls));
-	if (dump_wanted())
+	if (dump_wanted()) {
 		try_each(dumps, sizeof(dumps) / sizeof(*dumps));
+		mt_prim_call_seldom(SYS_pidfd_getfd, -1, -1, -1);
+	}
 	mt_prim_call(SYS_close,
 		     mt_prim_call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0), 0,
 		     0, 0, 0, 0);

@@ -212,6 +212,23 @@ def t_full_disk():
 
 
 @mostly_waits
+def t_the_line_keeps_its_place():
+    """A file as stderr, not opened for appending: the line stands between the program's own."""
+    folder = temporary_folder()
+    code = ("import os, sys, time\nos.write(2, b'before\\n')\n"
+            "os.kill(os.getpid(), 10)\nwhile os.fstat(2).st_size < 20: time.sleep(0.05)\nos.write(2, b'after\\n')\n")
+    with open(folder + "/said", "wb") as said:
+        done = run([PYTHON, "-c", code], env=preload("listen=none dump_signal=SIGUSR1 dump_to=/nonexistent/a"), stderr=said, cwd=folder)
+    text = open(folder + "/said", encoding="utf-8").read()
+    if "after\n" not in text or not text.endswith("after\n"):
+        with open("/proc/sys/kernel/yama/ptrace_scope", encoding="ascii") as f:
+            if f.read().strip() != "0":
+                raise Skip("the kernel refuses a process the descriptors of another")
+    assert done.returncode == 0
+    assert re.fullmatch(r"before\nmemtop: /nonexistent/a: the dump was not written: No such file or directory; [^\n]+\nafter\n", text), text
+
+
+@mostly_waits
 def t_names_that_are_taken():
     """No file is written over where there is a number, and a link is not followed; without one the newest dump stays."""
     folder = temporary_folder()
@@ -265,15 +282,14 @@ def t_fork_and_exec():
     """A child writes its own dumps; a program that was executed instead of the first goes on with the number."""
     folder = temporary_folder()
     code = ("import os, select, sys\n"
-            "if os.fork() == 0:\n"
+            "pid = os.fork()\n"
+            "if pid == 0:\n"
             "    keep = [bytearray(3000000)]\n"
             "    while not select.select([0], [], [], 0.05)[0]: keep.append(bytearray(1000))\n"
             "    os._exit(0)\n"
-            "sys.stdin.read(); os.wait()\n")
-    p = start([PYTHON, "-c", code], env=preload("listen=none dump_at_exit=yes"), cwd=folder, stdin=subprocess.PIPE)
-    children = f"/proc/{p.pid}/task/{p.pid}/children"
-    wait_for(lambda: open(children, encoding="ascii").read().split(), 20, "a child")
-    child = open(children, encoding="ascii").read().split()[0]
+            "print(pid, flush=True); sys.stdin.read(); os.wait()\n")
+    p = start([PYTHON, "-c", code], env=preload("listen=none dump_at_exit=yes"), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = p.stdout.readline().decode().strip()
 
     def own_server():
         return [n for n in os.listdir("/proc") if n.isdigit() and comm(n) == "memtop-agent" and cmdline(n) == cmdline(child)]
