@@ -74,7 +74,7 @@ const struct totals *model_totals(const struct model *m);
 /* The counters at the heap's peak are known; NULL = the agent has not sent them. Their sum is that
  * of the peak in model_totals(), within a hundredth and its error, or less if it says so. */
 const struct peak_instant *model_peak(const struct model *m);
-struct tally model_peak_of_slot(const struct model *m, uint32_t id); /* while model_peak() */
+struct tally model_peak_of_slot(const struct model *m, uint32_t id);   /* while model_peak() */
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
 /* for a lost link, a cut file, memtop's own waitpid */
 void model_set_state(struct model *m, uint32_t state, int status, bool known);
