@@ -132,10 +132,10 @@ struct lingering {
 
 /* Session files written without a viewer: server/dump.c. */
 struct dumps {
-	char folder[256];     /* of the program when the server started, for a relative dump_to= */
-	uint32_t number;      /* of the last one */
-	uint64_t live;        /* at the last one for growth, or at the first pass */
-	bool begun, rss_over; /* live is known; the last pass was above dump_on_rss= */
+	char folder[256]; /* of the program when the server started, for a relative dump_to= */
+	uint32_t number;  /* of the last one */
+	uint64_t live;    /* at the last one for growth; before it 0, or what a fork inherited */
+	bool begun, rss_over; /* growth was looked at; the last pass was above dump_on_rss= */
 	bool asked;           /* the signal came */
 	bool busy;            /* one is being written */
 	long said;            /* the failure that was reported last */

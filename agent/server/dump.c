@@ -11,6 +11,7 @@
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
 #include "collect/encode.h"
 #include "collect/memory.h"
@@ -268,20 +269,19 @@ bool dump_asked(struct server *s)
 	return s->dumps.asked;
 }
 
+/* A forked child begins with what it inherited, another program with nothing. */
 static bool grew(struct server *s)
 {
 	struct dumps *d = &s->dumps;
 	const struct tally *t = &s->sums.totals;
 	uint64_t live = t->alloc_bytes - t->free_bytes;
+	bool inherited = !d->begun && mt_state_is_fork();
 
-	if (!mt_conf.dump_on_growth)
-		return false;
-	if (d->begun && live < d->live + mt_conf.dump_on_growth)
-		return false;
-	bool first = !d->begun;
 	d->begun = true;
+	if (!mt_conf.dump_on_growth || (!inherited && live < d->live + mt_conf.dump_on_growth))
+		return false;
 	d->live = live;
-	return !first;
+	return !inherited;
 }
 
 static bool passed_rss(struct server *s)
