@@ -80,7 +80,7 @@ static void no_note(void *arg, const char *text)
 int peaks_find(const struct target *t, const struct model *last, struct part_peak *parts,
 	       size_t count, struct err *err)
 {
-	struct ingest in = { .note = no_note };
+	struct ingest in = { .each_tick = true, .note = no_note };
 	struct symbol_options no_names = { 0 };
 	struct err cut = { 0 };
 

@@ -186,7 +186,8 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 
 	if (!r)
 		return -1;
-	model_bulk_begin(in->model);
+	if (!in->each_tick)
+		model_bulk_begin(in->model);
 	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0)
 		if (ingest_frame(in, type, payload, len, cut))
 			break;

@@ -12,6 +12,8 @@
 #include "symbols/symbols.h"
 
 struct ingest {
+	/* an observer needs each tick of a file: it is not read in bulk (model/bulk.h) */
+	bool each_tick;
 	struct model *model;       /* owned */
 	struct symbols *symbols;   /* owned */
 	struct expected *expected; /* owned; rules of all programs of the session */
