@@ -25,18 +25,16 @@ COMMITTED = os.path.join(HERE, "instructions.txt")
 FEW, MANY = 10000, 30000
 SHAPES = {"depth 10": (10, 0), "depth 30": (30, 0), "depth 10, 3 new frames": (10, 3), "depth 30, 3 new frames": (30, 3)}
 ENGINES = ("cfi", "caller")
+LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
 def total(folder, engine, pairs, shape):
     """Instructions of a whole run; engine None: without the agent."""
-    environment = {"PATH": "/usr/bin:/bin"}
-    if engine:
-        environment.update(LD_PRELOAD="./agent.so", MEMTOP_OPTIONS=f"listen=none unwind={engine}")
-    # valgrind itself runs under env(1)'s variables only, but must not meet the agent: --trace-children and env
-    words = ["/usr/bin/valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null",
-             "/usr/bin/env", "-i", *(f"{k}={v}" for k, v in environment.items()), "./pairs", str(pairs), *map(str, shape)]
-    done = subprocess.run(words, cwd=folder, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL)
+    # The loader takes the agent: by LD_PRELOAD valgrind's own launcher would have it, and its tool is static.
+    environment = {"PATH": "/usr/bin:/bin", **({"MEMTOP_OPTIONS": f"listen=none unwind={engine}"} if engine else {})}
+    words = ["/usr/bin/valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", LOADER,
+             *(["--preload", "./agent.so"] if engine else []), "./pairs", str(pairs), *map(str, shape)]
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     found = [line.split()[-1] for line in done.stderr.splitlines() if "Collected : " in line]
     if done.returncode or not found:
         raise RuntimeError(f"callgrind: status {done.returncode}: {done.stderr[-300:]}")

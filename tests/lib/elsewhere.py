@@ -2,7 +2,6 @@
 """Programs of other architectures under Debian's qemu-user, watched by the native memtop over the
 abstract socket."""
 import collections
-import json
 import glob
 import os
 import signal
@@ -10,11 +9,15 @@ import struct
 import subprocess
 
 from client import Client
-from harness import (BUILD, MEMTOP, Skip, "5"], "8"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths",
-                     ["s_phases"]]   def listening(name, ["s_sites"], at_end, check_invariants,
-                     environment, need, read_report, report, run, start, temporary_folder,
-                     test, wait_for from obedient import Obedient import wire  PROGRAMS =
-                     [["s_threads"):
+from harness import (BUILD, MEMTOP, Skip, at_end, check_invariants, environment, need, read_report, report, run,
+                     start, temporary_folder, test, wait_for)
+from obedient import Obedient
+import wire
+
+PROGRAMS = [["s_threads", "5"], ["s_sites"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths", "8"], ["s_phases"]]
+
+
+def listening(name):
     """Does somebody listen at @name?"""
     with open("/proc/net/unix", encoding="ascii", errors="replace") as f:
         return any(fields[-1] == "@" + name and fields[3] == "00010000" for fields in map(str.split, f) if len(fields) > 7)

@@ -5,15 +5,16 @@ extreme length: every view, field, file and report shows them as readable text, 
 line up."""
 import base64
 import contextlib
-import json
 import os
 import re
 import subprocess
 
 import hostileprog
-from harness import (AGENT, MEMTOP, at_end, check_text  LAST_MARK = re.compile(rf"^>.* m{len(hostileprog.NAMES,
-                     environment, kill, main, read_report, run, start, temporary_folder, test,
-                     wait_for from rawterm import Raw)} +tallL", re.M)
+from harness import (AGENT, MEMTOP, at_end, environment, kill, main, read_report, run, start, temporary_folder,
+                     test, wait_for)
+from rawterm import Raw, check_text
+
+LAST_MARK = re.compile(rf"^>.* m{len(hostileprog.NAMES)} +tallL", re.M)
 
 
 def running():

@@ -1,11 +1,14 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_marks.py - marks, and growth since one or between two."""
-import json
 import re
 
-from harness import (MEMTOP, Synthetic, main, read_report, run, test from term import selected, view   @test def
-                     t_mark_and_diff():
+from harness import MEMTOP, Synthetic, main, read_report, run, test
+from term import selected, view
+
+
+@test
+def t_mark_and_diff():
     agent = Synthetic("--past", 60)
     with view(agent) as t:
         t.wait_for("[1 Overview]")

@@ -1,13 +1,14 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_screen.py - the live view in a real terminal on a synthetic agent: keys in, screen out."""
-import json
 import os
 import re
 import signal
 
-from harness import (BUILD, MEMTOP, Synthetic, 24, main, read_report, running  SIZES = [(80, selected,
-                     temporary_folder, test, view, wait_for from term import Terminal), (120, 36), (40, 10)]
+from harness import BUILD, MEMTOP, Synthetic, main, read_report, temporary_folder, test, wait_for
+from term import Terminal, selected, view, running
+
+SIZES = [(80, 24), (120, 36), (40, 10)]
 
 
 def in_shell(agent, width=80, height=24, term="tmux-256color", before=""):
