@@ -94,7 +94,7 @@ def t_saves_every_format():
             t.keys("w")
             t.wait_for("Save as")
             t.prompt(f"{folder}/a.{ending}", "C-u")
-            t.wait_for("saved: " if ending != "xml" else "unknown format; end the name in .mtop, .supp, .txt, .json, .folded", 20)
+            t.wait_for("saved: " if ending != "xml" else "unknown format; end the name in .mtop, .supp, .txt, .json, .html, .folded", 20)
             wait_for(lambda: ending == "xml" or os.path.exists(f"{folder}/a.{ending}"), 20, ending)
     with open(folder + "/a.json", encoding="utf-8") as f:
         live = json.load(f)["totals"]["live_bytes"]

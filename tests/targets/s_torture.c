@@ -361,7 +361,7 @@ static void limits(void)
 	EXPECT(f && fgets(statm, sizeof(statm), f));
 	fclose(f);
 	sscanf(statm, "%lu", &pages);
-	now.rlim_cur = now.rlim_max = pages * 4096 + (8ul << 20);
+	now.rlim_cur = now.rlim_max = pages * 4096 + (16ul << 20);
 	EXPECT(!setrlimit(RLIMIT_AS, &now));
 	void *big = malloc(1ul << 30);
 	EXPECT(!big);
