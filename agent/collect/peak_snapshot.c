@@ -57,14 +57,17 @@ static struct peak_slot *make_slot(struct peak_snapshot *p, slot_id id)
 	return *c ? &(*c)->slot[id % SUM_CHUNK] : NULL;
 }
 
-/* A slot that the pass has not met began after it, and no viewer knows it. False: no memory. */
+/* A slot that the pass has not met began after it, and no viewer knows it. False: no memory, or no
+ * counters that can be. */
 static bool take_slot(struct server *s, slot_id id, const struct tally *is)
 {
 	struct peak_snapshot *p = &s->peak;
 
 	if ((!is->alloc_blocks && !is->free_blocks) || !sums_at(&s->sums, id))
 		return true;
-	struct peak_slot *to = make_slot(p, id);
+	/* Threads that share a state do not wait for each other's copy: it may lack an event. */
+	bool sound = is->free_blocks <= is->alloc_blocks && is->free_bytes <= is->alloc_bytes;
+	struct peak_slot *to = sound ? make_slot(p, id) : NULL;
 	if (!to)
 		return false;
 	if (memcmp(&to->then, is, sizeof(*is))) {

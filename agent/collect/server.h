@@ -138,6 +138,7 @@ struct dumps {
 	bool begun, rss_over; /* growth was looked at; the last pass was above dump_on_rss= */
 	bool asked;           /* the signal came */
 	bool busy;            /* one is being written */
+	bool late;            /* the program ended meanwhile, and its end asks for one */
 	long said;            /* the failure that was reported last */
 	struct file_id program_stderr; /* what descriptor 2 was at the start */
 };

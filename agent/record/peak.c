@@ -135,7 +135,8 @@ MT_COLD void mt_peak_keep(const struct thread *t, struct leaf *leaf)
 	for (unsigned i = 0; i < LEAF_SLOTS; i++)
 		copy_counts(&k->slot[i], &leaf->slot[i]);
 	atomic_store_explicit(&k->xpass, pass, memory_order_release);
-	atomic_exchange(&leaf->xstamp, pass); /* seen before the change that follows */
+	atomic_store_explicit(&leaf->xstamp, pass, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst); /* seen before the change that follows */
 }
 
 uint32_t mt_peak_newest(uint64_t *time_ns)

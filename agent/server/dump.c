@@ -148,12 +148,12 @@ static void put_text_frame(struct server *s, struct viewer *v, unsigned type, co
 static void pump(struct server *s, struct viewer *v, struct session *f)
 {
 	v->complete = false;
-	for (uint32_t i = 0; i < PUMPS && v->state == VIEWER_OPEN && !v->complete && !f->failed;
-	     i++) {
+	for (uint32_t i = 0;
+	     i < PUMPS && v->state == VIEWER_OPEN && !v->complete && !v->final && !f->failed; i++) {
 		encode_pump(s, v, true);
 		drain(v, f);
 	}
-	if (!v->complete && !f->failed)
+	if (!v->complete && !v->final && !f->failed)
 		f->failed = -ENOMEM;
 }
 
@@ -259,6 +259,10 @@ static void write_dump(struct server *s, const char *reason)
 		viewers_notice(&s->notices, -1, -1, text);
 	}
 	s->dumps.busy = false;
+	if (s->dumps.late) {
+		s->dumps.late = false;
+		dump_end(s);
+	}
 }
 
 /* --- when */
@@ -286,10 +290,11 @@ static bool grew(struct server *s)
 
 static bool passed_rss(struct server *s)
 {
-	bool over = mt_conf.dump_on_rss && s->figures.rss_bytes >= mt_conf.dump_on_rss;
-	bool passed = over && !s->dumps.rss_over;
+	uint64_t rss = s->figures.rss_bytes, limit = mt_conf.dump_on_rss;
+	bool passed = limit && rss >= limit && !s->dumps.rss_over;
 
-	s->dumps.rss_over = over;
+	/* Memory that moves up and down by a page at the limit gives one dump. */
+	s->dumps.rss_over = limit && rss >= (s->dumps.rss_over ? limit - limit / 8 : limit);
 	return passed;
 }
 
@@ -320,13 +325,14 @@ static bool failed(const struct session_state *state)
 	return state->what == MTW_SIGNALLED || !state->known || state->status;
 }
 
-bool dump_due_at_end(const struct server *s)
+bool dump_due_at_end(struct server *s)
 {
 	const struct session_state *state = &s->state;
+	bool due = (state->what == MTW_EXITED || state->what == MTW_SIGNALLED) &&
+		   (mt_conf.dump_at_exit || (mt_conf.dump_on_fail && failed(state)));
 
-	if (s->dumps.busy || (state->what != MTW_EXITED && state->what != MTW_SIGNALLED))
-		return false;
-	return mt_conf.dump_at_exit || (mt_conf.dump_on_fail && failed(state));
+	s->dumps.late = due && s->dumps.busy; /* it ended while another dump was written */
+	return due && !s->dumps.busy;
 }
 
 void dump_end(struct server *s)

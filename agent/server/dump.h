@@ -16,7 +16,7 @@ struct server;
 bool dump_asked(struct server *s);
 void dump_check(struct server *s); /* after a tick */
 /* The program has ended, or says so: is a dump due? dump_end() writes it, after the last tick. */
-bool dump_due_at_end(const struct server *s);
+bool dump_due_at_end(struct server *s);
 void dump_end(struct server *s);
 
 #pragma GCC visibility pop

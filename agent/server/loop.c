@@ -250,8 +250,8 @@ static uint64_t tick_length(const struct server *s)
 static bool anybody(struct server *s)
 {
 	for (int i = 0; i < VIEWERS_MAX; i++)
-		if (s->viewer[i].state != VIEWER_FREE)
-			return true;
+		if (s->viewer[i].state != VIEWER_FREE && s->viewer[i].fd >= 0)
+			return true; /* a dump's has no connection */
 	return !handshake_empty(s);
 }
 
@@ -296,12 +296,16 @@ static void the_end(struct server *s)
 /* A window is a pair of marks. */
 static void window_request(struct server *s)
 {
-	if (!mt_conf.window_signal[0] || s->over || !signals_window_came())
+	unsigned signals = mt_conf.window_signal[0] && !s->over ? signals_windows() : 0;
+
+	if (!signals)
 		return;
 	marks_requests(s); /* theirs have older epochs */
-	marks_set(s, s->window ? "window.end" : "window", mt_conf.window_signal,
-		  mt_slots_next_epoch());
-	s->window = !s->window;
+	for (; signals; signals--) {
+		marks_set(s, s->window ? "window.end" : "window", mt_conf.window_signal,
+			  mt_slots_next_epoch());
+		s->window = !s->window;
+	}
 	s->next_tick_ns = 0;
 }
 
@@ -429,7 +433,8 @@ static void feed(struct server *s)
 	}
 }
 
-static void due(struct server *s)
+/* walking: inside other work, which a dump would do, too. */
+static void due(struct server *s, bool walking)
 {
 	uint64_t now = server_now();
 
@@ -445,7 +450,8 @@ static void due(struct server *s)
 		} else if (now >= s->next_tick_ns) {
 			loop_tick(s, false);
 			s->next_tick_ns = now + tick_length(s);
-			dump_check(s);
+			if (!walking)
+				dump_check(s);
 		}
 	}
 	patience(s, now);
@@ -465,7 +471,7 @@ static void breathe(struct server *s)
 	if (s->over)
 		return; /* the last walks are one round */
 	limit_round(s);
-	due(s);
+	due(s, true);
 }
 
 int loop_main(void *arg)
@@ -486,7 +492,7 @@ int loop_main(void *arg)
 	while (!s->over || anybody(s) || s->lingering.is) {
 		limit_round(s);
 		poll_once(s, timeout_ms(s, server_now()));
-		due(s);
+		due(s, false);
 		scan_run(s);
 	}
 	if (s->state.what == MTW_DETACHED)

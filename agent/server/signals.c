@@ -2,8 +2,8 @@
  *
  * signals.c - see server/signals.h.
  *
- * Each handler stores one word and makes no system call, because a seccomp filter may kill for any.
- * So it wakes nobody: the server looks at the words ten times a second. They are no part of
+ * Each handler changes one word and makes no system call, because a seccomp filter may kill for
+ * any. So it wakes nobody: the server looks at the words ten times a second. They are no part of
  * struct shared: after a detach the handlers stay, and that memory is gone.
  */
 #include "server/signals.h"
@@ -13,7 +13,8 @@
 #include <signal.h>
 #include <string.h>
 
-static _Atomic bool xdump, xwindow;
+static _Atomic bool xdump;
+static _Atomic unsigned xwindows;
 
 static void on_dump(int number)
 {
@@ -24,7 +25,7 @@ static void on_dump(int number)
 static void on_window(int number)
 {
 	(void)number;
-	atomic_store_explicit(&xwindow, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&xwindows, 1, memory_order_relaxed);
 }
 
 static int number_of(const char *name)
@@ -69,7 +70,7 @@ bool signals_dump_came(void)
 	return atomic_exchange(&xdump, false);
 }
 
-bool signals_window_came(void)
+unsigned signals_windows(void)
 {
-	return atomic_exchange(&xwindow, false);
+	return atomic_exchange(&xwindows, 0);
 }

@@ -14,7 +14,7 @@
 void mt_signals_begin(void);
 /* Server: did the signal come since the last call? */
 bool signals_dump_came(void);
-bool signals_window_came(void);
+unsigned signals_windows(void); /* how often: each begins a window or ends it */
 
 #pragma GCC visibility pop
 

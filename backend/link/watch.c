@@ -285,6 +285,11 @@ static char *say_peak(const struct peak_instant *peak, const struct totals *t)
 	format_bytes(live, live_bytes(&peak->sum));
 	format_bytes(most, t->peak_bytes);
 	format_bytes(error, t->peak_error_bytes);
+	/* mark_memory= may have had no room for the last one. */
+	if (live_bytes(&peak->sum) + t->peak_error_bytes + t->peak_bytes / 64 < t->peak_bytes)
+		return xasprintf("This is the heap at an earlier peak, %.1f s after the program's "
+				 "start: %s; the call paths of the highest one (%s) are not kept.",
+				 (double)peak->time_ns / 1e9, live, most);
 	return xasprintf("This is the heap at its peak, %.1f s after the program's start: %s of %s "
 			 "(within %s).",
 			 (double)peak->time_ns / 1e9, live, most, error);

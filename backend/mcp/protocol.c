@@ -137,14 +137,21 @@ static json_t *message(struct targets *t, json_t *m)
 	return request(t, json_string_value(method), id, json_object_get(m, "params"));
 }
 
+#define BATCH_MAX 16
+
 /* Clients of the version 2025-03-26 may send several at once. */
 static json_t *batch(struct targets *t, json_t *list_of)
 {
 	json_t *out = json_array(), *m;
 	size_t i;
 
-	if (!json_array_size(list_of))
-		json_array_append_new(out, failure(NULL, INVALID_REQUEST, "an empty list"));
+	if (!json_array_size(list_of) || json_array_size(list_of) > BATCH_MAX) {
+		json_array_append_new(out,
+				      failure(NULL, INVALID_REQUEST,
+					      json_array_size(list_of) ? "a list of more than 16"
+								       : "an empty list"));
+		return out;
+	}
 	json_array_foreach(list_of, i, m)
 	{
 		json_t *one = message(t, m);

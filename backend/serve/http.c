@@ -49,6 +49,7 @@ struct http {
 	struct loop_source *pause;
 	struct http_request *requests; /* without an answer yet */
 	char address[600];
+	struct stat at; /* the socket's file */
 };
 
 static struct http *serving; /* for a callback without an argument: one server a process */
@@ -229,8 +230,15 @@ static void on_request(struct evhttp_request *event, void *arg)
 
 /* --- listening */
 
+/* A socket of this user; anything else at that path is not ours to remove. */
+static bool own_socket(const char *path, struct stat *st)
+{
+	return !lstat(path, st) && S_ISSOCK(st->st_mode) && st->st_uid == geteuid();
+}
+
 static int listen_path(const struct address *a, struct err *err)
 {
+	struct stat st;
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -238,7 +246,8 @@ static int listen_path(const struct address *a, struct err *err)
 	if (fd < 0)
 		return err_set(err, 3, "unix:%s: no socket: %s", a->host, strerror(errno));
 	/* the socket of one that was killed */
-	if (connect(fd, (struct sockaddr *)&to, sizeof to) && errno == ECONNREFUSED)
+	if (own_socket(a->host, &st) && connect(fd, (struct sockaddr *)&to, sizeof to) &&
+	    errno == ECONNREFUSED)
 		unlink(a->host);
 	mode_t mask = umask(0177);
 	int rc = bind(fd, (struct sockaddr *)&to, sizeof to);
@@ -341,6 +350,8 @@ struct http *http_new(struct loop *loop, const struct http_options *o, struct er
 	struct http *h = xcalloc(1, sizeof *h);
 	h->options = *o;
 	h->loop = loop;
+	if (o->listen.path)
+		own_socket(o->listen.host, &h->at);
 	h->server = evhttp_new(loop_base(loop));
 	struct evhttp_bound_socket *bound =
 		h->server ? evhttp_accept_socket_with_handle(h->server, fd) : NULL;
@@ -360,13 +371,16 @@ struct http *http_new(struct loop *loop, const struct http_options *o, struct er
 
 void http_free(struct http *h)
 {
+	struct stat now;
+
 	if (!h)
 		return;
 	loop_remove(h->pause);
 	while (h->requests)
 		http_say(h->requests, 503, "memtop serve ends");
 	evhttp_free(h->server);
-	if (h->options.listen.path)
+	if (h->options.listen.path && own_socket(h->options.listen.host, &now) &&
+	    now.st_dev == h->at.st_dev && now.st_ino == h->at.st_ino)
 		unlink(h->options.listen.host);
 	free(h);
 }

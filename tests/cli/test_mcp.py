@@ -175,6 +175,9 @@ def t_hostile_input():
     c.send('[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"x"},5]')
     batch = c.hear()
     assert [m.get("id") for m in batch] == ["a", None] and batch[1]["error"]["code"] == -32600, batch
+    c.send("[" + ",".join(['{"jsonrpc":"2.0","id":1,"method":"ping"}'] * 17) + "]")
+    many = c.hear()
+    assert len(many) == 1 and many[0]["error"]["code"] == -32600, many
     assert c.ask("ping")["result"] == {}
     c.end()
     seed = int(os.environ.get("SEED", random.randrange(1 << 30)))

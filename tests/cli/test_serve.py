@@ -333,6 +333,11 @@ def t_usage():
     one_line(memtop("serve", "--all", "--top", "0"), 2, "--top")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         one_line(memtop("serve", "--all", "--listen", f":{taken.getsockname()[1]}"), 3, "in use")
+    file = temporary_folder() + "/notes.txt"
+    with open(file, "w", encoding="utf-8") as f:
+        f.write("notes\n")
+    one_line(memtop("serve", "--all", "--listen", f"unix:{file}"), 3, "another path")
+    assert open(file, encoding="utf-8").read() == "notes\n", "a file that is no socket is gone"
 
 
 def names_used(text):

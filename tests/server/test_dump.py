@@ -94,6 +94,38 @@ def t_large_state():
     os.unlink(path)
 
 
+MANY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 1500000; i++)
+		*(char *)malloc(24) = 1;
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+"""
+
+
+@test
+def t_killed_while_a_dump_is_written():
+    """A walk over many blocks is under way then. That dump is whole, and the one of the end comes, too."""
+    folder = temporary_folder()
+    p = start([compiled(MANY)], cwd=folder, stdout=subprocess.PIPE, env=preload("listen=none dump_signal=SIGUSR2 dump_on_fail=yes"))
+    assert p.stdout.readline() == b"ready\n"
+    os.kill(p.pid, signal.SIGUSR2)
+    wait_for(lambda: files(folder), 20, "the dump begins")
+    p.kill()
+    p.wait(20)
+    first, second = (report(d) for d in dumps(folder, 2))
+    assert (note(first), note(second)) == ("dump_signal=SIGUSR2", "dump_on_fail=yes")
+    assert first["totals"]["live_blocks"] == second["totals"]["live_blocks"] >= 1500000, (first["totals"], second["totals"])
+    assert second["program"]["state"] == "signalled", second["program"]
+
+
 @mostly_waits
 def t_end():
     """At the exit, by any way out; the program waits, so that the file is there when it is gone."""

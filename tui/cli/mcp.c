@@ -59,6 +59,13 @@ static bool say(char *answer_take)
 	return said;
 }
 
+static bool is_blank(const char *text, size_t len)
+{
+	while (len && strchr(" \t\r", text[len - 1]))
+		len--;
+	return !len;
+}
+
 /* The next whole line, out of the buffer; the last one may lack its end. */
 static bool answer_one(struct targets *t, bool *heard)
 {
@@ -70,7 +77,7 @@ static bool answer_one(struct targets *t, bool *heard)
 		return false;
 	if (!in.too_long && len > MCP_LINE_MAX)
 		answer = mcp_too_long();
-	else if (!in.too_long && strspn(in.text, " \t\r") < len)
+	else if (!in.too_long && !is_blank(in.text, len))
 		answer = mcp_answer(t, in.text, len);
 	in.too_long = !end;
 	memmove(in.text, in.text + used, in.len - used);

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCKS_MAX 4000000u /* some 40 MB of lines */
+
 struct track {
 	struct shown x;
 	FILE *out;
@@ -123,6 +125,14 @@ static int write_heaptrack(struct watch *w, struct query *q, const struct report
 	if (shown_open(&t.x, w, o, err))
 		return -1;
 	const struct model *m = t.x.report->model;
+	if (live_blocks(&model_totals(m)->sum) > BLOCKS_MAX) {
+		shown_close(&t.x);
+		return err_set(
+			err, 2,
+			"heaptrack: its format has a line for each block, and more than %u million "
+			"are live; choose another format",
+			BLOCKS_MAX / 1000000);
+	}
 	char *command = shown_command(&t.x);
 	uint64_t rss = 0, virt;
 	uint32_t threads, children;
