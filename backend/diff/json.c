@@ -6,6 +6,7 @@
 #include "diff/diff.h"
 #include "diff/noise.h"
 
+#include "report/json/stream.h"
 #include "report/json/values.h"
 #include "report/report.h"
 
@@ -16,47 +17,9 @@
 
 struct printer {
 	const struct diff *d;
-	FILE *out;
-	bool keys, elements; /* some were written: a comma comes first */
+	struct json_stream stream;
 	struct join_frame *frames;
 };
-
-static void dump(struct printer *p, json_t *value_take)
-{
-	json_dumpf(value_take, p->out, JSON_ENCODE_ANY | JSON_COMPACT);
-	json_decref(value_take);
-}
-
-static void key(struct printer *p, const char *name)
-{
-	fprintf(p->out, "%s\"%s\": ", p->keys ? ",\n" : "", name);
-	p->keys = true;
-}
-
-static void value(struct printer *p, const char *name, json_t *value_take)
-{
-	key(p, name);
-	dump(p, value_take);
-}
-
-static void list_begin(struct printer *p, const char *name)
-{
-	key(p, name);
-	fputc('[', p->out);
-	p->elements = false;
-}
-
-static void element(struct printer *p, json_t *value_take)
-{
-	fputs(p->elements ? ",\n  " : "\n  ", p->out);
-	p->elements = true;
-	dump(p, value_take);
-}
-
-static void list_end(struct printer *p)
-{
-	fputs(p->elements ? "\n]" : "]", p->out);
-}
 
 /* --- amounts */
 
@@ -148,23 +111,23 @@ static json_t *session(const struct side *s)
 
 static void sessions(struct printer *p, const char *name, size_t from, size_t to)
 {
-	list_begin(p, name);
+	stream_list_begin(&p->stream, name);
 	for (size_t i = from; i < to; i++)
-		element(p, session(p->d->sides[i]));
-	list_end(p);
+		stream_element(&p->stream, session(p->d->sides[i]));
+	stream_list_end(&p->stream);
 }
 
 static void owners(struct printer *p)
 {
-	list_begin(p, "owners");
+	stream_list_begin(&p->stream, "owners");
 	for (size_t i = 0; i < p->d->owners.count; i++)
-		element(p, row(p->d, &p->d->owners.list[i]));
-	list_end(p);
+		stream_element(&p->stream, row(p->d, &p->d->owners.list[i]));
+	stream_list_end(&p->stream);
 }
 
 static void sites(struct printer *p)
 {
-	list_begin(p, "sites");
+	stream_list_begin(&p->stream, "sites");
 	for (size_t i = 0; i < p->d->sites.count; i++) {
 		const struct diff_row *r = &p->d->sites.list[i];
 		json_t *o = row(p->d, r);
@@ -172,9 +135,9 @@ static void sites(struct printer *p)
 		set(o, "caller", report_json_text(r->caller));
 		set(o, "file", report_json_text(r->file));
 		set(o, "line", r->line ? number(r->line) : json_null());
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 static json_t *frames(struct printer *p, uint32_t joined)
@@ -211,7 +174,7 @@ static void stacks(struct printer *p)
 	struct diff_row same = { .sums = NULL };
 	struct tally *sums = xcalloc(d->sides_count, sizeof *sums);
 
-	list_begin(p, "stacks");
+	stream_list_begin(&p->stream, "stacks");
 	for (size_t i = 0; i < d->stacks.count; i++) {
 		const struct diff_row *r = &d->stacks.list[i];
 		if (!differs(d, r->sums)) {
@@ -223,40 +186,40 @@ static void stacks(struct printer *p)
 		json_t *o = row(d, r);
 		set(o, "joined_by", report_json_text(join_by_name(d->join->list[r->stack].by)));
 		set(o, "frames", frames(p, r->stack));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 	same.sums = sums;
-	value(p, "unchanged", row(d, &same));
+	stream_value(&p->stream, "unchanged", row(d, &same));
 	free(sums);
 }
 
 static void warnings(struct printer *p)
 {
-	list_begin(p, "warnings");
+	stream_list_begin(&p->stream, "warnings");
 	for (size_t i = 0; i < p->d->sides_count; i++) {
 		const struct side *s = p->d->sides[i];
 		for (size_t k = 0; k < s->warning_count; k++) {
 			char *text = xasprintf("%s: %s", s->label, s->warnings[k]);
-			element(p, report_json_text(text));
+			stream_element(&p->stream, report_json_text(text));
 			free(text);
 		}
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 int diff_write_json(const struct diff *d, FILE *out, struct err *err)
 {
-	struct printer p = { .d = d, .out = out };
+	struct printer p = { .d = d, .stream = { .out = out } };
 
 	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
 	fputs("{\n", out);
-	value(&p, "schema", json_integer(1));
-	value(&p, "value", json_string(diff_value_name(d->value)));
-	value(&p, "noise_rule", d->judged ? json_string(NOISE_RULE) : json_null());
+	stream_value(&p.stream, "schema", json_integer(1));
+	stream_value(&p.stream, "value", json_string(diff_value_name(d->value)));
+	stream_value(&p.stream, "noise_rule", d->judged ? json_string(NOISE_RULE) : json_null());
 	sessions(&p, "a", 0, d->sides_a);
 	sessions(&p, "b", d->sides_a, d->sides_count);
-	value(&p, "totals", row(d, &d->totals));
+	stream_value(&p.stream, "totals", row(d, &d->totals));
 	owners(&p);
 	sites(&p);
 	stacks(&p);

@@ -4,14 +4,14 @@
  * added, none may go or change; lists are empty, never missing; names ending in _s are seconds
  * since the start, as numbers.
  *
- * The outer object is written by hand, and each element of a list is built, printed and freed
- * alone: a report of a million stacks needs the memory of one.
+ * Each element of a list is built, printed and freed alone (report/json/stream.h).
  */
 #include "base/map.h"
 #include "report/coverage.h"
 #include "report/json/agent.h"
 #include "report/json/looks.h"
 #include "report/json/processes.h"
+#include "report/json/stream.h"
 #include "report/json/values.h"
 #include "report/report.h"
 
@@ -32,52 +32,12 @@ struct frame_table {
 };
 
 struct printer {
-	FILE *out;
+	struct json_stream stream;
 	struct report *report;
 	struct query *query;
 	struct frame_out *frames; /* FRAMES_MAX of them */
 	struct frame_table table;
-	bool keys, elements; /* whether one was printed already: a comma is due */
 };
-
-/* --- the outer object */
-
-static void dump(struct printer *p, json_t *value_take)
-{
-	json_dumpf(value_take, p->out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-	json_decref(value_take);
-}
-
-static void key(struct printer *p, const char *name)
-{
-	fprintf(p->out, "%s\"%s\": ", p->keys ? ",\n" : "", name);
-	p->keys = true;
-}
-
-static void value(struct printer *p, const char *name, json_t *value_take)
-{
-	key(p, name);
-	dump(p, value_take);
-}
-
-static void list_begin(struct printer *p, const char *name)
-{
-	key(p, name);
-	fputc('[', p->out);
-	p->elements = false;
-}
-
-static void element(struct printer *p, json_t *value_take)
-{
-	fputs(p->elements ? ",\n  " : "\n  ", p->out);
-	p->elements = true;
-	dump(p, value_take);
-}
-
-static void list_end(struct printer *p)
-{
-	fputs(p->elements ? "\n]" : "]", p->out);
-}
 
 /* --- the keys of the contract, in its order */
 
@@ -123,16 +83,16 @@ static void sampling(struct printer *p)
 	size_t n = model_filters(p->report->model, &list);
 	uint64_t before = 0;
 
-	list_begin(p, "sampling");
+	stream_list_begin(&p->stream, "sampling");
 	for (size_t i = 0; i < n; i++) {
 		if (list[i].sample == before)
 			continue;
 		json_t *o = json_object();
 		set(o, "from_s", seconds(list[i].since_ns));
 		set(o, "bytes", number(before = list[i].sample));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 /* Beyond the contract: everything left out, since when, and by whom. */
@@ -141,7 +101,7 @@ static void filters(struct printer *p)
 	const struct recorded *list;
 	size_t n = model_filters(p->report->model, &list);
 
-	list_begin(p, "filters");
+	stream_list_begin(&p->stream, "filters");
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
@@ -153,9 +113,9 @@ static void filters(struct printer *p)
 		set(o, "exclude", report_json_text(list[i].exclude));
 		set(o, "merge", number(list[i].merge));
 		set(o, "set_by", report_json_text(list[i].who));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 static json_t *totals(const struct model *m)
@@ -178,7 +138,7 @@ static void libraries(struct printer *p)
 	const struct owner *list = NULL;
 	size_t n = owners_update(p->report->owners, &list);
 
-	list_begin(p, "libraries");
+	stream_list_begin(&p->stream, "libraries");
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
@@ -187,9 +147,9 @@ static void libraries(struct printer *p)
 		    report_json_build_id(model_module(p->report->model, list[i].module)));
 		set_tally(o, &list[i].sum);
 		set(o, "estimate", json_boolean(list[i].sampled != 0));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 static int compare_threads(const void *pa, const void *pb)
@@ -214,7 +174,7 @@ static void threads(struct printer *p)
 		if (model_thread(m, i) && model_thread(m, i)->known)
 			list[n++] = model_thread(m, i);
 	qsort(list, n, sizeof *list, compare_threads);
-	list_begin(p, "threads");
+	stream_list_begin(&p->stream, "threads");
 	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
@@ -226,9 +186,9 @@ static void threads(struct printer *p)
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
 		/* It is unknown which threads were sampled. */
 		set(o, "estimate", json_boolean(model_estimate(m)));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 	free(list);
 }
 
@@ -269,7 +229,7 @@ static json_t *frame_indices(struct printer *p, uint32_t leaf)
 
 static void frames(struct printer *p)
 {
-	list_begin(p, "frames");
+	stream_list_begin(&p->stream, "frames");
 	for (size_t i = 0; i < p->table.count; i++) {
 		const struct frame_out *f = &p->table.list[i];
 		json_t *o = json_object();
@@ -283,9 +243,9 @@ static void frames(struct printer *p)
 		set(o, "inlined", json_boolean(f->inlined));
 		if (f->by_pointer)
 			set(o, "by", report_json_text("fp"));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 static json_t *stack(struct printer *p, const struct report_stack *s)
@@ -304,7 +264,7 @@ static void finish_stack(struct printer *p, const struct report_stack *s, json_t
 {
 	set(o_take, "truncated", report_json_text(report_truncation(s->truncated)));
 	set(o_take, "frames", frame_indices(p, s->leaf));
-	element(p, o_take);
+	stream_element(&p->stream, o_take);
 }
 
 /* A finished program has many stacks without live blocks, and few readers ask for them. */
@@ -313,7 +273,7 @@ static void stacks(struct printer *p, bool all)
 	struct tally omitted = { 0 };
 	uint64_t count = 0;
 
-	list_begin(p, "stacks");
+	stream_list_begin(&p->stream, "stacks");
 	for (size_t i = 0; i < p->report->stack_count; i++) {
 		const struct report_stack *s = &p->report->stacks[i];
 
@@ -324,18 +284,18 @@ static void stacks(struct printer *p, bool all)
 		tally_add(&omitted, &s->sum);
 		count++;
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 	json_t *o = json_object();
 	set(o, "stacks", number(count));
 	set_tally(o, &omitted);
-	value(p, "omitted", o);
+	stream_value(&p->stream, "omitted", o);
 }
 
 static void marks(struct printer *p)
 {
 	const struct model *m = p->report->model;
 
-	list_begin(p, "marks");
+	stream_list_begin(&p->stream, "marks");
 	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
 		const struct mark *k = model_mark(m, id);
 
@@ -348,9 +308,9 @@ static void marks(struct printer *p)
 		set(o, "time_s", seconds(k->time_ns));
 		set_live(o, &k->totals);
 		set(o, "estimate", json_boolean(model_mark_estimate(m, id)));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 /* The call site that the verdict names; null: none. */
@@ -398,7 +358,7 @@ static void timeline(struct printer *p)
 	size_t n = model_history(p->report->model, &points),
 	       step = (n + TIMELINE_MAX - 1) / TIMELINE_MAX;
 
-	list_begin(p, "timeline");
+	stream_list_begin(&p->stream, "timeline");
 	for (size_t i = 0; i < n; i++) {
 		if (i && i + 1 < n && i % step)
 			continue;
@@ -409,9 +369,9 @@ static void timeline(struct printer *p)
 		set(o, "live_blocks", number(points[i].live_blocks));
 		set(o, "allocated_bytes", number(points[i].alloc_bytes));
 		set(o, "rss_bytes", number(points[i].rss_bytes));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 static json_t *change(struct printer *p, const struct report_stack *s)
@@ -430,18 +390,18 @@ static json_t *change(struct printer *p, const struct report_stack *s)
 
 static void changes(struct printer *p, const struct report_stack *list, size_t n)
 {
-	list_begin(p, "changes");
+	stream_list_begin(&p->stream, "changes");
 	for (size_t i = 0; i < n; i++)
 		finish_stack(p, &list[i], change(p, &list[i]));
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 static void warnings(struct printer *p)
 {
-	list_begin(p, "warnings");
+	stream_list_begin(&p->stream, "warnings");
 	for (size_t i = 0; i < p->report->warning_count; i++)
-		element(p, report_json_text(p->report->warnings[i]));
-	list_end(p);
+		stream_element(&p->stream, report_json_text(p->report->warnings[i]));
+	stream_list_end(&p->stream);
 }
 
 /* The addresses of the frames' modules. Beyond the contract: needed to resolve them elsewhere. */
@@ -449,7 +409,7 @@ static void modules(struct printer *p)
 {
 	const struct model *m = p->report->model;
 
-	list_begin(p, "modules");
+	stream_list_begin(&p->stream, "modules");
 	for (uint32_t id = 0; id < model_module_count(m); id++) {
 		const struct module *k = model_module(m, id);
 
@@ -461,9 +421,9 @@ static void modules(struct printer *p)
 		set(o, "build_id", report_json_build_id(k));
 		set(o, "load_bias", number(k->bias));
 		set(o, "hooks", report_json_text(coverage_word(k->flags)));
-		element(p, o);
+		stream_element(&p->stream, o);
 	}
-	list_end(p);
+	stream_list_end(&p->stream);
 }
 
 /* The program's process tree, largest peak first. */
@@ -473,11 +433,11 @@ static void processes(struct printer *p, const struct report_options *o)
 	size_t n = o->processes ? report_tree_sorted(o->processes, &sorted) : 0;
 
 	if (o->processes)
-		value(p, "tree", report_tree_json(o->processes));
-	list_begin(p, "processes");
+		stream_value(&p->stream, "tree", report_tree_json(o->processes));
+	stream_list_begin(&p->stream, "processes");
 	for (size_t i = 0; i < n; i++)
-		element(p, report_process_json(sorted[i]));
-	list_end(p);
+		stream_element(&p->stream, report_process_json(sorted[i]));
+	stream_list_end(&p->stream);
 	free(sorted);
 }
 
@@ -485,7 +445,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 			struct err *err)
 {
 	struct report *r = report_new(w);
-	struct printer p = { .out = out, .report = r, .query = q };
+	struct printer p = { .stream = { .out = out }, .report = r, .query = q };
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0;
 	int rc = 0;
@@ -496,11 +456,11 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	}
 	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
 	fputs("{\n", out);
-	value(&p, "schema", json_integer(2));
-	value(&p, "program", program(r->model));
-	value(&p, "agent", report_json_agent(r));
+	stream_value(&p.stream, "schema", json_integer(2));
+	stream_value(&p.stream, "program", program(r->model));
+	stream_value(&p.stream, "agent", report_json_agent(r));
 	sampling(&p);
-	value(&p, "totals", totals(r->model));
+	stream_value(&p.stream, "totals", totals(r->model));
 	libraries(&p);
 	threads(&p);
 	stacks(&p, o->all_stacks);
@@ -511,10 +471,10 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	warnings(&p);
 	modules(&p);
 	filters(&p);
-	value(&p, "resident", report_json_resident(r->model));
-	value(&p, "ages", report_json_ages(r->model));
-	value(&p, "not_known", report_json_not_known(w));
-	value(&p, "verdict", verdict(&p));
+	stream_value(&p.stream, "resident", report_json_resident(r->model));
+	stream_value(&p.stream, "ages", report_json_ages(r->model));
+	stream_value(&p.stream, "not_known", report_json_not_known(w));
+	stream_value(&p.stream, "verdict", verdict(&p));
 	processes(&p, o);
 	fputs("\n}\n", out);
 	rc = report_flush(out, err);
