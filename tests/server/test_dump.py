@@ -67,6 +67,23 @@ def t_signal():
 
 
 @test
+def t_the_peak_of_a_running_program():
+    """Nobody has watched it; its highest heap is long freed when the dump is asked for."""
+    folder = temporary_folder()
+    p = program("listen=none dump_signal=SIGUSR2", folder)
+    for n, blocks in ((1, 20000), (2, 50000)):
+        p.do(f"a {blocks} 1000")
+        p.do("A")
+        p.do("a 10 100")
+        os.kill(p.pid, signal.SIGUSR2)
+        path = dumps(folder, n)[n - 1]
+        assert report(path)["totals"]["live_blocks"] < 100
+        r = report(path, arguments=["--at", "peak"])
+        assert blocks * 990 <= r["totals"]["live_bytes"] <= blocks * 1000 + 65536, (r["totals"], r["warnings"])
+        assert any(s["live_bytes"] >= blocks * 980 for s in r["stacks"]), r["stacks"][:2]
+
+
+@test
 def t_large_state():
     """More than a block's worth: 40,000 stacks, opened and copied by the session's own reader."""
     folder = temporary_folder()
