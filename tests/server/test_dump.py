@@ -405,6 +405,19 @@ def t_windows():
 
 
 @test
+def t_signals_that_are_taken():
+    """An ignored signal stays ignored, also for what the program executes; one signal does not do for both options."""
+    folder = temporary_folder()
+    kill_self = "import os, signal; os.kill(os.getpid(), signal.SIGHUP); print('lives')"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {kill_self!r}], env={{}})"
+    done = run(["nohup", PYTHON, "-c", code], env=preload("listen=none dump_signal=SIGHUP"), cwd=folder, stdin=subprocess.DEVNULL)
+    assert (done.stdout, done.returncode) == ("lives\n", 0) and files(folder) == [], done
+    assert "memtop: dump_signal=SIGHUP: the program was started to ignore this signal; choose another\n" in done.stderr, done.stderr
+    done = run(["/bin/true"], env=preload("listen=none dump_signal=SIGUSR1 window_signal=SIGUSR1"))
+    assert (done.stderr, done.returncode) == ("memtop: window_signal=SIGUSR1: dump_signal= has this signal; choose another\n", 0), done
+
+
+@test
 def t_a_handler_of_the_program():
     """Its own handler replaces the agent's, also for the next signal; nothing is dumped then."""
     folder = temporary_folder()
