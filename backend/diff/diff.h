@@ -26,7 +26,8 @@ const char *diff_kind_name(enum diff_kind k);
 struct diff_row {
 	const struct tally *sums; /* one for each session */
 	const char *owner;        /* as shown; NULL: of totals */
-	/* of call sites: the function, and the caller on the stack that changed most */
+	/* of call sites, and of the first stack: the function, and the caller on the stack that
+	 * changed most */
 	const char *name, *caller, *file;
 	uint32_t line;
 	uint32_t stack;  /* the joined stack that changed most */
@@ -60,6 +61,9 @@ void diff_free(struct diff *d);
 double diff_mean(const struct diff *d, const struct tally *sums, bool b, enum diff_value v);
 double diff_change(const struct diff *d, const struct tally *sums, enum diff_value v);
 
+/* Sets moved, kind and noise of a row whose sums are known. */
+void diff_judge(const struct diff *d, struct diff_row *r);
+
 /* The nearest whole number of an amount. */
 static inline uint64_t diff_whole(double n)
 {
@@ -73,9 +77,17 @@ struct diff_rest {
 };
 void diff_rest_add(const struct diff *d, struct diff_rest *rest, const struct diff_row *row);
 
+/* One sentence: by how much the totals differ, and which call site changed most. Cleaned for a
+ * line of text. */
+#define DIFF_SENTENCE 512
+void diff_sentence(const struct diff *d, char out[DIFF_SENTENCE]);
+/* "GREW", "SHRANK" or "SAME": some owner or call site changed beyond the noise. */
+const char *diff_word(const struct diff *d);
+
 /* Writers: -1 and *err when writing fails. */
 int diff_write_text(const struct diff *d, FILE *out, struct err *err);
 int diff_write_json(const struct diff *d, FILE *out, struct err *err);
 int diff_write_folded(const struct diff *d, FILE *out, struct err *err);
+int diff_write_html(const struct diff *d, FILE *out, struct err *err);
 
 #endif

@@ -380,13 +380,16 @@ size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, 
 		uint32_t side;
 		const struct side_place *p =
 			keys_best(j->keys, e->side, s->nodes[node].place, &side);
-		const char *module = own->module == NO_ID ? NULL : s->modules[own->module].name;
+		const struct side_module *in =
+			own->module == NO_ID ? NULL : &s->modules[own->module];
 		for (uint32_t i = 0; i < p->count && count < max; i++) {
 			bool site = node == k->site && i == k->site_frame;
 			out[count++] = (struct join_frame){
 				.f = &j->sides[side]->frames[p->first + i],
-				.module = module,
+				.in = in,
+				.module = in ? in->name : NULL,
 				.offset = own->offset,
+				.kind = own->kind,
 				.site = site,
 			};
 		}

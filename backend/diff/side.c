@@ -56,6 +56,7 @@ static void copy_modules(struct making *x)
 		s->modules[i].name = string_pool_keep(x->pool, k->name);
 		s->modules[i].role = keep_take(x->pool, plain_module(k->name, k->flags));
 		s->modules[i].build = hexadecimal(x->pool, k);
+		s->modules[i].flags = k->flags;
 	}
 }
 

@@ -29,6 +29,7 @@ struct side_module {
 	const char *name;
 	const char *role;  /* equal for the same library of two builds (diff/plain.h) */
 	const char *build; /* build-id in hexadecimal; NULL = it has none */
+	uint32_t flags;    /* MTW_MODULE_* */
 	bool named, lines; /* some of its code has a name; lines and inlined frames */
 };
 

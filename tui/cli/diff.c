@@ -21,9 +21,10 @@ static const struct diff_format {
 	{ "text", ".txt", diff_write_text },
 	{ "json", ".json", diff_write_json },
 	{ "folded", ".folded", diff_write_folded },
+	{ "html", ".html", diff_write_html },
 };
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)
-#define FORMAT_WORDS "text, json or folded"
+#define FORMAT_WORDS "text, json, folded or html"
 
 /* --- the command line */
 
@@ -53,7 +54,8 @@ static const struct diff_format *pick_format(const struct args *a, struct err *e
 			a->format);
 	else if (!found)
 		err_set(err, STATUS_USAGE,
-			"%s: the ending chooses no format; end it in .txt, .json or .folded, or "
+			"%s: the ending chooses no format; end it in .txt, .json, .folded or "
+			".html, or "
 			"give --format " FORMAT_WORDS,
 			a->output);
 	return found;
@@ -235,15 +237,17 @@ static const struct option_spec opt_value = {
 	offsetof(struct args, value),
 	false
 };
-static const struct option_spec opt_format = {
-	'f',  "format", "NAME", "text (default), json or folded", offsetof(struct args, format),
-	false
-};
+static const struct option_spec opt_format = { 'f',
+					       "format",
+					       "NAME",
+					       "text (default), json, folded or html",
+					       offsetof(struct args, format),
+					       false };
 static const struct option_spec opt_output = {
 	'o',
 	"output",
 	"FILE",
-	"write here; .txt, .json or .folded chooses the format",
+	"write here; .txt, .json, .folded or .html chooses the format",
 	offsetof(struct args, output),
 	false
 };
