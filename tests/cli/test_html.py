@@ -251,20 +251,18 @@ def t_tree_and_tables_by_keyboard():
 
 
 def check_sites_net(b, r):
-    """The call sites' column Net: the largest, as the JSON report's changes add up by call site."""
+    """The call sites' column Net: adds up to the change, in all and for each library."""
     sites = "#tables section:nth-of-type(2) table"
     titles = b.run(f"[...document.querySelectorAll('{sites} th')].map((x) => x.textContent)")
-    net = titles.index("Net")
-    b.click(f"{sites} th:nth-child({net + 1}) button")
-    rows = b.run(f"[...document.querySelector('{sites}').tBodies[0].rows].map((x) => [x.cells[0].textContent, x.cells[{net}].textContent])")
-    sums = {}
-    for c in r["changes"]:
-        name = next(f["function"] for f in c["frames"] if f["site"])
-        sums[name] = sums.get(name, 0) + c["net_bytes"]
-    name, most = max(sums.items(), key=lambda x: x[1])
-    sign = "+" if most > 0 else "-" if most < 0 else ""
-    assert rows[0][1].startswith(sign) and rows[0][0].split("(")[0] in name, (rows[:3], name, most)
-    assert len({text for _, text in rows}) > 1, rows
+    by_site = dict(b.run("[...memtopPage.model.sitesNet]"))
+    assert sum(by_site.values()) == sum(c["net_bytes"] for c in r["changes"]) and len(set(by_site.values())) > 2, by_site
+    rows, owners = b.run("memtopPage.model.data.sites"), b.run("[...memtopPage.model.ownersNet]")
+    for owner, net in enumerate(owners):
+        assert net == sum(by_site[row[16]] for row in rows if row[4] == owner), (owner, net)
+    b.click(f"{sites} th:nth-child({titles.index('Net') + 1}) button")
+    texts = b.run(f"[...document.querySelector('{sites}').tBodies[0].rows].map((x) => x.cells[{titles.index('Net')}].textContent)")
+    wanted = b.run(f"{sorted(by_site[row[16]] for row in rows)[::-1]}.map((n) => (n < 0 ? '-' : n > 0 ? '+' : '') + n)")
+    assert [t[:1] in "+-" for t in texts] == [w[:1] in "+-" for w in wanted][:len(texts)], (texts, wanted)
 
 
 @test
