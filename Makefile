@@ -53,7 +53,7 @@ $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	$(call say,CC)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # glibc's handlers of cancellation then do without the unwinder that libgcc would bring along.
-$(B)/agent/hooks/spawn.o: AGENT_CFLAGS += -fno-exceptions
+$(B)/agent/process/spawn.o: AGENT_CFLAGS += -fno-exceptions
 
 # The path of every event ends in tail calls and has no use for a frame. See agent/hooks/caller.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \

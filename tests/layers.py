@@ -60,7 +60,7 @@ def symbol_graph(build, part):
     owner, used = {}, {}
     for name, path in objects(build, part).items():
         defined, used[name] = symbols(path)
-        owner.update({s: name for s in defined if part != "agent" or not name.startswith("agent/hooks/") or s.startswith("mt_")})
+        owner.update({s: name for s in defined if part != "agent" or not name.startswith(("agent/hooks/", "agent/process/")) or s.startswith("mt_")})
     graph = {name: collections.defaultdict(set) for name in used}
     for name, wanted in used.items():
         for s in wanted & owner.keys():

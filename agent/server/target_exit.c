@@ -32,7 +32,7 @@
 #include "collect/shared.h"
 #include "modules/maps.h"
 #include "modules/segments.h"
-#include "server/dump_say.h"
+#include "dump/say.h"
 #include "server/privileges.h"
 
 #include <errno.h>

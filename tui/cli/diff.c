@@ -2,8 +2,8 @@
  *
  * diff.c - `memtop diff`: what changed between sessions, or between two instants of one.
  */
-#include "cli/output.h"
-#include "cli/verb.h"
+#include "cli/base/output.h"
+#include "cli/base/verb.h"
 
 #include "base/loop.h"
 #include "diff/diff.h"

@@ -4,7 +4,7 @@
  * `memtop TARGET`. A verb's own file has its options, its help and its work.
  */
 #include "screen/keys.h"
-#include "cli/verbs.h"
+#include "cli/base/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  * open.c - `memtop open FILE`: the live view on a session file. `--last` opens the newest session
  * that a live view spooled, so that nothing is lost when memtop or the terminal dies.
  */
-#include "cli/verbs.h"
+#include "cli/base/verbs.h"
 
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
