@@ -240,6 +240,12 @@ static void describe_site(struct diff *d, struct diff_row *row, struct join_fram
 	}
 }
 
+uint64_t diff_site(const struct diff *d, uint32_t joined)
+{
+	return hash_mix((uint64_t)(uintptr_t)site_key(d->join, joined)) ^
+	       (uint64_t)(uintptr_t)stack_of(d->join, joined)->owner_key;
+}
+
 static void make_sites(struct diff *d)
 {
 	struct summing x = { .d = d, .rows = &d->sites };
@@ -247,13 +253,13 @@ static void make_sites(struct diff *d)
 
 	for (size_t i = 0; i < d->stacks.count; i++) {
 		uint32_t joined = d->stacks.list[i].stack;
-		uint64_t key = hash_mix((uint64_t)(uintptr_t)site_key(d->join, joined)) ^
-			       (uint64_t)(uintptr_t)stack_of(d->join, joined)->owner_key;
-		add_stack(&x, key, &d->stacks.list[i]);
+		add_stack(&x, diff_site(d, joined), &d->stacks.list[i]);
 	}
 	end_sums(&x);
 	for (size_t i = 0; i < d->sites.count; i++)
 		describe_site(d, &d->sites.list[i], frames);
+	for (size_t i = 0; i < d->sites.count; i++)
+		d->sites.list[i].site = diff_site(d, d->sites.list[i].stack);
 	if (d->stacks.count)
 		describe_site(d, &d->stacks.list[0], frames);
 	free(frames);

@@ -30,6 +30,7 @@ struct diff_row {
 	 * changed most */
 	const char *name, *caller, *file;
 	uint32_t line;
+	uint64_t site;   /* of call sites: diff_site() of its stacks */
 	uint32_t stack;  /* the joined stack that changed most */
 	uint32_t stacks; /* joined stacks here */
 	int64_t moved;   /* the change, times the count of A's and of B's sessions */
@@ -61,6 +62,8 @@ void diff_free(struct diff *d);
 double diff_mean(const struct diff *d, const struct tally *sums, bool b, enum diff_value v);
 double diff_change(const struct diff *d, const struct tally *sums, enum diff_value v);
 
+/* Equal for two joined stacks of one call site. */
+uint64_t diff_site(const struct diff *d, uint32_t joined);
 /* Sets moved, kind and noise of a row whose sums are known. */
 void diff_judge(const struct diff *d, struct diff_row *r);
 

@@ -33,6 +33,7 @@ struct join {
 	struct joined *list;
 	struct tally *sums; /* by joined stack, one for each side */
 	size_t list_count;
+	uint32_t **of_stack; /* by side and its stack: the joined stack */
 	struct join_keys *keys;
 };
 

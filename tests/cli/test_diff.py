@@ -325,7 +325,7 @@ def t_wrong_words():
     one_line(memtop("diff", a, a + "@"), 2, "no instant follows the @")
     one_line(memtop("diff", a, "/nonexistent.mtop"), 3, "/nonexistent.mtop")
     one_line(memtop("diff", "--value", "rss", a, a), 2, "live, blocks or allocated")
-    one_line(memtop("diff", "--format", "pdf", a, a), 2, "text, json or folded")
+    one_line(memtop("diff", "--format", "pdf", a, a), 2, "text, json, folded or html")
     one_line(memtop("diff", "-o", "/tmp/d.pdf", a, a), 2, "the ending chooses no format")
     one_line(memtop("diff", "--format", "text", "-o", a, a, a), 2, "is a session")
     one_line(memtop("diff", "-o", "/nonexistent/d.txt", a, a), 3, "cannot be written")

@@ -85,7 +85,9 @@ static struct side *side_of(struct loop *loop, struct watch *w, const char *word
 
 	if (watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
-	return go_to(loop, w, when, &mark, err) ? NULL : side_new(w, mark, word, pool, err);
+	if (go_to(loop, w, when, &mark, err))
+		return NULL;
+	return side_new(w, &(struct side_options){ .label = word, .mark = mark }, pool, err);
 }
 
 static struct side *read_side(const struct args *a, const char *word, struct string_pool *pool,
