@@ -128,7 +128,7 @@ void cmd_note_rules(const struct args *a, struct watch *w)
 	watch_note(w, a->rules_wrong.text);
 }
 
-int cmd_view(const struct args *a, const struct target *t)
+static int view(const struct args *a, const struct target *t, const struct diff *d)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
@@ -140,6 +140,7 @@ int cmd_view(const struct args *a, const struct target *t)
 	struct err err = { 0 };
 
 	tui.can_switch = live;
+	tui.diff = d;
 	cmd_survive_sigpipe();
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
@@ -185,6 +186,19 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 		       watch_problem(w)  ? watch_problem(w)
 		       : watch_notice(w) ? watch_notice(w)
 					 : "detach: the agent does not answer; try again");
+}
+
+int cmd_view(const struct args *a, const struct target *t)
+{
+	return view(a, t, NULL);
+}
+
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d)
+{
+	struct args args = *a;
+
+	args.process = NULL; /* it chose the sides' process */
+	return view(&args, t, d);
 }
 
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
