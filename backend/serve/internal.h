@@ -53,7 +53,10 @@ bool server_looked(struct member *m, enum mtw_kind kind);
 void metrics_answer(struct server *s, struct http_request *r);
 void index_answer(struct server *s, struct http_request *r);
 void marks_answer(struct server *s, struct http_request *r);
-/* format: "pprof", "html", ...; `growth`: since ?since=, the newest mark or the start */
-void written_answer(struct server *s, struct http_request *r, const char *format, bool growth);
+/* ?at=, ?since= and ?value= are those of memtop report. growth: without ?since=, since the newest
+ * mark or the start */
+struct report_format;
+void written_answer(struct server *s, struct http_request *r, const struct report_format *f,
+		    bool growth);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/loop.h"
 #include "diff/diff.h"
+#include "link/go.h"
 #include "processes/processes.h"
 #include "session/session.h"
 
@@ -121,15 +122,15 @@ static int read_operand(const char *word, struct target *t, char *when, size_t s
 /* --- sessions */
 
 /* A mark keeps the exact amounts; other instants are played from the file. */
-static int go_to(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
-		 struct err *err)
+static int find(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
+		struct err *err)
 {
 	int found = *when ? model_mark_find(watch_model(w), when) : 0;
 
 	*mark = 0;
 	if (found > 0 && model_mark_says(watch_model(w), (uint32_t)found))
 		*mark = (uint32_t)found;
-	return !*when || *mark ? 0 : cmd_go_to(loop, w, when, err);
+	return !*when || *mark ? 0 : go_to(loop, w, when, err);
 }
 
 static struct side *side_of(struct loop *loop, struct watch *w, const char *word, const char *when,
@@ -139,7 +140,7 @@ static struct side *side_of(struct loop *loop, struct watch *w, const char *word
 
 	if (watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
-	return go_to(loop, w, when, &mark, err) ? NULL : side_new(w, mark, word, pool, err);
+	return find(loop, w, when, &mark, err) ? NULL : side_new(w, mark, word, pool, err);
 }
 
 static struct side *read_side(const struct args *a, const char *word, struct string_pool *pool,
