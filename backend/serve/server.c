@@ -21,12 +21,17 @@ static void on_gone(void *arg, struct http_request *r)
 
 static void growth_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, formats_by_name("pprof"), true);
+	written_answer(s, r, formats_by_name("pprof"), GROWTH);
 }
 
-static void pprof_answer(struct server *s, struct http_request *r)
+static void allocs_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, formats_by_name("pprof"), false);
+	written_answer(s, r, formats_by_name("pprof"), ALLOCATED);
+}
+
+static void heap_answer(struct server *s, struct http_request *r)
+{
+	written_answer(s, r, formats_by_name("pprof"), WHOLE);
 }
 
 static const struct {
@@ -36,8 +41,8 @@ static const struct {
 } routes[] = {
 	{ "/", false, index_answer },
 	{ "/metrics", false, metrics_answer },
-	{ "/debug/pprof/heap", false, pprof_answer },
-	{ "/debug/pprof/allocs", false, pprof_answer },
+	{ "/debug/pprof/heap", false, heap_answer },
+	{ "/debug/pprof/allocs", false, allocs_answer },
 	{ "/debug/pprof/growth", false, growth_answer },
 	{ "/marks", true, marks_answer },
 };
@@ -54,7 +59,7 @@ static void report_answer(struct server *s, struct http_request *r)
 	else if (http_method(r) == HTTP_POST)
 		http_say(r, 405, "only GET is served here");
 	else
-		written_answer(s, r, f, false);
+		written_answer(s, r, f, WHOLE);
 }
 
 static void on_request(void *arg, struct http_request *r)

@@ -33,7 +33,7 @@
 #define SLICE_LOCATIONS 20000u
 #define WRITERS_MAX 4u /* each may need as much memory as the model */
 
-struct written {
+struct writing {
 	uint64_t serial; /* the member's */
 	const struct report_format *format;
 	struct report_options options;
@@ -46,7 +46,7 @@ struct written {
 
 /* --- the child */
 
-enum { WRITTEN, FAILED, NOT_POSSIBLE /* what was asked for */ };
+enum { DONE, FAILED, NOT_POSSIBLE /* what was asked for */ };
 
 static _Noreturn void fail(int fd, int status, const char *text)
 {
@@ -82,7 +82,7 @@ static int travel(struct loop *loop, struct watch *w, const char *at, struct err
 	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : go_to(loop, w, at, err);
 }
 
-static _Noreturn void child(const struct written *s, struct loop *loop, struct member *m)
+static _Noreturn void child(const struct writing *s, struct loop *loop, struct member *m)
 {
 	struct err err = { .text = "the report cannot be written" };
 	sigset_t all;
@@ -100,14 +100,14 @@ static _Noreturn void child(const struct written *s, struct loop *loop, struct m
 	if (!out || s->format->write(m->watch, fleet_query(m), &s->options, out, &err) ||
 	    fflush(out))
 		fail(s->fd, FAILED, err.text);
-	_exit(WRITTEN);
+	_exit(DONE);
 }
 
 /* --- the server's side */
 
 static bool start_child(struct job *j, struct member *m)
 {
-	struct written *s = j->state;
+	struct writing *s = j->state;
 
 	if (j->server->writers >= WRITERS_MAX)
 		return false;
@@ -146,7 +146,7 @@ static const char *type_of(const struct report_format *f)
 
 static bool child_ended(struct job *j)
 {
-	struct written *s = j->state;
+	struct writing *s = j->state;
 	int status = 0;
 
 	if (waitpid(s->pid, &status, WNOHANG) != s->pid)
@@ -165,7 +165,7 @@ static bool child_ended(struct job *j)
 
 static bool all_looked(struct job *j, struct member *m)
 {
-	struct written *s = j->state;
+	struct writing *s = j->state;
 
 	if (!s->looked)
 		s->looked = server_looked(m, MTW_KIND_MEMORY) & server_looked(m, MTW_KIND_THREADS) &
@@ -173,7 +173,7 @@ static bool all_looked(struct job *j, struct member *m)
 	return s->looked || job_older(j, LOOKS_NS);
 }
 
-static bool all_named(struct written *s, struct member *m)
+static bool all_named(struct writing *s, struct member *m)
 {
 	struct symbols *symbols = watch_symbols(m->watch);
 	uint32_t count = model_location_count(watch_model(m->watch)), left = SLICE_LOCATIONS;
@@ -187,7 +187,7 @@ static bool all_named(struct written *s, struct member *m)
 
 static bool step(struct job *j)
 {
-	struct written *s = j->state;
+	struct writing *s = j->state;
 	struct member *m = s->pid ? NULL : fleet_by_serial(j->server->fleet, s->serial);
 
 	if (job_older(j, LATE_NS)) {
@@ -205,7 +205,7 @@ static bool step(struct job *j)
 
 static void release(struct job *j)
 {
-	struct written *s = j->state;
+	struct writing *s = j->state;
 
 	if (s->pid > 0) {
 		kill(s->pid, SIGKILL);
@@ -235,7 +235,7 @@ static int read_since(const struct model *m, const char *word, struct report_opt
 	return 0;
 }
 
-static int read_at(const struct model *m, const char *word, struct written *s, struct err *err)
+static int read_at(const struct model *m, const char *word, struct writing *s, struct err *err)
 {
 	uint64_t to;
 
@@ -245,7 +245,7 @@ static int read_at(const struct model *m, const char *word, struct written *s, s
 	return 0;
 }
 
-static int read_value(const char *word, struct written *s, struct err *err)
+static int read_value(const char *word, struct writing *s, struct err *err)
 {
 	if (strcmp(s->format->name, "folded"))
 		return err_set(err, 2,
@@ -254,28 +254,30 @@ static int read_value(const char *word, struct written *s, struct err *err)
 	return report_value_by_name(word, &s->options.value, err);
 }
 
-static int read_question(const struct http_request *r, const struct model *m, bool growth,
-			 struct written *s, struct err *err)
+static int read_question(const struct http_request *r, const struct model *m, enum written what,
+			 struct writing *s, struct err *err)
 {
 	const char *since = http_parameter(r, "since"), *at = http_parameter(r, "at"),
 		   *value = http_parameter(r, "value");
 
-	if (((growth || since) && read_since(m, since, &s->options, err)) ||
+	if (what == ALLOCATED)
+		s->options.value = VALUE_ALLOCATED;
+	if (((what == GROWTH || since) && read_since(m, since, &s->options, err)) ||
 	    (at && read_at(m, at, s, err)) || (value && read_value(value, s, err)))
 		return -1;
 	return 0;
 }
 
 void written_answer(struct server *s, struct http_request *r, const struct report_format *f,
-		    bool growth)
+		    enum written what)
 {
-	struct written *w = xcalloc(1, sizeof *w);
+	struct writing *w = xcalloc(1, sizeof *w);
 	struct member *m = server_choose(s, r);
 	struct err err;
 
 	w->format = f;
 	w->fd = -1;
-	if (m && !read_question(r, watch_model(m->watch), growth, w, &err)) {
+	if (m && !read_question(r, watch_model(m->watch), what, w, &err)) {
 		w->serial = m->serial;
 		job_start(s, r, step, release, w);
 		return;

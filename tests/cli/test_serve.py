@@ -220,7 +220,7 @@ def t_the_side_car_parses():
     with open(f"{EXAMPLES}/kubernetes-sidecar.yml", encoding="utf-8") as f:
         pod = yaml.safe_load(f)
     side = next(c for c in pod["spec"]["containers"] if c["name"] == "memtop")
-    assert side["args"][:2] == ["memtop", "serve"]
+    assert side["args"][:2] == ["memtop", "serve"] and pod["spec"]["shareProcessNamespace"], "else reports have no names"
     done = memtop("serve", "--help").stdout
     for option in [a for a in side["args"] if a.startswith("--")]:
         assert option in done, option
@@ -228,6 +228,33 @@ def t_the_side_car_parses():
     assert {m["name"] for c in pod["spec"]["containers"] for m in c["volumeMounts"]} == volumes
     with open(f"{EXAMPLES}/prometheus.yml", encoding="utf-8") as f:
         assert yaml.safe_load(f)["scrape_configs"][0]["static_configs"]
+
+
+@mostly_waits
+def t_kubernetes_knows_its_fields():
+    """By the types and schemas of npm's kubernetes-models: a field that there is not is an error, too."""
+    need("npm", "node")
+    try:
+        import yaml
+    except ImportError as why:
+        raise Skip("python3-yaml is not installed") from why
+    folder = temporary_folder()
+    done = run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "kubernetes-models@4.5.1", "typescript@7.0.2"], 120,
+               cwd=folder, env={**os.environ, "HOME": folder})
+    if done.returncode:
+        raise Skip(f"npm cannot install kubernetes-models: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+    with open(f"{EXAMPLES}/kubernetes-sidecar.yml", encoding="utf-8") as f:
+        text = f.read()
+
+    def problems(text):
+        with open(f"{folder}/pod.ts", "w", encoding="utf-8") as f:
+            f.write(f'import {{ IPod, Pod }} from "kubernetes-models/v1/Pod";\nconst pod: IPod = {json.dumps(yaml.safe_load(text))};\n'
+                    "new Pod(pod).validate();\n")
+        types = run(["node_modules/.bin/tsc", "--strict", "--skipLibCheck", "--module", "commonjs", "pod.ts"], cwd=folder)
+        return types.stdout + types.stderr or run(["node", "pod.js"], cwd=folder).stderr
+    assert problems(text) == "", problems(text)
+    for good, bad in (("shareProcessNamespace", "shareProcesNamespace"), ("cpu: 10m", "cpu: 10q")):
+        assert problems(text.replace(good, bad)), f"{bad} is not noticed"
 
 
 @test
