@@ -480,6 +480,6 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 	if (rc > 0)
 		return err_set(err, 125, "%s: can no longer be read; save a report instead",
 			       w->path);
-	return err_set(err, 125, "%s: %s: %s; the file opens up to its last whole block", path,
+	return err_set(err, 125, "%s: %s: %s; nothing was saved, choose another place", path,
 		       rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
 }
