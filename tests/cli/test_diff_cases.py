@@ -320,7 +320,7 @@ ALL = 50 * LEAKED
 
 CASES = [
     Case("zran: one build, two runs", lambda: (p := zran(), p), quick=True),
-    Case("zran: another build, another name", lambda: (zran(), zran(*OTHER, name="renamed"))),
+    Case("zran: another build, another name", lambda: (zran(), zran(*OTHER, name="renamed")), quick=True),
     Case("zran: no build-id, not position-independent", lambda: (zran(), zran("-O1", "-no-pie", "-Wl,--build-id=none"))),
     Case("zran: a function moved", lambda: (zran(), zran(change=move("deflate_index_extract", "deflate_index_build")))),
     Case("zran: inlining, -O0 to -O2", lambda: (zran("-O0"), zran("-O2")), quick=True),
