@@ -218,7 +218,12 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_LIVE: cell_live(c, live_bytes(&o->sum)); break;
 	case C_PART: cell_part(c, live_bytes(&o->sum), live_bytes(&f->totals.sum)); break;
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
-	case C_RATE: cell_bytes(c, figures_over(f) ? 0 : o->rate_bytes); break;
+	case C_RATE:
+		if (figures_rated(f))
+			cell_bytes(c, figures_over(f) ? 0 : o->rate_bytes);
+		else
+			cell_unknown(c);
+		break;
 	case C_NET:
 		if (net_of(l, o, &net))
 			cell_net(c, net);

@@ -119,6 +119,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct site_list *s = arg;
 	const struct site *r = &s->rows[row];
+	const struct figures *f = &s->t.v.ui->shown.figures;
 	struct cell c = { a, y, x, w, r->estimate };
 
 	if (ui_of_threads(s->t.v.ui) && of_all_threads(s, column))
@@ -134,7 +135,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	else if (column == C_AGE || column == C_OLDEST)
 		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
 	else if (column == C_CHURN) {
-		if (r->churn_known && !figures_over(&s->t.v.ui->shown.figures))
+		if (r->churn_known && !figures_over(f))
 			cell_bytes(c, r->churn_bytes);
 	} else if (column == C_LIFE)
 		cell_life(c, r);
@@ -150,7 +151,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
 		case C_RATE:
-			cell_rate(c, figures_over(&s->t.v.ui->shown.figures) ? 0 : r->rate_blocks);
+			if (figures_rated(f))
+				cell_rate(c, figures_over(f) ? 0 : r->rate_blocks);
+			else
+				cell_unknown(c);
 			break;
 		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
 		}

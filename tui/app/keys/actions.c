@@ -9,6 +9,7 @@
 #include "app/keys/keys.h"
 #include "app/frame/compared.h"
 #include "app/actions.h"
+#include "app/travel.h"
 #include "views/marks/marks.h"
 
 #include "screen/term.h"
@@ -189,6 +190,7 @@ static unsigned global_request(struct app *a, enum request r)
 		graph_request(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
 			      r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
+	case REQ_INSTANT_PEAK: travel_peak(&a->ui.shown); return VIEW_DRAW;
 	case REQ_MARK: return said(mark_set(&a->ui, ""));
 	case REQ_MARK_NAMED:
 		prompt_line(&a->ui.prompt, "Name of the mark: ", "", mark_named, a);

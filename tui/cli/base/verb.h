@@ -60,11 +60,4 @@ int cmd_view_diff(const struct args *a, const struct target *t, const struct dif
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err);
 
-/*
- * Makes watch_model() show the instant that --at names (link/when.h), and waits for it. At a mark
- * the live figures are the mark's own (link/settle.h). 0; -1 and *err: no such instant, or the
- * session is not kept in a file.
- */
-int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *err);
-
 #endif

@@ -5,6 +5,7 @@
 #include "cli/compare/compare.h"
 
 #include "base/loop.h"
+#include "link/go.h"
 #include "cli/base/verb.h"
 #include "processes/processes.h"
 
@@ -67,7 +68,7 @@ static int read_operand(const char *word, struct target *t, char *when, size_t s
 /* --- sessions */
 
 /* A mark keeps the exact amounts; other instants are played from the file. */
-static int go_to(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
+static int find(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
 		 struct err *err)
 {
 	int found = *when ? model_mark_find(watch_model(w), when) : 0;
@@ -75,7 +76,7 @@ static int go_to(struct loop *loop, struct watch *w, const char *when, uint32_t 
 	*mark = 0;
 	if (found > 0 && model_mark_says(watch_model(w), (uint32_t)found))
 		*mark = (uint32_t)found;
-	return !*when || *mark ? 0 : cmd_go_to(loop, w, when, err);
+	return !*when || *mark ? 0 : go_to(loop, w, when, err);
 }
 
 static struct side *side_of(struct loop *loop, struct watch *w, const char *word, const char *when,
@@ -85,7 +86,7 @@ static struct side *side_of(struct loop *loop, struct watch *w, const char *word
 
 	if (watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
-	if (go_to(loop, w, when, &mark, err))
+	if (find(loop, w, when, &mark, err))
 		return NULL;
 	return side_new(w, &(struct side_options){ .label = word, .mark = mark }, pool, err);
 }

@@ -54,7 +54,11 @@ static void add_rates(struct detail *d, const struct node *n)
 	const char *w = detail_about(d);
 	char a[32], b[32];
 
-	if (!figures_over(&d->p.v.ui->shown.figures))
+	if (!figures_rated(&d->p.v.ui->shown.figures))
+		page_add(&d->p, ROLE_DIM,
+			 "Allocates - calls/s: no state before this one to "
+			 "compare with.");
+	else if (!figures_over(&d->p.v.ui->shown.figures))
 		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.",
 			 rate.blocks ? w : "", format_count(a, rate.blocks), rate.bytes ? w : "",
 			 text_bytes(b, rate.bytes));

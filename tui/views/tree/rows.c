@@ -144,6 +144,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct tree *t = arg;
 	const struct row *r = &t->rows[row];
+	const struct figures *f = &t->tv.v.ui->shown.figures;
 	struct cell c = { a, y, x, w, r->estimate };
 
 	if (column == C_NAME) {
@@ -170,10 +171,12 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			cell_live(c, live_bytes(&r->self));
 			break;
 		case C_RATE:
-			if (!ui_of_threads(t->tv.v.ui)) /* rates count all threads */
-				cell_rate(c, figures_over(&t->tv.v.ui->shown.figures)
-						     ? 0
-						     : r->rate_blocks);
+			if (ui_of_threads(t->tv.v.ui)) /* rates count all threads */
+				break;
+			if (figures_rated(f))
+				cell_rate(c, figures_over(f) ? 0 : r->rate_blocks);
+			else
+				cell_unknown(c);
 			break;
 		}
 	}
@@ -257,7 +260,11 @@ void tree_panel(const struct tree *t, const struct area *a)
 	char title[700], one[32], two[TEXT_BLOCKS], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 	const char *about = r->estimate ? "~" : "";
+	const struct figures *f = &t->tv.v.ui->shown.figures;
+	char calls[32] = "-";
 
+	if (figures_rated(f))
+		text_short(calls, figures_over(f) ? 0 : (double)r->rate_blocks);
 	const char *module = module_name(r, m), *what = r->function ? r->function : r->name;
 	snprintf(title, sizeof title, "%.300s  %.200s", what,
 		 module && strcmp(module, what) ? module : "");
@@ -267,15 +274,13 @@ void tree_panel(const struct tree *t, const struct area *a)
 		draw_place(r, m, a);
 		return;
 	}
-	draw_printf(
-		a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
-		interval_between(t->tv.v.ui->shown.model) ? "Now " : "", about,
-		text_bytes(one, bytes), about, text_blocks(two, blocks), blocks ? ", mean " : "",
-		blocks ? text_bytes(three, bytes / blocks) : "", about,
-		text_short((char[32]){ 0 },
-			   figures_over(&t->tv.v.ui->shown.figures) ? 0 : (double)r->rate_blocks),
-		about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
-		ui_of_threads(t->tv.v.ui) ? ", by all threads" : "");
+	draw_printf(a, 1, 1, ROLE_NORMAL,
+		    "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
+		    interval_between(t->tv.v.ui->shown.model) ? "Now " : "", about,
+		    text_bytes(one, bytes), about, text_blocks(two, blocks),
+		    blocks ? ", mean " : "", blocks ? text_bytes(three, bytes / blocks) : "", about,
+		    calls, about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
+		    ui_of_threads(t->tv.v.ui) ? ", by all threads" : "");
 	if (table_view_diffing(&t->tv)) {
 		char interval[320];
 		interval_name(t->tv.v.ui->shown.model, false, interval, sizeof interval);
