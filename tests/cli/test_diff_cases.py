@@ -137,7 +137,8 @@ class Case:
         found = [v for v in json.loads(done.stdout)["verdicts"] if not v["passed"]] if done.returncode else []
         where = sorted({v["where"] for v in found})
         if not self.function or self.less or self.tolerated:
-            return "passes" if not found else f"{len(found)} findings", ("FALSE ALARM: " + ", ".join(where)) if found else ""
+            passes = f"passes, by its tolerance of {self.tolerance}" if self.tolerated else "passes"
+            return passes if not found else f"{len(found)} findings", ("FALSE ALARM: " + ", ".join(where)) if found else ""
         if self.at:  # the leak is gone at the end: only the peak tells
             return ", ".join(where), "" if "peak" in where else f"MISS: {where}"
         sites = [v for v in found if v["stacks"]]
