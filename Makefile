@@ -53,7 +53,7 @@ $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	$(call say,CC)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # glibc's handlers of cancellation then do without the unwinder that libgcc would bring along.
-$(B)/agent/hooks/spawn.o: AGENT_CFLAGS += -fno-exceptions
+$(B)/agent/process/spawn.o: AGENT_CFLAGS += -fno-exceptions
 
 # The path of every event ends in tail calls and has no use for a frame. See agent/hooks/caller.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
@@ -81,8 +81,8 @@ $(B)/$(PAGE)/html_parts.h: $(wildcard $(PAGE)/*) Makefile
 	$(call page_part,html_style,$(PAGE)/style.css) && $(call page_part,html_dark,$(PAGE)/dark.css) && \
 	$(call page_part,html_body,$(PAGE)/body.html) && $(call page_part,html_script,$(PAGE_SCRIPT))) >$@
 
-$(B)/backend/report/html/html.o: $(B)/$(PAGE)/html_parts.h
-$(B)/backend/report/html/html.o: CFLAGS_ALL += -I$(B)/$(PAGE)
+$(B)/backend/report/html/page.o: $(B)/$(PAGE)/html_parts.h
+$(B)/backend/report/html/page.o: CFLAGS_ALL += -I$(B)/$(PAGE)
 
 $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)

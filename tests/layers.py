@@ -16,8 +16,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = {"agent": (), "backend": (), "tui": ("backend",)}  # and include/: what each may use besides itself
 LIBRARIES = {  # header: where it may be included
-    r"<(ncurses|curses|ncursesw/)": "tui/", r"<elfutils/libdw": "backend/symbols/", r"<event2/": "backend/(base/loop|link/conn|serve/http)",
-    r"<jansson": "backend/(report/json|(diff|check)/json|serve/marks|mcp/)", r"<zstd": "backend/session/", r"<zlib": "backend/report/"}
+    r"<(ncurses|curses|ncursesw/)": "tui/", r"<elfutils/libdw": "backend/symbols/", r"<event2/": "backend/(base/loop|link/conn|serve/(http|head))",
+    r"<jansson": "backend/(report/json|diff/json|check/formats/json|serve/marks|mcp/)", r"<zstd": "backend/session/", r"<zlib": "backend/report/"}
 
 
 def read_order(path):
@@ -60,7 +60,7 @@ def symbol_graph(build, part):
     owner, used = {}, {}
     for name, path in objects(build, part).items():
         defined, used[name] = symbols(path)
-        owner.update({s: name for s in defined if part != "agent" or not name.startswith("agent/hooks/") or s.startswith("mt_")})
+        owner.update({s: name for s in defined if part != "agent" or not name.startswith(("agent/hooks/", "agent/process/")) or s.startswith("mt_")})
     graph = {name: collections.defaultdict(set) for name in used}
     for name, wanted in used.items():
         for s in wanted & owner.keys():

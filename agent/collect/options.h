@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * options.h - the options in force, and since when. server/commands.c changes them,
- * collect/encode.c sends them.
+ * encode/encode.c sends them.
  */
 #ifndef MT_COLLECT_OPTIONS_H
 #define MT_COLLECT_OPTIONS_H

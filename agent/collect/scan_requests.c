@@ -4,7 +4,6 @@
  */
 #include "collect/scan_requests.h"
 #include "collect/memory.h"
-#include "collect/scan.h"
 #include "collect/server.h"
 #include "collect/viewer.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_requests.h - the requested scans, and the running one. Server thread.
+ * scan_requests.h - the requested scans, the running one, and the last ones of the final state.
+ * Server thread.
  */
 #ifndef MT_COLLECT_SCAN_REQUESTS_H
 #define MT_COLLECT_SCAN_REQUESTS_H
@@ -10,9 +11,10 @@
 
 #include <memtop/wire.h>
 
+#define LAST_SCANS 2u /* threads, memory */
+
 #pragma GCC visibility push(hidden)
 
-struct scans;
 struct viewer;
 
 struct scan_request { /* that waits for its turn */
@@ -30,6 +32,20 @@ struct scan {
 	struct cohorts *cohorts; /* sent in parts */
 	struct cohorts_at at;
 	uint64_t begun_ns, moved_ns; /* moved when a part was sent */
+};
+
+/* A complete payload of the final state. */
+struct last_scan {
+	unsigned type;
+	uint8_t *reply; /* SCRATCH_BYTES; NULL = there is none */
+	size_t len;
+};
+
+struct scans {
+	struct scan now;
+	int turn;                          /* the viewer whose requests are tried first next time */
+	struct last_scan last[LAST_SCANS]; /* of the final state */
+	struct cohorts *last_cohorts;      /* MTW_SCAN_COHORTS likewise; NULL = none */
 };
 
 void scan_forget_request(struct scan_request *r);

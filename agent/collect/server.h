@@ -8,7 +8,7 @@
  *   server/target_exit.c      end of the target, exec
  *   server/privileges.c       follows the target when it gives up rights
  *   server/detach.c           removes the agent from the target
- *   server/coverage.c         whether each module's calls are hooked
+ *   collect/coverage.c        whether each module's calls are hooked
  *   server/linger.c           the board's record; stays for memtop
  *   server/listen.c           socket names and who may connect
  *   collect/proc.c            figures from /proc
@@ -16,19 +16,19 @@
  *   server/handshake.c        connections that are not viewers yet: greeting, proof
  *   server/viewer.c           one connection: bytes, frames from it
  *   server/dump.c             session files without a viewer
- *   server/dump_say.c         ... whether they are wanted, and why one failed
+ *   dump/say.c                ... whether they are wanted, and why one failed
  *   server/signals.c          target side: signals that ask for one, or for a window
- *   collect/session.c         ... the file
- *   collect/zstd_raw.c        ... its blocks
+ *   dump/session.c            ... the file
+ *   dump/zstd_raw.c           ... its blocks
  *   server/commands.c         carries out those frames' requests
- *   collect/encode.c          state -> frames, first the small kinds
- *   collect/encode_slots.c    slots with their paths
+ *   encode/encode.c           state -> frames, first the small kinds
+ *   encode/encode_slots.c     slots with their paths
  *   collect/marks.c           epochs, and what was live at their marks
  *   collect/history.c         thinned totals
  *   collect/samples.c         instants that growth is judged by
  *   collect/peak_snapshot.c   the counters at the peak
  *   collect/slot_snapshots.c  live by slot at marks and samples
- *   collect/scan.c            threads and ages out of the live map
+ *   scan/scan.c               threads and ages out of the live map
  *   collect/cohorts.c         ... by slot
  *
  * All but server/start.c, server/seccomp_probe.c and server/signals.c run in the server only,
@@ -50,7 +50,7 @@
 #include "collect/peak_snapshot.h"
 #include "collect/proc.h"
 #include "collect/samples.h"
-#include "collect/scan.h"
+#include "collect/scan_requests.h"
 #include "collect/shared.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"

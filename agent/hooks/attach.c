@@ -13,7 +13,7 @@
  * block (record/record.c). The hot path has no instruction for this: hooks see a closed gate, as in
  * a preloaded agent.
  *
- * A program that replaces this one by exec gets no agent (hooks/exec.c). A forked child counts in
+ * A program that replaces this one by exec gets no agent (process/exec.c). A forked child counts in
  * place, as under a preloaded agent.
  *
  *   calls under way at that moment (a malloc that has passed its gate) count as before it;

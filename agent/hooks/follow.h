@@ -66,7 +66,7 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
 		 : (char **)(envp))
 
-/* Replaces `environ` while libc starts a shell (hooks/spawn.c); NULL = no shell is starting. */
+/* Replaces `environ` while libc starts a shell (process/spawn.c); NULL = no shell is starting. */
 extern char **mt_follow_copy;
 
 void mt_follow_init(void); /* start-up, once the agent's entry of LD_PRELOAD is known */

@@ -9,7 +9,7 @@
  * A dormant child wakes when the process that forked it is gone (daemons), when it has lived for
  * two seconds (workers), or when it matters by the rule of its tree's board. It looks at the coarse
  * clock every few events as hooks run. It looks at its parent when it waits or forks (children that
- * hardly allocate), and once within a wait that outlasts the two seconds (hooks/wait.c). A child
+ * hardly allocate), and once within a wait that outlasts the two seconds (process/wait.c). A child
  * that has begun to give up rights stays dormant: a filter that kills must not meet a server's
  * system calls, nor even a getpid of the agent.
  *

@@ -14,7 +14,7 @@
 bool mt_init_late(void);  /* attached: all but the options; false: no memory, no such engine */
 bool mt_init_early(void); /* first hook, before the constructor */
 void mt_init_tell_at_exit(void); /* the server is up: from now on tell it of exit() */
-/* undoes the work of hooks/spawn.c in a forked child; NULL = nothing to undo */
+/* undoes the work of process/spawn.c in a forked child; NULL = nothing to undo */
 extern void (*_Atomic mt_init_in_child)(void);
 void mt_init_forked(void);    /* the first call in a forked child */
 void mt_init_dormant(void);   /* from a forked child's hooks: wake up? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_reals.h - the functions behind the hooks of hooks/process.c, hooks/exec.c and
- * hooks/spawn.c.
+ * process_reals.h - the functions behind the hooks of process/process.c, process/exec.c and
+ * process/spawn.c.
  *
  * They are NULL until looked up, because another library's constructor may call a hook before any
  * code of the agent ran. No hook looks anything up after that: exec is mostly called in a forked
@@ -42,10 +42,10 @@ struct process_reals {
 	void (*quick)(int);
 	int (*prctl)(int, ...);
 	int (*setname)(pthread_t, const char *);
-	/* hooks/exec.c */
+	/* process/exec.c */
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);
-	/* hooks/spawn.c */
+	/* process/spawn.c */
 	spawn_call *spawn, *spawnp;
 	int (*setenv)(const char *, const char *, int);
 	int (*unsetenv)(const char *);

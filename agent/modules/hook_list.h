@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * hook_list.h - the hooks of an attached agent, and the functions that they replace. hooks/attach.c
- * fills the list before the session begins. The server then reads it (server/coverage.c) and
+ * fills the list before the session begins. The server then reads it (collect/coverage.c) and
  * removes the hooks (server/detach.c).
  */
 #ifndef MT_MODULES_HOOK_LIST_H

@@ -51,7 +51,7 @@ struct work {
 	const char *but;               /* all but that one; NULL */
 	bool allocating;               /* only those that mt_rebind_allocates() is true of */
 	const struct module *program;  /* out: where stand-ins are */
-	bool was_hooked;               /* out: this object was, as server/coverage.c found */
+	bool was_hooked;               /* out: this object was, as collect/coverage.c found */
 	struct rebound done;
 };
 

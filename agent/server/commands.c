@@ -13,7 +13,7 @@
 #include "collect/marks.h"
 #include "collect/memory.h"
 #include "collect/output.h"
-#include "collect/scan.h"
+#include "scan/scan.h"
 #include "collect/server.h"
 #include "collect/viewer.h"
 #include "modules/maps.h"

@@ -19,8 +19,8 @@
 #include "base/conf.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
-#include "collect/encode.h"
-#include "collect/encode_slots.h"
+#include "encode/encode.h"
+#include "encode/encode_slots.h"
 #include "collect/history.h"
 #include "collect/marks.h"
 #include "collect/memory.h"
@@ -28,7 +28,7 @@
 #include "collect/peak_snapshot.h"
 #include "collect/proc.h"
 #include "collect/samples.h"
-#include "collect/scan.h"
+#include "scan/scan.h"
 #include "collect/server.h"
 #include "collect/shared.h"
 #include "collect/sums.h"
@@ -38,11 +38,11 @@
 #include "record/live_trim.h"
 #include "record/slots.h"
 #include "server/commands.h"
-#include "server/coverage.h"
+#include "collect/coverage.h"
 #include "server/detach.h"
 #include "server/dlclose_gate.h"
 #include "server/dump.h"
-#include "server/dump_say.h"
+#include "dump/say.h"
 #include "server/handshake.h"
 #include "server/linger.h"
 #include "server/listen.h"
@@ -459,7 +459,7 @@ static void due(struct server *s, bool walking)
 	linger_check(s, now);
 	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
 	if (s->over && !s->target.released && (late || (s->lingering.is && !anybody(s))) &&
-	    s->state.what != MTW_DETACHED) {
+	    s->state.what != MTW_DETACHED && target_left(&s->target)) {
 		s->target.released = true;
 		target_release(s);
 	}

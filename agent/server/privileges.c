@@ -29,7 +29,7 @@
 #include "collect/output.h"
 #include "collect/proc.h"
 #include "collect/server.h"
-#include "server/dump_say.h"
+#include "dump/say.h"
 
 #include <errno.h>
 #include <fcntl.h>

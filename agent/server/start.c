@@ -48,7 +48,7 @@
 #include "collect/shared.h"
 #include "record/slots.h"
 #include "server/descriptors.h"
-#include "server/dump_say.h"
+#include "dump/say.h"
 #include "server/handshake.h"
 #include "server/listen.h"
 #include "server/signals.h"

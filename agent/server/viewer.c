@@ -4,7 +4,7 @@
  *
  * Nothing from a client is trusted: each frame is bounded before it is kept and parsed with
  * mtw_get, and a malformed one ends the connection with the reason. No more than OUT_BYTES of
- * unread data is kept for a client; changes meanwhile are sent later, coalesced (collect/encode.c).
+ * unread data is kept for a client; changes meanwhile are sent later, coalesced (encode/encode.c).
  *
  *     unacknowledged = produced - acked <= window        (the first state's head excepted)
  *

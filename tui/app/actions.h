@@ -11,15 +11,6 @@
 
 #include <limits.h>
 
-/* --- app/dispatch.c */
-unsigned action_key(struct app *a, int key); /* a key or a click outside the prompt */
-
-/* --- app/actions.c: asks the view in front first; VIEW_IGNORED: the request does nothing here */
-unsigned action_request(struct app *a, enum request r);
-
-/* --- app/chrome.c: draws the whole screen */
-void frame_draw(struct app *a);
-
 /* --- app/search.c */
 unsigned search_begin(struct app *a); /* opens the prompt */
 unsigned search_next(struct app *a, bool backwards);
@@ -59,9 +50,6 @@ void saver_stop(void);   /* leaves no partial file */
 /* --- app/stack.c: the selected row */
 unsigned stack_copy(struct app *a);
 unsigned stack_edit(struct app *a); /* opens the editor at its line */
-
-/* --- app/command.c */
-void command_type(struct app *a); /* opens the command line */
 
 /* --- app/quit.c */
 void quit_now(struct app *a, int status);

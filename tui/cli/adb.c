@@ -7,7 +7,7 @@
  * polls, so that each step ends where it can be cleaned up. Only the view handles them in its usual
  * way.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "cli/adb.h"
 

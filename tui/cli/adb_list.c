@@ -7,7 +7,7 @@
 #include "cli/adb.h"
 
 #include "base/sanitize.h"
-#include "cli/verbs.h"
+#include "cli/base/verbs.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
  * live as `memtop -p PID` does. `--no-view` is for scripts: it prints one line once the agent
  * counts. `--jdwp` goes by the debug port of a Java program instead of ptrace.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "attach/attach.h"
 

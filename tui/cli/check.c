@@ -6,9 +6,9 @@
  * The program keeps its input, output and status, as under `record`: a failure of its own comes
  * before findings, and the result goes to stderr.
  */
-#include "cli/output.h"
-#include "cli/recording.h"
-#include "cli/verb.h"
+#include "cli/base/output.h"
+#include "cli/record/recording.h"
+#include "cli/base/verb.h"
 
 #include "base/loop.h"
 #include "check/check.h"

@@ -4,7 +4,7 @@
  * returns once the last state has arrived and the agent's server has ended: the process then runs
  * as before.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "base/sanitize.h"
 #include "base/loop.h"
@@ -12,31 +12,6 @@
 #include <string.h>
 
 #define GREET_MS 10000
-#define DETACH_MS 10000 /* the agent itself tries for 3 s */
-
-int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
-{
-	uint64_t end = now_ns() + DETACH_MS * 1000000ull;
-	const char *name = watch_target(w)->text;
-
-	if (watch_detach(w))
-		return err_set(err, STATUS_UNREACHED,
-			       "%s: the link was lost before the detach; try again", name);
-	for (uint64_t now; (now = now_ns()) < end && watch_live(w);) {
-		if (model_final(watch_model(w)))
-			break;
-		loop_once(loop, (int)((end - now) / 1000000) + 1);
-	}
-	if (model_state(watch_model(w), NULL, NULL) == MTW_DETACHED)
-		return 0;
-	if (model_final(watch_model(w)))
-		return err_set(err, STATUS_UNREACHED,
-			       "%s: the program has ended; there is no agent to detach", name);
-	return err_set(err, STATUS_UNREACHED, "%s",
-		       watch_problem(w)  ? watch_problem(w)
-		       : watch_notice(w) ? watch_notice(w)
-					 : "detach: the agent does not answer; try again");
-}
 
 /* A bare number is a process: only a process has an agent to remove. */
 static int parse(const struct args *a, struct target *t, struct err *err)

@@ -2,7 +2,7 @@
  *
  * list.c - `memtop list`: the processes of this machine that have an agent, one a line.
  */
-#include "cli/verbs.h"
+#include "cli/base/verbs.h"
 
 #include "base/sanitize.h"
 #include "launch/launch.h"

@@ -3,7 +3,7 @@
  * live.c - `memtop TARGET`: the live view of a running agent. `memtop` alone lets the user choose
  * one; -p of a process without an agent offers `memtop attach`.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "launch/dormant.h"
 #include "base/loop.h"

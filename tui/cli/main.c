@@ -4,7 +4,7 @@
  * `memtop TARGET`. A verb's own file has its options, its help and its work.
  */
 #include "screen/keys.h"
-#include "cli/verbs.h"
+#include "cli/base/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +94,8 @@ int main(int argc, char **argv)
 
 	hold_standard_fds();
 	give_back();
-	setlocale(LC_ALL, "");
+	/* Not LC_ALL: numbers that are read or written stay the same in every country. */
+	setlocale(LC_CTYPE, "");
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_help();
 		return flush_output(0);

@@ -6,7 +6,7 @@
  * The agent makes names unique by a suffix, and other viewers may set marks meanwhile. So the verb
  * recognises its mark as the first one with a new id whose set_by is this process's name.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "base/sanitize.h"
 #include "base/loop.h"

@@ -6,7 +6,7 @@
  * A tool may wait for an agent, and the loop does not nest. So the loop's callback only reads
  * bytes; lines are answered between two turns. Reading rests while many bytes wait.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "base/loop.h"
 #include "mcp/protocol.h"

@@ -2,8 +2,8 @@
  *
  * report.c - `memtop report`: writes a session file or a live target in one of the formats.
  */
-#include "cli/output.h"
-#include "cli/verb.h"
+#include "cli/base/output.h"
+#include "cli/base/verb.h"
 
 #include "report/formats/formats.h"
 #include "report/report.h"

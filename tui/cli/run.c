@@ -6,11 +6,11 @@
  * an unnamed file, not a pipe: when memtop ends, the program gets neither SIGPIPE nor SIGHUP. The
  * Output view follows that file.
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "launch/launch.h"
 #include "base/loop.h"
-#include "views/process_rows.h"
+#include "process/process_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * serve.c - `memtop serve [TARGET...|--all]`: follows processes without a screen, and answers over
  * HTTP (backend/serve/).
  */
-#include "cli/verb.h"
+#include "cli/base/verb.h"
 
 #include "base/loop.h"
 #include "serve/server.h"

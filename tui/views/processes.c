@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * processes.c - the page of the program's processes: a line for each and the sum of all below;
- * Enter shows one in every view. views/process_rows.c makes the rows.
+ * Enter shows one in every view. process/process_rows.c makes the rows.
  */
 #include "views/table_view.h"
 #include "views/views.h"

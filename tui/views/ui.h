@@ -9,9 +9,9 @@
 #ifndef UI_H
 #define UI_H
 
-#include "views/every.h"
-#include "views/others.h"
-#include "views/process_rows.h"
+#include "process/every.h"
+#include "process/others.h"
+#include "process/process_rows.h"
 #include "widgets/figures.h"
 #include "widgets/graph.h"
 #include "widgets/interval.h"

@@ -3,7 +3,7 @@
  * list_view.h - what every view is, and the list that most of them scroll. Main thread.
  *
  * A view asks the backend's query functions for rows in refresh() and keeps them; draw() only draws
- * those rows, so a key costs a redraw and never a query. Handlers return bits; app/app.c acts on
+ * those rows, so a key costs a redraw and never a query. Handlers return bits; live/live.c acts on
  * them. A view never includes the wire or curses.
  *
  * Rows do not jump: a list remembers the id of the selected row and, when the rows moved, puts that

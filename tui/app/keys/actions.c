@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actions.c - requests that belong to no single view: marks, diff, theme, help, back and
+ * quit. Searching, saving, filters and the command line are in app/find.c, app/save.c, app/filter.c
+ * and app/keys/command.c.
+ *
+ * Commands to the agent (marks) return at once; the screen changes when the agent's frames arrive.
+ */
+#include "app/keys/keys.h"
+#include "app/frame/compared.h"
+#include "app/actions.h"
+#include "app/travel.h"
+#include "views/marks/marks.h"
+
+#include "screen/term.h"
+
+#include <string.h>
+#include <time.h>
+
+static unsigned said(int rc)
+{
+	(void)rc;
+	return VIEW_DRAW;
+}
+
+/* --- marks and diff */
+
+static void mark_named(void *arg, enum prompt_event e, const char *text)
+{
+	if (e == PROMPT_DONE)
+		mark_set(&((struct app *)arg)->ui, text);
+}
+
+static unsigned no_mark(const struct app *a)
+{
+	return said(status_error("no mark to compare with%s", watch_live(a->ui.shown.watch)
+								      ? " yet; s sets one"
+								      : " in this session"));
+}
+
+static unsigned diff(struct app *a)
+{
+	uint32_t newest = model_newest_mark(a->ui.shown.model), from, to;
+
+	if (front_view(a)->ops->no_diff)
+		return said(status_error("%s", front_view(a)->ops->no_diff));
+	model_counting(a->ui.shown.model, &from, &to);
+	if (from || to)
+		return interval_set(a->ui.shown.model, a->ui.shown.watch, 0, 0);
+	if (!newest)
+		return no_mark(a);
+	return interval_set(a->ui.shown.model, a->ui.shown.watch, newest, 0);
+}
+
+static unsigned diff_two(struct app *a)
+{
+	if (!model_newest_mark(a->ui.shown.model))
+		return no_mark(a);
+	front_show(a, VIEW_MARKS);
+	view_marks_pick(a->front.views[VIEW_MARKS]);
+	return VIEW_DRAW;
+}
+
+/* --- going */
+
+static void leaving(void *arg, enum prompt_event e, const char *text)
+{
+	struct app *a = arg;
+
+	if (e != PROMPT_DONE)
+		return;
+	if (*text == 's') {
+		quit_stop(a);
+		status_say("Stopping the program, waiting for its last state.  q: leave now");
+		return;
+	}
+	quit_now(a, 0);
+}
+
+static void quitting(void *arg, enum prompt_event e, const char *text)
+{
+	(void)text;
+	if (e == PROMPT_DONE)
+		quit_now(arg, 0);
+}
+
+static unsigned back(struct app *a)
+{
+	if (a->leave_ns) {
+		quit_now(a, 0);
+		return 0;
+	}
+	if (a->page)
+		return VIEW_CLOSE;
+	enum view_id home = a->options->diff ? VIEW_TREE : VIEW_OVERVIEW;
+	if (a->front.current != home) {
+		front_show(a, home);
+		return VIEW_DRAW;
+	}
+	char question[96];
+	if (a->options->child && quit_question(a, question, sizeof question))
+		prompt_ask(&a->ui.prompt, question, "ls", leaving, a);
+	else
+		prompt_ask(&a->ui.prompt, "Quit memtop?  q or y: quit   Esc: stay", "qy", quitting,
+			   a);
+	return VIEW_DRAW;
+}
+
+static unsigned escape(struct app *a)
+{
+	struct view *v = front_view(a);
+
+	status_clear();
+	a->wanted = 0;
+	if (a->ui.shown.search[0]) /* a search is innermost, within any page or zoom */
+		return search_end(a);
+	if (a->page)
+		return VIEW_CLOSE;
+	if (v->ops->escape && v->ops->escape(v))
+		return VIEW_RESORT;
+	if (a->ui.shown.time.at_ns) {
+		a->ui.shown.time.at_ns = 0;
+		return VIEW_DRAW;
+	}
+	if (query_zoom(a->ui.shown.query, 0) == 0)
+		return VIEW_RESORT;
+	if (a->ui.shown.filter[0])
+		filter_set(a, "");
+	return VIEW_DRAW;
+}
+
+static unsigned pause_or_go_on(struct app *a)
+{
+	a->ui.paused = !a->ui.paused;
+	if (a->ui.paused)
+		status_say("display paused, data keeps flowing; p resumes");
+	else
+		status_say("display resumed");
+	return a->ui.paused ? VIEW_DRAW : VIEW_REFRESH;
+}
+
+static unsigned detach(struct app *a)
+{
+	if (watch_detach(a->ui.shown.watch))
+		return said(status_error("detach: no live link to the program"));
+	status_say("detaching the agent");
+	return VIEW_DRAW;
+}
+
+static unsigned churn(struct app *a)
+{
+	front_show(a, VIEW_SITES);
+	if (view_sites_by_rate(a->front.views[VIEW_SITES]))
+		return VIEW_DRAW;
+	return a->front.views[VIEW_SITES]->ops->request(a->front.views[VIEW_SITES], REQ_CHURN);
+}
+
+static unsigned columns(struct app *a)
+{
+	if (!a->front.views[a->front.current]->ops->table)
+		return said(status_error("this view has no columns to choose"));
+	front_open(a, view_columns_new(&a->ui, a->front.views[a->front.current]));
+	return VIEW_DRAW;
+}
+
+static unsigned help(struct app *a)
+{
+	struct view *v = a->front.views[a->front.current];
+
+	front_open(a, view_help_new(&a->ui, a->page ? NULL : v->ops->foci(v),
+				    a->front.views[VIEW_OUTPUT] != NULL));
+	return VIEW_DRAW;
+}
+
+static unsigned global_request(struct app *a, enum request r)
+{
+	switch (r) {
+	case REQ_OVERVIEW:
+	case REQ_TREE:
+	case REQ_SITES:
+	case REQ_LIBS:
+	case REQ_MARKS:
+	case REQ_THREADS:
+	case REQ_MEMORY:
+	case REQ_OUTPUT:
+		front_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
+		return VIEW_DRAW;
+	case REQ_INSTANT_BACK:
+	case REQ_INSTANT_ON:
+		graph_request(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
+			      r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
+		return VIEW_DRAW;
+	case REQ_INSTANT_PEAK: travel_peak(&a->ui.shown); return VIEW_DRAW;
+	case REQ_MARK: return said(mark_set(&a->ui, ""));
+	case REQ_MARK_NAMED:
+		prompt_line(&a->ui.prompt, "Name of the mark: ", "", mark_named, a);
+		return VIEW_DRAW;
+	case REQ_DIFF: return diff(a);
+	case REQ_DIFF_TWO: return diff_two(a);
+	case REQ_SEARCH: return search_begin(a);
+	case REQ_NEXT_HIT: return search_next(a, false);
+	case REQ_PREV_HIT: return search_next(a, true);
+	case REQ_FILTER: filter_type(a); return VIEW_DRAW;
+	case REQ_OLDER: filter_older(a); return VIEW_DRAW;
+	case REQ_SAVE: save_ask(a); return VIEW_DRAW;
+	case REQ_PAUSE: return pause_or_go_on(a);
+	case REQ_PROCESSES:
+		front_open(a, view_processes_new(&a->ui, a->options->can_switch));
+		return VIEW_DRAW;
+	case REQ_PERCENT:
+		a->choices.percent = !a->choices.percent;
+		status_clear(); /* what u said no longer fits the column */
+		return VIEW_DRAW;
+	case REQ_DIRECT: return choices_direct(a, !owners_direct(a->ui.shown.owners, -1));
+	case REQ_UNITS: choices_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;
+	case REQ_CHURN: return churn(a);
+	case REQ_COLUMNS: return columns(a);
+	case REQ_COPY: return stack_copy(a);
+	case REQ_EDIT: return stack_edit(a);
+	case REQ_THEME: return choices_next_theme(a);
+	case REQ_MOUSE: return choices_mouse(a);
+	case REQ_REDRAW: term_resize(); return VIEW_DRAW;
+	case REQ_DETACH: return detach(a);
+	case REQ_SUSPEND: term_suspend(); return VIEW_REFRESH;
+	case REQ_COMMAND: command_type(a); return VIEW_DRAW;
+	case REQ_AGENT: front_open(a, view_agent_new(&a->ui)); return VIEW_DRAW;
+	case REQ_HELP: return help(a);
+	case REQ_ESCAPE: return escape(a);
+	case REQ_BACK: return back(a);
+	case REQ_QUIT: quit_now(a, 0); return 0;
+	default: return 0;
+	}
+}
+
+unsigned action_request(struct app *a, enum request r)
+{
+	char name[32];
+
+	if (a->options->diff && compared_lacks(r)) {
+		request_word(r, name);
+		return said(status_error("%s: not in a diff of two sessions; 2 Tree, 3 Sites and "
+					 "4 Libs show it",
+					 name));
+	}
+	struct view *v = front_view(a);
+	unsigned bits = v->ops->request(v, r);
+
+	if (request_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
+		bits = global_request(a, r);
+	return bits;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * args.c - the command line of every verb, from the tables in its struct verb.
+ *
+ * getopt_long is not used: it prints its own messages, accepts prefixes ("--out" for "--output")
+ * that scripts come to rely on, and reorders a program's own arguments. The rules here are the
+ * usual ones: -x VALUE, -xVALUE, --name VALUE, --name=VALUE, "--" ends the options.
+ */
+#include "cli/base/verbs.h"
+
+#include "query/expected.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct option_spec opt_pid = {
+	'p', "pid", "PID", "the agent of this process", offsetof(struct args, pid), false
+};
+const struct option_spec opt_agent = {
+	0,
+	"agent",
+	"FILE",
+	"the agent to load (else MEMTOP_AGENT, beside memtop, lib/memtop)",
+	offsetof(struct args, agent),
+	false
+};
+const struct option_spec opt_agent_options = { 0,
+					       "options",
+					       "TEXT",
+					       "options of the agent, as in MEMTOP_OPTIONS",
+					       offsetof(struct args, options),
+					       false };
+const struct option_spec opt_no_follow = { 0,
+					   "no-follow",
+					   NULL,
+					   "do not follow processes that the program starts",
+					   offsetof(struct args, no_follow),
+					   false };
+const struct option_spec opt_last = {
+	0, "last", NULL, "the newest session of a live view", offsetof(struct args, last), false
+};
+const struct option_spec opt_symbols = {
+	0,
+	"symbols",
+	"DIR",
+	"also search this folder for unstripped files (repeatable)",
+	offsetof(struct args, symbol_dirs),
+	true
+};
+const struct option_spec opt_sysroot = { 0,
+					 "sysroot",
+					 "DIR",
+					 "folder of the target's / on this machine",
+					 offsetof(struct args, sysroot),
+					 false };
+const struct option_spec opt_theme = { 0,
+				       "theme",
+				       "NAME",
+				       "colours: dark, light, mono, or a .theme file",
+				       offsetof(struct args, theme),
+				       false };
+const struct option_spec opt_ascii = {
+	0, "ascii", NULL, "draw with plain ASCII only", offsetof(struct args, ascii), false
+};
+
+const struct option_spec opt_max_overhead = {
+	0,
+	"max-overhead",
+	"PCT",
+	"limit of the agent's share of the cpu time; above it, offer to sample",
+	offsetof(struct args, max_overhead),
+	false
+};
+
+const struct option_spec opt_suppress = {
+	0,
+	"suppress",
+	"FILE",
+	"suppressions: expected call sites (w NAME.supp writes them)",
+	offsetof(struct args, suppress),
+	false
+};
+
+const struct option_spec opt_detach = { 0,
+					"detach",
+					NULL,
+					"at the end take out the agent that memtop attach loaded",
+					offsetof(struct args, detach),
+					false };
+
+const struct option_spec opt_break = { 0,
+				       "break",
+				       "METHOD",
+				       "a method that the program calls soon: pkg.Class.method",
+				       offsetof(struct args, break_at),
+				       false };
+const struct option_spec opt_timeout = { 0,
+					 "timeout",
+					 "SECONDS",
+					 "how long to wait for a thread (" TIMEOUT_DEFAULT ")",
+					 offsetof(struct args, timeout),
+					 false };
+
+const struct option_spec opt_process = {
+	0,
+	"process",
+	"PROCESS",
+	"process of the session (else the one that allocated most)",
+	offsetof(struct args, process),
+	false
+};
+
+const struct option_spec opt_first_only = {
+	0,
+	"first-only",
+	NULL,
+	"end with the program, even if processes that it started run on",
+	offsetof(struct args, first_only),
+	false
+};
+
+const struct option_spec opt_between = {
+	0,    "between", "A..B", "what changed between two marks", offsetof(struct args, between),
+	false
+};
+
+static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
+
+static const char *verb_name(const struct verb *v)
+{
+	return v->name ? v->name : "memtop";
+}
+
+/* What the user types to get the help page of v. */
+static const char *help_command(const struct verb *v, char *buf, size_t size)
+{
+	snprintf(buf, size, v->name ? "memtop %s --help" : "memtop --help", v->name);
+	return buf;
+}
+
+static int usage_error(const struct verb *v, struct err *err, const char *what, const char *why)
+{
+	char help[64];
+
+	return err_set(err, STATUS_USAGE, "%s: %s; see %s", what, why,
+		       help_command(v, help, sizeof help));
+}
+
+static const struct option_spec *find_letter(const struct verb *v, char letter)
+{
+	if (letter == 'h')
+		return &opt_help;
+	for (const struct option_spec *const *o = v->options; *o; o++)
+		if ((*o)->letter && (*o)->letter == letter)
+			return *o;
+	return NULL;
+}
+
+static const struct option_spec *find_name(const struct verb *v, const char *name, size_t len)
+{
+	if (len == 4 && !memcmp(name, "help", 4))
+		return &opt_help;
+	for (const struct option_spec *const *o = v->options; *o; o++)
+		if (strlen((*o)->name) == len && !memcmp((*o)->name, name, len))
+			return *o;
+	return NULL;
+}
+
+static const char *option_name(const struct option_spec *o, char *buf, size_t size)
+{
+	snprintf(buf, size, "--%s", o->name);
+	return buf;
+}
+
+static int store(const struct verb *v, const struct option_spec *o, const char *value,
+		 struct args *a, struct err *err)
+{
+	char *field = (char *)a + o->field;
+	char name[64];
+
+	if (o->value && !*value && o != &opt_agent_options)
+		return usage_error(v, err, option_name(o, name, sizeof name), "its value is empty");
+	if (o->list) {
+		struct words *words = (struct words *)(void *)field;
+
+		if (words->count == sizeof words->list / sizeof *words->list)
+			return usage_error(v, err, option_name(o, name, sizeof name),
+					   "given too often");
+		words->list[words->count++] = value;
+	} else if (o->value) {
+		*(const char **)field = value;
+	} else {
+		*(bool *)field = true;
+	}
+	return 0;
+}
+
+/* One word of options, *at moved to its value when that is the next word. 1 = help. */
+static int take_option(const struct verb *v, char **argv, int *at, struct args *a, struct err *err)
+{
+	const char *word = argv[*at];
+	bool is_long = word[1] == '-';
+	const char *name = word + (is_long ? 2 : 1), *value = NULL;
+	size_t len = is_long ? strcspn(name, "=") : 1;
+	const struct option_spec *o = is_long ? find_name(v, name, len) : find_letter(v, *name);
+
+	if (!o)
+		return usage_error(v, err, word, "unknown option");
+	if (o == &opt_help)
+		return 1;
+	if (is_long && name[len] == '=')
+		value = name + len + 1;
+	else if (!is_long && name[1])
+		value = name + 1;
+	if (!o->value && value)
+		return usage_error(v, err, word, "this option takes no value");
+	if (o->value && !value) {
+		value = argv[*at + 1];
+		if (!value)
+			return usage_error(v, err, word, "a value is missing");
+		++*at;
+	}
+	return store(v, o, value, a, err);
+}
+
+/* A bare number is left to target_parse(), which asks whether a port or a process is meant. */
+static bool looks_like_target(const char *word)
+{
+	struct target t;
+
+	return target_parse(word, &t, NULL) == 0 || strspn(word, "0123456789") == strlen(word);
+}
+
+static int read_rules(struct args *a, struct err *err)
+{
+	if (!a->suppress)
+		return 0;
+	a->rules = expected_new();
+	if (expected_read(a->rules, a->suppress, &a->rules_wrong, err))
+		return -1;
+	if (*a->rules_wrong.text)
+		warn("%s", a->rules_wrong.text);
+	return 0;
+}
+
+/* Names would just be missing, and nobody knew why. */
+static int check_folders(const struct verb *v, const struct args *a, struct err *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < a->symbol_dirs.count; i++)
+		if (stat(a->symbol_dirs.list[i], &st) || !S_ISDIR(st.st_mode))
+			return usage_error(v, err, a->symbol_dirs.list[i],
+					   "no such folder for --symbols");
+	if (a->sysroot && (stat(a->sysroot, &st) || !S_ISDIR(st.st_mode)))
+		return usage_error(v, err, a->sysroot, "no such folder for --sysroot");
+	return 0;
+}
+
+int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err)
+{
+	size_t n = 0;
+	bool options = true;
+	struct target t;
+
+	*a = (struct args){ .operands = xcalloc((size_t)argc + 1, sizeof *a->operands) };
+	a->program = v->takes == TAKES_PROGRAM;
+	for (int i = 0; i < argc; i++) {
+		if (options && !strcmp(argv[i], "--")) {
+			options = false;
+			a->dashes = true;
+			a->dashes_at = n;
+			a->program = a->program || (n == 0 && !a->pid && v->takes == TAKES_EITHER);
+		} else if (options && argv[i][0] == '-' && argv[i][1]) {
+			int rc = take_option(v, argv, &i, a, err);
+
+			if (rc > 0)
+				args_help(v, stdout);
+			/* The operand may be a program with its own options: says that instead. */
+			if (rc < 0 && n && v->takes == TAKES_TARGET)
+				target_parse(a->operands[0], &t, err);
+			if (rc)
+				return rc;
+		} else {
+			if (n == 0 && v->takes == TAKES_EITHER && !a->program)
+				a->program = !a->pid && !looks_like_target(argv[i]);
+			a->operands[n++] = argv[i];
+			options = options && !a->program;
+		}
+	}
+	a->operand_count = n;
+	/* With -p it is a mark's name, which may be empty. */
+	if (n && !*a->operands[0] && !a->pid)
+		return usage_error(v, err, "\"\"", "an argument is empty");
+	return check_folders(v, a, err) ? -1 : read_rules(a, err);
+}
+
+void args_option_help(const struct option_spec *o, FILE *out)
+{
+	char left[64], letter[8] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof letter, "-%c, ", o->letter);
+	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
+		 o->value ? o->value : "");
+	fprintf(out, "  %-24s %s\n", left, o->help);
+}
+
+void args_help(const struct verb *v, FILE *out)
+{
+	const char *lead = "usage: ";
+
+	for (const char *const *s = v->synopsis; *s; s++) {
+		fprintf(out, "%smemtop %s\n", lead, *s);
+		lead = "       ";
+	}
+	fprintf(out, "\n%s\n", v->summary);
+	if (v->details)
+		fprintf(out, "\n%s", v->details);
+	fprintf(out, "\nOptions:\n");
+	for (const struct option_spec *const *o = v->options; *o; o++)
+		args_option_help(*o, out);
+	args_option_help(&opt_help, out);
+}
+
+int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err)
+{
+	size_t given = a->operand_count + (a->pid != NULL);
+
+	if (given == 0)
+		return usage_error(
+			v, err, verb_name(v),
+			"no target given: :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
+	if (given > 1 && !a->pid && target_parse(a->operands[0], t, err))
+		return -1;
+	if (given > 1)
+		return usage_error(v, err, a->operand_count > 1 ? a->operands[1] : a->operands[0],
+				   "only one target can be given");
+	return a->pid ? target_parse_pid(a->pid, t, err) : target_parse(a->operands[0], t, err);
+}
+
+int args_max_overhead(const struct args *a, double *percent, struct err *err)
+{
+	char *end = NULL;
+
+	*percent = 0;
+	if (!a->max_overhead)
+		return 0;
+	*percent = strtod(a->max_overhead, &end);
+	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
+		return err_set(err, STATUS_USAGE,
+			       "--max-overhead %s: not a percentage; write --max-overhead 5",
+			       a->max_overhead);
+	return 0;
+}
+
+int args_timeout(const struct args *a, int *ms, struct err *err)
+{
+	const char *text = a->timeout ? a->timeout : TIMEOUT_DEFAULT;
+	char *end = NULL;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0) || seconds > TIMEOUT_MAX_S)
+		return err_set(err, STATUS_USAGE,
+			       "--timeout %s: not a number of seconds up to %d; write "
+			       "--timeout " TIMEOUT_DEFAULT,
+			       text, TIMEOUT_MAX_S);
+	*ms = (int)(seconds * 1000 + 0.5);
+	return 0;
+}
+
+void args_symbols(const struct args *a, struct symbol_options *o)
+{
+	*o = (struct symbol_options){
+		.sysroot = a->sysroot,
+		.dirs = (const char **)(uintptr_t)a->symbol_dirs.list,
+		.dir_count = a->symbol_dirs.count,
+	};
+}
+
+int args_fail(const struct err *err, int fallback_status)
+{
+	warn("%s", err->text);
+	return err->status ? err->status : fallback_status;
+}

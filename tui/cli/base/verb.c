@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * verb.c - see cli/base/verb.h.
+ */
+#include "cli/base/verb.h"
+
+#include "launch/launch.h"
+#include "base/loop.h"
+#include "processes/processes.h"
+#include "session/spool.h"
+#include "screen/term.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* a first full state over a slow link may take long; it moves, or fails sooner */
+#define COMPLETE_MS 60000
+#define SCAN_MS 3000
+#define DETACH_MS 10000 /* the agent itself tries for 3 s */
+
+int cmd_file(const char *path, struct target *t, struct err *err)
+{
+	if (strlen(path) >= sizeof t->name)
+		return err_set(err, STATUS_USAGE, "%s: the name is too long; use a shorter path",
+			       path);
+	*t = (struct target){ .kind = TARGET_FILE };
+	snprintf(t->name, sizeof t->name, "%s", path);
+	snprintf(t->text, sizeof t->text, "%s", path);
+	return 0;
+}
+
+int cmd_newest(struct target *t, struct err *err)
+{
+	char path[PATH_MAX];
+
+	return spool_newest(path, sizeof path, err) ? -1 : cmd_file(path, t, err);
+}
+
+static int refuse_process(const struct args *a, const struct target *t, struct err *err)
+{
+	if (!a->process)
+		return 0;
+	return err_set(
+		err, STATUS_USAGE,
+		t->kind == TARGET_FILE
+			? "--process %s: this session has only one process; leave the option out"
+			: "--process %s: works only with a session file; use -p PID for a running "
+			  "process",
+		a->process);
+}
+
+int cmd_choose_process(const struct args *a, struct processes *p, struct target *t, struct err *err)
+{
+	const struct process *one = NULL;
+
+	if (t->kind != TARGET_FILE || !processes_read(p, t->name))
+		return refuse_process(a, t, err);
+	if (a->process && !(one = processes_named(p, a->process, err)))
+		return -1;
+	if (!one)
+		one = processes_heaviest(p);
+	return one ? processes_target(p, one->id, t, err) : 0;
+}
+
+bool cmd_terminal(struct err *err, int status, const char *what, const char *instead)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		err_set(err, status, "%s: not a terminal; use %s", what, instead);
+		return false;
+	}
+	if (!term || !*term) {
+		err_set(err, status, "%s: TERM is not set; set it (TERM=xterm) or use %s", what,
+			instead);
+		return false;
+	}
+	if (term_check(err)) {
+		err->status = status;
+		return false;
+	}
+	return true;
+}
+
+static void no_op(int signum)
+{
+	(void)signum;
+}
+
+void cmd_survive_sigpipe(void)
+{
+	struct sigaction sa;
+
+	if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL) {
+		sa = (struct sigaction){ .sa_handler = no_op, .sa_flags = SA_RESTART };
+		sigaction(SIGPIPE, &sa, NULL);
+	}
+}
+
+struct tui_options cmd_tui_options(const struct args *a)
+{
+	struct err unused;
+	double max_overhead;
+
+	args_max_overhead(a, &max_overhead, &unused); /* the verb has reported its error */
+	return (struct tui_options){
+		.max_overhead = max_overhead,
+		.theme = a->theme,
+		.ascii = a->ascii,
+		.output_fd = -1,
+	};
+}
+
+void cmd_launched_target(const struct launched *l, const char *name, struct target *t)
+{
+	*t = (struct target){ .kind = TARGET_ABSTRACT, .pid = (int)l->pid, .unheard = true };
+	snprintf(t->name, sizeof t->name, "%s", l->socket);
+	snprintf(t->text, sizeof t->text, "%.599s", name);
+}
+
+void cmd_note_rules(const struct args *a, struct watch *w)
+{
+	watch_note(w, a->rules_wrong.text);
+}
+
+static int view(const struct args *a, const struct target *t, const struct diff *d)
+{
+	struct tui_options tui = cmd_tui_options(a);
+	bool live = t->kind != TARGET_FILE;
+	struct processes_options options = {
+		.keep_ended = true,
+		.watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules }
+	};
+	struct loop *loop = cmd_loop();
+	struct err err = { 0 };
+
+	tui.can_switch = live;
+	tui.diff = d;
+	cmd_survive_sigpipe();
+	args_symbols(a, &options.watch.symbols);
+	struct processes *p = processes_new(loop, &options, &err);
+	struct target chosen = *t;
+	struct watch *w = p && !cmd_choose_process(a, p, &chosen, &err)
+				  ? watch_open(loop, &chosen, &options.watch, &err)
+				  : NULL;
+	if (w) {
+		cmd_note_rules(a, w);
+		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);
+	}
+	int status = w ? tui_run(loop, p, &tui) : args_fail(&err, STATUS_UNREACHED);
+	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) &&
+	    cmd_detach(loop, w, &err))
+		status = args_fail(&err, STATUS_UNREACHED);
+	if (p)
+		processes_free(p);
+	if (w)
+		watch_close(w);
+	loop_free(loop);
+	return status;
+}
+
+int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
+{
+	uint64_t end = now_ns() + DETACH_MS * 1000000ull;
+	const char *name = watch_target(w)->text;
+
+	if (watch_detach(w))
+		return err_set(err, STATUS_UNREACHED,
+			       "%s: the link was lost before the detach; try again", name);
+	for (uint64_t now; (now = now_ns()) < end && watch_live(w);) {
+		if (model_final(watch_model(w)))
+			break;
+		loop_once(loop, (int)((end - now) / 1000000) + 1);
+	}
+	if (model_state(watch_model(w), NULL, NULL) == MTW_DETACHED)
+		return 0;
+	if (model_final(watch_model(w)))
+		return err_set(err, STATUS_UNREACHED,
+			       "%s: the program has ended; there is no agent to detach", name);
+	return err_set(err, STATUS_UNREACHED, "%s",
+		       watch_problem(w)  ? watch_problem(w)
+		       : watch_notice(w) ? watch_notice(w)
+					 : "detach: the agent does not answer; try again");
+}
+
+int cmd_view(const struct args *a, const struct target *t)
+{
+	return view(a, t, NULL);
+}
+
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d)
+{
+	struct args args = *a;
+
+	args.process = NULL; /* it chose the sides' process */
+	return view(&args, t, d);
+}
+
+struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
+			     struct err *err)
+{
+	struct watch_options options = { .spool = false, .wait = false, .expected = a->rules };
+
+	args_symbols(a, &options.symbols);
+	struct watch *w = watch_open(loop, t, &options, err);
+	if (!w || t->kind == TARGET_FILE)
+		return w;
+	if (watch_wait_complete(w, COMPLETE_MS, err)) {
+		watch_close(w);
+		return NULL;
+	}
+	watch_look(w, SCAN_MS);
+	return w;
+}

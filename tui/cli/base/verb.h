@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * verb.h - code shared by verbs: the check for a terminal, the view of a target, the complete state
+ * for a report. Main thread.
+ */
+#ifndef VERB_H
+#define VERB_H
+
+#include "cli/base/loop.h"
+#include "cli/base/verbs.h"
+
+#include "app/tui.h"
+
+/* True when a screen can be shown; else *err gives the reason and names `instead`, a verb without
+ * one. */
+bool cmd_terminal(struct err *err, int status, const char *what, const char *instead);
+
+/*
+ * Catches SIGPIPE, for verbs that go on when the reader of their output ends. A handler, unlike
+ * SIG_IGN, does not survive exec: a program started by run or record gets the original disposition.
+ */
+void cmd_survive_sigpipe(void);
+
+struct tui_options cmd_tui_options(const struct args *a);
+
+/* A session file as the target; --last: the newest that a live view kept. */
+int cmd_file(const char *path, struct target *t, struct err *err);
+int cmd_newest(struct target *t, struct err *err);
+
+/*
+ * Sets t->stream to the session file's process that --process names, else to processes_heaviest().
+ * Fills p when the file has a process table. -1 and *err: no such process, or only its totals.
+ */
+struct processes;
+int cmd_choose_process(const struct args *a, struct processes *p, struct target *t,
+		       struct err *err);
+
+/* Shows errors of --suppress in the view. */
+void cmd_note_rules(const struct args *a, struct watch *w);
+
+struct launched;
+/* The agent of a program that launch_program() started; `name` is shown in the header. */
+void cmd_launched_target(const struct launched *l, const char *name, struct target *t);
+
+/* Removes w's agent from its process and waits. 0; -1 and *err: it stayed, or the result is
+ * unknown. */
+int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
+
+/* Runs the live view of t until the user quits, then detaches if --detach was given. Returns the
+ * exit status. */
+int cmd_view(const struct args *a, const struct target *t);
+/* Likewise, of the session file that diff_write_session() made of d. */
+struct diff;
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d);
+
+/*
+ * A complete watch on t: sums whole, the agent's scans done (watch_look()), requested names
+ * resolved on use. NULL and *err on failure.
+ */
+struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
+			     struct err *err);
+
+#endif

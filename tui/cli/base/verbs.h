@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * verbs.h - the command line: one table entry per verb, one struct for all options. Main thread.
+ *
+ * A verb states its synopsis, its options and its examples as data; parsing, usage errors and the
+ * help page come from that data (cli/base/args.c), so that no help text can name a missing option.
+ * Exit status of every verb: 0 done, 1 findings, 2 usage, 3 cannot connect or read. Verbs that
+ * start a program return its status: 128+N when signal N ended it, 125 when memtop itself failed,
+ * 126 when the program cannot be executed or watched, 127 when it is not found.
+ */
+#ifndef VERBS_H
+#define VERBS_H
+
+#include "check/limits.h"
+#include "link/watch.h"
+#include "screen/warn.h"
+
+#define STATUS_USAGE 2
+#define STATUS_UNREACHED 3
+#define STATUS_OURS 125 /* memtop itself failed, for verbs that run a program */
+
+/* The values of an option that may be repeated. */
+struct words {
+	const char *list[32];
+	size_t count;
+};
+
+/* Every option of every verb; strings are borrowed from argv. */
+struct args {
+	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
+		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
+		*serial, *adb, *activity, *process, *at, *value, *stacks, *baseline, *tolerance,
+		*session, *mark_every, *mark_on_growth, *mark_on, *until;
+	struct words symbol_dirs, suppressions, limits[CHECK_LIMITS];
+	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only,
+		allow_incomplete;
+	struct expected *rules; /* of --suppress; NULL = none */
+	struct err rules_wrong; /* its first invalid line; empty text: none */
+	bool program;           /* the operands are a program and its arguments */
+	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
+	size_t operand_count;
+	bool diff;                             /* open: two sessions */
+	bool dashes;                           /* "--" was among them */
+	size_t dashes_at;                      /* operands before it */
+	const char *listen, *token_file, *top; /* serve */
+	bool all;
+};
+
+struct option_spec {
+	char letter; /* 0 = none */
+	const char *name;
+	const char *value; /* "FILE"; NULL = a flag */
+	const char *help;
+	size_t field; /* offset in struct args: const char *, bool, or struct words */
+	bool list;    /* may be repeated: struct words */
+};
+
+struct verb {
+	const char *name;            /* NULL = the bare live view */
+	const char *const *synopsis; /* lines after "memtop "; ends with NULL */
+	const char *summary;
+	const char *details;                      /* paragraphs of the help page, NULL = none */
+	const struct option_spec *const *options; /* ends with NULL */
+	enum {
+		TAKES_TARGET,
+		TAKES_PROGRAM, /* options end at the first operand; the rest belongs to the
+				* program */
+		TAKES_EITHER,  /* by the first operand's form; "--" says it is a program */
+	} takes;
+	int (*run)(const struct args *a);
+};
+
+extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_check,
+	verb_mark, verb_list, verb_attach, verb_detach, verb_adb, verb_diff, verb_serve, verb_mcp;
+extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
+
+/* --- cli/base/args.c */
+
+/* 0; 1 after printing --help; -1 and *err (status 2). */
+int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err);
+void args_help(const struct verb *v, FILE *out);
+void args_option_help(const struct option_spec *o, FILE *out); /* its line of a help page */
+/* The one TARGET among -p and the operands; a missing or second one is a usage error. */
+int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
+/* --max-overhead as a number, 0 when not given; -1 and *err when invalid (status 2). */
+int args_max_overhead(const struct args *a, double *percent, struct err *err);
+/* --timeout. Without it: OpenJDK's own cleaner thread wakes once a minute, whatever the program
+ * does. */
+#define TIMEOUT_DEFAULT "65" /* seconds */
+#define TIMEOUT_MAX_S 86400
+int args_timeout(const struct args *a, int *ms, struct err *err);
+void args_symbols(const struct args *a, struct symbol_options *o);
+/* "memtop: TEXT" on stderr; the status that the verb returns. */
+int args_fail(const struct err *err, int fallback_status);
+
+/* Options that several verbs have. */
+extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols,
+	opt_sysroot, opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break,
+	opt_timeout, opt_no_follow, opt_process, opt_first_only, opt_between;
+
+#endif

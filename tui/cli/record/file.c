@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * file.c - the session file of a recording: its name and the check that it can be written.
+ */
+#include "cli/record/recording.h"
+#include "session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* NAME.YYYYMMDD-HHMMSS.mtop in the current folder. */
+static void default_path(const char *what, char *path, size_t size)
+{
+	const char *slash = strrchr(what, '/');
+	char stamp[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	snprintf(path, size, "%.200s.%s.mtop", slash ? slash + 1 : what, stamp);
+	for (char *c = path; *c; c++)
+		if (*c == '/' || *c == ':' || *c == '@')
+			*c = '_';
+}
+
+void record_choose_path(struct recording *r, const struct args *a, const char *what)
+{
+	r->path_made_up = !a->output;
+	if (a->output)
+		snprintf(r->path, sizeof r->path, "%s", a->output);
+	else
+		default_path(what, r->path, sizeof r->path);
+}
+
+int record_check_writable(struct recording *r, struct err *err)
+{
+	struct stat st = { 0 };
+
+	r->created = lstat(r->path, &st) != 0; /* a dangling link is the user's, too */
+	if (!r->created && stat(r->path, &st))
+		st.st_mode = 0;
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+		return err_set(err, STATUS_OURS,
+			       "%s: cannot be written: a session needs a plain file, not a pipe or "
+			       "socket; choose another -o",
+			       r->path);
+	if (S_ISBLK(st.st_mode))
+		return err_set(err, STATUS_OURS,
+			       "%s: not overwritten: it is a disk; choose another -o", r->path);
+	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
+		return err_set(err, STATUS_OURS,
+			       "%s: not overwritten: it is not a session file; choose another -o",
+			       r->path);
+	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set(err, STATUS_OURS, "%s: cannot be written: %s; choose another -o",
+			       r->path, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+int record_give_up(const struct recording *r, const struct err *err, int status)
+{
+	if (r->created)
+		unlink(r->path);
+	return args_fail(err, status);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * over.c - decides when a recording is over: no process of the tree can send anything more.
+ */
+#include "cli/record/recording.h"
+
+#include "base/format.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXEC_MS 1500    /* the time that the new program's agent has to speak after an exec */
+#define UNBORN_MS 2000  /* the time that a forked child has until it runs */
+#define SILENCE_MS 5000 /* an agent that was silent for so long has sent all it had */
+
+bool record_execed(const struct recording *r)
+{
+	int status;
+	bool known;
+
+	return model_state(watch_model(r->watch), &status, &known) == MTW_EXECED;
+}
+
+/* Whether nothing more can come. */
+static bool over(struct recording *r)
+{
+	uint64_t now = now_ns();
+	bool live = watch_live(r->watch);
+
+	r->connected = r->connected || model_ticks(watch_model(r->watch));
+	if (live) {
+		r->link_lost_ns = 0;
+	} else if (!r->link_lost_ns) {
+		r->link_lost_ns = now;
+	}
+	if (r->stop)
+		return true;
+	if (r->pid && !r->ended)
+		return false;
+	if (!model_final(watch_model(r->watch)))
+		r->exec_ns = 0;
+	else if (!record_execed(r))
+		return true;
+	else
+		return now - (r->exec_ns ? r->exec_ns : (r->exec_ns = now)) > EXEC_MS * 1000000ull;
+	if (r->pid && !r->connected)
+		return now - r->ended_ns > GREETING_MS * 1000000ull;
+	if (live)
+		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
+	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
+}
+
+/* Only for a person: a script that named its file needs a clean stderr, and finds the daemon in the
+ * table. */
+static void say_on(struct recording *r, size_t running)
+{
+	char how[48], signal[FORMAT_SIGNAL];
+
+	if (r->said_on || !(r->path_made_up || isatty(STDERR_FILENO)))
+		return;
+	r->said_on = true;
+	if (WIFSIGNALED(r->status))
+		snprintf(how, sizeof how, "by %s", format_signal(WTERMSIG(r->status), signal));
+	else
+		snprintf(how, sizeof how, "with status %d", WEXITSTATUS(r->status));
+	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the "
+	     "recording, --first-only does not wait for them",
+	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
+}
+
+bool record_over(struct recording *r)
+{
+	if (!over(r))
+		return false;
+	if (r->stop || !r->processes || r->first_only)
+		return true;
+	size_t running = processes_running(r->processes);
+	if (running)
+		say_on(r, running);
+	if (running || processes_pending(r->processes))
+		return false;
+	return now_ns() - r->ended_ns > UNBORN_MS * 1000000ull || !processes_unborn(r->processes);
+}

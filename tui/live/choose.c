@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * choose.c - `memtop` alone: the processes that have an agent, each with its live memory and rate.
+ * It runs its own small loop, because no struct app exists before a target is chosen. Each listed
+ * process is watched without a spool for its figures; a process that refuses shows its reason.
+ */
+#include "app/tui.h"
+#include "app/config.h"
+
+#include "widgets/cells.h"
+#include "launch/launch.h"
+#include "base/loop.h"
+#include "widgets/status.h"
+#include "screen/term.h"
+#include "screen/warn.h"
+#include "widgets/list_view.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WATCHES_MAX 16
+#define LOOK_MS 2000 /* the list is looked through again */
+#define DRAW_MS 500
+
+struct candidate {
+	struct agent_process process;
+	struct target target;
+	struct watch *watch; /* NULL: too many, or it cannot be */
+};
+
+struct chooser {
+	struct loop *loop;
+	struct list list;
+	struct candidate *rows;
+	size_t count, room;
+	int result; /* as tui_choose() */
+	struct theme theme;
+	struct loop_source *sources[8];
+	size_t source_count;
+};
+
+enum { C_PID, C_LIVE, C_BLOCKS, C_RATE, C_NAME };
+
+static const struct column columns[] = {
+	[C_PID] = { .title = "PID", .width = 8, .sort = -1 },
+	[C_LIVE] = { .title = "LIVE", .width = 9, .sort = -1 },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 11, .rank = 2, .sort = -1 },
+	[C_RATE] = { .title = "CALLS/s", .width = 9, .rank = 1, .sort = -1 },
+	[C_NAME] = { .title = "PROGRAM", .sort = -1, .left = true },
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return (uint64_t)((struct chooser *)arg)->rows[i].process.pid;
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct candidate *r = &((struct chooser *)arg)->rows[row];
+	struct model *m = r->watch ? watch_model(r->watch) : NULL;
+	bool known = m && model_program(m);
+	struct cell c = { a, y, x, w, false };
+	struct rates one, ten;
+	char text[256];
+
+	switch (column) {
+	case C_PID:
+		snprintf(text, sizeof text, "%d", (int)r->process.pid);
+		draw_right(a, y, x, w, ROLE_NUMBER, text);
+		break;
+	case C_LIVE:
+		if (known)
+			cell_bytes(c, live_bytes(&model_totals(m)->sum));
+		break;
+	case C_BLOCKS:
+		if (known)
+			cell_count(c, live_blocks(&model_totals(m)->sum));
+		break;
+	case C_RATE:
+		if (known) {
+			model_rates(m, &one, &ten);
+			if (one.known)
+				cell_rate(c, (uint64_t)one.alloc_blocks);
+			else
+				cell_unknown(c);
+		}
+		break;
+	case C_NAME:
+		snprintf(text, sizeof text, "%s%s%.150s", r->process.name,
+			 r->watch && watch_problem(r->watch) ? "  " : "",
+			 r->watch && watch_problem(r->watch) ? watch_problem(r->watch) : "");
+		cell_text(c, ROLE_NAME, text);
+		break;
+	}
+}
+
+static const struct table table = { "choose", columns, sizeof columns / sizeof columns[0],
+				    cell,     NULL,    id_of,
+				    NULL };
+
+static void draw(struct chooser *c)
+{
+	static const char *const ways[] = {
+		"No process that you may watch has an agent. Three ways to start:",
+		"  memtop run ./program               start a program and watch it",
+		"  LD_PRELOAD=libmemtop-agent.so ./program    start it yourself, then: memtop -p "
+		"PID",
+		"  memtop :9001                       a port that ssh or adb forwards to an agent",
+	};
+	struct area s = { 0, 0, term_rows(), term_columns() };
+	enum role r;
+	const char *said = status_text(&r);
+
+	draw_clear();
+	draw_fill(&s, 0, 0, -1, ROLE_HEADER);
+	draw_text(&s, 0, 1, ROLE_HEADER_STRONG, "memtop  processes that have an agent");
+	struct area body = area_sub(&s, 1, 0, s.h > 2 ? s.h - 2 : 0, -1);
+	if (c->count)
+		table_draw(&table, &body, &c->list, c, -2, false, true);
+	for (size_t i = 0; !c->count && i < sizeof ways / sizeof ways[0]; i++)
+		draw_text(&body, 1 + (int)i, 1, i ? ROLE_NORMAL : ROLE_WARNING, ways[i]);
+	if (said)
+		draw_text(&s, s.h - 1, 1, r, said);
+	else if (s.h > 1)
+		draw_text(&s, s.h - 1, 1, ROLE_HINT, c->count ? "Enter Watch   q Quit" : "q Quit");
+	term_cursor(-1, 0);
+	term_flush(false);
+}
+
+static struct candidate *row_of(struct chooser *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->rows[i].process.pid == pid)
+			return &c->rows[i];
+	return NULL;
+}
+
+static void forget(struct candidate *r)
+{
+	if (r->watch)
+		watch_close(r->watch);
+	r->watch = NULL;
+}
+
+static void look(void *arg)
+{
+	struct chooser *c = arg;
+	struct agent_process *now;
+	size_t n = launch_list(&now), kept = 0;
+	struct watch_options o = { .who = NULL };
+	struct err err;
+
+	for (size_t i = 0; i < c->count; i++) { /* known rows keep their order */
+		bool there = false;
+		for (size_t k = 0; k < n; k++)
+			there |= now[k].pid == c->rows[i].process.pid;
+		if (there)
+			c->rows[kept++] = c->rows[i];
+		else
+			forget(&c->rows[i]);
+	}
+	c->count = kept;
+	for (size_t k = 0; k < n; k++) {
+		char pid[16];
+		if (row_of(c, now[k].pid))
+			continue;
+		GROW(c->rows, c->room, c->count + 1);
+		struct candidate *r = &c->rows[c->count];
+		*r = (struct candidate){ .process = now[k] };
+		snprintf(pid, sizeof pid, "%d", (int)now[k].pid);
+		if (target_parse_pid(pid, &r->target, &err))
+			continue;
+		c->count++;
+		if (c->count <= WATCHES_MAX)
+			r->watch = watch_open(c->loop, &r->target, &o, &err);
+	}
+	free(now);
+	list_update(&c->list, c->count, id_of, NULL, c);
+	draw(c);
+}
+
+static void redraw(void *arg)
+{
+	draw(arg);
+}
+
+static void end(struct chooser *c, int result)
+{
+	c->result = result;
+	loop_stop(c->loop);
+}
+
+static void on_input(void *arg, unsigned events)
+{
+	static const enum focus foci[] = { FOCUS_CHOOSER, FOCUS_LIST, FOCUS_NONE };
+	struct chooser *c = arg;
+	int key;
+
+	(void)events;
+	while ((key = term_key()) != KEY_NOTHING) {
+		enum request r = request_of_key(foci, key);
+		if (key == KEY_HANGUP || key == KEY_CTRL_C || r == REQ_BACK || r == REQ_QUIT ||
+		    r == REQ_ESCAPE) {
+			end(c, 0);
+			return;
+		}
+		if (r == REQ_CHOOSE && c->count) {
+			end(c, 1);
+			return;
+		}
+		if (r == REQ_SUSPEND)
+			term_suspend();
+		if (r == REQ_REDRAW)
+			term_resize();
+		list_request(&c->list, r, id_of, c);
+	}
+	draw(c);
+}
+
+static void on_resize(void *arg)
+{
+	term_resize();
+	draw(arg);
+}
+
+static void on_signal(void *arg)
+{
+	end(arg, 0);
+}
+
+static void keep(struct chooser *c, struct loop_source *s)
+{
+	c->sources[c->source_count++] = s;
+}
+
+int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
+{
+	struct chooser c = { .loop = loop };
+	struct err err = { 0 };
+
+	keep(&c, loop_signal(loop, SIGINT, on_signal, &c));
+	keep(&c, loop_signal(loop, SIGTERM, on_signal, &c));
+	keep(&c, loop_signal(loop, SIGHUP, on_signal, &c));
+	keep(&c, loop_signal(loop, SIGQUIT, on_signal, &c));
+	keep(&c, loop_signal(loop, SIGWINCH, on_resize, &c));
+	const struct config *own = config_get(NULL); /* the view reports its errors */
+	if (theme_load(o->theme        ? o->theme
+		       : own->theme[0] ? own->theme
+				       : NULL,
+		       &c.theme, &err) &&
+	    o->theme) {
+		c.result = -err.status;
+	} else {
+		if (err.text[0])
+			theme_plain(&c.theme);
+		err.text[0] = 0;
+		theme_use(&c.theme);
+		if (term_start(o->ascii || own->ascii, &err))
+			c.result = -err.status;
+	}
+	if (c.result == 0) {
+		draw_start();
+		keep(&c, loop_fd(loop, STDIN_FILENO, LOOP_READ, on_input, &c));
+		keep(&c, loop_timer(loop, LOOK_MS, true, look, &c));
+		keep(&c, loop_timer(loop, DRAW_MS, true, redraw, &c));
+		look(&c);
+		loop_run(loop);
+		if (c.result == 1)
+			*t = c.rows[c.list.at].target;
+	}
+	term_stop();
+	if (err.text[0])
+		warn("%s", err.text);
+	while (c.source_count)
+		loop_remove(c.sources[--c.source_count]);
+	for (size_t i = 0; i < c.count; i++)
+		forget(&c.rows[i]);
+	free(c.rows);
+	return c.result;
+}
