@@ -176,6 +176,9 @@ struct thread {
 	/* the last stack, when it cannot be remembered; its sp is 0, so it never matches */
 	struct hit none;
 	uint32_t turn;      /* the way to overwrite next */
+	uint32_t bare;      /* captures to come whose stacks are not sought, nor remembered */
+	uint32_t misses;    /* stacks that were sought in vain */
+	uint64_t trial_at;  /* ... since this number of blocks */
 	uintptr_t deleting; /* block that a foreign operator delete frees right now */
 	uintptr_t origin;   /* the caller of the last operator new that failed */
 	uint32_t session;   /* the session of its counters: record/thread.c */
