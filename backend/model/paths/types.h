@@ -238,6 +238,7 @@ struct cohorts { /* one scan */
 /* allocations and frees per second: over the last second, and over ten */
 struct rates {
 	double alloc_bytes, alloc_blocks, free_bytes, free_blocks;
+	bool known; /* false: one state alone has none, such as the one at the peak */
 };
 
 struct live {
