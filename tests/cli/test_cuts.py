@@ -28,8 +28,7 @@ from obedient import Obedient
 SEED = int(os.environ.get("SEED") or time.time_ns() % 10**9)
 CUTS = 1000 if LONG else 12
 MOMENTS = 25 if LONG else 2  # of each writer
-SANITIZED = f"{BUILD}-asan/memtop"
-READER = SANITIZED if LONG and os.path.exists(SANITIZED) else MEMTOP
+READER = f"{BUILD}-asan/memtop" if LONG and os.path.exists(f"{BUILD}-asan/memtop") else MEMTOP
 FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
            "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
 PROGRAM = """
