@@ -3,18 +3,20 @@
  * peak_snapshot.c - the counters at the heap's peak, by slot, for viewers.
  *
  * The target's threads keep them where they are (record/peak.c), so nothing is late here: a
- * snapshot taken any time later is of the peak's instant. It is taken for viewers alone, once a
- * second at most and for a small share of the time, and with the final state always. A viewer then
- * gets the counters that differ from the last one that it has whole; the sums of slots do the same
- * for COUNTS.
+ * snapshot taken any time later is of the peak's instant. It is taken for viewers, once a second at
+ * most and for a small share of the time; for a dump, and with the final state, always. A viewer
+ * then gets the counters that differ from the last one that it has whole; the sums of slots do the
+ * same for COUNTS.
  *
  * A peak that begins while its snapshot is taken breaks it off. What was read then stays, marked as
- * changed in the one to come.
+ * changed in the one to come. Viewers are served while it is taken; when the target ends meanwhile,
+ * the final state takes one of its own, and that breaks it off, too.
  *
  * MEMORY: PEAK_CHUNK slots at a time; beyond mark_memory= there is no snapshot.
  */
 #include "collect/peak_snapshot.h"
 #include "base/conf.h"
+#include "collect/breath.h"
 #include "collect/memory.h"
 #include "collect/output.h"
 #include "collect/server.h"
@@ -93,16 +95,30 @@ static bool take_leaf(struct server *s, uint32_t number, uint32_t leaf)
 	return true;
 }
 
-static bool take(struct server *s, uint32_t number)
+static bool take_leaves(struct server *s, uint32_t number)
 {
-	uint32_t leaves = (mt_slots_count() + LEAF_SLOTS - 1) / LEAF_SLOTS;
+	uint32_t leaves = (mt_slots_count() + LEAF_SLOTS - 1) / LEAF_SLOTS, walk = s->peak.walk;
+	struct breath breath = { 0, 0 };
+
+	for (uint32_t i = SLOT_ROOT / LEAF_SLOTS; i < leaves; i++) {
+		breath_take(s, &breath, LEAF_SLOTS);
+		if (s->peak.walk != walk || !take_leaf(s, number, i))
+			return false;
+	}
+	return true;
+}
+
+static bool walk(struct server *s, uint32_t number)
+{
+	uint32_t mine = ++s->peak.walk;
 
 	s->peak.whole = false;
+	s->peak.walking = true;
 	memset(&s->peak.then, 0, sizeof(s->peak.then));
-	for (uint32_t i = SLOT_ROOT / LEAF_SLOTS; i < leaves; i++)
-		if (!take_leaf(s, number, i))
-			return false;
-	return true;
+	bool whole = take_leaves(s, number);
+	if (s->peak.walk == mine)
+		s->peak.walking = false;
+	return whole;
 }
 
 /* Threads publish in steps: their peak is exact to the steps' sum. Where it is off by more, a
@@ -124,28 +140,36 @@ static bool is_watched(const struct server *s)
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state == VIEWER_OPEN)
 			return true;
-	return s->over;
+	return false;
 }
 
-void peak_snapshot_tick(struct server *s)
+bool peak_snapshot_take(struct server *s)
 {
 	uint64_t time_ns, now = server_now();
 	uint32_t number = mt_peak_newest(&time_ns);
 
+	if (!number || (s->peak.whole && number == s->peak.number))
+		return true;
 	/* One that began after the pass may have slots that the pass has not met. */
-	if (!number || number == s->peak.number || (number != s->sums.peak_number && !s->over) ||
-	    (now < s->peak.next_ns && !s->over) || !is_watched(s))
-		return;
-	bool whole = take(s, number);
+	if ((number != s->sums.peak_number || s->peak.walking) && !s->over)
+		return false;
+	bool whole = walk(s, number);
 	uint64_t took = server_now() - now;
 	s->peak.next_ns = now + (took * SHARE > EVERY_NS ? took * SHARE : EVERY_NS);
 	if (!whole)
-		return;
+		return false;
 	s->peak.number = number;
 	s->peak.time_ns = time_ns;
 	s->peak.whole = true;
 	s->peak.serial++;
 	compare(s, number);
+	return true;
+}
+
+void peak_snapshot_tick(struct server *s)
+{
+	if (s->over || (server_now() >= s->peak.next_ns && is_watched(s)))
+		peak_snapshot_take(s);
 }
 
 static struct mtw_out begin_part(struct server *s)

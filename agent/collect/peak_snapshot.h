@@ -18,6 +18,8 @@ struct peak_snapshot {
 	uint32_t number;           /* of the peak that they hold: record/peak.h; 0 = none */
 	uint32_t serial;           /* of the snapshots that were taken whole */
 	bool whole;                /* false: the last one broke off, and cannot be sent */
+	uint32_t walk;             /* counts the walks over all slots; a newer one ends an older */
+	bool walking;
 	uint64_t time_ns, next_ns;
 	struct tally then; /* sum over its slots */
 	size_t bytes;      /* mapped for its slots */
@@ -31,6 +33,9 @@ struct peak_at {
 
 bool peak_snapshot_init(struct server *s);
 void peak_snapshot_tick(struct server *s); /* after a pass: takes the peak's, when due */
+/* After a pass: takes it now, if there is none of this peak. False: the peak is newer than the
+ * pass, or began meanwhile; another pass may do. */
+bool peak_snapshot_take(struct server *s);
 bool peak_snapshot_send(struct server *s, struct viewer *v); /* true = nothing is left */
 
 #pragma GCC visibility pop

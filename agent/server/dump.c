@@ -16,9 +16,11 @@
 #include "encode/encode.h"
 #include "collect/memory.h"
 #include "collect/output.h"
+#include "collect/peak_snapshot.h"
 #include "scan/scan.h"
 #include "collect/server.h"
 #include "dump/session.h"
+#include "collect/sums.h"
 #include "collect/viewer.h"
 #include "dump/say.h"
 #include "server/privileges.h"
@@ -34,6 +36,7 @@
 #define NUMBERS 100000u       /* names tried for one dump */
 #define PUMPS 1000000u        /* more than any state takes */
 #define SCANS_NS (5 * SECOND) /* a slow viewer's scan may be before ours */
+#define PEAK_TRIES 5          /* while the heap rises, a peak is soon another one */
 #define REASON 96u
 
 static const char *reason_of(long failed, char *buf, size_t size)
@@ -180,6 +183,15 @@ static void scan(struct server *s, struct viewer *v, struct session *f)
 	scan_drop(&s->scans, v);
 }
 
+/* Without a viewer nobody has asked for the peak's counters yet. */
+static void take_peak(struct server *s)
+{
+	for (int i = 0; i < PEAK_TRIES && !s->over && !peak_snapshot_take(s); i++) {
+		sums_pass(s, false);
+		sums_modules(&s->sums);
+	}
+}
+
 /* 0 or -errno. */
 static long write_state(struct server *s, struct session *f, const char *reason)
 {
@@ -189,6 +201,7 @@ static long write_state(struct server *s, struct session *f, const char *reason)
 
 	if (!v)
 		return -EBUSY;
+	take_peak(s);
 	v->window = 4 * OUT_BYTES; /* drained after each step */
 	mt_format(target, sizeof(target), "-p %d", s->target.pid);
 	put_text_frame(s, v, MTW_S_META, MEMTOP_VERSION, target);

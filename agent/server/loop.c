@@ -459,7 +459,7 @@ static void due(struct server *s, bool walking)
 	linger_check(s, now);
 	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
 	if (s->over && !s->target.released && (late || (s->lingering.is && !anybody(s))) &&
-	    s->state.what != MTW_DETACHED) {
+	    s->state.what != MTW_DETACHED && target_left(&s->target)) {
 		s->target.released = true;
 		target_release(s);
 	}

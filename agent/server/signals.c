@@ -45,6 +45,19 @@ static int number_of(const char *name)
 	return 0;
 }
 
+/* NULL: nothing. An ignored signal stays ignored, and so do the programs that this one executes:
+ * nohup's would end by SIGHUP, because an exec resets a handler. */
+static const char *other_user(void (*is)(int))
+{
+	if (is == SIG_DFL)
+		return NULL;
+	if (is == SIG_IGN)
+		return "the program was started to ignore this signal";
+	if (is == on_dump)
+		return "dump_signal= has this signal";
+	return "the program handles this signal itself";
+}
+
 static void take_signal(const char *option, const char *name, void (*handler)(int))
 {
 	struct sigaction was, ours = { .sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK };
@@ -52,9 +65,9 @@ static void take_signal(const char *option, const char *name, void (*handler)(in
 
 	if (!number || sigaction(number, NULL, &was) || was.sa_handler == handler)
 		return;
-	if (was.sa_handler != SIG_DFL && was.sa_handler != SIG_IGN)
-		mt_msg("%s=%s: the program handles this signal itself; choose another", option,
-		       name);
+	const char *why = other_user(was.sa_handler);
+	if (why)
+		mt_msg("%s=%s: %s; choose another", option, name, why);
 	else
 		sigaction(number, &ours, NULL);
 }

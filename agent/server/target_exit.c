@@ -16,7 +16,9 @@
  * Memory of the dead: a viewer on a slow link must not keep a dead target's gigabytes. But the
  * memory may have other users: a child of vfork, a process cloned with CLONE_VM. So the server
  * unmaps nothing here. It forks, the copy continues in its own address space and unmaps what no
- * viewer needs, and the old process leaves the shared memory to its other users.
+ * viewer needs, and the old process leaves the shared memory to its other users. A target that has
+ * announced its end still runs on its memory, for as long as it waits for us and its last handlers
+ * take: only the kernel says when it is gone.
  */
 #include "server/target_exit.h"
 #include "base/arena.h"
@@ -370,12 +372,16 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
 	mt_prim_call(SYS_madvise, (long)start, (long)(end - start), 11 /* MADV_DOFORK */, 0, 0, 0);
 }
 
+bool target_left(struct target *target)
+{
+	return !target->announced || is_gone(target);
+}
+
 /* CLONE_PARENT: the copy gets this process's parent, and is as invisible to it. An orphan would go
  * to the next reaper, which may be the target's new program. */
 void target_release(struct server *s)
 {
-	struct shared *own =
-		s->thread_mode || s->target.announced ? NULL : memory_map(sizeof(*own));
+	struct shared *own = s->thread_mode ? NULL : memory_map(sizeof(*own));
 	char *list = own ? list_mappings() : NULL;
 
 	if (!list)

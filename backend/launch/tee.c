@@ -3,15 +3,20 @@
  * tee.c - see launch/tee.h.
  *
  * Two sockets join memtop and its processes. All send their matches into one. Over the other,
- * private one memtop asks a process whether the output so far has been passed on; the answer is a
- * byte, or its end.
+ * private one memtop asks a process whether the output so far has been passed on; the answer is
+ * PASSED, LOST, or its end.
+ *
+ * A process that cannot write ends, and with it the program's pipe: the program is told by SIGPIPE,
+ * as in a pipe of the shell. That happens as soon as the reader is gone, without waiting for
+ * output.
  */
 #include "launch/tee.h"
+
+#include "launch/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +25,20 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <termios.h>
 #include <unistd.h>
 
 #define CHUNK 65536
+#define PASSED '\0'
+#define LOST '!'
 
 struct copier {
 	int from, to, matches, ask;
+	bool terminal; /* `from` is terminal_open()'s */
 	const regex_t *const *patterns;
 	char line[TEE_LINE_MAX];
 	size_t line_len;   /* bytes of the open line; line[] holds the first ones */
 	unsigned reported; /* bit per pattern: the open line has matched */
 	uint32_t lost;
-	bool failed;   /* a lost part of the output was reported */
 	int asked;     /* memtop waits for an answer */
 	size_t before; /* bytes to pass on before it */
 };
@@ -97,8 +103,23 @@ static void follow(struct copier *c, const char *text, size_t len, bool pause)
 		search(c, false);
 }
 
-/* False: nobody reads any more. */
-static bool pass_on(struct copier *c, const char *bytes, size_t len)
+static void say(const struct copier *c, char word)
+{
+	send(c->ask, &word, 1, MSG_NOSIGNAL);
+}
+
+/* A reader that is gone has wanted no more: only what a full disk refuses is lost. */
+static void refused(const struct copier *c, int why)
+{
+	if (why == EPIPE)
+		return;
+	dprintf(STDERR_FILENO, "memtop: writing the program's %s failed: %s; the rest is lost\n",
+		c->to == STDOUT_FILENO ? "stdout" : "stderr", strerror(why));
+	say(c, LOST);
+}
+
+/* False: nobody takes any more. */
+static bool pass_on(const struct copier *c, const char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t n = write(c->to, bytes, len);
@@ -109,15 +130,9 @@ static bool pass_on(struct copier *c, const char *bytes, size_t len)
 			poll(&(struct pollfd){ c->to, POLLOUT, 0 }, 1, -1);
 			continue;
 		}
-		if (n < 0 && errno == EPIPE)
-			return false;
 		if (n < 0) {
-			if (!c->failed)
-				dprintf(STDERR_FILENO,
-					"memtop: a part of the program's output was lost: %s\n",
-					strerror(errno));
-			c->failed = true;
-			return true;
+			refused(c, errno);
+			return false;
 		}
 		bytes += n;
 		len -= (size_t)n;
@@ -131,7 +146,7 @@ static void answer(struct copier *c, size_t passed)
 	if (!c->asked || c->before)
 		return;
 	c->asked = 0;
-	send(c->ask, "", 1, MSG_NOSIGNAL);
+	say(c, PASSED);
 }
 
 /* memtop asks, or has ended. */
@@ -152,19 +167,6 @@ static void hear(struct copier *c)
 	answer(c, 0);
 }
 
-static struct copier *resized; /* the copier of a terminal, for its signal handler */
-
-static void on_resize(int signum)
-{
-	struct winsize size;
-	int kept = errno;
-
-	(void)signum;
-	if (!ioctl(resized->to, TIOCGWINSZ, &size))
-		ioctl(resized->from, TIOCSWINSZ, &size);
-	errno = kept;
-}
-
 /* Keys and signals that end the program or memtop leave it alone: it has the rest to pass on. */
 static void settle(struct copier *c)
 {
@@ -173,36 +175,53 @@ static void settle(struct copier *c)
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "memtop-tee");
-	resized = c;
-	if (isatty(c->to))
-		sigaction(SIGWINCH,
-			  &(struct sigaction){ .sa_handler = on_resize, .sa_flags = SA_RESTART },
-			  NULL);
+	if (c->terminal)
+		terminal_follow(c->from, c->to);
+}
+
+/* What there is, after a wait. *len 0: nothing to pass on now. False: nothing more comes. */
+static bool take_output(const struct copier *c, char *bytes, size_t *len)
+{
+	ssize_t n;
+
+	if (c->terminal) {
+		n = terminal_read(bytes, CHUNK, len);
+	} else {
+		n = read(c->from, bytes, CHUNK);
+		*len = n > 0 ? (size_t)n : 0;
+	}
+	return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)); /* EIO: its last user */
+}
+
+/* False: the output has ended, or nobody takes it. */
+static bool copy_part(struct copier *c)
+{
+	static char bytes[CHUNK];
+	size_t len;
+
+	if (!take_output(c, bytes, &len))
+		return false;
+	bool taken = pass_on(c, bytes, len);
+	if (len && c->matches >= 0)
+		follow(c, bytes, len, poll(&(struct pollfd){ c->from, POLLIN, 0 }, 1, 0) == 0);
+	answer(c, len);
+	return taken;
 }
 
 static void copy(struct copier *c)
 {
-	static char bytes[CHUNK];
-
 	settle(c);
 	for (;;) {
-		struct pollfd fd[2] = { { c->from, POLLIN, 0 }, { c->ask, POLLIN, 0 } };
+		struct pollfd fd[] = { { c->from, POLLIN, 0 },
+				       { c->ask, POLLIN, 0 },
+				       { c->to, 0, 0 } };
 
-		if (poll(fd, 2, -1) < 0)
+		if (poll(fd, 3, -1) < 0)
 			continue;
 		if (fd[1].revents)
 			hear(c);
-		if (!fd[0].revents)
-			continue;
-		ssize_t n = read(c->from, bytes, sizeof bytes);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n <= 0 || !pass_on(c, bytes, (size_t)n)) /* EIO: the terminal's last user */
+		if (fd[0].revents ? !copy_part(c) : fd[2].revents)
 			break;
-		if (c->matches >= 0)
-			follow(c, bytes, (size_t)n,
-			       poll(&(struct pollfd){ c->from, POLLIN, 0 }, 1, 0) == 0);
-		answer(c, (size_t)n);
 	}
 	if (c->line_len && c->matches >= 0)
 		search(c, true);
@@ -224,24 +243,6 @@ static bool same_place(void)
 	       syscall(SYS_kcmp, pid, pid, 0 /* KCMP_FILE */, STDOUT_FILENO, STDERR_FILENO) == 0;
 }
 
-/* A pseudo-terminal of the same size; its own side changes no byte. */
-static int open_terminal(int to, int ends[2])
-{
-	struct termios modes;
-	struct winsize size;
-	bool sized = !ioctl(to, TIOCGWINSZ, &size);
-
-	if (tcgetattr(to, &modes))
-		return -1;
-	modes.c_oflag &= ~(tcflag_t)OPOST;
-	modes.c_lflag &= ~(tcflag_t)ECHO;
-	if (openpty(&ends[0], &ends[1], NULL, &modes, sized ? &size : NULL))
-		return -1;
-	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-	return 0;
-}
-
 /* Where memtop's own output is closed, a new descriptor may get its number: moves it on. */
 static bool move_up(int fd[2])
 {
@@ -257,9 +258,10 @@ static bool move_up(int fd[2])
 	return true;
 }
 
-static int open_ends(int to, int ends[2])
+static int open_ends(int to, int ends[2], bool *terminal)
 {
-	if ((!isatty(to) || open_terminal(to, ends)) && pipe2(ends, O_CLOEXEC))
+	*terminal = isatty(to) && !terminal_open(to, ends);
+	if (!*terminal && pipe2(ends, O_CLOEXEC))
 		return -1;
 	return move_up(ends) ? 0 : -1;
 }
@@ -277,8 +279,9 @@ static void close_others(const struct copier *c)
 static int start_one(struct tee *t, int which, int matches, const regex_t *const patterns[2])
 {
 	int to = which + 1, ends[2], ask[2];
+	bool terminal;
 
-	if (open_ends(to, ends))
+	if (open_ends(to, ends, &terminal))
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ask) || !move_up(ask))
 		return -1;
@@ -290,6 +293,7 @@ static int start_one(struct tee *t, int which, int matches, const regex_t *const
 				     .to = to,
 				     .matches = matches,
 				     .ask = ask[1],
+				     .terminal = terminal,
 				     .patterns = patterns };
 		close_others(&c);
 		copy(&c);
@@ -352,14 +356,21 @@ int tee_take(struct tee *t, struct tee_match *m)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-void tee_wait(struct tee *t)
+bool tee_wait(struct tee *t)
 {
-	char byte;
+	bool whole = true;
 
-	for (int i = 0; i < 2; i++)
-		if (t->ask[i] >= 0 && send(t->ask[i], "", 1, MSG_NOSIGNAL) == 1)
-			while (read(t->ask[i], &byte, 1) < 0 && errno == EINTR)
-				;
+	for (int i = 0; i < 2; i++) {
+		char word = PASSED;
+
+		if (t->ask[i] < 0)
+			continue;
+		send(t->ask[i], "", 1, MSG_NOSIGNAL); /* it may have ended, with a last word */
+		while (read(t->ask[i], &word, 1) < 0 && errno == EINTR)
+			;
+		whole = whole && word == PASSED;
+	}
+	return whole;
 }
 
 void tee_release(struct tee *t)

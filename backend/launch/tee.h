@@ -8,9 +8,9 @@
  * holds the program's output has closed it. So the output goes on when the recording is over, and
  * when memtop is killed.
  *
- * A stream that goes to a terminal gets a pseudo-terminal, so that the program buffers and colours
- * as before; any other gets a pipe. Both streams share one when they go to the same place, which
- * keeps their order. The bytes pass unchanged.
+ * A stream that goes to a terminal gets a pseudo-terminal (launch/terminal.h), so that the program
+ * buffers, colours and draws screens as before; any other gets a pipe. Both streams share one when
+ * they go to the same place, which keeps their order. The bytes pass unchanged.
  */
 #ifndef LAUNCH_TEE_H
 #define LAUNCH_TEE_H
@@ -41,8 +41,9 @@ struct tee_match {
 int tee_start(struct tee *t, const regex_t *const patterns[2], struct err *err);
 void tee_launched(struct tee *t);
 int tee_take(struct tee *t, struct tee_match *m); /* 1; 0 nothing now; -1 no more can come */
-/* After the program's end: returns when everything that it wrote has been passed on. */
-void tee_wait(struct tee *t);
+/* After the program's end: returns when everything that it wrote has been passed on. False: a part
+ * could not be written, and is lost. */
+bool tee_wait(struct tee *t);
 void tee_release(struct tee *t); /* of memtop's side; the processes go on */
 
 #endif

@@ -67,6 +67,7 @@ static void read_totals(struct reader *r)
 	t->slots_total = mtw_get(in);
 	t->slots_sent = mtw_get(in);
 	t->live_sent_bytes = mtw_get(in);
+	t->agent_limit_bytes = !in->bad && in->at < in->end ? mtw_get(in) : 0;
 	emit(r);
 }
 
@@ -470,6 +471,12 @@ static const struct {
 	{ MTW_S_EXPECTED, "S_EXPECTED", read_session },
 	{ MTW_S_NOTE, "S_NOTE", read_session },
 	{ MTW_S_GENERATED, "S_GENERATED", read_s_symbol },
+	{ MTW_S_KEY, "S_KEY", keys_read_key },
+	{ MTW_S_INSTANTS, "S_INSTANTS", keys_read_instants },
+	{ MTW_S_POINTS, "S_POINTS", keys_read_points },
+	{ MTW_S_RECENT, "S_RECENT", keys_read_recent },
+	{ MTW_S_RATES, "S_RATES", keys_read_rates },
+	{ MTW_S_LEFT_OUT, "S_LEFT_OUT", keys_read_left_out },
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,

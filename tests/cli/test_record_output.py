@@ -17,6 +17,7 @@ import time
 from cli import compiled, memtop, one_line
 from harness import (MEMTOP, at_end, environment, kill, main, mostly_waits, report, start, temporary_folder, test, wait_for,
                      wait_for_session)
+from term import Terminal
 
 PYTHON = "/usr/bin/python3"
 
@@ -91,7 +92,8 @@ def t_marks():
     flood = memtop("record", "-o", path, "--mark-on", "y", "--", "/bin/sh", "-c", "yes | head -n 200000")
     assert flood.returncode == 0 and flood.stdout == "y\n" * 200000
     after = report(path)
-    assert 1 <= len(after["marks"]) < 60, len(after["marks"])
+    assert 1 <= len(after["marks"]) < 30, len(after["marks"])
+    assert flood.stderr.count("\n") == 1 and "--mark-on: matching lines come faster than marks may" in flood.stderr, flood.stderr
     assert [w for w in after["warnings"] if "matching lines got no mark" in w], after["warnings"]
 
 
@@ -205,6 +207,85 @@ def t_terminal():
     assert status == 5 and plain.startswith(b"31 93\r\n"), (status, plain)
     assert out.startswith(plain) and b"memtop: " in out[len(plain):], (plain, out)
     assert marks(path) == ["b"]
+
+
+SCREEN = """
+import curses
+def main(screen):
+    screen.addstr(0, 0, "ready"); screen.refresh()
+    key = screen.getch()
+    screen.addstr(1, 0, f"key {key} of {screen.getmaxyx()}"); screen.refresh()
+    screen.getch()
+curses.wrapper(main)
+"""
+
+
+@test
+def t_a_program_that_draws_a_screen():
+    """It gets single keys, which are not echoed, and leaves the terminal's modes as they were."""
+    path = temporary_folder() + "/a.mtop"
+    script = (f"stty -a >{path}.before; '{MEMTOP}' record -o {path} --mark-on ready -- {PYTHON} -c '{SCREEN}' 2>{path}.said; "
+              f"stty -a >{path}.after; {PYTHON} -c '{SCREEN.replace('ready', 'plain')}'; sleep 100")
+    with Terminal(["/bin/sh", "-c", script], 80, 24) as t:
+        t.wait_for(re.compile("^ready$", re.M))
+        t.keys("k")
+        t.wait_for("key 107 of (24, 80)")
+        assert t.lines()[0] == "ready", t.text()
+        t.resize(70, 20)
+        t.keys("q")
+        t.wait_for(re.compile("^plain$", re.M))
+        before, after = (open(f"{path}.{when}", encoding="ascii").read().split("\n", 1)[1] for when in ("before", "after"))
+        assert before == after, (before, after)
+    assert marks(path) == ["ready"]
+
+
+@mostly_waits
+def t_output_that_cannot_be_written():
+    """One line, and a status that is not 0; a program that goes on writing is told as by a pipe of the shell."""
+    path = temporary_folder() + "/a.mtop"
+    for script, status in (("echo hi", 125), ("echo hi; exit 3", 3), ("yes", 128 + signal.SIGPIPE)):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([MEMTOP, "record", "-o", path, "--mark-on", "x", "--", "/bin/sh", "-c", f"exec 2>&-; {script}"], stdout=full,
+                                  stderr=subprocess.PIPE, env=environment(), check=False, timeout=60)
+        assert done.returncode == status and done.stderr.count(b"\n") == 1, (script, done)
+        assert b"memtop: writing the program's stdout failed: No space left on device" in done.stderr, (script, done)
+        assert report(path)["program"]["state"] in ("exited", "signalled")
+
+
+def children(pid, state):
+    """Names of a process' children in a state."""
+    found = []
+    for child in open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split():
+        name, fields = open(f"/proc/{child}/stat", encoding="utf-8").read().split("(", 1)[1].rsplit(")", 1)
+        found += [name] if fields.split()[0] == state else []
+    return found
+
+
+@mostly_waits
+def t_a_reader_that_leaves_while_nothing_is_written():
+    """The program's very next write fails, as without memtop."""
+    folder = temporary_folder()
+    code = "import os, sys\nsys.stdin.read()\ntry: os.write(1, b'x')\nexcept BrokenPipeError: os._exit(42)\n"
+    p = recording(folder + "/a.mtop", ["--mark-on", "q"], [PYTHON, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    wait_for_session(folder + "/a.mtop")
+    p.stdout.close()
+    wait_for(lambda: "memtop-tee" in children(p.pid, "Z"), 10, "the end of the process that copies")
+    p.stdin.close()
+    assert p.wait(20) == 42, p.returncode
+
+
+@mostly_waits
+def t_ended_while_output_waits_for_its_reader():
+    """The program has ended, its output has not been read: the session is whole already."""
+    path = temporary_folder() + "/a.mtop"
+    p = recording(path, ["--mark-on", "q"], [PYTHON, "-c", "import os\nos.write(1, bytes(100000)); os.write(1, bytes(70000))"],
+                  stdout=subprocess.PIPE)
+    wait_for(lambda: os.path.exists(path) and open(path, "rb").read().endswith(b"MEMTOPE\n"), 20, "a whole file")
+    assert p.poll() is None
+    p.terminate()
+    assert p.wait(10) == -signal.SIGTERM
+    r = report(path)
+    assert r["program"]["state"] == "exited" and not [w for w in r["warnings"] if "cut" in w], r["warnings"]
 
 
 @mostly_waits

@@ -74,6 +74,25 @@ def t_every_view_shows_the_instant():
 
 
 @test
+def t_the_peak_has_a_key_and_no_rates():
+    with kept_in(temporary_folder()) as t:
+        phases(t)
+        rates = re.search(r" Alloc [\d.]+\S*/s .* Free [\d.]+\S*/s", t.lines()[2])
+        assert rates, t.text()
+        t.wait_for(re.compile(r"Peak 25\.0M ([3-9]|\d\d) s ago"), 20)  # its call paths come once a second at most
+        t.keys("H")
+        live_is(t, r"(24\.[89]|25\.0)M", "PAST peak")
+        assert re.search(r" Alloc - +Free - ", t.lines()[2]), t.text()
+        for view, row in (("2", r"^[> ].* - .*early_phase"), ("3", r"^[> ].* - .*early_phase"),
+                          ("4", r"^[> ].* - .*s_phases")):
+            t.keys(view)
+            t.wait_for(re.compile(row, re.M))
+        t.keys("H")
+        live_is(t, PHASES[2], "LIVE")
+        assert " Alloc -" not in t.lines()[2], t.text()
+
+
+@test
 def t_a_diff_comes_along_as_far_as_its_marks_do():
     with kept_in(temporary_folder()) as t:
         phases(t)

@@ -67,6 +67,23 @@ def t_signal():
 
 
 @test
+def t_the_peak_of_a_running_program():
+    """Nobody has watched it; its highest heap is long freed when the dump is asked for."""
+    folder = temporary_folder()
+    p = program("listen=none dump_signal=SIGUSR2", folder)
+    for n, blocks in ((1, 20000), (2, 50000)):
+        p.do(f"a {blocks} 1000")
+        p.do("A")
+        p.do("a 10 100")
+        os.kill(p.pid, signal.SIGUSR2)
+        path = dumps(folder, n)[n - 1]
+        assert report(path)["totals"]["live_blocks"] < 100
+        r = report(path, arguments=["--at", "peak"])
+        assert blocks * 990 <= r["totals"]["live_bytes"] <= blocks * 1000 + 65536, (r["totals"], r["warnings"])
+        assert any(s["live_bytes"] >= blocks * 980 for s in r["stacks"]), r["stacks"][:2]
+
+
+@test
 def t_large_state():
     """More than a block's worth: 40,000 stacks, opened and copied by the session's own reader."""
     folder = temporary_folder()
@@ -385,6 +402,19 @@ def t_windows():
     assert sum(c["born_bytes"] for c in r["changes"]) == 300, r["changes"]
     plain = run([path], env=environment())
     assert plain.returncode == 0, plain
+
+
+@test
+def t_signals_that_are_taken():
+    """An ignored signal stays ignored, also for what the program executes; one signal does not do for both options."""
+    folder = temporary_folder()
+    kill_self = "import os, signal; os.kill(os.getpid(), signal.SIGHUP); print('lives')"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {kill_self!r}], env={{}})"
+    done = run(["nohup", PYTHON, "-c", code], env=preload("listen=none dump_signal=SIGHUP"), cwd=folder, stdin=subprocess.DEVNULL)
+    assert (done.stdout, done.returncode) == ("lives\n", 0) and files(folder) == [], done
+    assert "memtop: dump_signal=SIGHUP: the program was started to ignore this signal; choose another\n" in done.stderr, done.stderr
+    done = run(["/bin/true"], env=preload("listen=none dump_signal=SIGUSR1 window_signal=SIGUSR1"))
+    assert (done.stderr, done.returncode) == ("memtop: window_signal=SIGUSR1: dump_signal= has this signal; choose another\n", 0), done
 
 
 @test

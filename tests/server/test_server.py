@@ -8,7 +8,7 @@ import socket
 
 import container
 import wire
-from harness import Skip, main, test, wait_for
+from harness import Skip, main, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
 from servers import server_of
 
@@ -324,10 +324,8 @@ def t_killed_from_outside_unreaped_and_reaped():
     assert any(c.slot_live(s) == (500, 500 * 77) for s in c.counts)
 
 
-@test
-def t_memory_of_the_dead_is_given_back():
-    container.unless_own_pids("the kernel kills its server with it")
-    p = Obedient()
+def given_back(end, options=""):
+    p = Obedient(options, cwd=temporary_folder())
     c = p.viewer("slow", ack=False).until(lambda: True)
     full = p.viewer().until_complete()
     p.do("f 40 5000000")
@@ -335,8 +333,8 @@ def t_memory_of_the_dead_is_given_back():
     server = server_of(p.pid)
     c.pump(1)
     assert resident_kib(server) > 200000
-    os.kill(p.pid, signal.SIGKILL)
-    p.process.wait(5)
+    end(p)
+    p.process.wait(20)
     full.until_final(30)
     # `slow` has not taken its last state: the server still waits for it, without the program's memory, as a new process.
     wait_for(lambda: [resident_kib(p) < 50000 for p in of_session(server)] == [True], 10, "memory given back")
@@ -344,6 +342,19 @@ def t_memory_of_the_dead_is_given_back():
     c.acknowledge()
     c.until_final(30)
     assert c.counts == full.counts and counters(c) == counters(full)
+
+
+@test
+def t_memory_of_the_dead_is_given_back():
+    container.unless_own_pids("the kernel kills its server with it")
+    given_back(lambda p: os.kill(p.pid, signal.SIGKILL))
+
+
+@test
+def t_memory_is_given_back_after_an_announced_end():
+    """The program says that it exits, and waits for its dump: the state is the last one by then, but it still runs."""
+    container.unless_own_pids("the kernel kills its server with it")
+    given_back(lambda p: p.tell("x 3"), "listen=@memtop-test.%p dump_at_exit=yes")
 
 
 def of_session(leader):

@@ -209,3 +209,10 @@ int travel_command(struct shown *of, const char *text)
 				    "the last state before it");
 	return 0;
 }
+
+void travel_peak(struct shown *of)
+{
+	const struct peak_instant *peak = model_peak(watch_now(of->watch));
+
+	travel_command(of, peak && of->time.at_ns == peak->time_ns ? "now" : "peak");
+}

@@ -35,5 +35,7 @@ struct owners *travel_owners(const struct travel *t,
 			     const struct shown *of); /* whose history the graphs show */
 /* "0:12:09", "-2m", a mark, "now": the command :at. */
 int travel_command(struct shown *of, const char *text);
+/* To the heap's peak; from there, back to now. */
+void travel_peak(struct shown *of);
 
 #endif

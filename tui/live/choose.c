@@ -81,7 +81,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_RATE:
 		if (known) {
 			model_rates(m, &one, &ten);
-			cell_rate(c, (uint64_t)one.alloc_blocks);
+			if (one.known)
+				cell_rate(c, (uint64_t)one.alloc_blocks);
+			else
+				cell_unknown(c);
 		}
 		break;
 	case C_NAME:

@@ -53,6 +53,8 @@ enum focus {
 	X(INSTANT_BACK, GLOBAL, "[", "", "back one recorded instant, in every view")               \
 	X(INSTANT_ON, GLOBAL, "]", "",                                                             \
 	  "forward one instant, past the last: live again (Esc: live at once)")                    \
+	X(INSTANT_PEAK, GLOBAL, "H", "",                                                           \
+	  "the heap at its highest, the peak (:at peak); again: live")                             \
 	X(PROCESSES, GLOBAL, "P", "",                                                              \
 	  "the program's processes: LIVE and growth of each; Enter shows one in all views")        \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: its cost, the quality of its stacks")           \

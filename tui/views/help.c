@@ -96,7 +96,8 @@ static void add_questions(struct page *p)
 		{ "Is it busy?", "<churn> sorts call sites by calls/s and shows LIFE" },
 		{ "Why is RSS larger?", "<memory> Memory: the parts of RSS, and which part grew" },
 		{ "What was it then?",
-		  "<instant-back> <instant-on> go back and forward in time; <escape>: live again" },
+		  "<instant-back> <instant-on> back and forward in time; <instant-peak>: peak; "
+		  "<escape>: live" },
 		{ "Where is X?",
 		  "<search> searches, <next-hit> next hit; <filter> hides rows without a match" },
 	};

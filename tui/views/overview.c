@@ -9,6 +9,7 @@
 #include "views/sites.h"
 #include "screen/term.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,12 +90,25 @@ static const struct table table = {
 	site_list_id, table_view_hit
 };
 
+/* "alloc 88.2k", or "alloc -" where the instant has no rate. */
+static void label_rate(char *out, size_t size, const char *what, const struct ui *ui,
+		       enum graph_rate which)
+{
+	const struct figures *f = &ui->shown.figures;
+	double rate = graph_rate_at(f, &ui->shown.time, which);
+	char number[32] = "-";
+
+	if (!isnan(rate))
+		text_short(number, rate);
+	snprintf(out, size, "%s %s%s", what, f->estimate ? "~" : "", number);
+}
+
 static void draw_graphs(const struct site_list *o, const struct area *a)
 {
 	const struct ui *ui = o->t.v.ui;
 	const struct figures *f = &ui->shown.figures;
 	int right = a->w / 3 < 24 ? 24 : a->w / 3;
-	char title[96], span[32], label[48], number[32];
+	char title[96], span[32], label[48];
 	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right),
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
@@ -108,11 +122,9 @@ static void draw_graphs(const struct site_list *o, const struct area *a)
 	int half = (in.h - 1) / 2;
 	struct area up = area_sub(&in, 0, 0, half, -1),
 		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
-	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "",
-		 text_short(number, graph_rate_at(f, &ui->shown.time, GRAPH_ALLOC)));
+	label_rate(label, sizeof label, "alloc", ui, GRAPH_ALLOC);
 	graph_rate(&up, f, &ui->shown.time, GRAPH_ALLOC, ROLE_ALLOC, label);
-	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "",
-		 text_short(number, graph_rate_at(f, &ui->shown.time, GRAPH_FREE)));
+	label_rate(label, sizeof label, "free", ui, GRAPH_FREE);
 	graph_rate(&low, f, &ui->shown.time, GRAPH_FREE, ROLE_FREE, label);
 	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &ui->shown.time, false);
 }

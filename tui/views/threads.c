@@ -215,10 +215,14 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_RATE:
 		if (rate || over)
 			cell_bytes(c, over ? 0 : r->rate_bytes);
+		else
+			cell_unknown(c);
 		break;
 	case C_CALLS:
 		if (rate || over)
 			cell_rate(c, over ? 0 : r->rate_calls);
+		else
+			cell_unknown(c);
 		break;
 	case C_ALLOC: cell_bytes(c, r->t.done.alloc_bytes); break;
 	case C_FREED: cell_bytes(c, r->t.done.free_bytes); break;

@@ -142,6 +142,11 @@ void cell_rate(struct cell c, uint64_t per_second)
 	right(c, per_second ? ROLE_ALLOC : ROLE_DIM, text_short(text, (double)per_second));
 }
 
+void cell_unknown(struct cell c)
+{
+	draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, "-");
+}
+
 void cell_age(struct cell c, const struct age *a, bool oldest)
 {
 	uint64_t seconds = oldest ? a->oldest_s : a->median_s;

@@ -148,6 +148,11 @@ bool figures_over(const struct figures *f)
 	return f->final || f->state == MTW_CUT;
 }
 
+bool figures_rated(const struct figures *f)
+{
+	return f->ten.known || figures_over(f);
+}
+
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point)
 {
 	return point < f->point_count ? f->owners[owner].series[point] : 0;

@@ -68,6 +68,8 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 		  struct query *q);
 /* The program or its record ended, so there are no rates. */
 bool figures_over(const struct figures *f);
+/* Whether rates can be said of this instant: those of its end are 0. */
+bool figures_rated(const struct figures *f);
 /* The figures are of this instant. */
 bool figures_arrived(const struct figures *f, uint64_t at_ns);
 void figures_release(struct figures *f);

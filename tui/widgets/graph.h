@@ -36,7 +36,7 @@ enum graph_rate { GRAPH_ALLOC, GRAPH_FREE };
 /* The caption of graph_owners(); `focus`: with its keys. Returns out. */
 char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t,
 		  bool focus);
-/* Calls per second: now, or around the cursor's instant. */
+/* Calls per second: now, or around the cursor's instant. NAN: not known. */
 double graph_rate_at(const struct figures *f, const struct graph_time *t, enum graph_rate which);
 
 /* Live bytes by owner as stacked bands, with a legend where there is room. */

@@ -32,6 +32,8 @@ double graph_rate_at(const struct figures *f, const struct graph_time *t, enum g
 {
 	uint64_t right = t->at_ns, length = graph_window(f, t) / GRAPH_CURSOR_STEPS;
 
+	if (graph_instant(f, t) == SIZE_MAX && !figures_rated(f))
+		return NAN;
 	if (graph_instant(f, t) == SIZE_MAX)
 		return which == GRAPH_ALLOC ? f->ten.alloc_blocks : f->ten.free_blocks;
 	uint64_t left = right > length ? right - length : 0;

@@ -34,5 +34,5 @@ struct rates ring_over(const struct ring *r, uint64_t window)
 		return (struct rates){ 0 };
 	struct tally d = tally_sub(&r->at[last].sum, &r->at[from].sum);
 	return (struct rates){ (double)d.alloc_bytes / s, (double)d.alloc_blocks / s,
-			       (double)d.free_bytes / s, (double)d.free_blocks / s };
+			       (double)d.free_bytes / s, (double)d.free_blocks / s, true };
 }

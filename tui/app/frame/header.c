@@ -343,7 +343,10 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	else if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",
 		    text_bytes(one, f->rss_bytes), 100.0 * (double)live / (double)f->rss_bytes);
-	if (!figures_over(f) && s->w < TOTALS_WIDE) {
+	if (!figures_rated(f)) {
+		add(parts, &n, ROLE_DIM, "Alloc -");
+		add(parts, &n, ROLE_DIM, "Free -");
+	} else if (!figures_over(f) && s->w < TOTALS_WIDE) {
 		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s", about,
 		    text_short(one, f->ten.alloc_blocks));
 		add(parts, &n, ROLE_FREE, "Free %s%s/s", about,

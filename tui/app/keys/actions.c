@@ -7,7 +7,9 @@
  * Commands to the agent (marks) return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/keys/keys.h"
+#include "app/frame/compared.h"
 #include "app/actions.h"
+#include "app/travel.h"
 #include "views/marks/marks.h"
 
 #include "screen/term.h"
@@ -90,8 +92,9 @@ static unsigned back(struct app *a)
 	}
 	if (a->page)
 		return VIEW_CLOSE;
-	if (a->front.current != VIEW_OVERVIEW) {
-		front_show(a, VIEW_OVERVIEW);
+	enum view_id home = a->options->diff ? VIEW_TREE : VIEW_OVERVIEW;
+	if (a->front.current != home) {
+		front_show(a, home);
 		return VIEW_DRAW;
 	}
 	char question[96];
@@ -187,6 +190,7 @@ static unsigned global_request(struct app *a, enum request r)
 		graph_request(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
 			      r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
+	case REQ_INSTANT_PEAK: travel_peak(&a->ui.shown); return VIEW_DRAW;
 	case REQ_MARK: return said(mark_set(&a->ui, ""));
 	case REQ_MARK_NAMED:
 		prompt_line(&a->ui.prompt, "Name of the mark: ", "", mark_named, a);
@@ -230,6 +234,14 @@ static unsigned global_request(struct app *a, enum request r)
 
 unsigned action_request(struct app *a, enum request r)
 {
+	char name[32];
+
+	if (a->options->diff && compared_lacks(r)) {
+		request_word(r, name);
+		return said(status_error("%s: not in a diff of two sessions; 2 Tree, 3 Sites and "
+					 "4 Libs show it",
+					 name));
+	}
 	struct view *v = front_view(a);
 	unsigned bits = v->ops->request(v, r);
 

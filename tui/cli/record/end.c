@@ -73,12 +73,14 @@ int record_finish(struct recording *r, const char *what)
 	struct err err = { 0 };
 	int lost = r->processes ? processes_end(r->processes, &err) : 0;
 
+	lost = watch_end_record(r->watch, &err) || lost;
+	r->output_lost = !record_marks_wait(r);
 	if (!r->connected)
 		say_nothing(r, what);
 	else if (!r->stop && !model_final(watch_model(r->watch)))
 		warn("%s: the link broke before the end; %s has everything up to then", what,
 		     r->path);
-	if (watch_end_record(r->watch, &err) || lost) {
+	if (lost) {
 		warn("%s", err.text);
 		return -1;
 	}

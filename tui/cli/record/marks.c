@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mark costs the agent a pass over what changed, and a session has room for 4095. */
-#define BURST 20        /* marks that output may set at once */
-#define BURST_SECOND 10 /* ... and every second after that */
+/* A mark costs the agent a pass over what changed, and a session has room for 4095: marks of the
+ * user's own must always find some. */
+#define BURST 20          /* marks that output may set at once */
+#define REFILL_SECONDS 10 /* ... and one more after each of these */
+#define MARKS_MAX 1000    /* ... in all */
 
 enum { ON, UNTIL };
 
@@ -79,13 +81,35 @@ static bool may_mark(struct record_marks *m)
 {
 	uint64_t now = now_ns();
 
-	m->burst += (double)(now - m->refilled_ns) / 1e9 * BURST_SECOND;
+	m->burst += (double)(now - m->refilled_ns) / 1e9 / REFILL_SECONDS;
 	m->burst = m->burst < BURST ? m->burst : BURST;
 	m->refilled_ns = now;
-	if (m->burst < 1)
+	if (m->burst < 1 || m->set >= MARKS_MAX)
 		return false;
 	m->burst--;
+	m->set++;
 	return true;
+}
+
+static void say_skipping(struct recording *r)
+{
+	if (r->marks.skipping_said)
+		return;
+	r->marks.skipping_said = true;
+	record_progress_clear(r);
+	warn("--mark-on: matching lines come faster than marks may: %d at once, one every %d s, %d "
+	     "in all; the others are counted",
+	     BURST, REFILL_SECONDS, MARKS_MAX);
+}
+
+static void mark_match(struct recording *r, const struct tee_match *found)
+{
+	if (!may_mark(&r->marks)) {
+		r->marks.skipped++;
+		say_skipping(r);
+	} else {
+		r->marks.skipped += !every_mark(r->processes, r->watch, found->text);
+	}
 }
 
 static void take_matches(struct recording *r)
@@ -96,12 +120,13 @@ static void take_matches(struct recording *r)
 
 	while ((more = tee_take(&m->tee, &found)) > 0) {
 		m->skipped += found.lost;
+		if (found.lost)
+			say_skipping(r);
 		if (found.pattern == UNTIL && !r->stop) {
 			memcpy(m->found, found.text, sizeof m->found);
 			r->stop = true;
 		} else if (found.pattern == ON) {
-			m->skipped +=
-				!may_mark(m) || !every_mark(r->processes, r->watch, found.text);
+			mark_match(r, &found);
 		}
 	}
 	if (more < 0) {
@@ -144,15 +169,18 @@ void record_marks_end(struct recording *r)
 
 	loop_remove(m->tee_source);
 	m->tee_source = NULL;
-	if (r->ended)
-		tee_wait(&m->tee);
 	if (r->watch && m->skipped) {
 		snprintf(note, sizeof note,
-			 "--mark-on: %llu matching lines got no mark: more than %d a second, or "
-			 "after the program's end",
-			 (unsigned long long)m->skipped, BURST_SECOND);
+			 "--mark-on: %llu matching lines got no mark: more than one in %d s, more "
+			 "than %d, or after the program's end",
+			 (unsigned long long)m->skipped, REFILL_SECONDS, MARKS_MAX);
 		watch_note(r->watch, note);
 	}
+}
+
+bool record_marks_wait(struct recording *r)
+{
+	return !r->ended || tee_wait(&r->marks.tee);
 }
 
 void record_marks_release(struct recording *r)

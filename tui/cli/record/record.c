@@ -256,8 +256,9 @@ int record_program(const struct args *a, bool gate)
 	} else {
 		warn("%s; the program runs unrecorded", err.text);
 		run_unrecorded(&r, &t, &options, &status);
+		r.output_lost = !record_marks_wait(&r);
 	}
-	int lost = r.watch ? record_finish(&r, a->operands[0]) : -1;
+	bool lost = !r.watch || record_finish(&r, a->operands[0]) || r.output_lost;
 
 	say_runs_on(&r, a);
 	record_marks_release(&r);

@@ -32,7 +32,9 @@ struct record_marks {
 	struct loop_source *tee_source;
 	char found[MTW_NAME_MAX + 1];  /* what --until found; "" = nothing yet */
 	double burst;                  /* marks that --mark-on may set at once */
+	unsigned set;                  /* ... has set */
 	uint64_t refilled_ns, skipped; /* skipped: matches that got no mark */
+	bool skipping_said;
 };
 
 struct recording {
@@ -54,6 +56,7 @@ struct recording {
 	int status;                               /* ... as waitpid() will have it */
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
 	bool stop;                                /* a signal or --for asked memtop to end */
+	bool output_lost;                         /* a part of the program's output */
 	bool connected;                           /* ever */
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
@@ -89,8 +92,10 @@ int record_marks_read(struct recording *r, const struct args *a, struct err *err
 int record_marks_tee(struct recording *r, struct launch_options *launching, struct err *err);
 void record_marks_listen(struct recording *r);
 void record_marks_go_on(struct recording *r);
-/* The program has ended: waits until all its output has been passed on. */
 void record_marks_end(struct recording *r);
+/* Where the program has ended: waits until all its output has been passed on. That takes as long as
+ * its reader likes, so the file is closed before. False: a part is lost. */
+bool record_marks_wait(struct recording *r);
 void record_marks_release(struct recording *r);
 
 /* --- cli/record/progress.c: one line on a terminal's stderr, for a TARGET alone. A program writes
