@@ -27,9 +27,9 @@
  * reader with an empty model applies them and goes on at the resume offset: it has what a reader of
  * all blocks before that has. `ticks` counts the ticks read by then, of the program that its HELLO
  * names. One is written after 1 MiB of its stream's blocks, or after four times the size of the one
- * before if that is more: where the state has stopped growing they add a quarter. The last one comes
- * when the session ends, after 128 KiB or the size of the one before. Reading needs none: a reader
- * that knows none, or finds a damaged one, reads the stream from its start. Without an index
+ * before if that is more: where the state has stopped growing they add a quarter. The last one
+ * comes when the session ends, after 128 KiB or the size of the one before. Reading needs none: a
+ * reader that knows none, or finds a damaged one, reads the stream from its start. Without an index
  * (killed, being written) the heads of the blocks tell where they are.
  *
  * Append-only; blocks are closed at least every second (the writer's owner calls session_flush()

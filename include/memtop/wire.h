@@ -330,8 +330,9 @@ enum mtw_type {
 	/* n x { v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes }:
 	 * totals of the last ticks */
 	MTW_S_RATES = 141,
-	/* v expire_ns, v continued (1: more of the frame before), n x { v slot, v bytes, v blocks }:
-	 * what one of the last second's ticks adds to the rates per second */
+	/* v expire_ns, v continued (1: more of the frame before),
+	 * n x { v slot, v bytes, v blocks }: what one of the last second's ticks adds to the rates
+	 * per second */
 };
 
 #define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */
