@@ -199,8 +199,8 @@ enum mtw_type {
 	/* v allocations, v captures (allocations whose stack was walked; the others' stacks were
 	 * remembered), v whole (captures that shared no frame with the thread's last one), v frames
 	 * (walked for all captures), v pc_misses (pcs without a cached unwind rule in the thread),
-	 * v edge_misses (the same for steps in the trie): cumulative, once a second at most, and in
-	 * the final state */
+	 * v edge_misses (steps in the trie that were new, or looked up by hash): cumulative,
+	 * once a second at most, and in the final state */
 
 	MTW_FILTER = 21,
 	/* v index (0 = first), v since_ns, v sample (mean bytes between two samples), v min_size, v
@@ -330,8 +330,9 @@ enum mtw_type {
 	/* n x { v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes }:
 	 * totals of the last ticks */
 	MTW_S_RATES = 141,
-	/* v expire_ns, v continued (1: more of the frame before), n x { v slot, v bytes, v blocks
-	 * }: what one of the last second's ticks adds to the rates per second */
+	/* v expire_ns, v continued (1: more of the frame before),
+	 * n x { v slot, v bytes, v blocks }: what one of the last second's ticks adds to the rates
+	 * per second */
 };
 
 #define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */
