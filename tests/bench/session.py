@@ -144,9 +144,9 @@ def json_sizes():
     with open(source, "w", encoding="ascii") as f:
         f.write("#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n#include <string>\n#include <vector>\n"
                 "int main() { std::map<std::string, std::vector<int>> m; std::regex r(\"a+\"); std::cout << m.size(); }\n")
-    compiler = output(["g++", "-print-prog-name=cc1plus"]).strip()
+    compiler, machine = (output(["g++", word]).strip() for word in ("-print-prog-name=cc1plus", "-dumpmachine"))
     for name, command in (("python3", ["/usr/bin/python3", "-c", "import json, decimal, argparse, unittest, xml.dom.minidom"]),
-                          ("cc1plus -O1", [compiler, "-quiet", "-O1", "-D_GNU_SOURCE", "-o", "/dev/null", source])):
+                          ("cc1plus -O1", [compiler, "-quiet", "-imultiarch", machine, "-D_GNU_SOURCE", "-O1", "-o", "/dev/null", source])):
         path = recorded(name.split()[0], command)
         kept = os.path.getsize(path)
         size = os.path.getsize(report(os.path.join(BUILD, "memtop"), path, "json"))
