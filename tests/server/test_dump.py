@@ -405,6 +405,26 @@ def t_windows():
 
 
 @test
+def t_a_report_of_a_window():
+    """Its name is enough; only what was born in it is reported, also where a name came twice."""
+    path = recorded(compiled(
+        "#include <memtop/memtop.h>\n#include <stdlib.h>\nvoid *volatile keep[9];\n"
+        "__attribute__((noinline)) static void load(void) { keep[0] = malloc(5000); }\n"
+        "__attribute__((noinline)) static void parse(int n) { free(keep[0]); keep[1] = malloc(70); free(keep[1]); keep[n] = malloc(n * 100); }\n"
+        "int main(void) {\n    for (int n = 2; n < 4; n++) {\n        load();\n        memtop_start(\"parse\");\n        parse(n);\n"
+        "        memtop_stop(\"parse\");\n    }\n    memtop_start(\"open\");\n    return 0;\n}\n", "-Iinclude"))
+    for name, size in (("parse", 200), ("parse-2", 300), ("m3", 300)):
+        r = report(path, arguments=["--between", name])
+        assert [(c["born_blocks"], c["born_bytes"], c["gone_bytes"]) for c in r["changes"]] == [(1, size, 0)], (name, r["changes"])
+    text = run([MEMTOP, "report", "--between", "parse", path], env=environment())
+    assert text.returncode == 0 and re.search(r"\nBorn in the window parse and alive at its end\n +200 +in 1 block, 1 stack\n", text.stdout), text
+    assert "parse" in text.stdout and " load " not in text.stdout, text.stdout
+    for name in ("open", "m2"):
+        done = run([MEMTOP, "report", "--between", name, path], env=environment())
+        assert done.returncode == 2 and "no mark ends a window of this name; write --since " in done.stderr, done
+
+
+@test
 def t_signals_that_are_taken():
     """An ignored signal stays ignored, also for what the program executes; one signal does not do for both options."""
     folder = temporary_folder()
