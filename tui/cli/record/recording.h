@@ -37,6 +37,14 @@ struct record_marks {
 	bool skipping_said;
 };
 
+/* What progress.c knows. */
+struct progress {
+	bool wanted;                /* --progress */
+	bool drawn;                 /* its line is on the terminal */
+	uint64_t looked_ns, due_ns; /* now_ns() of the last look at the heap; of the next */
+	uint64_t allocated;         /* bytes, at the last look */
+};
+
 struct recording {
 	struct loop *loop;
 	struct watch *watch;
@@ -61,7 +69,7 @@ struct recording {
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
 	struct record_marks marks;
-	uint64_t progress_ns, progress_bytes; /* of the line of progress on screen; 0 = none */
+	struct progress progress;
 };
 
 /* --- cli/record/record.c */
@@ -98,8 +106,8 @@ void record_marks_end(struct recording *r);
 bool record_marks_wait(struct recording *r);
 void record_marks_release(struct recording *r);
 
-/* --- cli/record/progress.c: one line on a terminal's stderr, for a TARGET alone. A program writes
- * to the same terminal, and its lines would mix with it. */
+/* --- cli/record/progress.c: one line on a terminal's stderr, for a TARGET. A program writes to the
+ * same terminal, and its lines would mix with it: it gets whole lines, and only with --progress. */
 void record_progress(struct recording *r);
 void record_progress_clear(struct recording *r); /* before another line, and at the end */
 
