@@ -7,7 +7,8 @@
  * next chunk and offers it by CAS; the loser of that race unmaps its own. A failed request leaves
  * the cursor past the end of its chunk, which is harmless.
  *
- * The cap bounds the sum of what was handed out: mt_conf.max_memory, or 64 MiB plus the part of a
+ * The cap bounds the sum of what was handed out: mt_conf.max_memory, or 64 MiB plus the larger of
+ * two: a sixteenth of the memory that the target may still take (collect/room.c), and the part of a
  * quarter of the program's peak that the live map leaves free (on glibc it takes that quarter at
  * most). At the cap stacks and counters are cut, and viewers are told. The live map is never
  * refused, because blocks that it does not know cannot be counted. The call tree stops an eighth
@@ -24,6 +25,7 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN 16u
 #define BASE_CAP ((uint64_t)64 << 20)
+#define ROOM_SHARE 16 /* a million paths take 180 MiB: 2 GiB of room are enough for them */
 
 struct range {
 	struct range *next; /* immutable once linked */
@@ -41,22 +43,22 @@ struct chunk {
 static struct chunk *_Atomic xcurrent;
 static struct range *_Atomic xranges;
 static _Atomic uint64_t xbytes;
-static _Atomic uint64_t xresident, xpeak;
+static _Atomic uint64_t xresident, xpeak, xroom;
 
 static size_t round_up(size_t bytes, size_t to)
 {
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* The server's latest figures: pages in all of the agent's mappings, the program's peak. 0 = not
- * measured yet. */
-void mt_arena_tell(uint64_t resident, uint64_t peak)
+/* 0 = not measured yet. */
+void mt_arena_tell(uint64_t resident, uint64_t peak, uint64_t room)
 {
 	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
 	atomic_store_explicit(&xpeak, peak, memory_order_relaxed);
+	atomic_store_explicit(&xroom, room, memory_order_relaxed);
 }
 
-static uint64_t cap(void)
+uint64_t mt_arena_cap(void)
 {
 	if (mt_conf.max_memory)
 		return mt_conf.max_memory;
@@ -64,8 +66,10 @@ static uint64_t cap(void)
 	uint64_t resident = atomic_load_explicit(&xresident, memory_order_relaxed),
 		 bytes = mt_arena_bytes();
 	uint64_t map = resident > bytes ? resident - bytes : 0;
+	uint64_t share = atomic_load_explicit(&xroom, memory_order_relaxed) / ROOM_SHARE;
+	uint64_t left = quarter > map ? quarter - map : 0;
 
-	return BASE_CAP + (quarter > map ? quarter - map : 0);
+	return BASE_CAP + (left > share ? left : share);
 }
 
 static void link_range(struct range *r, uintptr_t start, size_t bytes, enum part part)
@@ -152,12 +156,12 @@ refused:
 
 void *mt_arena_alloc(size_t bytes)
 {
-	return alloc_below(cap(), bytes);
+	return alloc_below(mt_arena_cap(), bytes);
 }
 
 void *mt_arena_alloc_path(size_t bytes)
 {
-	uint64_t limit = cap();
+	uint64_t limit = mt_arena_cap();
 
 	return alloc_below(limit - limit / 8, bytes);
 }

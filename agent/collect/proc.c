@@ -10,6 +10,7 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "collect/memory.h"
+#include "collect/room.h"
 #include "collect/server.h"
 #include "modules/maps.h"
 #include "record/thread_list.h"
@@ -225,7 +226,11 @@ static void measure_memory(struct server *s)
 	for (int i = 0; i < PART_COUNT; i++)
 		sum += s->figures.memory_of[i];
 	s->figures.memory_bytes = sum;
-	mt_arena_tell(sum, s->sums.peak_bytes);
+	if (!s->privileges.sealed && !s->over) {
+		uint64_t room = room_left("", s->target.pid);
+		s->figures.room = room == UINT64_MAX ? 0 : room;
+	}
+	mt_arena_tell(sum, s->sums.peak_bytes, s->figures.room);
 	uint64_t took = server_now() - begin,
 		 age = s->sums.pass_ns / 4; /* soon, while all is new */
 	uint64_t pause = age < SECOND ? age : SECOND;

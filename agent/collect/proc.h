@@ -20,6 +20,8 @@ struct figures {
 	uint64_t effort_allocations, effort_next_ns;
 	uint64_t memory_bytes, memory_next_ns; /* resident part of the agent's mappings */
 	uint64_t memory_of[PART_COUNT];        /* its parts */
+	uint64_t room; /* that the target may still take, when the memory was measured; 0 = unknown
+			*/
 	uint64_t children, children_next_ns;
 	uint32_t pass; /* in which any of them changed */
 };

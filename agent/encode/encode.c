@@ -142,6 +142,7 @@ static void put_totals(struct server *s, struct viewer *v)
 	mtw_put(&o, s->sums.slots_seen);
 	mtw_put(&o, v->slots_sent);
 	mtw_put(&o, v->live_sent < 0 ? 0 : (uint64_t)v->live_sent);
+	mtw_put(&o, mt_arena_cap());
 	send(s, v, MTW_TOTALS, &o);
 }
 

@@ -17,7 +17,7 @@ TALLY = (*LIVE, "allocated_bytes", "allocated_blocks")
 KEYS = {
     "program": {"pid": int, "exe": str, "args": list, "start_time": str, "duration_s": float, "state": str,
                 "status": (int, type(None)), "signal": (int, type(None))},
-    "agent": {"unwind": str, "min_size": int, "overhead_percent": (float, type(None)), "memory_bytes": int,
+    "agent": {"unwind": str, "min_size": int, "overhead_percent": (float, type(None)), "memory_bytes": int, "memory_limit_bytes": int,
               "truncated_stacks": int, "lost": dict},
     "totals": {**dict.fromkeys((*TALLY, "freed_bytes", "freed_blocks", "peak_bytes", "peak_error_bytes"), int),
                "peak_time_s": float},

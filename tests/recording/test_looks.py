@@ -77,7 +77,7 @@ def t_live_recorded_and_reopened():
         live = report(p.name)
         t.type(f"w{folder}/saved.mtop")
         t.keys("Enter")
-        t.wait_for("saved")
+        t.wait_for("saved:")
     recording.terminate()
     assert recording.wait(20) == 0
     assert figures(live)[0]["io-7"][:2] == (10000, 50), live["threads"]

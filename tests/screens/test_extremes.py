@@ -75,7 +75,7 @@ def t_five_million_blocks_of_one_site():
         r.wait_for(re.compile(r"76\.3M +5,000,000 .* one_of_many < main"), 60)
         assert "0 lost" in r.lines()[0]
         r.send("v")
-        r.wait_for(re.compile(r"Live 76\.3M in 5,000,000 blocks"))
+        r.wait_for(re.compile(r"Live 76\.3M in 5,000,000 blocks"), 60)
         leave(r)
 
 

@@ -118,7 +118,7 @@ def t_of_a_live_view_and_its_spool():
         t.wait_for("EXITED 0", 30)
         t.type(f"w{folder}/a.mtop")
         t.keys("Enter")
-        t.wait_for("saved")
+        t.wait_for("saved:")
         list_ = instants(f"{folder}/a.mtop")
         walk(t, list_, VIEWS)
         t.keys("Q")

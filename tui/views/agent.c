@@ -189,7 +189,7 @@ static void add_downloads(struct page *p, const struct symbols *s)
 }
 
 /* Last: on a small screen what went wrong comes before it. */
-static void add_memory(struct page *p, const struct model *m)
+static void add_memory(struct page *p, const struct model *m, const struct totals *t)
 {
 	const struct memory_part *list;
 	size_t parts = model_memory(m, &list);
@@ -201,6 +201,9 @@ static void add_memory(struct page *p, const struct model *m)
 	page_add(p, ROLE_TITLE, "Its memory");
 	for (size_t i = 0; i < parts; i++)
 		add(p, "", text_bytes(b, list[i].bytes), list[i].name);
+	if (t->agent_limit_bytes)
+		add(p, "", text_bytes(b, t->agent_limit_bytes),
+		    "limit of its stacks and counters (max_memory)");
 }
 
 static void refresh(struct view *v, bool resort)
@@ -218,7 +221,7 @@ static void refresh(struct view *v, bool resort)
 	add_unseen(p, m);
 	add_losses(p, m);
 	add_downloads(p, v->ui->shown.symbols);
-	add_memory(p, m);
+	add_memory(p, m, &v->ui->shown.figures.totals);
 }
 
 static const struct view_ops ops = {

@@ -100,6 +100,7 @@ json_t *report_json_agent(const struct report *r)
 	set(o, "overhead_percent", percent(q.hooks + q.server));
 	set(o, "cpu", cpu(model_totals(m), &q));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
+	set(o, "memory_limit_bytes", number(model_totals(m)->agent_limit_bytes));
 	set(o, "memory", memory(m));
 	set(o, "truncated_stacks", number(r->truncated_stacks));
 	set(o, "stacks", stack_effort(r, &q));
