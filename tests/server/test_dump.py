@@ -260,6 +260,33 @@ def t_full_disk():
     assert os.listdir(small) == [], os.listdir(small)
 
 
+HUNGRY = """
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+	void *p;
+	while ((p = malloc(100000)))
+		memset(p, 1, 100000);
+	while (malloc(100))
+		;
+	return 3;
+}
+"""
+
+
+@mostly_waits
+def t_a_limit_of_memory():
+    """The program has used up its address space, and fails: just that is dumped."""
+    for limit in ("-v", "-S -v", "-d"):
+        folder = temporary_folder()
+        done = run(["/bin/sh", "-c", f"ulimit {limit} 400000; exec {compiled(HUNGRY)}"], env=preload("listen=none dump_on_fail=yes"), cwd=folder)
+        assert done.returncode == 3, (limit, done)
+        r = report(dumps(folder, what=limit)[0])
+        assert note(r) == "dump_on_fail=yes" and r["totals"]["live_bytes"] > 200 << 20, (limit, note(r), r["totals"])
+        assert any(f["function"] == "main" for s in r["stacks"][:1] for f in s["frames"]), r["stacks"][:1]
+
+
 @mostly_waits
 def t_the_line_keeps_its_place():
     """A file as stderr, not opened for appending: the line stands between the program's own."""

@@ -32,26 +32,29 @@ static void draw(const char *text)
 	fflush(stderr);
 }
 
-static void amounts(const struct recording *r, uint64_t *live, uint64_t *allocated)
+/* Of all processes. */
+static void amounts(const struct recording *r, uint64_t *live, uint64_t *allocated, uint64_t *ns)
 {
 	struct processes_sum all = { 0 };
-	const struct tally *sum = &model_totals(watch_model(r->watch))->sum;
+	const struct model *m = watch_model(r->watch);
+	const struct tally *sum = &model_totals(m)->sum;
 
 	if (r->processes)
 		processes_total(r->processes, &all);
 	*live = all.lines > 1 ? all.bytes.least : live_bytes(sum);
 	*allocated = all.lines > 1 ? all.sum.alloc_bytes : sum->alloc_bytes;
+	*ns = all.lines > 1 ? processes_time_ns(r->processes) : model_time(m);
 }
 
 static void describe(struct recording *r, char *text, size_t room)
 {
 	char heap[FORMAT_NUMBER], rate[FORMAT_NUMBER] = "-", size[FORMAT_NUMBER];
 	struct progress *p = &r->progress;
-	uint64_t seconds = model_time(watch_model(r->watch)) / SECOND_NS, live, allocated,
-		 now = now_ns();
+	uint64_t seconds, live, allocated, now = now_ns();
 	struct stat st;
 
-	amounts(r, &live, &allocated);
+	amounts(r, &live, &allocated, &seconds);
+	seconds /= SECOND_NS;
 	if (p->looked_ns && allocated >= p->allocated)
 		format_bytes(rate, (uint64_t)((double)(allocated - p->allocated) /
 					      ((double)(now - p->looked_ns) / 1e9)));
