@@ -81,8 +81,8 @@ $(B)/$(PAGE)/html_parts.h: $(wildcard $(PAGE)/*) Makefile
 	$(call page_part,html_style,$(PAGE)/style.css) && $(call page_part,html_dark,$(PAGE)/dark.css) && \
 	$(call page_part,html_body,$(PAGE)/body.html) && $(call page_part,html_script,$(PAGE_SCRIPT))) >$@
 
-$(B)/backend/report/html/html.o: $(B)/$(PAGE)/html_parts.h
-$(B)/backend/report/html/html.o: CFLAGS_ALL += -I$(B)/$(PAGE)
+$(B)/backend/report/html/page.o: $(B)/$(PAGE)/html_parts.h
+$(B)/backend/report/html/page.o: CFLAGS_ALL += -I$(B)/$(PAGE)
 
 $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)

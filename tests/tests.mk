@@ -6,7 +6,7 @@ TEST_DEPS := g++ clang valgrind graphviz heaptrack binutils elfutils tmux python
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
 	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14 mandoc \
-	clang-format chromium cmake meson ninja-build python3-pytest
+	clang-format locales chromium cmake meson ninja-build python3-pytest
 
 BT := $(B)/tests
 UNIT_TESTS = $(patsubst %.c,$(B)/%,$(wildcard $(foreach depth,* */*,tests/unit/$(1)/$(depth)/test_*.c)))
@@ -180,7 +180,7 @@ $(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/agent/inner.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
-$(B)/bench/rows: tests/bench/programs/rows.c $(B)/libmemtop.a
+$(B)/bench/rows $(B)/bench/keyed: $(B)/bench/%: tests/bench/programs/%.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
@@ -190,7 +190,7 @@ $(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(B)/libmemt
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $(SESSION_SRC) $(B)/libmemtop.a $(BACKEND_LIBS)
 
-bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows $(B)/bench/session
+bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows $(B)/bench/session $(B)/bench/keyed
 
 bench-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)
@@ -218,7 +218,7 @@ bench-screen: bench-deps
 	@$(BENCH_ENV) PATHS="$(PATHS)" tests/bench/bench.py screen
 
 # What a session of ten minutes costs to read. REFERENCE=PATH: beside another memtop.
-bench-session: all $(B)/bench/session
+bench-session: all $(B)/bench/session $(B)/bench/keyed
 	@BUILD=$(B) REFERENCE="$(REFERENCE)" RUNS="$(RUNS)" PATHS="$(PATHS)" CHANGED="$(CHANGED)" SECONDS="$(SECONDS)" tests/bench/session.py
 
 # The committed instruction counts that make check compares with: after a change that was meant.

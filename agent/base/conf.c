@@ -272,6 +272,9 @@ static size_t print_one(char *buf, size_t size, const struct option *o)
 		return mt_format(buf, size, "%s=%llu", o->name,
 				 (unsigned long long)(*(uint64_t *)place(o) / 1000000));
 	default:
+		/* below its bound: not set, and no value that could be */
+		if (*(uint64_t *)place(o) < o->low)
+			return 0;
 		return mt_format(buf, size, "%s=%llu", o->name,
 				 (unsigned long long)*(uint64_t *)place(o));
 	}

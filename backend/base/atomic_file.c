@@ -59,6 +59,12 @@ void atomic_file_give_up(const struct replacement *r)
 	unlink(r->part);
 }
 
+FILE *atomic_file_stream(const struct replacement *r)
+{
+	unlink(r->part);
+	return fopen(r->part, "wxe");
+}
+
 int atomic_file_end(struct replacement *r, struct err *err)
 {
 	if (rename(r->part, r->path) == 0)

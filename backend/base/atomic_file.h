@@ -18,6 +18,8 @@ struct replacement {
 int atomic_file_begin(struct replacement *r, const char *path, struct err *err);
 /* Renames the part over the file; -1: the file stays, the part is removed. */
 int atomic_file_end(struct replacement *r, struct err *err);
+/* The part made again, with the user's mode; NULL and errno. Close it before atomic_file_end(). */
+FILE *atomic_file_stream(const struct replacement *r);
 void atomic_file_give_up(const struct replacement *r);
 
 #endif

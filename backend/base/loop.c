@@ -266,6 +266,15 @@ void loop_stop(struct loop *l)
 	l->stop = true;
 }
 
+/* The base is abandoned: its kernel object is the parent's, too, and the child's changes to it
+ * would take the parent's descriptors out. */
+void loop_forked(struct loop *l)
+{
+	l->base = event_base_new();
+	if (!l->base)
+		base_out_of_memory();
+}
+
 struct event_base *loop_base(struct loop *l)
 {
 	return l->base;

@@ -29,6 +29,8 @@ void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
 void loop_run(struct loop *l);                 /* until loop_stop() */
 int loop_once(struct loop *l, int timeout_ms); /* one iteration; 0 = nothing happened */
 void loop_stop(struct loop *l);
+/* In a forked child: the loop has no source any more, and the parent's are left alone. */
+void loop_forked(struct loop *l);
 /* For libevent's own servers (serve/http.c): it runs on the same loop. Borrowed. */
 struct event_base;
 struct event_base *loop_base(struct loop *l);

@@ -3,11 +3,13 @@
  * baseline.c - compares a session with one that was good: live memory and peak of each process, and
  * live memory of each call site.
  *
- * A leak in a large program is a small part of the whole, so call sites are compared one by one. A
- * call site is known by its module and function (query/expected.h), which hold in another build. A
- * process is known by its name and its turn among the processes of this name.
+ * A leak in a large program is a small part of the whole, so call sites are compared one by one, as
+ * a diff of the two sessions joins them (diff/join.h): in another build, too. A process is known by
+ * its name and its turn among the processes of this name.
  */
 #include "check/internal.h"
+
+#include "base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,67 +17,40 @@
 #define SITES_SHOWN 50
 #define STACKS_SHOWN 2
 
-/* --- sums by call site */
-
-static int compare_keys(const void *a, const void *b)
-{
-	const struct site_sum *x = a, *y = b;
-
-	return strcmp(x->key, y->key);
-}
-
-/* Sorts by key, and makes one of those with the same key. */
-static void merge_sites(struct heap_sums *h)
-{
-	size_t kept = 0;
-
-	if (h->count)
-		qsort(h->sites, h->count, sizeof *h->sites, compare_keys);
-	for (size_t i = 0; i < h->count; i++) {
-		struct site_sum *s = &h->sites[i], *to = kept ? &h->sites[kept - 1] : NULL;
-
-		if (!to || strcmp(to->key, s->key)) {
-			h->sites[kept++] = *s;
-			continue;
-		}
-		to->bytes += s->bytes;
-		to->blocks += s->blocks;
-		free(s->key);
-	}
-	h->count = kept;
-}
+/* --- a process' sums */
 
 static uint64_t inherited_of(const struct judging *j)
 {
 	return j->line ? j->line->inherited_bytes : 0;
 }
 
+static bool counts(void *arg, const struct report_stack *s)
+{
+	return judging_counts(arg, s);
+}
+
 static void sum_up(struct judging *j, struct heap_sums *h)
 {
 	const struct totals *t = model_totals(j->model);
 	uint64_t live = live_bytes(&t->sum);
-	char key[EXPECTED_KEY_MAX];
-	size_t room = 0;
+	struct err unused; /* only of marks */
 
-	*h = (struct heap_sums){ .whole = true };
-	for (size_t i = 0; i < j->report->stack_count; i++) {
-		const struct report_stack *s = &j->report->stacks[i];
-
-		if (!live_blocks(&s->sum))
-			continue;
-		if (!judging_counts(j, s)) {
-			live = check_own(live, live_bytes(&s->sum));
-			continue;
-		}
-		query_stack_key(j->query, s->leaf, key);
-		GROW(h->sites, room, h->count + 1);
-		h->sites[h->count++] = (struct site_sum){ xstrdup(key), live_bytes(&s->sum),
-							  live_blocks(&s->sum) };
-	}
-	merge_sites(h);
-	h->live_bytes = check_own(live, inherited_of(j));
-	h->peak_bytes = t->peak_bytes;
-	h->peak_error_bytes = t->peak_error_bytes;
+	for (size_t i = 0; i < j->report->stack_count; i++)
+		if (!judging_counts(j, &j->report->stacks[i]))
+			live = check_own(live, live_bytes(&j->report->stacks[i].sum));
+	*h = (struct heap_sums){
+		.side = side_new(j->watch,
+				 &(struct side_options){
+					 .label = judging_name(j),
+					 .report = j->report,
+					 .counts = counts,
+					 .arg = j,
+				 },
+				 &j->check->pool, &unused),
+		.live_bytes = check_own(live, inherited_of(j)),
+		.peak_bytes = t->peak_bytes,
+		.peak_error_bytes = t->peak_error_bytes,
+	};
 }
 
 /* --- learning */
@@ -158,83 +133,127 @@ static void judge_whole(struct check *c, size_t process, const struct heap_sums 
 		     now->peak_error_bytes + before->peak_error_bytes);
 }
 
-static uint64_t bytes_before(const struct heap_sums *h, const struct site_sum *s)
-{
-	const struct site_sum *found =
-		h->count ? bsearch(s, h->sites, h->count, sizeof *s, compare_keys) : NULL;
+/* --- call sites */
 
-	return found ? found->bytes : 0;
-}
-
-struct grown {
-	const struct site_sum *site;
-	uint64_t before, most;
+struct site_stacks { /* of one call site: its heaviest stacks, by the side's number */
+	uint32_t stack[STACKS_SHOWN];
+	uint32_t count;
 };
 
-static int compare_grown(const void *a, const void *b)
-{
-	const struct grown *x = a, *y = b;
-	uint64_t dx = x->site->bytes - x->before, dy = y->site->bytes - y->before;
+struct comparison {
+	struct judging *j;
+	struct diff *diff; /* sides: before, now */
+	const struct side *now;
+	struct map of_site;        /* diff_site() -> number + 1 */
+	struct site_stacks *sites; /* heaviest stacks of now */
+	size_t site_room;
+};
 
-	return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->site->key, y->site->key);
+static const struct side_stack *stack_now(const struct comparison *x, uint32_t stack)
+{
+	return &x->now->stacks[stack];
 }
 
-static void add_stacks(struct judging *j, struct check_verdict *v, const char *site)
+/* A side's stacks come heaviest first, as the report's. */
+static void find_stacks(struct comparison *x)
 {
-	char key[EXPECTED_KEY_MAX];
+	uint32_t count = 0;
 
-	v->stacks = xcalloc(STACKS_SHOWN, sizeof *v->stacks);
-	for (size_t i = 0; i < j->report->stack_count && v->stack_count < STACKS_SHOWN; i++) {
-		const struct report_stack *s = &j->report->stacks[i];
+	for (uint32_t i = 0; i < x->now->stack_count; i++) {
+		uint64_t site = diff_site(x->diff, x->diff->join->of_stack[1][i]);
+		uint32_t number = map_get(&x->of_site, site, 0);
 
-		if (!live_bytes(&s->sum))
-			break;
-		query_stack_key(j->query, s->leaf, key);
-		if (!judging_counts(j, s) || strcmp(key, site))
+		if (!live_bytes(&stack_now(x, i)->sum))
 			continue;
-		struct check_stack *to = &v->stacks[v->stack_count++];
-		judging_copy(j, s, to);
-		to->bytes = (int64_t)live_bytes(&s->sum);
-		to->blocks = (int64_t)live_blocks(&s->sum);
+		if (!number)
+			map_set(&x->of_site, site, number = ++count);
+		GROW(x->sites, x->site_room, number);
+		struct site_stacks *s = &x->sites[number - 1];
+		if (s->count < STACKS_SHOWN)
+			s->stack[s->count++] = i;
 	}
 }
 
-static void judge_site(struct judging *j, const struct grown *g)
+static const struct report_stack *report_stack_of(const struct comparison *x, uint32_t stack)
 {
-	struct check_verdict *v = add(j->check, j->process, g->site->key);
+	const struct report *r = x->j->report;
+	uint32_t leaf;
 
-	v->before = g->before;
-	v->blocks = (int64_t)g->site->blocks;
-	check_compare(v, (int64_t)g->site->bytes, g->most);
-	add_stacks(j, v, g->site->key);
-	for (size_t i = 0; i < v->stack_count; i++)
-		v->estimate |= v->stacks[i].estimate;
+	model_dense(x->j->model, stack_now(x, stack)->node, &leaf);
+	for (size_t i = 0; i < r->stack_count; i++)
+		if (r->stacks[i].leaf == leaf)
+			return &r->stacks[i];
+	BUG("stack %u of a side is not in its report", stack);
+}
+
+static void add_stack(const struct comparison *x, struct check_verdict *v,
+		      const struct report_stack *s)
+{
+	struct check_stack *to = &v->stacks[v->stack_count++];
+
+	judging_copy(x->j, s, to);
+	to->bytes = (int64_t)live_bytes(&s->sum);
+	to->blocks = (int64_t)live_blocks(&s->sum);
+	v->estimate |= to->estimate;
+}
+
+static uint64_t bytes_before(const struct diff_row *r)
+{
+	return live_bytes(&r->sums[0]);
+}
+
+static uint64_t most_of(const struct comparison *x, const struct diff_row *r)
+{
+	return tolerance_most(&x->j->check->options.tolerance, bytes_before(r));
+}
+
+/* Named as rules name it: "words!parse_word". */
+static void judge_site(struct comparison *x, const struct diff_row *r)
+{
+	const struct site_stacks *s = &x->sites[map_get(&x->of_site, r->site, 0) - 1];
+	const struct report_stack *heaviest = report_stack_of(x, s->stack[0]);
+	char key[EXPECTED_KEY_MAX];
+
+	query_stack_key(x->j->query, heaviest->leaf, key);
+	struct check_verdict *v = add(x->j->check, x->j->process, key);
+	v->before = bytes_before(r);
+	v->blocks = (int64_t)live_blocks(&r->sums[1]);
+	check_compare(v, (int64_t)live_bytes(&r->sums[1]), most_of(x, r));
+	v->stacks = xcalloc(STACKS_SHOWN, sizeof *v->stacks);
+	for (uint32_t i = 0; i < s->count; i++)
+		add_stack(x, v, i ? report_stack_of(x, s->stack[i]) : heaviest);
+}
+
+/* Rows come with the largest change first. */
+static void judge_rows(struct comparison *x)
+{
+	const struct diff_rows *rows = &x->diff->sites;
+	size_t found = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (live_bytes(&rows->list[i].sums[1]) > most_of(x, &rows->list[i]) &&
+		    found++ < SITES_SHOWN)
+			judge_site(x, &rows->list[i]);
+	if (found > SITES_SHOWN) {
+		char *text = xasprintf("%zu more call sites grew beyond the tolerance",
+				       found - SITES_SHOWN);
+		check_note(x->j->check, text);
+		free(text);
+	}
 }
 
 static void judge_sites(struct judging *j, const struct heap_sums *now,
 			const struct heap_sums *before)
 {
-	struct grown *list = xcalloc(now->count + 1, sizeof *list);
-	size_t n = 0;
+	const struct side *const sides[] = { before->side, now->side };
+	struct comparison x = { .j = j, .now = now->side };
 
-	for (size_t i = 0; i < now->count; i++) {
-		uint64_t was = bytes_before(before, &now->sites[i]),
-			 most = tolerance_most(&j->check->options.tolerance, was);
-
-		if (now->sites[i].bytes > most)
-			list[n++] = (struct grown){ &now->sites[i], was, most };
-	}
-	if (n)
-		qsort(list, n, sizeof *list, compare_grown);
-	for (size_t i = 0; i < n && i < SITES_SHOWN; i++)
-		judge_site(j, &list[i]);
-	if (n > SITES_SHOWN) {
-		char *text =
-			xasprintf("%zu more call sites grew beyond the tolerance", n - SITES_SHOWN);
-		check_note(j->check, text);
-		free(text);
-	}
-	free(list);
+	x.diff = diff_new(sides, 1, 2, DIFF_LIVE);
+	find_stacks(&x);
+	judge_rows(&x);
+	map_release(&x.of_site);
+	free(x.sites);
+	diff_free(x.diff);
 }
 
 void baseline_judge(struct judging *j)
@@ -246,7 +265,7 @@ void baseline_judge(struct judging *j)
 		return;
 	sum_up(j, &now);
 	judge_whole(j->check, j->process, &now, before);
-	if (before->whole)
+	if (before->side)
 		judge_sites(j, &now, before);
 	else
 		check_note(j->check, "The baseline has only totals of a process; its call sites "

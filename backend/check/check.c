@@ -38,9 +38,7 @@ static void release_verdict(struct check_verdict *v)
 
 void heap_sums_release(struct heap_sums *h)
 {
-	for (size_t i = 0; i < h->count; i++)
-		free(h->sites[i].key);
-	free(h->sites);
+	side_free(h->side);
 	free(h->name);
 }
 
@@ -60,6 +58,7 @@ void check_free(struct check *c)
 		free(c->notes[i]);
 	for (size_t i = 0; i < c->baseline_count; i++)
 		heap_sums_release(&c->baseline[i]);
+	string_pool_release(&c->pool);
 	free(c->verdicts);
 	free(c->processes);
 	free(c->suppressed);

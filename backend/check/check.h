@@ -14,6 +14,7 @@
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
+#include "base/string_pool.h"
 #include "check/limits.h"
 #include "processes/processes.h"
 
@@ -83,7 +84,8 @@ struct check {
 	size_t note_count, note_room;
 	struct heap_sums *baseline;
 	size_t baseline_count, baseline_room;
-	bool marks_found; /* some process has both marks */
+	struct string_pool pool; /* texts of the compared sides */
+	bool marks_found;        /* some process has both marks */
 };
 
 struct check *check_new(const struct check_options *o);

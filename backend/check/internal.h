@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * internal.h - shared inside check/: the rules of other tools, as suppressions.c keeps them, and
- * the parts of a verdict for its writers.
+ * one process while it is judged.
  */
 #ifndef CHECK_INTERNAL_H
 #define CHECK_INTERNAL_H
 
 #include "check/check.h"
 #include "check/suppressions.h"
+#include "diff/diff.h"
 #include "report/report.h"
 
 #define RULE_ITEMS_MAX 64u /* frames of one valgrind suppression */
@@ -71,17 +72,11 @@ bool *judging_covers(struct judging *j, const struct limit *l);
 void judging_copy(struct judging *j, const struct report_stack *s, struct check_stack *to);
 
 /* --- check/baseline.c */
-struct site_sum {
-	char *key; /* owned; query_stack_key() */
-	uint64_t bytes, blocks;
-};
 struct heap_sums {
-	char *name;  /* owned; of the process */
-	size_t turn; /* among those of its name */
-	bool whole;  /* false: totals only */
+	char *name;        /* owned; of the process */
+	size_t turn;       /* among those of its name */
+	struct side *side; /* owned; what counts of it; NULL = totals only */
 	uint64_t live_bytes, peak_bytes, peak_error_bytes;
-	struct site_sum *sites; /* by key */
-	size_t count;
 };
 void baseline_learn(struct judging *j);
 void baseline_learn_totals(struct check *c, const struct process *p);
@@ -98,28 +93,5 @@ void heap_sums_release(struct heap_sums *h);
 
 /* What remains of a process' amounts without the part that its fork inherited. */
 uint64_t check_own(uint64_t amount, uint64_t inherited);
-
-/* --- check/words.c */
-#define VERDICT_TEXT 1024
-/* "1.2M (1,228,800 bytes) in 100 blocks alive at exit, limit 64.0K" */
-const char *words_verdict(const struct check *c, const struct check_verdict *v,
-			  char buf[VERDICT_TEXT]);
-/* "97.8K in 100 blocks, leaky" */
-const char *words_stack(const struct check_verdict *v, const struct check_stack *s,
-			char buf[VERDICT_TEXT]);
-/* "parse_word(int)  leaky.cc:8  leaky" */
-const char *words_frame(const struct check_frame *f, char buf[VERDICT_TEXT]);
-/* "leaky [4121], exited with status 0" */
-const char *words_process(const struct check_process *p, char buf[VERDICT_TEXT]);
-/* "2 findings, 3 limits kept" */
-const char *words_summary(const struct check *c, char buf[VERDICT_TEXT]);
-/* The frames to print: from the call site outwards, at most FRAMES_SHOWN. */
-#define FRAMES_SHOWN 10
-size_t words_first(const struct check_stack *s);
-
-int check_text(const struct check *c, FILE *out, struct err *err);
-int check_junit(const struct check *c, FILE *out, struct err *err);
-int check_json(const struct check *c, FILE *out, struct err *err);
-int check_github(const struct check *c, FILE *out, struct err *err);
 
 #endif

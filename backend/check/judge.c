@@ -314,6 +314,16 @@ static void judge_whole_peak(struct judging *j, const struct limit *l)
 				   format_bytes(error, t->peak_error_bytes));
 }
 
+/* The part's peak lies between what was seen and the peak of the whole heap. */
+static void remark_unseen(const struct judging *j, const struct limit *l, struct check_verdict *v)
+{
+	const struct totals *t = model_totals(j->model);
+
+	if (t->peak_bytes + t->peak_error_bytes > l->most)
+		v->why = xasprintf("a part's peak is known at recorded instants only, so it may "
+				   "have been higher between two of them");
+}
+
 /* The stacks shown are those of the end: what was alive at the part's peak is not kept. */
 static int judge_part_peak(struct judging *j, const struct limit *l, struct err *err)
 {
@@ -324,7 +334,9 @@ static int judge_part_peak(struct judging *j, const struct limit *l, struct err 
 	if (!rc) {
 		struct check_verdict *v = begin(j, l);
 		v->estimate = model_estimate(j->model);
-		if (!check_compare(v, (int64_t)part.bytes, l->most))
+		if (check_compare(v, (int64_t)part.bytes, l->most))
+			remark_unseen(j, l, v);
+		else
 			keep_heaviest(j, v, l, j->report->stacks, j->report->stack_count, covered);
 	}
 	free(covered);

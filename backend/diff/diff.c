@@ -88,7 +88,7 @@ static bool is_noise(const struct diff *d, const struct diff_row *r)
 	return !noise_apart(amounts, d->sides_a, amounts + d->sides_a, sessions(d, true));
 }
 
-static void judge(const struct diff *d, struct diff_row *r)
+void diff_judge(const struct diff *d, struct diff_row *r)
 {
 	r->moved = moved(d, r->sums, d->value);
 	if (!r->moved)
@@ -121,7 +121,7 @@ static int compare_rows(const void *pa, const void *pb)
 static void finish(const struct diff *d, struct diff_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
-		judge(d, &rows->list[i]);
+		diff_judge(d, &rows->list[i]);
 	if (rows->count)
 		qsort(rows->list, rows->count, sizeof *rows->list, compare_rows);
 }
@@ -240,6 +240,12 @@ static void describe_site(struct diff *d, struct diff_row *row, struct join_fram
 	}
 }
 
+uint64_t diff_site(const struct diff *d, uint32_t joined)
+{
+	return hash_mix((uint64_t)(uintptr_t)site_key(d->join, joined)) ^
+	       (uint64_t)(uintptr_t)stack_of(d->join, joined)->owner_key;
+}
+
 static void make_sites(struct diff *d)
 {
 	struct summing x = { .d = d, .rows = &d->sites };
@@ -247,13 +253,15 @@ static void make_sites(struct diff *d)
 
 	for (size_t i = 0; i < d->stacks.count; i++) {
 		uint32_t joined = d->stacks.list[i].stack;
-		uint64_t key = hash_mix((uint64_t)(uintptr_t)site_key(d->join, joined)) ^
-			       (uint64_t)(uintptr_t)stack_of(d->join, joined)->owner_key;
-		add_stack(&x, key, &d->stacks.list[i]);
+		add_stack(&x, diff_site(d, joined), &d->stacks.list[i]);
 	}
 	end_sums(&x);
 	for (size_t i = 0; i < d->sites.count; i++)
 		describe_site(d, &d->sites.list[i], frames);
+	for (size_t i = 0; i < d->sites.count; i++)
+		d->sites.list[i].site = diff_site(d, d->sites.list[i].stack);
+	if (d->stacks.count)
+		describe_site(d, &d->stacks.list[0], frames);
 	free(frames);
 }
 
@@ -267,7 +275,7 @@ static void make_totals(struct diff *d)
 		sums[i] = d->sides[i]->totals;
 	d->totals.sums = sums;
 	d->totals.stacks = (uint32_t)d->stacks.count;
-	judge(d, &d->totals);
+	diff_judge(d, &d->totals);
 }
 
 struct diff *diff_new(const struct side *const *sides, size_t sides_a, size_t count,

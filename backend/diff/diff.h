@@ -26,9 +26,11 @@ const char *diff_kind_name(enum diff_kind k);
 struct diff_row {
 	const struct tally *sums; /* one for each session */
 	const char *owner;        /* as shown; NULL: of totals */
-	/* of call sites: the function, and the caller on the stack that changed most */
+	/* of call sites, and of the first stack: the function, and the caller on the stack that
+	 * changed most */
 	const char *name, *caller, *file;
 	uint32_t line;
+	uint64_t site;   /* of call sites: diff_site() of its stacks */
 	uint32_t stack;  /* the joined stack that changed most */
 	uint32_t stacks; /* joined stacks here */
 	int64_t moved;   /* the change, times the count of A's and of B's sessions */
@@ -60,6 +62,11 @@ void diff_free(struct diff *d);
 double diff_mean(const struct diff *d, const struct tally *sums, bool b, enum diff_value v);
 double diff_change(const struct diff *d, const struct tally *sums, enum diff_value v);
 
+/* Equal for two joined stacks of one call site. */
+uint64_t diff_site(const struct diff *d, uint32_t joined);
+/* Sets moved, kind and noise of a row whose sums are known. */
+void diff_judge(const struct diff *d, struct diff_row *r);
+
 /* The nearest whole number of an amount. */
 static inline uint64_t diff_whole(double n)
 {
@@ -73,9 +80,27 @@ struct diff_rest {
 };
 void diff_rest_add(const struct diff *d, struct diff_rest *rest, const struct diff_row *row);
 
+/* One sentence: by how much the totals differ, and which call site changed most. Cleaned for a
+ * line of text. */
+#define DIFF_SENTENCE 512
+void diff_sentence(const struct diff *d, char out[DIFF_SENTENCE]);
+/* "GREW", "SHRANK" or "SAME": some owner or call site changed beyond the noise. */
+const char *diff_word(const struct diff *d);
+
 /* Writers: -1 and *err when writing fails. */
 int diff_write_text(const struct diff *d, FILE *out, struct err *err);
 int diff_write_json(const struct diff *d, FILE *out, struct err *err);
 int diff_write_folded(const struct diff *d, FILE *out, struct err *err);
+int diff_write_html(const struct diff *d, FILE *out, struct err *err);
+
+struct diff_format {
+	const char *name, *ending;
+	int (*write)(const struct diff *d, FILE *out, struct err *err);
+};
+extern const struct diff_format diff_formats[]; /* ends with a name of NULL */
+#define DIFF_FORMAT_WORDS "text, json, folded or html"
+#define DIFF_ENDING_WORDS ".txt, .json, .folded or .html"
+const struct diff_format *diff_format_named(const char *name); /* NULL = none */
+const struct diff_format *diff_format_by_path(const char *path);
 
 #endif

@@ -159,6 +159,7 @@ static void add_stack(struct joining *x, uint32_t side, uint32_t stack)
 	}
 	describe(x, &j->list[number - 1], &(struct joined){ .side = side, .stack = stack });
 	tally_add(&join_sums(j, number - 1)[side], &s->sum);
+	j->of_stack[side][stack] = number - 1;
 }
 
 static bool on_side(const struct join *j, size_t joined, bool b)
@@ -241,6 +242,13 @@ static void move_sums(struct join *j, size_t to, size_t from, bool add)
 	}
 }
 
+static void renumber(struct join *j, const uint32_t *moved_to)
+{
+	for (size_t side = 0; side < j->count; side++)
+		for (size_t i = 0; i < j->sides[side]->stack_count; i++)
+			j->of_stack[side][i] = moved_to[j->of_stack[side][i]];
+}
+
 /* Joins each group into its first stack, and closes the gaps. */
 static void join_groups(struct joining *x, const struct group *by_place, enum join_by by)
 {
@@ -253,6 +261,7 @@ static void join_groups(struct joining *x, const struct group *by_place, enum jo
 		const struct group *g = &by_place[place_of(x, &e)];
 		bool joins = e.by == JOIN_NOT && is_one(g, by);
 		if (joins && g->first != i + 1) {
+			moved_to[i] = moved_to[g->first - 1];
 			describe(x, &j->list[moved_to[g->first - 1]], &e);
 			move_sums(j, moved_to[g->first - 1], i, true);
 			continue;
@@ -264,6 +273,7 @@ static void join_groups(struct joining *x, const struct group *by_place, enum jo
 		moved_to[i] = (uint32_t)kept++;
 	}
 	j->list_count = kept;
+	renumber(j, moved_to);
 	free(moved_to);
 }
 
@@ -337,6 +347,9 @@ struct join *join_new(const struct side *const *sides, size_t sides_a, size_t co
 	j->sides = sides;
 	j->sides_a = sides_a;
 	j->count = count;
+	j->of_stack = xcalloc(count, sizeof *j->of_stack);
+	for (size_t i = 0; i < count; i++)
+		j->of_stack[i] = xcalloc(sides[i]->stack_count + 1, sizeof **j->of_stack);
 	j->keys = keys_new(sides, count);
 	begin(&x);
 	for (uint32_t i = 0; i < count; i++) {
@@ -356,6 +369,9 @@ void join_free(struct join *j)
 	if (!j)
 		return;
 	keys_free(j->keys);
+	for (size_t i = 0; i < j->count; i++)
+		free(j->of_stack[i]);
+	free(j->of_stack);
 	free(j->list);
 	free(j->sums);
 	free(j);
@@ -380,13 +396,16 @@ size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, 
 		uint32_t side;
 		const struct side_place *p =
 			keys_best(j->keys, e->side, s->nodes[node].place, &side);
-		const char *module = own->module == NO_ID ? NULL : s->modules[own->module].name;
+		const struct side_module *in =
+			own->module == NO_ID ? NULL : &s->modules[own->module];
 		for (uint32_t i = 0; i < p->count && count < max; i++) {
 			bool site = node == k->site && i == k->site_frame;
 			out[count++] = (struct join_frame){
 				.f = &j->sides[side]->frames[p->first + i],
-				.module = module,
+				.in = in,
+				.module = in ? in->name : NULL,
 				.offset = own->offset,
+				.kind = own->kind,
 				.site = site,
 			};
 		}

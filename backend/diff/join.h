@@ -33,6 +33,7 @@ struct join {
 	struct joined *list;
 	struct tally *sums; /* by joined stack, one for each side */
 	size_t list_count;
+	uint32_t **of_stack; /* by side and its stack: the joined stack */
 	struct join_keys *keys;
 };
 
@@ -47,9 +48,11 @@ static inline struct tally *join_sums(const struct join *j, size_t joined)
 /* A joined stack's frames, innermost first, with the best names that any session has. */
 struct join_frame {
 	const struct side_frame *f;
-	const char *module;
+	const struct side_module *in; /* NULL = outside of every module */
+	const char *module;           /* its name */
 	uint64_t offset;
-	bool site; /* the call site */
+	uint8_t kind; /* enum mtw_node */
+	bool site;    /* the call site */
 };
 size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, size_t max);
 

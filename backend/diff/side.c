@@ -16,6 +16,7 @@
 #include <string.h>
 
 struct making {
+	const struct side_options *o;
 	struct side *s;
 	const struct model *m;
 	struct report *r;
@@ -56,6 +57,7 @@ static void copy_modules(struct making *x)
 		s->modules[i].name = string_pool_keep(x->pool, k->name);
 		s->modules[i].role = keep_take(x->pool, plain_module(k->name, k->flags));
 		s->modules[i].build = hexadecimal(x->pool, k);
+		s->modules[i].flags = k->flags;
 	}
 }
 
@@ -182,7 +184,8 @@ static void copy_stacks(struct making *x)
 {
 	x->s->stacks = xcalloc(x->r->stack_count + 1, sizeof *x->s->stacks);
 	for (size_t i = 0; i < x->r->stack_count; i++)
-		copy_stack(x, &x->r->stacks[i]);
+		if (!x->o->counts || x->o->counts(x->o->arg, &x->r->stacks[i]))
+			copy_stack(x, &x->r->stacks[i]);
 }
 
 /* --- what the side is */
@@ -213,25 +216,26 @@ static void describe(struct making *x, const char *label)
 	s->estimate = k ? model_mark_estimate(x->m, x->mark) : model_estimate(x->m);
 	for (size_t i = 0; i < x->r->warning_count; i++)
 		warn(x, x->r->warnings[i]);
-	if (memcmp(own, &s->totals, sizeof *own))
+	if (!x->o->counts && memcmp(own, &s->totals, sizeof *own))
 		warn(x, "The session's totals count blocks without a stack; this diff leaves them "
 			"out.");
 }
 
-struct side *side_new(struct watch *w, uint32_t mark, const char *label, struct string_pool *pool,
+struct side *side_new(struct watch *w, const struct side_options *o, struct string_pool *pool,
 		      struct err *err)
 {
 	struct making x = {
+		.o = o,
 		.s = xcalloc(1, sizeof *x.s),
 		.m = watch_model(w),
-		.r = report_new(w),
+		.r = o->report ? o->report : report_new(w),
 		.pool = pool,
-		.mark = mark,
+		.mark = o->mark,
 	};
 
 	owners_refresh(x.r->owners);
 	x.names = owners_names(x.r->owners);
-	if (mark && amounts_at_mark(&x, err)) {
+	if (o->mark && amounts_at_mark(&x, err)) {
 		side_free(x.s);
 		x.s = NULL;
 	} else {
@@ -239,11 +243,12 @@ struct side *side_new(struct watch *w, uint32_t mark, const char *label, struct 
 		copy_places(&x);
 		copy_nodes(&x);
 		copy_stacks(&x);
-		describe(&x, label);
+		describe(&x, o->label);
 	}
 	free(x.at_mark);
 	free(x.sampled);
-	report_free(x.r);
+	if (!o->report)
+		report_free(x.r);
 	return x.s;
 }
 

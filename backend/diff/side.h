@@ -29,6 +29,7 @@ struct side_module {
 	const char *name;
 	const char *role;  /* equal for the same library of two builds (diff/plain.h) */
 	const char *build; /* build-id in hexadecimal; NULL = it has none */
+	uint32_t flags;    /* MTW_MODULE_* */
 	bool named, lines; /* some of its code has a name; lines and inlined frames */
 };
 
@@ -44,7 +45,7 @@ struct side_node { /* 0 is the root; parents come before children */
 };
 
 struct side_stack {
-	uint32_t node;                 /* innermost */
+	uint32_t node;                 /* innermost; the model's dense index */
 	uint32_t site, site_frame;     /* call site: a node, and a frame of its place */
 	const char *owner, *owner_key; /* shown; compared */
 	bool estimate;                 /* a part of sum was sampled */
@@ -69,11 +70,23 @@ struct side {
 	size_t frame_room, warning_room;
 };
 
+struct report;
+struct report_stack;
+
+struct side_options {
+	const char *label;
+	uint32_t mark;         /* see below */
+	struct report *report; /* of the watch; borrowed; NULL: one is made */
+	/* does a stack count? NULL: all do. Totals are those of the stacks that count */
+	bool (*counts)(void *arg, const struct report_stack *s);
+	void *arg;
+};
+
 /*
  * mark: the instant is this mark of what the watch shows, and amounts are exact as of it; 0: what
  * the watch shows. Waits for all names. NULL and *err: the mark kept only its totals.
  */
-struct side *side_new(struct watch *w, uint32_t mark, const char *label, struct string_pool *pool,
+struct side *side_new(struct watch *w, const struct side_options *o, struct string_pool *pool,
 		      struct err *err);
 void side_free(struct side *s);
 

@@ -174,6 +174,16 @@ static int holds_nothing(const struct ingest *in, const struct session_reader *r
 	return -1;
 }
 
+/* From the newest key frame on: nobody looks at what was before. */
+static void start_late(struct session_reader *r)
+{
+	const struct session_key *keys;
+	size_t n = session_keys(r, &keys);
+
+	while (n && !session_start_at(r, &keys[n - 1]))
+		n--;
+}
+
 int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err *cut,
 		struct err *err)
 {
@@ -186,8 +196,10 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 
 	if (!r)
 		return -1;
-	if (!in->each_tick)
+	if (!in->each_tick) {
 		model_bulk_begin(in->model);
+		start_late(r);
+	}
 	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0)
 		if (ingest_frame(in, type, payload, len, cut))
 			break;

@@ -6,6 +6,7 @@
 #define LINK_INTERNAL_H
 
 #include "link/ingest.h"
+#include "link/keys.h"
 #include "link/looks.h"
 #include "link/recorder.h"
 #include "link/replay.h"
@@ -35,7 +36,8 @@ struct watch {
 	const char **warning_list; /* what watch_warnings() returned last */
 
 	struct recorder keep; /* spool or record */
-	uint64_t rules_read;  /* expected_version() of what the file has */
+	struct keys keys;
+	uint64_t rules_read; /* expected_version() of what the file has */
 	bool told_not_kept;
 
 	uint64_t opened_ns;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct session_writer *writer_of(const struct recorder *k)
+struct session_writer *recorder_writer(const struct recorder *k)
 {
 	return k->of ? k->of->writer : k->writer;
 }
@@ -62,7 +62,7 @@ void recorder_spool(struct recorder *k, const char *program, unsigned pid, const
 
 bool recorder_open(const struct recorder *k)
 {
-	return writer_of(k) && !*k->failed.text;
+	return recorder_writer(k) && !*k->failed.text;
 }
 
 const char *recorder_path(const struct recorder *k)
@@ -78,23 +78,28 @@ void recorder_clock(struct recorder *k, uint64_t agent_ns)
 	k->base_at = now_ns();
 }
 
+uint64_t recorder_time(const struct recorder *k)
+{
+	return k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
+}
+
 void recorder_frame(struct recorder *k, uint64_t type, const uint8_t *payload, size_t len)
 {
-	uint64_t time_ns = k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
-
 	if (recorder_open(k))
-		session_frame(writer_of(k), k->stream, time_ns, type, payload, len, &k->failed);
+		session_frame(recorder_writer(k), k->stream, recorder_time(k), type, payload, len,
+			      &k->failed);
 }
 
 void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		    size_t len)
 {
 	if (recorder_open(k))
-		session_frame(writer_of(k), SESSION_TABLE, time_ns, type, payload, len, &k->failed);
+		session_frame(recorder_writer(k), SESSION_TABLE, time_ns, type, payload, len,
+			      &k->failed);
 }
 
-void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind,
-		     const struct symbol *sym)
+size_t recorder_symbol_frame(uint32_t module, uint64_t offset, uint8_t kind,
+			     const struct symbol *sym, uint64_t *type, const uint8_t **frame)
 {
 	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
 	struct mtw_out o = { payload, payload + sizeof payload, false };
@@ -102,7 +107,7 @@ void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8
 	bool generated = kind == MTW_NODE_NOWHERE;
 
 	if (generated && sym->source <= SYMBOL_NONE)
-		return;
+		return 0;
 	if (!generated)
 		mtw_put(&o, module);
 	mtw_put(&o, offset);
@@ -117,9 +122,20 @@ void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8
 		mtw_put(&o, sym->frames[i - 1].line);
 		mtw_put(&o, sym->frames[i - 1].inlined);
 	}
-	if (!o.full)
-		recorder_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload,
-			       (size_t)(o.at - payload));
+	*type = generated ? MTW_S_GENERATED : MTW_S_SYMBOL;
+	*frame = payload;
+	return o.full ? 0 : (size_t)(o.at - payload);
+}
+
+void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind,
+		     const struct symbol *sym)
+{
+	uint64_t type;
+	const uint8_t *payload;
+	size_t len = recorder_symbol_frame(module, offset, kind, sym, &type, &payload);
+
+	if (len)
+		recorder_frame(k, type, payload, len);
 }
 
 void recorder_exit(struct recorder *k, uint32_t state, int status)
@@ -139,6 +155,8 @@ void recorder_note(struct recorder *k, const char *text)
 
 	mtw_put_string(&o, text);
 	recorder_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
+	GROW(k->notes, k->note_room, k->note_count + 1);
+	k->notes[k->note_count++] = xstrdup(text);
 }
 
 void recorder_rule(struct recorder *k, const char *rule, bool on)
@@ -163,7 +181,7 @@ void recorder_rules(struct recorder *k, const struct expected *e)
 void recorder_flush(struct recorder *k)
 {
 	if (recorder_open(k))
-		session_flush(writer_of(k), &k->failed);
+		session_flush(recorder_writer(k), &k->failed);
 }
 
 static int say_failed(const struct recorder *k, struct err *err)
@@ -176,10 +194,10 @@ static int say_failed(const struct recorder *k, struct err *err)
 
 int recorder_copy(struct recorder *k, const char *path, struct err *err)
 {
-	if (!writer_of(k))
+	if (!recorder_writer(k))
 		return err_set(err, 125, "%s: nothing of this session was saved: %s", path,
 			       *k->failed.text ? k->failed.text : "no agent answered yet");
-	return session_copy(writer_of(k), path, err) ? -1 : say_failed(k, err) != 0;
+	return session_copy(recorder_writer(k), path, err) ? -1 : say_failed(k, err) != 0;
 }
 
 static int copy_bytes(const char *from, const char *to, struct err *err)
@@ -260,7 +278,7 @@ int recorder_end(struct recorder *k, struct err *err)
 	struct err why = { 0 };
 
 	if (k->of && recorder_open(k))
-		session_end(writer_of(k), k->stream, &k->failed);
+		session_end(recorder_writer(k), k->stream, &k->failed);
 	k->of = NULL;
 	if (k->writer && session_close(k->writer, &why) && !*k->failed.text)
 		k->failed = why;
@@ -271,11 +289,16 @@ int recorder_end(struct recorder *k, struct err *err)
 void recorder_release(struct recorder *k)
 {
 	if (k->of && recorder_open(k))
-		session_end(writer_of(k), k->stream, NULL);
+		session_end(recorder_writer(k), k->stream, NULL);
 	k->of = NULL;
 	if (k->writer)
 		session_close(k->writer, NULL);
 	k->writer = NULL;
 	free(k->path);
 	k->path = NULL;
+	for (size_t i = 0; i < k->note_count; i++)
+		free(k->notes[i]);
+	free(k->notes);
+	k->notes = NULL;
+	k->note_count = k->note_room = 0;
 }

@@ -23,6 +23,8 @@ struct recorder {
 	uint64_t base_ns, base_at;     /* file time at memtop's clock base_at; 0 = no HELLO yet */
 	struct recorder *of;           /* borrowed: the file's owner; NULL = this one */
 	uint32_t stream;               /* stream in that file */
+	char **notes;                  /* owned; recorder_note() so far */
+	size_t note_count, note_room;
 };
 
 void recorder_join(struct recorder *k, struct recorder *of, uint32_t stream, const char *target);
@@ -35,12 +37,17 @@ void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const u
 int recorder_record(struct recorder *k, const char *path, const char *target, struct err *err);
 /* tells by k->failed */
 void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target);
-bool recorder_open(const struct recorder *k); /* frames go into a file */
+struct session_writer *recorder_writer(const struct recorder *k); /* NULL = nothing is open */
+uint64_t recorder_time(const struct recorder *k);                 /* the file's, now */
+bool recorder_open(const struct recorder *k);                     /* frames go into a file */
 void recorder_clock(struct recorder *k,
 		    uint64_t agent_ns); /* the agent's clock, at its first HELLO */
 void recorder_frame(struct recorder *k, uint64_t type, const uint8_t *payload, size_t len);
 void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind,
 		     const struct symbol *sym);
+/* Its payload, valid until the next call; returns the length, 0 = nothing to keep. */
+size_t recorder_symbol_frame(uint32_t module, uint64_t offset, uint8_t kind,
+			     const struct symbol *sym, uint64_t *type, const uint8_t **payload);
 void recorder_exit(struct recorder *k, uint32_t state, int status);
 void recorder_note(struct recorder *k, const char *text);          /* a warning for reports */
 void recorder_rule(struct recorder *k, const char *rule, bool on); /* of expected call sites */

@@ -33,8 +33,9 @@ struct replay {
 	void (*moved)(void *arg);
 	void *arg;
 	struct instant to;
-	bool peak; /* towards the heap's peak: no file is played */
-	bool ours; /* the frames are of the program that is watched */
+	bool peak;   /* towards the heap's peak: no file is played */
+	bool ours;   /* the frames are of the program that is watched */
+	bool in_key; /* they are those of a key frame */
 	bool seeded;
 	bool ending; /* all was played, and is being made current */
 	struct err problem;
@@ -152,6 +153,15 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return model_apply(playing(p), e, err);
 }
 
+/* The wanted tick was thinned out: the instant before it is the answer. */
+static bool is_left_out(const struct replay *p, const uint8_t *payload, size_t len)
+{
+	struct mtw_in in = { payload, payload + len, false };
+
+	return p->ours && model_complete(playing(p)) &&
+	       model_ticks_read(playing(p)) + mtw_get(&in) >= p->to.ticks;
+}
+
 /* 1: arrived; 0: more frames follow; -1: impossible to continue. */
 static int play_frame(struct replay *p)
 {
@@ -170,6 +180,13 @@ static int play_frame(struct replay *p)
 		return -1;
 	if (type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE)
 		return 0; /* names hold at any time */
+	if (type == MTW_S_LEFT_OUT && is_left_out(p, payload, len))
+		return 1;
+	if (type == MTW_S_KEY)
+		p->in_key = false;
+	if (p->in_key && p->seeded &&
+	    (type == MTW_NODES || type == MTW_SLOTS || type == MTW_PROVEN))
+		return 0; /* the model has them all */
 	return wire_read(type, payload, len, on_event, p, &p->problem);
 }
 
@@ -244,7 +261,43 @@ static void make_new(struct replay *p)
 {
 	p->making = model_new();
 	model_want_interval(p->making, p->shown);
-	p->ours = p->seeded = false;
+	p->ours = p->seeded = p->in_key = false;
+}
+
+/* Is the key frame of the program that is watched? Its first frames tell. */
+static bool is_ours(struct replay *p)
+{
+	struct err none = { 0 };
+	const uint8_t *payload;
+	uint64_t time_ns, type;
+	size_t len;
+
+	while (session_next(p->file, &time_ns, &type, &payload, &len, &none) > 0) {
+		if (wire_read(type, payload, len, on_event, p, &none))
+			return false;
+		if (type == MTW_HELLO)
+			return p->ours;
+	}
+	return false;
+}
+
+/* Begins at the last key frame before the wanted instant. */
+static void start_late(struct replay *p, uint64_t ticks)
+{
+	const struct session_key *keys;
+	size_t n = session_keys(p->file, &keys);
+
+	while (n && keys[n - 1].ticks > ticks)
+		n--;
+	if (!n || !session_start_at(p->file, &keys[n - 1]))
+		return;
+	model_bulk_begin(p->making);
+	p->in_key = is_ours(p);
+	if (p->in_key)
+		return;
+	session_rewind(p->file);
+	model_free(p->making);
+	make_new(p);
 }
 
 void replay_go_to_peak(struct replay *p)
@@ -256,6 +309,19 @@ void replay_go_to_peak(struct replay *p)
 	begin(p);
 }
 
+/* Would a key frame save much of the way on? Each follows several times its own size. */
+static bool is_far(const struct replay *p, uint64_t ticks)
+{
+	const struct session_key *keys;
+	size_t n = session_keys(p->file, &keys), between = 0;
+
+	while (n && keys[n - 1].ticks > ticks)
+		n--;
+	for (; n && keys[n - 1].ticks > model_ticks_read(playing(p)); n--)
+		between++;
+	return between > 1;
+}
+
 int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
 	      struct err *err)
 {
@@ -265,12 +331,14 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time
 	if (!n)
 		return err_set(err, 3, "the first state is still loading; try again");
 	struct instant to = list[at == SIZE_MAX ? 0 : at];
-	if (!p->file || !(p->making || replay_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
+	if (!p->file || !(p->making || replay_away(p)) || model_ticks_read(playing(p)) > to.ticks ||
+	    is_far(p, to.ticks)) {
 		drop_file(p);
 		p->file = session_open(path, stream, err);
 		if (!p->file)
 			return -1;
 		make_new(p);
+		start_late(p, to.ticks);
 		p->peak = false;
 	}
 	if (p->making || to.ticks - model_ticks_read(p->shown) > FEW_TICKS)

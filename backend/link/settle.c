@@ -77,11 +77,15 @@ static int put_tick(struct settling *x, const struct mark *k)
 
 static void note(struct watch *w, const struct mark *k, uint64_t instant_ns)
 {
-	char *text = xasprintf("At the mark %s the live figures are exact. Allocated, freed, "
-			       "threads and resident memory are those of the recorded instant "
-			       "at %.3f s, %.0f ms before it.",
-			       k->name, (double)instant_ns / 1e9,
-			       (double)above(k->time_ns, instant_ns) / 1e6);
+	bool after = instant_ns > k->time_ns;
+	char *text =
+		xasprintf("At the mark %s the live figures are exact. %s, threads and "
+			  "resident memory are those of the %s instant at %.3f s, %.0f ms "
+			  "%s it.",
+			  k->name, after ? "Allocated" : "Allocated, freed",
+			  after ? "present" : "recorded", (double)instant_ns / 1e9,
+			  (double)(after ? instant_ns - k->time_ns : k->time_ns - instant_ns) / 1e6,
+			  after ? "after" : "before");
 
 	watch_note(w, text);
 	free(text);

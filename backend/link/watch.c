@@ -153,6 +153,8 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->stale_since = 0;
 	if (type != MTW_SCAN_COHORTS || looks_keep(&w->looks, payload, len))
 		recorder_frame(&w->keep, type, payload, len);
+	if (type == MTW_TICK)
+		keys_go_on(w);
 	check_kept(w);
 	return 0;
 }
@@ -256,6 +258,7 @@ static void on_second(void *arg)
 	uint64_t now = now_ns();
 
 	recorder_flush(&w->keep);
+	keys_go_on(w);
 	check_kept(w);
 	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
 			    (w->in.child_ended && now - w->child_ns > AFTERLIFE_NS)))
@@ -459,6 +462,7 @@ void watch_close(struct watch *w)
 	conn_free(w->conn);
 	replay_free(w->past);
 	w->in.model = w->shown;
+	keys_end(w);
 	ingest_release(&w->in);
 	recorder_release(&w->keep);
 	for (size_t i = 0; i < w->warning_count; i++)

@@ -198,6 +198,7 @@ int watch_end_record(struct watch *w, struct err *err)
 		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
 	}
+	keys_end(w);
 	return recorder_end(&w->keep, err);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "model/bulk.h"
 #include "model/internal.h"
+#include "model/restore.h"
 #include "model/slices.h"
 #include "model/sums.h"
 
@@ -283,6 +284,12 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_SCAN_AGES: scanned_ages_apply(&m->ages, e); return 0;
 	case MTW_SCAN_MEMORY: apply_rss(m, e); return 0;
 	case MTW_SCAN_COHORTS: return apply_cohorts(m, e, err);
+	case MTW_S_LEFT_OUT: m->instants.ticks_read += e->u.s_left_out.ticks; return 0;
+	case MTW_S_INSTANTS:
+	case MTW_S_POINTS:
+	case MTW_S_RECENT:
+	case MTW_S_RATES:
+	case MTW_S_KEY: return restore_apply(m, e, err);
 	case MTW_S_EXIT:
 		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
 		return 0;

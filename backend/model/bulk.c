@@ -151,6 +151,14 @@ void bulk_tick(struct model *m, uint64_t time_ns, uint32_t flags)
 	m->totals_pending = false;
 }
 
+int bulk_restore(struct model *m, struct err *err)
+{
+	if (bulk_take(m, err))
+		return -1;
+	commit(m, NULL, 0);
+	return 0;
+}
+
 void bulk_begin(struct model *m)
 {
 	struct bulk *b = &m->tick.bulk;

@@ -66,6 +66,19 @@ void model_bulk_begin(struct model *m);
 int model_bulk_end(struct model *m, struct err *err);
 
 /*
+ * model/dump.c: the whole model as frames, for a session's key frame; a new model that is read in
+ * bulk takes them. Only while model_dumps(): between two ticks, with nothing there in part.
+ * model_dump_end() comes last, after frames of the caller's own. fn's result, when it is not 0,
+ * ends the writing and is returned.
+ */
+bool model_dumps(const struct model *m);
+int model_dump(const struct model *m,
+	       int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg);
+int model_dump_end(const struct model *m,
+		   int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len),
+		   void *arg);
+
+/*
  * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
  * below it that never came (ids may be sparse) gives an object whose `known` is false.
  */

@@ -241,8 +241,7 @@ int expected_write(const struct expected *e, const char *path, struct err *err)
 
 	if (atomic_file_begin(&r, path, err))
 		return -1;
-	atomic_file_give_up(&r); /* made again, of the usual mode */
-	FILE *f = fopen(r.part, "wxe");
+	FILE *f = atomic_file_stream(&r);
 	bool bad = !f;
 	if (f) {
 		fprintf(f, "# memtop suppressions, for --suppress FILE: MODULE!FUNCTION of "

@@ -161,6 +161,8 @@ uint64_t query_window(const struct query *q);
  * findings. Borrowed; NULL (the default): none. */
 struct expected;
 void query_expect(struct query *q, const struct expected *e);
+/* The id of a stack's call site, as of the last complete query_sites(); 0 = none. */
+uint32_t query_site_of(const struct query *q, uint32_t leaf);
 /* The site's key for rules; EXPECTED_KEY_MAX bytes. False: no such site. */
 bool query_site_key(struct query *q, uint32_t site, char *key);
 /* The same for a stack's call site. */

@@ -28,7 +28,7 @@ struct report_options {
 	bool window;                       /* ... of a window: only what was born in it */
 	bool all_stacks;                   /* json: stacks without live blocks, too */
 	bool full;                         /* text: every frame, names whole */
-	enum report_value value;           /* folded */
+	enum report_value value;           /* folded; pprof: what is shown first */
 	size_t top;                        /* text: rows per table, 0 = default */
 	const struct processes *processes; /* the watch's process tree; NULL = unknown */
 	uint32_t process;                  /* the watch's id there */

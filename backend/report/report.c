@@ -102,39 +102,46 @@ static void sort_stacks(struct report *r, struct report_stack *stacks, size_t n)
 
 /* --- gathering */
 
-/* *outermost: the module of the last known frame, NO_ID = none. */
-static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
+/* Where a stack ends early: why, and the module of the last known frame (NO_ID = none). */
+struct ending {
+	uint32_t reason, module;
+};
+
+/* Of each node, by dense index: parents come first, and a stack ends as its parent's does. */
+static struct ending *endings(const struct model *m)
 {
-	*outermost = NO_ID;
-	for (const struct node *n = model_node(m, leaf); n->index;
-	     n = model_dense(m, n->parent, NULL)) {
-		const struct location *at = model_place(m, n);
-		if (at->kind == MTW_NODE_TRUNCATED)
-			return (uint32_t)at->offset;
-		*outermost = quality_module(m, n);
+	uint32_t n = model_dense_count(m);
+	struct ending *list = xcalloc(n + 1, sizeof *list);
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct node *node = model_dense(m, i, NULL);
+		const struct location *at = model_place(m, node);
+		bool cut = at->kind == MTW_NODE_TRUNCATED;
+		struct ending above = list[node->parent];
+		bool last = node->parent && above.reason != MTW_TRUNC_NONE &&
+			    !model_dense(m, node->parent, NULL)->parent;
+		if (cut)
+			list[i] = (struct ending){ (uint32_t)at->offset, NO_ID };
+		else if (!node->parent || last)
+			list[i] = (struct ending){ above.reason, quality_module(m, node) };
+		else
+			list[i] = above;
 	}
-	return MTW_TRUNC_NONE;
+	return list;
 }
 
-static uint32_t truncation_of(const struct model *m, uint32_t leaf)
+static void count_cut(struct report *r, const struct ending *end)
 {
-	uint32_t outermost;
-
-	return cut_of(m, leaf, &outermost);
-}
-
-static void count_cut(struct report *r, const struct report_stack *s)
-{
-	uint32_t module, reason = cut_of(r->model, s->leaf, &module);
-
-	r->truncated_stacks += reason != MTW_TRUNC_NONE;
+	r->truncated_stacks += end->reason != MTW_TRUNC_NONE;
 	for (size_t i = 0; i < r->cut_count; i++)
-		r->cuts[i].stacks += r->cuts[i].reason == reason && r->cuts[i].module == module;
+		r->cuts[i].stacks +=
+			r->cuts[i].reason == end->reason && r->cuts[i].module == end->module;
 }
 
 static void gather_stacks(struct report *r)
 {
 	uint32_t n = model_dense_count(r->model), id;
+	struct ending *ends = endings(r->model);
 	size_t room = 0;
 
 	r->cut_count = quality_cuts(r->model, &r->cuts);
@@ -149,9 +156,10 @@ static void gather_stacks(struct report *r)
 		s->leaf = id;
 		s->sum = self;
 		s->estimate = node->self_estimate;
-		s->truncated = truncation_of(r->model, id);
-		count_cut(r, s);
+		s->truncated = ends[i].reason;
+		count_cut(r, &ends[i]);
 	}
+	free(ends);
 	sort_stacks(r, r->stacks, r->stack_count);
 }
 
@@ -192,6 +200,7 @@ struct report_stack *report_changes(struct report *r, const struct report_option
 		free(x.of_node);
 		return NULL;
 	}
+	struct ending *ends = endings(r->model);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct change *c = &x.of_node[i];
 
@@ -203,10 +212,11 @@ struct report_stack *report_changes(struct report *r, const struct report_option
 			.leaf = id,
 			.sum = model_self(r->model, node),
 			.estimate = node->self_estimate,
-			.truncated = truncation_of(r->model, id),
+			.truncated = ends[i].reason,
 			.change = *c,
 		};
 	}
+	free(ends);
 	free(x.of_node);
 	sort_stacks(r, list, *count);
 	return list;

@@ -1,105 +1,154 @@
 /* SPDX-License-Identifier: MIT
  *
- * http.c - see serve/http.h: libevent's evhttp, on the loop of the rest.
+ * http.c - see serve/http.h: connections, over libevent's buffers, on the loop of the rest.
  *
- * Bytes from clients are hostile. evhttp bounds headers, body and time; a request that passes is
- * judged here before anybody else sees it: the token where there is one, else the Host header. A
- * token needs no Host check, for no strange page knows it.
+ * Bytes from clients are hostile. A request is judged by its head alone, before its body is read:
+ * the token where there is one, else the Host header. A token needs no Host check, for no strange
+ * page knows it. libevent's own server judges after the body, and bounds no connections.
  *
- * A client may go while its request is kept: then the connection's close callback forgets it.
+ * Each phase of a connection has its deadline, and their number is bounded. When all are taken, the
+ * one that has waited longest without a request makes room. So a stranger who opens many delays
+ * nobody for long.
+ *
+ * A client may go while its request is kept: then `gone` forgets it.
  */
 #include "serve/http.h"
 
 #include "base/loop.h"
+#include "serve/head.h"
+#include "serve/listen.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/event.h>
+#include <event2/bufferevent.h>
 #include <event2/http.h>
-#include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
-#include <fcntl.h>
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-#define HEADERS_MAX 16384
-#define BODY_MAX 65536
-#define PATIENCE_S 60 /* a client that sends or takes nothing */
-#define PAUSE_MS 500  /* no descriptor is left */
+#define CONNECTIONS_MAX 256u
+#define PAUSE_MS 500 /* no descriptor is left */
+#define SWEEP_MS 500
+#define STALL_S 60 /* a client that takes nothing of its answer */
 
+enum phase { IDLE, READ_HEAD, READ_BODY, KEPT, SENDING, LEAVING };
+
+/* 0: whoever keeps the request has a deadline of its own. IDLE: Prometheus asks once a minute.
+ * LEAVING: bytes that nobody reads are taken so long, for else the answer is lost with them. */
+static const uint64_t deadlines_s[] = {
+	[IDLE] = 120, [READ_HEAD] = 10, [READ_BODY] = 10, [KEPT] = 0, [SENDING] = 600, [LEAVING] = 2
+};
+
+/* A connection: it has one request at a time. */
 struct http_request {
 	struct http *http;
 	struct http_request *next, **link;
-	struct evhttp_request *event; /* libevent's, but of a client that has gone */
-	char *path;
-	struct evkeyvalq parameters;
+	struct bufferevent *bytes;
+	enum phase phase;
+	uint64_t since_ns; /* of the phase */
+	struct head head;
+	char body[HEAD_BODY_MAX];
 };
 
 struct http {
 	struct http_options options;
 	struct loop *loop;
-	struct evhttp *server;
+	struct listening at;
 	struct evconnlistener *listener;
-	struct loop_source *pause;
-	struct http_request *requests; /* without an answer yet */
-	char address[600];
-	struct stat at; /* the socket's file */
+	struct loop_source *pause, *sweep; /* NULL = none */
+	struct http_request *connections;  /* newest first */
+	size_t count;
 };
 
-static struct http *serving; /* for a callback without an argument: one server a process */
+/* --- a connection */
 
-/* --- one request */
-
-static void forget(struct http_request *r)
+static void enter(struct http_request *r, enum phase phase)
 {
+	r->phase = phase;
+	r->since_ns = now_ns();
+}
+
+static void drop(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	if (r->phase == KEPT)
+		h->options.gone(h->options.arg, r);
 	*r->link = r->next;
 	if (r->next)
 		r->next->link = r->link;
-	evhttp_clear_headers(&r->parameters);
-	free(r->path);
+	h->count--;
+	head_release(&r->head);
+	bufferevent_free(r->bytes);
 	free(r);
 }
 
-static void on_close(struct evhttp_connection *c, void *arg)
+static const char *reason(int status)
 {
-	struct http_request *r = arg;
+	static const struct {
+		int status;
+		const char *text;
+	} reasons[] = {
+		{ 200, "OK" },
+		{ 201, "Created" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 413, "Content Too Large" },
+		{ 415, "Unsupported Media Type" },
+		{ 417, "Expectation Failed" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 500, "Internal Server Error" },
+		{ 501, "Not Implemented" },
+		{ 503, "Service Unavailable" },
+		{ 504, "Gateway Timeout" },
+		{ 505, "HTTP Version Not Supported" },
+	};
 
-	(void)c;
-	r->http->options.gone(r->http->options.arg, r);
-	evhttp_request_free(r->event); /* libevent leaves it to whoever still meant to answer */
-	forget(r);
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (reasons[i].status == status)
+			return reasons[i].text;
+	return "";
 }
 
-static void head(struct http_request *r, const char *type)
+static void put_head(struct http_request *r, struct evbuffer *out, int status, const char *type,
+		     size_t len)
 {
-	struct evkeyvalq *out = evhttp_request_get_output_headers(r->event);
+	char date[64] = "";
+	time_t now = time(NULL);
+	struct tm tm;
 
-	evhttp_add_header(out, "Content-Type", type);
-	evhttp_add_header(out, "Cache-Control", "no-store");
-	evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
-	evhttp_add_header(out, "Referrer-Policy", "no-referrer");
-	evhttp_add_header(out, "Cross-Origin-Resource-Policy", "same-origin");
+	if (gmtime_r(&now, &tm))
+		strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
 	/* pages of one file: their own script and style, nothing from elsewhere */
-	evhttp_add_header(out, "Content-Security-Policy",
-			  "default-src 'none'; script-src 'unsafe-inline'; style-src "
-			  "'unsafe-inline'; img-src data:; frame-ancestors 'none'; form-action "
-			  "'none'; base-uri 'none'");
+	if (evbuffer_add_printf(
+		    out,
+		    "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+		    "%s%sCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+		    "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
+		    "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; "
+		    "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; form-action "
+		    "'none'; base-uri 'none'\r\n\r\n",
+		    status, reason(status), date, type, len,
+		    r->head.keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n",
+		    status == 401 ? "WWW-Authenticate: Bearer realm=\"memtop\"\r\n" : "") < 0)
+		base_out_of_memory();
 }
 
-static void send_body(struct http_request *r, int status, struct evbuffer *body)
+static void send_body(struct http_request *r, int status, const char *type, struct evbuffer *body)
 {
-	struct evhttp_connection *c = evhttp_request_get_connection(r->event);
+	struct evbuffer *out = bufferevent_get_output(r->bytes);
 
-	if (c)
-		evhttp_connection_set_closecb(c, NULL, NULL);
-	evhttp_send_reply(r->event, status, NULL, body);
-	forget(r);
+	put_head(r, out, status, type, evbuffer_get_length(body));
+	if (!r->head.bodyless && evbuffer_add_buffer(out, body))
+		base_out_of_memory();
+	enter(r, SENDING);
 }
 
 void http_reply(struct http_request *r, int status, const char *type, const char *body, size_t len)
@@ -108,8 +157,7 @@ void http_reply(struct http_request *r, int status, const char *type, const char
 
 	if (!b || evbuffer_add(b, body, len))
 		base_out_of_memory();
-	head(r, type);
-	send_body(r, status, b);
+	send_body(r, status, type, b);
 	evbuffer_free(b);
 }
 
@@ -126,8 +174,7 @@ void http_reply_file(struct http_request *r, const char *type, int fd_take)
 	} else {
 		if (!st.st_size)
 			close(fd_take);
-		head(r, type);
-		send_body(r, 200, b);
+		send_body(r, 200, type, b);
 	}
 	evbuffer_free(b);
 }
@@ -147,180 +194,203 @@ void http_say(struct http_request *r, int status, const char *format, ...)
 
 enum http_method http_method(const struct http_request *r)
 {
-	return evhttp_request_get_command(r->event) == EVHTTP_REQ_POST ? HTTP_POST : HTTP_GET;
+	return r->head.post ? HTTP_POST : HTTP_GET;
 }
 
 const char *http_path(const struct http_request *r)
 {
-	return r->path;
+	return r->head.path;
 }
 
 const char *http_parameter(const struct http_request *r, const char *name)
 {
-	return evhttp_find_header(&r->parameters, name);
+	return evhttp_find_header(&r->head.parameters, name);
 }
 
 const char *http_header(const struct http_request *r, const char *name)
 {
-	return evhttp_find_header(evhttp_request_get_input_headers(r->event), name);
+	return head_field(&r->head, name);
 }
 
-bool http_cross_site(const struct http_request *r)
+const char *http_body(const struct http_request *r, size_t *len)
+{
+	*len = r->head.body_len;
+	return r->body;
+}
+
+/* --- from the first byte to the answer */
+
+static bool from_elsewhere(const struct http_request *r)
 {
 	return access_cross_site(http_header(r, "Origin"), http_header(r, "Sec-Fetch-Site"),
 				 http_header(r, "Host"));
 }
 
-const char *http_body(const struct http_request *r, size_t *len)
+/* By the head alone. False: refused, and the body is not read. */
+static bool may_ask(struct http_request *r)
 {
-	struct evbuffer *b = evhttp_request_get_input_buffer(r->event);
+	const struct http_options *o = &r->http->options;
 
-	*len = evbuffer_get_length(b);
-	return *len ? (const char *)evbuffer_pullup(b, -1) : "";
-}
-
-static void judge(struct http *h, struct http_request *r)
-{
-	if (h->options.token && !access_bearer(http_header(r, "Authorization"), h->options.token)) {
-		evhttp_add_header(evhttp_request_get_output_headers(r->event), "WWW-Authenticate",
-				  "Bearer realm=\"memtop\"");
+	if (o->token && !access_bearer(http_header(r, "Authorization"), o->token))
 		http_say(r, 401, "a token is needed: Authorization: Bearer TOKEN");
-	} else if (!h->options.token && !access_host(http_header(r, "Host"), &h->options.listen)) {
+	else if (!o->token && !access_host(http_header(r, "Host"), &o->listen))
 		http_say(r, 403,
 			 "this Host is not served: ask by the address (127.0.0.1, localhost), or "
 			 "start memtop serve with --token-file");
-	} else if (!r->path) {
-		http_say(r, 400, "the path cannot be read");
-	} else {
-		h->options.answer(h->options.arg, r);
+	else if (strcmp(r->head.path, "/metrics") && from_elsewhere(r))
+		http_say(r, 403,
+			 "a page of another site sent this: open the address itself, in a new tab");
+	else
+		return true;
+	return false;
+}
+
+static void refuse(struct http_request *r, int status)
+{
+	r->head.keep = false;
+	http_say(r, status, "%s",
+		 status == 405   ? "only GET, HEAD and POST are served here"
+		 : status == 413 ? "the body is too long"
+		 : status == 431 ? "the head is too long"
+				 : "this request cannot be read");
+}
+
+/* True: the head is here, and may go on. */
+static bool read_head(struct http_request *r)
+{
+	struct evbuffer *in = bufferevent_get_input(r->bytes);
+	struct evbuffer_ptr end = evbuffer_search(in, "\r\n\r\n", 4, NULL);
+	size_t len = end.pos < 0 ? evbuffer_get_length(in) : (size_t)end.pos + 4;
+
+	if (len > HEAD_MAX) {
+		refuse(r, 431);
+		return false;
+	}
+	if (end.pos < 0)
+		return false;
+	int status = head_read(&r->head, (const char *)evbuffer_pullup(in, (ev_ssize_t)len), len);
+	evbuffer_drain(in, len);
+	if (status) {
+		refuse(r, status);
+		return false;
+	}
+	bool keep = r->head.keep;
+	r->head.keep = keep && !r->head.body_len; /* a refused body stays unread */
+	if (!may_ask(r))
+		return false;
+	r->head.keep = keep;
+	return true;
+}
+
+static void on_read(struct bufferevent *bytes, void *arg)
+{
+	struct http_request *r = arg;
+	struct evbuffer *in = bufferevent_get_input(bytes);
+
+	if (r->phase == LEAVING)
+		evbuffer_drain(in, evbuffer_get_length(in));
+	if (r->phase == IDLE && evbuffer_get_length(in))
+		enter(r, READ_HEAD);
+	if (r->phase == READ_HEAD && read_head(r)) {
+		enter(r, READ_BODY);
+		if (r->head.waits && r->head.body_len)
+			bufferevent_write(bytes, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+	}
+	if (r->phase == READ_BODY && evbuffer_get_length(in) >= r->head.body_len) {
+		evbuffer_remove(in, r->body, r->head.body_len);
+		enter(r, KEPT);
+		r->http->options.answer(r->http->options.arg, r);
 	}
 }
 
-static void on_request(struct evhttp_request *event, void *arg)
+static void on_written(struct bufferevent *bytes, void *arg)
+{
+	struct http_request *r = arg;
+	bool keep = r->head.keep;
+
+	if (r->phase != SENDING)
+		return;
+	head_release(&r->head);
+	enter(r, keep ? IDLE : LEAVING);
+	if (!keep)
+		shutdown(bufferevent_getfd(bytes), SHUT_WR);
+	on_read(bytes, r); /* what came meanwhile */
+}
+
+static void on_event(struct bufferevent *bytes, short what, void *arg)
+{
+	struct http_request *r = arg;
+
+	(void)bytes;
+	/* it may still read its answer */
+	if (r->phase == SENDING && what & BEV_EVENT_EOF)
+		r->head.keep = false;
+	else
+		drop(r);
+}
+
+/* --- all connections */
+
+static void on_sweep(void *arg)
 {
 	struct http *h = arg;
-	struct http_request *r = xcalloc(1, sizeof *r);
-	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(event);
-	const char *path = uri ? evhttp_uri_get_path(uri) : NULL,
-		   *query = uri ? evhttp_uri_get_query(uri) : NULL;
-	size_t len = 0;
+	uint64_t now = now_ns();
 
-	r->http = h;
-	r->event = event;
-	r->next = h->requests;
-	r->link = &h->requests;
-	if (r->next)
-		r->next->link = &r->next;
-	h->requests = r;
-	TAILQ_INIT(&r->parameters);
-	if (path)
-		r->path = evhttp_uridecode(*path ? path : "/", 0, &len);
-	if (r->path && strlen(r->path) != len) {
-		free(r->path); /* a 0 in it */
-		r->path = NULL;
+	for (struct http_request *r = h->connections, *next; r; r = next) {
+		uint64_t limit = deadlines_s[r->phase] * 1000000000ull;
+
+		next = r->next;
+		if (limit && now - r->since_ns > limit)
+			drop(r);
 	}
-	if (query && evhttp_parse_query_str(query, &r->parameters)) {
-		free(r->path);
-		r->path = NULL;
-		TAILQ_INIT(&r->parameters);
+	if (!h->connections) {
+		loop_remove(h->sweep);
+		h->sweep = NULL;
 	}
-	evhttp_connection_set_closecb(evhttp_request_get_connection(event), on_close, r);
-	judge(h, r);
 }
 
-/* --- listening */
-
-/* A socket of this user; anything else at that path is not ours to remove. */
-static bool own_socket(const char *path, struct stat *st)
+static bool make_room(struct http *h)
 {
-	return !lstat(path, st) && S_ISSOCK(st->st_mode) && st->st_uid == geteuid();
+	struct http_request *oldest = NULL;
+
+	for (struct http_request *r = h->connections; r; r = r->next)
+		if ((r->phase == IDLE || r->phase == READ_HEAD || r->phase == LEAVING) &&
+		    (!oldest || r->since_ns < oldest->since_ns))
+			oldest = r;
+	if (oldest)
+		drop(oldest);
+	return oldest != NULL;
 }
 
-static int listen_path(const struct address *a, struct err *err)
+static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *from, int len,
+		      void *arg)
 {
-	struct stat st;
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct http *h = arg;
+	const struct timeval stall = { .tv_sec = STALL_S };
 
-	snprintf(to.sun_path, sizeof to.sun_path, "%.107s", a->host);
-	if (fd < 0)
-		return err_set(err, 3, "unix:%s: no socket: %s", a->host, strerror(errno));
-	/* the socket of one that was killed */
-	if (own_socket(a->host, &st) && connect(fd, (struct sockaddr *)&to, sizeof to) &&
-	    errno == ECONNREFUSED)
-		unlink(a->host);
-	mode_t mask = umask(0177);
-	int rc = bind(fd, (struct sockaddr *)&to, sizeof to);
-	umask(mask);
-	if (!rc && !listen(fd, SOMAXCONN))
-		return fd;
-	err_set(err, 3, "unix:%s: cannot be listened on: %s; give --listen another path", a->host,
-		strerror(errno));
-	close(fd);
-	return -1;
-}
-
-static bool loopback(const struct addrinfo *i)
-{
-	const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)i->ai_addr;
-	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)i->ai_addr;
-
-	return i->ai_family == AF_INET
-		       ? ntohl(four->sin_addr.s_addr) >> 24 == 127
-		       : i->ai_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
-}
-
-static int listen_tcp(const struct http_options *o, struct err *err)
-{
-	const struct address *a = &o->listen;
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *list;
-	char port[12];
-	int fd = -1, one = 1;
-
-	snprintf(port, sizeof port, "%d", a->port);
-	int rc = getaddrinfo(a->host, port, &hints, &list);
-	if (rc)
-		return err_set(err, 3, "--listen %s:%d: %s; give an address of this machine",
-			       a->host, a->port, gai_strerror(rc));
-	if (!o->token && !loopback(list)) {
-		err_set(err, 2,
-			"--listen %s:%d: other machines could read everything there; add "
-			"--token-file FILE",
-			a->host, a->port);
-	} else {
-		fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-		if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) || listen(fd, SOMAXCONN)) {
-			err_set(err, 3,
-				"--listen %s:%d: cannot be listened on: %s; give --listen another "
-				"port",
-				a->host, a->port, strerror(errno));
-			if (fd >= 0)
-				close(fd);
-			fd = -1;
-		}
-	}
-	freeaddrinfo(list);
-	return fd;
-}
-
-static void say_address(struct http *h, int fd)
-{
-	const struct address *a = &h->options.listen;
-	struct sockaddr_storage at;
-	socklen_t len = sizeof at;
-	char port[12] = "";
-
-	if (a->path) {
-		snprintf(h->address, sizeof h->address, "unix:%s", a->host);
+	(void)l, (void)from, (void)len;
+	if (h->count >= CONNECTIONS_MAX && !make_room(h)) {
+		close(fd);
 		return;
 	}
-	if (getsockname(fd, (struct sockaddr *)&at, &len) ||
-	    getnameinfo((struct sockaddr *)&at, len, NULL, 0, port, sizeof port, NI_NUMERICSERV))
-		snprintf(port, sizeof port, "%d", a->port);
-	bool six = strchr(a->host, ':');
-	snprintf(h->address, sizeof h->address, "http://%s%s%s:%s/", six ? "[" : "", a->host,
-		 six ? "]" : "", port);
+	struct http_request *r = xcalloc(1, sizeof *r);
+	r->http = h;
+	r->bytes = bufferevent_socket_new(loop_base(h->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+	if (!r->bytes)
+		base_out_of_memory();
+	r->next = h->connections;
+	r->link = &h->connections;
+	if (r->next)
+		r->next->link = &r->next;
+	h->connections = r;
+	h->count++;
+	enter(r, READ_HEAD);
+	bufferevent_setcb(r->bytes, on_read, on_written, on_event, r);
+	bufferevent_setwatermark(r->bytes, EV_READ, 0, HEAD_MAX + HEAD_BODY_MAX);
+	bufferevent_set_timeouts(r->bytes, NULL, &stall);
+	bufferevent_enable(r->bytes, EV_READ | EV_WRITE);
+	if (!h->sweep)
+		h->sweep = loop_timer(h->loop, SWEEP_MS, true, on_sweep, h);
 }
 
 static void on_rested(void *arg)
@@ -333,59 +403,48 @@ static void on_rested(void *arg)
 }
 
 /* No descriptor is left: the connection stays in the queue, and asking at once would spin. */
-static void on_accept_error(struct evconnlistener *l, void *unused)
+static void on_accept_error(struct evconnlistener *l, void *arg)
 {
-	(void)unused; /* evhttp's */
+	struct http *h = arg;
+
 	evconnlistener_disable(l);
-	if (!serving->pause)
-		serving->pause = loop_timer(serving->loop, PAUSE_MS, false, on_rested, serving);
+	if (!h->pause)
+		h->pause = loop_timer(h->loop, PAUSE_MS, false, on_rested, h);
 }
 
 struct http *http_new(struct loop *loop, const struct http_options *o, struct err *err)
 {
-	int fd = o->listen.path ? listen_path(&o->listen, err) : listen_tcp(o, err);
-
-	if (fd < 0)
-		return NULL;
 	struct http *h = xcalloc(1, sizeof *h);
+
 	h->options = *o;
 	h->loop = loop;
-	if (o->listen.path)
-		own_socket(o->listen.host, &h->at);
-	h->server = evhttp_new(loop_base(loop));
-	struct evhttp_bound_socket *bound =
-		h->server ? evhttp_accept_socket_with_handle(h->server, fd) : NULL;
-	if (!bound)
+	if (listen_open(&h->at, &o->listen, o->token != NULL, err)) {
+		free(h);
+		return NULL;
+	}
+	h->listener =
+		evconnlistener_new(loop_base(loop), on_accept, h,
+				   LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, h->at.fd);
+	if (!h->listener)
 		base_out_of_memory();
-	h->listener = evhttp_bound_socket_get_listener(bound);
-	serving = h;
 	evconnlistener_set_error_cb(h->listener, on_accept_error);
-	say_address(h, fd);
-	evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
-	evhttp_set_max_headers_size(h->server, HEADERS_MAX);
-	evhttp_set_max_body_size(h->server, BODY_MAX);
-	evhttp_set_timeout(h->server, PATIENCE_S);
-	evhttp_set_gencb(h->server, on_request, h);
 	return h;
 }
 
 void http_free(struct http *h)
 {
-	struct stat now;
-
 	if (!h)
 		return;
 	loop_remove(h->pause);
-	while (h->requests)
-		http_say(h->requests, 503, "memtop serve ends");
-	evhttp_free(h->server);
-	if (h->options.listen.path && own_socket(h->options.listen.host, &now) &&
-	    now.st_dev == h->at.st_dev && now.st_ino == h->at.st_ino)
-		unlink(h->options.listen.host);
+	loop_remove(h->sweep);
+	while (h->connections)
+		drop(h->connections);
+	evconnlistener_free(h->listener);
+	listen_close(&h->at);
 	free(h);
 }
 
 const char *http_address(const struct http *h)
 {
-	return h->address;
+	return h->at.address;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * http.h - an HTTP server on the loop: it listens, judges who may ask, and hands each request on.
- * Main thread only. Only this folder's http.c knows libevent.
+ * Main thread only.
  */
 #ifndef SERVE_HTTP_H
 #define SERVE_HTTP_H
@@ -35,7 +35,6 @@ const char *http_path(const struct http_request *r); /* decoded; "/" at least */
 /* a parameter of the query, decoded; NULL = not given */
 const char *http_parameter(const struct http_request *r, const char *name);
 const char *http_header(const struct http_request *r, const char *name); /* NULL = not given */
-bool http_cross_site(const struct http_request *r);
 /* The body: not ended by a 0; borrowed until the answer. */
 const char *http_body(const struct http_request *r, size_t *len);
 

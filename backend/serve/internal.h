@@ -53,7 +53,11 @@ bool server_looked(struct member *m, enum mtw_kind kind);
 void metrics_answer(struct server *s, struct http_request *r);
 void index_answer(struct server *s, struct http_request *r);
 void marks_answer(struct server *s, struct http_request *r);
-/* format: "pprof", "html", ...; `growth`: since ?since=, the newest mark or the start */
-void written_answer(struct server *s, struct http_request *r, const char *format, bool growth);
+enum written { WHOLE, ALLOCATED, GROWTH };
+struct report_format;
+/* ?at=, ?since= and ?value= are those of memtop report. ALLOCATED: a profile that shows this first.
+ * GROWTH: without ?since=, since the newest mark or the start. */
+void written_answer(struct server *s, struct http_request *r, const struct report_format *f,
+		    enum written what);
 
 #endif

@@ -9,11 +9,11 @@
  */
 #include "serve/openmetrics.h"
 
+#include "base/ascii.h"
 #include "base/sanitize.h"
 #include "query/quality.h"
 #include "report/report.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,7 @@ static const char *state_of(const struct verdict *v, char word[32])
 	size_t n = 0;
 
 	for (const char *s = v->kind == V_ENDED ? "ended" : v->word; *s && n < 31; s++)
-		word[n++] = *s == ' ' ? '_' : (char)tolower((unsigned char)*s);
+		word[n++] = *s == ' ' ? '_' : ascii_lower(*s);
 	word[n] = '\0';
 	return word;
 }

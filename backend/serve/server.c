@@ -5,6 +5,7 @@
 #include "serve/internal.h"
 
 #include "base/loop.h"
+#include "report/formats/formats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,27 +21,17 @@ static void on_gone(void *arg, struct http_request *r)
 
 static void growth_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, "pprof", true);
+	written_answer(s, r, formats_by_name("pprof"), GROWTH);
 }
 
-static void pprof_answer(struct server *s, struct http_request *r)
+static void allocs_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, "pprof", false);
+	written_answer(s, r, formats_by_name("pprof"), ALLOCATED);
 }
 
-static void html_answer(struct server *s, struct http_request *r)
+static void heap_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, "html", http_parameter(r, "since") != NULL);
-}
-
-static void json_answer(struct server *s, struct http_request *r)
-{
-	written_answer(s, r, "json", http_parameter(r, "since") != NULL);
-}
-
-static void text_answer(struct server *s, struct http_request *r)
-{
-	written_answer(s, r, "text", http_parameter(r, "since") != NULL);
+	written_answer(s, r, formats_by_name("pprof"), WHOLE);
 }
 
 static const struct {
@@ -50,14 +41,26 @@ static const struct {
 } routes[] = {
 	{ "/", false, index_answer },
 	{ "/metrics", false, metrics_answer },
-	{ "/report.html", false, html_answer },
-	{ "/report.json", false, json_answer },
-	{ "/report.txt", false, text_answer },
-	{ "/debug/pprof/heap", false, pprof_answer },
-	{ "/debug/pprof/allocs", false, pprof_answer },
+	{ "/debug/pprof/heap", false, heap_answer },
+	{ "/debug/pprof/allocs", false, allocs_answer },
 	{ "/debug/pprof/growth", false, growth_answer },
 	{ "/marks", true, marks_answer },
 };
+
+/* /report.ENDING */
+static void report_answer(struct server *s, struct http_request *r)
+{
+	char endings[300];
+	const struct report_format *f = formats_by_path(http_path(r));
+
+	if (!f)
+		http_say(r, 404, "%.100s: no format ends so; use %s", http_path(r),
+			 formats_endings(endings, sizeof endings));
+	else if (http_method(r) == HTTP_POST)
+		http_say(r, 405, "only GET is served here");
+	else
+		written_answer(s, r, f, WHOLE);
+}
 
 static void on_request(void *arg, struct http_request *r)
 {
@@ -70,7 +73,10 @@ static void on_request(void *arg, struct http_request *r)
 			routes[i].answer(arg, r);
 		return;
 	}
-	http_say(r, 404, "nothing is served here; / lists what is");
+	if (!strncmp(http_path(r), "/report.", 8) && !strchr(http_path(r) + 1, '/'))
+		report_answer(arg, r);
+	else
+		http_say(r, 404, "nothing is served here; / lists what is");
 }
 
 struct server *server_new(struct loop *loop, struct fleet *fleet, const struct server_options *o,

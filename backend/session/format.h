@@ -6,6 +6,7 @@
 #ifndef SESSION_FORMAT_H
 #define SESSION_FORMAT_H
 
+#include <string.h>
 #include <memtop/wire.h>
 
 #define SESSION_MAGIC "MEMTOPS\n"
@@ -21,12 +22,16 @@
 #define SESSION_BLOCK_OF_HEAD 36
 #define SESSION_INDEX_ENTRY 24 /* bytes */
 #define SESSION_INDEX_OF_ENTRY 32
-#define SESSION_TRAILER 16            /* bytes */
+#define SESSION_TRAILER 16 /* bytes */
+/* streams of key frames: this bit and the number of their stream; */
+#define SESSION_KEY (1u << 31)
+#define SESSION_KEY_LAST (1u << 30) /* and this one in the last block of each */
+#define SESSION_KEY_RAW_MAX (512u << 20)
 #define SESSION_BLOCK_FULL (1u << 20) /* a block is closed at this size */
 /* no block is larger than this */
 #define SESSION_RAW_MAX (SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64)
 
-struct session_entry { /* one block */
+struct session_entry { /* one block; of a key frame: resume offset and ticks for the times */
 	uint64_t offset, first_ns, last_ns, stream;
 };
 
@@ -57,5 +62,33 @@ static inline uint32_t session_crc(const uint8_t *p, size_t len)
 	}
 	return ~crc;
 }
+
+static inline uint32_t session_key_stream(uint32_t stream, bool last)
+{
+	return SESSION_KEY | (last ? SESSION_KEY_LAST : 0) | stream;
+}
+
+/* The two largest numbers are a table and a wish: they have no keys. */
+static inline bool session_is_key(uint32_t stream)
+{
+	return (stream & SESSION_KEY) && stream < UINT32_MAX - 1;
+}
+
+/* The head of a block, 36 bytes, or 32 for stream 0. */
+static inline void session_put_head(uint8_t *head, uint32_t stream, uint64_t packed, uint64_t raw,
+				    uint64_t first, uint64_t last)
+{
+	memcpy(head, stream ? SESSION_BLOCK_OF : SESSION_BLOCK, 4);
+	session_put(head + 4, packed, 4);
+	session_put(head + 8, raw, 4);
+	session_put(head + 12, first, 8);
+	session_put(head + 20, last, 8);
+	session_put(head + 28, stream, 4);
+	if (stream)
+		session_put(head + SESSION_BLOCK_HEAD, session_crc(head, SESSION_BLOCK_HEAD), 4);
+}
+
+struct ZSTD_CCtx_s;
+struct ZSTD_CCtx_s *session_zstd(void); /* with this format's settings; session/write.c */
 
 #endif

@@ -33,6 +33,10 @@ struct session_reader {
 	uint64_t time_ns;
 	ZSTD_DCtx *zstd;
 	bool indexed;
+	uint64_t index_at;
+	struct session_key *keys; /* session_keys() */
+	size_t key_count, key_room;
+	bool keys_known;
 	struct err damage; /* text not empty: nothing follows */
 };
 
@@ -75,6 +79,7 @@ static void check_index(struct session_reader *r)
 	r->cut = !read_at(r, at + 8, p, bytes + 4) ||
 		 session_crc(p, bytes) != session_get(p + bytes, 4);
 	r->indexed = !r->cut;
+	r->index_at = at;
 	free(p);
 }
 
@@ -202,19 +207,30 @@ static int cut_here(struct session_reader *r)
 	return end_of_file(r);
 }
 
+/* Reads a block behind what r->raw has. NULL, or what is wrong with it. */
+static const char *unpack(struct session_reader *r, uint64_t at, uint64_t packed, uint64_t raw)
+{
+	GROW(r->packed, r->packed_room, packed);
+	GROW(r->raw, r->raw_room, r->raw_len + raw);
+	uint8_t *to = r->raw + r->raw_len;
+	if (!read_at(r, at, r->packed, packed))
+		return "cannot be read";
+	if (ZSTD_decompressDCtx(r->zstd, to, raw, r->packed, packed) != raw)
+		return "a block's checksum is wrong";
+	if (!frames_fill(to, raw))
+		return "a block holds no frames";
+	r->raw_len += raw;
+	return NULL;
+}
+
 static int open_block(struct session_reader *r, const uint8_t *head, uint64_t head_len,
 		      uint64_t packed, uint64_t raw, struct err *err)
 {
-	GROW(r->packed, r->packed_room, packed);
-	GROW(r->raw, r->raw_room, raw);
-	if (!read_at(r, r->at + head_len, r->packed, packed))
-		return damaged(r, "cannot be read", err);
-	if (ZSTD_decompressDCtx(r->zstd, r->raw, raw, r->packed, packed) != raw)
-		return damaged(r, "a block's checksum is wrong", err);
-	if (!frames_fill(r->raw, raw))
-		return damaged(r, "a block holds no frames", err);
-	r->raw_len = raw;
-	r->raw_at = 0;
+	r->raw_len = r->raw_at = 0;
+	const char *wrong = unpack(r, r->at + head_len, packed, raw);
+
+	if (wrong)
+		return damaged(r, wrong, err);
 	r->time_ns = session_get(head + 12, 8);
 	return 1;
 }
@@ -244,8 +260,8 @@ static int next_block(struct session_reader *r, struct err *err)
 	if (packed > left - head_len)
 		return cut_here(r);
 	uint32_t stream = other ? (uint32_t)session_get(head + 28, 4) : 0;
-	if ((r->stream == stream || r->stream == SESSION_ALL) &&
-	    open_block(r, head, head_len, packed, raw, err) < 0)
+	bool all = r->stream == SESSION_ALL && !session_is_key(stream);
+	if ((r->stream == stream || all) && open_block(r, head, head_len, packed, raw, err) < 0)
 		return -1;
 	r->now = stream;
 	r->at += head_len + packed;
@@ -282,6 +298,126 @@ int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 	return 1;
 }
 
+/* --- key frames */
+
+/* Takes the head of a block: the last one of a key frame completes it. *open: the offset of the
+ * first block of a key frame under way, 0 = none. */
+static void take_head(struct session_reader *r, const struct session_entry *e, uint64_t *open)
+{
+	uint32_t stream = (uint32_t)e->stream;
+
+	if (!session_is_key(stream) ||
+	    session_key_stream(r->stream, true) != (stream | SESSION_KEY_LAST))
+		return;
+	*open = *open ? *open : e->offset;
+	if (!(stream & SESSION_KEY_LAST))
+		return;
+	GROW(r->keys, r->key_room, r->key_count + 1);
+	r->keys[r->key_count++] = (struct session_key){ *open, e->first_ns, e->last_ns };
+	*open = 0;
+}
+
+static void keys_of_index(struct session_reader *r)
+{
+	uint64_t bytes = r->size - SESSION_TRAILER - r->index_at - 12, open = 0;
+	uint8_t *p = xmalloc(bytes + 8);
+
+	if (read_at(r, r->index_at, p, bytes + 8) && !memcmp(p, SESSION_INDEX_OF, 4))
+		for (const uint8_t *e = p + 8; e < p + 8 + bytes; e += SESSION_INDEX_OF_ENTRY)
+			take_head(r,
+				  &(struct session_entry){ session_get(e, 8), session_get(e + 8, 8),
+							   session_get(e + 16, 8),
+							   session_get(e + 24, 8) },
+				  &open);
+	free(p);
+}
+
+/* The head of the block at an offset: its length, 0 = there is no whole block. */
+static size_t head_at(const struct session_reader *r, uint64_t at, uint8_t *head)
+{
+	if (!read_at(r, at, head, SESSION_BLOCK_HEAD))
+		return 0;
+	if (!memcmp(head, SESSION_BLOCK, 4))
+		return SESSION_BLOCK_HEAD;
+	if (memcmp(head, SESSION_BLOCK_OF, 4) || !read_at(r, at, head, SESSION_BLOCK_OF_HEAD) ||
+	    session_crc(head, SESSION_BLOCK_HEAD) != session_get(head + SESSION_BLOCK_HEAD, 4))
+		return 0;
+	return SESSION_BLOCK_OF_HEAD;
+}
+
+static void keys_of_heads(struct session_reader *r)
+{
+	uint8_t head[SESSION_BLOCK_OF_HEAD];
+	uint64_t open = 0;
+	size_t len;
+
+	for (uint64_t at = SESSION_HEAD; (len = head_at(r, at, head)) != 0;) {
+		uint64_t next = at + len + session_get(head + 4, 4);
+		if (next > r->size)
+			return;
+		if (len == SESSION_BLOCK_OF_HEAD)
+			take_head(r,
+				  &(struct session_entry){ at, session_get(head + 12, 8),
+							   session_get(head + 20, 8),
+							   session_get(head + 28, 4) },
+				  &open);
+		at = next;
+	}
+}
+
+size_t session_keys(struct session_reader *r, const struct session_key **list)
+{
+	if (!r->keys_known && r->indexed)
+		keys_of_index(r);
+	else if (!r->keys_known)
+		keys_of_heads(r);
+	r->keys_known = true;
+	*list = r->keys;
+	return r->key_count;
+}
+
+/* All blocks of a key frame are unpacked, so that nothing of a damaged one is ever used. */
+static bool unpack_key(struct session_reader *r, const struct session_key *key)
+{
+	uint8_t head[SESSION_BLOCK_OF_HEAD];
+	uint64_t at = key->offset;
+
+	for (;;) {
+		if (head_at(r, at, head) != SESSION_BLOCK_OF_HEAD)
+			return false;
+		uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
+		uint32_t stream = (uint32_t)session_get(head + 28, 4);
+		if ((stream | SESSION_KEY_LAST) != session_key_stream(r->stream, true) ||
+		    session_get(head + 12, 8) != key->resume || raw > SESSION_RAW_MAX ||
+		    packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX) ||
+		    r->raw_len + raw > SESSION_KEY_RAW_MAX ||
+		    unpack(r, at + SESSION_BLOCK_OF_HEAD, packed, raw))
+			return false;
+		if (stream & SESSION_KEY_LAST)
+			return true;
+		at += SESSION_BLOCK_OF_HEAD + packed;
+	}
+}
+
+void session_rewind(struct session_reader *r)
+{
+	r->raw_len = r->raw_at = 0;
+	r->at = SESSION_HEAD;
+	r->time_ns = 0;
+}
+
+bool session_start_at(struct session_reader *r, const struct session_key *key)
+{
+	session_rewind(r);
+	if (key->resume < SESSION_HEAD || key->resume > r->size || !unpack_key(r, key)) {
+		r->raw_len = 0;
+		return false;
+	}
+	r->at = key->resume;
+	r->now = r->stream;
+	return true;
+}
+
 uint32_t session_stream(const struct session_reader *r)
 {
 	return r->now;
@@ -315,6 +451,7 @@ void session_reader_free(struct session_reader *r)
 	close(r->fd);
 	ZSTD_freeDCtx(r->zstd);
 	free(r->path);
+	free(r->keys);
 	free(r->packed);
 	free(r->raw);
 	free(r);

@@ -13,11 +13,23 @@
  *            | u32 LE crc32c of those
  *          | "IDX2" | the same, with n x { offset, first ns, last ns, u64 LE stream }
  *   trailer= u64 LE offset of index | "MEMTOPE\n"
+ *   key    = one or more "BLK2" of the stream 0x80000000 + its stream, the last one of the stream
+ *            0xc0000000 + its stream; u64 LE resume offset and u64 LE ticks for their two times, in
+ *            the index, too
  *
  * A stream holds one process' frames, on its own clock: stream 0 those of the first program,
  * SESSION_TABLE the lines of all processes of a tree. A BLK1 belongs to stream 0. A file without
- * other streams has version 1, so that every memtop reads it; only the two bytes of the version
- * ever change in place.
+ * other streams and key frames has version 1, so that every memtop reads it; only the two bytes of
+ * the version ever change in place.
+ *
+ * A key frame is the whole state at an instant, as frames: first those of a first state, with the
+ * names, rules and warnings so far, then MTW_S_INSTANTS to MTW_S_RATES, and MTW_S_KEY at its end. A
+ * reader with an empty model applies them and goes on at the resume offset: it has what a reader of
+ * all blocks before that has. `ticks` counts the ticks read by then, of the program that its HELLO
+ * names. A key frame follows 1 MiB of its stream's blocks, or three times its own size if that is
+ * more, and the end of a session (after 128 KiB): it adds a third at most. Reading needs none: a
+ * reader that knows none, or finds a damaged one, reads the stream from its start. Without an index
+ * (killed, being written) the heads of the blocks tell where they are.
  *
  * Append-only; blocks are closed at least every second (the writer's owner calls session_flush()
  * when nothing arrives). A file cut at any byte reads to its last whole block. Later versions add
@@ -46,7 +58,14 @@ int session_flush(struct session_writer *w, struct err *err); /* close the block
 /* ends a stream for now and frees its memory */
 int session_end(struct session_writer *w, uint32_t stream, struct err *err);
 int session_close(struct session_writer *w, struct err *err); /* index and trailer; frees */
-uint64_t session_written(const struct session_writer *w);     /* bytes safely in the file */
+/* Key frames. Is one worth its bytes now? ends: the stream ends. */
+bool session_key_due(const struct session_writer *w, uint32_t stream, bool ends);
+/* Closes the stream's block: the next one will be at this offset or behind it. 0: it failed. */
+uint64_t session_key_resume(struct session_writer *w, uint32_t stream);
+/* appends what session_key_end() made */
+int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *blocks, size_t len,
+		    struct err *err);
+uint64_t session_written(const struct session_writer *w); /* bytes safely in the file */
 /* Writes the session so far as a separate whole file (index, trailer) at `path`; the writer
  * continues. */
 int session_copy(struct session_writer *w, const char *path, struct err *err);
@@ -54,6 +73,15 @@ int session_copy(struct session_writer *w, const char *path, struct err *err);
 bool session_file(const char *path); /* does the file begin like one? Reads no more */
 /* one of its streams */
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
+struct session_key { /* of the reader's stream */
+	uint64_t offset, resume, ticks;
+};
+/* All whole ones, in the file's order. */
+size_t session_keys(struct session_reader *r, const struct session_key **list);
+/* Before the first session_next(): that begins with the frames of this one. false: it is damaged,
+ * and reading begins at the file's start. */
+bool session_start_at(struct session_reader *r, const struct session_key *key);
+void session_rewind(struct session_reader *r); /* to the file's start */
 /* Next frame: 1; 0 at the end; -1 damaged from here on (err names the byte; earlier frames are
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,

@@ -23,6 +23,9 @@
 #define BLOCK_NS 1000000000ull
 /* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
 #define LEVEL 3
+#define KEY_LEAST (1u << 20) /* bytes of blocks between two key frames, and */
+#define KEY_TIMES 4u         /* so many times those of the key frame before */
+#define KEY_AT_END 8u /* the last one of a file: after a part of the least, or its own size */
 
 struct stream {
 	uint32_t number;
@@ -30,6 +33,8 @@ struct stream {
 	size_t raw_len, raw_room;
 	uint64_t first_ns, last_ns; /* of the open block */
 	uint64_t opened_at;         /* now_ns() of its first frame */
+	/* bytes in the file since its last key frame, and of that */
+	uint64_t since_key, key_bytes;
 };
 
 struct session_writer {
@@ -67,7 +72,7 @@ static double saved_seconds(const struct session_writer *w)
 {
 	size_t i = w->index_len;
 
-	while (i && w->index[i - 1].stream)
+	while (i && w->index[i - 1].stream) /* of a key frame, too */
 		i--;
 	return i ? (double)w->index[i - 1].last_ns / 1e9 : 0;
 }
@@ -112,6 +117,17 @@ static int be_full(struct session_writer *w, struct err *err)
 	return is_failed(w, err);
 }
 
+ZSTD_CCtx *session_zstd(void)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	if (!zstd)
+		base_out_of_memory();
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	return zstd;
+}
+
 static struct session_writer *writer_new(int fd, const char *path, uint64_t max_bytes)
 {
 	struct session_writer *w = xcalloc(1, sizeof *w);
@@ -120,11 +136,7 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 	w->path = xstrdup(path);
 	w->version = SESSION_ONE;
 	w->max_bytes = max_bytes;
-	w->zstd = ZSTD_createCCtx();
-	if (!w->zstd)
-		base_out_of_memory();
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	w->zstd = session_zstd();
 	return w;
 }
 
@@ -179,7 +191,7 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	return w;
 }
 
-static struct stream *find_stream(struct session_writer *w, uint32_t number)
+static struct stream *find_stream(const struct session_writer *w, uint32_t number)
 {
 	for (size_t i = 0; i < w->stream_count; i++)
 		if (w->streams[i]->number == number)
@@ -241,19 +253,6 @@ static int raise_version(struct session_writer *w)
 	return 0;
 }
 
-/* The head of a block, of `packed` bytes behind it. */
-static void put_head(uint8_t *head, const struct stream *s, size_t packed)
-{
-	memcpy(head, s->number ? SESSION_BLOCK_OF : SESSION_BLOCK, 4);
-	session_put(head + 4, packed, 4);
-	session_put(head + 8, s->raw_len, 4);
-	session_put(head + 12, s->first_ns, 8);
-	session_put(head + 20, s->last_ns, 8);
-	session_put(head + 28, s->number, 4);
-	if (s->number)
-		session_put(head + SESSION_BLOCK_HEAD, session_crc(head, SESSION_BLOCK_HEAD), 4);
-}
-
 static int flush_stream(struct session_writer *w, struct stream *s, struct err *err)
 {
 	size_t head = s->number ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
@@ -269,7 +268,7 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 		return give_up(w, ENOMEM, err);
 	if (w->max_bytes && w->written + head + n > w->max_bytes)
 		return be_full(w, err);
-	put_head(w->packed, s, n);
+	session_put_head(w->packed, s->number, n, s->raw_len, s->first_ns, s->last_ns);
 	int rc = s->number ? raise_version(w) : 0;
 	if (!rc)
 		rc = write_all(w->fd, w->packed, head + n);
@@ -279,7 +278,76 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	w->index[w->index_len++] =
 		(struct session_entry){ w->written, s->first_ns, s->last_ns, s->number };
 	w->written += head + n;
+	s->since_key += head + n;
 	s->raw_len = 0;
+	return 0;
+}
+
+/* --- key frames */
+
+/* A budget in bytes: reading starts from a key, so keys come as often as they pay. */
+static uint64_t key_every(const struct stream *s, bool ends)
+{
+	const char *test = getenv("MEMTOP_TEST_KEY_BYTES");
+	uint64_t least = test ? strtoull(test, NULL, 10) : KEY_LEAST;
+
+	if (test)
+		return ends ? 1 : least;
+	uint64_t last = ends ? s->key_bytes : s->key_bytes * KEY_TIMES;
+
+	least /= ends ? KEY_AT_END : 1;
+	return last > least ? last : least;
+}
+
+bool session_key_due(const struct session_writer *w, uint32_t stream, bool ends)
+{
+	const struct stream *s = find_stream(w, stream);
+
+	return s && s->since_key && s->since_key >= key_every(s, ends) && !*w->failed.text;
+}
+
+uint64_t session_key_resume(struct session_writer *w, uint32_t stream)
+{
+	struct stream *s = find_stream(w, stream);
+
+	if (!s || flush_stream(w, s, NULL))
+		return 0;
+	s->since_key = 0;
+	return w->written;
+}
+
+/* Enters the blocks into the index. */
+static void index_key(struct session_writer *w, const uint8_t *blocks, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		const uint8_t *head = blocks + at;
+		GROW(w->index, w->index_room, w->index_len + 1);
+		w->index[w->index_len++] =
+			(struct session_entry){ w->written + at, session_get(head + 12, 8),
+						session_get(head + 20, 8),
+						session_get(head + 28, 4) };
+		at += SESSION_BLOCK_OF_HEAD + session_get(head + 4, 4);
+	}
+}
+
+int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *blocks, size_t len,
+		    struct err *err)
+{
+	struct stream *s = find_stream(w, stream);
+
+	if (is_failed(w, err))
+		return -1;
+	if (w->max_bytes && w->written + len > w->max_bytes)
+		return 0; /* the rest of the room is for what comes */
+	int rc = raise_version(w);
+	if (!rc)
+		rc = write_all(w->fd, blocks, len);
+	if (rc)
+		return give_up(w, -rc, err);
+	index_key(w, blocks, len);
+	w->written += len;
+	if (s)
+		s->key_bytes = len;
 	return 0;
 }
 
@@ -412,6 +480,6 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 	if (rc > 0)
 		return err_set(err, 125, "%s: can no longer be read; save a report instead",
 			       w->path);
-	return err_set(err, 125, "%s: %s: %s; the file opens up to its last whole block", path,
+	return err_set(err, 125, "%s: %s: %s; nothing was saved, choose another place", path,
 		       rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
 }

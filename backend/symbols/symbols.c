@@ -204,6 +204,18 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 	moved(s, e);
 }
 
+void symbols_each(const struct symbols *s,
+		  void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+			     const struct symbol *sym),
+		  void *arg)
+{
+	for (size_t i = 0; i < s->room; i++) {
+		const struct entry *e = s->table[i];
+		if (e && e->sym.source > SYMBOL_NONE)
+			fn(arg, e->module, e->offset, kind_of(e), &e->sym);
+	}
+}
+
 /* --- life */
 
 struct symbols *symbols_new(struct loop *loop, const struct model *m,

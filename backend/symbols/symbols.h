@@ -82,6 +82,11 @@ void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
 /* from a file; copies */
 void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind,
 		 const struct symbol *sym);
+/* All known names, in no order: for a session's key frame. Asks for none. */
+void symbols_each(const struct symbols *s,
+		  void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+			     const struct symbol *sym),
+		  void *arg);
 /* Blocks until all requests are answered (reports). */
 void symbols_wait(struct symbols *s);
 /* For a forked child, which has no worker: names stay as known; nothing is requested or waited

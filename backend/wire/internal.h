@@ -83,4 +83,12 @@ void scans_read_ages(struct reader *r);
 void scans_read_memory(struct reader *r);
 void scans_read_cohorts(struct reader *r);
 
+/* wire/keys.c: frames of session files' key frames */
+void keys_read_key(struct reader *r);
+void keys_read_instants(struct reader *r);
+void keys_read_points(struct reader *r);
+void keys_read_recent(struct reader *r);
+void keys_read_rates(struct reader *r);
+void keys_read_left_out(struct reader *r);
+
 #endif

@@ -313,6 +313,28 @@ enum mtw_type {
 	 * freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at
 	 * its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
 	 * fork), s name, s path, s why (no figures, or no stream) */
+	/* the four below are in key frames (session.h) alone: what a reader of all frames up to
+	 * there would have derived from them */
+	MTW_S_KEY = 137,
+	/* v time_ns (of the last tick), v flags (MTW_TICK_*), v ticks (read so far), n x { v
+	 * looked_ns, v answers } by enum mtw_kind: the key is complete, and all its frames take
+	 * effect together */
+	MTW_S_INSTANTS = 138,
+	/* n x { v time_ns, v ticks }, both as differences to the entry before: the instants of
+	 * which each is the state after so many ticks. Later frames continue the list */
+	MTW_S_POINTS = 139,
+	/* v spacing_ns, n x { v time_ns, v live_bytes, v live_blocks, v allocated_bytes,
+	 * v allocated_blocks, v freed_blocks, v rss_bytes }: points of the history after the
+	 * agent's own */
+	MTW_S_RECENT = 140,
+	/* n x { v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes }:
+	 * totals of the last ticks */
+	MTW_S_RATES = 141,
+	/* v expire_ns, v continued (1: more of the frame before), n x { v slot, v bytes, v blocks }:
+	 * what one of the last second's ticks adds to the rates per second */
+	MTW_S_LEFT_OUT = 142,
+	/* not in key frames. v ticks: so many ticks before the next one were thinned out; it has
+	 * their changes, too */
 };
 
 #define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */

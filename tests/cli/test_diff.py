@@ -7,100 +7,10 @@ import os
 import shutil
 
 from cli import memtop, one_line
+from diffs import PROGRAM, build, changed, one_session, recorded
 from harness import environment, main, need, report, run, temporary_folder, test
 
 AMOUNTS = ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks")
-
-# Defined when compiled: LEAK, LESS; MOVED puts the functions into another order, at other lines.
-PROGRAM = r"""
-#include <memtop/memtop.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define APART __attribute__((noinline, noclone, noipa))
-void *kept[4096];
-unsigned count;
-static unsigned seed = 1;
-
-static unsigned by_chance(unsigned below)
-{
-	seed = seed * 1103515245 + 12345;
-	return (seed >> 8) % below;
-}
-
-static inline char *fill(char *p, size_t n)
-{
-	memset(p, 1, n);
-	return p;
-}
-
-static inline char *make(size_t n)
-{
-	char *p = malloc(n);
-	return fill(p, n);
-}
-
-#ifdef MOVED
-APART void leaky(void);
-APART void cache(int noise);
-APART void work(int noise)
-{
-	for (int i = 0; i < 100; i++) {
-		char *p = make(64 + (noise ? by_chance(9999) : 0));
-		if (*p)
-			free(p);
-	}
-	cache(noise);
-	leaky();
-	*(volatile unsigned *)&count += 0;
-}
-#endif
-
-APART void cache(int noise)
-{
-	for (int i = 0; i < 10; i++)
-		kept[count++] = make(1000 + (noise ? by_chance(100000) : 0));
-#ifndef LESS
-	for (int i = 0; i < 3; i++)
-		kept[count++] = make(3000);
-#endif
-	memtop_mark("cached");
-}
-
-APART void leaky(void)
-{
-#ifdef LEAK
-	for (int i = 0; i < LEAK; i++)
-		kept[count++] = make(5000);
-#endif
-	*(volatile unsigned *)&count += 0;
-}
-
-#ifndef MOVED
-APART void work(int noise)
-{
-	for (int i = 0; i < 100; i++) {
-		char *p = make(64 + (noise ? by_chance(9999) : 0));
-		if (*p)
-			free(p);
-	}
-	cache(noise);
-	leaky();
-	*(volatile unsigned *)&count += 0;
-}
-#endif
-
-int main(int argc, char **argv)
-{
-	if (argc > 1)
-		seed = (unsigned)atoi(argv[1]);
-	work(argc > 1);
-	kept[count++] = make(777);
-	memtop_mark("end-of-work");
-	return 0;
-}
-"""
 
 TEMPLATES = r"""
 #include <map>
@@ -140,27 +50,6 @@ int main()
 """
 
 
-def build(*flags, source=PROGRAM, name="prog", compiler="gcc"):
-    folder = temporary_folder()
-    path, file = os.path.join(folder, name), os.path.join(folder, name + (".cc" if compiler == "g++" else ".c"))
-    with open(file, "w", encoding="utf-8") as f:
-        f.write(source)
-    done = run([compiler, "-g", "-Iinclude", "-o", path, file, *flags])
-    assert done.returncode == 0, done.stderr
-    return path
-
-
-def recorded(*program):
-    path = temporary_folder() + "/session.mtop"
-    done = memtop("record", "-o", path, "--", *program)
-    assert done.returncode == 0 and os.path.exists(path), done
-    return path
-
-
-def one_session(*flags, **named):
-    return recorded(build(*flags, **named))
-
-
 def added(rows, side, amount):
     return [sum(values) for values in zip(*(row[side][amount] for row in rows))]
 
@@ -190,10 +79,6 @@ def diff(*arguments):
     assert text.returncode == 0 and text.stderr == "", text
     assert max(map(len, text.stdout.splitlines())) <= 80, text.stdout
     return d
-
-
-def changed(rows):
-    return [row for row in rows if row["kind"] != "same" and not row["noise"]]
 
 
 def no_change(d, joined_by=None):
@@ -440,7 +325,7 @@ def t_wrong_words():
     one_line(memtop("diff", a, a + "@"), 2, "no instant follows the @")
     one_line(memtop("diff", a, "/nonexistent.mtop"), 3, "/nonexistent.mtop")
     one_line(memtop("diff", "--value", "rss", a, a), 2, "live, blocks or allocated")
-    one_line(memtop("diff", "--format", "pdf", a, a), 2, "text, json or folded")
+    one_line(memtop("diff", "--format", "pdf", a, a), 2, "text, json, folded or html")
     one_line(memtop("diff", "-o", "/tmp/d.pdf", a, a), 2, "the ending chooses no format")
     one_line(memtop("diff", "--format", "text", "-o", a, a, a), 2, "is a session")
     one_line(memtop("diff", "-o", "/nonexistent/d.txt", a, a), 3, "cannot be written")

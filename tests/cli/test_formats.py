@@ -18,6 +18,7 @@ import tempfile
 from cli import memtop, one_line
 from harness import (MEMTOP, Skip, Synthetic, at_end, environment, main, need, report, run, temporary_folder, test,
                      wait_for)
+from protobuf import fields, varints
 
 FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
            "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
@@ -136,33 +137,6 @@ def t_folded_of_a_change_has_both_ends():
     one_line(memtop("report", "--value", "blocks", session()), 2, "only folded has one value")
 
 
-def varints(data):
-    at = 0
-    while at < len(data):
-        value, shift = 0, 0
-        while True:
-            value |= (data[at] & 127) << shift
-            shift += 7
-            at += 1
-            if data[at - 1] < 128:
-                break
-        yield value - (1 << 64) if value >> 63 else value, at
-
-
-def fields(data):
-    """[(number, int or bytes)] of a protobuf message."""
-    at = 0
-    while at < len(data):
-        tag, n = next(varints(data[at:]))
-        value, m = next(varints(data[at + n:]))
-        at += n + m
-        if tag & 7 == 2:
-            value, at = data[at:at + value], at + value
-        else:
-            assert tag & 7 == 0, tag
-        yield tag >> 3, value
-
-
 def profile_of(*arguments):
     """{type: sum}, strings, and what each sample, mapping and location holds."""
     with gzip.open(written("pprof", *arguments)) as f:
@@ -195,7 +169,8 @@ def t_pprof_tables():
     p, r = profile_of(), figures()
     functions, mappings = {f[1] for f in p["functions"]}, {m[1] for m in p["mappings"]}
     locations = {dict(x)[1]: x for x in p["locations"]}
-    assert len(locations) == len(p["locations"]) and len(functions) == len(p["functions"])
+    for table in ("mappings", "functions", "locations"):  # Parca refuses others
+        assert [dict(x)[1] for x in p[table]] == list(range(1, len(p[table]) + 1)), (table, [dict(x)[1] for x in p[table]])
     for x in locations.values():
         lines = [dict(fields(v)) for k, v in x if k == 4]
         assert lines and all(line[1] in functions for line in lines) and dict(x).get(2, min(mappings)) in mappings

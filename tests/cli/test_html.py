@@ -4,40 +4,15 @@
 elsewhere, names cannot become markup; and in headless Chromium, with real clicks and keys, the graphs work."""
 import base64
 import hashlib
-import html.parser
-import json
 import os
 import re
-import zlib
 
-import browser
-from harness import MEMTOP, TARGETS, Skip, Synthetic, at_end, environment, main, report, run, temporary_folder, test
+from harness import MEMTOP, TARGETS, Synthetic, environment, main, report, run, temporary_folder, test
+from pages import Parsed, browse, data_of, nodes_of, pixels, quiet, read, running
 from term import command, view
 
 LIVE = ("live_bytes", "live_blocks")
 TALLY = (*LIVE, "allocated_bytes", "allocated_blocks")
-
-
-class Parsed(html.parser.HTMLParser):
-    """The page as a parser without script sees it."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.attributes, self.open, self.texts = [], [], [], {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += [(tag, *a) for a in attrs]
-        if tag not in ("meta", "input", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
-
-    def handle_data(self, data):
-        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
 
 
 def session(*program):
@@ -62,34 +37,6 @@ def page_of(path, *arguments):
     done = run([MEMTOP, "report", "-o", out, *arguments, path], env=environment())
     assert done.returncode == 0, done
     return out
-
-
-def read(page):
-    with open(page, encoding="utf-8") as f:
-        return f.read()
-
-
-def data_of(page):
-    found = re.search(r'<script type="application/octet-stream" id="data">([A-Za-z0-9+/=]*)</script>', read(page))
-    assert found, "the page has no data"
-    return json.loads(zlib.decompress(base64.b64decode(found[1], validate=True)))
-
-
-def nodes_of(data):
-    """The parent of each node, from `up`."""
-    parent = [None]
-    for i, up in enumerate(data["nodes"]["up"], 1):
-        p = i - 1
-        for _ in range(up):
-            p = parent[p]
-        parent.append(p)
-    return parent
-
-
-def running(numbers):
-    total = 0
-    for n in numbers:
-        yield (total := total + n)
 
 
 def held_at(data, mark):
@@ -233,26 +180,6 @@ def t_the_live_view_writes_it():
 
 # --- in a browser
 
-def browse(page, **how):
-    if not browser.chromium():
-        raise Skip("chromium is not installed: apt-get install chromium")
-    b = browser.Browser()
-    at_end(b.close)
-    b.open(page, **how)
-    return b
-
-
-def quiet(b):
-    assert not b.complaints, b.complaints
-    assert all(r.startswith(("file:", "blob:", "about:")) for r in b.requests), b.requests
-    assert b.run("document.getElementById('problem').hidden"), b.text("#problem")
-
-
-def pixels(b, selector="#canvas"):
-    """What the canvas shows."""
-    return b.run(f"document.querySelector('{selector}').toDataURL()")
-
-
 def first_row(b, selector, column=0):
     return b.run(f"document.querySelector('{selector} tbody tr').cells[{column}].textContent")
 
@@ -323,6 +250,21 @@ def t_tree_and_tables_by_keyboard():
     quiet(b)
 
 
+def check_sites_net(b, r):
+    """The call sites' column Net: adds up to the change, in all and for each library."""
+    sites = "#tables section:nth-of-type(2) table"
+    titles = b.run(f"[...document.querySelectorAll('{sites} th')].map((x) => x.textContent)")
+    by_site = dict(b.run("[...memtopPage.model.sitesNet]"))
+    assert sum(by_site.values()) == sum(c["net_bytes"] for c in r["changes"]) and len(set(by_site.values())) > 2, by_site
+    rows, owners = b.run("memtopPage.model.data.sites"), b.run("[...memtopPage.model.ownersNet]")
+    for owner, net in enumerate(owners):
+        assert net == sum(by_site[row[16]] for row in rows if row[4] == owner), (owner, net)
+    b.click(f"{sites} th:nth-child({titles.index('Net') + 1}) button")
+    texts = b.run(f"[...document.querySelector('{sites}').tBodies[0].rows].map((x) => x.cells[{titles.index('Net')}].textContent)")
+    wanted = b.run(f"{sorted(by_site[row[16]] for row in rows)[::-1]}.map((n) => (n < 0 ? '-' : n > 0 ? '+' : '') + n)")
+    assert [t[:1] in "+-" for t in texts] == [w[:1] in "+-" for w in wanted][:len(texts)], (texts, wanted)
+
+
 @test
 def t_brush_chooses_two_instants():
     path = marked_session()
@@ -339,6 +281,7 @@ def t_brush_chooses_two_instants():
     assert b.run("document.querySelector('#metric [aria-checked=true]').dataset.key") == "grew"
     owners = "#tables section:nth-of-type(1) table"
     assert b.run(f"document.querySelector('{owners} th:last-child').textContent") == "Net"
+    check_sites_net(b, r)
     b.run("document.querySelector('[data-end=to]').focus()")
     b.key("ArrowRight")
     assert "to m3" not in b.text("#change"), b.text("#change")

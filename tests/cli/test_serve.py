@@ -1,14 +1,13 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_serve.py - memtop serve: its figures against the JSON report, who may ask, hostile requests,
-many scrapes at once, targets that come and go, marks, and the files for Prometheus and Grafana."""
+"""test_serve.py - memtop serve: its figures against the JSON report, many scrapes at once, targets
+that come and go, marks, and the files for Prometheus and Grafana."""
 import concurrent.futures
 import contextlib
 import http.client
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
 import socket
@@ -16,88 +15,11 @@ import subprocess
 import urllib.parse
 
 from cli import memtop, one_line
-from harness import (AGENT, BUILD, MEMTOP, ROOT, Skip, at_end, environment, main, mostly_waits, need, report, run, start, temporary_folder,
-                     test, wait_for)
+from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, report, run, start,
+                     temporary_folder, test, wait_for)
+from served import SAMPLE, Server, parsed, phases, target, value
 
-TARGETS = f"{BUILD}/tests/targets"
 EXAMPLES = f"{ROOT}/backend/serve/examples"
-SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
-
-
-def target(*command, **more):
-    env = environment(LD_PRELOAD=AGENT, **more)
-    process = start(command, env=env)
-    wait_for(lambda: f"@memtop.{process.pid}\n" in open("/proc/net/unix", encoding="utf-8", errors="replace").read(), 20,
-             "the agent's socket")
-    return process
-
-
-class Server:
-    def __init__(self, *arguments, listen="127.0.0.1:0", token=None):
-        self.token = token
-        self.process = start([MEMTOP, "serve", *arguments, "--listen", listen], env=environment(), stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        assert line.startswith("serving "), line + self.process.stderr.read()
-        self.address = line.split()[1]
-
-    def ask(self, path, method="GET", body=None, seconds=30, **headers):
-        """(status, headers, body as text); a header of None is left out."""
-        if self.address.startswith("unix:"):
-            c = http.client.HTTPConnection("localhost", timeout=seconds)
-            c.sock = socket.socket(socket.AF_UNIX)
-            c.sock.connect(self.address[5:])
-        else:
-            c = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=seconds)
-        named = {k.replace("_", "-"): v for k, v in headers.items()}
-        if self.token:
-            named.setdefault("Authorization", f"Bearer {self.token}")
-        with contextlib.closing(c):
-            c.request(method, path, body, {k: v for k, v in named.items() if v is not None})
-            r = c.getresponse()
-            return r.status, r.headers, r.read().decode("utf-8", "surrogateescape")
-
-    def metrics(self):
-        status, headers, text = self.ask("/metrics")
-        assert status == 200 and headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0"), (status, headers)
-        return parsed(text)
-
-    def up(self, pid):
-        return self.metrics().get(("memtop_up", str(pid)), [({}, 0)])[0][1] == 1
-
-
-def parsed(text):
-    """{(name, pid): [(labels, value)]}; checks the form of each line, and that no series comes twice."""
-    assert text.endswith("# EOF\n") and text.count("# EOF") == 1, text[-200:]
-    found, seen, typed = {}, set(), []
-    for line in text.splitlines()[:-1]:
-        if line.startswith("# "):
-            word, name = line.split()[1:3]
-            assert word in ("TYPE", "UNIT", "HELP"), line
-            if word == "TYPE":
-                assert name not in typed, f"{name} comes in two places"
-                typed.append(name)
-            assert word != "UNIT" or name.endswith("_" + line.split()[3]), line
-            continue
-        m = SAMPLE.match(line)
-        assert m, f"not a sample: {line!r}"
-        assert re.sub(r"(_total|_info)$", "", m[1]) == typed[-1], f"{line} stands below {typed[-1]}"
-        labels = dict(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', m[2] or ""))
-        assert line.rsplit(" ", 1)[0] not in seen, f"twice: {line}"
-        seen.add(line.rsplit(" ", 1)[0])
-        found.setdefault((m[1], labels.get("pid")), []).append((labels, float(m[3])))
-    return found
-
-
-def value(metrics, name, pid):
-    (_, one), = metrics[name, str(pid)]
-    return one
-
-
-def phases():
-    process = target(f"{TARGETS}/s_phases", "wait")
-    at_end(process.kill)
-    return process
 
 
 @test
@@ -172,82 +94,6 @@ def t_names_are_escaped():
     assert labels["name"].startswith('a\\"b\\\\c') and "\x1b" not in labels["name"], labels
     status, _, page = s.ask("/")
     assert status == 200 and "\x1b" not in page and 'a"b' not in page, page
-
-
-@test
-def t_who_may_ask():
-    pid = str(phases().pid)
-    folder = temporary_folder()
-    path = os.path.join(folder, "token")
-
-    def token_file(text):
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        os.chmod(path, 0o600)
-
-    one_line(memtop("serve", "-p", pid, "--listen", "0.0.0.0:0"), 2, "--token-file")
-    one_line(memtop("serve", "-p", pid, "--listen", "[::]:0"), 2, "--token-file")
-    for weak in ("", "short", "0" * 31, "a b" * 20):
-        token_file(weak)
-        one_line(memtop("serve", "-p", pid, "--token-file", path), 2, "128 bits")
-    token = secrets.token_hex(16)
-    token_file(token + "\n")
-    s = Server("-p", pid, "--token-file", path, listen="0.0.0.0:0", token=token)
-    s.address = s.address.replace("0.0.0.0", "127.0.0.1")
-    assert s.ask("/metrics")[0] == 200
-    assert s.ask("/metrics", Host="memtop.example.org")[0] == 200, "a token needs no Host check"
-    for wrong in (None, "Bearer", "Bearer ", f"Bearer {token[:-1]}", f"Bearer {token}0", f"Basic {token}", "Bearer " + "x" * 9000):
-        status, headers, _ = s.ask("/metrics", Authorization=wrong)
-        assert status == 401 and "Bearer" in headers["WWW-Authenticate"], (wrong, status)
-    plain = Server("-p", pid)
-    assert plain.ask("/metrics")[0] == 200
-    assert plain.ask("/metrics", Host="localhost:9091")[0] == 200
-    for host in ("evil.example.org", "127.0.0.1.evil.org", "localhost.evil.org", ""):
-        assert plain.ask("/metrics", Host=host)[0] == 403, host
-    unix = Server("-p", pid, listen=f"unix:{folder}/s")
-    assert unix.ask("/metrics")[0] == 200 and os.stat(f"{folder}/s").st_mode & 0o777 == 0o600
-    unix.process.send_signal(signal.SIGTERM)
-    assert unix.process.wait(10) == 0 and not os.path.exists(f"{folder}/s")
-
-
-def raw(server, data):
-    """What comes back for these bytes until the server closes, or for half a second."""
-    at = urllib.parse.urlsplit(server.address)
-    out = b""
-    with socket.create_connection((at.hostname, at.port), 10) as c:
-        c.settimeout(0.5)
-        with contextlib.suppress(OSError):
-            c.sendall(data)
-            while part := c.recv(65536):
-                out += part
-    return out
-
-
-@mostly_waits
-def t_hostile_requests():
-    pid = phases().pid
-    s = Server("-p", str(pid))
-    wait_for(lambda: s.up(pid), 20, "the state")
-    host = b"Host: 127.0.0.1\r\n"
-    for data in (b"", b"\r\n\r\n", b"\0" * 1000, b"GET", b"GET / HTTP/1.1\r\n\r\n", b"GET /%00 HTTP/1.1\r\n" + host + b"\r\n",
-                 b"GET " + b"/a" * 40000 + b" HTTP/1.1\r\n" + host + b"\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 9000 + b"\r\n",
-                 b"POST /marks HTTP/1.1\r\n" + host + b"Content-Length: 99999999\r\n\r\nx",
-                 b"POST /marks HTTP/1.1\r\n" + host + b"Content-Length: -1\r\n\r\nx", b"BREW / HTTP/1.1\r\n" + host + b"\r\n",
-                 b"GET /../../etc/passwd HTTP/1.1\r\n" + host + b"\r\n", b"GET /metrics?pid=%zz&pid=&& HTTP/1.1\r\n" + host + b"\r\n",
-                 b"GET http://[::1 HTTP/1.1\r\n" + host + b"\r\n", os.urandom(5000)):
-        answer = raw(s, data)
-        assert b" 200 " not in answer.split(b"\r\n")[0] or b"/metrics?" in data, (data[:60], answer[:100])
-    for path, status in (("/nothing", 404), ("/report.txt?pid=1", 404), ("/report.txt?pid=x", 404), ("/report.txt?since=zz", 404)):
-        got = s.ask(path)[0]
-        assert got == status, (path, got)
-    assert s.ask("/metrics", "POST", "x")[0] == 405
-    assert s.ask("/metrics", "DELETE")[0] in (405, 501)
-    # clients that go while their report is written
-    for _ in range(10):
-        at = urllib.parse.urlsplit(s.address)
-        with socket.create_connection((at.hostname, at.port)) as c:
-            c.sendall(b"GET /report.json HTTP/1.1\r\n" + host + b"\r\n")
-    assert s.up(pid) and s.process.poll() is None
 
 
 @mostly_waits
@@ -374,7 +220,7 @@ def t_the_side_car_parses():
     with open(f"{EXAMPLES}/kubernetes-sidecar.yml", encoding="utf-8") as f:
         pod = yaml.safe_load(f)
     side = next(c for c in pod["spec"]["containers"] if c["name"] == "memtop")
-    assert side["args"][:2] == ["memtop", "serve"]
+    assert side["args"][:2] == ["memtop", "serve"] and pod["spec"]["shareProcessNamespace"], "else reports have no names"
     done = memtop("serve", "--help").stdout
     for option in [a for a in side["args"] if a.startswith("--")]:
         assert option in done, option
@@ -382,6 +228,33 @@ def t_the_side_car_parses():
     assert {m["name"] for c in pod["spec"]["containers"] for m in c["volumeMounts"]} == volumes
     with open(f"{EXAMPLES}/prometheus.yml", encoding="utf-8") as f:
         assert yaml.safe_load(f)["scrape_configs"][0]["static_configs"]
+
+
+@mostly_waits
+def t_kubernetes_knows_its_fields():
+    """By the types and schemas of npm's kubernetes-models: a field that there is not is an error, too."""
+    need("npm", "node")
+    try:
+        import yaml
+    except ImportError as why:
+        raise Skip("python3-yaml is not installed") from why
+    folder = temporary_folder()
+    done = run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "kubernetes-models@4.5.1", "typescript@7.0.2"], 120,
+               cwd=folder, env={**os.environ, "HOME": folder})
+    if done.returncode:
+        raise Skip(f"npm cannot install kubernetes-models: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+    with open(f"{EXAMPLES}/kubernetes-sidecar.yml", encoding="utf-8") as f:
+        text = f.read()
+
+    def problems(text):
+        with open(f"{folder}/pod.ts", "w", encoding="utf-8") as f:
+            f.write(f'import {{ IPod, Pod }} from "kubernetes-models/v1/Pod";\nconst pod: IPod = {json.dumps(yaml.safe_load(text))};\n'
+                    "new Pod(pod).validate();\n")
+        types = run(["node_modules/.bin/tsc", "--strict", "--skipLibCheck", "--module", "commonjs", "pod.ts"], cwd=folder)
+        return types.stdout + types.stderr or run(["node", "pod.js"], cwd=folder).stderr
+    assert problems(text) == "", problems(text)
+    for good, bad in (("shareProcessNamespace", "shareProcesNamespace"), ("cpu: 10m", "cpu: 10q")):
+        assert problems(text.replace(good, bad)), f"{bad} is not noticed"
 
 
 @test

@@ -5,6 +5,7 @@
  */
 #include "app/config.h"
 
+#include "base/atomic_file.h"
 #include "widgets/columns.h"
 #include "screen/keys.h"
 #include "widgets/source.h"
@@ -223,28 +224,27 @@ static void put(FILE *f, const struct config *c)
 
 int config_write(const struct config *c, char *path, size_t size, struct err *err)
 {
-	char dir[PATH_MAX], part[PATH_MAX + 16], *real;
+	char dir[PATH_MAX];
+	struct replacement r;
 
 	path[0] = 0;
 	if (folder(dir, sizeof dir))
 		return err_set(err, 2, "no folder for it; set HOME or XDG_CONFIG_HOME");
 	make_folder(dir);
 	snprintf(path, size, "%s/config", dir);
-	real = realpath(path, NULL); /* writes a link's target, not over the link */
-	if (real)
-		snprintf(path, size, "%.4000s", real);
-	free(real);
-	snprintf(part, sizeof part, "%.4000s.new", path);
-	FILE *f = fopen(part, "we");
-	if (!f)
-		return err_set(err, 2, "%s: cannot be written: %s", part, strerror(errno));
-	put(f, c);
-	bool bad = ferror(f);
-	bad |= fclose(f) != 0;
-	if (bad || rename(part, path)) {
-		err_set(err, 2, "%s: cannot be written: %s", path, strerror(errno));
-		unlink(part);
+	if (atomic_file_begin(&r, path, err))
 		return -1;
+	FILE *f = atomic_file_stream(&r);
+	bool bad = !f;
+	if (f) {
+		put(f, c);
+		bad = ferror(f) != 0;
+		bad |= fclose(f) != 0;
 	}
-	return 0;
+	if (!bad)
+		return atomic_file_end(&r, err);
+	err_set(err, 2, "%s: cannot be written: %s", path, strerror(errno));
+	if (f)
+		atomic_file_give_up(&r);
+	return -1;
 }

@@ -4,8 +4,11 @@
  * extension.
  */
 #include "app/actions.h"
+#include "base/atomic_file.h"
 #include "base/sanitize.h"
+#include "diff/diff.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +25,43 @@ const char *save_path(const char *typed, char out[PATH_MAX])
 	return out;
 }
 
+static int write_diff(const struct diff *d, const struct diff_format *f, const char *path,
+		      struct err *err)
+{
+	struct replacement file;
+
+	if (atomic_file_begin(&file, path, err))
+		return -1;
+	FILE *out = fopen(file.part, "we");
+	int rc = out ? f->write(d, out, err) : -1;
+	if ((!out || fclose(out)) && (!out || !rc))
+		rc = err_set(err, 3, "%s: cannot be written: %s; choose another name", path,
+			     strerror(errno));
+	if (!rc)
+		return atomic_file_end(&file, err);
+	atomic_file_give_up(&file);
+	return -1;
+}
+
+static void save_diff(const struct diff *d, const char *path)
+{
+	const struct diff_format *f = diff_format_by_path(path);
+	struct err err = { 0 };
+
+	if (!f)
+		status_error("%s: unknown format; end the name in " DIFF_ENDING_WORDS, path);
+	else if (write_diff(d, f, path, &err))
+		status_error("%s", err.text);
+	else
+		status_say("saved: %s", path);
+}
+
 void save_as(struct app *a, const char *path)
 {
+	if (a->options->diff) {
+		save_diff(a->options->diff, path);
+		return;
+	}
 	const char *dot = strrchr(path, '.');
 	const struct report_format *format = formats_by_path(path);
 
@@ -70,6 +108,11 @@ static void naming(void *arg, enum prompt_event e, const char *text)
 
 void save_ask(struct app *a)
 {
+	if (a->options->diff) {
+		prompt_line(&a->ui.prompt,
+			    "Save the diff as (" DIFF_ENDING_WORDS "): ", "diff.html", naming, a);
+		return;
+	}
 	const struct program *p = model_program(a->ui.shown.model);
 	char name[128], when[32], program[64];
 	time_t now = time(NULL);

@@ -12,6 +12,8 @@
 #include "views/tree/tree.h"
 #include "app/config.h"
 
+#include "diff/session.h"
+
 #include <stdlib.h>
 
 /* --- the shown process, and the saved ones */
@@ -19,16 +21,26 @@
 /* One Output view serves all processes: it always shows the first program's output. */
 static void open_views(struct app *a, struct view *output)
 {
-	a->front.views[VIEW_OVERVIEW] = view_overview_new(&a->ui);
 	a->front.views[VIEW_TREE] = view_tree_new(&a->ui);
 	a->front.views[VIEW_SITES] = view_sites_new(&a->ui);
 	a->front.views[VIEW_LIBS] = view_libs_new(&a->ui);
+	if (a->options->diff)
+		return;
+	a->front.views[VIEW_OVERVIEW] = view_overview_new(&a->ui);
 	a->front.views[VIEW_MARKS] = view_marks_new(&a->ui);
 	a->front.views[VIEW_THREADS] = view_threads_new(&a->ui);
 	a->front.views[VIEW_MEMORY] = view_memory_new(&a->ui);
 	if (a->options->output_fd >= 0 && a->options->child)
 		a->front.views[VIEW_OUTPUT] =
 			output ? output : view_output_new(&a->ui, a->options->output_fd);
+}
+
+/* The file is small and whole: the interval is in force at once. */
+static void open_diff(struct app *a)
+{
+	a->front.current = VIEW_TREE;
+	interval_of_sessions();
+	model_set_interval(a->ui.shown.model, DIFF_SESSION_MARK, 0);
 }
 
 static void open_shown(struct app *a, struct watch *w)
@@ -44,6 +56,8 @@ static void open_shown(struct app *a, struct watch *w)
 	a->front = (struct front){ .current = current, .find.hits = -1 };
 	a->front.budget.percent = a->options->max_overhead;
 	open_views(a, output);
+	if (a->options->diff)
+		open_diff(a);
 }
 
 static void bring_back(struct app *a, struct kept_process *k)

@@ -8,6 +8,7 @@
  * too.
  */
 #include "app/actions.h"
+#include "base/atomic_file.h"
 #include "base/sanitize.h"
 #include "widgets/source.h"
 #include "session/spool.h"
@@ -74,18 +75,25 @@ static void put_frame(FILE *out, size_t number, const struct frame_out *f)
 static int write_file(const char *text, size_t size, char *path, size_t path_size)
 {
 	struct err err = { 0 };
+	struct replacement r;
 	char dir[PATH_MAX];
-	FILE *f;
 
 	path[0] = 0;
 	if (spool_dir(dir, sizeof dir, &err))
 		return -1;
 	snprintf(path, path_size, "%s/" FILE_NAME, dir);
-	f = fopen(path, "we");
-	if (!f)
+	if (atomic_file_begin(&r, path, &err))
 		return -1;
-	size_t n = fwrite(text, 1, size, f);
-	return (fclose(f) || n != size) ? -1 : 0;
+	FILE *f = atomic_file_stream(&r);
+	bool good = f && fwrite(text, 1, size, f) == size;
+	if (f)
+		good &= !fclose(f);
+	int why = errno;
+	if (good)
+		return atomic_file_end(&r, &err);
+	atomic_file_give_up(&r);
+	errno = why;
+	return -1;
 }
 
 unsigned stack_copy(struct app *a)

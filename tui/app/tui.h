@@ -16,6 +16,8 @@ struct tui_options {
 	bool ascii;          /* --ascii; else as the locale says */
 	/* P ends the view with TUI_SWITCH; the caller offers other processes */
 	bool can_switch;
+	/* the watch is of a file that diff_write_session() made of it; NULL = no diff */
+	const struct diff *diff;
 	bool child;        /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;   /* leader of its own session, when child */
 	bool *stopped;     /* set when the user had the child stopped (SIGTERM); or NULL */

@@ -94,7 +94,8 @@ int main(int argc, char **argv)
 
 	hold_standard_fds();
 	give_back();
-	setlocale(LC_ALL, "");
+	/* Not LC_ALL: numbers that are read or written stay the same in every country. */
+	setlocale(LC_CTYPE, "");
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_help();
 		return flush_output(0);

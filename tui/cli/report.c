@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include <memtop/memtop.h>
 #include "base/loop.h"
+#include "link/go.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -246,8 +247,8 @@ static int report_run(const struct args *a)
 	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
 		warn("%s", watch_problem(w)); /* of a cut file: reports what was saved */
-	int rc = w && (!a->at || !cmd_go_to(loop, w, a->at, &err)) ? write_report(f, w, p, a, &err)
-								   : -1;
+	int rc =
+		w && (!a->at || !go_to(loop, w, a->at, &err)) ? write_report(f, w, p, a, &err) : -1;
 
 	if (rc)
 		rc = args_fail(&err, STATUS_UNREACHED);

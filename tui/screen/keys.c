@@ -5,7 +5,8 @@
  */
 #include "screen/keys.h"
 
-#include <ctype.h>
+#include "base/ascii.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,7 +240,7 @@ char *request_word(enum request r, char *out)
 	size_t n = 0;
 
 	for (const char *c = infos[r].name; *c && n < 31; c++)
-		out[n++] = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+		out[n++] = *c == '_' ? '-' : ascii_lower(*c);
 	out[n] = 0;
 	return out;
 }

@@ -63,6 +63,19 @@ static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 /* which is not the interval's */
 static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
 
+enum { S_A, S_B, S_NET, S_BLOCKS, S_NAME };
+
+static const struct column session_columns[] = {
+	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
+	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
+	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
+	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
+	[S_NAME] = { .title = "OWNER LIBRARY",
+		     .direct = DIRECT_CALLER,
+		     .left = true,
+		     .sort = BY_NAME },
+};
+
 static uint64_t id_of(void *arg, size_t i)
 {
 	return ((struct libs *)arg)->rows[i].module;
@@ -177,6 +190,17 @@ static void diff_cell(const struct libs *l, const struct owner *o, size_t column
 	}
 }
 
+static void session_cell(const struct libs *l, const struct owner *o, size_t column, struct cell c)
+{
+	switch (column) {
+	case S_A: cell_bytes(c, live_bytes(&o->sum) - (uint64_t)net_bytes(&o->change)); break;
+	case S_B: cell_bytes(c, live_bytes(&o->sum)); break;
+	case S_NET: cell_net(c, net_bytes(&o->change)); break;
+	case S_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
+	case S_NAME: name_cell(l, o, c); break;
+	}
+}
+
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
 	struct libs *l = arg;
@@ -187,7 +211,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	int64_t net;
 
 	if (table_view_diffing(&l->t)) {
-		diff_cell(l, o, column, c);
+		(interval_sessions() ? session_cell : diff_cell)(l, o, column, c);
 		return;
 	}
 	switch (column) {
@@ -220,7 +244,7 @@ static bool dim(void *arg, size_t row)
 	const struct libs *l = arg;
 	const struct change *c = &l->rows[row].change;
 
-	if (interval_between(l->t.v.ui->shown.model))
+	if (interval_between(l->t.v.ui->shown.model) || interval_sessions())
 		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
 	return live_bytes(&l->rows[row].sum) == 0;
 }
@@ -230,16 +254,20 @@ static bool matches(struct view *v, size_t row, const char *text)
 	return strcasestr(((struct libs *)v)->rows[row].name, text) != NULL;
 }
 
-static const struct table tables[3] = {
+static const struct table tables[4] = {
 	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, table_view_hit },
 	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of,
 	  table_view_hit },
 	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
 	  id_of, table_view_hit },
+	{ "Libs", session_columns, sizeof session_columns / sizeof session_columns[0], cell, dim,
+	  id_of, table_view_hit },
 };
 
 static const struct table *table(const struct libs *l)
 {
+	if (interval_sessions())
+		return &tables[3];
 	return &tables[table_view_diffing(&l->t) + interval_between(l->t.v.ui->shown.model)];
 }
 
@@ -287,7 +315,7 @@ static int draw_unseen(const struct model *m, const struct area *a)
 static void draw(struct view *v, const struct area *a)
 {
 	struct libs *l = (struct libs *)v;
-	int graph = a->h >= 16 && a->w >= 60 ? a->h / 2 : 0;
+	int graph = a->h >= 16 && a->w >= 60 && !interval_sessions() ? a->h / 2 : 0;
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
 	char title[96];
 
@@ -330,7 +358,9 @@ static unsigned request(struct view *v, enum request r)
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
-	case REQ_FOCUS_PREV: l->t.graph_focus = !l->t.graph_focus; return VIEW_DRAW;
+	case REQ_FOCUS_PREV:
+		l->t.graph_focus = !l->t.graph_focus && !interval_sessions();
+		return VIEW_DRAW;
 	case REQ_LIB_TREE: {
 		if (!l->count)
 			return VIEW_DRAW;

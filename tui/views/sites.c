@@ -65,6 +65,24 @@ static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 static const struct column between_columns[] =
 	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
+enum { S_A, S_B, S_NET, S_BLOCKS, S_SITE, S_AT, S_OWNER };
+
+static const struct column session_columns[] = {
+	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
+	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
+	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
+	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
+	[S_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
+	[S_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },
+	[S_OWNER] = { .title = "OWNER",
+		      .direct = DIRECT_CALLER,
+		      .width = 14,
+		      .wide = 22,
+		      .rank = 1,
+		      .sort = -1,
+		      .left = true },
+};
+
 uint64_t site_list_id(void *arg, size_t i)
 {
 	return ((struct site_list *)arg)->rows[i].id;
@@ -80,8 +98,8 @@ static void refresh(struct view *v, bool resort)
 			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
 			       s->t.reverse, resort, &s->rows);
 	table_view_update(v, s->count, NULL);
-	bool shown = table_shows(table(s), term_columns(), C_AGE) ||
-		     table_shows(table(s), term_columns(), C_OLDEST);
+	bool shown = !interval_sessions() && (table_shows(table(s), term_columns(), C_AGE) ||
+					      table_shows(table(s), term_columns(), C_OLDEST));
 	if (ages_take(&s->ages, v->ui, true,
 		      ages_wanted(shown, s->t.sort[table_view_diffing(&s->t)]), &s->t.list,
 		      site_list_id, s) &&
@@ -142,6 +160,26 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		}
 }
 
+static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
+			 int w)
+{
+	const struct site *r = &((struct site_list *)arg)->rows[row];
+	struct cell c = { a, y, x, w, r->estimate };
+
+	switch (column) {
+	case S_A: cell_bytes(c, live_bytes(&r->sum) - (uint64_t)net_bytes(&r->change)); break;
+	case S_B: cell_bytes(c, live_bytes(&r->sum)); break;
+	case S_NET: cell_net(c, net_bytes(&r->change)); break;
+	case S_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
+	case S_SITE: cell_site(c, r); break;
+	case S_AT:
+		if (r->file)
+			cell_place(c, cells_letter(r->owner), r->file, r->line, NULL);
+		break;
+	case S_OWNER: cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?"); break;
+	}
+}
+
 bool site_list_dim(void *arg, size_t row)
 {
 	const struct site_list *s = arg;
@@ -158,7 +196,7 @@ bool site_list_match(struct view *v, size_t row, const char *text)
 	       (r->function && strcasestr(r->function, text));
 }
 
-static const struct table tables[4] = {
+static const struct table tables[5] = {
 	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell,
 	  site_list_dim, site_list_id, table_view_hit },
 	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell,
@@ -167,12 +205,16 @@ static const struct table tables[4] = {
 	  site_list_dim, site_list_id, table_view_hit },
 	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell,
 	  site_list_dim, site_list_id, table_view_hit },
+	{ "Sites", session_columns, sizeof session_columns / sizeof session_columns[0],
+	  session_cell, site_list_dim, site_list_id, table_view_hit },
 };
 
 static const struct table *table(const struct site_list *s)
 {
 	int by = s->t.sort[0];
 
+	if (interval_sessions())
+		return &tables[4];
 	if (!table_view_diffing(&s->t) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
 		return &tables[3];
 	return &tables[table_view_diffing(&s->t) + interval_between(s->t.v.ui->shown.model)];

@@ -4,8 +4,9 @@
  */
 #include "widgets/columns.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
-#include <strings.h>
 
 static const struct {
 	const char *title, *what;
@@ -25,7 +26,9 @@ static const struct {
 	{ "OLDEST", "age of the oldest live block" },
 	{ "BORN", "allocated after the base, alive now" },
 	{ "GONE", "alive at the base, freed since" },
-	{ "NET", "BORN - GONE" },
+	{ "NET", "BORN - GONE; of two sessions: B - A" },
+	{ "A", "live in A: a diff's first session, or the mean of its sessions" },
+	{ "B", "live in B: a diff's second session, or the mean of its sessions" },
 	{ "SHAPE", "how it grew: steady as of a leak, slowing as of a cache" },
 	{ "/MIN", "NET per minute" },
 	{ "GREW IN", "in how many intervals it grew" },
@@ -48,7 +51,7 @@ static size_t count;
 const char *columns_what(const char *title)
 {
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (!strcasecmp(words[i].title, title))
+		if (ascii_same(words[i].title, title))
 			return words[i].what;
 	return NULL;
 }
@@ -56,7 +59,7 @@ const char *columns_what(const char *title)
 static bool is_view(const char *name)
 {
 	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
-		if (!strcasecmp(views[i], name))
+		if (ascii_same(views[i], name))
 			return true;
 	return false;
 }
@@ -64,7 +67,7 @@ static bool is_view(const char *name)
 static struct hidden *find(const char *view, const char *title)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!strcasecmp(list[i].view, view) && !strcasecmp(list[i].title, title))
+		if (ascii_same(list[i].view, view) && ascii_same(list[i].title, title))
 			return &list[i];
 	return NULL;
 }
@@ -100,7 +103,7 @@ bool columns_set(const char *view, const char *titles, char *why, size_t size)
 		return false;
 	}
 	for (size_t i = count; i-- > 0;)
-		if (!strcasecmp(list[i].view, view))
+		if (ascii_same(list[i].view, view))
 			list[i] = list[--count];
 	snprintf(copy, sizeof copy, "%s", titles);
 	for (char *t = strtok_r(copy, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
@@ -118,7 +121,7 @@ bool columns_set(const char *view, const char *titles, char *why, size_t size)
 static bool said_before(size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (!strcasecmp(list[k].view, list[i].view))
+		if (ascii_same(list[k].view, list[i].view))
 			return true;
 	return false;
 }
@@ -131,7 +134,7 @@ void columns_write(FILE *f)
 			continue;
 		fprintf(f, "hide %s = ", list[i].view);
 		for (size_t k = i; k < count; k++)
-			if (!strcasecmp(list[k].view, list[i].view)) {
+			if (ascii_same(list[k].view, list[i].view)) {
 				fprintf(f, "%s%s", comma, list[k].title);
 				comma = ", ";
 			}

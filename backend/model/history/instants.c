@@ -13,9 +13,6 @@
 
 #include <stdlib.h>
 
-/* past this, every second one is dropped: 1 MiB, an hour and 49 minutes of ticks */
-#define INSTANTS_MAX (1u << 16)
-
 void instants_clear(struct instants *x)
 {
 	free(x->list);

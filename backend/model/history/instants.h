@@ -8,6 +8,9 @@
 
 #include "model/paths/types.h"
 
+/* past this, every second one is dropped: 1 MiB, an hour and 49 minutes of ticks */
+#define INSTANTS_MAX (1u << 16)
+
 struct instants {
 	struct instant *list; /* by time */
 	size_t count, room;

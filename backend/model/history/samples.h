@@ -10,7 +10,7 @@
 
 struct samples {
 	struct sample list[MTW_SAMPLES_MAX];
-	size_t count;
+	size_t count, last; /* last: the one found last */
 	bool told, totals_only;
 	uint64_t generation;
 };

@@ -80,6 +80,14 @@ struct event {
 		struct { struct text key; bool on; } s_expected;
 		struct text s_note;
 		struct { struct text version, target; uint64_t unix_ns; } s_meta;
+		struct { uint64_t time_ns, ticks; uint32_t flags;
+			 uint64_t looked_ns[MTW_KIND_COUNT], answers[MTW_KIND_COUNT]; } s_key;
+		struct instant s_instant;    /* one per instant */
+		struct { uint64_t spacing_ns; struct point point; } s_point;
+		struct { uint64_t time_ns; struct tally sum; } s_recent;
+		/* first: begins a batch; slot 0: the batch alone */
+		struct { uint64_t expire_ns, bytes, blocks; uint32_t slot; bool first; } s_rate;
+		struct { uint64_t ticks; } s_left_out;
 	} u;
 };
 /* clang-format on */

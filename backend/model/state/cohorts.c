@@ -92,28 +92,38 @@ size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct coho
 	return high - low;
 }
 
-static int by_age(const void *a, const void *b)
+/* The place of an age among those seen: few, since old ones are rounded. */
+static size_t place_of(const struct cohort *list, size_t n, uint32_t age_s)
 {
-	const struct cohort *x = a, *y = b;
+	size_t low = 0, high = n;
 
-	return x->age_s < y->age_s ? -1 : x->age_s > y->age_s;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (list[mid].age_s < age_s)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count)
 {
-	struct cohort *list = xcalloc(c->count + 1, sizeof *list);
-	size_t n = 0;
+	struct cohort *list = NULL;
+	size_t n = 0, room = 0;
 
-	if (c->count)
-		memcpy(list, c->list, c->count * sizeof *list);
-	qsort(list, c->count, sizeof *list, by_age);
+	GROW(list, room, 1);
 	for (size_t i = 0; i < c->count; i++) {
-		if (n && list[n - 1].age_s == list[i].age_s) {
-			list[n - 1].blocks += list[i].blocks;
-			list[n - 1].bytes += list[i].bytes;
-		} else {
-			list[n++] = list[i];
+		const struct cohort *x = &c->list[i];
+		size_t at = place_of(list, n, x->age_s);
+		if (at < n && list[at].age_s == x->age_s) {
+			list[at].blocks += x->blocks;
+			list[at].bytes += x->bytes;
+			continue;
 		}
+		GROW(list, room, n + 1);
+		memmove(list + at + 1, list + at, (n++ - at) * sizeof *list);
+		list[at] = *x;
 	}
 	*count = n;
 	return list;

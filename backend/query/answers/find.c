@@ -93,8 +93,8 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 	return left;
 }
 
-/* The heaviest of a row's children; *fork: a second one matters too. 0 = none holds anything, or
- * no step is left. */
+/* The heaviest of a row's children, which of a NET is the one that changed most; *fork: a second
+ * one matters too. 0 = none holds anything, or no step is left. */
 static uint32_t heaviest_child(struct query *q, const struct trow *r, bool *fork)
 {
 	uint32_t best = 0;
@@ -103,7 +103,7 @@ static uint32_t heaviest_child(struct query *q, const struct trow *r, bool *fork
 	for (size_t i = 0; i < r->child_count; i++) {
 		if (!tree_value(q, r->children[i]))
 			return 0;
-		int64_t v = rows_key(q, r->children[i]);
+		int64_t v = llabs(rows_key(q, r->children[i]));
 		if (v > most) {
 			second = most;
 			most = v;

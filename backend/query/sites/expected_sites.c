@@ -40,6 +40,11 @@ bool query_expected(struct query *q, uint32_t leaf)
 	return expected_has(q->expected, key);
 }
 
+uint32_t query_site_of(const struct query *q, uint32_t leaf)
+{
+	return q->sites ? sites_of_index(q, model_node(q->m, leaf)->index) : 0;
+}
+
 bool query_site_key(struct query *q, uint32_t site, char *key)
 {
 	if (!q->sites || !site || site > q->sites->count)

@@ -17,22 +17,22 @@
 struct walking {
 	struct query *q;
 	struct site_marks *k;
+	size_t place; /* of the mark before */
 };
 
 static bool count_slot(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
 		       const struct live *is)
 {
-	const struct walking *w = arg;
+	struct walking *w = arg;
 	uint32_t number = sites_of_index(w->q, s->node);
-	size_t place = 0;
 
-	while (w->k->wanted[place] < mark)
-		place++;
+	while (w->k->wanted[w->place] < mark)
+		w->place++;
 	w->k->missed |= !number;
 	if (number) {
 		struct site_held *h = &w->q->sites->sites[number - 1]->held[w->k->which];
 		GROW(h->next, h->next_room, w->k->wanted_count);
-		h->next[place] += is->bytes - was->bytes;
+		h->next[w->place] += is->bytes - was->bytes;
 	}
 	return w->k->walk.cell % NODES_A_STEP || take_step(w->q);
 }
@@ -103,7 +103,7 @@ bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 	if (!k->walking || !same_marks(k->wanted, k->wanted_count, marks, count) ||
 	    k->generation != generation(q, k) || q->allowed == SIZE_MAX)
 		start(q, t, k, marks, count);
-	struct walking w = { q, k };
+	struct walking w = { q, k, 0 };
 	if (count &&
 	    !(k->which == AT_SHAPES ? sample_walk(q->m, &k->walk, count_slot, &w)
 				    : mark_walk(q->m, &k->walk, marks[count - 1], count_slot, &w)))

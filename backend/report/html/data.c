@@ -240,6 +240,7 @@ static void put_site(const struct html_trie *t, const struct site *s, const stru
 	pack_number(out, age->known ? (int64_t)age->oldest_s : -1);
 	pack_flag(out, (s->flags & ROW_EXPECTED) != 0);
 	pack_flag(out, s->estimate);
+	pack_size(out, s->id);
 	pack_close(out, ']');
 }
 

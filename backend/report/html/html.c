@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * html.c - the report as one page that needs no network and works from a mail: the answer as plain
- * text first, then the data, then the script that draws it. html/ has the page's own sources; the
- * Makefile makes strings of them (html_parts.h).
- *
- * Names in it are anybody's: text is escaped, the data is in base64, and the page's policy runs the
- * one script and the styles whose hashes it has, and loads nothing.
+ * text first, then the data, then the script that draws it.
  */
 #include "report/html/data.h"
+#include "report/html/page.h"
 
-#include "base/sanitize.h"
-#include "html_parts.h"
+#include "base/format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,46 +27,39 @@ static void put(const struct page *p, const char *s)
 	fputs(s, p->out);
 }
 
-/* Foreign text, cleaned and escaped. */
 static void put_text(const struct page *p, const char *s)
 {
-	while (*s) {
-		int32_t cp;
-		size_t len = sanitize_char(s, &cp);
+	html_text(p->out, s);
+}
 
-		switch (cp) {
-		case FOREIGN_HIDDEN: break;
-		case FOREIGN_BAD: put(p, "?"); break;
-		case '<': put(p, "&lt;"); break;
-		case '>': put(p, "&gt;"); break;
-		case '&': put(p, "&amp;"); break;
-		case '"': put(p, "&quot;"); break;
-		case '\'': put(p, "&#39;"); break;
-		default: fwrite(s, 1, len, p->out);
-		}
-		s += len;
-	}
+static const char *bytes_text(const struct page *p, char buf[FORMAT_NUMBER + 1], uint64_t bytes)
+{
+	char n[FORMAT_NUMBER];
+
+	snprintf(buf, FORMAT_NUMBER + 1, "%s%s", bytes && p->about ? "~" : "",
+		 format_bytes(n, bytes));
+	return buf;
 }
 
 static void put_bytes(const struct page *p, uint64_t bytes)
 {
-	char n[FORMAT_NUMBER];
+	char n[FORMAT_NUMBER + 1];
 
-	fprintf(p->out, "%s%s", bytes && p->about ? "~" : "", format_bytes(n, bytes));
+	put(p, bytes_text(p, n, bytes));
 }
 
-/* "2026-11-23 00:24:08 UTC": when the program began, the one time that a session keeps. */
-static void put_date(const struct page *p)
+/* "2026-11-23 00:24:08 UTC": when the program began, the one time that a session keeps; "" =
+ * unknown. */
+static const char *date_text(const struct page *p, char stamp[64])
 {
 	const struct program *g = model_program(p->report->model);
 	time_t s = (time_t)(g->start_unix_ns / 1000000000);
-	char stamp[64];
 	struct tm tm;
 
 	if (!g->start_unix_ns || !gmtime_r(&s, &tm) ||
-	    !strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S UTC", &tm))
-		return;
-	put(p, stamp);
+	    !strftime(stamp, 64, "%Y-%m-%d %H:%M:%S UTC", &tm))
+		stamp[0] = '\0';
+	return stamp;
 }
 
 static const char *name_of(const struct page *p)
@@ -80,39 +69,17 @@ static const char *name_of(const struct page *p)
 	return *g->name ? g->name : "?";
 }
 
-/* --- the head */
-
-static void put_title(const struct page *p)
+static void begin_page(const struct page *p)
 {
 	const struct model *m = p->report->model;
 	const struct totals *t = model_totals(m);
+	char live[FORMAT_NUMBER + 1], peak[FORMAT_NUMBER + 1], date[64];
+	char *title = xasprintf("%s [%u]: %s live, peak %s, %s", name_of(p), model_program(m)->pid,
+				bytes_text(p, live, live_bytes(&t->sum)),
+				bytes_text(p, peak, t->peak_bytes), date_text(p, date));
 
-	put(p, "<title>");
-	put_text(p, name_of(p));
-	fprintf(p->out, " [%u]: ", model_program(m)->pid);
-	put_bytes(p, live_bytes(&t->sum));
-	put(p, " live, peak ");
-	put_bytes(p, t->peak_bytes);
-	put(p, ", ");
-	put_date(p);
-	put(p, " - memtop</title>\n");
-}
-
-static void put_head(const struct page *p)
-{
-	put(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	       "script-src '" HTML_SCRIPT_HASH "'; style-src '" HTML_STYLE_HASH "' '" HTML_DARK_HASH
-	       "'; base-uri 'none'; form-action 'none'\">\n"
-	       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	       "<meta name=\"referrer\" content=\"no-referrer\">\n"
-	       "<meta name=\"generator\" content=\"memtop " MEMTOP_VERSION "\">\n");
-	put_title(p);
-	put(p, "<style>");
-	put(p, html_style);
-	put(p, "</style>\n<style id=\"dark\" media=\"screen and (prefers-color-scheme: dark)\">");
-	put(p, html_dark);
-	put(p, "</style>\n</head>\n<body>\n");
+	html_page_begin(p->out, title);
+	free(title);
 }
 
 /* --- the answer, which needs no script */
@@ -229,7 +196,7 @@ static void put_answer(const struct page *p)
 	put(p, "</small></h1>\n");
 	put_command(p);
 	put(p, "<p class=\"date\">started ");
-	put_date(p);
+	put(p, date_text(p, (char[64]){ 0 }));
 	put(p, "</p>\n</header>\n");
 	put_verdict(p);
 	put_totals(p);
@@ -250,18 +217,15 @@ static int write_page(struct watch *w, struct query *q, const struct report_opti
 	/* refuses a mark without stacks, as the other formats do */
 	if (o->changes && !(changed = report_changes(r, o, &count, err)))
 		goto out;
-	put_head(&p);
+	begin_page(&p);
 	put_answer(&p);
-	put(&p, html_body);
-	put(&p, "<script type=\"application/octet-stream\" id=\"data\">");
-	struct html_trie *t = html_trie_new(r);
-	struct pack *data = pack_new(out);
+	const struct site *sites;
+	query_sites(q, BY_LIVE, false, true, &sites);
+	struct html_trie *t = html_trie_new(r, q);
+	struct pack *data = html_page_data(out);
 	html_data_put(r, w, q, t, o, data);
-	pack_end(data);
 	html_trie_free(t);
-	put(&p, "</script>\n<script type=\"module\">");
-	put(&p, html_script);
-	put(&p, "</script>\n</body>\n</html>\n");
+	html_page_end(out, data);
 	rc = report_flush(out, err);
 out:
 	free(changed);

@@ -180,6 +180,14 @@ void pack_size(struct pack *p, uint64_t n)
 	put_plain(p, text, snprintf(text, sizeof text, "%" PRIu64, n));
 }
 
+void pack_real(struct pack *p, double n)
+{
+	char text[64];
+
+	put_plain(p, text,
+		  snprintf(text, sizeof text, n == (double)(int64_t)n ? "%.0f" : "%.3f", n));
+}
+
 void pack_seconds(struct pack *p, uint64_t ns)
 {
 	char text[48];

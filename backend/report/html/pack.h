@@ -24,6 +24,7 @@ void pack_key(struct pack *p, const char *key);
 void pack_text(struct pack *p, const char *s);
 void pack_number(struct pack *p, int64_t n);
 void pack_size(struct pack *p, uint64_t n);
+void pack_real(struct pack *p, double n); /* with three decimals, if it is not whole */
 void pack_seconds(struct pack *p, uint64_t ns);
 void pack_flag(struct pack *p, bool on); /* 0 or 1 */
 void pack_null(struct pack *p);

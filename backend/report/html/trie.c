@@ -3,32 +3,18 @@
  * trie.c - see report/html/trie.h.
  *
  * Everything is written in columns, one list of numbers for each property: columns compress well,
- * and the page reads them into typed arrays. Nodes are in depth-first order. A node's depth is told
- * by `up`: by how many levels its parent is above the node before it.
+ * and the page reads them into typed arrays.
  */
 #include "report/html/trie.h"
 
-#include "base/map.h"
 #include "owners/names.h"
+#include "report/html/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SEVERAL UINT32_MAX /* lines */
-
-struct page_node {
-	uint32_t parent, fn, line;          /* line: of the call in it; 0 = unknown */
-	uint32_t first_child, next_sibling; /* 0 = none: the root is nobody's child */
-	uint32_t place;                     /* in depth-first order */
-};
-
-struct page_frame {
-	uint32_t fn;
-	const char *file;
-};
-
 struct entry {
-	uint32_t node, owner, epoch;
+	uint32_t node, owner, site, epoch; /* site: query_site_of() */
 	bool sampled;
 	struct tally sum;
 	uint32_t place;
@@ -36,15 +22,10 @@ struct entry {
 
 struct html_trie {
 	struct report *report;
+	struct query *query;
 	struct names *names;
-	struct page_node *nodes; /* 0: the root */
-	size_t node_count, node_room;
-	struct map children; /* parent << 32 | fn -> node */
-	uint32_t *order;     /* nodes by place */
-	uint32_t *of_node;   /* by the model's dense index */
-	struct map frame_of; /* fn -> frame */
-	struct page_frame *frames;
-	size_t frame_count, frame_room;
+	struct calls calls;
+	uint32_t *of_node; /* by the model's dense index */
 	struct entry *entries;
 	size_t entry_count, entry_room;
 	uint32_t *by_place;  /* entries, by their nodes' places */
@@ -54,40 +35,18 @@ struct html_trie {
 
 /* --- nodes */
 
-static void note_frame(struct html_trie *t, const struct name_frame *f)
+static uint32_t frame_of(struct html_trie *t, const struct name_frame *f)
 {
-	uint32_t number = map_get(&t->frame_of, f->fn, NO_ID);
+	const struct name_fn *fn = names_fn(t->names, f->fn);
 
-	if (number == NO_ID) {
-		number = (uint32_t)t->frame_count++;
-		GROW(t->frames, t->frame_room, t->frame_count);
-		t->frames[number].fn = f->fn;
-		map_set(&t->frame_of, f->fn, number);
-	}
-	if (!t->frames[number].file)
-		t->frames[number].file = f->file;
-}
-
-static uint32_t child_of(struct html_trie *t, uint32_t parent, const struct name_frame *f)
-{
-	uint64_t key = (uint64_t)parent << 32 | f->fn;
-	uint32_t node = map_get(&t->children, key, 0);
-
-	if (node) {
-		if (t->nodes[node].line != f->line)
-			t->nodes[node].line = SEVERAL;
-		return node;
-	}
-	node = (uint32_t)t->node_count++;
-	GROW(t->nodes, t->node_room, t->node_count);
-	t->nodes[node].parent = parent;
-	t->nodes[node].fn = f->fn;
-	t->nodes[node].line = f->line;
-	t->nodes[node].next_sibling = t->nodes[parent].first_child;
-	t->nodes[parent].first_child = node;
-	map_set(&t->children, key, node);
-	note_frame(t, f);
-	return node;
+	return calls_frame(
+		&t->calls, f->fn,
+		&(struct call_frame){
+			.name = fn->name,
+			.full = fn->function,
+			.file = f->file,
+			.library = fn->lib == NO_ID ? NULL : names_lib(t->names, fn->lib)->name,
+		});
 }
 
 static void gather_nodes(struct html_trie *t)
@@ -96,37 +55,17 @@ static void gather_nodes(struct html_trie *t)
 	uint32_t count = model_dense_count(m);
 
 	t->of_node = xcalloc((size_t)count + 1, sizeof *t->of_node);
-	t->node_count = 1;
-	GROW(t->nodes, t->node_room, 1);
+	calls_begin(&t->calls);
 	for (uint32_t i = 1; i < count; i++) {
 		const struct node *n = model_dense(m, i, NULL);
 		const struct name_loc *at = names_loc(t->names, names_loc_of(t->names, i));
 		uint32_t to = t->of_node[n->parent];
 
 		for (uint32_t k = at->count; k-- > 0;)
-			to = child_of(t, to, &at->frames[k]);
+			to = calls_child(&t->calls, to, frame_of(t, &at->frames[k]),
+					 at->frames[k].line);
 		t->of_node[i] = to;
 	}
-}
-
-static uint32_t node_after(const struct html_trie *t, uint32_t node)
-{
-	if (t->nodes[node].first_child)
-		return t->nodes[node].first_child;
-	while (node && !t->nodes[node].next_sibling)
-		node = t->nodes[node].parent;
-	return t->nodes[node].next_sibling;
-}
-
-static void order_nodes(struct html_trie *t)
-{
-	uint32_t place = 0, node = 0;
-
-	t->order = xcalloc(t->node_count, sizeof *t->order);
-	do {
-		t->nodes[node].place = place;
-		t->order[place++] = node;
-	} while ((node = node_after(t, node)));
 }
 
 /* --- entries */
@@ -150,8 +89,8 @@ int64_t html_trie_owner(const struct html_trie *t, uint32_t module)
 static void gather_entries(struct html_trie *t)
 {
 	const struct model *m = t->report->model;
-	struct map held = { 0 }, of_epoch = { 0 };
-	uint32_t held_count = 0;
+	struct map held = { 0 }, of_site = { 0 }, of_epoch = { 0 };
+	uint32_t held_count = 0, site_count = 0;
 
 	t->of_slot = xcalloc((size_t)model_slot_count(m) + 1, sizeof *t->of_slot);
 	for (uint32_t id = 0; id < model_slot_count(m); id++) {
@@ -166,8 +105,16 @@ static void gather_entries(struct html_trie *t)
 		uint64_t pair = (uint64_t)node << 32 | owner;
 		uint32_t number = map_get(&held, pair, NO_ID);
 
+		uint32_t leaf, site;
+
 		if (number == NO_ID)
 			map_set(&held, pair, number = held_count++);
+		model_dense(m, s->node, &leaf);
+		site = query_site_of(t->query, leaf);
+		pair = (uint64_t)number << 32 | site;
+		number = map_get(&of_site, pair, NO_ID);
+		if (number == NO_ID)
+			map_set(&of_site, pair, number = site_count++);
 		pair = (uint64_t)number << 32 | s->epoch;
 		if ((t->of_slot[id] = map_get(&of_epoch, pair, NO_ID)) == NO_ID) {
 			map_set(&of_epoch, pair, t->of_slot[id] = (uint32_t)t->entry_count++);
@@ -176,40 +123,43 @@ static void gather_entries(struct html_trie *t)
 		struct entry *e = &t->entries[t->of_slot[id]];
 		e->node = node;
 		e->owner = owner;
+		e->site = site;
 		e->epoch = s->epoch;
 		e->sampled |= s->sampled;
 		tally_add(&e->sum, &s->now);
 	}
 	map_release(&held);
+	map_release(&of_site);
 	map_release(&of_epoch);
 }
 
 /* By counting: a node has few entries. */
 static void order_entries(struct html_trie *t)
 {
-	uint32_t *next = xcalloc(t->node_count + 1, sizeof *next);
+	uint32_t *next = xcalloc(t->calls.node_count + 1, sizeof *next);
 
 	t->by_place = xcalloc(t->entry_count + 1, sizeof *t->by_place);
 	for (size_t i = 0; i < t->entry_count; i++)
-		next[t->nodes[t->entries[i].node].place + 1]++;
-	for (size_t i = 1; i < t->node_count; i++)
+		next[t->calls.nodes[t->entries[i].node].place + 1]++;
+	for (size_t i = 1; i < t->calls.node_count; i++)
 		next[i] += next[i - 1];
 	for (uint32_t i = 0; i < t->entry_count; i++) {
-		t->entries[i].place = next[t->nodes[t->entries[i].node].place]++;
+		t->entries[i].place = next[t->calls.nodes[t->entries[i].node].place]++;
 		t->by_place[t->entries[i].place] = i;
 	}
 	free(next);
 }
 
-struct html_trie *html_trie_new(struct report *r)
+struct html_trie *html_trie_new(struct report *r, struct query *q)
 {
 	struct html_trie *t = xcalloc(1, sizeof *t);
 
 	t->report = r;
+	t->query = q;
 	owners_refresh(r->owners);
 	t->names = owners_names(r->owners);
 	gather_nodes(t);
-	order_nodes(t);
+	calls_order(&t->calls);
 	number_owners(t);
 	gather_entries(t);
 	order_entries(t);
@@ -220,13 +170,9 @@ void html_trie_free(struct html_trie *t)
 {
 	if (!t)
 		return;
-	map_release(&t->children);
-	map_release(&t->frame_of);
+	calls_release(&t->calls);
 	map_release(&t->owner_of);
-	free(t->nodes);
-	free(t->order);
 	free(t->of_node);
-	free(t->frames);
 	free(t->entries);
 	free(t->by_place);
 	free(t->of_slot);
@@ -235,106 +181,17 @@ void html_trie_free(struct html_trie *t)
 
 /* --- writing */
 
-static const struct name_fn *fn_of_frame(const struct html_trie *t, size_t frame)
-{
-	return names_fn(t->names, t->frames[frame].fn);
-}
-
-static void put_frame_names(const struct html_trie *t, struct pack *out)
-{
-	pack_key(out, "name");
-	pack_open(out, '[');
-	for (size_t i = 0; i < t->frame_count; i++)
-		pack_text(out, fn_of_frame(t, i)->name);
-	pack_close(out, ']');
-	/* null: as the short name, or not known */
-	pack_key(out, "full");
-	pack_open(out, '[');
-	for (size_t i = 0; i < t->frame_count; i++) {
-		const struct name_fn *f = fn_of_frame(t, i);
-		bool same = !f->function || !f->name || !strcmp(f->function, f->name);
-
-		pack_text(out, same ? NULL : f->function);
-	}
-	pack_close(out, ']');
-	pack_key(out, "file");
-	pack_open(out, '[');
-	for (size_t i = 0; i < t->frame_count; i++)
-		pack_text(out, t->frames[i].file);
-	pack_close(out, ']');
-}
-
-/* Libraries in the order of their first frame; a frame outside of every module has -1. */
-static void put_frame_libraries(const struct html_trie *t, struct pack *out)
-{
-	struct map number_of = { 0 };
-	uint32_t *list = xcalloc(t->frame_count + 1, sizeof *list), count = 0;
-
-	pack_key(out, "library");
-	pack_open(out, '[');
-	for (size_t i = 0; i < t->frame_count; i++) {
-		uint32_t lib = fn_of_frame(t, i)->lib, number = map_get(&number_of, lib, NO_ID);
-
-		if (lib != NO_ID && number == NO_ID) {
-			map_set(&number_of, lib, number = count);
-			list[count++] = lib;
-		}
-		pack_number(out, number == NO_ID ? -1 : (int64_t)number);
-	}
-	pack_close(out, ']');
-	pack_close(out, '}');
-	pack_key(out, "libraries_of_frames");
-	pack_open(out, '[');
-	for (uint32_t i = 0; i < count; i++)
-		pack_text(out, names_lib(t->names, list[i])->name);
-	pack_close(out, ']');
-	map_release(&number_of);
-	free(list);
-}
-
-static void put_nodes(const struct html_trie *t, struct pack *out)
-{
-	uint32_t before = 0;
-
-	pack_key(out, "nodes");
-	pack_open(out, '{');
-	pack_key(out, "up");
-	pack_open(out, '[');
-	for (size_t i = 1; i < t->node_count; i++) {
-		int64_t up = 0;
-
-		for (uint32_t a = before; a != t->nodes[t->order[i]].parent; up++)
-			a = t->nodes[a].parent;
-		pack_number(out, up);
-		before = t->order[i];
-	}
-	pack_close(out, ']');
-	pack_key(out, "frame");
-	pack_open(out, '[');
-	for (size_t i = 1; i < t->node_count; i++)
-		pack_size(out, map_get(&t->frame_of, t->nodes[t->order[i]].fn, 0));
-	pack_close(out, ']');
-	pack_key(out, "line"); /* 0: not known, or several */
-	pack_open(out, '[');
-	for (size_t i = 1; i < t->node_count; i++) {
-		uint32_t line = t->nodes[t->order[i]].line;
-
-		pack_size(out, line == SEVERAL ? 0 : line);
-	}
-	pack_close(out, ']');
-	pack_close(out, '}');
-}
-
 static uint64_t of_entry(const struct html_trie *t, const struct entry *e, unsigned column)
 {
 	switch (column) {
-	case 0: return t->nodes[e->node].place;
+	case 0: return t->calls.nodes[e->node].place;
 	case 1: return e->owner;
 	case 2: return e->epoch;
 	case 3: return e->sampled;
 	case 4: return live_bytes(&e->sum);
 	case 5: return live_blocks(&e->sum);
 	case 6: return e->sum.alloc_bytes;
+	case 7: return e->site;
 	default: return e->sum.alloc_blocks;
 	}
 }
@@ -343,8 +200,8 @@ static uint64_t of_entry(const struct html_trie *t, const struct entry *e, unsig
 static void put_entries(const struct html_trie *t, struct pack *out)
 {
 	static const char *const columns[] = {
-		"node",       "owner",       "epoch",           "sampled",
-		"live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks"
+		"node",        "owner",           "epoch", "sampled",         "live_bytes",
+		"live_blocks", "allocated_bytes", "site",  "allocated_blocks"
 	};
 
 	pack_key(out, "entries");
@@ -367,11 +224,7 @@ static void put_entries(const struct html_trie *t, struct pack *out)
 
 void html_trie_put(const struct html_trie *t, struct pack *out)
 {
-	pack_key(out, "frames");
-	pack_open(out, '{');
-	put_frame_names(t, out);
-	put_frame_libraries(t, out);
-	put_nodes(t, out);
+	calls_put(&t->calls, out);
 	put_entries(t, out);
 }
 

@@ -4,7 +4,7 @@
  *
  * The page's nodes are the model's, merged by function as the live view does it, inlined functions
  * among them: a python3 of 131,000 call paths would otherwise need a page several times as large.
- * What a node's own stacks hold is an ENTRY for each (node, owner, epoch). An epoch keeps what is
+ * What a node's own stacks hold is an ENTRY for each (node, owner, call site, epoch). An epoch keeps what is
  * born and gone between two marks exact: blocks of one epoch are only freed after its mark.
  *
  *   sum of entries = sum of stacks = totals     (when the model is complete)
@@ -17,7 +17,8 @@
 
 struct html_trie;
 
-struct html_trie *html_trie_new(struct report *r);
+/* q: with the call sites complete. */
+struct html_trie *html_trie_new(struct report *r, struct query *q);
 void html_trie_free(struct html_trie *t);
 /* The keys "frames", "libraries_of_frames", "nodes" and "entries". */
 void html_trie_put(const struct html_trie *t, struct pack *out);

@@ -6,7 +6,8 @@
  * Strings, functions, locations and mappings are tables; a sample is a list of locations, innermost
  * first. A location is a code address of the trie, with a line for each function inlined there. The
  * labels of report/shown.h are the table of strings, the empty one first as the format demands.
- * Tables go out as they are met: the order of a message's fields is free.
+ * Tables go out as they are met: the order of a message's fields is free. In each table ids count
+ * from 1 in the order of the file, for there are readers that index by them.
  */
 #include "model/state/cohorts.h"
 #include "report/tools/proto.h"
@@ -33,9 +34,9 @@ struct profile {
 	struct proto top, message, part; /* part: of a message */
 	struct map functions;            /* name and file to its id */
 	uint32_t function_count;
-	bool *mapped;          /* by location number: written already */
-	struct map cuts;       /* label to the id of a location without code */
-	uint32_t location_end; /* ids of those begin here */
+	uint32_t *module_ids, *location_ids; /* by module, by location number; 0 = not written */
+	uint32_t module_count, location_count;
+	struct map cuts; /* label to the id of a location without code */
 	/* the program's only thread, or NO_ID */
 	uint32_t only_thread;
 };
@@ -111,7 +112,7 @@ static void location(struct profile *p, uint64_t id, size_t from, size_t to)
 		const struct location *at = model_location(model, f->location);
 		const struct module *k = model_module(model, at->module);
 		if (k && k->known)
-			proto_number(&m, 2, at->module + 1u);
+			proto_number(&m, 2, p->module_ids[at->module]);
 		proto_number(&m, 3, k ? k->bias + at->offset : at->offset);
 	}
 	for (size_t i = from; i <= to; i++) {
@@ -127,20 +128,16 @@ static void location(struct profile *p, uint64_t id, size_t from, size_t to)
 static uint64_t location_id(struct profile *p, size_t from, size_t to)
 {
 	const struct shown_frame *f = &p->x.frames[from];
-	uint64_t id;
+	uint32_t id =
+		f->location == NO_ID ? map_get(&p->cuts, f->name, 0) : p->location_ids[f->location];
 
-	if (f->location == NO_ID) {
-		id = map_get(&p->cuts, f->name, 0);
-		if (id)
-			return id;
-		id = p->location_end++;
-		map_set(&p->cuts, f->name, (uint32_t)id);
-	} else {
-		id = f->location + 1u;
-		if (p->mapped[f->location])
-			return id;
-		p->mapped[f->location] = true;
-	}
+	if (id)
+		return id;
+	id = ++p->location_count;
+	if (f->location == NO_ID)
+		map_set(&p->cuts, f->name, id);
+	else
+		p->location_ids[f->location] = id;
 	location(p, id, from, to);
 	return id;
 }
@@ -151,7 +148,8 @@ static void put_mapping(struct profile *p, uint32_t id, const struct module *k)
 
 	for (uint32_t i = 0; i < k->build_id_len; i++)
 		snprintf(build_id + (size_t)2 * i, 3, "%02x", k->build_id[i]);
-	proto_number(&p->message, 1, id + 1u);
+	p->module_ids[id] = ++p->module_count;
+	proto_number(&p->message, 1, p->module_ids[id]);
 	proto_number(&p->message, 2, k->start);
 	proto_number(&p->message, 3, k->end);
 	proto_number(&p->message, 5, text(p, k->path));
@@ -272,21 +270,31 @@ static size_t by_thread(const struct profile *p, const struct report_stack *s, s
 	return blocks == live_blocks(&s->sum) && bytes == live_bytes(&s->sum) ? count : 0;
 }
 
-/* A sample a thread for what is live, where that is known, and one for what was allocated. */
+/*
+ * A sample a thread for what is live, where that is known, and one for what was allocated. The
+ * latter has no thread, so that it keeps its labels while threads come and go: servers that collect
+ * profiles tell samples by stack and labels, and subtract what they collected before.
+ */
 static void put_amounts(struct profile *p, const struct report_stack *s, const struct proto *ids)
 {
 	struct cohort list[64];
 	int64_t all[VALUES_MAX] = { (int64_t)s->sum.alloc_blocks, (int64_t)s->sum.alloc_bytes,
 				    (int64_t)live_blocks(&s->sum), (int64_t)live_bytes(&s->sum) };
-	size_t n = p->only_thread == NO_ID ? by_thread(p, s, list, 64) : 0;
+	size_t n = 0;
 
+	if (p->only_thread == NO_ID)
+		n = by_thread(p, s, list, 64);
+	else if (all[2])
+		list[n++] = (struct cohort){ .thread = p->only_thread,
+					     .blocks = (uint64_t)all[2],
+					     .bytes = (uint64_t)all[3] };
 	for (size_t i = 0; i < n; i++) {
 		int64_t own[VALUES_MAX] = { 0, 0, (int64_t)list[i].blocks, (int64_t)list[i].bytes };
 		put_sample(p, ids, own, VALUES_MAX, list[i].thread);
 	}
 	if (n)
 		all[2] = all[3] = 0;
-	put_sample(p, ids, all, VALUES_MAX, p->only_thread);
+	put_sample(p, ids, all, VALUES_MAX, NO_ID);
 }
 
 static void put_stack(struct profile *p, const struct report_stack *s)
@@ -328,7 +336,10 @@ static void put_rest(struct profile *p, const struct report_options *o)
 	put_type(p, PERIOD_TYPE, "space", "bytes");
 	proto_number(&p->top, PERIOD, filter && filter->sample ? filter->sample : 1);
 	proto_number(&p->top, COMMENT, text(p, title));
-	proto_number(&p->top, DEFAULT_TYPE, text(p, p->x.changes ? "growth_space" : "inuse_space"));
+	proto_number(&p->top, DEFAULT_TYPE,
+		     text(p, p->x.changes                  ? "growth_space"
+			     : o->value == VALUE_ALLOCATED ? "alloc_space"
+							   : "inuse_space"));
 	free(title);
 	for (size_t i = 0; i < p->x.label_count; i++) { /* last: all are known now */
 		proto_bytes(&p->top, STRING, p->x.labels[i], strlen(p->x.labels[i]));
@@ -347,8 +358,9 @@ static int write_pprof(struct watch *w, struct query *q, const struct report_opt
 	if (deflateInit2(&p.zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY))
 		base_out_of_memory();
 	p.only_thread = only_thread(p.x.report->model);
-	p.location_end = model_location_count(p.x.report->model) + 1;
-	p.mapped = xcalloc(p.location_end, sizeof *p.mapped);
+	p.module_ids = xcalloc(model_module_count(p.x.report->model) + 1u, sizeof *p.module_ids);
+	p.location_ids =
+		xcalloc(model_location_count(p.x.report->model) + 1u, sizeof *p.location_ids);
 	text(&p, ""); /* is string 0 */
 	put_types(&p);
 	put_mappings(&p);
@@ -362,7 +374,8 @@ static int write_pprof(struct watch *w, struct query *q, const struct report_opt
 	proto_release(&p.part);
 	map_release(&p.functions);
 	map_release(&p.cuts);
-	free(p.mapped);
+	free(p.module_ids);
+	free(p.location_ids);
 	shown_close(&p.x);
 	return report_flush(out, err);
 }

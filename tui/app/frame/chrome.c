@@ -6,6 +6,7 @@
 #include "app/frame/chrome.h"
 #include "app/actions.h"
 #include "widgets/cells.h"
+#include "app/frame/compared.h"
 #include "app/frame/header.h"
 #include "widgets/mouse.h"
 #include "screen/term.h"
@@ -146,7 +147,8 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 	for (int own = 1; own >= 0; own--)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			const struct request_info *info = request_info((enum request)r);
-			bool none = r == REQ_DIFF && front_view(a)->ops->no_diff;
+			bool none = (r == REQ_DIFF && front_view(a)->ops->no_diff) ||
+				    (a->options->diff && compared_lacks((enum request)r));
 			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
 				    (r == REQ_DIFF && interval_between(a->ui.shown.model));
 			if (!*info->brief || ends || none ||
@@ -207,10 +209,42 @@ static void measure_sizes(struct app *a)
 	cells_largest(a->most_held, t->sum.alloc_bytes);
 }
 
+/* Returns the lines used. */
+static int draw_top_compared(const struct diff *d, const struct area *s)
+{
+	int y = 1;
+
+	compared_header(d, s);
+	if (s->h >= 6)
+		compared_verdict(d, s, y++);
+	if (s->h >= 16)
+		compared_totals(d, s, y++);
+	return y;
+}
+
+static int draw_top(struct app *a, const struct area *s)
+{
+	int y = 1;
+
+	if (a->options->diff)
+		return draw_top_compared(a->options->diff, s);
+	frame_header(a, s);
+	if (s->h >= 6)
+		frame_verdict(a, s, y++);
+	if (s->h >= 16) {
+		if (model_program(a->ui.shown.model))
+			frame_totals(&a->ui.shown, s, y);
+		y++;
+	}
+	if (s->h >= 20 && a->front.current != VIEW_OVERVIEW && !a->page)
+		frame_strip(&a->ui.shown, s, y++);
+	return y;
+}
+
 void frame_draw(struct app *a)
 {
 	struct area s = { 0, 0, term_rows(), term_columns() };
-	int y = 0, cursor_x, last = s.h - 1;
+	int y, cursor_x, last = s.h - 1;
 
 	draw_clear();
 	mouse_forget();
@@ -222,17 +256,7 @@ void frame_draw(struct app *a)
 			     : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;
-	frame_header(a, &s);
-	y = 1;
-	if (s.h >= 6)
-		frame_verdict(a, &s, y++);
-	if (s.h >= 16) {
-		if (model_program(a->ui.shown.model))
-			frame_totals(&a->ui.shown, &s, y);
-		y++;
-	}
-	if (s.h >= 20 && a->front.current != VIEW_OVERVIEW && !a->page)
-		frame_strip(&a->ui.shown, &s, y++);
+	y = draw_top(a, &s);
 	if (a->page) {
 		if (s.h >= 4)
 			draw_rule(&s, y++, ROLE_BORDER, a->page->ops->title);

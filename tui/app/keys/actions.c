@@ -7,6 +7,7 @@
  * Commands to the agent (marks) return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/keys/keys.h"
+#include "app/frame/compared.h"
 #include "app/actions.h"
 #include "app/travel.h"
 #include "views/marks/marks.h"
@@ -91,8 +92,9 @@ static unsigned back(struct app *a)
 	}
 	if (a->page)
 		return VIEW_CLOSE;
-	if (a->front.current != VIEW_OVERVIEW) {
-		front_show(a, VIEW_OVERVIEW);
+	enum view_id home = a->options->diff ? VIEW_TREE : VIEW_OVERVIEW;
+	if (a->front.current != home) {
+		front_show(a, home);
 		return VIEW_DRAW;
 	}
 	char question[96];
@@ -232,6 +234,14 @@ static unsigned global_request(struct app *a, enum request r)
 
 unsigned action_request(struct app *a, enum request r)
 {
+	char name[32];
+
+	if (a->options->diff && compared_lacks(r)) {
+		request_word(r, name);
+		return said(status_error("%s: not in a diff of two sessions; 2 Tree, 3 Sites and "
+					 "4 Libs show it",
+					 name));
+	}
 	struct view *v = front_view(a);
 	unsigned bits = v->ops->request(v, r);
 

@@ -5,8 +5,6 @@
 #include "cli/base/verb.h"
 
 #include "launch/launch.h"
-#include "link/settle.h"
-#include "link/when.h"
 #include "base/loop.h"
 #include "processes/processes.h"
 #include "session/spool.h"
@@ -128,7 +126,7 @@ void cmd_note_rules(const struct args *a, struct watch *w)
 	watch_note(w, a->rules_wrong.text);
 }
 
-int cmd_view(const struct args *a, const struct target *t)
+static int view(const struct args *a, const struct target *t, const struct diff *d)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
@@ -140,6 +138,7 @@ int cmd_view(const struct args *a, const struct target *t)
 	struct err err = { 0 };
 
 	tui.can_switch = live;
+	tui.diff = d;
 	cmd_survive_sigpipe();
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
@@ -187,6 +186,19 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 					 : "detach: the agent does not answer; try again");
 }
 
+int cmd_view(const struct args *a, const struct target *t)
+{
+	return view(a, t, NULL);
+}
+
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d)
+{
+	struct args args = *a;
+
+	args.process = NULL; /* it chose the sides' process */
+	return view(&args, t, d);
+}
+
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err)
 {
@@ -202,33 +214,4 @@ struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const st
 	}
 	watch_look(w, SCAN_MS);
 	return w;
-}
-
-static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t to,
-		  struct err *err)
-{
-	struct err why;
-
-	if (watch_travel(w, to + !to, &why))
-		return err_set(err, STATUS_UNREACHED, "%s: %s; record the program first", when,
-			       why.text);
-	while (watch_travelled(w) < 100)
-		loop_once(loop, -1);
-	if (!watch_instant(w))
-		return err_set(err, STATUS_UNREACHED, "%s: %s", when,
-			       *watch_travel_problem(w) ? watch_travel_problem(w)
-							: "no earlier instant is recorded");
-	return 0;
-}
-
-int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *err)
-{
-	uint64_t now = model_time(watch_now(w)), to;
-	int mark = model_mark_find(watch_now(w), when);
-
-	if (!when_read(watch_now(w), now, when, &to))
-		return err_set(err, STATUS_USAGE, "%s: no such instant; write " WHEN_WORDS, when);
-	if (to < now && travel(loop, w, when, to, err))
-		return -1;
-	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : 0;
 }

@@ -49,6 +49,9 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
 /* Runs the live view of t until the user quits, then detaches if --detach was given. Returns the
  * exit status. */
 int cmd_view(const struct args *a, const struct target *t);
+/* Likewise, of the session file that diff_write_session() made of d. */
+struct diff;
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d);
 
 /*
  * A complete watch on t: sums whole, the agent's scans done (watch_look()), requested names
@@ -56,12 +59,5 @@ int cmd_view(const struct args *a, const struct target *t);
  */
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err);
-
-/*
- * Makes watch_model() show the instant that --at names (link/when.h), and waits for it. At a mark
- * the live figures are the mark's own (link/settle.h). 0; -1 and *err: no such instant, or the
- * session is not kept in a file.
- */
-int cmd_go_to(struct loop *loop, struct watch *w, const char *when, struct err *err);
 
 #endif

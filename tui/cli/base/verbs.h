@@ -39,6 +39,7 @@ struct args {
 	bool program;           /* the operands are a program and its arguments */
 	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
+	bool diff;                             /* open: two sessions */
 	bool dashes;                           /* "--" was among them */
 	size_t dashes_at;                      /* operands before it */
 	const char *listen, *token_file, *top; /* serve */

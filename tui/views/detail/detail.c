@@ -6,6 +6,8 @@
  */
 #include "views/detail/detail.h"
 
+#include "widgets/cells.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,21 @@ static void add_rates(struct detail *d, const struct node *n)
 			 text_bytes(b, rate.bytes));
 }
 
+/* Of a diff of two sessions. */
+static void add_sides(struct detail *d, const struct tally *b, const struct change *c)
+{
+	const char *w = detail_about(d);
+	char n[32], size[32], net[32];
+
+	page_add(&d->p, ROLE_NORMAL, "A: %s%s in %s%s blocks.", w,
+		 text_bytes(size, live_bytes(b) - (uint64_t)net_bytes(c)), w,
+		 format_count(n, live_blocks(b) - (uint64_t)net_blocks(c)));
+	page_add(&d->p, ROLE_NORMAL, "B: %s%s in %s%s blocks.  NET %s%s.", w,
+		 text_bytes(size, live_bytes(b)), w, format_count(n, live_blocks(b)), w,
+		 text_bytes_signed(net, net_bytes(c)));
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+}
+
 static void add_figures(struct detail *d, const struct node *n)
 {
 	const struct model *m = d->p.v.ui->shown.model;
@@ -70,6 +87,10 @@ static void add_figures(struct detail *d, const struct node *n)
 	const char *w = detail_about(d);
 	char a[32], b[TEXT_BLOCKS], e[32], f[TEXT_BLOCKS];
 
+	if (interval_sessions()) {
+		add_sides(d, t, &c);
+		return;
+	}
 	if (d->stacks > 1)
 		page_add(&d->p, ROLE_DIM,
 			 "This row sums %u %s. The one that holds most:", d->stacks,

@@ -38,6 +38,17 @@ static const struct column diff_columns[] = {
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
 
+enum { S_A, S_B, S_NET, S_BLOCKS, S_NAME = C_NAME, S_AT = C_AT };
+
+static const struct column session_columns[] = {
+	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
+	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
+	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
+	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
+	[S_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
+	[S_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
+};
+
 /* The part of a chain "a > b > c" that fits, in whole names. It ends with the most telling name,
  * before the allocation functions below it. An ellipsis marks the cut. */
 static const char *chain_part(const struct row *r, int width, char *out, size_t size)
@@ -113,6 +124,22 @@ static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 	cell_place(c, cells_letter(r->owner), r->file, r->line, module_name(r, m));
 }
 
+/* Live in A: B's amount without what came since. */
+static uint64_t live_before(const struct row *r)
+{
+	return live_bytes(&r->incl) - (uint64_t)net_bytes(&r->change);
+}
+
+static void session_cell(const struct row *r, size_t column, struct cell c)
+{
+	switch (column) {
+	case S_A: cell_bytes(c, live_before(r)); break;
+	case S_B: cell_bytes(c, live_bytes(&r->incl)); break;
+	case S_NET: cell_net(c, net_bytes(&r->change)); break;
+	case S_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
+	}
+}
+
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
 	struct tree *t = arg;
@@ -126,6 +153,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		place_cell(t, r, c);
 	} else if (column == C_AGE || column == C_OLDEST) {
 		cell_age(c, ages_at(&t->ages, row, r->id), column == C_OLDEST);
+	} else if (interval_sessions()) {
+		session_cell(r, column, c);
 	} else if (table_view_diffing(&t->tv)) {
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
@@ -168,16 +197,20 @@ static bool is_hit(void *arg, size_t row)
 	return ((const struct tree *)arg)->rows[row].flags & ROW_HIT;
 }
 
-static const struct table tables[3] = {
+static const struct table tables[4] = {
 	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id,
 	  is_hit },
 	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id,
 	  is_hit },
 	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id, is_hit },
+	{ "Tree", session_columns, sizeof session_columns / sizeof session_columns[0], cell, dim,
+	  tree_id, is_hit },
 };
 
 const struct table *tree_table(const struct tree *t)
 {
+	if (interval_sessions())
+		return &tables[3];
 	return &tables[table_view_diffing(&t->tv) + interval_between(t->tv.v.ui->shown.model)];
 }
 
@@ -185,11 +218,37 @@ enum ages_of tree_ages(const struct tree *t)
 {
 	const struct table *table = tree_table(t);
 
-	if (table->count <= WITHOUT_AGES)
+	if (interval_sessions() || table->count <= WITHOUT_AGES)
 		return AGES_OF_NONE;
 	return ages_wanted(table_shows(table, term_columns(), C_AGE) ||
 				   table_shows(table, term_columns(), C_OLDEST),
 			   t->tv.sort[table_view_diffing(&t->tv)]);
+}
+
+static void draw_sessions(const struct row *r, const struct area *a)
+{
+	char one[32], two[32], three[32];
+	uint64_t blocks = live_blocks(&r->incl);
+	const char *about = r->estimate ? "~" : "";
+
+	draw_printf(a, 1, 1, ROLE_NORMAL, "A: %s%s in %s%s blocks.  B: %s%s in %s%s.  NET %s%s.",
+		    about, text_bytes(one, live_before(r)), about,
+		    format_count(two, blocks - (uint64_t)net_blocks(&r->change)), about,
+		    text_bytes((char[32]){ 0 }, live_bytes(&r->incl)), about,
+		    format_count((char[32]){ 0 }, blocks), about,
+		    text_bytes_signed(three, net_bytes(&r->change)));
+}
+
+static void draw_place(const struct row *r, const struct module *m, const struct area *a)
+{
+	if (r->file && r->line)
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
+	else if (r->file)
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s", r->file);
+	else if (m && m->path)
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
+			    r->flags & ROW_PENDING ? "  (resolving names)"
+						   : "  (no line information)");
 }
 
 /* Describes the selected row. */
@@ -210,6 +269,11 @@ void tree_panel(const struct tree *t, const struct area *a)
 	snprintf(title, sizeof title, "%.300s  %.200s", what,
 		 module && strcmp(module, what) ? module : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
+	if (interval_sessions()) {
+		draw_sessions(r, a);
+		draw_place(r, m, a);
+		return;
+	}
 	draw_printf(a, 1, 1, ROLE_NORMAL,
 		    "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
 		    interval_between(t->tv.v.ui->shown.model) ? "Now " : "", about,
@@ -225,11 +289,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 			    about, format_count(one, r->change.born_blocks),
 			    interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
 			    format_count(two, r->change.gone_blocks));
-	} else if (r->file) {
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
-	} else if (m && m->path) {
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
-			    r->flags & ROW_PENDING ? "  (resolving names)"
-						   : "  (no line information)");
+	} else {
+		draw_place(r, m, a);
 	}
 }

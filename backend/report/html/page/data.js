@@ -1,5 +1,5 @@
 // data.js - reads the page's data and derives everything else from it: amounts of every node of the
-// call tree, at every instant whose stacks are known.
+// call tree, at every instant whose stacks are known. The data of a diff has two of them, A and B.
 
 const $ = (id) => document.getElementById(id);
 
@@ -66,12 +66,21 @@ function readNodes(data) {
 	return t;
 }
 
+// Of a diff: what B holds, and what A held.
+function readSides({ node, a_bytes, a_blocks, b_bytes, b_blocks }) {
+	const side = (bytes, blocks) => ({ bytes: Float64Array.from(bytes), blocks: Float64Array.from(blocks) });
+
+	return { count: node.length, node: Int32Array.from(node), sampled: [], live: side(b_bytes, b_blocks), before: side(a_bytes, a_blocks) };
+}
+
 function readEntries(data) {
 	const e = data.entries, node = Int32Array.from(e.node);
 
+	if (data.diff)
+		return readSides(e);
 	for (let i = 1; i < node.length; i++)
 		node[i] += node[i - 1];
-	return { count: node.length, node, owner: Int32Array.from(e.owner), sampled: e.sampled,
+	return { count: node.length, node, owner: Int32Array.from(e.owner), site: e.site, sampled: e.sampled,
 		live: { bytes: Float64Array.from(e.live_bytes), blocks: Float64Array.from(e.live_blocks) },
 		allocated: { bytes: Float64Array.from(e.allocated_bytes), blocks: Float64Array.from(e.allocated_blocks) } };
 }
@@ -79,6 +88,8 @@ function readEntries(data) {
 // --- instants: the start, marks and the agent's samples with their stacks, now
 
 function readInstants(data) {
+	if (data.diff)
+		return [{ key: 'a', name: 'A', exact: true, time: 0 }, { key: 'now', name: 'B', exact: true, time: 0 }];
 	const list = [{ key: 'start', name: 'start', exact: true, time: 0, bytes: 0 }];
 
 	for (const [id, name, , time, bytes, , , known] of data.marks)
@@ -105,7 +116,9 @@ class Model {
 		this.to = this.instants[this.instants.length - 1];
 		this.held = new Map();
 		this.cache = new Map();
-		this.estimates = this.flagged();
+		if (data.diff)
+			this.held.set('a', this.entries.before);
+		this.estimates = data.diff ? new Uint8Array(this.tree.count).fill(data.diff.about) : this.flagged();
 	}
 
 	// What each entry held at an instant. Cells are differences to the instant before.
@@ -161,6 +174,17 @@ class Model {
 		return this.cache.get('netowners');
 	}
 
+	// Likewise, of each call site: Map from its id.
+	get sitesNet() {
+		if (!this.cache.has('netsites')) {
+			const from = this.heldAt(this.from).bytes, to = this.heldAt(this.to).bytes, sums = new Map();
+
+			this.entries.site.forEach((site, i) => sums.set(site, (sums.get(site) || 0) + to[i] - from[i]));
+			this.cache.set('netsites', sums);
+		}
+		return this.cache.get('netsites');
+	}
+
 	choose(from, to) {
 		this.from = from.time <= to.time ? from : to;
 		this.to = from.time <= to.time ? to : from;
@@ -173,7 +197,8 @@ class Model {
 		return this.from.key === 'start' && this.to.key === 'now';
 	}
 
-	// { self, incl } by node of what: live, peak, allocated, temporary, net, born, gone, grew, shrank.
+	// { self, incl } by node of what: live, peak, allocated, temporary, net, born, gone, grew, shrank,
+	// before (at the first of the two chosen instants), change (the size of the net).
 	values(what, unit) {
 		const key = what + unit;
 
@@ -191,7 +216,7 @@ class Model {
 	}
 
 	selves(what, unit) {
-		const live = this.entries.live[unit], allocated = this.entries.allocated[unit];
+		const live = this.entries.live[unit], allocated = this.entries.allocated?.[unit];
 
 		if (what === 'live')
 			return this.byNode((i) => live[i]);
@@ -204,6 +229,8 @@ class Model {
 			return this.byNode((i) => allocated[i]);
 		if (what === 'temporary')
 			return this.byNode((i) => allocated[i] - live[i]);
+		if (what === 'before')
+			return this.byNode((i) => this.heldAt(this.from)[unit][i]);
 		const from = this.heldAt(this.from)[unit], to = this.heldAt(this.to)[unit];
 
 		if (what === 'born')
@@ -212,6 +239,8 @@ class Model {
 			return this.byNode((i) => Math.max(0, from[i] - to[i]));
 		const net = this.byNode((i) => to[i] - from[i]);
 
+		if (what === 'change')
+			return net.map(Math.abs);
 		return what === 'net' ? net : net.map((n) => Math.max(0, what === 'grew' ? n : -n));
 	}
 
@@ -221,6 +250,27 @@ class Model {
 		for (let i = count - 1; i > 0; i--)
 			incl[parent[i]] += incl[i];
 		return { self, incl };
+	}
+
+	// --- the judgement of a diff
+
+	get diff() {
+		return this.data.diff;
+	}
+
+	// -1 .. 1: how much of what the node held, or holds, it lost or got.
+	part(node, unit) {
+		const net = this.values('net', unit).incl[node];
+
+		return net / (Math.max(this.values('before', unit).incl[node], this.values('live', unit).incl[node]) || 1);
+	}
+
+	noise(node) {
+		return this.diff.noise[node] === 1;
+	}
+
+	judged(node) {
+		return KINDS[this.diff.kind[node]] + (this.noise(node) ? ', noise' : '');
 	}
 
 	// --- words of a node
@@ -279,6 +329,8 @@ class Model {
 	}
 }
 
+const KINDS = ['same', 'grown', 'shrunk', 'new', 'gone'];
+
 // --- colours: one for each of the largest libraries, the same in all graphs
 
 const HUES = [212, 28, 145, 338, 268, 184, 50, 4, 96, 300];
@@ -296,6 +348,8 @@ class Colours {
 
 		this.saturation = parseFloat(value('frame-s'));
 		this.light = parseFloat(value('frame-l'));
+		this.pale = parseFloat(value('change-pale'));
+		this.strong = parseFloat(value('change-l'));
 		this.ink = value('frame-ink');
 		this.text = value('ink');
 		this.paper = value('paper');
@@ -303,6 +357,13 @@ class Colours {
 		this.hitInk = value('hit-ink');
 		this.plain = value('unknown');
 		this.accent = value('accent');
+	}
+
+	// Red: more, blue: less, the stronger the larger the part that changed. Grey: no change.
+	ofChange(part, noise) {
+		const size = noise || !part ? 0 : .25 + .75 * Math.min(1, Math.abs(part)), pale = this.pale;
+
+		return `hsl(${part > 0 ? 6 : 214} ${size * 78}% ${pale + (this.strong - pale) * size}%)`;
 	}
 
 	// shade: -1 .. 1, tells neighbours of one library apart

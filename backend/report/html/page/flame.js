@@ -141,7 +141,7 @@ class Flame {
 		const outer = depth < model.tree.depth[this.zoomed];
 
 		g.globalAlpha = hit ? 1 : outer ? .5 : model.hits ? .42 : 1;
-		g.fillStyle = hit ? colours.hit : node ? colours.of(model.library(node), (model.tree.frame[node] * 7 % 5 - 2) / 2) : colours.plain;
+		g.fillStyle = hit ? colours.hit : this.colour(node);
 		g.fillRect(x, y, Math.max(.6, w - .6), ROW - 1);
 		if (w > 4 * this.letter) {
 			g.globalAlpha = model.hits && !hit ? .75 : 1;
@@ -156,14 +156,26 @@ class Flame {
 		}
 	}
 
+	colour(node) {
+		const { model, colours } = this;
+
+		if (model.diff)
+			return colours.ofChange(model.part(node, this.unit), model.noise(node));
+		return node ? colours.of(model.library(node), (model.tree.frame[node] * 7 % 5 - 2) / 2) : colours.plain;
+	}
+
 	label(node, letters) {
-		const name = this.model.name(node), more = '  ' + this.amount(node);
+		const name = this.model.name(node), more = '  ' + (this.model.diff ? this.net(node, this.unit) : this.amount(node));
 
 		return name.length > letters ? name.slice(0, letters - 1) + '\u2026' : name.length + more.length <= letters ? name + more : name;
 	}
 
 	amount(node) {
 		return this.model.about(node, amountText(this.values.incl[node], this.unit));
+	}
+
+	net(node, unit) {
+		return this.model.about(node, signed(this.model.values('net', unit).incl[node], (n) => amountText(n, unit)));
 	}
 
 	// --- zoom
@@ -238,11 +250,21 @@ class Flame {
 		this.paint();
 	}
 
+	change(node) {
+		const { model, unit } = this, other = unit === 'bytes' ? 'blocks' : 'bytes';
+		const held = (what) => model.about(node, amountText(model.values(what, unit).incl[node], unit));
+
+		return `${this.net(node, unit)}${unit === 'blocks' ? ' blocks' : ''}: A ${held('before')}, B ${held('live')}; ` +
+			`${this.net(node, other)}${other === 'blocks' ? ' blocks' : ''}; ${model.judged(node)}`;
+	}
+
 	words(node) {
 		const { model, values, unit } = this, other = unit === 'bytes' ? 'blocks' : 'bytes';
 		const place = [model.library(node), model.place(node)].filter(Boolean).join('  ');
 		const more = this.hooks.values(other).incl[node];
 
+		if (model.diff)
+			return [[model.full(node), 'name'], ...(place ? [[place]] : []), [this.change(node)]];
 		return [[model.full(node), 'name'], ...(place ? [[place]] : []),
 			[`${this.amount(node)}${unit === 'blocks' ? ' blocks' : ''}, ${percentText(values.incl[node], values.incl[0])} of all; ` +
 				`own ${amountText(values.self[node], unit)}; ${amountText(more, other)}${other === 'blocks' ? ' blocks' : ''}`]];

@@ -72,39 +72,71 @@ const MEANINGS = {
 	shrank: (m) => `Shrinkage: call paths that hold less at ${m.to.name} (${timeText(m.to.time)}) than at ${m.from.name} (${timeText(m.from.time)}).`,
 };
 
+// Of a diff: its widths are those of one side, or of what changed; its colours always the change.
+const SIDES = { change: 'Change', live: 'B', before: 'A', grew: 'Grown', shrank: 'Shrunk' };
+const COLOURED = ' Red: B has more, blue: B has less, the stronger the larger the part that changed. Grey: no change';
+const SIDE_MEANINGS = {
+	change: () => 'Width: the change of each call path, be it more or less.',
+	live: () => 'Width: what B has, as in Brendan Gregg\u2019s differential flame graphs. What is gone has no width: see A.',
+	before: () => 'Width: what A has. What is new has no width: see B.',
+	grew: () => 'Width: call paths of which B has more.',
+	shrank: () => 'Width: call paths of which B has less.',
+};
+
 class Page {
 	constructor(data) {
 		this.model = new Model(data);
 		this.colours = new Colours(this.model);
 		this.metric = 'live';
-		this.unit = 'bytes';
-		this.curve = new Curve(this.model, this.colours, (a, b) => this.choose(a, b));
+		this.unit = data.diff && data.diff.value === 'blocks' ? 'blocks' : 'bytes';
+		this.names = data.diff ? SIDES : METRICS;
+		this.meanings = data.diff ? SIDE_MEANINGS : MEANINGS;
+		this.curve = data.diff ? null : new Curve(this.model, this.colours, (a, b) => this.choose(a, b));
 		this.flame = new Flame(this.model, this.colours, {
 			zoomed: (node) => this.crumbs(node), said: (text) => ($('focus').textContent = text),
 			values: (unit) => this.model.values(this.metric, unit) });
-		this.tree = new Tree(this.model, { find: (node) => this.find(node), what: () => this.metric });
+		this.tree = new Tree(this.model, { find: (node) => this.find(node), what: () => this.metric, title: () => this.names[this.metric] });
 		this.makeTables();
 		this.makeChoices();
 		this.makeSearch();
-		this.makeInstants();
+		if (!data.diff)
+			this.makeInstants();
 		this.makeThemes();
-		if (data.chosen)
+		if (data.diff)
+			this.makeDiff();
+		else if (data.chosen)
 			this.chooseMarks(data.chosen);
 		else if (!data.totals.live_bytes)
 			this.setMetric('allocated');
-		this.chosen();
+		if (data.diff)
+			this.refresh();
+		else
+			this.chosen();
 	}
 
 	// --- what is shown
 
+	makeDiff() {
+		$('curve').closest('section').hidden = true;
+		$('h-flame').textContent = 'What changed';
+		if (this.model.values('change', this.unit).incl[0])
+			this.setMetric('change');
+	}
+
 	refresh() {
 		const values = this.model.values(this.metric, this.unit);
 
-		$('meaning').textContent = MEANINGS[this.metric](this.model);
-		$('flame').setAttribute('aria-label', `${METRICS[this.metric]}, ${amountText(values.incl[0], this.unit)}`);
+		$('meaning').textContent = this.meanings[this.metric](this.model) + this.colouring();
+		$('flame').setAttribute('aria-label', `${this.names[this.metric]}, ${amountText(values.incl[0], this.unit)}`);
 		this.flame.show(values, this.unit);
 		this.tree.show(values, this.unit);
 		this.tellFound();
+	}
+
+	colouring() {
+		const { diff } = this.model;
+
+		return !diff ? '' : COLOURED + (diff.noise_rule ? ', or within the noise.' : '.');
 	}
 
 	setMetric(key) {
@@ -114,10 +146,10 @@ class Page {
 	}
 
 	makeChoices() {
-		const known = Object.entries(METRICS).filter(([key]) => key !== 'peak' || this.model.data.peak_cells.length);
+		const known = Object.entries(this.names).filter(([key]) => key !== 'peak' || this.model.data.peak_cells?.length);
 
 		this.metrics = new Choice($('metric'), Object.fromEntries(known), this.metric, (key) => this.setMetric(key));
-		new Choice($('unit'), { bytes: 'Bytes', blocks: 'Blocks' }, 'bytes', (key) => {
+		new Choice($('unit'), { bytes: 'Bytes', blocks: 'Blocks' }, this.unit, (key) => {
 			this.unit = key;
 			this.refresh();
 		});
@@ -197,6 +229,7 @@ class Page {
 			(minutes >= 1 / 6 ? `; ${signed(net / minutes, bytesText)}/min.` : '.');
 		this.curve.draw();
 		this.tables[0].draw();
+		this.tables[1].draw();
 		this.refresh();
 	}
 
@@ -266,9 +299,15 @@ class Page {
 	// --- tables
 
 	makeTables() {
+		if (this.model.diff) {
+			this.tables = [changedOwnersTable(this.model.data), changedSitesTable(this.model.data)];
+			$('tables').append(...this.tables.map((t) => t.box));
+			this.listen();
+			return;
+		}
 		const { data } = this.model, pair = document.createElement('div');
 
-		this.tables = [ownersTable(data, this.model), sitesTable(data)];
+		this.tables = [ownersTable(data, this.model), sitesTable(data, this.model)];
 		const small = [...(data.marks.length ? [marksTable(data)] : []), ...(data.threads.length ? [threadsTable(data)] : []),
 			...(data.resident.length ? [residentTable(data)] : []), ...(data.processes.length ? [processesTable(data)] : [])];
 
@@ -282,12 +321,16 @@ class Page {
 			p.textContent = why;
 			$('tables').append(p);
 		}
+		this.listen();
+		this.tables.push(...small);
+	}
+
+	listen() {
 		for (const t of this.tables)
 			t.onFind = (words) => {
 				$('search').value = words;
 				this.search(words);
 			};
-		this.tables.push(...small);
 	}
 
 	// --- colours, print
@@ -296,8 +339,8 @@ class Page {
 		const dark = $('dark'), media = { auto: dark.media, light: 'not all', dark: 'screen' };
 		const repaint = () => {
 			this.colours.refresh();
-			this.curve.draw();
-			this.curve.legend($('legend'));
+			this.curve?.draw();
+			this.curve?.legend($('legend'));
 			this.flame.paint();
 		};
 
@@ -310,18 +353,21 @@ class Page {
 			if (on)
 				this.before = dark.media;
 			dark.media = on ? 'not all' : this.before;
-			this.flame.printing = this.curve.printing = on;
+			this.flame.printing = on;
+			if (this.curve)
+				this.curve.printing = on;
 			repaint();
 			this.flame.layout();
 		};
 		addEventListener('beforeprint', () => print(true));
 		addEventListener('afterprint', () => print(false));
-		this.curve.legend($('legend'));
+		this.curve?.legend($('legend'));
 	}
 }
 
 try {
-	new Page(await unpack($('data')));
+	// for the console, and for tests
+	window.memtopPage = new Page(await unpack($('data')));
 	document.documentElement.dataset.ready = 'yes';
 } catch (e) {
 	$('problem').hidden = false;

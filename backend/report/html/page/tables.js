@@ -153,7 +153,7 @@ function ownersTable(data, model) {
 				text: (n) => signed(n, bytesText), tone: (n) => n > 0 ? 'bad' : n < 0 ? 'good' : '' }] });
 }
 
-function sitesTable(data) {
+function sitesTable(data, model) {
 	const known = data.sites.some((r) => r[12] >= 0), owner = (r) => r[4] < 0 ? '' : data.owners[r[4]][0];
 
 	return new Table({ title: 'Call sites', note: 'the innermost function that is not an allocation wrapper', rows: data.sites, sort: 4,
@@ -164,10 +164,52 @@ function sitesTable(data) {
 			{ title: 'Place', kind: 'text', second: true, get: (r) => r[2], text: (f, r) => f ? f.replace(/^.*\//, '') + (r[3] ? ':' + r[3] : '') : '' },
 			{ title: 'Library', kind: 'text', second: true, get: owner },
 			...amounts(5),
+			{ title: 'Net', hidden: () => model.wholeChosen, get: (r) => model.sitesNet.get(r[16]) || 0,
+				text: (n) => signed(n, bytesText), tone: (n) => n > 0 ? 'bad' : n < 0 ? 'good' : '' },
 			{ title: 'Paths', second: true, get: (r) => r[9], text: countText },
 			{ title: 'Growth', get: (r) => r[14] ? 'expected' : r[10], tone: (s) => s === 'steady' ? 'bad' : s === 'shrinking' ? 'good' : '' },
 			{ title: 'per min', second: true, get: (r) => r[11], text: (n) => n ? signed(n, bytesText) : '' },
 			...(known ? [{ title: 'Median age', second: true, get: (r) => r[12], text: ageText }, { title: 'Oldest', second: true, get: (r) => r[13], text: ageText }] : []),
+		] });
+}
+
+// The columns of a change, from column `first`: A's bytes and blocks, B's, the word, and whether it is
+// noise. The first one, which is not shown, is the table's order: noise comes last.
+function changes(data, first) {
+	const unit = data.diff.value === 'blocks' ? 'blocks' : 'bytes', other = unit === 'bytes' ? 'blocks' : 'bytes';
+	const of = (side, u) => (r) => r[first + 2 * side + (u === 'blocks' ? 1 : 0)];
+	const net = (u) => (r) => of(1, u)(r) - of(0, u)(r), text = (u) => (n) => amountText(n, u);
+	const change = (u, title, second) => ({ title, second, kind: 'amount', get: net(u), text: (n) => signed(n, text(u)),
+		tone: (n, r) => r[first + 5] ? '' : n > 0 ? 'bad' : n < 0 ? 'good' : '' });
+
+	return [
+		{ title: 'Change', hidden: () => true, get: (r) => Math.abs(net(unit)(r)) - (r[first + 5] ? 1e18 : 0) },
+		change(unit, 'Net', false),
+		{ title: 'A', kind: 'amount', get: of(0, unit), text: text(unit) },
+		{ title: 'B', kind: 'amount', get: of(1, unit), text: text(unit) },
+		change(other, other === 'blocks' ? 'Net blocks' : 'Net bytes', true),
+		{ title: 'Judged', get: (r) => r[first + 4] + (r[first + 5] ? ', noise' : '') },
+	];
+}
+
+const largestFirst = (data) => data.diff.noise_rule ? 'largest change first; noise last' : 'largest change first';
+
+function changedOwnersTable(data) {
+	return new Table({ title: 'Libraries', note: `by owner; ${largestFirst(data)}`, rows: data.owners, sort: 1,
+		find: (r) => r[0] || '', about: () => data.diff.about,
+		columns: [{ title: 'Library', kind: 'text', get: (r) => r[0] || '?' }, ...changes(data, 1)] });
+}
+
+function changedSitesTable(data) {
+	return new Table({ title: 'Call sites', note: largestFirst(data), rows: data.sites, sort: 4,
+		find: (r) => r[0] || '', about: () => data.diff.about,
+		columns: [
+			{ title: 'Call site', kind: 'text', get: (r) => r[0] || '?' },
+			{ title: 'Called by', kind: 'text', second: true, get: (r) => r[7] },
+			{ title: 'Place', kind: 'text', second: true, get: (r) => r[8], text: (f, r) => f ? f.replace(/^.*\//, '') + (r[9] ? ':' + r[9] : '') : '' },
+			{ title: 'Library', kind: 'text', second: true, get: (r) => r[10] },
+			...changes(data, 1),
+			{ title: 'Paths', second: true, get: (r) => r[11], text: countText },
 		] });
 }
 

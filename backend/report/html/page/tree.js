@@ -22,15 +22,22 @@ class Tree {
 
 	show(values, unit) {
 		Object.assign(this, { values, unit });
-		this.others = [['Live', 'live', 'bytes'], ['Blocks', 'live', 'blocks'], ['Allocated', 'allocated', 'bytes']]
+		this.others = (this.model.diff ? [['A', 'before', unit], ['B', 'live', unit]]
+			: [['Live', 'live', 'bytes'], ['Blocks', 'live', 'blocks'], ['Allocated', 'allocated', 'bytes']])
 			.filter(([, w, u]) => w !== this.hooks.what() || u !== unit)
 			.map(([title, w, u]) => [title, this.model.values(w, u), (n) => amountText(n, u)]);
-		this.net = this.model.wholeChosen ? null : this.model.values('net', 'bytes');
+		this.netUnit = this.model.diff ? unit : 'bytes';
+		this.net = this.model.wholeChosen ? null : this.model.values('net', this.netUnit);
 		this.restart();
 	}
 
+	// From the allocation up, a row's amount is a part of its nodes'.
+	judges() {
+		return this.model.diff && !this.inverted;
+	}
+
 	title() {
-		return METRICS[this.hooks.what()] + (this.unit === 'blocks' ? ', blocks' : '');
+		return this.hooks.title() + (this.unit === 'blocks' ? ', blocks' : '');
 	}
 
 	restart() {
@@ -126,7 +133,7 @@ class Tree {
 	draw() {
 		const had = this.table.contains(document.activeElement);
 		const head = document.createElement('thead'), body = document.createElement('tbody');
-		const titles = [['Function', 'text'], [this.title()], ['%'], ['Own', 'second'], ...this.others.map(([title]) => [title, 'second']), ...(this.net ? [['Net', 'second']] : [])];
+		const titles = [['Function', 'text'], [this.title()], ['%'], ['Own', 'second'], ...this.others.map(([title]) => [title, 'second']), ...(this.net ? [['Net', 'second']] : []), ...(this.judges() ? [['Judged', 'second']] : [])];
 		const top = document.createElement('tr');
 
 		for (const [text, kind] of titles) {
@@ -164,8 +171,10 @@ class Tree {
 		if (this.net) {
 			const net = this.amount(row, this.net);
 
-			tr.append(cell(signed(net, bytesText), 'second ' + (net > 0 ? 'bad' : net < 0 ? 'good' : '')));
+			tr.append(cell(signed(net, (n) => amountText(n, this.netUnit)), 'second ' + (this.judges() && model.noise(node) ? '' : net > 0 ? 'bad' : net < 0 ? 'good' : '')));
 		}
+		if (this.judges())
+			tr.append(cell(model.judged(node), 'second'));
 		tr.dataset.row = i;
 		tr.tabIndex = row === this.current ? 0 : -1;
 		tr.className = model.hit(node) ? 'hit' : '';

@@ -93,6 +93,17 @@ TEST(printed_options_parse_to_themselves)
 	}
 }
 
+TEST(printed_defaults_parse_to_themselves)
+{
+	char first[1024], again[1024];
+
+	mt_conf_print(first, sizeof(first));
+	CHECK(strstr(first, "max_memory") == NULL); /* no limit: 0 is none that may be given */
+	CHECK(mt_conf_parse(first));
+	mt_conf_print(again, sizeof(again));
+	CHECK_STR(first, again);
+}
+
 TEST(run_time_changes)
 {
 	CHECK(!mt_conf_set("depth", "12", mt_filter_update));

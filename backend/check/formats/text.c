@@ -3,7 +3,7 @@
  * text.c - the result of a check for people: a line for each verdict, and below a finding the
  * heaviest stacks from their call sites outwards.
  */
-#include "check/internal.h"
+#include "check/formats/formats.h"
 
 #include "base/sanitize.h"
 

@@ -2,7 +2,7 @@
  *
  * formats.c - the formats of a check's result, by name.
  */
-#include "check/internal.h"
+#include "check/formats/formats.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * github.c - findings as GitHub's workflow commands, which annotate the line of the call site:
  * ::error file=src/a.c,line=12,title=...::text
  */
-#include "check/internal.h"
+#include "check/formats/formats.h"
 
 #include "base/sanitize.h"
 

@@ -3,7 +3,7 @@
  * junit.c - the result of a check as JUnit XML, which most CI servers read: a suite for each
  * process, a test case for each limit.
  */
-#include "check/internal.h"
+#include "check/formats/formats.h"
 
 #include "base/sanitize.h"
 

@@ -2,7 +2,7 @@
  *
  * words.c - verdicts as sentences, the same in every format.
  */
-#include "check/internal.h"
+#include "check/formats/formats.h"
 
 #include "base/sanitize.h"
 

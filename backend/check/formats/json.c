@@ -2,7 +2,7 @@
  *
  * json.c - the result of a check for scripts; memtop(1) lists the keys.
  */
-#include "check/internal.h"
+#include "check/formats/formats.h"
 
 #include "report/json/values.h"
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * go.c - see link/go.h.
+ */
+#include "link/go.h"
+
+#include "base/loop.h"
+#include "link/settle.h"
+#include "link/when.h"
+
+enum { USAGE = 2, UNREACHED = 3 };
+
+static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t to,
+		  struct err *err)
+{
+	struct err why;
+
+	if (watch_travel(w, to + !to, &why))
+		return err_set(err, UNREACHED, "%s: %s; record the program first", when, why.text);
+	while (watch_travelled(w) < 100)
+		loop_once(loop, -1);
+	if (!watch_instant(w))
+		return err_set(err, UNREACHED, "%s: %s", when,
+			       *watch_travel_problem(w) ? watch_travel_problem(w)
+							: "no earlier instant is recorded");
+	return 0;
+}
+
+int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err)
+{
+	uint64_t now = model_time(watch_now(w)), to;
+	int mark = model_mark_find(watch_now(w), when);
+
+	if (!when_read(watch_now(w), now, when, &to))
+		return err_set(err, USAGE, "%s: no such instant; write " WHEN_WORDS, when);
+	if (to < now && travel(loop, w, when, to, err))
+		return -1;
+	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * go.h - to an instant that a user named, for --at and ?at=. Main thread only.
+ */
+#ifndef LINK_GO_H
+#define LINK_GO_H
+
+#include "link/watch.h"
+
+/*
+ * Makes watch_model() show the instant `when` (link/when.h), and waits for it: runs the loop. At a
+ * mark the live figures are the mark's own (link/settle.h). 0; -1 and *err: no such instant, or the
+ * session is not kept in a file.
+ */
+int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * restore.c - applies the frames that only key frames of a session have (model/dump.c).
+ *
+ * They come while the model is read in bulk, before its first state. At MTW_S_KEY all that came
+ * takes effect together, as the state after a tick: without counting as allocated in that tick.
+ */
+#include "model/restore.h"
+
+#include "model/bulk.h"
+#include "model/internal.h"
+
+/* Only a model that has no state takes these: what is shown never comes from two sources. */
+static bool may_restore(const struct model *m)
+{
+	return m->tick.bulk.on && !m->tick.bulk.merge && !m->complete;
+}
+
+static void restore_instant(struct model *m, const struct instant *at)
+{
+	struct instants *x = &m->instants;
+
+	if (x->count && (at->time_ns < x->list[x->count - 1].time_ns || x->count >= INSTANTS_MAX))
+		return; /* of a damaged file: the list is by time */
+	GROW(x->list, x->room, x->count + 1);
+	x->list[x->count++] = *at;
+}
+
+static void restore_point(struct model *m, const struct event *e)
+{
+	struct series *s = &m->history.series;
+	const struct point *p = &e->u.s_point.point;
+
+	s->spacing_ns = e->u.s_point.spacing_ns;
+	if (s->count < SERIES_MAX && (!s->count || p->time_ns > s->points[s->count - 1].time_ns))
+		s->points[s->count++] = *p;
+}
+
+static void restore_rate(struct model *m, const struct event *e)
+{
+	struct rate_book *r = &m->rates;
+	struct rate_batch fresh = { .expire_ns = e->u.s_rate.expire_ns };
+	uint32_t slot = idmap_get(&m->trie.slot_ids, e->u.s_rate.slot);
+	struct rate rate;
+
+	if (e->u.s_rate.first && r->count < RATE_TICKS)
+		rates_push(r, &fresh);
+	if (slot != NO_ID && r->count)
+		rates_enter(&r->batches[(r->first + r->count - 1) % RATE_TICKS], slot,
+			    (double)e->u.s_rate.bytes, (double)e->u.s_rate.blocks, &rate);
+}
+
+static int restore_key(struct model *m, const struct event *e, struct err *err)
+{
+	if (bulk_restore(m, err))
+		return -1;
+	m->time_ns = e->u.s_key.time_ns;
+	if (m->totals_pending)
+		m->totals = m->totals_staged;
+	m->totals_pending = false;
+	m->complete = true;
+	m->tick_complete = e->u.s_key.flags & MTW_TICK_COMPLETE;
+	m->final = e->u.s_key.flags & MTW_TICK_FINAL;
+	m->instants.ticks_read = e->u.s_key.ticks;
+	for (int i = 0; i < MTW_KIND_COUNT; i++) {
+		m->instants.looked_ns[i] = e->u.s_key.looked_ns[i];
+		m->instants.answers[i] = e->u.s_key.answers[i];
+	}
+	m->ticks++;
+	return 0;
+}
+
+int restore_apply(struct model *m, const struct event *e, struct err *err)
+{
+	if (!may_restore(m))
+		return err_set(err, 3,
+			       "stream: a key frame's data within a session; record it again");
+	switch (e->type) {
+	case MTW_S_INSTANTS: restore_instant(m, &e->u.s_instant); return 0;
+	case MTW_S_POINTS: restore_point(m, e); return 0;
+	case MTW_S_RECENT: ring_push(&m->ring, e->u.s_recent.time_ns, &e->u.s_recent.sum); return 0;
+	case MTW_S_RATES: restore_rate(m, e); return 0;
+	default: return restore_key(m, e, err);
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.c - decodes the frames that only key frames of a session have into events.
+ */
+#include "wire/internal.h"
+
+void keys_read_key(struct reader *r)
+{
+	r->e.u.s_key.time_ns = mtw_get(&r->in);
+	r->e.u.s_key.flags = get32(r);
+	r->e.u.s_key.ticks = mtw_get(&r->in);
+	size_t n = get_count(r, MTW_BATCH_MAX, 2);
+
+	for (size_t i = 0; i < n && !r->in.bad; i++) {
+		uint64_t looked = mtw_get(&r->in), answers = mtw_get(&r->in);
+		if (i >= MTW_KIND_COUNT)
+			continue; /* a later version's */
+		r->e.u.s_key.looked_ns[i] = looked;
+		r->e.u.s_key.answers[i] = answers;
+	}
+	emit(r);
+}
+
+void keys_read_instants(struct reader *r)
+{
+	size_t n = get_count(r, MTW_FRAME_MAX, 2);
+
+	while (n-- && !r->in.bad) {
+		r->e.u.s_instant.time_ns += mtw_get(&r->in);
+		r->e.u.s_instant.ticks += mtw_get(&r->in);
+		emit(r);
+	}
+}
+
+void keys_read_points(struct reader *r)
+{
+	struct point *p = &r->e.u.s_point.point;
+
+	r->e.u.s_point.spacing_ns = mtw_get(&r->in);
+	size_t n = get_count(r, MTW_BATCH_MAX, 7);
+	while (n-- && !r->in.bad) {
+		p->time_ns = mtw_get(&r->in);
+		p->live_bytes = mtw_get(&r->in);
+		p->live_blocks = mtw_get(&r->in);
+		p->alloc_bytes = mtw_get(&r->in);
+		p->alloc_blocks = mtw_get(&r->in);
+		p->free_blocks = mtw_get(&r->in);
+		p->rss_bytes = mtw_get(&r->in);
+		emit(r);
+	}
+}
+
+void keys_read_recent(struct reader *r)
+{
+	size_t n = get_count(r, MTW_BATCH_MAX, 5);
+
+	while (n-- && !r->in.bad) {
+		r->e.u.s_recent.time_ns = mtw_get(&r->in);
+		r->e.u.s_recent.sum = get_tally(r);
+		emit(r);
+	}
+}
+
+void keys_read_rates(struct reader *r)
+{
+	r->e.u.s_rate.expire_ns = mtw_get(&r->in);
+	r->e.u.s_rate.first = !mtw_get(&r->in);
+	size_t n = get_count(r, MTW_BATCH_MAX, 3);
+	if (r->e.u.s_rate.first)
+		emit(r);
+	r->e.u.s_rate.first = false;
+	while (n-- && !r->in.bad) {
+		r->e.u.s_rate.slot = get_id(r, MTW_SLOTS_MAX);
+		r->e.u.s_rate.bytes = mtw_get(&r->in);
+		r->e.u.s_rate.blocks = mtw_get(&r->in);
+		emit(r);
+	}
+}
+
+void keys_read_left_out(struct reader *r)
+{
+	r->e.u.s_left_out.ticks = mtw_get(&r->in);
+	emit(r);
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_podman.py - in real containers: the side-car of backend/serve/examples as a pod, memtop serve as
+process 1, and dumps of a program that is process 1.
+
+Needs podman and root; nothing is fetched: the images are made of this machine's files, and the pods
+have no network but their own loopback.
+"""
+import base64
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tarfile
+
+from harness import (AGENT, BUILD, MEMTOP, ROOT, Skip, at_end, environment, main, need, report, run, temporary_folder, test,
+                     wait_for)
+
+EXAMPLE = f"{ROOT}/backend/serve/examples/kubernetes-sidecar.yml"
+# what may be missing where a container is inside another machine's sandbox
+CONFIG = """[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=500:500"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+LEAK = """#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void leaks_here(void) { if (!malloc(10000)) _exit(1); }
+int main(void) { for (;;) { leaks_here(); usleep(5000); } }
+"""
+
+
+class Podman:
+    """podman with its own storage, which goes with the test."""
+
+    def __init__(self):
+        need("podman")
+        if os.geteuid():
+            raise Skip("podman is tried as root alone")
+        self.folder = temporary_folder()
+        os.chmod(self.folder, 0o755)
+        config = f"{self.folder}/containers.conf"
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(CONFIG + ('runtime = "runc"\n' if shutil.which("runc") else ""))
+        self.env = {**environment(), "CONTAINERS_CONF": config}
+        # a file system for programs of this machine
+        self.root = f"{self.folder}/root"
+        for name in ("etc", "proc", "sys", "dev", "tmp", "run", "usr", "var"):
+            os.makedirs(f"{self.root}/{name}")
+        for name in ("bin", "lib", "lib64"):
+            os.symlink(f"usr/{name}", f"{self.root}/{name}")
+        at_end(self.do, "rm", "-fa", "-t", "0")
+        at_end(self.do, "pod", "rm", "-fa", "-t", "0")
+        done = self.here("/bin/true")
+        if done.returncode:
+            raise Skip(f"podman runs nothing here: {done.stderr.strip().splitlines()[-1]}")
+
+    def do(self, *arguments, **named):
+        return run(["podman", "--root", f"{self.folder}/s", "--runroot", f"{self.folder}/r", "--tmpdir", f"{self.folder}/t",
+                    "--storage-driver", "vfs", "--log-level", "error", *arguments], 120, env=self.env, **named)
+
+    def must(self, *arguments):
+        done = self.do(*arguments)
+        assert done.returncode == 0, done
+        return done.stdout.strip()
+
+    def here(self, *command, flags=()):
+        """A program of this machine in a container."""
+        return self.do("run", "--network", "none", "-v", "/usr:/usr:ro", "-v", f"{ROOT}:{ROOT}:ro", *flags, "--rootfs", self.root, *command)
+
+    def image(self, name, files, *changes):
+        """files: {path in the image: path here}; the libraries that these need come along."""
+        files = dict(files)
+        for path in list(files.values()):
+            done = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
+            files.update({lib: os.path.realpath(lib) for lib in re.findall(r"(/\S+) \(0x", done.stdout)})
+        path = f"{self.folder}/image.tar"
+        with tarfile.open(path, "w") as tar:
+            for to, where in files.items():
+                tar.add(where, to.lstrip("/"))
+        self.must("import", "-q", *[a for c in ("ENV PATH=/usr/local/bin:/usr/bin:/bin", *changes) for a in ("--change", c)], path, name)
+
+    def inspect(self, name):
+        (found,) = json.loads(self.must("inspect", name))
+        return found
+
+
+def the_pod():
+    try:
+        import yaml
+    except ImportError as why:
+        raise Skip("python3-yaml is not installed") from why
+    with open(EXAMPLE, encoding="utf-8") as f:
+        return yaml, yaml.safe_load(f)
+
+
+def play(p, yaml, what):
+    path = f"{p.folder}/{what['kind']}.yml"
+    with open(path, "w", encoding="utf-8") as f:
+        yaml.safe_dump(what, f)
+    p.must("kube", "play", "--network", "none", path)
+
+
+@test
+def t_the_side_car_in_a_pod():
+    yaml, pod = the_pod()
+    p = Podman()
+    source = f"{p.folder}/leak.c"
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(LEAK)
+    assert run(["gcc", "-O0", "-g", "-o", f"{p.folder}/leak", source]).returncode == 0
+    p.image("server:latest", {"/app/server": f"{p.folder}/leak", "/lib/x86_64-linux-gnu/libgcc_s.so.1": "/lib/x86_64-linux-gnu/libgcc_s.so.1"},
+            'CMD ["/app/server"]')
+    p.image("memtop:0.1.0", {"/usr/local/bin/memtop": MEMTOP, "/usr/local/lib/memtop/libmemtop-agent.so": AGENT, "/usr/bin/cp": "/bin/cp"})
+    token = secrets.token_hex(16)
+    coded = base64.b64encode(token.encode()).decode()
+    play(p, yaml, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "memtop-token"}, "data": {"token": coded}})
+    # podman 4 does not wait for an init container's end, and takes a port for one of this machine
+    spec = pod["spec"]
+    (first,) = spec.pop("initContainers")
+    user = f"{spec['securityContext']['runAsUser']}:{spec['securityContext']['runAsGroup']}"
+    p.must("run", "--rm", "--user", user, "--network", "none", "-v", "memtop:/memtop", first["image"], *first["command"])
+    for c in spec["containers"]:
+        c.pop("ports", None)
+    play(p, yaml, pod)
+    serve = p.inspect("server-with-memtop-memtop")["State"]["Pid"]
+
+    def ask(path, bearer):
+        return run(["nsenter", "-t", str(serve), "-n", "curl", "-s", "-i", "-H", f"Authorization: Bearer {bearer}",
+                    f"http://127.0.0.1:9091{path}"]).stdout
+    need("nsenter", "curl")
+    assert ask("/metrics", "x" * 32).startswith("HTTP/1.1 401 ")
+    # podman 4 gives the secret as it stands in the file
+    good = wait_for(lambda: next((t for t in (token, coded) if ask("/", t).startswith("HTTP/1.1 200 ")), None), 20, "an answer")
+    text = wait_for(lambda: re.search(r"leaks_here\s.*< main", ask("/report.txt", good), re.S), 20, "the program's names in the report")
+    assert text and 'memtop_up{pid="' in ask("/metrics", good)
+    assert os.readlink(f"/proc/{serve}/exe").endswith("/memtop")
+    # the kubelet starts a program again that ended: its side-car finds it at the same socket
+    p.must("restart", "-t", "0", "server-with-memtop-server")
+    wait_for(lambda: re.search(r"running after [0-9.]+ s", ask("/report.txt", good)) and "leaks_here" in ask("/report.txt", good), 30,
+             "the program that was started again")
+
+
+@test
+def t_serve_is_process_1():
+    p = Podman()
+    out = f"{p.folder}/out"
+    os.mkdir(out)
+    p.must("run", "-d", "--name", "program", "--network", "none", "-v", "/usr:/usr:ro", "-v", f"{ROOT}:{ROOT}:ro", "-v", f"{out}:/out",
+           "-e", f"LD_PRELOAD={AGENT}", "-e", "MEMTOP_OPTIONS=listen=unix:/out/agent", "--rootfs", p.root, f"{BUILD}/tests/targets/s_phases", "wait")
+    p.must("run", "-d", "--name", "serve", "--network", "none", "-v", "/usr:/usr:ro", "-v", f"{ROOT}:{ROOT}:ro", "-v", f"{out}:/out",
+           "--rootfs", p.root, MEMTOP, "serve", "unix:/out/agent", "--listen", "unix:/out/http")
+    need("curl")
+
+    def page(path):
+        return run(["curl", "-s", "--unix-socket", f"{out}/http", f"http://localhost{path}"]).stdout
+    wait_for(lambda: 'memtop_live_bytes{pid="1",name="s_phases"} 6553600' in page("/metrics"), 20, "the program's figures")
+    # a volume has the program's file at the same place here
+    assert json.loads(page("/report.json"))["totals"]["live_bytes"] == 6553600 and "early_phase" in page("/report.txt")
+    p.must("stop", "-t", "20", "serve")
+    assert p.inspect("serve")["State"]["ExitCode"] == 0, "ended by SIGTERM, not killed"
+    assert not os.path.exists(f"{out}/http")
+
+
+@test
+def t_dumps_of_process_1():
+    p = Podman()
+    python = "/usr/bin/python3"
+    need(python)
+    out = f"{p.folder}/out"
+    os.mkdir(out)
+    os.chmod(out, 0o777)
+
+    def flags(options, *more):
+        return ("-v", f"{out}:/out", "-e", f"LD_PRELOAD={AGENT}", "-e", f"MEMTOP_OPTIONS=listen=none,dump_to=/out/{options}", *more)
+    for user in ("0", "1000"):
+        name = f"exit{user}.mtop"
+        done = p.here(python, "-c", "import sys; x = ['a' * 100000 for _ in range(100)]; sys.exit(3)", flags=flags(f"{name},dump_on_fail=yes", "--user", user))
+        assert done.returncode == 3, done
+        r = report(f"{out}/{name}")
+        assert r["program"]["pid"] == 1 and r["program"]["state"] == "exited" and r["totals"]["peak_bytes"] > 10000000, r["program"]
+        assert os.stat(f"{out}/{name}").st_uid == int(user)
+    # after a signal it takes an init, as memtop-agent(7) says
+    done = p.here(python, "-c", "import ctypes; ctypes.string_at(0)", flags=flags("signal.mtop,dump_on_fail=yes", "--init"))
+    assert done.returncode == 139, done
+    p.must("run", "-d", "--name", "sleeper", "--network", "none", "-v", "/usr:/usr:ro", "-v", f"{ROOT}:{ROOT}:ro",
+           *flags("asked.mtop,dump_signal=SIGUSR2"), "--rootfs", p.root, python, "-c", "import time\nwhile True: time.sleep(1)")
+
+    def dumped():
+        p.must("kill", "-s", "SIGUSR2", "sleeper")
+        return os.path.exists(f"{out}/asked.mtop")
+    pid = p.inspect("sleeper")["State"]["Pid"]
+    # before its handler stands, the signal is ignored, as always by process 1
+    wait_for(dumped, 20, "the dump")
+    assert report(f"{out}/asked.mtop")["program"]["pid"] == 1 and os.path.exists(f"/proc/{pid}")
+
+
+main()

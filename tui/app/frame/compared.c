@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compared.c - see app/frame/compared.h. Every line but the first is of exact amounts; the rows
+ * below round the means of several sessions.
+ */
+#include "app/frame/compared.h"
+
+#include "base/format.h"
+#include "screen/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BESIDE "  " /* between two parts of a line */
+
+static size_t sessions(const struct diff *d, bool b)
+{
+	return b ? d->sides_count - d->sides_a : d->sides_a;
+}
+
+/* "B new.mtop", "B mean of 3: new1.mtop ..." ; a long path loses its middle. */
+static int draw_side(const struct diff *d, bool b, const struct area *s, int x, int room)
+{
+	const struct side *first = d->sides[b ? d->sides_a : 0];
+	char lead[48], label[700];
+
+	if (sessions(d, b) > 1)
+		snprintf(lead, sizeof lead, "%c, mean of %zu: ", b ? 'B' : 'A', sessions(d, b));
+	else
+		snprintf(lead, sizeof lead, "%c: ", b ? 'B' : 'A');
+	int used = draw_clip(s, 0, x, room, ROLE_HEADER_STRONG, CLIP_END, lead);
+	snprintf(label, sizeof label, "%.600s%s", first->label, sessions(d, b) > 1 ? " ..." : "");
+	return used + draw_clip(s, 0, x + used, room - used, ROLE_HEADER, CLIP_MIDDLE, label);
+}
+
+void compared_header(const struct diff *d, const struct area *s)
+{
+	int x = 1;
+
+	draw_fill(s, 0, 0, -1, ROLE_HEADER);
+	if (s->w >= 60)
+		x += draw_text(s, 0, x, ROLE_HEADER_STRONG, "memtop diff") + 2;
+	int half = (s->w - x - 2) / 2;
+	x += draw_side(d, false, s, x, half) + 2;
+	draw_side(d, true, s, x, s->w - x);
+}
+
+void compared_verdict(const struct diff *d, const struct area *s, int y)
+{
+	static const struct {
+		const char *word;
+		enum role role;
+		enum glyph glyph;
+	} looks[] = {
+		{ "GREW", ROLE_WARNING, GLYPH_GROWS },
+		{ "SHRANK", ROLE_GOOD, GLYPH_DOWN },
+		{ "SAME", ROLE_GOOD, GLYPH_FLAT },
+	};
+	char text[DIFF_SENTENCE];
+	size_t i = 0;
+
+	while (i + 1 < sizeof looks / sizeof *looks && strcmp(looks[i].word, diff_word(d)))
+		i++;
+	diff_sentence(d, text);
+	draw_text(s, y, 1, looks[i].role, text_glyph(looks[i].glyph));
+	draw_clip(s, y, 3, s->w - 3, looks[i].role, CLIP_END, text);
+}
+
+static bool is_estimate(const struct diff *d)
+{
+	for (size_t i = 0; i < d->sides_count; i++)
+		if (d->sides[i]->estimate)
+			return true;
+	return false;
+}
+
+static const char *amount(const struct diff *d, char buf[40], double n, enum diff_value v)
+{
+	char plain[FORMAT_NUMBER];
+	uint64_t whole = diff_whole(fabs(n));
+
+	if (v == DIFF_BLOCKS)
+		format_count(plain, whole);
+	else
+		text_bytes(plain, whole);
+	snprintf(buf, 40, "%s%s", whole && is_estimate(d) ? "~" : "", plain);
+	return buf;
+}
+
+/* "Live A 1.2M  B 1.3M  +0.1M" */
+static int draw_amounts(const struct diff *d, const char *name, enum diff_value v,
+			const struct area *s, int y, int x)
+{
+	const struct tally *sums = d->totals.sums;
+	double by = diff_change(d, sums, v);
+	char a[40], b[40], net[40], text[160];
+
+	snprintf(text, sizeof text, "%s A %s" BESIDE "B %s" BESIDE "%s%s", name,
+		 amount(d, a, diff_mean(d, sums, false, v), v),
+		 amount(d, b, diff_mean(d, sums, true, v), v),
+		 diff_whole(fabs(by)) == 0 ? ""
+		 : by < 0                  ? "-"
+					   : "+",
+		 amount(d, net, by, v));
+	if (x > 1 && x + text_width(text) > s->w)
+		return x;
+	return x + draw_clip(s, y, x, s->w - x, ROLE_NUMBER, CLIP_END, text) + 4;
+}
+
+static size_t count_warnings(const struct diff *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->sides_count; i++)
+		n += d->sides[i]->warning_count;
+	return n;
+}
+
+void compared_totals(const struct diff *d, const struct area *s, int y)
+{
+	int x = draw_amounts(d, "Live", DIFF_LIVE, s, y, 1);
+	char text[80];
+
+	x = draw_amounts(d, "Blocks", DIFF_BLOCKS, s, y, x);
+	x = draw_amounts(d, "Allocated", DIFF_ALLOCATED, s, y, x);
+	snprintf(text, sizeof text, "%zu warning%s: w diff.txt lists them", count_warnings(d),
+		 count_warnings(d) == 1 ? "" : "s");
+	if (count_warnings(d) && x + text_width(text) <= s->w)
+		draw_text(s, y, x, ROLE_WARNING, text);
+}
+
+bool compared_lacks(enum request r)
+{
+	switch (r) {
+	case REQ_OVERVIEW:
+	case REQ_MARKS:
+	case REQ_THREADS:
+	case REQ_MEMORY:
+	case REQ_OUTPUT:
+	case REQ_INSTANT_BACK:
+	case REQ_INSTANT_ON:
+	case REQ_MARK:
+	case REQ_MARK_NAMED:
+	case REQ_DIFF:
+	case REQ_DIFF_TWO:
+	case REQ_OLDER:
+	case REQ_PAUSE:
+	case REQ_PROCESSES:
+	case REQ_CHURN:
+	case REQ_DETACH:
+	case REQ_AGENT:
+	case REQ_EXPECT: return true;
+	default: return false;
+	}
+}

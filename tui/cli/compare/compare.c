@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compare.c - see cli/compare/compare.h.
+ */
+#include "cli/compare/compare.h"
+
+#include "base/loop.h"
+#include "link/go.h"
+#include "cli/base/verb.h"
+#include "processes/processes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the command line */
+
+/* How many operands are A's: those before "--", or the first of two. */
+static size_t count_a(const struct args *a)
+{
+	return a->dashes ? a->dashes_at : 1;
+}
+
+int compare_check(const struct args *a, const char *command, struct err *err)
+{
+	size_t n = a->operand_count;
+
+	if (n > DIFF_SESSIONS_MAX)
+		return err_set(err, STATUS_USAGE, "%zu sessions: too many; compare %u at most", n,
+			       DIFF_SESSIONS_MAX);
+	if (a->dashes && (!count_a(a) || count_a(a) == n))
+		return err_set(err, STATUS_USAGE,
+			       "--: a session is missing on one side of it; write memtop %s A1 "
+			       "A2 -- B1 B2",
+			       command);
+	if (n < 2)
+		return err_set(err, STATUS_USAGE,
+			       "%s: two sessions are needed; write memtop %s A.mtop B.mtop, or "
+			       "A.mtop@m1 A.mtop@m2",
+			       command, command);
+	if (!a->dashes && n > 2)
+		return err_set(err, STATUS_USAGE,
+			       "%s: more than two sessions; write -- between A's and B's",
+			       a->operands[2]);
+	return 0;
+}
+
+/* "run.mtop@m2" is an instant of run.mtop, unless there is a file of that name. */
+static int read_operand(const char *word, struct target *t, char *when, size_t size,
+			struct err *err)
+{
+	const char *at = strrchr(word, '@');
+
+	*when = '\0';
+	if (!at || at == word || access(word, F_OK) == 0)
+		return target_parse(word, t, err);
+	if (!at[1] || strlen(at + 1) >= size)
+		return err_set(err, STATUS_USAGE,
+			       "%s: no instant follows the @; write FILE@MARK or FILE@0:12:09",
+			       word);
+	snprintf(when, size, "%s", at + 1);
+	char *target = xstrndup(word, (size_t)(at - word));
+	int rc = target_parse(target, t, err);
+	free(target);
+	return rc;
+}
+
+/* --- sessions */
+
+/* A mark keeps the exact amounts; other instants are played from the file. */
+static int find(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
+		 struct err *err)
+{
+	int found = *when ? model_mark_find(watch_model(w), when) : 0;
+
+	*mark = 0;
+	if (found > 0 && model_mark_says(watch_model(w), (uint32_t)found))
+		*mark = (uint32_t)found;
+	return !*when || *mark ? 0 : go_to(loop, w, when, err);
+}
+
+static struct side *side_of(struct loop *loop, struct watch *w, const char *word, const char *when,
+			    struct string_pool *pool, struct err *err)
+{
+	uint32_t mark;
+
+	if (watch_problem(w))
+		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
+	if (find(loop, w, when, &mark, err))
+		return NULL;
+	return side_new(w, &(struct side_options){ .label = word, .mark = mark }, pool, err);
+}
+
+static struct side *read_side(const struct args *a, const char *word, struct string_pool *pool,
+			      struct err *err)
+{
+	struct target t;
+	char when[256];
+	struct side *s = NULL;
+
+	if (read_operand(word, &t, when, sizeof when, err))
+		return NULL;
+	struct loop *loop = cmd_loop();
+	struct processes *p =
+		processes_new(loop, &(struct processes_options){ .follow = false }, err);
+	struct watch *w =
+		p && !cmd_choose_process(a, p, &t, err) ? cmd_open_whole(loop, &t, a, err) : NULL;
+	if (w)
+		s = side_of(loop, w, word, when, pool, err);
+	if (p)
+		processes_free(p);
+	if (w)
+		watch_close(w);
+	loop_free(loop);
+	return s;
+}
+
+/* --- the whole */
+
+int compare_begin(struct comparison *c, const struct args *a, enum diff_value value,
+		  struct err *err)
+{
+	*c = (struct comparison){ .count = 0 };
+	while (c->count < a->operand_count &&
+	       (c->sides[c->count] = read_side(a, a->operands[c->count], &c->pool, err)))
+		c->count++;
+	if (c->count < a->operand_count)
+		return -1;
+	c->diff = diff_new((const struct side *const *)c->sides, count_a(a), c->count, value);
+	return 0;
+}
+
+void compare_end(struct comparison *c)
+{
+	diff_free(c->diff);
+	for (size_t i = 0; i < c->count; i++)
+		side_free(c->sides[i]);
+	string_pool_release(&c->pool);
+}
