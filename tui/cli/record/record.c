@@ -127,6 +127,7 @@ static void record_loop(struct recording *r)
 	bool done = record_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
+		record_marks_resume(r);
 		done = record_over(r);
 	}
 	for (size_t i = 0; i < r->source_count; i++)

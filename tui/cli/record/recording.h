@@ -24,6 +24,8 @@
 struct record_marks {
 	struct every every, growth; /* --mark-every, --mark-on-growth */
 	bool begun;                 /* their first link was there */
+	uint64_t listens_ns;        /* now_ns() when the recording began */
+	bool waits;                 /* matches came too early, and are taken later */
 	/* --mark-on, --until; NULL = not given. Compiled ones are freed by record_marks_release()
 	 */
 	const char *on_text, *until_text;
@@ -100,6 +102,8 @@ int record_marks_read(struct recording *r, const struct args *a, struct err *err
 int record_marks_tee(struct recording *r, struct launch_options *launching, struct err *err);
 void record_marks_listen(struct recording *r);
 void record_marks_go_on(struct recording *r);
+/* After each turn of the loop: matches that came before the link was there are taken. */
+void record_marks_resume(struct recording *r);
 void record_marks_end(struct recording *r);
 /* Where the program has ended: waits until all its output has been passed on. That takes as long as
  * its reader likes, so the file is closed before. False: a part is lost. */
