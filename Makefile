@@ -58,7 +58,7 @@ $(B)/agent/process/spawn.o: AGENT_CFLAGS += -fno-exceptions
 # The path of every event ends in tail calls and has no use for a frame. See agent/hooks/caller.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
 	-ffixed-rbp -DMT_FIXED_RBP)
-$(B)/agent/record/record.o: AGENT_CFLAGS += -fomit-frame-pointer
+$(addprefix $(B)/agent/record/,record.o record_stack.o book.o): AGENT_CFLAGS += -fomit-frame-pointer
 $(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
@@ -265,7 +265,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check T=NAME | check-long | layers | bench | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
+	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
 .PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install man-keys format formatted-list clean help
 .DEFAULT_GOAL := all

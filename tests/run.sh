@@ -4,6 +4,7 @@
 # A test is any executable that prints PASS/FAIL/SKIP lines; one that prints none, or ends badly
 # without a FAIL line, counts as one failure. Scripts that drive a screen wait for it by the clock, beside others and on
 # a machine that is busy with more: up to two that fail are run once more, alone, and the closing lines name them.
+# SANITIZED=1: memtop is BUILD-asan's, and each finding of a sanitizer is a failure.
 set -u
 export BUILD=$1
 shift
@@ -17,12 +18,17 @@ execute() { # out, command...
 	local out=$1
 	shift
 	local start=$SECONDS
+	[ -z "${SANITIZED:-}" ] || local -x ASAN_OPTIONS="detect_leaks=0:log_path=$out.finding" UBSAN_OPTIONS="print_stacktrace=1:log_path=$out.finding"
 	timeout -k 10 "${TEST_TIMEOUT:-480}" "$@" >"$out" 2>&1 </dev/null
 	echo $? $((SECONDS - start)) >"$out.rc"
 }
 judge() { # label, out
 	local label=$1 out=$2 rc took p f s
 	read -r rc took 2>/dev/null <"$out.rc" || rc=125
+	if compgen -G "$out.finding*" >/dev/null; then # the screen does not show it
+		echo "FAIL $label: a sanitizer's finding" >>"$out"
+		head -40 "$out".finding* >>"$out"
+	fi
 	p=$(grep -c '^PASS ' "$out") f=$(grep -c '^FAIL ' "$out") s=$(grep -c '^SKIP ' "$out")
 	if [ "$rc" -ne 0 ] && [ "$f" = 0 ]; then
 		f=1

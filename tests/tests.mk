@@ -6,7 +6,7 @@ TEST_DEPS := g++ clang valgrind graphviz heaptrack binutils elfutils tmux python
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
 	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14 mandoc \
-	clang-format locales chromium cmake meson ninja-build python3-pytest
+	clang-format locales libdevel-nytprof-perl python3-jsonschema chromium cmake meson ninja-build python3-pytest
 
 BT := $(B)/tests
 UNIT_TESTS = $(patsubst %.c,$(B)/%,$(wildcard $(foreach depth,* */*,tests/unit/$(1)/$(depth)/test_*.c)))
@@ -144,7 +144,7 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 		-o $@ $(FUZZ_SRC) -lzstd
 
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
-BENCH_DEPS := g++ heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
+BENCH_DEPS := g++ clang heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
 BENCH_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fno-builtin -Iinclude
 BENCH_LINKED := unwind rows session
 BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basename $(notdir \
@@ -243,12 +243,21 @@ check: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
 	@tests/run.sh $(B) $(T)
 
-# The same with the slow programs, twice as many runs of each, and the fuzzers' long lists.
+# The same with the slow programs, twice as many runs of each, and the fuzzers' long lists; then check-asan.
 check-long: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
-	@LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B) $(T)
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD_ASAN)
+	@rc=0; LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B) $(T) || rc=1; \
+		$(if $(T),,$(MAKE) --no-print-directory check-asan || rc=1;) exit $$rc
+
+# The screens' scripts, or those of T=, with memtop under AddressSanitizer and UBSan.
+BUILD_ASAN = ASAN=1 B=$(B)-asan WERROR=1 $(B)-asan/memtop
+check-asan: test-deps
+	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD_ASAN)
+	@SANITIZED=1 TEST_TIMEOUT=3600 tests/run.sh $(B) $(or $(T),screens)
 
 -include $(wildcard $(BT)/*/*.d $(BT)/unit/*/*/*.d $(BT)/unit/*/*/*/*.d)
 
-.PHONY: check check-long cross-programs test-programs test-deps \
+.PHONY: check check-long check-asan cross-programs test-programs test-deps \
 	bench bench-unwind bench-rows bench-screen bench-session bench-instructions bench-programs bench-deps

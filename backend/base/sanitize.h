@@ -18,6 +18,9 @@ size_t sanitize_decode(const char *s, int32_t *cp);
 /* The same for display: returns its bytes, at least 1. *cp: its code point (a tab stays), or one
  * of the above. */
 size_t sanitize_char(const char *s, int32_t *cp);
+/* Columns of a terminal that a code point takes: 0 joins the one before, 2 is wide. No locale is
+ * asked, so that a report is the same everywhere. Where terminals differ, the most. */
+unsigned sanitize_columns(int32_t cp);
 /* Makes s safe to show in one line, cut between characters to fit. buf may be s. Returns buf. */
 char *sanitize_clean(char *buf, size_t size, const char *s);
 /* The same into a stream, for `size` bytes of a string; a character cut by `size` is written

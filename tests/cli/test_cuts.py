@@ -21,15 +21,16 @@ import subprocess
 import tempfile
 import time
 
+import mtop
 from cli import memtop, one_line
 from harness import BUILD, LONG, MEMTOP, Skip, at_end, check_invariants, environment, kill, main, run, temporary_folder, test, wait_for
+from obedient import PROGRAM as PROGRAM_OF_COMMANDS
 from obedient import Obedient
 
 SEED = int(os.environ.get("SEED") or time.time_ns() % 10**9)
 CUTS = 1000 if LONG else 12
 MOMENTS = 25 if LONG else 2  # of each writer
-SANITIZED = f"{BUILD}-asan/memtop"
-READER = SANITIZED if LONG and os.path.exists(SANITIZED) else MEMTOP
+READER = f"{BUILD}-asan/memtop" if LONG and os.path.exists(f"{BUILD}-asan/memtop") else MEMTOP
 FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
            "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
 PROGRAM = """
@@ -89,6 +90,22 @@ def unclosed():
              b'"state"' in memtop("report", "--format", "json", path, text=False).stdout, 30, "a state in the file")
     p.kill()
     p.wait()
+    return path
+
+
+@functools.cache
+def keyed():
+    """Of a program with many stacks: a whole state, from which readers begin, lies behind its blocks."""
+    path = place() + "/keyed.mtop"
+    commands = place() + "/commands"
+    with open(commands, "w", encoding="ascii") as f:
+        f.write("s 20000\nA\ns 9000\nx 0\n")
+    with open(commands, "rb") as f:
+        done = run([MEMTOP, "record", "-o", path, "--", PROGRAM_OF_COMMANDS], env=environment(), stdin=f)
+    assert done.returncode == 0, done
+    with open(path, "rb") as f:
+        streams = [int.from_bytes(head[28:32], "little") for head, _ in mtop.blocks(f.read())]
+    assert any(s >> 31 for s in streams), "no key frame"
     return path
 
 
@@ -167,12 +184,13 @@ def read_cut(r, name, source, cut, at):
 
 @test
 def t_cut_sessions():
-    for name, make in (("a session", session), ("a session without its end", unclosed), ("a dump", dump)):
+    for name, make in (("a session", session), ("a session without its end", unclosed), ("a dump", dump),
+                       ("a session of key frames", keyed)):
         source, r = make(), rng(name)
         with open(source, "rb") as f:
             data = f.read()
         cut = temporary_folder() + "/cut.mtop"
-        for _ in range(CUTS):
+        for _ in range(CUTS if len(data) < 500000 else max(4, CUTS // 4)):
             at, left = at_random(r, data)
             with open(cut, "wb") as f:
                 f.write(left)
@@ -217,7 +235,7 @@ def writers(folder):
     a = session()
     for kind, ending in FORMATS.items():
         yield f"report {kind}", ["report", "-o", f"{folder}/a{ending}", a], f"{folder}/a{ending}"
-    for ending in (".txt", ".json", ".folded"):
+    for ending in (".txt", ".json", ".folded", ".html"):
         yield f"diff {ending}", ["diff", "-o", f"{folder}/d{ending}", a + "@one", a], f"{folder}/d{ending}"
     for kind in ("text", "junit", "json", "github"):
         yield f"check {kind}", ["check", "--max-live", "1K", "--format", kind, "-o", f"{folder}/c.{kind}", a], f"{folder}/c.{kind}"

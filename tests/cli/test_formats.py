@@ -3,6 +3,7 @@
 """test_formats.py - reports for other tools: each is read back by its own tool, and its sums are
 those of the JSON report, for what is live, allocated, and changed. An instant of the past is exact
 at a mark. A report is there whole or not at all."""
+import base64
 import csv
 import functools
 import gzip
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import tempfile
 
+import browser
 from cli import memtop, one_line
 from harness import (MEMTOP, Skip, Synthetic, at_end, environment, main, need, report, run, temporary_folder, test,
                      wait_for)
@@ -221,6 +223,95 @@ def t_go_tool_pprof():
     out = pprof("-raw")
     figure = [int(n) for n in re.findall(r"^ +-?\d+ +(-?\d+):", out, re.M)]
     assert sum(figure) == net(figures("--between", "one..two")), out[:800]
+    total = re.search(r"of (-?\d+)B? total", pprof("-top", "-sample_index=growth_space", "-unit=B")).group(1)
+    assert int(total) == sum(abs(n) for n in figure), (total, sum(figure))  # pprof's total of a difference
+
+
+def flame_graph(path, *arguments):
+    """(bytes of the whole picture, the picture) as flamegraph.pl draws it; Devel::NYTProf brings it along."""
+    tool = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
+    if not os.path.exists(tool):
+        raise Skip("flamegraph.pl is not installed: apt-get install libdevel-nytprof-perl")
+    done = run(["perl", tool, "--countname=bytes", "--minwidth=0", *arguments, path])
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return int(re.search(r"<title>all \(([\d,]+) bytes, 100%\)</title>", done.stdout)[1].replace(",", "")), done.stdout
+
+
+@test
+def t_flamegraph():
+    """Its root is the sum of what it was given."""
+    for arguments in VIEWS:
+        for value, key in (("live", "live_bytes"), ("allocated", "allocated_bytes")):
+            total, picture = flame_graph(written("folded", "--value", value, *arguments))
+            assert total == figures(*arguments)["totals"][key], (arguments, value, total)
+    assert "Py_BytesMain" in picture
+    for arguments in CHANGES:
+        path = written("folded", *arguments)
+        with open(path, encoding="utf-8") as f:
+            before, after = (sum(column) for column in zip(*(map(int, line.split(" ")[-2:]) for line in f)))
+        total, picture = flame_graph(path)
+        assert total == after == before + net(figures(*arguments)), (arguments, total, before, after)
+        assert re.search(r"bytes, [\d.]+%; [+-][\d.]+%\)", picture), "no frame changed"
+
+
+@functools.cache
+def speedscope_page():
+    """The page of npm's package, which has the loader and its schema."""
+    need("npm")
+    folder = tempfile.mkdtemp(prefix="memtop-speedscope-")
+    import atexit
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    done = run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, "speedscope"], seconds=300)
+    page = folder + "/node_modules/speedscope/dist/release/index.html"
+    if done.returncode or not os.path.exists(page):
+        raise Skip(f"npm cannot install speedscope here: {done.stderr[-300:]}")
+    return page
+
+
+@test
+def t_speedscope_loads_it():
+    """Its own loader, in a browser: each profile is there, its heaviest row has the file's bytes, and their share of the sum."""
+    page = speedscope_page()
+    if not browser.chromium():
+        raise Skip("chromium is not installed: apt-get install chromium")
+    b, folder = browser.Browser(), temporary_folder()
+    at_end(b.close)
+    for arguments in ((), CHANGES[1]):
+        text = text_of("speedscope", *arguments)
+        b.call("Page.navigate", url="about:blank")
+        with open(folder + "/a.js", "w", encoding="ascii") as f:  # as its command line does
+            f.write(f"speedscope.loadFileFromBase64('a.speedscope.json', '{base64.b64encode(text.encode()).decode()}')")
+        b.call("Page.navigate", url=f"file://{page}#localProfilePath={folder}/a.js")
+        profiles = json.loads(text)["profiles"]
+        for i, p in enumerate(profiles):
+            b.wait(f"document.body?.innerText.includes({json.dumps(p['name'] + f' ({i + 1}/{len(profiles)})')})", p["name"])
+            b.key("3")
+            b.wait("[...document.querySelectorAll('tr')].filter((r) => r.innerText.includes('%)')).length > 3", "the table")
+            cells = b.run("[...document.querySelectorAll('tr')].map((r) => r.querySelectorAll('td')[1]?.innerText || '')")
+            found = [c for c in (re.search(r"([\d.,]+) ?([KMG]?B?) \([<>]?([\d.]+)%\)", text) for text in cells) if c]
+            number, unit, share = found[0].groups()
+            shown = float(number.replace(",", "")) * {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20}[unit]
+            own = {}
+            for stack, weight in zip(p["samples"], p["weights"]):
+                own[stack[-1]] = own.get(stack[-1], 0) + weight
+            assert abs(shown - max(own.values())) <= 0.006 * shown + 1, (p["name"], shown, max(own.values()))
+            assert abs(float(share) - 100 * shown / p["endValue"]) <= 1, (p["name"], share, shown, p["endValue"])
+            b.key("n")
+    assert not [c for c in b.complaints if not c.startswith("rendering: ")], b.complaints
+
+
+@test
+def t_speedscope_schema():
+    """The schema that the package brings along."""
+    page = speedscope_page()
+    try:
+        import jsonschema
+    except ImportError:
+        raise Skip("jsonschema is not installed: apt-get install python3-jsonschema") from None
+    with open(os.path.dirname(page) + "/file-format-schema.json", encoding="utf-8") as f:
+        schema = json.load(f)
+    for arguments in VIEWS + CHANGES:
+        jsonschema.validate(json.loads(text_of("speedscope", *arguments)), schema)
 
 
 @test

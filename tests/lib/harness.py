@@ -22,8 +22,11 @@ import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build/release"))
-MEMTOP = os.path.join(BUILD, "memtop")
+# make check-asan: memtop under sanitizers, with everything else as it is
+MEMTOP = os.path.join(BUILD + ("-asan" if os.environ.get("SANITIZED") else ""), "memtop")
 AGENT = os.path.join(BUILD, "libmemtop-agent.so")
+if os.environ.get("SANITIZED"):
+    os.environ["MEMTOP_AGENT"] = AGENT  # no agent lies beside it
 LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))

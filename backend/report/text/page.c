@@ -14,33 +14,66 @@ void page_put(const struct page *p, const char *s)
 	sanitize_put(p->out, s, strlen(s));
 }
 
+/* The columns of the character at *s; advances *s past it. */
+static size_t step(const char **s)
+{
+	int32_t cp;
+
+	*s += sanitize_decode(*s, &cp);
+	return cp < 0 ? 1 : sanitize_columns(cp);
+}
+
 size_t page_columns(const char *s)
 {
 	size_t n = 0;
 
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
+	while (*s)
+		n += step(&s);
 	return n;
 }
 
-/* Where the character number n begins. */
-static const char *at_column(const char *s, size_t n)
+/* The end of what fits in so many columns. */
+static const char *head_end(const char *s, size_t columns)
 {
-	for (; *s; s++)
-		if (((unsigned char)*s & 0xc0) != 0x80 && !n--)
+	for (const char *next = s; *s; s = next) {
+		size_t n = step(&next);
+		if (n > columns)
 			break;
+		columns -= n;
+	}
+	return s;
+}
+
+/* The last part that fits in so many columns; what joins a character before it is left out. */
+static const char *tail_begin(const char *s, size_t columns)
+{
+	size_t left = page_columns(s);
+
+	for (const char *next = s; *s; s = next) {
+		size_t n = step(&next);
+		if (left <= columns && n)
+			break;
+		left -= n;
+	}
 	return s;
 }
 
 const char *page_shorten(char *buf, size_t size, const char *s, size_t columns)
 {
-	size_t all = page_columns(s), tail = (columns - 3) / 2, head = columns - 3 - tail;
+	size_t tail = (columns - 3) / 2, head = columns - 3 - tail;
+	int want;
 
-	if (all <= columns || columns < 5)
-		snprintf(buf, size, "%s", s);
+	if (page_columns(s) <= columns || columns < 5)
+		want = snprintf(buf, size, "%s", s);
 	else
-		snprintf(buf, size, "%.*s...%s", (int)(at_column(s, head) - s), s,
-			 at_column(s, all - tail));
+		want = snprintf(buf, size, "%.*s...%s", (int)(head_end(s, head) - s), s,
+				tail_begin(s, tail));
+	if (want >= (int)size) { /* full of joined ones: the last character is not whole */
+		size_t n = size - 1;
+		while (n && ((unsigned char)buf[n - 1] & 0xc0) == 0x80)
+			n--;
+		buf[n - (n && (unsigned char)buf[n - 1] >= 0xc0)] = '\0';
+	}
 	return buf;
 }
 
@@ -93,7 +126,7 @@ static void collapse(char *buf, size_t size, const char *s)
 
 void page_name(const struct page *p, const char *s, size_t columns)
 {
-	char clean[4096], plain[4096], brief[512];
+	char clean[4096], plain[4096], brief[4096 + 4];
 
 	if (p->options->full) {
 		page_put(p, s);
@@ -182,7 +215,7 @@ static size_t hang_of(const char *line)
 /* The bytes of the first line of `room` columns: up to a blank, else through a word. */
 static size_t fitting(const char *s, size_t len, size_t room)
 {
-	const char *end = at_column(s, room), *blank;
+	const char *end = head_end(s, room), *blank;
 
 	if ((size_t)(end - s) >= len)
 		return len;

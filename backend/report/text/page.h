@@ -44,8 +44,8 @@ struct more {
 /* "... 1,204 more hold 3.2M" under a table that was cut. */
 void page_rest(const struct page *p, size_t count, const struct more *m, const char *what);
 
-/* s in so many columns at most, its middle replaced by "..."; returns buf. UTF-8 stays whole, each
- * character counts as one column. */
+/* s in so many columns at most, its middle replaced by "..."; returns buf. Characters
+ * stay whole. */
 const char *page_shorten(char *buf, size_t size, const char *s, size_t columns);
 size_t page_columns(const char *s);
 

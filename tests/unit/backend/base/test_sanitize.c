@@ -3,7 +3,9 @@
 
 #include "base/sanitize.h"
 
+#include <locale.h>
 #include <string.h>
+#include <wchar.h>
 
 static const struct {
 	const char *given, *shown;
@@ -80,4 +82,22 @@ TEST(a_message_is_one_clean_line)
 		"a\033]0;x\a\nb\xc2\x9b\xe2\x80\xae"
 		"c");
 	CHECK_STR(err.text, "a ]0;x  b?c: no");
+}
+
+TEST(columns_are_those_of_a_terminal_or_more)
+{
+	int fewer = 0;
+
+	CHECK(setlocale(LC_CTYPE, "C.UTF-8") != NULL);
+	for (int32_t cp = 0x20; cp <= 0x3fffd; cp++)
+		if (wcwidth((wchar_t)cp) > (int)sanitize_columns(cp)) {
+			printf("  U+%X takes %d\n", (unsigned)cp, wcwidth((wchar_t)cp));
+			fewer++;
+		}
+	CHECK_EQ(fewer, 0);
+	CHECK_EQ(sanitize_columns('a'), 1);
+	CHECK_EQ(sanitize_columns(0xe9), 1);
+	CHECK_EQ(sanitize_columns(0x301), 0);
+	CHECK_EQ(sanitize_columns(0x65e5), 2);
+	CHECK_EQ(sanitize_columns(0x1f44d), 2);
 }

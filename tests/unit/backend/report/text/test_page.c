@@ -79,3 +79,23 @@ TEST(the_middle_goes)
 	CHECK_STR(page_shorten(buf, sizeof buf, "äöüäöüäöüäö", 10), "äöüä...üäö");
 	CHECK_EQ(page_columns("äö"), 2);
 }
+
+TEST(wide_characters_take_two_columns)
+{
+	char text[600] = "", buf[64], *out;
+
+	for (int i = 0; i < 100; i++)
+		strcat(text, "\u65e5");
+	CHECK_EQ(page_columns(text), 200);
+	out = wrapped(text);
+	CHECK_EQ(strcspn(out, "\n"), PAGE_COLUMNS / 2 * 3);
+	free(out);
+	CHECK_STR(page_shorten(buf, sizeof buf, text, 10), "\u65e5\u65e5...\u65e5");
+	CHECK_EQ(page_columns(page_shorten(buf, sizeof buf, text, 11)), 11);
+	CHECK_EQ(page_columns("e\u0301"), 1);
+	CHECK_STR(page_shorten(buf, sizeof buf, "abe\u0301defghe\u0301i", 7), "ab...e\u0301i");
+	strcpy(text, "a");
+	for (int i = 0; i < 60; i++)
+		strcat(text, "\u0301");
+	CHECK_EQ(strlen(page_shorten(buf, 40, text, 10)), 37);
+}
