@@ -134,7 +134,7 @@ static void put_totals(struct dump *d, const struct totals *t)
 	const uint64_t figures[] = { t->peak_bytes,         t->peak_error_bytes, t->peak_time_ns,
 				     t->agent_memory_bytes, t->agent_cpu_ns,     t->hook_ns,
 				     t->target_cpu_ns,      t->slots_total,      t->slots_sent,
-				     t->live_sent_bytes };
+				     t->live_sent_bytes,    t->agent_limit_bytes };
 
 	put(d, t->time_ns);
 	put_tally(&d->head, &t->sum);

@@ -116,7 +116,8 @@ def report(path, *words):
 
 def text(path, *words):
     done = subprocess.run([MEMTOP, "report", *words, path], capture_output=True, text=True, env=environment(), check=False, timeout=60)
-    return re.sub(r"(?m)^.*(cut: read|Cut|CUT|cut file).*\n", "", done.stdout)
+    lines = re.sub(r"\n  (?=\S)", " ", done.stdout)  # the path's length decides where a sentence goes on below
+    return re.sub(r"(?m)^.*(cut: read|Cut|CUT|cut file).*\n", "", lines)
 
 
 @test
