@@ -58,7 +58,7 @@ $(B)/agent/process/spawn.o: AGENT_CFLAGS += -fno-exceptions
 # The path of every event ends in tail calls and has no use for a frame. See agent/hooks/caller.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
 	-ffixed-rbp -DMT_FIXED_RBP)
-$(B)/agent/record/record.o: AGENT_CFLAGS += -fomit-frame-pointer
+$(addprefix $(B)/agent/record/,record.o record_stack.o book.o): AGENT_CFLAGS += -fomit-frame-pointer
 $(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs

@@ -144,7 +144,7 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 		-o $@ $(FUZZ_SRC) -lzstd
 
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
-BENCH_DEPS := g++ heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
+BENCH_DEPS := g++ clang heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
 BENCH_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fno-builtin -Iinclude
 BENCH_LINKED := unwind rows session
 BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basename $(notdir \

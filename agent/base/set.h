@@ -16,7 +16,8 @@
  *
  * The first buckets and the first chunk lie in the set itself, so a small program touches little
  * memory. The rest comes from the arena in doubling sizes. Two threads that race to insert one key
- * may leave a number that is filled but not linked.
+ * may leave a number that is filled but not linked. Its user may also reserve numbers itself, and
+ * link some of them elsewhere (unwind/stacks.c does).
  *
  * struct set_kind makes the set generic. It is always a constant, so the compiler inlines
  * everything.
@@ -43,9 +44,10 @@ struct set_bucket {
 enum set_state { SET_ABSENT = 0, SET_CLAIMED, SET_READY };
 
 struct set {
-	_Atomic uint32_t xlevel; /* buckets = 2^level above SET_FIRST_LEVEL */
-	_Atomic uint32_t xcount; /* numbers below this are taken */
-	_Atomic bool xgrowing;   /* a thread is making the next level */
+	_Atomic uint32_t xlevel;  /* buckets = 2^level above SET_FIRST_LEVEL */
+	_Atomic uint32_t xcount;  /* numbers below this are taken */
+	_Atomic uint32_t xlinked; /* items in the list */
+	_Atomic bool xgrowing;    /* a thread is making the next level */
 	struct set_bucket first[1u << SET_FIRST_LEVEL];
 	struct set_bucket *_Atomic xsegment[SET_LEVELS]; /* of level k: 2^(k-1) new buckets */
 	void *_Atomic *xchunk;                           /* numbers >> chunk_shift; immutable */
@@ -180,54 +182,90 @@ static MT_COLD void set_grow(struct set *s, uint32_t level)
 	atomic_store(&s->xgrowing, false);
 }
 
-/* Reserves a number; 0 when all are taken or memory is short. */
-static uint32_t set_reserve(struct set *s, const struct set_kind *kind)
+/* The chunk that the number lies in, made if need be. False: no memory. */
+static bool set_room(struct set *s, const struct set_kind *kind, uint32_t id)
+{
+	void *_Atomic *place = &s->xchunk[id >> kind->chunk_shift];
+	void *chunk = atomic_load_explicit(place, memory_order_acquire);
+
+	if (unlikely(!chunk)) {
+		void *fresh = mt_arena_alloc_path(kind->bytes << kind->chunk_shift);
+		if (!fresh)
+			return false;
+		atomic_compare_exchange_strong_explicit(place, &chunk, fresh, memory_order_acq_rel,
+							memory_order_acquire);
+	}
+	return true;
+}
+
+/* Reserves `n` numbers in a row, and returns the first; 0 when all are taken or memory is short. */
+static uint32_t set_reserve(struct set *s, const struct set_kind *kind, uint32_t n)
 {
 	uint32_t id = atomic_load_explicit(&s->xcount, memory_order_relaxed);
 
 	do {
-		if (id >= kind->limit)
+		if (n > kind->limit || id > kind->limit - n)
 			return 0;
-		void *_Atomic *place = &s->xchunk[id >> kind->chunk_shift];
-		void *chunk = atomic_load_explicit(place, memory_order_acquire);
-		if (unlikely(!chunk)) {
-			void *fresh = mt_arena_alloc_path(kind->bytes << kind->chunk_shift);
-			if (!fresh)
+		for (uint32_t at = id >> kind->chunk_shift; at <= (id + n - 1) >> kind->chunk_shift;
+		     at++)
+			if (!set_room(s, kind, at << kind->chunk_shift))
 				return 0;
-			atomic_compare_exchange_strong_explicit(
-				place, &chunk, fresh, memory_order_acq_rel, memory_order_acquire);
-		}
 	} while (!atomic_compare_exchange_weak_explicit(
-		&s->xcount, &id, id + 1, memory_order_acq_rel, memory_order_relaxed));
+		&s->xcount, &id, id + n, memory_order_acq_rel, memory_order_relaxed));
 	return id;
 }
 
-/* Finds or inserts; 0 when the key is absent and there is no room for it. */
-MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32_t hash,
-			      const void *key)
+/* A sentinel to begin the walk at, for the key's hash. */
+MT_INLINE struct set_at set_begin(struct set *s, const struct set_kind *kind, uint32_t hash)
 {
 	unsigned level = SET_FIRST_LEVEL + atomic_load_explicit(&s->xlevel, memory_order_acquire);
-	struct set_bucket *from = set_enter(s, kind, level, hash >> (32 - level));
-	struct set_at at = { &from->xnext, 0 };
-	uint32_t id = 0;
+
+	return (struct set_at){ &set_enter(s, kind, level, hash >> (32 - level))->xnext, 0 };
+}
+
+/* The item that equals key, or 0. */
+MT_INLINE uint32_t set_find(struct set *s, const struct set_kind *kind, uint32_t hash,
+			    const void *key)
+{
+	struct set_at at = set_begin(s, kind, hash);
+
+	return set_walk(s, kind, &at, hash, key);
+}
+
+/* Counts an item that was linked, and grows the set when due. */
+MT_INLINE void set_linked(struct set *s)
+{
+	uint32_t level = SET_FIRST_LEVEL + atomic_load_explicit(&s->xlevel, memory_order_relaxed);
+
+	if (unlikely(atomic_fetch_add_explicit(&s->xlinked, 1, memory_order_relaxed) >=
+		     SET_LOAD << level))
+		set_grow(s, level);
+}
+
+/* Finds, or inserts: the item `id`, which is filled and equals key; or with id 0 a new one. Returns
+ * 0 when the key is absent and there is no room for it. */
+MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32_t hash,
+			      const void *key, uint32_t id)
+{
+	struct set_at at = set_begin(s, kind, hash);
 
 	for (;;) {
 		uint32_t found = set_walk(s, kind, &at, hash, key);
 		if (found)
 			return found;
 		if (!id) {
-			id = set_reserve(s, kind);
+			id = set_reserve(s, kind, 1);
 			if (!id)
 				return 0;
 			kind->fill(set_item(s, kind, id), key);
-			if (unlikely(id > SET_LOAD << level))
-				set_grow(s, level);
 		}
 		atomic_store_explicit(kind->link(set_item(s, kind, id)), at.next,
 				      memory_order_relaxed);
 		if (atomic_compare_exchange_strong_explicit(
-			    at.link, &at.next, id, memory_order_release, memory_order_relaxed))
+			    at.link, &at.next, id, memory_order_release, memory_order_relaxed)) {
+			set_linked(s);
 			return id;
+		}
 	}
 }
 

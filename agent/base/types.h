@@ -176,6 +176,9 @@ struct thread {
 	/* the last stack, when it cannot be remembered; its sp is 0, so it never matches */
 	struct hit none;
 	uint32_t turn;      /* the way to overwrite next */
+	uint32_t bare;      /* captures to come whose stacks are not sought, nor remembered */
+	uint32_t misses;    /* stacks that were sought in vain */
+	uint64_t trial_at;  /* ... since this number of blocks */
 	uintptr_t deleting; /* block that a foreign operator delete frees right now */
 	uintptr_t origin;   /* the caller of the last operator new that failed */
 	uint32_t session;   /* the session of its counters: record/thread.c */
@@ -211,8 +214,10 @@ struct node {
 	node_id parent;
 	code_id code;
 	_Atomic uint64_t xslot; /* epoch << 24 | slot: this stack's newest slot, 0 = none */
-	_Atomic node_id xnext;  /* unwind/stacks.c's: the next in hash order */
+	_Atomic node_id xfirst; /* unwind/stacks.c's: the newest of its listed children */
+	_Atomic node_id xnext;  /* ... the next older of its parent's, or the next in hash order */
 };
+_Static_assert(sizeof(struct node) == 24, "a program can have a million and more");
 
 /* A slot's stack and epoch. Immutable once published: to threads by their node's xslot, to the
  * server by the first block that is counted in it. */
@@ -228,7 +233,7 @@ struct effort {
 	uint64_t whole;       /* ... without a frame in common with the one before */
 	uint64_t frames;      /* that were walked for them */
 	uint64_t pc_misses;   /* pcs that the thread's cache did not have */
-	uint64_t edge_misses; /* steps of the trie, likewise */
+	uint64_t edge_misses; /* steps of the trie that were new, or looked up by hash */
 };
 
 /* A mapped part of a file: a PT_LOAD header's. */

@@ -198,7 +198,7 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 			       size_t size)
 {
 	struct key key = { node, p->rate, atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
-	uint32_t id = set_intern(&items, &item_kind, hash_key(&key), &key), fraction;
+	uint32_t id = set_intern(&items, &item_kind, hash_key(&key), &key, 0), fraction;
 	struct weighed w = { .slot = id ? ((struct item *)set_item(&items, &item_kind, id))->slot
 					: 0 };
 

@@ -10,8 +10,8 @@
  * set it proves that this frame is gone.
  *
  * Hooks inline the path of every event from record/record_fast.h. It tail-calls into this file for
- * anything unusual, so the usual case saves no registers. Here an unexpected stack is first looked
- * up among the thread's recent ones (struct hit), and captured if it is not there.
+ * anything unusual, so the usual case saves no registers. record/record_stack.c has the stacks that
+ * were not expected.
  *
  * Order: counted, then entered; taken out, then counted. record/slots.c has the reason.
  *
@@ -19,12 +19,12 @@
  * timed, less the clock's own cost. A sample in which the thread lost its cpu is cut off.
  */
 #include "record/record.h"
-#include "base/arena.h"
 #include "base/compiler.h"
 #include "base/prim_linux.h"
 #include "base/stack_bounds.h"
 #include "base/state.h"
 #include "modules/real.h"
+#include "record/book.h"
 #include "record/filter.h"
 #include "record/guard.h"
 #include "record/heaps.h"
@@ -36,7 +36,6 @@
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
-#include "unwind/cache.h"
 #include "unwind/fast.h"
 #include "unwind/stacks.h"
 #include "unwind/unwind.h"
@@ -72,69 +71,6 @@ MT_COLD bool mt_record_nested(const struct thread *t, uintptr_t sp)
 	if (t->unwind)
 		mt_unwind_abandon(t->unwind);
 	return false;
-}
-
-/* A sampled block: by the weight that it was counted with. */
-MT_COLD static void count_weighed_free(struct thread *t, const struct block *b)
-{
-	uint64_t blocks = mt_filter_weight(b);
-	slot_id slot = b->slot & (WEIGHED_END - 1);
-
-	filter_count(&t->filter.xevents, 1);
-	filter_count(&t->filter.xweighed, blocks);
-	if (!mt_slots_weighed(t, slot, false, blocks, blocks * b->size) &&
-	    !mt_slots_weighed(mt_thread_shared(), slot, false, blocks, blocks * b->size))
-		mt_record_loss(MTW_LOSS_SHADOW, b->size);
-}
-
-static void count_free(struct thread *t, const struct block *b)
-{
-	if (unlikely(b->slot & SLOT_WEIGHED)) {
-		count_weighed_free(t, b);
-		return;
-	}
-	if (unlikely(!mt_slots_free(t, b->slot, b->size)) &&
-	    !mt_slots_free(mt_thread_shared(), b->slot, b->size))
-		mt_record_loss(MTW_LOSS_SHADOW, b->size);
-}
-
-/*
- * The map had an entry where a new block begins: its block was freed past us. Live heals. While a
- * detach is under way it was freed by a thread whose gate is closed already, and given out to one
- * whose gate is still open: nothing was lost.
- */
-MT_COLD static void heal(struct thread *t, const struct block *old)
-{
-	if (atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_OFF) {
-		mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
-		mt_live_suspect();
-	}
-	count_free(t, old);
-}
-
-/* Out of memory for this slot's counters: book to the first slot rather than nowhere. */
-MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
-{
-	mt_record_loss(MTW_LOSS_SLOTS, bytes);
-	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
-}
-
-/* Any block, by any thread's state. */
-static void enter(struct thread *t, const struct thread *owner, void *p, size_t bytes, slot_id slot)
-{
-	struct block old;
-
-	if (unlikely(!mt_live_ready(p, bytes))) {
-		mt_record_loss(MTW_LOSS_SHADOW, bytes);
-		return;
-	}
-	if (unlikely(!mt_slots_alloc(t, slot, bytes))) {
-		slot = count_in_root(t, bytes);
-		if (!slot)
-			return;
-	}
-	if (unlikely(mt_live_enter(owner, p, bytes, slot, &old)))
-		heal(t, &old);
 }
 
 /* A time, and what it took to read the clock just then. */
@@ -187,118 +123,13 @@ MT_COLD static void add_sample(struct thread *t, struct reading begin)
 	t->hook_samples++;
 }
 
-MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
-{
-	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
-
-	live_put(e, bytes, t->last->mark);
-	mt_slots_after_slow(t, t->last->slot);
-	if (stale) {
-		struct block old = unpack_small(stale);
-		heal(t, &old);
-	}
-	guard_out(t);
-	return p;
-}
-
-/* The last allocation's slot, but not a small block, or the first in its region. */
-static __attribute__((noinline)) void *book_large(struct thread *t, void *p, size_t bytes)
-{
-	enter(t, t, p, bytes, t->last->slot);
-	guard_out(t);
-	return p;
-}
-
-MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
-{
-	_Atomic uint64_t *e = live_small(p);
-
-	if (unlikely(!e || bytes >= LARGE_MIN))
-		return book_large(t, p, bytes);
-	return record_book(t, t->last, p, bytes, e);
-}
-
-/* Recomputes the parts of `h` that depend on more than the stack. Its counters are stamped, so they
- * are seen to change. `era` was read before everything that it covers, so a change meanwhile ends
- * it. */
-static void renew(struct thread *t, struct hit *h, uint32_t era)
-{
-	h->mark = live_mark(t, h->slot);
-	mt_slots_stamp(t, h->slot, h->leaf);
-	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
-	h->era = era;
-}
-
-MT_COLD static bool make_hits(struct thread *t)
-{
-	struct hit *hits = mt_prim_map(HITS * sizeof(*hits), false);
-
-	if (!hits)
-		return false;
-	mt_arena_range((uintptr_t)hits, HITS * sizeof(*hits), PART_CACHES);
-	t->hits = hits;
-	return true;
-}
-
-/* A stack that was not met lately. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
-						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
-	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	struct regs r = { pc, sp, fp };
-
-	node_id node = mt_unwind_capture(t, &r);
-	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
-	slot_id slot = seen & 0xffffff;
-	struct leaf *leaf = slots_leaf(t, slot);
-	if (unlikely(seen >> 24 != epoch || !slot || leaf == &mt_slots_no_leaf)) {
-		enter(t, t, p, bytes, mt_slots_of(node));
-		guard_out(t);
-		return p;
-	}
-	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
-	struct hit *h = plain ? unwind_hit_place(t, pc, sp) : &t->none;
-	h->sp = 0;
-	atomic_signal_fence(memory_order_release);
-	h->epoch = epoch;
-	h->slot = slot;
-	h->leaf = leaf;
-	h->counts = slots_counts(leaf, slot);
-	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
-	for (int i = 0; i < HIT_NEXT; i++)
-		h->next[i] = h;
-	renew(t, h, era);
-	if (likely(plain))
-		unwind_remember(t->unwind, h);
-	*t->link = h;
-	record_met(t, h);
-	return book_any(t, p, bytes);
-}
-
-/* Another stack than the one that was expected. The guard is set. */
-void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			    uintptr_t fp)
-{
-	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
-	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
-
-	if (unlikely(!h))
-		return alloc_new(t, p, bytes, pc, sp, fp);
-	if (unlikely(h->era != era))
-		renew(t, h, era);
-	*t->link = h;
-	record_met(t, h);
-	return book_any(t, p, bytes);
-}
-
 /* Interrupted in the middle of something, or by no thread of its own. */
 MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
 	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
 	if (likely(t->busy_sp != BUSY_OVER))
-		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
+		mt_book_enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
 	return p;
 }
 
@@ -317,7 +148,7 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	struct hit *h = t->expected;
 	if (unwind_hits(h, pc, sp, fp)) {
 		record_met(t, h);
-		book_any(t, p, bytes);
+		record_any(t, p, bytes);
 	} else {
 		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
 	}
@@ -340,7 +171,7 @@ static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_
 	}
 	filter_count(&t->filter.xweighed, w->blocks);
 	if (mt_live_enter(owner, p, bytes, w->entry, &old))
-		heal(t, &old);
+		mt_book_heal(t, &old);
 }
 
 /* The stack decides, or the block is a sample: of the period that filter_skips() was asked
@@ -365,7 +196,7 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 			enter_weighed(c, t, p, bytes, &w);
 		} else {
 			filter_count(&t->filter.xweighed, 1);
-			enter(c, t, p, bytes, mt_slots_of(node));
+			mt_book_enter(c, t, p, bytes, mt_slots_of(node));
 		}
 	}
 	guard_out(c);
@@ -471,7 +302,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 	bool pass_on = true;
 
 	if (likely(b.slot))
-		count_free(c, &b);
+		book_free(c, &b);
 	else
 		pass_on = unknown_free(t, p);
 	guard_out(c);
@@ -568,7 +399,7 @@ void mt_record_gone(struct thread *t, const struct block *b)
 	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
 	if (unlikely(!c))
 		return;
-	count_free(c, b);
+	book_free(c, b);
 	guard_out(c);
 }
 
@@ -580,6 +411,6 @@ void mt_record_restore(struct thread *t, void *p, const struct block *b)
 	if (unlikely(!c))
 		return;
 	if (b->slot && mt_live_restore(t, p, b, &old))
-		heal(c, &old);
+		mt_book_heal(c, &old);
 	guard_out(c);
 }

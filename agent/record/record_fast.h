@@ -4,7 +4,8 @@
  *
  * It is inlined into the frequent hooks, where the caller's pc, sp and fp need no registers. An
  * allocation from the expected stack (struct hit) looks in neither the trie nor the counters' tree.
- * Anything unusual is a tail call into record/record.c, which has the rules. Measured:
+ * Anything unusual is a tail call into record/record.c, which has the rules, or into
+ * record/record_stack.c. Measured:
  * tests/bench/instructions.py.
  */
 #ifndef MT_RECORD_RECORD_FAST_H
@@ -13,21 +14,19 @@
 #include "base/compiler.h"
 #include "base/types.h"
 #include "modules/real.h"
+#include "record/book.h"
 #include "record/filter.h"
 #include "record/live_fast.h"
 #include "record/record.h"
+#include "record/record_stack.h"
 #include "record/slots_fast.h"
 #include "unwind/fast.h"
 
 /* Each returns p. */
-void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			    uintptr_t fp); /* not the predicted stack */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp); /* not small, or the guard is not open */
 void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			       uintptr_t fp); /* some filter is on */
-/* A block that is counted, but not entered yet. */
-void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
 void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_unknown(struct thread *t, void *p); /* no small block has an entry at p */
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
@@ -50,11 +49,21 @@ MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size
 	bool room = slots_count_alloc(t, h->counts, bytes);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(!room || live_occupied(e)))
-		return mt_record_alloc_after(t, p, bytes, e);
+		return mt_book_after(t, p, bytes, e);
 	live_put(e, bytes, h->mark);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy_sp = 0;
 	return p;
+}
+
+/* Any block of the stack t->last. */
+MT_INLINE void *record_any(struct thread *t, void *p, size_t bytes)
+{
+	_Atomic uint64_t *e = live_small(p);
+
+	if (unlikely(!e || bytes >= LARGE_MIN))
+		return mt_book_large(t, p, bytes);
+	return record_book(t, t->last, p, bytes, e);
 }
 
 MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,

@@ -234,6 +234,8 @@ static bool begin_owner(struct thread *t)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
 	t->hit_count = 0;
 	t->none.sp = 0;
+	t->none.slot = 0;
+	t->bare = t->misses = 0;
 	for (int i = 0; i < HIT_NEXT; i++)
 		t->none.next[i] = &t->none;
 	t->last = t->expected = &t->none;

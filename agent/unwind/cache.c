@@ -3,8 +3,9 @@
  * cache.c - a thread's caches of pcs and trie edges, and the slow ways to fill them.
  *
  * Both caches are two-way: the newest entry goes first, and the former first moves to second. A
- * miss on a pc looks in the shared cache (unwind/stacks.c keeps the rule with the location), a miss
- * on an edge in the trie.
+ * miss on a pc looks in the shared cache (unwind/stacks.c keeps the rule with the location). Most
+ * edges are in the list of their node and need no cache. The others are looked up by hash, so they
+ * are cached; a miss is a lookup.
  *
  * With fold_recursion=on, a call site that is already on a path leads back to it instead of making
  * a new step: main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than
@@ -58,7 +59,7 @@ static struct unwind_cache *map_cache(uint32_t frames)
 	u->pcs_full = 2 * PC_SETS;
 	u->edges = (struct edge_entry(*)[2])(u->pcs + PC_SETS);
 	u->edge_mask = EDGE_SETS - 1;
-	u->edges_full = 2 * EDGE_SETS;
+	u->edges_left = 2 * EDGE_SETS;
 	u->frames = (struct frame *)(u->edges + EDGE_SETS) + 1;
 	u->frames[-1].at.sp = UINTPTR_MAX; /* ends the search for a kept frame */
 	u->steps = (struct step *)(u->frames + frames);
@@ -100,7 +101,7 @@ static void grow_edges(struct unwind_cache *u)
 	uint32_t sets = u->edge_mask + 1;
 	void *table = sets < EDGE_SETS_MAX ? larger_table(sets, sizeof(*u->edges)) : NULL;
 
-	u->edges_full = table ? u->effort.edge_misses + 8 * (uint64_t)sets : UINT64_MAX;
+	u->edges_left = table ? 8 * (uint64_t)sets : UINT64_MAX;
 	if (!table)
 		return;
 	u->edge_mask = 0;
@@ -209,20 +210,25 @@ static node_id met_before(node_id node, code_id code)
 	return node;
 }
 
-node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code)
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code, uint32_t listed)
 {
-	node_id child = unlikely(mt_conf.fold_recursion) ? met_before(parent, code) : 0;
+	struct edge_entry *set = unwind_edge_set(u, parent, code);
+	bool fold = mt_conf.fold_recursion;
 
-	if (likely(!child))
-		child = mt_stacks_child(parent, code);
-
+	for (int way = 0; way < 2; way++)
+		if (set[way].code == code && set[way].parent == parent)
+			return set[way].child;
+	node_id child = unlikely(fold) ? met_before(parent, code) : 0;
+	if (!child && listed >= LISTED)
+		child = mt_stacks_hashed(parent, code);
+	if (!child)
+		return 0;
 	u->effort.edge_misses++;
-	if (child) {
-		if (unlikely(u->effort.edge_misses >= u->edges_full))
-			grow_edges(u);
-		struct edge_entry *set = unwind_edge_set(u, parent, code);
-		set[1] = set[0];
-		set[0] = (struct edge_entry){ parent, code, child };
+	if (unlikely(--u->edges_left == 0)) {
+		grow_edges(u);
+		set = unwind_edge_set(u, parent, code);
 	}
+	set[1] = set[0];
+	set[0] = (struct edge_entry){ parent, code, child };
 	return child;
 }

@@ -10,9 +10,12 @@
 #define MT_UNWIND_CACHE_H
 
 #include "base/compiler.h"
+#include "base/conf.h"
 #include "base/stack_bounds.h"
 #include "base/types.h"
 #include "unwind/engine.h"
+#include "unwind/stacks.h"
+#include "unwind/stacks_fast.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -60,8 +63,9 @@ struct unwind_cache {
 	/* Two-way, a power of two of sets; a table grows when it misses (unwind/cache.c). */
 	struct pc_entry (*pcs)[2];
 	struct edge_entry (*edges)[2];
-	uint32_t pc_mask, edge_mask;   /* sets - 1 */
-	uint64_t pcs_full, edges_full; /* misses at which they grow */
+	uint32_t pc_mask, edge_mask; /* sets - 1 */
+	uint64_t pcs_full;           /* misses at which they grow */
+	uint64_t edges_left;         /* ... until they grow */
 };
 
 /* The step from a pc to its caller, by the engine in use: unwind/unwind.c sets it. */
@@ -71,14 +75,17 @@ extern unwind_rule mt_unwind_rule;
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
 void mt_unwind_cache_settle(struct unwind_cache *u); /* drop entries that an unload made stale */
 const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
-node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
+/* `listed`: so many children are in the parent's list, and none is it. 0: there is no such child.
+ */
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code, uint32_t listed);
 
 MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t pc)
 {
 	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
 }
 
-/* Edges of one code lie together if its parents have neighbouring numbers. */
+/* Edges to a child that is in no list. Those of one code lie together if its parents have
+ * neighbouring numbers. */
 MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent,
 					     code_id code)
 {
@@ -96,16 +103,27 @@ MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
 	return mt_unwind_pc_slow(u, pc);
 }
 
-/* The child node, 0 when the trie is at its cap. */
+/* The child of node `parent`, which is *at, and *at becomes it. 0 when it does not exist. */
+MT_INLINE node_id unwind_known_edge(struct unwind_cache *u, node_id parent, code_id code,
+				    struct node **at)
+{
+	uint32_t count;
+	node_id child = stacks_listed(*at, code, at, &count);
+
+	if (likely(child) || likely(count < LISTED && !mt_conf.fold_recursion))
+		return child;
+	child = mt_unwind_edge_slow(u, parent, code, count);
+	*at = stacks_node(child);
+	return child;
+}
+
+/* Makes it if need be; 0 when the trie is at its cap. */
 MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
 {
-	struct edge_entry *set = unwind_edge_set(u, parent, code);
+	struct node *at = stacks_node(parent);
+	node_id child = unwind_known_edge(u, parent, code, &at);
 
-	if (likely(set[0].code == code && set[0].parent == parent))
-		return set[0].child;
-	if (set[1].code == code && set[1].parent == parent)
-		return set[1].child;
-	return mt_unwind_edge_slow(u, parent, code);
+	return likely(child) ? child : mt_stacks_child(parent, code);
 }
 
 #pragma GCC visibility pop

@@ -432,6 +432,81 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 	return p;
 }
 
+/* The steps s..end lead from `node` to where no path has been: makes the nodes for all of them.
+ * Returns the first one's; *next is the second one's, from where on the numbers are in a row. 0:
+ * the trie is full. When another thread was here just now, the first is its, and *next is 0. */
+static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node_id node,
+						    const struct step *s, const struct step *end,
+						    node_id *next)
+{
+	uint32_t n = 0;
+
+	/* each folded step may lead back */
+	for (const struct step *at = s; at < end && !(n && mt_conf.fold_recursion); at++)
+		if (!(at->call.shape & FRAME_OWN)) {
+			if (unlikely(!at->call.code))
+				return 0;
+			n++;
+		}
+	node_id first = mt_stacks_reserve(n), id = first;
+	if (unlikely(!first))
+		return 0;
+	u->effort.edge_misses += n;
+	for (; id < first + n; s++)
+		if (!(s->call.shape & FRAME_OWN)) {
+			mt_stacks_fill(id, node, s->call.code, id + 1 < first + n ? id + 1 : 0);
+			node = id++;
+		}
+	id = mt_stacks_enter(first);
+	*next = id == first && n > 1 ? first + 1 : 0;
+	return id;
+}
+
+/* The nodes of the steps s..end, which are to be the frames from f on. *last is the one that they
+ * hang below, and becomes the innermost. false: the trie is full. */
+MT_INLINE bool nodes_of(struct unwind_cache *u, struct frame *f, const struct step *s,
+			const struct step *end, node_id *last)
+{
+	node_id node = *last, next = 0; /* the next step's, if it was made with the last one's */
+	struct node *at = stacks_node(node);
+
+	for (; s < end; s++, f++) {
+		if (unlikely(s->call.shape & FRAME_OWN)) {
+			f->node = node;
+			continue;
+		}
+		node_id child = next ? next++ : unwind_known_edge(u, node, s->call.code, &at);
+		if (unlikely(!child)) {
+			child = branch_off(u, node, s, end, &next);
+			if (unlikely(!child))
+				return false;
+			at = stacks_node(child);
+		}
+		f->node = node = child;
+	}
+	*last = node;
+	return true;
+}
+
+/* A frame of the kept stack: its pairs, and whether its bp matters (`bp`: the outer one's does). */
+static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, bool bp, struct pair *p)
+{
+	uint32_t shape = f->at.call.shape;
+
+	if (unlikely(f == u->frames)) {
+		p = pairs_of_last(u, f, p);
+	} else if (unlikely(shape & (FRAME_SIGNAL | FRAME_SLOW | FRAME_WORD))) {
+		p = pairs_of_odd(f, bp, p);
+	} else {
+		*p++ = (struct pair){ RETURN_AT(&f->at, f[-1].at.sp), f[-1].at.pc };
+		if (bp && shape & FRAME_SAVED)
+			*p++ = (struct pair){ f->at.bp_slot, f[-1].at.bp };
+	}
+	bp = shape & FRAME_USES_BP || (bp && !(shape & FRAME_SAVED));
+	f->at.call.shape = bp ? shape | FRAME_BP_USED : shape & ~FRAME_BP_USED;
+	return p;
+}
+
 /* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. false: the
  * trie is full. */
 static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
@@ -440,34 +515,24 @@ static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
 	struct frame *f = u->frames + from;
 	struct pair *p = u->pairs + (from ? f[-1].pairs : 0);
 	bool bp = from && f[-1].at.call.shape & FRAME_BP_USED;
-	node_id node = from ? f[-1].node : u->base ? mt_stacks_truncated(u->base) : 0;
 	uint64_t made = u->passes;
 
+	*result = from ? f[-1].node : u->base ? mt_stacks_truncated(u->base) : 0;
+	if (unlikely(!nodes_of(u, f, s, end, result)))
+		return false;
 	for (; s < end; s++, f++) {
-		uint32_t shape = s->call.shape;
 		f->at = *s;
-		if (likely(!(shape & FRAME_OWN))) {
-			node = likely(s->call.code) ? unwind_edge(u, node, s->call.code) : 0;
-			if (unlikely(!node))
-				return false;
-		}
-		f->node = node;
 		f->made = made;
-		if (unlikely(f == u->frames)) {
-			p = pairs_of_last(u, f, p);
-		} else if (unlikely(shape & (FRAME_SIGNAL | FRAME_SLOW | FRAME_WORD))) {
-			p = pairs_of_odd(f, bp, p);
-		} else {
+		/* most frames: left by a call, and no bp matters */
+		if (likely(!bp && !(s->call.shape & ~FRAME_SAVED) && f != u->frames)) {
 			*p++ = (struct pair){ RETURN_AT(s, f[-1].at.sp), f[-1].at.pc };
-			if (bp && shape & FRAME_SAVED)
-				*p++ = (struct pair){ s->bp_slot, f[-1].at.bp };
+		} else {
+			p = pairs_of(u, f, bp, p);
+			bp = f->at.call.shape & FRAME_BP_USED;
 		}
-		bp = shape & FRAME_USES_BP || (bp && !(shape & FRAME_SAVED));
-		f->at.call.shape = bp ? shape | FRAME_BP_USED : shape & ~FRAME_BP_USED;
 		f->pairs = (uint32_t)(p - u->pairs);
 	}
 	u->count = (uint32_t)(f - u->frames);
-	*result = node;
 	return true;
 }
 

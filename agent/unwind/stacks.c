@@ -2,10 +2,39 @@
  *
  * stacks.c - the trie of stacks and the interned code locations.
  *
- * A code location is (pc, kind, module generation); a node is (parent, code). Both are items of an
- * insert-only set (base/set.h) and are found by hash, so equal stacks have equal numbers in all
- * threads. Any thread may call anything here, also from a signal handler; the server reads by
- * number alone.
+ * A code location is (pc, kind, module generation), an item of an insert-only set (base/set.h). A
+ * node is (parent, code). Equal keys have equal numbers in all threads. Any thread may call
+ * anything here, also from a signal handler; the server reads by number alone.
+ *
+ * Children. A node lists its first LISTED children: it has the newest one's number, and each of
+ * them has the next older one's. Seven of ten nodes have one child, made by the walk that made the
+ * node, so it lies beside its parent in memory. A hash of all nodes would miss the cache at each
+ * step: some 400 ns in a program with 100,000 paths. Further children go to the set of nodes, by
+ * hash; their link is the set's then, so both together take one word of a node. LISTED is 8: in a
+ * compiler 60 % of the lookups end at the newest child, 95 % within the list, after 1.9 nodes on
+ * average. With 4 it took longer; 16 gained nothing.
+ *
+ * A path of new nodes gets numbers in a row. Its thread fills them while nobody can see them, each
+ * with the next as its only child, and then enters the outermost one: one exchange for all.
+ *
+ * Why this is safe without a lock:
+ * - Entering is a compare-and-swap of the parent's xfirst, from the number h that was read to the
+ *   new child's, whose xnext is h. Children never leave, and xnext never changes once its node is
+ *   in a list. So equal h means an equal list: there is no ABA. Hence no code is entered twice, for
+ *   the thread compared all from h on, and no list gets longer than LISTED, for it counted them.
+ * - Once a list is full, it never changes. Only then a child goes to the set, and only if it is not
+ *   in the list. So a code is in one of the two, whoever looks, and whichever it asks first.
+ * - The exchange is a release, and xfirst is loaded with acquire, so who finds a child sees it
+ *   filled, and its whole path. An older sibling was entered before: its thread's release was
+ *   acquired by the newer one's, which counted it. So xnext needs no ordering of its own. This
+ *   holds on any processor.
+ * - A loser of the race for a code takes the winner's node. Its own stay filled, and belong to
+ *   nobody: 24 bytes each, in a race that each path can have but once.
+ * - A fork copies a list before or after an exchange, never between. The child loses the numbers
+ *   that another thread had reserved. A signal handler that enters a sibling makes the interrupted
+ *   exchange fail, and that thread looks again.
+ * - The server goes from a slot's node to the root by parent and code. Both were filled before the
+ *   node was entered, and the slot is published later still (record/slots.c).
  *
  * A location also carries the unwinder's rule for it. The rule belongs to the same (pc, module) and
  * lives as long, so this is the unwinder's shared cache and needs no flushing. 0 = not made yet.
@@ -16,10 +45,10 @@
 #include "unwind/stacks.h"
 #include "base/set.h"
 #include "modules/maps.h"
+#include "unwind/stacks_fast.h"
 
 #include <memtop/wire.h>
 
-#define NODE_SHIFT 10u
 #define CODE_SHIFT 8u
 #define CODES_MAX (1u << 24)
 
@@ -43,9 +72,9 @@ struct node_key {
 
 static struct node first_nodes[1u << NODE_SHIFT];
 static struct cell first_cells[1u << CODE_SHIFT];
-static void *_Atomic node_chunks[MTW_NODES_MAX >> NODE_SHIFT] = { first_nodes };
+void *_Atomic mt_stacks_chunks[MTW_NODES_MAX >> NODE_SHIFT] = { first_nodes };
 static void *_Atomic cell_chunks[CODES_MAX >> CODE_SHIFT] = { first_cells };
-static struct set nodes = SET_INIT(MTW_TRUNC_COUNT, node_chunks);
+static struct set nodes = SET_INIT(MTW_TRUNC_COUNT, mt_stacks_chunks);
 static struct set cells = SET_INIT(MTW_TRUNC_COUNT, cell_chunks);
 
 static uint32_t mix(uint64_t v)
@@ -163,16 +192,70 @@ node_id mt_stacks_truncated(unsigned reason)
 	return reason < MTW_TRUNC_COUNT ? reason : MTW_TRUNC_BAD_CFI;
 }
 
-node_id mt_stacks_child(node_id parent, code_id code)
+node_id mt_stacks_reserve(uint32_t n)
+{
+	return set_reserve(&nodes, &node_kind, n);
+}
+
+void mt_stacks_fill(node_id id, node_id parent, code_id code, node_id child)
+{
+	struct node *n = stacks_node(id);
+
+	atomic_store_explicit(&n->xfirst, child, memory_order_relaxed);
+	node_fill(n, &(struct node_key){ parent, code });
+}
+
+node_id mt_stacks_enter(node_id id)
+{
+	struct node *n = stacks_node(id), *parent = stacks_node(n->parent);
+	node_id head = atomic_load_explicit(&parent->xfirst, memory_order_acquire);
+	struct node_key key = { n->parent, n->code };
+	struct node *same;
+	uint32_t count;
+
+	do {
+		node_id other = stacks_among(head, n->code, &same, &count);
+		if (unlikely(other))
+			return other;
+		if (unlikely(count >= LISTED))
+			return set_intern(&nodes, &node_kind, hash_node(key.parent, key.code), &key,
+					  id);
+		atomic_store_explicit(&n->xnext, head, memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&parent->xfirst, &head, id, memory_order_release, memory_order_acquire));
+	return id;
+}
+
+node_id mt_stacks_hashed(node_id parent, code_id code)
 {
 	struct node_key key = { parent, code };
 
-	return code ? set_intern(&nodes, &node_kind, hash_node(parent, code), &key) : 0;
+	return set_find(&nodes, &node_kind, hash_node(parent, code), &key);
+}
+
+node_id mt_stacks_child(node_id parent, code_id code)
+{
+	struct node *child;
+	uint32_t count;
+	node_id id = code ? stacks_listed(stacks_node(parent), code, &child, &count) : 0;
+
+	if (id || !code)
+		return id;
+	if (count >= LISTED) {
+		id = mt_stacks_hashed(parent, code);
+		if (id)
+			return id;
+	}
+	id = mt_stacks_reserve(1);
+	if (!id)
+		return 0;
+	mt_stacks_fill(id, parent, code, 0);
+	return mt_stacks_enter(id);
 }
 
 struct node *mt_stacks_node(node_id id)
 {
-	return set_item(&nodes, &node_kind, id);
+	return stacks_node(id);
 }
 
 uint32_t mt_stacks_count(void)
@@ -185,7 +268,7 @@ code_id mt_stacks_code_in(uintptr_t pc, uint8_t kind, const struct module *m)
 {
 	struct code_key key = { pc, m, m ? m->id : UINT32_MAX, m ? kind : MTW_NODE_NOWHERE };
 
-	return set_intern(&cells, &cell_kind, hash_code(pc, key.id, key.kind), &key);
+	return set_intern(&cells, &cell_kind, hash_code(pc, key.id, key.kind), &key, 0);
 }
 
 code_id mt_stacks_code(uintptr_t pc, uint8_t kind)
@@ -210,19 +293,51 @@ _Atomic uint64_t *mt_stacks_rule(code_id id)
 	return &((struct cell *)set_item(&cells, &cell_kind, id))->xrule;
 }
 
-bool mt_stacks_check(void)
+/* The node's list: its own children, each code once, and no longer than it may be. */
+static bool check_list(node_id id, uint32_t *length)
 {
-	uint32_t linked_nodes, linked_cells;
+	node_id child = atomic_load(&stacks_node(id)->xfirst);
 
-	if (!set_check(&nodes, &node_kind, &linked_nodes) ||
-	    !set_check(&cells, &cell_kind, &linked_cells))
-		return false;
-	uint32_t codes = mt_stacks_code_count();
-	for (node_id id = 1, end = mt_stacks_count(); id < end; id++) {
-		const struct node *n = mt_stacks_node(id);
-		code_id code = __atomic_load_n(&n->code, __ATOMIC_ACQUIRE);
-		if (code && (n->parent >= id || code >= codes))
+	for (*length = 0; child; child = atomic_load(&stacks_node(child)->xnext)) {
+		const struct node *n = stacks_node(child);
+		struct node *same;
+		uint32_t older;
+		if (++*length > LISTED || n->parent != id || child <= id ||
+		    stacks_among(atomic_load(&n->xnext), n->code, &same, &older))
 			return false;
 	}
 	return true;
+}
+
+/* Is the child where a lookup finds it? A race's loser is nowhere, its winner is. */
+static bool check_node(node_id id, uint32_t *found)
+{
+	const struct node *n = stacks_node(id);
+	struct node *child;
+	uint32_t length;
+	node_id same = stacks_listed(stacks_node(n->parent), n->code, &child, &length);
+
+	if (!same)
+		same = length >= LISTED ? mt_stacks_hashed(n->parent, n->code) : 0;
+	*found += same == id;
+	return n->parent < id;
+}
+
+bool mt_stacks_check(void)
+{
+	uint32_t hashed, linked_cells, listed = 0, found = 0, codes = mt_stacks_code_count();
+
+	if (!set_check(&nodes, &node_kind, &hashed) ||
+	    !set_check(&cells, &cell_kind, &linked_cells))
+		return false;
+	for (node_id id = 0, end = mt_stacks_count(); id < end; id++) {
+		code_id code = __atomic_load_n(&stacks_node(id)->code, __ATOMIC_ACQUIRE);
+		uint32_t length;
+		if (!check_list(id, &length))
+			return false;
+		listed += length;
+		if (code && (code >= codes || !check_node(id, &found)))
+			return false;
+	}
+	return found == listed + hashed;
 }

@@ -64,6 +64,21 @@ bool procfs_name(pid_t pid, char *name, size_t size)
 	return found;
 }
 
+long procfs_uid(pid_t pid)
+{
+	char path[64], line[128];
+	long uid = -1;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "Uid: %*d %ld", &uid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return uid;
+}
+
 bool procfs_exe(pid_t pid, char *path, size_t size)
 {
 	char link[64];

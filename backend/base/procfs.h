@@ -18,6 +18,7 @@ struct proc_stat {
 /* false: no such process, or no permission */
 bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */
+long procfs_uid(pid_t pid);                           /* the effective one; -1 = no such process */
 /* The executable; false: no permission. */
 bool procfs_exe(pid_t pid, char *path, size_t size);
 /* A process whose parent is `parent` and whose executable is `exe` (resolved); 0 = none. Looks at

@@ -5,7 +5,7 @@
  *
  * A leak in a large program is a small part of the whole, so call sites are compared one by one, as
  * a diff of the two sessions joins them (diff/join.h): in another build, too. A process is known by
- * its name and its turn among the processes of this name.
+ * its name and its turn among the processes of this name; the only one of both, by that.
  */
 #include "check/internal.h"
 
@@ -90,7 +90,9 @@ void baseline_learn_totals(struct check *c, const struct process *p)
 
 /* --- judging */
 
-static const struct heap_sums *counterpart(struct check *c, size_t process)
+/* alone: the session has no tree. Then a baseline of one process is its counterpart, whatever its
+ * name: a build may rename the program. */
+static const struct heap_sums *counterpart(struct check *c, size_t process, bool alone)
 {
 	const char *name = c->processes[process].name;
 	size_t turn = 0;
@@ -98,6 +100,8 @@ static const struct heap_sums *counterpart(struct check *c, size_t process)
 	for (size_t i = 0; i < process; i++)
 		turn += c->processes[i].compared && !strcmp(c->processes[i].name, name);
 	c->processes[process].compared = true;
+	if (alone && c->baseline_count == 1)
+		return &c->baseline[0];
 	for (size_t i = 0; i < c->baseline_count; i++)
 		if (c->baseline[i].turn == turn && !strcmp(c->baseline[i].name, name))
 			return &c->baseline[i];
@@ -258,7 +262,7 @@ static void judge_sites(struct judging *j, const struct heap_sums *now,
 
 void baseline_judge(struct judging *j)
 {
-	const struct heap_sums *before = counterpart(j->check, j->process);
+	const struct heap_sums *before = counterpart(j->check, j->process, !j->line);
 	struct heap_sums now;
 
 	if (!before)
@@ -277,7 +281,7 @@ void baseline_judge_totals(struct check *c, size_t process, const struct process
 {
 	struct heap_sums now = { .live_bytes = check_own(p->live_bytes, p->inherited_bytes),
 				 .peak_bytes = p->peak_bytes };
-	const struct heap_sums *before = counterpart(c, process);
+	const struct heap_sums *before = counterpart(c, process, false);
 
 	if (before)
 		judge_whole(c, process, &now, before);

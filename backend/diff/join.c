@@ -14,8 +14,9 @@
 
 struct trie {
 	struct map child; /* parent, key -> place + 1 */
-	uint32_t *last;   /* by place: its key */
-	size_t room;
+	/* by place: its key, and the place before it */
+	uint32_t *last, *before;
+	size_t room, before_room;
 	uint32_t count;
 };
 
@@ -34,10 +35,12 @@ struct joining {
 
 /* --- the trie */
 
-static uint32_t add_place(struct trie *t, uint32_t key)
+static uint32_t add_place(struct trie *t, uint32_t before, uint32_t key)
 {
 	GROW(t->last, t->room, (size_t)t->count + 1);
+	GROW(t->before, t->before_room, (size_t)t->count + 1);
 	t->last[t->count] = key;
+	t->before[t->count] = before;
 	return t->count++;
 }
 
@@ -47,7 +50,7 @@ static uint32_t step(struct trie *t, uint32_t parent, uint32_t key)
 	uint32_t at = map_get(&t->child, edge, 0);
 
 	if (!at) {
-		at = add_place(t, key) + 1;
+		at = add_place(t, parent, key) + 1;
 		map_set(&t->child, edge, at);
 	}
 	return at - 1;
@@ -194,6 +197,7 @@ struct group {          /* the remaining stacks at one place */
 	uint32_t in;    /* IN_A, IN_B */
 	/* allocated, of A times B's sessions less of B times A's */
 	uint64_t more_blocks, more_bytes;
+	uint32_t same_as; /* place + 1 of the group that this one belongs to; 0 = none */
 };
 
 static uint32_t place_of(const struct joining *x, const struct joined *e)
@@ -227,6 +231,14 @@ static void find_groups(struct joining *x, struct group *by_place)
 	}
 }
 
+static struct group *group_of(const struct joining *x, struct group *by_place,
+			      const struct joined *e)
+{
+	struct group *g = &by_place[place_of(x, e)];
+
+	return g->same_as ? &by_place[g->same_as - 1] : g;
+}
+
 static bool is_one(const struct group *g, enum join_by by)
 {
 	return g->in == (IN_A | IN_B) && (by != JOIN_COMMON || (!g->more_blocks && !g->more_bytes));
@@ -250,7 +262,7 @@ static void renumber(struct join *j, const uint32_t *moved_to)
 }
 
 /* Joins each group into its first stack, and closes the gaps. */
-static void join_groups(struct joining *x, const struct group *by_place, enum join_by by)
+static void join_groups(struct joining *x, struct group *by_place, enum join_by by)
 {
 	struct join *j = x->j;
 	uint32_t *moved_to = xcalloc(j->list_count + 1, sizeof *moved_to);
@@ -258,7 +270,7 @@ static void join_groups(struct joining *x, const struct group *by_place, enum jo
 
 	for (size_t i = 0; i < j->list_count; i++) {
 		struct joined e = j->list[i];
-		const struct group *g = &by_place[place_of(x, &e)];
+		const struct group *g = group_of(x, by_place, &e);
 		bool joins = e.by == JOIN_NOT && is_one(g, by);
 		if (joins && g->first != i + 1) {
 			moved_to[i] = moved_to[g->first - 1];
@@ -275,6 +287,74 @@ static void join_groups(struct joining *x, const struct group *by_place, enum jo
 	j->list_count = kept;
 	renumber(j, moved_to);
 	free(moved_to);
+}
+
+/* --- groups of A alone and of B alone, the frames of one among those of the other */
+
+/* Is the path to `part` the path to `whole` with some frames less? */
+static bool is_part(const struct trie *t, uint32_t whole, uint32_t part)
+{
+	for (; part && whole; whole = t->before[whole])
+		if (t->last[whole] == t->last[part])
+			part = t->before[part];
+	return !part;
+}
+
+static const char *owner_of(const struct joining *x, const struct group *g)
+{
+	const struct joined *e = &x->j->list[g->first - 1];
+
+	return x->j->sides[e->side]->stacks[e->stack].owner_key;
+}
+
+/* As many blocks and bytes in A's group as in B's? */
+static bool are_one(const struct joining *x, const struct group *by_place, uint32_t a, uint32_t b)
+{
+	const struct group *of_a = &by_place[a], *of_b = &by_place[b];
+
+	return of_a->in == IN_A && of_a->more_blocks + of_b->more_blocks == 0 &&
+	       of_a->more_bytes + of_b->more_bytes == 0 && owner_of(x, of_a) == owner_of(x, of_b) &&
+	       (is_part(&x->trie, a, b) || is_part(&x->trie, b, a));
+}
+
+static void become_one(struct group *by_place, uint32_t a, uint32_t b)
+{
+	struct group *to = &by_place[a], *from = &by_place[b];
+
+	to->in |= from->in;
+	to->first = from->first < to->first ? from->first : to->first;
+	to->more_blocks = to->more_bytes = 0;
+	from->same_as = a + 1;
+}
+
+static uint64_t amounts_key(uint64_t blocks, uint64_t bytes)
+{
+	return hash_mix(hash_mix(blocks) + bytes);
+}
+
+static void find_parts(const struct joining *x, struct group *by_place)
+{
+	struct map with_amounts = { 0 }; /* -> place of A + 1 */
+	uint32_t *next = xcalloc(x->trie.count, sizeof *next);
+
+	for (uint32_t i = 0; i < x->trie.count; i++) {
+		uint64_t key = amounts_key(by_place[i].more_blocks, by_place[i].more_bytes);
+		if (by_place[i].in != IN_A)
+			continue;
+		next[i] = map_get(&with_amounts, key, 0);
+		map_set(&with_amounts, key, i + 1);
+	}
+	for (uint32_t i = 0; i < x->trie.count; i++) {
+		uint64_t key = amounts_key(-by_place[i].more_blocks, -by_place[i].more_bytes);
+		uint32_t a = by_place[i].in == IN_B ? map_get(&with_amounts, key, 0) : 0;
+
+		while (a && !are_one(x, by_place, a - 1, i))
+			a = next[a - 1];
+		if (a)
+			become_one(by_place, a - 1, i);
+	}
+	map_release(&with_amounts);
+	free(next);
 }
 
 static bool some_remain(const struct join *j)
@@ -294,11 +374,13 @@ static void join_rest(struct joining *x, step_fn next, enum join_by by)
 		return;
 	map_clear(&x->trie.child);
 	x->trie.count = 0;
-	add_place(&x->trie, 0);
+	add_place(&x->trie, 0, 0);
 	for (size_t i = 0; i < x->j->count; i++)
 		walk_side(x, i, next);
 	struct group *by_place = xcalloc(x->trie.count, sizeof *by_place);
 	find_groups(x, by_place);
+	if (by == JOIN_COMMON)
+		find_parts(x, by_place);
 	join_groups(x, by_place, by);
 	free(by_place);
 }
@@ -320,7 +402,7 @@ static void begin(struct joining *x)
 		count_names(x, i);
 	}
 	find_met(x);
-	add_place(&x->trie, 0);
+	add_place(&x->trie, 0, 0);
 }
 
 static void end(struct joining *x)
@@ -335,6 +417,7 @@ static void end(struct joining *x)
 	free(x->with_names);
 	free(x->met);
 	free(x->trie.last);
+	free(x->trie.before);
 	map_release(&x->trie.child);
 	map_release(&x->of_place);
 }

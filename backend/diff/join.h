@@ -11,8 +11,9 @@
  *  - A frame without a name: by its module. Two frames without names in one module are equal.
  * Stacks that remain in A alone or in B alone are compared once more by outline: without inlined
  * frames, and a function that calls itself counts once. What then remains is the same when the
- * functions that A and B both have are, and as many blocks and bytes were allocated: tail calls and
- * inlining that no debug information tells of take frames away, and an edit may rename them.
+ * functions that A and B both have are, or those of one side are among the other's in their order,
+ * and as many blocks and bytes were allocated: tail calls and inlining that no debug information
+ * tells of take frames away, and an edit may rename them.
  */
 #ifndef DIFF_JOIN_H
 #define DIFF_JOIN_H

@@ -12,6 +12,7 @@
  */
 #include "link/open.h"
 
+#include "base/procfs.h"
 #include "launch/launch.h"
 
 #include <ctype.h>
@@ -175,22 +176,6 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 	return explain_refused(t, why, err);
 }
 
-/* The effective uid of a process, -1 = no such process. */
-static long uid_of(int pid)
-{
-	char path[64], line[128];
-	long uid = -1;
-
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "Uid: %*d %ld", &uid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return uid;
-}
-
 int conn_verify(int fd, const struct target *t, struct err *err)
 {
 	struct ucred peer;
@@ -207,7 +192,7 @@ int conn_verify(int fd, const struct target *t, struct err *err)
 			       strerror(errno));
 	if (peer.uid == geteuid() || peer.uid == 0 || (t->pid > 0 && peer.pid == t->pid))
 		return 0;
-	if (t->pid > 0 && uid_of(t->pid) == (long)peer.uid)
+	if (t->pid > 0 && procfs_uid(t->pid) == (long)peer.uid)
 		return 0;
 	return err_set(err, 3,
 		       "%s: not trusted: user %u (process %d) owns this name, neither you nor "

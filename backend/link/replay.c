@@ -153,15 +153,6 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return model_apply(playing(p), e, err);
 }
 
-/* The wanted tick was thinned out: the instant before it is the answer. */
-static bool is_left_out(const struct replay *p, const uint8_t *payload, size_t len)
-{
-	struct mtw_in in = { payload, payload + len, false };
-
-	return p->ours && model_complete(playing(p)) &&
-	       model_ticks_read(playing(p)) + mtw_get(&in) >= p->to.ticks;
-}
-
 /* 1: arrived; 0: more frames follow; -1: impossible to continue. */
 static int play_frame(struct replay *p)
 {
@@ -180,8 +171,6 @@ static int play_frame(struct replay *p)
 		return -1;
 	if (type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE)
 		return 0; /* names hold at any time */
-	if (type == MTW_S_LEFT_OUT && is_left_out(p, payload, len))
-		return 1;
 	if (type == MTW_S_KEY)
 		p->in_key = false;
 	if (p->in_key && p->seeded &&

@@ -284,7 +284,6 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_SCAN_AGES: scanned_ages_apply(&m->ages, e); return 0;
 	case MTW_SCAN_MEMORY: apply_rss(m, e); return 0;
 	case MTW_SCAN_COHORTS: return apply_cohorts(m, e, err);
-	case MTW_S_LEFT_OUT: m->instants.ticks_read += e->u.s_left_out.ticks; return 0;
 	case MTW_S_INSTANTS:
 	case MTW_S_POINTS:
 	case MTW_S_RECENT:

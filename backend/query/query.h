@@ -171,6 +171,8 @@ bool query_expected(struct query *q, uint32_t leaf); /* is this stack's call sit
 
 /* Call it before the model shows another instant: rates between the two do not count. */
 void query_travel(struct query *q);
+/* The shown instant is only on the way to another: growth, shapes and the verdict wait. */
+void query_pass(struct query *q, bool on);
 
 /* Ages of live blocks (that pass the filter), as of the newest scan for cohorts. */
 struct age {

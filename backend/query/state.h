@@ -167,6 +167,7 @@ struct query {
 	/* recompute them if filtered by owner: any owner may have changed */
 	bool reowned;
 	size_t allowed;          /* steps left before the next look at the clock */
+	bool passes;             /* query_pass() */
 	uint64_t end_ns;         /* more steps are granted until then; 0 = none */
 	bool unfinished;         /* one was refused */
 	uint64_t steps;          /* taken since the building began */

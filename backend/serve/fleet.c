@@ -9,6 +9,7 @@
 #include "serve/fleet.h"
 
 #include "base/loop.h"
+#include "base/procfs.h"
 #include "base/sanitize.h"
 #include "launch/launch.h"
 #include "query/expected.h"
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define LOOK_MS 3000
 #define REOPEN_NS 5000000000ull /* a named target may be started again */
@@ -103,6 +105,15 @@ static struct member *member_of(const struct fleet *f, const struct agent_proces
 	return NULL;
 }
 
+/* After an exec the process goes on as another program: its series do, too. */
+static void drop_programs_before(struct fleet *f, const struct agent_process *a)
+{
+	for (size_t i = f->count; i-- > 0;)
+		if (f->list[i]->found && same_socket(f->list[i], a))
+			drop(f, i);
+}
+
+/* None follows it, but perhaps one that has ended. */
 static void follow(struct fleet *f, const struct agent_process *a)
 {
 	struct target t = { .kind = a->path ? TARGET_PATH : TARGET_ABSTRACT, .pid = a->pid };
@@ -110,7 +121,10 @@ static void follow(struct fleet *f, const struct agent_process *a)
 
 	snprintf(t.name, sizeof t.name, "%s", a->socket);
 	snprintf(t.text, sizeof t.text, "%s [%d]", a->name, (int)a->pid);
-	struct member *m = f->count < FLEET_MAX ? add(f, &t, &err) : NULL;
+	drop_programs_before(f, a);
+	/* another user's agent would refuse again and again */
+	bool foreign = geteuid() && procfs_uid(a->pid) != (long)geteuid();
+	struct member *m = !foreign && f->count < FLEET_MAX ? add(f, &t, &err) : NULL;
 	if (!m) {
 		f->left_out++;
 		return;
@@ -160,6 +174,30 @@ static void reopen(struct fleet *f, struct member *m)
 	m->serial = ++f->serial;
 }
 
+/* The one that --all found and that ended first; *ended: how many there are. */
+static size_t oldest_end(const struct fleet *f, size_t *ended)
+{
+	size_t oldest = 0;
+
+	*ended = 0;
+	for (size_t i = 0; i < f->count; i++) {
+		const struct member *m = f->list[i];
+
+		if (m->found && m->ended_ns &&
+		    (!(*ended)++ || m->ended_ns < f->list[oldest]->ended_ns))
+			oldest = i;
+	}
+	return oldest;
+}
+
+static void forget_oldest(struct fleet *f)
+{
+	size_t ended, at;
+
+	while (at = oldest_end(f, &ended), ended > FLEET_ENDED_MAX)
+		drop(f, at);
+}
+
 static void look(void *arg)
 {
 	struct fleet *f = arg;
@@ -181,6 +219,7 @@ static void look(void *arg)
 			 m->target.kind != TARGET_PID)
 			reopen(f, m);
 	}
+	forget_oldest(f);
 	for (size_t i = 0; i < n; i++)
 		if (!member_of(f, &list[i]))
 			follow(f, &list[i]);

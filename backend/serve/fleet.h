@@ -4,7 +4,8 @@
  * that has an agent. Main thread only.
  *
  * A watch gets one tick a second. Its owners and its query are made when a request first needs
- * them. A process that ended stays for FLEET_AFTERLIFE_NS, so that a scrape sees its end.
+ * them. A process that ended stays for FLEET_AFTERLIFE_NS, so that a scrape sees its end; of more
+ * than FLEET_ENDED_MAX the oldest go, for each may hold some megabytes.
  */
 #ifndef SERVE_FLEET_H
 #define SERVE_FLEET_H
@@ -13,6 +14,7 @@
 #include "query/query.h"
 
 #define FLEET_AFTERLIFE_NS 60000000000ull
+#define FLEET_ENDED_MAX 64u
 #define FLEET_MAX 2000u /* processes at a time */
 
 struct fleet;
@@ -44,7 +46,7 @@ int fleet_add(struct fleet *f, const struct target *t, struct err *err);
  * of the loop. */
 size_t fleet_list(struct fleet *f, struct member *const **list);
 struct member *fleet_by_serial(struct fleet *f, uint64_t serial); /* NULL = gone */
-/* agents that were found beyond FLEET_MAX, or that gave an error, at the last look */
+/* agents of other users, beyond FLEET_MAX, or that gave an error, at the last look */
 size_t fleet_left_out(const struct fleet *f);
 const char *fleet_who(const struct fleet *f); /* the name in marks that this server set */
 

@@ -26,8 +26,9 @@
  * names, rules and warnings so far, then MTW_S_INSTANTS to MTW_S_RATES, and MTW_S_KEY at its end. A
  * reader with an empty model applies them and goes on at the resume offset: it has what a reader of
  * all blocks before that has. `ticks` counts the ticks read by then, of the program that its HELLO
- * names. A key frame follows 1 MiB of its stream's blocks, or three times its own size if that is
- * more, and the end of a session (after 128 KiB): it adds a third at most. Reading needs none: a
+ * names. One is written after 1 MiB of its stream's blocks, or after four times the size of the one
+ * before if that is more: where the state has stopped growing they add a quarter. The last one
+ * comes when the session ends, after 128 KiB or the size of the one before. Reading needs none: a
  * reader that knows none, or finds a damaged one, reads the stream from its start. Without an index
  * (killed, being written) the heads of the blocks tell where they are.
  *

@@ -346,14 +346,22 @@ void symbolizer_free(struct symbolizer *w)
 	worker_release(w);
 }
 
+/* After an exec the agent has another server process, and nothing else has changed: the build-id
+ * says so. */
+static bool same_place(const struct symbolizer_file *f, const struct code_where *where)
+{
+	if (f->build_id_len && f->pids[0] && f->pids[0] == where->pids[0])
+		return true;
+	return !memcmp(f->pids, where->pids, sizeof f->pids);
+}
+
 /* Each file is opened once, however often it was loaded. */
 struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct code_where *where)
 {
 	for (struct symbolizer_file *f = w->files; f; f = f->next)
 		if (!f->generated && !strcmp(f->path, where->path) &&
 		    f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
-		    !memcmp(f->build_id, where->build_id, f->build_id_len) &&
-		    !memcmp(f->pids, where->pids, sizeof f->pids))
+		    !memcmp(f->build_id, where->build_id, f->build_id_len) && same_place(f, where))
 			return f;
 	struct symbolizer_file *f = xcalloc(1, sizeof *f);
 	f->path = xstrdup(where->path);

@@ -476,7 +476,6 @@ static const struct {
 	{ MTW_S_POINTS, "S_POINTS", keys_read_points },
 	{ MTW_S_RECENT, "S_RECENT", keys_read_recent },
 	{ MTW_S_RATES, "S_RATES", keys_read_rates },
-	{ MTW_S_LEFT_OUT, "S_LEFT_OUT", keys_read_left_out },
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,

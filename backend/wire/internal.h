@@ -89,6 +89,5 @@ void keys_read_instants(struct reader *r);
 void keys_read_points(struct reader *r);
 void keys_read_recent(struct reader *r);
 void keys_read_rates(struct reader *r);
-void keys_read_left_out(struct reader *r);
 
 #endif

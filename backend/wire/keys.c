@@ -76,9 +76,3 @@ void keys_read_rates(struct reader *r)
 		emit(r);
 	}
 }
-
-void keys_read_left_out(struct reader *r)
-{
-	r->e.u.s_left_out.ticks = mtw_get(&r->in);
-	emit(r);
-}

@@ -199,8 +199,8 @@ enum mtw_type {
 	/* v allocations, v captures (allocations whose stack was walked; the others' stacks were
 	 * remembered), v whole (captures that shared no frame with the thread's last one), v frames
 	 * (walked for all captures), v pc_misses (pcs without a cached unwind rule in the thread),
-	 * v edge_misses (the same for steps in the trie): cumulative, once a second at most, and in
-	 * the final state */
+	 * v edge_misses (steps in the trie that were new, or looked up by hash): cumulative,
+	 * once a second at most, and in the final state */
 
 	MTW_FILTER = 21,
 	/* v index (0 = first), v since_ns, v sample (mean bytes between two samples), v min_size, v
@@ -313,7 +313,7 @@ enum mtw_type {
 	 * freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at
 	 * its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
 	 * fork), s name, s path, s why (no figures, or no stream) */
-	/* the four below are in key frames (session.h) alone: what a reader of all frames up to
+	/* the five below are in key frames (session.h) alone: what a reader of all frames up to
 	 * there would have derived from them */
 	MTW_S_KEY = 137,
 	/* v time_ns (of the last tick), v flags (MTW_TICK_*), v ticks (read so far), n x { v
@@ -330,11 +330,9 @@ enum mtw_type {
 	/* n x { v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes }:
 	 * totals of the last ticks */
 	MTW_S_RATES = 141,
-	/* v expire_ns, v continued (1: more of the frame before), n x { v slot, v bytes, v blocks }:
-	 * what one of the last second's ticks adds to the rates per second */
-	MTW_S_LEFT_OUT = 142,
-	/* not in key frames. v ticks: so many ticks before the next one were thinned out; it has
-	 * their changes, too */
+	/* v expire_ns, v continued (1: more of the frame before),
+	 * n x { v slot, v bytes, v blocks }: what one of the last second's ticks adds to the rates
+	 * per second */
 };
 
 #define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */

@@ -50,10 +50,10 @@ class Programs:
 
     def judge(self, workload, tool, columns):
         said = []
-        if tool.name == "memtop" and workload.judged:
-            said.append(f"time {figures.verdict(columns[0], workload.judged)} ({workload.judged})")
-        if tool.name == "memtop" and (workload.real or workload.name == "many-live"):
-            said.append(f"peak {figures.verdict(columns[2], 1.25)} (1.25)")
+        for column, what in zip(columns, ("time", "cpu", "peak")):
+            bound = getattr(workload, what)
+            if tool.name == "memtop" and bound:
+                said.append(f"{what} {figures.verdict(column, bound)} ({bound})")
         if tool.name == "memtop-sampled":
             said.append(f"time {figures.verdict(columns[0], 1.03)} (1.03)")
         return ", ".join(said)

@@ -3,16 +3,21 @@
 """session.py - what a long session costs to read: reports, the first screen, the history behind it.
 
 programs/session.c writes the session: PATHS call paths (131,000), CHANGED of which change per tick (1,000: 20,000
-events a second), for SECONDS (600). REFERENCE=PATH names another memtop to measure beside this build's, in turns.
+events a second), for SECONDS (600). programs/keyed.c adds the key frames that memtop records; some rows are of the
+session without them, as memtop 0.1 wrote it. REFERENCE=PATH names another memtop to measure beside this build's, in turns.
 The figures are seconds: the best of RUNS (5), since anything else on the machine only adds to them; `cpu` is what the
 process itself used. What takes longest, the JSON report and the history behind the first screen, runs once. The file is
 in the page cache.
+
+Then sizes: JSON reports of python3 and of a C++ compiler, and the session file of redis-server under redis-benchmark
+for REDIS seconds (60; 0: none), from which an hour and a day are extrapolated.
 """
 import os
 import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,6 +31,7 @@ import keytime  # noqa: E402
 RUNS = int(os.environ.get("RUNS") or 5)
 PATHS, CHANGED, SECONDS = (os.environ.get(name) or default for name, default in
                            (("PATHS", "131000"), ("CHANGED", "1000"), ("SECONDS", "600")))
+REDIS = int(os.environ.get("REDIS") or 60)
 GOALS = {"text report": 1.0, "open: first screen": 0.5}
 ENV = {**os.environ, "XDG_STATE_HOME": FOLDER, "XDG_CONFIG_HOME": FOLDER}
 
@@ -78,7 +84,24 @@ def view(memtop, session, behind):
     return found
 
 
-def measure(memtops, session):
+def bracket(memtop, session):
+    """(seconds, seconds of cpu) from [ at the first screen, while the file's history is read, to the past on the screen."""
+    driven = keytime.Driven([memtop, "open", session], 120, 36)
+    try:
+        if driven.wait(shown, 300) is None:
+            raise Failed("memtop open:\n" + "\n".join(driven.screen.lines()))
+        begin, cpu = time.monotonic(), used(driven.pid)
+        os.write(driven.fd, b"[")
+        if driven.wait(lambda lines: "PAST" in lines[0] and "going" not in lines[0] and "reading" not in lines[0], 300) is None:
+            raise Failed("memtop open, [:\n" + "\n".join(driven.screen.lines()))
+        return time.monotonic() - begin, used(driven.pid) - cpu
+    finally:
+        os.kill(driven.pid, signal.SIGKILL)
+        os.waitpid(driven.pid, 0)
+        os.close(driven.fd)
+
+
+def measure(memtops, session, plain):
     """{row: [figure of each memtop]}"""
     rows = {}
 
@@ -94,22 +117,75 @@ def measure(memtops, session):
             for row, (whole, cpu) in zip(("open: first screen", "open: history behind it"), view(memtop, session, not run)):
                 best(row, at, whole)
                 best(row + ", cpu", at, cpu)
+            whole, _ = timed(lambda m=memtop: report(m, plain, "text"))
+            best("text report, without key frames", at, whole)
+            best("open: first screen, without key frames", at, view(memtop, plain, False)[0][0])
             if not run:
+                whole, cpu = bracket(memtop, session)
+                best("open: [ at the first screen", at, whole)
+                best("open: [ at the first screen, cpu", at, cpu)
                 whole, _ = timed(lambda m=memtop: report(m, session, "json"))
                 best("json report", at, whole)
                 best("json report, MB", at, os.path.getsize(os.path.join(FOLDER, "report.json")) / 1e6)
     return rows
 
 
+def recorded(name, command, seconds=None):
+    """A session of a command; with seconds, it is ended by then."""
+    path = os.path.join(FOLDER, name + ".mtop")
+    words = [os.path.join(BUILD, "memtop"), "record", "-o", path, *(["--for", str(seconds)] if seconds else []), "--", *command]
+    subprocess.run(words, env={**ENV, "PYTHONMALLOC": "malloc"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)
+    return path
+
+
+def json_sizes():
+    source = os.path.join(FOLDER, "all.cc")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n#include <string>\n#include <vector>\n"
+                "int main() { std::map<std::string, std::vector<int>> m; std::regex r(\"a+\"); std::cout << m.size(); }\n")
+    compiler = output(["g++", "-print-prog-name=cc1plus"]).strip()
+    for name, command in (("python3", ["/usr/bin/python3", "-c", "import json, decimal, argparse, unittest, xml.dom.minidom"]),
+                          ("cc1plus -O1", [compiler, "-quiet", "-O1", "-D_GNU_SOURCE", "-o", "/dev/null", source])):
+        path = recorded(name.split()[0], command)
+        kept = os.path.getsize(path)
+        size = os.path.getsize(report(os.path.join(BUILD, "memtop"), path, "json"))
+        yield f"JSON of {name}: {size / 1e6:.2f} MB (its session: {kept / 1e6:.2f} MB)"
+
+
+def redis_size():
+    if not REDIS or not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
+        yield "session file of redis: not measured"
+        return
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    load = subprocess.Popen(["sh", "-c", f"sleep 1; exec redis-benchmark -p {port} -q -n 2000000000 -r 100000 -d 64 -t set,get,lpush,lpop,hset"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        path = recorded("redis", ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], REDIS)
+    finally:
+        load.kill()
+        load.wait()
+        subprocess.run(["redis-cli", "-p", str(port), "shutdown", "nosave"], check=False, capture_output=True)
+    size = os.path.getsize(path) / 1e6
+    yield (f"session file of redis-server under redis-benchmark: {size:.2f} MB after {REDIS} s; extrapolated: "
+           f"{size * 3600 / REDIS:.0f} MB an hour, {size * 86400 / REDIS:.0f} MB a day")
+
+
 def main():
-    session = os.path.join(FOLDER, "bench.mtop")
-    said = output([built("session"), session, PATHS, CHANGED, SECONDS]).strip()
+    session, plain = os.path.join(FOLDER, "bench.mtop"), os.path.join(FOLDER, "plain.mtop")
+    said = output([built("session"), plain, PATHS, CHANGED, SECONDS]).strip()
+    output([built("keyed"), plain, session])
     memtops = [os.path.join(BUILD, "memtop"), *filter(None, [os.environ.get("REFERENCE")])]
-    print(f"{said}; {os.path.getsize(session) / 1e6:.1f} MB with its index; load before {os.getloadavg()[0]:.1f}\n")
-    rows = measure(memtops, session)
+    print(f"{said}; {os.path.getsize(plain) / 1e6:.1f} MB with its index, "
+          f"{os.path.getsize(session) / 1e6:.1f} MB with key frames; load before {os.getloadavg()[0]:.1f}\n")
+    rows = measure(memtops, session, plain)
     head = ["seconds, best of " + str(RUNS), "this build", *["reference"][:len(memtops) - 1], "goal"]
     print("\n".join(figures.table(head, [(row, *(f"{v:.2f}" for v in found), f"{GOALS[row]:.1f}" if row in GOALS else "")
                                          for row, found in rows.items()])))
+    print()
+    for line in (*json_sizes(), *redis_size()):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def machine():
         model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
     with open("/proc/meminfo", encoding="utf-8") as f:
         memory = int(f.readline().split()[1]) >> 20
-    packages = "gcc heaptrack libc6 libunwind8 lua5.4 perl jq sqlite3 python3 redis-server valgrind".split()
+    packages = "clang gcc heaptrack libc6 libunwind8 lua5.4 perl jq sqlite3 python3 redis-server valgrind".split()
     found = output(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *packages])
     commit = version_of(["git", "-C", ROOT, "describe", "--always", "--dirty"])
     load = os.getloadavg()[0]

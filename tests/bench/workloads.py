@@ -11,7 +11,8 @@ from collections import namedtuple
 
 from setting import FOLDER, built, output
 
-Workload = namedtuple("Workload", "name command tools small real judged", defaults=((), None, False, None))
+# time, cpu and peak: the ratio that memtop must not pass
+Workload = namedtuple("Workload", "name command tools small real time cpu peak", defaults=((), None, False, None, None, None))
 
 SLOW = ("heaptrack", "memtop-libunwind")
 
@@ -47,6 +48,30 @@ SELECT count(*), sum(length(t)) FROM a JOIN b ON b.a = a.id WHERE a.n < 500;
 SELECT n, group_concat(substr(name, 6, 3)), count(*) FROM a GROUP BY n ORDER BY 3 DESC, 1 LIMIT 5;
 UPDATE a SET name = upper(name) || n WHERE id % 3 = 0;
 """
+
+
+HEADERS = """algorithm any array bitset chrono complex deque fstream functional future iomanip iostream iterator list map
+memory mutex numeric optional queue random regex set sstream string thread tuple unordered_map variant vector"""
+
+CXX = """int main()
+{
+	std::map<std::string, std::vector<int>> m;
+	std::unordered_map<int, std::string> u{ { 1, "one" } };
+	std::variant<int, std::string> v = 1;
+	std::any a = 1;
+	std::function<int(int)> f = [](int x) { return x + 1; };
+	for (int i = 0; i < 10; i++)
+		m[std::to_string(i)].push_back(i);
+	std::cout << m.size() << std::regex_match("abc", std::regex("a+(b|c)*")) << std::get<int>(v) << u.size();
+	return f(std::any_cast<int>(a)) == 2 ? 0 : 1;
+}
+"""
+
+
+def cxx_source():
+    """A small C++ file with thirty standard headers: nearly every block of its compiler has a stack of its own."""
+    yield from (f"#include <{name}>\n" for name in HEADERS.split())
+    yield CXX
 
 
 def c_source():
@@ -85,6 +110,10 @@ def file(name, pieces):
 
 def everything():
     cc1 = output(["gcc", "-print-prog-name=cc1"]).strip()
+    cc1plus = [output(["g++", "-print-prog-name=cc1plus"]).strip(), "-quiet", "-D_GNU_SOURCE", "-imultiarch",
+               output(["g++", "-print-multiarch"]).strip(), "-std=c++17", "-O1", "-o", "/dev/null"]
+    clang = ["/usr/bin/clang++", "-std=c++17", "-O1", "-c", "-o", "/dev/null"]
+    thirty = file("thirty.cc", cxx_source())
     most = ("forward", "memtop-viewer", "memtop-sampled", "memtop-caller", "memtop-fp", "memtop-instrument", "capture")
     real = [
         ("sqlite", ["/usr/bin/sqlite3", ":memory:", ".read " + file("script.sql", [SQL])], ("forward",)),
@@ -94,9 +123,12 @@ def everything():
         ("perl", ["/usr/bin/perl", file("script.pl", [PERL])], ("forward", "memtop-viewer")),
         ("jq", ["/usr/bin/jq", "-c", "map(.at.x + .id) | add", file("data.json", json_data())], ("forward", "memtop-sampled")),
     ]
-    rows = [Workload(name, command, tools, real=True, judged=1.20) for name, command, tools in real]
+    rows = [Workload(name, command, tools, real=True, time=1.20, peak=1.25) for name, command, tools in real]
     rows += [
-        Workload("many-live", [built("many_live")], ("forward", "memtop-viewer"), judged=1.30),
+        Workload("clang++", [*clang, thirty], ("forward",), cpu=1.25, peak=1.20),
+        Workload("cc1plus", [*cc1plus, thirty], ("forward",)),
+        Workload("trees", [built("trees")], ("forward",), small=[built("trees"), "1"], cpu=2.0),
+        Workload("many-live", [built("many_live")], ("forward", "memtop-viewer"), time=1.30, peak=1.25),
         Workload("storm", [built("storm"), "1500"], ("forward", "memtop-viewer")),
         Workload("paths", [built("paths"), "20"], ("forward", "capture", "memtop-libunwind"), small=[built("paths"), "1"]),
         Workload("threads", [built("threads"), "10000"], ("forward",)),

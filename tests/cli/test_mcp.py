@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_mcp.py - memtop mcp: a conversation as a client has it, every tool against the JSON report,
 bounded answers, and hostile input."""
+import collections
 import json
 import os
 import random
@@ -9,7 +10,7 @@ import signal
 import subprocess
 
 from cli import memtop, recorded
-from harness import AGENT, BUILD, MEMTOP, at_end, environment, main, report, start, test, wait_for
+from harness import AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, report, start, test, wait_for
 
 TOOLS = ["list_processes", "verdict", "owners", "call_sites", "top_of_tree", "diff_marks", "set_mark", "report"]
 
@@ -193,6 +194,103 @@ def t_hostile_input():
     assert done.returncode == 0, f"seed {seed}: {done}"
     for line in done.stdout.splitlines():
         json.loads(line)
+
+
+NUMBERS = [0, -1, 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -2**63 - 1, 10**400, 0.5, -0.0, 1e308]
+TEXTS = ["", "m1", "start", "now", "peak", "text", "json", "html", "pprof", "csv", "folded", "\0", "a\0b", "\x1b[31m", "\n" * 50, "\ud800", "é" * 40,
+         "x" * 70, "x" * 100000, "../../etc/passwd", "/dev/zero", "/dev/stdin", "unix:/nowhere", ":1", "%s%n%n", "\u202e", "👀" * 20]
+
+
+def value(chance, depth=0):
+    kind = chance.randrange(8)
+    if kind < 2:
+        return chance.choice(NUMBERS)
+    if kind < 5:
+        return chance.choice(TEXTS)
+    if kind < 6 or depth > 3:
+        return chance.choice([None, True, False, [], {}])
+    if kind < 7:
+        return [value(chance, depth + 1) for _ in range(chance.randrange(4))]
+    return {str(value(chance, 9)): value(chance, depth + 1) for _ in range(chance.randrange(4))}
+
+
+ARGUMENTS = {"target": ["nowhere", 1, "SESSION"], "process": ["", "x"], "limit": [1, 20, 1000], "max_bytes": [256, 16384, 262144], "offset": [0, 5, 10**6],
+             "sort": ["live", "growth"], "depth": [1, 64], "min_percent": [0, 100], "inverted": [True], "from": ["start", "one"], "to": ["now"],
+             "name": ["a"], "format": ["text", "json"], "since": ["one"], "nothing": [1]}
+
+
+def request(chance, number, session):
+    """One message and its id; None: it is not answered by that id."""
+    arguments = {}
+    for name in chance.sample(sorted(ARGUMENTS), chance.randrange(4)):
+        arguments[name] = chance.choice(ARGUMENTS[name]) if chance.random() < 0.7 else value(chance)
+        if arguments[name] == "SESSION":
+            arguments[name] = session
+    params = {"name": chance.choice(TOOLS), "arguments": arguments} if chance.random() < 0.9 else value(chance)
+    method = chance.choice(["tools/call"] * 6 + ["initialize", "tools/list", "ping", "nothing", value(chance)])
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    if chance.random() < 0.1:
+        del message[chance.choice(sorted(message))]
+    if chance.random() < 0.1:
+        message[chance.choice(sorted(message))] = value(chance)
+    known = message.get("id") == number and message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    return message, number if known else None
+
+
+def mutated(chance, line):
+    """The line with some bytes changed, cut out or repeated, or wrapped deeply."""
+    line = bytearray(line)
+    for _ in range(chance.randrange(1, 5)):
+        at, kind = chance.randrange(len(line)), chance.randrange(4)
+        if kind == 0:
+            line[at] = chance.randrange(256)
+        elif kind == 1:
+            del line[at:at + chance.randrange(1, 9)]
+        elif kind == 2:
+            line[at:at] = line[at:at + chance.randrange(1, 40)] * chance.randrange(1, 4)
+        else:
+            deep = chance.choice([10, 1000, 2047, 2048, 5000])
+            line[at:at] = chance.choice([b"[" * deep, b'{"a":' * deep, b"[" * deep + b"]" * deep, b"9" * deep, b'"\\ud800"', b"\\u0000", b"\xc0\x80", b"1e999"])
+        line = line or bytearray(b"x")
+    return bytes(line).replace(b"\n", b" ")
+
+
+@mostly_waits
+def t_thousands_of_hostile_messages():
+    """Each request has one answer with its id, each answer is bounded JSON, and memory stays where it was."""
+    seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+    chance = random.Random(seed)
+    session = recorded(f"{BUILD}/tests/targets/s_phases")
+    lines, awaited, number = [], set(), 0
+    for _ in range(40000 if LONG else 3000):
+        batch, ids, changed = [], [], chance.random() < 0.2
+        for _ in range(1 if chance.random() < 0.9 else chance.choice([0, 2, 16, 17])):
+            number += 1
+            message, known = request(chance, f"{'changed' if changed else 'as it is'} {number}", session)
+            batch.append(message)
+            ids.append(known)
+        line = json.dumps(batch[0] if len(batch) == 1 else batch, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
+        whole = "\\ud800" not in str(line) and b"\xed\xa0" not in line and b"\\u0000" not in line and b"9007199254740993" not in line
+        if changed:
+            line, whole = mutated(chance, line), False
+        # numbers that JSON readers refuse make the whole line no message
+        if whole and len(batch) <= 16 and not any(n in line for n in (b"9223372036854775808", b"-9223372036854775809", b"10000000000000000")):
+            awaited |= {i for i in ids if i}
+        lines.append(line)
+    lines.append(b'{"jsonrpc":"2.0","id":"last","method":"ping"}')
+    done = subprocess.run([MEMTOP, "mcp", session], input=b"\n".join(lines) + b"\n", env=environment(), capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0 and not done.stderr, f"seed {seed}: {done.returncode} {done.stderr[-3000:]}"
+    seen = []
+    for line in done.stdout.splitlines():
+        assert len(line) < 17 * 262144 * 6, f"seed {seed}: {len(line)} bytes"
+        answer = json.loads(line)
+        for one in answer if isinstance(answer, list) else [answer]:
+            assert one["jsonrpc"] == "2.0" and ("result" in one) != ("error" in one), f"seed {seed}: {one}"
+            seen.append(one["id"])
+    assert seen[-1] == "last", f"seed {seed}"
+    count = collections.Counter(i for i in seen if isinstance(i, str))
+    wrong = [(i, count[i]) for i in sorted(awaited) if count[i] != 1]
+    assert len(awaited) > 1000 and not wrong, f"seed {seed}: not one answer each: {wrong[:5]} of {len(awaited)}"
 
 
 main()

@@ -114,6 +114,7 @@ def t_a_request_is_judged_by_its_head():
     with open(path, "w", encoding="utf-8") as f:
         f.write(token)
     s = Server("-p", pid, "--token-file", path, token=token)
+    wait_for(lambda: s.up(pid), 20, "the state")
     post = b"POST /marks HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nContent-Length: %d\r\n"
     c = connected(s)
     c.sendall(post % 4000 + b"\r\n")  # no body follows

@@ -96,6 +96,44 @@ int main(int argc, char **argv)
 }
 """
 
+TEMPLATES = r"""
+#include <map>
+#include <string>
+#include <vector>
+
+template <typename T> struct Pool {
+	std::vector<T *> list;
+	template <typename F> __attribute__((noinline)) void each(int n, F make)
+	{
+		for (int i = 0; i < n; i++)
+			list.push_back(make(i));
+	}
+};
+
+static __attribute__((noinline)) std::string *text(int n, int times)
+{
+	auto *s = new std::string(n * 100 + 50, 'x');
+	for (int i = 0; i < times; i++)
+		s->append("y");
+	return s;
+}
+
+int main()
+{
+	static Pool<std::string> pool;
+	static std::map<int, std::string> names;
+	pool.list.reserve(64);
+	pool.each(20, [](int i) { return text(i, 3); });
+	for (int i = 0; i < 30; i++)
+		names[i] = std::string(200, 'z');
+#ifdef LEAK
+	pool.each(5, [](int i) { return text(i + 100, 3); });
+#endif
+	return 0;
+}
+"""
+
+
 def build(*flags, source=PROGRAM, name="prog", compiler="gcc"):
     folder = temporary_folder()
     path, file = os.path.join(folder, name), os.path.join(folder, name + (".cc" if compiler == "g++" else ".c"))

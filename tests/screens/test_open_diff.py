@@ -143,6 +143,9 @@ def t_what_a_diff_lacks():
         for key, name in (("s", "mark"), ("d", "diff"), ("7", "memory"), ("1", "overview"), ("P", "processes")):
             t.keys(key)
             t.wait_for(f"{name}: not in a diff of two sessions")
+        for command in ("at peak", "every 5", "mark x", "set sample=64k"):
+            t.prompt(":" + command)
+            t.wait_for(f"{command.split()[0]}: not in a diff of two sessions")
         t.keys("i")
         t.wait_for("inverted")
         t.keys("i", "v")

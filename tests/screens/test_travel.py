@@ -175,6 +175,24 @@ def t_a_file_of_a_leak_gets_its_verdict():
 
 
 @test
+def t_the_past_does_not_wait_until_a_file_is_read():
+    folder = temporary_folder()
+    many = f"exec {BUILD}/tests/targets/s_paths 15 hold < <(exec sleep 60)"  # so many paths that a stop takes long
+    with running(["bash", "-c", many], env={"XDG_STATE_HOME": folder, "HOME": folder}) as t:
+        t.wait_for(re.compile(r"s_paths.*LIVE 0:00:(0[6-9]|[1-5])"), 30)
+        t.keys("Q")
+        t.wait_exit()
+    name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
+    with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36, env={"MEMTOP_TEST_STEPS": "1"}) as t:
+        t.wait_for("reading")
+        t.keys("[")
+        t.wait_for(lambda lines: re.search(r"PAST 0:", lines[0]) and "reading" not in lines[0], 30)
+        t.keys("Escape")
+        t.wait_for("reading", 30)  # from its start again: what it had is not lost
+        t.wait_for(lambda lines: "reading" not in lines[0] and "PAST" not in lines[0], 60)
+
+
+@test
 def t_without_a_session_there_is_no_way_back():
     with kept_in("/proc/none") as t:
         t.wait_for(lambda lines: lines[2].startswith(" Live 6.2M "), 15)

@@ -15,11 +15,12 @@
 #define NS 1000000000ull
 #define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
 #define STOPS 64
+#define STOPS_LEAST 6 /* of a program with so many call paths that a stop takes long */
 #define LEAST_STEP_NS (5 * NS)
 /* Of a file: what libraries held is known at the stops, one per column of the graph. */
 #define READ_STOPS 300
 #define READ_STEP_NS NS
-#define READ_NODES 3000000u /* at all stops together; there are at least STOPS */
+#define READ_NODES 3000000u /* at all stops together; a file's reading has STOPS at least */
 
 struct owners *travel_owners(const struct travel *t, const struct shown *of)
 {
@@ -36,6 +37,7 @@ static void give_up(struct travel *t, struct shown *of, const char *why)
 	status_error("%s", why);
 	of->time.at_ns = t->wanted_ns = t->to_ns = 0;
 	t->looking = false;
+	query_pass(of->query, false);
 	watch_return(of->watch);
 	t->home = false;
 }
@@ -46,6 +48,7 @@ static void next_stop(struct travel *t, struct shown *of)
 	struct err err = { 0 };
 
 	t->stop_ns = to + t->step_ns;
+	query_pass(of->query, t->home || to < t->to_ns);
 	if (watch_travel(of->watch, to, &err))
 		give_up(t, of, err.text);
 }
@@ -57,9 +60,9 @@ static void set_out(struct travel *t, struct shown *of, uint64_t to)
 
 	if (shown && shown <= to && shown >= from)
 		from = shown;
-	uint64_t stops = STOPS, least = LEAST_STEP_NS;
+	uint64_t fit = READ_NODES / (model_dense_count(of->model) + 1), least = LEAST_STEP_NS;
+	uint64_t stops = fit > STOPS ? STOPS : fit < STOPS_LEAST ? STOPS_LEAST : fit;
 	if (t->home) {
-		uint64_t fit = READ_NODES / (model_dense_count(of->model) + 1);
 		from = 0;
 		stops = fit > READ_STOPS ? READ_STOPS : fit < STOPS ? STOPS : fit;
 		least = READ_STEP_NS;
@@ -85,10 +88,20 @@ static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }
 
+/* Somebody wants to see an instant now: the file is read again once the present is shown. */
+static void stop_reading(struct travel *t, struct shown *of)
+{
+	t->home = t->looking = false;
+	t->unread = true;
+	query_travel(of->query);
+}
+
 void travel_follow(struct travel *t, struct shown *of)
 {
-	if (of->time.at_ns == t->wanted_ns || t->home)
-		return; /* memtop reads a file to its end first */
+	if (of->time.at_ns == t->wanted_ns)
+		return;
+	if (t->home)
+		stop_reading(t, of);
 	t->wanted_ns = of->time.at_ns = recorded(of, of->time.at_ns);
 	if (t->wanted_ns) {
 		set_out(t, of, t->wanted_ns);
@@ -96,6 +109,7 @@ void travel_follow(struct travel *t, struct shown *of)
 	}
 	t->to_ns = 0;
 	t->looking = false;
+	query_pass(of->query, false);
 	watch_return(of->watch);
 }
 
@@ -106,6 +120,7 @@ void travel_read(struct travel *t, struct shown *of)
 	if (end < LEAST_STEP_NS)
 		return;
 	t->home = true;
+	t->unread = false;
 	set_out(t, of, end);
 }
 
@@ -190,11 +205,16 @@ void travel_arrived(struct travel *t, struct shown *of)
 	if (on) {
 		say_where(t, of);
 		t->to_ns = 0;
+		query_pass(of->query, false);
 		if (t->home)
 			watch_return(of->watch);
 	}
-	if (!t->to_ns)
-		travel_follow(t, of); /* the cursor moved while a file was read */
+}
+
+void travel_read_on(struct travel *t, struct shown *of)
+{
+	if (t->unread && !t->to_ns && !watch_instant(of->watch) && !of->time.at_ns)
+		travel_read(t, of);
 }
 
 int travel_command(struct shown *of, const char *text)

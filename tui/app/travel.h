@@ -19,6 +19,7 @@ struct travel {
 	uint64_t stop_ns, step_ns; /* next stop; distance between stops */
 	bool looking;              /* at a stop: its samples are incomplete */
 	bool home;                 /* returns to the present after sampling */
+	bool unread;               /* a file, whose reading was interrupted */
 	/* the present's owners while the past is shown; NULL = use those on screen */
 	struct owners *graphed;
 };
@@ -28,8 +29,10 @@ void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
 /* The query is complete. True: it was used, so borrowed rows moved. */
 bool travel_go_on(struct travel *t, struct shown *of);
 void travel_release(struct travel *t);
-/* Samples a file once, from start to end. */
+/* Samples a file once, from start to end. travel_follow() interrupts that; it begins again when the
+ * present is shown. */
 void travel_read(struct travel *t, struct shown *of);
+void travel_read_on(struct travel *t, struct shown *of); /* the present was drawn again */
 bool travel_under_way(const struct travel *t);
 struct owners *travel_owners(const struct travel *t,
 			     const struct shown *of); /* whose history the graphs show */

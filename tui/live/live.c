@@ -232,6 +232,7 @@ static void show_anew(struct app *a)
 		front_rows(a, false);
 	front_end(a);
 	draw(a, false);
+	travel_read_on(&a->front.travel, &a->ui.shown);
 }
 
 static void on_change(void *arg, unsigned bits)

@@ -87,7 +87,6 @@ struct event {
 		struct { uint64_t time_ns; struct tally sum; } s_recent;
 		/* first: begins a batch; slot 0: the batch alone */
 		struct { uint64_t expire_ns, bytes, blocks; uint32_t slot; bool first; } s_rate;
-		struct { uint64_t ticks; } s_left_out;
 	} u;
 };
 /* clang-format on */

@@ -39,6 +39,11 @@ void query_travel(struct query *q)
 		churn_forget(q->sites); /* no time passes between two instants */
 }
 
+void query_pass(struct query *q, bool on)
+{
+	q->passes = on;
+}
+
 /* --- the spans */
 
 static void cut_spans(struct site_table *t, uint64_t now)

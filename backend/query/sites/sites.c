@@ -462,7 +462,8 @@ struct site_table *sites_update(struct query *q, bool ready)
 			q->unfinished = true;
 	}
 	t->seen = q->changes;
-	growth_update(q, t);
+	if (!q->passes || !t->at_samples.publications)
+		growth_update(q, t);
 	churn_update(q, t);
 	describe_all(q, t);
 	size_t looks = q->allowed == SIZE_MAX ? SIZE_MAX : EXACT_STACKS;

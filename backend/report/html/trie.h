@@ -4,8 +4,9 @@
  *
  * The page's nodes are the model's, merged by function as the live view does it, inlined functions
  * among them: a python3 of 131,000 call paths would otherwise need a page several times as large.
- * What a node's own stacks hold is an ENTRY for each (node, owner, call site, epoch). An epoch keeps what is
- * born and gone between two marks exact: blocks of one epoch are only freed after its mark.
+ * What a node's own stacks hold is an ENTRY for each (node, owner, call site, epoch). An epoch
+ * keeps what is born and gone between two marks exact: blocks of one epoch are only freed after its
+ * mark.
  *
  *   sum of entries = sum of stacks = totals     (when the model is complete)
  */

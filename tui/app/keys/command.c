@@ -221,6 +221,13 @@ static const struct command *command_named(const char *name)
 	return NULL;
 }
 
+/* A diff of two sessions has none, nor its time. */
+static bool needs_program(const struct command *c)
+{
+	return c->run == set_options || c->run == every || c->run == window || c->run == at ||
+	       c->run == now || c->run == mark || c->run == suppress;
+}
+
 static void commanding(void *arg, enum prompt_event e, const char *text)
 {
 	struct app *a = arg;
@@ -233,7 +240,9 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		return;
 	snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), text);
 	const struct command *c = command_named(word);
-	if (c && (*rest || c->argument == MAY))
+	if (c && a->options->diff && needs_program(c))
+		status_error("%s: not in a diff of two sessions", word);
+	else if (c && (*rest || c->argument == MAY))
 		c->run(a, c->argument == PATH ? save_path(rest, path) : rest);
 	else if (request_named(word, &r))
 		run_request(a, r);

@@ -69,7 +69,7 @@ static int read_operand(const char *word, struct target *t, char *when, size_t s
 
 /* A mark keeps the exact amounts; other instants are played from the file. */
 static int find(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
-		 struct err *err)
+		struct err *err)
 {
 	int found = *when ? model_mark_find(watch_model(w), when) : 0;
 

@@ -8,6 +8,7 @@
  * synchronise with each other themselves.
  */
 #include "check.h"
+#include "../unwind/paths.h"
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/state.h"
@@ -26,6 +27,8 @@
 
 #include <memtop/wire.h>
 #include <pthread.h>
+#include <sched.h>
+#include <string.h>
 
 #define ROUNDS 3000
 
@@ -151,6 +154,49 @@ TEST(slots_by_the_live_map)
 {
 	with_a_thread(allocates, entries);
 	CHECK(seen_codes);
+}
+
+/* --- the trie */
+
+#define WRITERS 2
+#define BRANCHES 4000
+
+static node_id reached[WRITERS][BRANCHES];
+static _Atomic int xwriters;
+
+/* Each of them makes the same paths, so both fill, race for and read every list. */
+static void *branches(void *arg)
+{
+	node_id *mine = arg;
+	uint32_t seed = 3;
+
+	atomic_fetch_add_explicit(&xwriters, 1, memory_order_relaxed);
+	while (atomic_load_explicit(&xwriters, memory_order_relaxed) < WRITERS)
+		sched_yield(); /* so that they meet, unordered */
+	for (int i = 0; i < BRANCHES; i++) {
+		code_id code[8];
+		for (uint32_t at = 0; at < 8; at++) {
+			seed = seed * 1664525u + 1013904223u;
+			code[at] = 1 + (seed >> 8) % (2 + at * 4);
+		}
+		mine[i] = path(code, 8);
+	}
+	return arg;
+}
+
+TEST(paths_of_two_writers)
+{
+	pthread_t t[WRITERS];
+
+	mt_stacks_init();
+	for (uintptr_t pc = 1; pc <= 64; pc++)
+		mt_stacks_code(pc, MTW_NODE_CODE);
+	for (int i = 0; i < WRITERS; i++)
+		CHECK(!pthread_create(&t[i], NULL, branches, reached[i]));
+	for (int i = 0; i < WRITERS; i++)
+		CHECK(!pthread_join(t[i], NULL));
+	CHECK(!memcmp(reached[0], reached[1], sizeof(*reached)));
+	CHECK(mt_stacks_check());
 }
 
 /* --- rows of threads */

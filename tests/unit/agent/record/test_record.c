@@ -101,6 +101,45 @@ TEST(deep_stacks_alternate_with_shallow_ones)
 			CHECK(slot[i] != slot[j]);
 }
 
+/* One of 2^levels stacks. */
+KEEP static slot_id branch(unsigned levels, unsigned which)
+{
+	slot_id s;
+
+	if (!levels)
+		return allocate(60).slot;
+	if (which & 1) {
+		s = branch(levels - 1, which / 2);
+		__asm__ volatile("nop"); /* unlike the other call */
+	} else {
+		s = branch(levels - 1, which / 2);
+	}
+	HERE;
+	return s;
+}
+
+/* Where every stack is another one, hits are no use: they are left alone, until one stack repeats.
+ */
+TEST(many_stacks_are_only_captured)
+{
+	static slot_id slot[1024];
+	struct thread *t = mt_thread_self();
+	uint64_t passes = 0;
+
+	for (volatile unsigned i = 0; i < 2400; i++) {
+		unsigned which = i < 2048 ? i % 1024 : 5;
+		slot_id s = branch(10, which);
+		CHECK(s && (!slot[which] || s == slot[which]));
+		slot[which] = s;
+		if (i >= 500 && i < 700)
+			CHECK(t->bare);
+		if (i == 2200)
+			passes = t->unwind->passes;
+	}
+	CHECK(!t->bare);
+	CHECK_EQ(t->unwind->passes, passes);
+}
+
 static void touch(volatile char *p)
 {
 	__asm__ volatile("" : : "r"(p) : "memory");

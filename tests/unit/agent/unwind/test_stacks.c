@@ -7,7 +7,9 @@
 #include "base/conf.h"
 #include "base/types.h"
 #include "modules/maps.h"
+#include "paths.h"
 #include "unwind/stacks.h"
+#include "unwind/stacks_fast.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>
@@ -75,6 +77,28 @@ static node_id tree[THREADS][NODES];
 static code_id codes[5000];
 static pthread_barrier_t start;
 
+static void make_codes(void)
+{
+	mt_stacks_init();
+	for (uintptr_t i = 0; i < 5000; i++)
+		codes[i] = mt_stacks_code(i + 1, MTW_NODE_CODE);
+}
+
+static void race(void *(*work)(void *))
+{
+	pthread_t thread[THREADS];
+
+	make_codes();
+	pthread_barrier_init(&start, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, work, tree[i]));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!memcmp(tree[i], tree[0], sizeof(*tree)));
+	CHECK(mt_stacks_check());
+}
+
 static void *build(void *arg)
 {
 	node_id *mine = arg;
@@ -91,24 +115,85 @@ static void *build(void *arg)
 
 TEST(threads_agree)
 {
-	pthread_t thread[THREADS];
-
-	mt_stacks_init();
-	for (uintptr_t i = 0; i < 5000; i++)
-		codes[i] = mt_stacks_code(i + 1, MTW_NODE_CODE);
-	pthread_barrier_init(&start, NULL, THREADS);
-	for (int i = 0; i < THREADS; i++)
-		CHECK(!pthread_create(&thread[i], NULL, build, tree[i]));
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
-	for (int i = 0; i < THREADS; i++)
-		CHECK(!memcmp(tree[i], tree[0], sizeof(*tree)));
-	CHECK(mt_stacks_check());
+	race(build);
 	for (int i = 0; i < NODES; i++) {
 		const struct node *n = mt_stacks_node(tree[0][i]);
 		CHECK(n->parent < tree[0][i]);
 		CHECK_EQ(mt_stacks_child(n->parent, n->code), tree[0][i]);
 	}
+}
+
+#define DEEP 12
+
+/* Paths of 1 to DEEP steps, of which the outer ones are few and the inner ones many. */
+static void *build_paths(void *arg)
+{
+	node_id *mine = arg;
+	uint32_t seed = 7;
+
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < NODES; i++) {
+		code_id path_codes[DEEP];
+		uint32_t depth = 1 + random_below(&seed, DEEP);
+		for (uint32_t at = 0; at < depth; at++)
+			path_codes[at] = codes[random_below(&seed, 2 + at * at)];
+		mine[i] = path(path_codes, depth);
+	}
+	return NULL;
+}
+
+TEST(threads_agree_on_paths)
+{
+	race(build_paths);
+}
+
+/* A list's last place, the first child beyond, and lookups of both and of none. */
+TEST(more_children_than_a_list_holds)
+{
+	make_codes();
+	node_id parent = mt_stacks_child(0, 21), child[100];
+	for (code_id code = 1; code <= 100; code++) {
+		struct node *none;
+		uint32_t listed;
+		CHECK_EQ(stacks_listed(stacks_node(parent), code, &none, &listed), 0);
+		CHECK_EQ(listed, code <= LISTED ? code - 1 : LISTED);
+		child[code - 1] = mt_stacks_child(parent, code);
+		CHECK(child[code - 1] > parent);
+		CHECK_EQ(mt_stacks_hashed(parent, code), code <= LISTED ? 0 : child[code - 1]);
+	}
+	for (code_id code = 1; code <= 100; code++)
+		CHECK_EQ(mt_stacks_child(parent, code), child[code - 1]);
+	CHECK_EQ(mt_stacks_hashed(parent, 101), 0);
+	CHECK(mt_stacks_check());
+}
+
+TEST(a_path_in_one_piece)
+{
+	static const code_id here[] = { 31, 32, 33, 34 }, there[] = { 31, 35 };
+	make_codes();
+	node_id top = mt_stacks_child(0, 22), first = branch(top, here, 4);
+	CHECK_EQ(mt_stacks_child(top, 31), first);
+	CHECK_EQ(mt_stacks_child(first, 32), first + 1);
+	CHECK_EQ(mt_stacks_child(first + 2, 34), first + 3);
+	CHECK_EQ(mt_stacks_node(first + 3)->parent, first + 2);
+	CHECK_EQ(branch(top, there, 2), first); /* the other was there first */
+	node_id side = mt_stacks_child(first, 35);
+	CHECK(side > first + 3);
+	CHECK_EQ(mt_stacks_child(first, 32), first + 1);
+	CHECK(mt_stacks_check());
+}
+
+/* 2^26 numbers are never in a row, and the last ones of a chunk go on in the next. */
+TEST(numbers_in_a_row)
+{
+	mt_stacks_init();
+	CHECK_EQ(mt_stacks_reserve(MTW_NODES_MAX), 0);
+	uint32_t before = mt_stacks_count();
+	node_id first = mt_stacks_reserve(3000);
+	CHECK_EQ(first, before);
+	CHECK_EQ(mt_stacks_count(), before + 3000);
+	mt_stacks_fill(first + 2999, first, 1, 0);
+	CHECK_EQ(mt_stacks_node(first + 2999)->parent, first);
 }
 
 TEST(the_cap_is_met_and_said)

@@ -227,3 +227,25 @@ TEST(the_functions_of_both_sides_when_the_amounts_are_equal)
 	CHECK_EQ(d->join->list[0].by, JOIN_COMMON);
 	CHECK_EQ(d->totals.moved, 0);
 }
+
+/* "skip" is in both sides, but a tail call takes it away in one stack. */
+TEST(the_functions_of_one_side_are_a_part_of_the_others)
+{
+	struct side *a = made_side(1), *b = made_side(2);
+
+	made_stack(a, "main;skip", 1, 7);
+	made_stack(b, "main;skip", 1, 7);
+	made_stack(a, "main;load;skip;make", 3, 300);
+	made_stack(b, "main;load;make", 3, 300);
+	made_stack(a, "main;save;load", 2, 40); /* another order */
+	made_stack(b, "main;load;save", 2, 40);
+	made_stack(a, "main;save;skip;make", 5, 50); /* other amounts */
+	made_stack(b, "main;save;make", 5, 60);
+	struct diff *d = made_diff(a, b);
+	sums_hold(d);
+	CHECK_EQ(d->stacks.count, 6);
+	CHECK_EQ(d->join->list[1].by, JOIN_COMMON);
+	for (uint32_t i = 0; i < a->stack_count; i++) /* each stack knows where it went */
+		CHECK_EQ(d->join->of_stack[0][i] == d->join->of_stack[1][i], i < 2);
+	CHECK_EQ(d->totals.moved, 10);
+}

@@ -7,6 +7,7 @@
 #include "frames.h"
 #include "base/loop.h"
 #include "link/replay.h"
+#include "session/key.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -34,6 +35,21 @@ static void sent(unsigned type, const uint8_t *bytes, size_t len)
 
 	CHECK_EQ(session_frame(file, 0, (uint64_t)ticks * 100 * MS, type, bytes, len, &err), 0);
 	CHECK_EQ(wire_read(type, bytes, len, apply, now, &err), 0);
+}
+
+static void put_key(void)
+{
+	struct err err = { 0 };
+	size_t len;
+	struct session_key_out *key = session_key_new(
+		0, session_key_resume(file, 0), (uint64_t)ticks * 100 * MS, model_ticks_read(now));
+
+	CHECK(model_dumps(now));
+	CHECK_EQ(model_dump(now, session_key_frame, key), 0);
+	CHECK_EQ(model_dump_end(now, session_key_frame, key), 0);
+	uint8_t *blocks = session_key_end(key, &len);
+	CHECK_EQ(session_put_key(file, 0, blocks, len, &err), 0);
+	free(blocks);
 }
 
 /* Some new paths, some counters that grew. */
@@ -321,5 +337,110 @@ TEST(turning_round_on_the_way)
 	CHECK_EQ(replay_go(past, "/nowhere/file.mtop", 0, 100 * MS, &err), -1);
 	CHECK(*err.text);
 	same_as(shown, 140);
+	leave();
+}
+
+static void rich_step(void)
+{
+	if (ticks % 37 == 5) { /* all that is live, which differs from the mark before */
+		uint64_t id = (uint64_t)ticks / 37 + 1;
+		NUMBERS(MTW_MARK, id, 0, 0, (uint64_t)ticks * 100 * MS, 1, 'm', 0, 9, 900, 0, 0, 5);
+		NUMBERS(MTW_MARK_LIVE, id, 1, 2, 1, id, 10 * id, 1, 2, 20);
+	}
+	if (ticks == 40) {
+		NUMBERS(MTW_PROCESS, 5000, 7000, 3, 1);
+		NUMBERS(MTW_THREAD, 1, 44, 0, 1, 'w', 1, 2, 3, 4);
+		NUMBERS(MTW_SCAN_THREADS, 7, 1, 1, 11, 110);
+		NUMBERS(MTW_SAMPLES, 0, 1, 3, 4000 * MS, 100, 90, 5, 5000);
+		NUMBERS(MTW_SAMPLE_LIVE, 3, 1, 2, 1, 4, 40, 1, 5, 50);
+		NUMBERS(MTW_SCAN_COHORTS, 7, 3, 4000 * MS, 0, 0, 1, 1, 1, 3, 4, 40);
+		NUMBERS(MTW_PEAK, 1, 3, 3900 * MS, 2, 200, 0, 0, 1, 1, 2, 200, 0, 0);
+	}
+	step(MTW_TICK_COMPLETE);
+}
+
+TEST(every_instant_from_key_frames)
+{
+	enter();
+	hello_frame(100, 5);
+	module_frame();
+	while (ticks < 100) {
+		rich_step();
+		if (ticks % 20 == 0)
+			put_key();
+	}
+	for (int i = 0; i < 60; i++) {
+		int t = 1 + rand() % ticks;
+		go((uint64_t)t * 100 * MS + (uint64_t)rand() % (99 * MS));
+		CHECK_EQ(model_dense_count(shown), model_dense_count(now));
+		same_as(shown, t);
+		same_as(now, ticks);
+	}
+	leave();
+}
+
+static struct {
+	uint8_t *bytes;
+	size_t len, room;
+} dumps[2];
+
+static int collect(void *arg, uint64_t type, const uint8_t *bytes, size_t len)
+{
+	size_t which = (size_t)(uintptr_t)arg;
+
+	if (type == MTW_HELLO)
+		return 0; /* has the time at which it is written */
+	GROW(dumps[which].bytes, dumps[which].room, dumps[which].len + len + 1);
+	dumps[which].bytes[dumps[which].len++] = (uint8_t)type;
+	if (len)
+		memcpy(dumps[which].bytes + dumps[which].len, bytes, len);
+	dumps[which].len += len;
+	return 0;
+}
+
+/* All that a model holds, from the file's start or from a key frame on. */
+static void dump_read(size_t which, bool keyed)
+{
+	struct err err = { 0 };
+	struct session_reader *r = session_open(path, 0, &err);
+	struct model *m = model_new();
+	const struct session_key *keys;
+	const uint8_t *bytes;
+	uint64_t time_ns, type;
+	size_t len, n = session_keys(r, &keys);
+
+	CHECK_EQ(n, 5);
+	model_bulk_begin(m);
+	if (keyed)
+		CHECK(session_start_at(r, &keys[2]));
+	while (session_next(r, &time_ns, &type, &bytes, &len, &err) > 0)
+		CHECK_EQ(wire_read(type, bytes, len, apply, m, &err), 0);
+	CHECK_EQ(model_bulk_end(m, &err), 0);
+	CHECK(model_check(m, &err));
+	CHECK(model_dumps(m));
+	model_dump(m, collect, (void *)(uintptr_t)which);
+	model_dump_end(m, collect, (void *)(uintptr_t)which);
+	model_free(m);
+	session_reader_free(r);
+}
+
+TEST(a_model_of_a_key_frame_holds_all)
+{
+	struct err err = { 0 };
+
+	enter();
+	hello_frame(100, 5);
+	module_frame();
+	while (ticks < 117) {
+		rich_step();
+		if (ticks % 20 == 0)
+			put_key();
+	}
+	session_flush(file, &err);
+	dump_read(0, false);
+	dump_read(1, true);
+	CHECK_EQ(dumps[0].len, dumps[1].len);
+	CHECK(dumps[0].len > 5000);
+	CHECK(!memcmp(dumps[0].bytes, dumps[1].bytes, dumps[0].len));
 	leave();
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * book.c - books a block whose stack is known: counters, then the live map; and what does not go as
+ * usual there. record/record.c has the rules.
+ */
+#include "record/book.h"
+#include "base/compiler.h"
+#include "base/state.h"
+#include "record/filter.h"
+#include "record/guard.h"
+#include "record/live.h"
+#include "record/live_fast.h"
+#include "record/loss.h"
+#include "record/slots.h"
+#include "record/slots_fast.h"
+#include "record/thread.h"
+
+#include <memtop/wire.h>
+
+/* A sampled block: by the weight that it was counted with. */
+MT_COLD void mt_book_weighed_free(struct thread *t, const struct block *b)
+{
+	uint64_t blocks = mt_filter_weight(b);
+	slot_id slot = b->slot & (WEIGHED_END - 1);
+
+	filter_count(&t->filter.xevents, 1);
+	filter_count(&t->filter.xweighed, blocks);
+	if (!mt_slots_weighed(t, slot, false, blocks, blocks * b->size) &&
+	    !mt_slots_weighed(mt_thread_shared(), slot, false, blocks, blocks * b->size))
+		mt_record_loss(MTW_LOSS_SHADOW, b->size);
+}
+
+/*
+ * The map had an entry where a new block begins: its block was freed past us. Live heals. While a
+ * detach is under way it was freed by a thread whose gate is closed already, and given out to one
+ * whose gate is still open: nothing was lost.
+ */
+MT_COLD void mt_book_heal(struct thread *t, const struct block *old)
+{
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_OFF) {
+		mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
+		mt_live_suspect();
+	}
+	book_free(t, old);
+}
+
+/* Out of memory for this slot's counters: book to the first slot rather than nowhere. */
+MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
+{
+	mt_record_loss(MTW_LOSS_SLOTS, bytes);
+	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
+}
+
+void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
+		   slot_id slot)
+{
+	struct block old;
+
+	if (unlikely(!mt_live_ready(p, bytes))) {
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+		return;
+	}
+	if (unlikely(!mt_slots_alloc(t, slot, bytes))) {
+		slot = count_in_root(t, bytes);
+		if (!slot)
+			return;
+	}
+	if (unlikely(mt_live_enter(owner, p, bytes, slot, &old)))
+		mt_book_heal(t, &old);
+}
+
+MT_COLD void *mt_book_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
+{
+	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
+
+	live_put(e, bytes, t->last->mark);
+	mt_slots_after_slow(t, t->last->slot);
+	if (stale) {
+		struct block old = unpack_small(stale);
+		mt_book_heal(t, &old);
+	}
+	guard_out(t);
+	return p;
+}
+
+void *mt_book_large(struct thread *t, void *p, size_t bytes)
+{
+	mt_book_enter(t, t, p, bytes, t->last->slot);
+	guard_out(t);
+	return p;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * book.h - books a block whose stack is known. The thread itself calls, under its guard; `t` is the
+ * state to count in.
+ */
+#ifndef MT_RECORD_BOOK_H
+#define MT_RECORD_BOOK_H
+
+#include "base/compiler.h"
+#include "base/types.h"
+#include "record/loss.h"
+#include "record/slots.h"
+#include "record/thread.h"
+
+#include <memtop/wire.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Any block, by any thread's state; counted, then entered. `owner`: the thread it is booked to. */
+void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
+		   slot_id slot);
+/* These two end the event, and return p. A block of t->last's slot: not a small one, or the first
+ * in its region; a small one that is counted, but not entered yet, at its entry e. */
+void *mt_book_large(struct thread *t, void *p, size_t bytes);
+void *mt_book_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
+/* A block that the map had where a new one begins. */
+void mt_book_heal(struct thread *t, const struct block *old);
+void mt_book_weighed_free(struct thread *t, const struct block *b); /* a sampled block */
+
+#pragma GCC visibility pop
+
+/* Taken out of the map: counts it as freed. */
+MT_INLINE void book_free(struct thread *t, const struct block *b)
+{
+	if (unlikely(b->slot & SLOT_WEIGHED)) {
+		mt_book_weighed_free(t, b);
+		return;
+	}
+	if (unlikely(!mt_slots_free(t, b->slot, b->size)) &&
+	    !mt_slots_free(mt_thread_shared(), b->slot, b->size))
+		mt_record_loss(MTW_LOSS_SHADOW, b->size);
+}
+
+#endif
