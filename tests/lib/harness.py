@@ -27,6 +27,7 @@ MEMTOP = os.path.join(BUILD + ("-asan" if os.environ.get("SANITIZED") else ""), 
 AGENT = os.path.join(BUILD, "libmemtop-agent.so")
 if os.environ.get("SANITIZED"):
     os.environ["MEMTOP_AGENT"] = AGENT  # no agent lies beside it
+    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
