@@ -340,6 +340,16 @@ uint64_t model_intervals(const struct model *m)
 	return m->interval.generation;
 }
 
+void model_set_of_sessions(struct model *m)
+{
+	m->interval.of_sessions = true;
+}
+
+bool model_of_sessions(const struct model *m)
+{
+	return m->interval.of_sessions;
+}
+
 uint32_t model_base(const struct model *m)
 {
 	return m->interval.base;

@@ -35,6 +35,7 @@ struct interval {
 	size_t moves_room;
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 	struct interval_job job;
+	bool of_sessions;    /* model_set_of_sessions() */
 	uint64_t generation; /* increases with each new interval */
 };
 

@@ -185,6 +185,12 @@ int model_set_interval(struct model *m, uint32_t from, uint32_t to);
 /* Progress in percent of the requested interval, from .. to; -1: it is in force. */
 int model_counting(const struct model *m, uint32_t *from, uint32_t *to);
 uint64_t model_intervals(const struct model *m); /* moves when another interval takes effect */
+/*
+ * The session is a diff of two (diff/session.h): the interval is from A to B. What was born or gone
+ * within a run is not known then.
+ */
+void model_set_of_sessions(struct model *m);
+bool model_of_sessions(const struct model *m);
 uint32_t model_base(const struct model *m);
 uint32_t model_until(const struct model *m);
 static inline bool model_diffing(const struct model *m)

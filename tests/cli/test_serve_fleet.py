@@ -39,8 +39,9 @@ def t_a_chain_of_execs():
     shutil.copy("/bin/bash", shell)
     script = f"{folder}/script"
     with open(script, "w", encoding="utf-8") as f:
-        f.write('i=${1:-0}\ndeclare -A a; for k in {1..200}; do a[$k]=$k; done\n[ -e "$2" ] && sleep 600\n'
-                'read -t 0.1 < <(sleep 1)\nexec "$BASH" "$0" $((i + 1)) "$2"\n')
+        # it waits by itself: a sleep that it started would outlive it
+        f.write('i=${1:-0}\ndeclare -A a; for k in {1..200}; do a[$k]=$k; done\nexec 9<> <(:)\n[ -e "$2" ] && read -t 600 -u 9\n'
+                'read -t 0.1 -u 9\nexec 9>&-\nexec "$BASH" "$0" $((i + 1)) "$2"\n')
     s = Server("--all")
     process = start([shell, script, "0", f"{folder}/end"], env=environment(LD_PRELOAD=AGENT))
     begin, seen = time.monotonic(), set()

@@ -39,7 +39,7 @@ static void open_views(struct app *a, struct view *output)
 static void open_diff(struct app *a)
 {
 	a->front.current = VIEW_TREE;
-	interval_of_sessions();
+	model_set_of_sessions(a->ui.shown.model);
 	model_set_interval(a->ui.shown.model, DIFF_SESSION_MARK, 0);
 }
 

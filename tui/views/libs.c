@@ -211,7 +211,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	int64_t net;
 
 	if (table_view_diffing(&l->t)) {
-		(interval_sessions() ? session_cell : diff_cell)(l, o, column, c);
+		(model_of_sessions(l->t.v.ui->shown.model) ? session_cell : diff_cell)(l, o, column,
+										       c);
 		return;
 	}
 	switch (column) {
@@ -244,7 +245,7 @@ static bool dim(void *arg, size_t row)
 	const struct libs *l = arg;
 	const struct change *c = &l->rows[row].change;
 
-	if (interval_between(l->t.v.ui->shown.model) || interval_sessions())
+	if (interval_between(l->t.v.ui->shown.model) || model_of_sessions(l->t.v.ui->shown.model))
 		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
 	return live_bytes(&l->rows[row].sum) == 0;
 }
@@ -266,7 +267,7 @@ static const struct table tables[4] = {
 
 static const struct table *table(const struct libs *l)
 {
-	if (interval_sessions())
+	if (model_of_sessions(l->t.v.ui->shown.model))
 		return &tables[3];
 	return &tables[table_view_diffing(&l->t) + interval_between(l->t.v.ui->shown.model)];
 }
@@ -315,7 +316,9 @@ static int draw_unseen(const struct model *m, const struct area *a)
 static void draw(struct view *v, const struct area *a)
 {
 	struct libs *l = (struct libs *)v;
-	int graph = a->h >= 16 && a->w >= 60 && !interval_sessions() ? a->h / 2 : 0;
+	int graph = a->h >= 16 && a->w >= 60 && !model_of_sessions(l->t.v.ui->shown.model)
+			    ? a->h / 2
+			    : 0;
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
 	char title[96];
 
@@ -359,7 +362,7 @@ static unsigned request(struct view *v, enum request r)
 	switch (r) {
 	case REQ_FOCUS_NEXT:
 	case REQ_FOCUS_PREV:
-		l->t.graph_focus = !l->t.graph_focus && !interval_sessions();
+		l->t.graph_focus = !l->t.graph_focus && !model_of_sessions(l->t.v.ui->shown.model);
 		return VIEW_DRAW;
 	case REQ_LIB_TREE: {
 		if (!l->count)

@@ -98,8 +98,9 @@ static void refresh(struct view *v, bool resort)
 			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
 			       s->t.reverse, resort, &s->rows);
 	table_view_update(v, s->count, NULL);
-	bool shown = !interval_sessions() && (table_shows(table(s), term_columns(), C_AGE) ||
-					      table_shows(table(s), term_columns(), C_OLDEST));
+	bool shown = !model_of_sessions(s->t.v.ui->shown.model) &&
+		     (table_shows(table(s), term_columns(), C_AGE) ||
+		      table_shows(table(s), term_columns(), C_OLDEST));
 	if (ages_take(&s->ages, v->ui, true,
 		      ages_wanted(shown, s->t.sort[table_view_diffing(&s->t)]), &s->t.list,
 		      site_list_id, s) &&
@@ -213,7 +214,7 @@ static const struct table *table(const struct site_list *s)
 {
 	int by = s->t.sort[0];
 
-	if (interval_sessions())
+	if (model_of_sessions(s->t.v.ui->shown.model))
 		return &tables[4];
 	if (!table_view_diffing(&s->t) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
 		return &tables[3];

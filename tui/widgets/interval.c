@@ -9,18 +9,6 @@
 
 #include <string.h>
 
-static bool of_sessions;
-
-void interval_of_sessions(void)
-{
-	of_sessions = true;
-}
-
-bool interval_sessions(void)
-{
-	return of_sessions;
-}
-
 void interval_mark_name(const struct model *model, uint32_t mark, char *out, size_t size)
 {
 	const struct mark *m = mark ? model_mark(model, mark) : NULL;
@@ -46,7 +34,7 @@ static void name_of(const struct model *m, bool brief, uint32_t from, uint32_t t
 		snprintf(one, sizeof one, "m%u", from);
 	if (brief)
 		snprintf(two, sizeof two, "m%u", to);
-	if (of_sessions)
+	if (model_of_sessions(m))
 		snprintf(out, size, "from A to B");
 	else if (to)
 		snprintf(out, size, "%s .. %s", one, two);

@@ -19,13 +19,6 @@ int interval_counting(const struct model *m, bool brief, char *out, size_t size)
  * handler's bits: VIEW_RESORT = success. */
 unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t to);
 
-/*
- * The model is a diff of two sessions (diff/session.h): the interval is from A to B, for as long as
- * the view lasts. Columns are A, B and NET then; what was born or gone within a run is not known.
- */
-void interval_of_sessions(void);
-bool interval_sessions(void);
-
 /* It ends at a mark, not now. */
 static inline bool interval_between(const struct model *m)
 {

@@ -87,7 +87,7 @@ static void add_figures(struct detail *d, const struct node *n)
 	const char *w = detail_about(d);
 	char a[32], b[TEXT_BLOCKS], e[32], f[TEXT_BLOCKS];
 
-	if (interval_sessions()) {
+	if (model_of_sessions(m)) {
 		add_sides(d, t, &c);
 		return;
 	}

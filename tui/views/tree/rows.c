@@ -153,7 +153,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		place_cell(t, r, c);
 	} else if (column == C_AGE || column == C_OLDEST) {
 		cell_age(c, ages_at(&t->ages, row, r->id), column == C_OLDEST);
-	} else if (interval_sessions()) {
+	} else if (model_of_sessions(t->tv.v.ui->shown.model)) {
 		session_cell(r, column, c);
 	} else if (table_view_diffing(&t->tv)) {
 		switch (column) {
@@ -209,7 +209,7 @@ static const struct table tables[4] = {
 
 const struct table *tree_table(const struct tree *t)
 {
-	if (interval_sessions())
+	if (model_of_sessions(t->tv.v.ui->shown.model))
 		return &tables[3];
 	return &tables[table_view_diffing(&t->tv) + interval_between(t->tv.v.ui->shown.model)];
 }
@@ -218,7 +218,7 @@ enum ages_of tree_ages(const struct tree *t)
 {
 	const struct table *table = tree_table(t);
 
-	if (interval_sessions() || table->count <= WITHOUT_AGES)
+	if (model_of_sessions(t->tv.v.ui->shown.model) || table->count <= WITHOUT_AGES)
 		return AGES_OF_NONE;
 	return ages_wanted(table_shows(table, term_columns(), C_AGE) ||
 				   table_shows(table, term_columns(), C_OLDEST),
@@ -269,7 +269,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 	snprintf(title, sizeof title, "%.300s  %.200s", what,
 		 module && strcmp(module, what) ? module : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	if (interval_sessions()) {
+	if (model_of_sessions(t->tv.v.ui->shown.model)) {
 		draw_sessions(r, a);
 		draw_place(r, m, a);
 		return;
