@@ -68,6 +68,7 @@ static const struct option options[] = {
 	{ "tick_ms", MILLISECONDS, AT(tick_ns), 10, 60000, false, NULL },
 	{ "wait", MILLISECONDS, AT(wait_ns), 0, 600000, false, NULL },
 	{ "follow", SWITCH, AT(follow_exec), 0, 0, false, "exec" },
+	{ "follow_static", SWITCH, AT(follow_static), 0, 0, false, "yes" },
 	{ "fold_recursion", SWITCH, AT(fold_recursion), 0, 0, false, "on" },
 	{ "token_file", TEXT, AT(token_file), 1, sizeof(mt_conf.token_file), false, NULL },
 	{ "window_signal", TEXT, AT(window_signal), 1, sizeof(mt_conf.window_signal), false,

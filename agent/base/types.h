@@ -292,6 +292,7 @@ struct conf {
 	uint64_t wait_ns; /* wait=: the longest time that the constructor waits for a first viewer;
 			     0 = does not wait */
 	bool follow_exec;
+	bool follow_static;
 	bool fold_recursion; /* each call site appears on a stack only once: unwind/cache.c */
 	uint64_t min_size, max_size;  /* filters: record/filter.c; 0 = off */
 	uint64_t sample;              /* mean bytes between samples; 0 = every block */

@@ -16,7 +16,7 @@
  *   server/handshake.c        connections that are not viewers yet: greeting, proof
  *   server/viewer.c           one connection: bytes, frames from it
  *   server/dump.c             session files without a viewer
- *   dump/say.c                ... whether they are wanted, and why one failed
+ *   dump/say.c                ... whether they are wanted, room for one, and why one failed
  *   server/signals.c          target side: signals that ask for one, or for a window
  *   dump/session.c            ... the file
  *   dump/zstd_raw.c           ... its blocks
@@ -140,6 +140,7 @@ struct dumps {
 	bool busy;            /* one is being written */
 	bool late;            /* the program ended meanwhile, and its end asks for one */
 	long said;            /* the failure that was reported last */
+	void *room;           /* addresses that a dump gets; NULL: given away */
 	struct file_id program_stderr; /* what descriptor 2 was at the start */
 };
 

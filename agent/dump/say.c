@@ -17,6 +17,9 @@
 #include <fcntl.h>
 #include <poll.h>
 
+/* Of addresses: a viewer's tables and the last scans, of which little is ever touched. */
+#define ROOM_BYTES ((size_t)(sizeof(void *) < 8 ? 16 : 40) << 20)
+
 bool dump_wanted(void)
 {
 	const struct conf *c = &mt_conf;
@@ -41,12 +44,26 @@ static struct file_id stderr_of(int pid)
 	return (struct file_id){ st.st_dev, st.st_ino };
 }
 
+void dump_keep_room(struct server *s)
+{
+	if (!s->dumps.room)
+		s->dumps.room = mt_prim_map(ROOM_BYTES, true);
+}
+
+void dump_use_room(struct server *s)
+{
+	if (s->dumps.room)
+		mt_prim_unmap(s->dumps.room, ROOM_BYTES);
+	s->dumps.room = NULL;
+}
+
 void dump_begin(struct server *s)
 {
 	struct dumps *d = &s->dumps;
 
 	if (!dump_wanted())
 		return;
+	dump_keep_room(s);
 	d->program_stderr = stderr_of(s->target.pid);
 	long n = mt_prim_call(SYS_getcwd, (long)d->folder, sizeof(d->folder), 0, 0, 0, 0);
 	if (n <= 0 || d->folder[0] != '/')

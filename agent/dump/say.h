@@ -15,7 +15,11 @@ struct server;
 bool dump_wanted(void); /* any of the options is given */
 /* Does the target wait at its exit, announced with this status, until the dump is written? */
 bool dump_at_status(int status);
-void dump_begin(struct server *s);                 /* before the server leaves its folder */
+void dump_begin(struct server *s); /* before the server leaves its folder */
+/* A program that has used up its limit of address space is worth a dump. So as much as one needs is
+ * kept, and costs no memory. */
+void dump_keep_room(struct server *s);
+void dump_use_room(struct server *s);
 void dump_say(struct server *s, const char *text); /* to viewers, and to the program's stderr */
 /* The server is about to give up the right to open files. */
 void dump_sealed(struct server *s, const char *why);

@@ -305,7 +305,8 @@ void mt_board_runs(const char *name, const char *path)
 	if (!board)
 		return;
 	if (!r || !atomic_compare_exchange_strong(&r->xstate, &is, BOARD_CLAIMED)) {
-		struct claim parent = r && is == BOARD_RUNNING ? mine : NO_CLAIM;
+		bool known = r && (is == BOARD_RUNNING || is == BOARD_UNFOLLOWED);
+		struct claim parent = known ? mine : NO_CLAIM;
 		mine = claim();
 		r = claimed(mine);
 		if (!r) {

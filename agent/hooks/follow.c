@@ -20,6 +20,10 @@
  * environment, and its record gets the reason. Nor does it follow a program that names an agent
  * itself: a memtop inside this one has its own board, options and viewer.
  *
+ * A static program has no agent that would test what it executes: a program of the other C library
+ * would not start with this agent, and another root's loader would complain. So it gets no entries,
+ * and its children are not followed, except with follow_static=yes.
+ *
  * Under a seccomp filter that the program has set, the tests themselves may kill the process: then
  * no child is followed.
  *
@@ -177,6 +181,7 @@ static void choose_agent(struct follow *f)
 
 	f->why = x->why;
 	f->preload = x->linked ? "" : x->other_libc ? other_agent : mt_state_preload();
+	f->through = f->why == BOARD_STATIC && mt_conf.follow_static && may_open(f->preload);
 	if (f->why || x->linked)
 		return;
 	if (x->other_libc && !*other_agent)
@@ -256,6 +261,7 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 		return f->told;
 	f->other = has_another(f, envp);
 	f->with = !f->why && !f->other;
+	f->through = f->through && !f->other;
 	f->claim = mt_board_claim(f->file.path, pid);
 	return true;
 }
@@ -278,6 +284,7 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 		return false;
 	f->other = has_another(f, envp);
 	f->with = !f->why && !f->other;
+	f->through = f->through && !f->other;
 	f->claim = mt_board_claim(f->file.path, 0);
 	mt_board_executes(f->claim, BOARD_FOLLOWED, true, false);
 	return true;

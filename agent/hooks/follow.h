@@ -20,6 +20,7 @@
  * with a vfork child. */
 struct follow {
 	bool with;           /* the new environment names the agent */
+	bool through;        /* ... for what a static program executes */
 	bool other;          /* it names another agent */
 	bool own;            /* this process itself becomes the program */
 	bool told;           /* ... and its server knows */
@@ -62,7 +63,7 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
 /* A child's environment on the caller's stack; envp itself where the agent does not come along. */
 #define FOLLOW_ENV(f, envp)                                                                        \
-	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp)))                     \
+	(((f)->with || (f)->through) && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp)))   \
 		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
 		 : (char **)(envp))
 

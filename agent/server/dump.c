@@ -255,6 +255,7 @@ static void write_dump(struct server *s, const char *reason)
 	if (s->privileges.sealed)
 		return; /* dump_sealed() said so */
 	s->dumps.busy = true;
+	dump_use_room(s);
 	long rc = open_part(s, &f, path);
 	if (!rc) {
 		mt_format(note, sizeof(note), "the agent wrote this state without a viewer: %s",
@@ -272,6 +273,8 @@ static void write_dump(struct server *s, const char *reason)
 		viewers_notice(&s->notices, -1, -1, text);
 	}
 	s->dumps.busy = false;
+	if (!s->over)
+		dump_keep_room(s);
 	if (s->dumps.late) {
 		s->dumps.late = false;
 		dump_end(s);

@@ -121,6 +121,23 @@ static void raise_descriptor_limit(void)
 	}
 }
 
+/* A program that runs into its limit of memory is one to be looked at. The server's own limits are
+ * no part of that: as far as it may, it has room for a viewer and a dump beyond them. */
+static void raise_memory_limits(void)
+{
+	static const int kinds[] = { 9 /* RLIMIT_AS */, 2 /* RLIMIT_DATA */ };
+	uint64_t limit[2], none[2] = { ~0ull, ~0ull };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (mt_prim_call(SYS_prlimit64, 0, kinds[i], 0, (long)limit, 0, 0) != 0 ||
+		    limit[0] == none[0] ||
+		    mt_prim_call(SYS_prlimit64, 0, kinds[i], (long)none, 0, 0, 0) == 0)
+			continue;
+		limit[0] = limit[1];
+		mt_prim_call(SYS_prlimit64, 0, kinds[i], (long)limit, 0, 0, 0);
+	}
+}
+
 /* A server always ends. The program may have overwritten the memory that the server walks, and an
  * endless walk uses up processor time: the kernel then sends SIGXCPU. A raw thread would take the
  * limit from its program. */
@@ -149,6 +166,7 @@ static void settle(struct server *s)
 		return;
 	guard_faults();
 	raise_descriptor_limit();
+	raise_memory_limits();
 	uint64_t wake = 1ull << (SIGUSR1 - 1);
 	s->signal_fd = (int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
 }
@@ -268,6 +286,7 @@ static void the_end(struct server *s)
 	s->over = true;
 	s->over_ns = server_now();
 	s->target.exec_pending = false;
+	dump_use_room(s);
 	if (s->listening.fd >= 0)
 		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);

@@ -25,6 +25,7 @@ enum report_value {
 struct report_options {
 	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
 	bool changes;                      /* from/to were requested */
+	bool window;                       /* ... of a window: only what was born in it */
 	bool all_stacks;                   /* json: stacks without live blocks, too */
 	bool full;                         /* text: every frame, names whole */
 	enum report_value value;           /* folded; pprof: what is shown first */

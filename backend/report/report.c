@@ -165,6 +165,7 @@ static void gather_stacks(struct report *r)
 
 struct changing {
 	const struct model *model;
+	bool window;
 	struct change *of_node;
 };
 
@@ -175,6 +176,8 @@ static void add_change(void *arg, uint32_t slot, const struct change *c)
 
 	to->born_blocks += c->born_blocks;
 	to->born_bytes += c->born_bytes;
+	if (x->window)
+		return;
 	to->gone_blocks += c->gone_blocks;
 	to->gone_bytes += c->gone_bytes;
 }
@@ -183,7 +186,7 @@ struct report_stack *report_changes(struct report *r, const struct report_option
 				    struct err *err)
 {
 	uint32_t n = model_dense_count(r->model), id;
-	struct changing x = { r->model, xcalloc(n + 1, sizeof *x.of_node) };
+	struct changing x = { r->model, o->window, xcalloc(n + 1, sizeof *x.of_node) };
 	struct report_stack *list = NULL;
 	size_t room = 0;
 

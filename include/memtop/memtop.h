@@ -39,9 +39,9 @@ static inline unsigned memtop_set_mark(const char *name)
 
 /*
  * A window: memtop_start("parse") and memtop_stop("parse") set the marks "parse" and "parse.end".
- * `memtop report --between parse..parse.end` shows what was born between them. name: up to 60
- * bytes; NULL = "window". Both return what memtop_set_mark() returns. A name that is taken gets a
- * suffix: parse-2, parse.end-2.
+ * `memtop report --between parse` shows what was born between them and was alive at the end. name:
+ * up to 60 bytes; NULL = "window". Both return what memtop_set_mark() returns. A name that is taken
+ * gets a suffix: parse-2, parse.end-2.
  */
 static inline unsigned memtop_start(const char *name)
 {

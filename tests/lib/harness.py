@@ -27,9 +27,11 @@ MEMTOP = os.path.join(BUILD + ("-asan" if os.environ.get("SANITIZED") else ""), 
 AGENT = os.path.join(BUILD, "libmemtop-agent.so")
 if os.environ.get("SANITIZED"):
     os.environ["MEMTOP_AGENT"] = AGENT  # no agent lies beside it
+    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
+PATIENCE = 4 if os.environ.get("SANITIZED") else 1  # times as long, wherever a script waits
 
 _tests, _waiting = [], []
 _saying = threading.Lock()
@@ -105,7 +107,7 @@ def main():
 
 def wait_for(condition, seconds=10, what="condition"):
     """Poll until condition() is true and return its value; AssertionError past the deadline."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     while True:
         value = condition()
         if value:

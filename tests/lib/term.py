@@ -99,7 +99,7 @@ class Terminal:
     def wait_for(self, want, seconds=10, what=None):
         """Until the screen has text `want` (str), matches (re.Pattern), or want(lines) is true; returns that."""
         test = self._condition(want)
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * harness.PATIENCE
         while True:
             lines = self.lines()
             value = test(lines)
@@ -125,7 +125,7 @@ class Terminal:
 
     def settle(self, seconds=10, quiet=0.3):
         """Until the screen stood still for `quiet` seconds (for --still agents); returns its lines."""
-        end, last, since = time.monotonic() + seconds, None, 0.0
+        end, last, since = time.monotonic() + seconds * harness.PATIENCE, None, 0.0
         while True:
             lines, now = self.lines(), time.monotonic()
             if lines != last:

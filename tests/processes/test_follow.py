@@ -149,6 +149,23 @@ def t_static_programs():
 
 
 @test
+def t_what_a_static_program_executes():
+    """It is followed by the option only: nobody of ours tests there what can load the agent."""
+    folder = temporary_folder()
+    launcher = build('#include <unistd.h>\n#include <sys/wait.h>\nint main(int c, char **v) {\n    if (!fork()) { execv(v[1], v + 1); _exit(9); }\n'
+                     "    int s; wait(&s); return s >> 8;\n}\n", folder, "launcher", "-static")
+    for options, count in (("", 0), ("follow_static=yes", 1)):
+        b = Board()
+        done = run([TREE, "starts", "fork", launcher, "/bin/sh", "-c", "exit 3"], env=b.environment(options))
+        found = [r for r in b.records() if r.path == "/bin/sh" or r.name == "sh"]
+        assert done.returncode == 3 and len(found) == count, (options, done, b.records())
+        static = [r for r in b.records() if r.name == "launcher"]
+        assert len(static) == 1 and static[0].why == STATIC, b.records()
+        for r in found:
+            assert r.state != UNFOLLOWED and r.parent == static[0].index, (r, static)
+
+
+@test
 def t_other_machines():
     """The ELF header shows it; the kernel refuses it, or a registered interpreter runs
     it."""

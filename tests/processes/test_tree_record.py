@@ -541,6 +541,16 @@ def t_who_cannot_be_followed():
     assert re.search(r"not followed +static-prog .*static", memtop("report", "--full", session).stdout)
 
 
+@test
+def t_a_child_that_uses_up_its_address_space():
+    """It ends at its limit, with all figures: the agent's server has a limit of its own."""
+    hungry = compiled("#include <stdlib.h>\nint main(void) { while (malloc(100000)) ; while (malloc(100)) ; return 3; }\n")
+    done, session = record("sh", "-c", f"ulimit -S -v 400000; {hungry}; exit 0")
+    assert done.returncode == 0, done
+    p = named(processes(session), os.path.basename(hungry))
+    assert p["recorded"] and p["live_bytes"] > 200 << 20, p
+
+
 @mostly_waits
 def t_memtop_is_killed():
     """Killed in the middle: the programs go on, and the file opens to the last second of each."""

@@ -5,6 +5,8 @@
 A session is recorded with a key frame after every few blocks, and the same one is read without them, without
 its index, cut anywhere, and damaged: each report must be the same, or the one of the older memtop.
 """
+import atexit
+import functools
 import json
 import os
 import random
@@ -12,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import mtop
@@ -42,6 +45,14 @@ def record(folder, name, *words, keys="3000", wait=True, seconds=None):
         return path, child
     assert child.wait(60) == 0
     return path
+
+
+@functools.cache
+def recorded():
+    """One session for all who only read it."""
+    folder = tempfile.mkdtemp(prefix="memtop-keys-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return record(folder, "a.mtop")
 
 
 def heads(data):
@@ -124,7 +135,7 @@ def text(path, *words):
 @test
 def the_same_from_any_key():
     folder = temporary_folder()
-    path = record(folder, "a.mtop")
+    path = recorded()
     data = read(path)
     assert len(keys(data)) >= 3, f"{len(keys(data))} key frames in {len(data)} bytes"
     plain = write(folder, "plain.mtop", without_keys(data))
@@ -133,11 +144,11 @@ def the_same_from_any_key():
     assert whole["totals"]["allocated_blocks"] > 1000
     assert report(path) == whole and report(bare) == whole
     end = whole["program"]["duration_s"]
-    for when in ["m1", "m2", "peak", "start"] + [f"0:{s:06.3f}" for s in (end * i / 9 for i in range(10))]:
+    for when in ["m1", "m2", "peak", "start"] + [f"0:{s:06.3f}" for s in (end * i / 6 for i in range(7))]:
         want = report(plain, "--at", when)
         assert report(path, "--at", when) == want, when
         assert report(bare, "--at", when) == want, when
-        assert text(bare, "--at", when) == text(plain, "--at", when), when
+    assert text(bare, "--at", "m2") == text(plain, "--at", "m2")
     changed = report(plain, "--between", "m1..m3")
     assert changed["changes"] and report(path, "--between", "m1..m3") == changed
 
@@ -146,7 +157,7 @@ def the_same_from_any_key():
 def the_end_comes_from_the_last_key():
     """Without the frames before it nothing is missing: it has all of them."""
     folder = temporary_folder()
-    path = record(folder, "a.mtop")
+    path = recorded()
     data = read(path)
     begin, end = keys(data)[-1]
     # Damage all blocks of the session itself: they are not read.
@@ -160,7 +171,7 @@ def the_end_comes_from_the_last_key():
 @test
 def a_damaged_key_is_not_used():
     folder = temporary_folder()
-    path = record(folder, "a.mtop")
+    path = recorded()
     data, want = read(path), report(path)
     broken = bytearray(data)
     for begin, end in keys(data):
@@ -181,7 +192,7 @@ def a_damaged_key_is_not_used():
 @test
 def cut_anywhere():
     folder = temporary_folder()
-    data = read(record(folder, "a.mtop"))
+    data = read(recorded())
     places = [end - 1 for _, end in keys(data)] + [begin + 50 for begin, _ in keys(data)]
     picked = random.Random(5)
     for at in places + [picked.randrange(len(data) // 4, len(data)) for _ in range(10)]:
@@ -208,8 +219,7 @@ def killed_and_while_it_is_written():
 @test
 def live_recorded_reopened_reported():
     """The same totals on all ways: what the program was seen to do, with and without key frames."""
-    folder = temporary_folder()
-    path = record(folder, "a.mtop")
+    folder, path = temporary_folder(), recorded()
     copy = os.path.join(folder, "copy.mtop")
     subprocess.run([MEMTOP, "report", "-f", "folded", path], stdout=subprocess.DEVNULL, env=environment(), check=True)
     want = report(path)

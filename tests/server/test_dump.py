@@ -260,6 +260,33 @@ def t_full_disk():
     assert os.listdir(small) == [], os.listdir(small)
 
 
+HUNGRY = """
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+	void *p;
+	while ((p = malloc(100000)))
+		memset(p, 1, 100000);
+	while (malloc(100))
+		;
+	return 3;
+}
+"""
+
+
+@mostly_waits
+def t_a_limit_of_memory():
+    """The program has used up its address space, and fails: just that is dumped."""
+    for limit in ("-v", "-S -v", "-d"):
+        folder = temporary_folder()
+        done = run(["/bin/sh", "-c", f"ulimit {limit} 400000; exec {compiled(HUNGRY)}"], env=preload("listen=none dump_on_fail=yes"), cwd=folder)
+        assert done.returncode == 3, (limit, done)
+        r = report(dumps(folder, what=limit)[0])
+        assert note(r) == "dump_on_fail=yes" and r["totals"]["live_bytes"] > 200 << 20, (limit, note(r), r["totals"])
+        assert any(f["function"] == "main" for s in r["stacks"][:1] for f in s["frames"]), r["stacks"][:1]
+
+
 @mostly_waits
 def t_the_line_keeps_its_place():
     """A file as stderr, not opened for appending: the line stands between the program's own."""
@@ -402,6 +429,26 @@ def t_windows():
     assert sum(c["born_bytes"] for c in r["changes"]) == 300, r["changes"]
     plain = run([path], env=environment())
     assert plain.returncode == 0, plain
+
+
+@test
+def t_a_report_of_a_window():
+    """Its name is enough; only what was born in it is reported, also where a name came twice."""
+    path = recorded(compiled(
+        "#include <memtop/memtop.h>\n#include <stdlib.h>\nvoid *volatile keep[9];\n"
+        "__attribute__((noinline)) static void load(void) { keep[0] = malloc(5000); }\n"
+        "__attribute__((noinline)) static void parse(int n) { free(keep[0]); keep[1] = malloc(70); free(keep[1]); keep[n] = malloc(n * 100); }\n"
+        "int main(void) {\n    for (int n = 2; n < 4; n++) {\n        load();\n        memtop_start(\"parse\");\n        parse(n);\n"
+        "        memtop_stop(\"parse\");\n    }\n    memtop_start(\"open\");\n    return 0;\n}\n", "-Iinclude"))
+    for name, size in (("parse", 200), ("parse-2", 300), ("m3", 300)):
+        r = report(path, arguments=["--between", name])
+        assert [(c["born_blocks"], c["born_bytes"], c["gone_bytes"]) for c in r["changes"]] == [(1, size, 0)], (name, r["changes"])
+    text = run([MEMTOP, "report", "--between", "parse", path], env=environment())
+    assert text.returncode == 0 and re.search(r"\nBorn in the window parse and alive at its end\n +200 +in 1 block, 1 stack\n", text.stdout), text
+    assert "parse" in text.stdout and " load " not in text.stdout, text.stdout
+    for name in ("open", "m2"):
+        done = run([MEMTOP, "report", "--between", name, path], env=environment())
+        assert done.returncode == 2 and "no mark ends a window of this name; write --since " in done.stderr, done
 
 
 @test

@@ -201,10 +201,18 @@ def t_sealed_server_outlives_its_target():
 HIDES = ((NOBODY, ["n"]), (NOBODY, ["n", "y"]), ((), ["i 65534"]), ((), ["i 65534", "y"]), ((), ["o 65534"]), ((), ["y"]))
 
 
+def viewer_of_program(p):
+    """The session of the command before it may still linger under that name, to tell of its exec."""
+    c = p.viewer().until_complete()
+    while c.state and c.state["state"] == wire.EXECED:
+        c = p.viewer().until_complete()
+    return c
+
+
 def ends_hidden(command, before, end, reaped=False):
     """The state that a viewer gets of that program; not reaped: its parent looks elsewhere until then."""
     p = Obedient(command=command)
-    c = p.viewer().until_complete()
+    c = viewer_of_program(p)
     for line in before:
         p.do(line, "0")
     p.tell(end)

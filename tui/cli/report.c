@@ -7,6 +7,7 @@
 
 #include "report/formats/formats.h"
 #include "report/report.h"
+#include <memtop/memtop.h>
 #include "base/loop.h"
 #include "link/go.h"
 #include "session/session.h"
@@ -30,7 +31,41 @@ static int pick_mark(const struct model *m, const char *word, uint32_t *id, stru
 	return 0;
 }
 
-/* --since M, or --between A..B; "start" is 0 as A, "now" is 0 as B. */
+/* Does a mark end the window of that name? parse-2 may end with parse.end-2, or parse.end. */
+static bool ends(const char *mark, const char *window)
+{
+	const char *number = strrchr(window, '-');
+	size_t len = number && number[1] && !number[1 + strspn(number + 1, "0123456789")]
+			     ? (size_t)(number - window)
+			     : strlen(window),
+	       more = strlen(MEMTOP_WINDOW_END);
+
+	return !strncmp(mark, window, len) && !strncmp(mark + len, MEMTOP_WINDOW_END, more) &&
+	       (!mark[len + more] || mark[len + more] == '-');
+}
+
+/* A window is a pair of marks (memtop/memtop.h); its name is the first one's. */
+static int pick_window(const struct model *m, const char *name, struct report_options *o,
+		       struct err *err)
+{
+	const struct mark *from, *to;
+
+	if (pick_mark(m, name, &o->from, err))
+		return -1;
+	from = model_mark(m, o->from);
+	for (o->to = o->from + 1; from && o->to < model_mark_limit(m); o->to++) {
+		to = model_mark(m, o->to);
+		if (to && to->known && !(to->flags & MTW_MARK_DROPPED) &&
+		    ends(to->name, from->name))
+			return 0;
+	}
+	return err_set(err, STATUS_USAGE,
+		       "%s: no mark ends a window of this name; write --since %s, or --between "
+		       "m1..m2",
+		       name, name);
+}
+
+/* --since M, --between A..B, or --between WINDOW; "start" is 0 as A, "now" is 0 as B. */
 static int pick_changes(const struct args *a, const struct model *m, struct report_options *o,
 			struct err *err)
 {
@@ -45,7 +80,10 @@ static int pick_changes(const struct args *a, const struct model *m, struct repo
 		return pick_mark(m, a->since, &o->from, err);
 	if (!a->between)
 		return 0;
-	if (!dots || dots == a->between || !dots[2] || (size_t)(dots - a->between) >= sizeof from)
+	o->window = !dots;
+	if (!dots)
+		return pick_window(m, a->between, o, err);
+	if (dots == a->between || !dots[2] || (size_t)(dots - a->between) >= sizeof from)
 		return err_set(err, STATUS_USAGE,
 			       "%s: two marks are needed; write --between m1..m2", a->between);
 	snprintf(from, sizeof from, "%.*s", (int)(dots - a->between), a->between);

@@ -151,6 +151,40 @@ static int compare_net(const void *pa, const void *pb)
 	return (a->leaf > b->leaf) - (a->leaf < b->leaf);
 }
 
+/* Changes of a window have nothing that is gone. */
+static void born_in_window(const struct page *p, struct report_stack *list, size_t n)
+{
+	const struct mark *from = model_mark(p->report->model, p->options->from);
+	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	char bytes[FORMAT_NUMBER], count[FORMAT_NUMBER];
+	struct change sum = { 0 };
+	bool about = false;
+
+	qsort(list, n, sizeof *list, compare_net);
+	for (size_t i = 0; i < n; i++) {
+		about |= list[i].estimate;
+		sum.born_bytes += list[i].change.born_bytes;
+		sum.born_blocks += list[i].change.born_blocks;
+	}
+	fputs("\nBorn in the window ", p->out);
+	page_put(p, from ? from->name : "?");
+	fprintf(p->out, " and alive at its end\n%10s  in %s %s, %zu %s\n",
+		page_bytes(bytes, sum.born_bytes, about), page_count(count, sum.born_blocks, about),
+		page_blocks(sum.born_blocks), n, n == 1 ? "stack" : "stacks");
+	for (size_t i = 0; i < n && i < p->top; i++) {
+		const struct change *c = &list[i].change;
+
+		fprintf(p->out, "%10s  in %s %s, owner ",
+			page_bytes(bytes, c->born_bytes, list[i].estimate),
+			page_count(count, c->born_blocks, list[i].estimate),
+			page_blocks(c->born_blocks));
+		page_put(p, owners_of_node(p->report->owners, list[i].leaf)->name);
+		fputc('\n', p->out);
+		stack(p, &list[i], frames);
+	}
+	free(frames);
+}
+
 void text_changes(const struct page *p, struct report_stack *list, size_t n)
 {
 	const struct report_options *o = p->options;
@@ -161,6 +195,10 @@ void text_changes(const struct page *p, struct report_stack *list, size_t n)
 	struct change sum = { 0 };
 	bool about = false;
 
+	if (o->window) {
+		born_in_window(p, list, n);
+		return;
+	}
 	qsort(list, n, sizeof *list, compare_net);
 	for (size_t i = 0; i < n; i++) {
 		about |= list[i].estimate;

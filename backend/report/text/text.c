@@ -220,11 +220,14 @@ static void put_page(struct page *p, struct watch *w, struct report_stack *chang
 	totals(p);
 	warnings(p);
 	report_text_resident(w, p->report->model, p->out);
-	text_libraries(p);
-	text_sites(p);
+	if (!o->window) {
+		text_libraries(p);
+		text_sites(p);
+	}
 	if (o->changes)
 		text_changes(p, changed, n);
-	text_stacks(p);
+	if (!o->window)
+		text_stacks(p);
 	text_cuts(p);
 	p->missing = watch_missing(w, MTW_KIND_THREADS);
 	text_threads(p);

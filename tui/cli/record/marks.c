@@ -135,14 +135,43 @@ static void take_matches(struct recording *r)
 	}
 }
 
+static bool is_linked(const struct recording *r)
+{
+	return watch_live(r->watch) && model_ticks(watch_model(r->watch));
+}
+
+/* The program may print before memtop has read its first state, and no mark can be set yet. */
+static bool too_early(const struct recording *r)
+{
+	const struct record_marks *m = &r->marks;
+
+	return !m->begun && !r->ended && !is_linked(r) &&
+	       now_ns() - m->listens_ns < GREETING_MS * 1000000ull;
+}
+
 static void on_match(void *arg, unsigned events)
 {
+	struct recording *r = arg;
+
 	(void)events;
-	take_matches(arg);
+	r->marks.waits = too_early(r);
+	if (r->marks.waits)
+		loop_fd_set(r->marks.tee_source, 0);
+	else
+		take_matches(r);
+}
+
+void record_marks_resume(struct recording *r)
+{
+	if (!r->marks.waits || too_early(r))
+		return;
+	r->marks.waits = false;
+	loop_fd_set(r->marks.tee_source, LOOP_READ);
 }
 
 void record_marks_listen(struct recording *r)
 {
+	r->marks.listens_ns = now_ns();
 	if (r->marks.tee.fd >= 0)
 		r->marks.tee_source = loop_fd(r->loop, r->marks.tee.fd, LOOP_READ, on_match, r);
 }
@@ -151,7 +180,7 @@ void record_marks_go_on(struct recording *r)
 {
 	struct record_marks *m = &r->marks;
 
-	if (!watch_live(r->watch) || !model_ticks(watch_model(r->watch)))
+	if (!is_linked(r))
 		return;
 	if (!m->begun) {
 		every_begin(&m->every, r->processes, r->watch);

@@ -127,6 +127,7 @@ static void record_loop(struct recording *r)
 	bool done = record_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
+		record_marks_resume(r);
 		done = record_over(r);
 	}
 	for (size_t i = 0; i < r->source_count; i++)
@@ -217,6 +218,7 @@ int record_program(const struct args *a, bool gate)
 					 .record_whole = gate, /* peaks of parts need each tick */
 					 .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling,
+			       .progress.wanted = a->progress,
 			       .name = a->operands[0],
 			       .gate = gate };
 	struct launched l;
@@ -278,7 +280,8 @@ int record_program(const struct args *a, bool gate)
 static int record_target(const struct args *a)
 {
 	struct watch_options options = { .expected = a->rules };
-	struct recording r = { .allow_sampling = a->allow_sampling };
+	struct recording r = { .allow_sampling = a->allow_sampling,
+			       .progress.wanted = a->progress };
 	struct target t;
 	struct err err = { 0 };
 	double seconds;
@@ -364,6 +367,14 @@ static const struct option_spec opt_until = { 0,
 					      "... end the recording; the program runs on",
 					      offsetof(struct args, until),
 					      false };
+static const struct option_spec opt_progress = {
+	0,
+	"progress",
+	NULL,
+	"print time, heap, rate and file size every 10 s, in lines",
+	offsetof(struct args, progress),
+	false
+};
 static const struct option_spec opt_allow = {
 	0,
 	"allow-sampling",
@@ -372,23 +383,15 @@ static const struct option_spec opt_allow = {
 	offsetof(struct args, allow_sampling),
 	false
 };
-static const struct option_spec *const options[] = { &opt_output,
-						     &opt_agent,
-						     &opt_agent_options,
-						     &opt_no_follow,
-						     &opt_first_only,
-						     &opt_pid,
-						     &opt_for,
-						     &opt_until,
-						     &opt_mark_every,
-						     &opt_mark_on_growth,
-						     &opt_mark_on,
-						     &opt_max_overhead,
-						     &opt_allow,
-						     &opt_symbols,
-						     &opt_sysroot,
-						     &opt_suppress,
-						     NULL };
+static const struct option_spec *const options[] = { &opt_output,        &opt_agent,
+						     &opt_agent_options, &opt_no_follow,
+						     &opt_first_only,    &opt_pid,
+						     &opt_for,           &opt_until,
+						     &opt_mark_every,    &opt_mark_on_growth,
+						     &opt_mark_on,       &opt_progress,
+						     &opt_max_overhead,  &opt_allow,
+						     &opt_symbols,       &opt_sysroot,
+						     &opt_suppress,      NULL };
 
 const struct verb verb_record = {
 	.name = "record",

@@ -24,6 +24,8 @@
 struct record_marks {
 	struct every every, growth; /* --mark-every, --mark-on-growth */
 	bool begun;                 /* their first link was there */
+	uint64_t listens_ns;        /* now_ns() when the recording began */
+	bool waits;                 /* matches came too early, and are taken later */
 	/* --mark-on, --until; NULL = not given. Compiled ones are freed by record_marks_release()
 	 */
 	const char *on_text, *until_text;
@@ -35,6 +37,14 @@ struct record_marks {
 	unsigned set;                  /* ... has set */
 	uint64_t refilled_ns, skipped; /* skipped: matches that got no mark */
 	bool skipping_said;
+};
+
+/* What progress.c knows. */
+struct progress {
+	bool wanted;                /* --progress */
+	bool drawn;                 /* its line is on the terminal */
+	uint64_t looked_ns, due_ns; /* now_ns() of the last look at the heap; of the next */
+	uint64_t allocated;         /* bytes, at the last look */
 };
 
 struct recording {
@@ -61,7 +71,7 @@ struct recording {
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
 	struct record_marks marks;
-	uint64_t progress_ns, progress_bytes; /* of the line of progress on screen; 0 = none */
+	struct progress progress;
 };
 
 /* --- cli/record/record.c */
@@ -92,14 +102,16 @@ int record_marks_read(struct recording *r, const struct args *a, struct err *err
 int record_marks_tee(struct recording *r, struct launch_options *launching, struct err *err);
 void record_marks_listen(struct recording *r);
 void record_marks_go_on(struct recording *r);
+/* After each turn of the loop: matches that came before the link was there are taken. */
+void record_marks_resume(struct recording *r);
 void record_marks_end(struct recording *r);
 /* Where the program has ended: waits until all its output has been passed on. That takes as long as
  * its reader likes, so the file is closed before. False: a part is lost. */
 bool record_marks_wait(struct recording *r);
 void record_marks_release(struct recording *r);
 
-/* --- cli/record/progress.c: one line on a terminal's stderr, for a TARGET alone. A program writes
- * to the same terminal, and its lines would mix with it. */
+/* --- cli/record/progress.c: one line on a terminal's stderr, for a TARGET. A program writes to the
+ * same terminal, and its lines would mix with it: it gets whole lines, and only with --progress. */
 void record_progress(struct recording *r);
 void record_progress_clear(struct recording *r); /* before another line, and at the end */
 

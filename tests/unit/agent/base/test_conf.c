@@ -14,6 +14,7 @@ TEST(separators_and_quotes)
 	CHECK_STR(mt_conf.listen, "unix:/tmp/a b,c");
 	CHECK_STR(mt_conf.token_file, "/x y");
 	CHECK(!mt_conf.follow_exec);
+	CHECK(!mt_conf.follow_static);
 	CHECK(mt_conf_parse("follow=exec"));
 	CHECK(mt_conf.follow_exec);
 	CHECK(mt_conf_parse(""));
