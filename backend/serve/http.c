@@ -282,6 +282,15 @@ static bool read_head(struct http_request *r)
 	return true;
 }
 
+/* RFC 9112 2.2: some clients end a body by a line of its own. */
+static void skip_empty_lines(struct evbuffer *in)
+{
+	char line[2];
+
+	while (evbuffer_copyout(in, line, 2) == 2 && !memcmp(line, "\r\n", 2))
+		evbuffer_drain(in, 2);
+}
+
 static void on_read(struct bufferevent *bytes, void *arg)
 {
 	struct http_request *r = arg;
@@ -289,6 +298,8 @@ static void on_read(struct bufferevent *bytes, void *arg)
 
 	if (r->phase == LEAVING)
 		evbuffer_drain(in, evbuffer_get_length(in));
+	if (r->phase == IDLE || r->phase == READ_HEAD)
+		skip_empty_lines(in);
 	if (r->phase == IDLE && evbuffer_get_length(in))
 		enter(r, READ_HEAD);
 	if (r->phase == READ_HEAD && read_head(r)) {

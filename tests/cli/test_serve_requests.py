@@ -137,6 +137,9 @@ def t_a_request_is_judged_by_its_head():
         c.sendall(bytes([b]))
     said = answer(c)
     assert said.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in said and said.endswith(b"</html>\n"), said[:300]
+    # empty lines before a request, as some clients send after a body
+    said = raw(s, b"\r\n\r\nHEAD / HTTP/1.0\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 200 "), said[:300]
 
 
 @test
