@@ -10,7 +10,8 @@
  * one that has waited longest without a request makes room. So a stranger who opens many delays
  * nobody for long.
  *
- * A client may go while its request is kept: then `gone` forgets it.
+ * A connection may break while its request is kept: then `gone` forgets it. Its plain end is none:
+ * a client that ends its own side waits for the answer, and looks the same as one that has gone.
  */
 #include "serve/http.h"
 
@@ -333,8 +334,8 @@ static void on_event(struct bufferevent *bytes, short what, void *arg)
 	struct http_request *r = arg;
 
 	(void)bytes;
-	/* it may still read its answer */
-	if (r->phase == SENDING && what & BEV_EVENT_EOF)
+	/* it may have ended its own side alone, and still read its answer */
+	if ((r->phase == SENDING || r->phase == KEPT) && what & BEV_EVENT_EOF)
 		r->head.keep = false;
 	else
 		drop(r);

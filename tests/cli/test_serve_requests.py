@@ -229,6 +229,22 @@ def t_a_writer_holds_no_socket():
         pass
 
 
+@mostly_waits
+def t_a_client_that_ends_its_side_is_answered():
+    """As nc -N does: the report takes a while, and comes whole."""
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    c = connected(s)
+    c.sendall(b"GET /report.json HTTP/1.1\r\n" + HOST + b"\r\n")
+    c.shutdown(socket.SHUT_WR)
+    said = b""
+    while part := c.recv(65536):
+        said += part
+    assert said.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in said, said[:300]
+    json.loads(said.split(b"\r\n\r\n", 1)[1])
+
+
 @test
 def t_instants_and_values():
     process = phases()
