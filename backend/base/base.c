@@ -67,12 +67,16 @@ void bug_at(const char *file, int line, const char *format, ...)
 	abort();
 }
 
+void (*memory_end)(void);
+
 static void end_with(const char *format, ...) PRINTF(1, 2) __attribute__((noreturn));
 
 static void end_with(const char *format, ...)
 {
 	va_list args;
 
+	if (memory_end)
+		memory_end();
 	fputs("memtop: ", stderr);
 	va_start(args, format);
 	vfprintf(stderr, format, args);

@@ -36,9 +36,12 @@ void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4)
 /* Called before BUG() prints, NULL = nothing: curses restores the terminal. */
 extern void (*bug_restore)(void);
 
-/* Called by the x functions and GROW(): prints a line on stderr and exits with status 125.
- * Callers bound sizes that a peer decides. */
+/* Called by the x functions and GROW(): prints a line on stderr and exits with status 125, or calls
+ * memory_end. Callers bound sizes that a peer decides. */
 void base_out_of_memory(void) __attribute__((noreturn));
+
+/* NULL = nothing; does not return: base/child.h. */
+extern void (*memory_end)(void);
 
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t bytes);

@@ -4,7 +4,7 @@
  *
  * Two sockets join memtop and its processes. All send their matches into one. Over the other,
  * private one memtop asks a process whether the output so far has been passed on; the answer is
- * PASSED, LOST, or its end.
+ * PASSED or LOST. A process that ends says one of them too; one that says nothing was killed.
  *
  * A process that cannot write ends, and with it the program's pipe: the program is told by SIGPIPE,
  * as in a pipe of the shell. That happens as soon as the reader is gone, without waiting for
@@ -225,6 +225,7 @@ static void copy(struct copier *c)
 	}
 	if (c->line_len && c->matches >= 0)
 		search(c, true);
+	say(c, PASSED); /* what was lost has been said before */
 	_exit(0);
 }
 
@@ -356,20 +357,29 @@ int tee_take(struct tee *t, struct tee_match *m)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
+static bool all_passed(int ask, const char *name)
+{
+	char word;
+	ssize_t n;
+
+	send(ask, "", 1, MSG_NOSIGNAL); /* it may have ended, with a last word */
+	while ((n = read(ask, &word, 1)) < 0 && errno == EINTR)
+		;
+	if (n != 1)
+		dprintf(STDERR_FILENO,
+			"memtop: writing the program's %s failed: the process that writes it was "
+			"killed; the rest is lost\n",
+			name);
+	return n == 1 && word == PASSED;
+}
+
 bool tee_wait(struct tee *t)
 {
 	bool whole = true;
 
-	for (int i = 0; i < 2; i++) {
-		char word = PASSED;
-
-		if (t->ask[i] < 0)
-			continue;
-		send(t->ask[i], "", 1, MSG_NOSIGNAL); /* it may have ended, with a last word */
-		while (read(t->ask[i], &word, 1) < 0 && errno == EINTR)
-			;
-		whole = whole && word == PASSED;
-	}
+	for (int i = 0; i < 2; i++)
+		if (t->ask[i] >= 0 && !all_passed(t->ask[i], i ? "stderr" : "stdout"))
+			whole = false;
 	return whole;
 }
 

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEYS_TRIED 3 /* a broken file may name any number of them */
+
 int ingest_init(struct ingest *in, struct loop *loop, const char *target,
 		const struct symbol_options *o, struct err *err)
 {
@@ -174,14 +176,32 @@ static int holds_nothing(const struct ingest *in, const struct session_reader *r
 	return -1;
 }
 
-/* From the newest key frame on: nobody looks at what was before. */
-static void start_late(struct session_reader *r)
+/* From the newest key frame on: nobody looks at what was before. False: from the start. */
+static bool start_late(struct session_reader *r)
 {
 	const struct session_key *keys;
-	size_t n = session_keys(r, &keys);
+	size_t n = session_keys(r, &keys), end = n > KEYS_TRIED ? n - KEYS_TRIED : 0;
 
-	while (n && !session_start_at(r, &keys[n - 1]))
-		n--;
+	for (; n > end; n--)
+		if (session_start_at(r, &keys[n - 1]))
+			return true;
+	session_rewind(r);
+	return false;
+}
+
+/* The key frame is whole, but this memtop does not take its frames: the stream has it all. */
+static void start_over(struct ingest *in, struct session_reader *r, struct err *cut)
+{
+	struct err none = { 0 };
+
+	cut->text[0] = '\0';
+	model_bulk_end(in->model, &none);
+	model_clear(in->model);
+	symbols_clear(in->symbols);
+	in->session_pid = in->session_start = 0;
+	in->child_ended = false;
+	model_bulk_begin(in->model);
+	session_rewind(r);
 }
 
 int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err *cut,
@@ -192,17 +212,25 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 	const uint8_t *payload;
 	uint64_t type;
 	size_t len;
+	bool in_key = false;
 	int rc;
 
 	if (!r)
 		return -1;
 	if (!in->each_tick) {
 		model_bulk_begin(in->model);
-		start_late(r);
+		in_key = start_late(r);
 	}
-	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0)
-		if (ingest_frame(in, type, payload, len, cut))
+	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0) {
+		if (!ingest_frame(in, type, payload, len, cut)) {
+			in_key = in_key && type != MTW_S_KEY;
+		} else if (in_key) {
+			start_over(in, r, cut);
+			in_key = false;
+		} else {
 			break;
+		}
+	}
 	if (model_bulk_end(in->model, &last) && !*cut->text)
 		*cut = last;
 	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);

@@ -11,6 +11,7 @@
  */
 #include "link/keys.h"
 
+#include "base/child.h"
 #include "link/internal.h"
 #include "link/thin/thin.h"
 #include "query/expected.h"
@@ -85,12 +86,9 @@ static uint8_t *make(const struct watch *w, uint64_t resume, size_t *len)
 
 static _Noreturn void child(const struct watch *w, uint64_t resume, int fd)
 {
-	sigset_t all;
 	size_t len;
 
-	/* Handlers of the loop would write into the parent's pipes. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	child_begin(fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	uint8_t *blocks = make(w, resume, &len);
 	for (size_t at = 0; at < len;) {

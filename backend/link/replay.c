@@ -153,6 +153,22 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return model_apply(playing(p), e, err);
 }
 
+static void make_new(struct replay *p)
+{
+	p->making = model_new();
+	model_want_interval(p->making, p->shown);
+	p->ours = p->seeded = p->in_key = false;
+}
+
+static void start_over(struct replay *p)
+{
+	p->problem.text[0] = '\0';
+	session_rewind(p->file);
+	model_free(p->making);
+	make_new(p);
+	model_bulk_begin(p->making);
+}
+
 /* 1: arrived; 0: more frames follow; -1: impossible to continue. */
 static int play_frame(struct replay *p)
 {
@@ -176,7 +192,12 @@ static int play_frame(struct replay *p)
 	if (p->in_key && p->seeded &&
 	    (type == MTW_NODES || type == MTW_SLOTS || type == MTW_PROVEN))
 		return 0; /* the model has them all */
-	return wire_read(type, payload, len, on_event, p, &p->problem);
+	rc = wire_read(type, payload, len, on_event, p, &p->problem);
+	if (rc && p->in_key) { /* this memtop does not take its frames: the stream has it all */
+		start_over(p);
+		return 0;
+	}
+	return rc;
 }
 
 /* Adds all call paths first, so that later ones have their places, too. */
@@ -244,13 +265,6 @@ static void begin(struct replay *p)
 	p->ending = false;
 	if (!p->slice)
 		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
-}
-
-static void make_new(struct replay *p)
-{
-	p->making = model_new();
-	model_want_interval(p->making, p->shown);
-	p->ours = p->seeded = p->in_key = false;
 }
 
 /* Is the key frame of the program that is watched? Its first frames tell. */

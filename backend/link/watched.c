@@ -191,14 +191,15 @@ bool watch_named(const struct watch *w)
 
 int watch_end_record(struct watch *w, struct err *err)
 {
-	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
-		/* otherwise the file would say that it still runs */
-		recorder_exit(&w->keep, MTW_LINK_LOST, 0);
 	if (recorder_open(&w->keep)) {
 		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
 	}
 	keys_end(w);
+	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
+		/* otherwise the file would say that it still runs; behind the last key frame, which
+		 * says nothing of links */
+		recorder_exit(&w->keep, MTW_LINK_LOST, 0);
 	return recorder_end(&w->keep, err);
 }
 

@@ -376,13 +376,16 @@ static void put_peak(struct dump *d, const struct model *m)
 
 /* --- scans */
 
+/* as many as a reader takes */
+#define NAMED_MAX (MTW_RSS_PARTS_MAX - MTW_MEMORY_COUNT)
+
 static void put_rss(struct dump *d, const struct rss_answers *x, size_t i)
 {
 	struct rss left = x->list[i];
 
 	put(d, 1);
 	put(d, left.time_ns);
-	for (size_t k = 0; i + 1 == x->count && k < x->named_count; k++) {
+	for (size_t k = 0; i + 1 == x->count && k < x->named_count && k < NAMED_MAX; k++) {
 		const struct rss_named *n = &x->named[k];
 		mtw_put(&d->body, n->what);
 		mtw_put_string(&d->body, n->name);

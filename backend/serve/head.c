@@ -23,6 +23,31 @@ static bool token(const char *s)
 	return *s != '\0';
 }
 
+/* libevent refuses a parameter without '=', which is one with an empty value. False: unclear. */
+static bool read_parameters(struct head *h, const char *query)
+{
+	char *all = xmalloc(2 * strlen(query) + 1), *to = all;
+
+	for (const char *from = query; *from; from += *from == '&') {
+		size_t len = strcspn(from, "&");
+
+		to = mempcpy(to, from, len);
+		if (len && !memchr(from, '=', len))
+			*to++ = '=';
+		from += len;
+		if (len && *from)
+			*to++ = '&';
+	}
+	if (to > all && to[-1] == '&')
+		to--;
+	*to = '\0';
+	bool clear = !evhttp_parse_query_str(all, &h->parameters);
+	if (!clear)
+		TAILQ_INIT(&h->parameters);
+	free(all);
+	return clear;
+}
+
 static int read_path(struct head *h, const struct evhttp_uri *uri)
 {
 	const char *path = evhttp_uri_get_path(uri), *query = evhttp_uri_get_query(uri);
@@ -31,22 +56,21 @@ static int read_path(struct head *h, const struct evhttp_uri *uri)
 	h->path = evhttp_uridecode(path && *path ? path : "/", 0, &len);
 	if (!h->path || *h->path != '/' || strlen(h->path) != len)
 		return 400; /* a 0 in it */
-	if (query && evhttp_parse_query_str(query, &h->parameters)) {
-		TAILQ_INIT(&h->parameters);
-		return 400;
-	}
-	return 0;
+	return query && !read_parameters(h, query) ? 400 : 0;
 }
 
-static int read_target(struct head *h, const char *target)
+static int read_target(struct head *h, char *target)
 {
-	struct evhttp_uri *uri = *target == '/' || !strncasecmp(target, "http://", 7)
-					 ? evhttp_uri_parse(target)
-					 : NULL;
+	bool absolute = !strncasecmp(target, "http://", 7);
+	struct evhttp_uri *uri = *target == '/' || absolute ? evhttp_uri_parse(target) : NULL;
 	int status = uri ? read_path(h, uri) : 400;
 
 	if (uri)
 		evhttp_uri_free(uri);
+	if (absolute) {
+		h->authority = target + 7;
+		target[7 + strcspn(h->authority, "/?#")] = '\0';
+	}
 	return status;
 }
 
@@ -147,6 +171,9 @@ int head_read(struct head *h, const char *text, size_t len)
 	int status = read_first(h, line);
 	for (line = next; !status && (next = next_line(line), *line); line = next)
 		status = read_field(h, line);
+	const char *host = head_field(h, "Host");
+	if (!status && h->authority && host && strcasecmp(h->authority, host) != 0)
+		status = 400;
 	if (status)
 		return status;
 	const char *connection = head_field(h, "Connection");

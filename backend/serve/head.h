@@ -3,7 +3,8 @@
  * head.h - reads the head of an HTTP request: first line and fields. Pure, any thread.
  *
  * Strict: lines end in CRLF, no control characters, no folded lines, no second Host, length or
- * token. What is unclear is refused, for two readers could understand it differently.
+ * token, no Host beside another in the target. What is unclear is refused, for two readers could
+ * understand it differently.
  */
 #ifndef SERVE_HEAD_H
 #define SERVE_HEAD_H
@@ -23,6 +24,7 @@ struct head {
 	size_t body_len;
 	char *path; /* decoded, starts with /; owned */
 	struct evkeyvalq parameters;
+	const char *authority; /* of http://localhost/metrics, in `text`; NULL = none */
 	struct {
 		const char *name, *value;
 	} fields[HEAD_FIELDS_MAX];

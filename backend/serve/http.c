@@ -10,7 +10,8 @@
  * one that has waited longest without a request makes room. So a stranger who opens many delays
  * nobody for long.
  *
- * A client may go while its request is kept: then `gone` forgets it.
+ * A connection may break while its request is kept: then `gone` forgets it. Its plain end is none:
+ * a client that ends its own side waits for the answer, and looks the same as one that has gone.
  */
 #include "serve/http.h"
 
@@ -282,6 +283,15 @@ static bool read_head(struct http_request *r)
 	return true;
 }
 
+/* RFC 9112 2.2: some clients end a body by a line of its own. */
+static void skip_empty_lines(struct evbuffer *in)
+{
+	char line[2];
+
+	while (evbuffer_copyout(in, line, 2) == 2 && !memcmp(line, "\r\n", 2))
+		evbuffer_drain(in, 2);
+}
+
 static void on_read(struct bufferevent *bytes, void *arg)
 {
 	struct http_request *r = arg;
@@ -289,6 +299,8 @@ static void on_read(struct bufferevent *bytes, void *arg)
 
 	if (r->phase == LEAVING)
 		evbuffer_drain(in, evbuffer_get_length(in));
+	if (r->phase == IDLE || r->phase == READ_HEAD)
+		skip_empty_lines(in);
 	if (r->phase == IDLE && evbuffer_get_length(in))
 		enter(r, READ_HEAD);
 	if (r->phase == READ_HEAD && read_head(r)) {
@@ -322,8 +334,8 @@ static void on_event(struct bufferevent *bytes, short what, void *arg)
 	struct http_request *r = arg;
 
 	(void)bytes;
-	/* it may still read its answer */
-	if (r->phase == SENDING && what & BEV_EVENT_EOF)
+	/* it may have ended its own side alone, and still read its answer */
+	if ((r->phase == SENDING || r->phase == KEPT) && what & BEV_EVENT_EOF)
 		r->head.keep = false;
 	else
 		drop(r);

@@ -18,7 +18,7 @@ struct http_options {
 	/* Called once for each request that may be answered. It answers now, or keeps the request
 	 * and answers later. */
 	void (*answer)(void *arg, struct http_request *r);
-	/* The client of a kept request has gone: forget it. */
+	/* The connection of a kept request broke: forget it. */
 	void (*gone)(void *arg, struct http_request *r);
 	void *arg;
 };

@@ -5,10 +5,12 @@
  * A report of a large program takes seconds, and needs the names of all its code. So the agent is
  * asked for its scans, then names are requested in slices, and then a forked child, which has the
  * model of that instant, writes into a file in memory. The server goes on meanwhile. A failure is a
- * sentence in the same file, and the child's status tells.
+ * sentence in the same file, and the child's status tells. A child that is killed, or for which the
+ * memory runs out, leaves a part of the report there.
  */
 #include "serve/internal.h"
 
+#include "base/child.h"
 #include "base/loop.h"
 #include "link/go.h"
 #include "link/settle.h"
@@ -17,14 +19,12 @@
 #include "report/report.h"
 #include "symbols/symbols.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,31 +46,13 @@ struct writing {
 
 /* --- the child */
 
-enum { DONE, FAILED, NOT_POSSIBLE /* what was asked for */ };
+enum { DONE, ENDED = CHILD_ENDED, FAILED, NOT_POSSIBLE /* what was asked for */ };
 
 static _Noreturn void fail(int fd, int status, const char *text)
 {
 	ssize_t n = ftruncate(fd, 0) ? -1 : pwrite(fd, text, strlen(text), 0);
 
 	_exit(n < 0 ? FAILED : status);
-}
-
-/* A client must see its connection end, and the address become free, with the server, however long
- * a child writes; and so must each agent. */
-static void close_sockets(void)
-{
-	DIR *list = opendir("/proc/self/fd");
-	struct dirent *d;
-	struct stat st;
-
-	while (list && (d = readdir(list))) {
-		int fd = atoi(d->d_name);
-
-		if (fd > STDERR_FILENO && !fstat(fd, &st) && S_ISSOCK(st.st_mode))
-			close(fd);
-	}
-	if (list)
-		closedir(list);
 }
 
 /* No stream goes into the child's model. So a mark needs no recorded past: the agent kept the live
@@ -85,13 +67,9 @@ static int travel(struct loop *loop, struct watch *w, const char *at, struct err
 static _Noreturn void child(const struct writing *s, struct loop *loop, struct member *m)
 {
 	struct err err = { .text = "the report cannot be written" };
-	sigset_t all;
 
-	/* Handlers of the loop would write into the parent's pipes. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	child_begin(-1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_sockets();
 	loop_forked(loop);
 	symbols_freeze(watch_symbols(m->watch));
 	if (*s->at && travel(loop, m->watch, s->at, &err))
@@ -126,11 +104,16 @@ static bool start_child(struct job *j, struct member *m)
 
 static void say_failure(struct job *j, int fd, int status)
 {
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	bool said = code == FAILED || code == NOT_POSSIBLE;
 	char text[1000];
-	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	ssize_t n = said ? pread(fd, text, sizeof text - 1, 0) : 0;
 
 	text[n > 0 ? n : 0] = '\0';
-	http_say(j->request, status, "%s", n > 0 ? text : "the report's writer was killed");
+	http_say(j->request, code == NOT_POSSIBLE ? 400 : 500, "%s",
+		 n > 0           ? text
+		 : code == ENDED ? "out of memory: the report's writer got no more"
+				 : "the report's writer was killed");
 }
 
 static const char *type_of(const struct report_format *f)
@@ -154,8 +137,7 @@ static bool child_ended(struct job *j)
 	s->pid = 0;
 	j->server->writers--;
 	if (status) {
-		say_failure(j, s->fd,
-			    WIFEXITED(status) && WEXITSTATUS(status) == NOT_POSSIBLE ? 400 : 500);
+		say_failure(j, s->fd, status);
 		return true;
 	}
 	http_reply_file(j->request, type_of(s->format), s->fd);

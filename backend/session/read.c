@@ -314,6 +314,10 @@ static void take_head(struct session_reader *r, const struct session_entry *e, u
 	*open = *open ? *open : e->offset;
 	if (!(stream & SESSION_KEY_LAST))
 		return;
+	if (r->key_count && *open <= r->keys[r->key_count - 1].offset) {
+		*open = 0; /* an index that names one block again and again */
+		return;
+	}
 	GROW(r->keys, r->key_room, r->key_count + 1);
 	r->keys[r->key_count++] = (struct session_key){ *open, e->first_ns, e->last_ns };
 	*open = 0;
@@ -378,27 +382,34 @@ size_t session_keys(struct session_reader *r, const struct session_key **list)
 	return r->key_count;
 }
 
-/* All blocks of a key frame are unpacked, so that nothing of a damaged one is ever used. */
-static bool unpack_key(struct session_reader *r, const struct session_key *key)
+/* Goes through the blocks of a key frame, by their heads alone or unpacking them. */
+static bool walk_key(struct session_reader *r, const struct session_key *key, bool take)
 {
 	uint8_t head[SESSION_BLOCK_OF_HEAD];
-	uint64_t at = key->offset;
+	uint64_t at = key->offset, sum = 0;
 
 	for (;;) {
 		if (head_at(r, at, head) != SESSION_BLOCK_OF_HEAD)
 			return false;
 		uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
 		uint32_t stream = (uint32_t)session_get(head + 28, 4);
+		sum += raw;
 		if ((stream | SESSION_KEY_LAST) != session_key_stream(r->stream, true) ||
 		    session_get(head + 12, 8) != key->resume || raw > SESSION_RAW_MAX ||
-		    packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX) ||
-		    r->raw_len + raw > SESSION_KEY_RAW_MAX ||
-		    unpack(r, at + SESSION_BLOCK_OF_HEAD, packed, raw))
+		    packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX) || sum > SESSION_KEY_RAW_MAX ||
+		    (take && unpack(r, at + SESSION_BLOCK_OF_HEAD, packed, raw)))
 			return false;
 		if (stream & SESSION_KEY_LAST)
 			return true;
 		at += SESSION_BLOCK_OF_HEAD + packed;
 	}
+}
+
+/* All blocks of a key frame are unpacked, so that nothing of a damaged one is ever used; none of
+ * one that has no end. */
+static bool unpack_key(struct session_reader *r, const struct session_key *key)
+{
+	return walk_key(r, key, false) && walk_key(r, key, true);
 }
 
 void session_rewind(struct session_reader *r)

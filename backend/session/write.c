@@ -293,6 +293,8 @@ uint64_t session_key_resume(struct session_writer *w, uint32_t stream)
 		return 0;
 	s->since_key = 0;
 	w->keys_under_way++;
+	/* until this one is put: one that cannot be made is not tried again soon */
+	s->key_bytes = 2 * (s->key_bytes > KEY_LEAST ? s->key_bytes : KEY_LEAST);
 	return w->written;
 }
 

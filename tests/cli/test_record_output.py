@@ -262,6 +262,21 @@ def children(pid, state):
 
 
 @mostly_waits
+def t_the_process_that_writes_is_killed():
+    """What it had not written is lost: one line, and a status that is not 0."""
+    path = temporary_folder() + "/a.mtop"
+    p = recording(path, ["--mark-on", "x"], [PYTHON, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE,
+                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_session(path)
+    listed = open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()
+    tees = [int(c) for c in listed if open(f"/proc/{c}/comm", encoding="utf-8").read() == "memtop-tee\n"]
+    assert len(tees) == 2, tees
+    os.kill(tees[0], signal.SIGKILL)
+    said = p.communicate(timeout=20)[1]
+    assert p.returncode == 125 and said.count(b"was killed; the rest is lost\n") == 1, (p.returncode, said)
+
+
+@mostly_waits
 def t_a_reader_that_leaves_while_nothing_is_written():
     """The program's very next write fails, as without memtop."""
     folder = temporary_folder()

@@ -137,6 +137,9 @@ def t_a_request_is_judged_by_its_head():
         c.sendall(bytes([b]))
     said = answer(c)
     assert said.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in said and said.endswith(b"</html>\n"), said[:300]
+    # empty lines before a request, as some clients send after a body
+    said = raw(s, b"\r\n\r\nHEAD / HTTP/1.0\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 200 "), said[:300]
 
 
 @test
@@ -224,6 +227,22 @@ def t_a_writer_holds_no_socket():
     wait_for(lambda: not os.path.exists(f"/proc/{child}/fd") or not os.listdir(f"/proc/{child}"), 10, "the writer's end with its server")
     with socket.create_server(("127.0.0.1", urllib.parse.urlsplit(s.address).port)):
         pass
+
+
+@mostly_waits
+def t_a_client_that_ends_its_side_is_answered():
+    """As nc -N does: the report takes a while, and comes whole."""
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    c = connected(s)
+    c.sendall(b"GET /report.json HTTP/1.1\r\n" + HOST + b"\r\n")
+    c.shutdown(socket.SHUT_WR)
+    said = b""
+    while part := c.recv(65536):
+        said += part
+    assert said.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in said, said[:300]
+    json.loads(said.split(b"\r\n\r\n", 1)[1])
 
 
 @test

@@ -16,7 +16,7 @@ def _unpack(data, size):
     return out.raw
 
 
-def _pack(data):
+def pack(data):
     room = _zstd.ZSTD_compressBound(ctypes.c_size_t(len(data)))
     out = ctypes.create_string_buffer(room)
     size = _zstd.ZSTD_compress(out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), 3)
@@ -47,7 +47,7 @@ def without(source, to, kinds):
     out = data[:HEAD]
     for head, frames in blocks(data):
         raw = b"".join(whole for kind, _, whole in frames if kind not in kinds)
-        body = _pack(raw)
+        body = pack(raw)
         out += head[:4] + len(body).to_bytes(4, "little") + len(raw).to_bytes(4, "little") + head[12:] + body
     with open(to, "wb") as f:
         f.write(out)

@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import mtop
+import wire
 from harness import MEMTOP, environment, main, temporary_folder, test, wait_for
 
 PROGRAM = """
@@ -187,6 +188,29 @@ def a_damaged_key_is_not_used():
                 broken[at + 32:at + 36] = crc32c(broken[at:at + 32]).to_bytes(4, "little")
         found = report(write(folder, "c.mtop", without_index(bytes(broken))))
         assert found == want if same else found["totals"]["live_blocks"] > 0
+
+
+@test
+def a_key_that_is_not_understood():
+    """Its blocks are whole, but a NODES frame says one entry more than it has: the stream has it all."""
+    data, want = read(recorded()), report(recorded())
+    begin, end = keys(data)[-1]
+    out, at, spoilt = data[:begin], mtop.HEAD, False
+    for head, frames in mtop.blocks(data):
+        length = len(head) + int.from_bytes(head[4:8], "little")
+        if begin <= at < end:
+            raw = b""
+            for kind, payload, whole in frames:
+                if kind == wire.NODES and payload[0] & 0x7f < 0x7f and not spoilt:
+                    whole, spoilt = whole[:-len(payload)] + bytes([payload[0] + 1]) + payload[1:], True
+                raw += whole
+            body = mtop.pack(raw)
+            head = head[:4] + len(body).to_bytes(4, "little") + len(raw).to_bytes(4, "little") + head[12:32]
+            out += head + crc32c(head).to_bytes(4, "little") + body
+        at += length
+    assert spoilt
+    found = report(write(temporary_folder(), "b.mtop", out + without_index(data)[end:]))
+    assert found == want, [k for k in want if found[k] != want[k]] if isinstance(found, dict) else found
 
 
 @test

@@ -62,7 +62,8 @@ def t_process_one_that_is_killed():
     """The kernel ends its server at once. A recording says that the link broke, and never that it exited."""
     p = process_one()
     path = temporary_folder() + "/t.mtop"
-    recording = start([MEMTOP, "record", "-o", path, p.name], env=environment(), stderr=subprocess.PIPE)
+    # with a key frame at the end, from which the report begins
+    recording = start([MEMTOP, "record", "-o", path, p.name], env=environment(MEMTOP_TEST_KEY_BYTES="1"), stderr=subprocess.PIPE)
     wait_for_session(path)
     os.kill(children(p.process.pid)[0], signal.SIGKILL)
     recording.wait(60)

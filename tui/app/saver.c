@@ -14,8 +14,9 @@
  */
 #include "app/actions.h"
 
-#include "base/loop.h"
 #include "base/atomic_file.h"
+#include "base/child.h"
+#include "base/loop.h"
 #include "symbols/symbols.h"
 
 #include <errno.h>
@@ -94,11 +95,8 @@ static int write_file(struct err *err)
 static _Noreturn void child(int fd)
 {
 	struct err err = { 0 };
-	sigset_t all;
 
-	/* Handlers of the loop would write into the parent's pipes. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	child_begin(-1);
 	symbols_freeze(job.app->ui.shown.symbols);
 	query_allow(job.app->ui.shown.query, SIZE_MAX);
 	int rc = write_file(&err);
@@ -109,6 +107,17 @@ static _Noreturn void child(int fd)
 }
 
 /* --- the view's side */
+
+static void failed(int status)
+{
+	bool ended = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_ENDED;
+
+	if (!job.said_len) /* it was killed, or ended: what it wrote is left */
+		atomic_file_give_up(&job.file);
+	status_error("%s", job.said_len ? job.said
+			   : ended      ? "not saved: out of memory"
+					: "not saved: the writer was killed");
+}
 
 static void on_words(void *arg, unsigned events)
 {
@@ -130,7 +139,7 @@ static void on_words(void *arg, unsigned events)
 	else if (status == 0)
 		status_say("saved: %s", job.path);
 	else
-		status_error("%s", job.said_len ? job.said : "not saved: the writer was killed");
+		failed(status);
 	finish();
 }
 

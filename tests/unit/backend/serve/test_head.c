@@ -37,6 +37,30 @@ TEST(a_head_is_understood)
 	head_release(&h);
 }
 
+TEST(a_parameter_may_have_no_value)
+{
+	static const struct {
+		const char *query, *a, *b;
+	} cases[] = {
+		{ "", NULL, NULL },    { "a", "", NULL },        { "a&b=1", "", "1" },
+		{ "b=1&a", "", "1" },  { "&&a=1&&b&", "1", "" }, { "a=1=2&b=%26", "1=2", "&" },
+		{ "a=&b=+", "", " " }, { "&", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[100];
+		struct head h;
+		int len = snprintf(text, sizeof text, "GET /?%s HTTP/1.1\r\n\r\n", cases[i].query);
+
+		CHECK_EQ(head_read(&h, text, (size_t)len), 0);
+		const char *a = evhttp_find_header(&h.parameters, "a"),
+			   *b = evhttp_find_header(&h.parameters, "b");
+		CHECK_STR(a ? a : "none", cases[i].a ? cases[i].a : "none");
+		CHECK_STR(b ? b : "none", cases[i].b ? cases[i].b : "none");
+		head_release(&h);
+	}
+}
+
 TEST(a_connection_stays_open_or_not)
 {
 	static const struct {
@@ -74,6 +98,11 @@ TEST(what_is_unclear_is_refused)
 		{ "GET x HTTP/1.1\r\n\r\n", 400 },
 		{ "GET /%00 HTTP/1.1\r\n\r\n", 400 },
 		{ "GET ftp://h/ HTTP/1.1\r\n\r\n", 400 },
+		{ "GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n", 400 },
+		{ "GET http://b@a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400 },
+		{ "GET http:///a HTTP/1.1\r\nHost: a\r\n\r\n", 400 },
+		{ "GET http://A:1?b HTTP/1.1\r\nHost: a:1\r\n\r\n", 0 },
+		{ "GET /?=a HTTP/1.1\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\nHost: a\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400 },
 		{ "GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400 },
