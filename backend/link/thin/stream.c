@@ -222,7 +222,6 @@ static void note_written(struct thinned *s)
 	GROW(x->kept, x->room, x->count + 1);
 	x->kept[x->count++] = x->read;
 	s->written_ns = s->at_ns;
-	s->any_written = true;
 }
 
 /* The last tick that was read stays. */
@@ -274,7 +273,7 @@ static bool stays(const struct thinned *s, uint32_t flags)
 {
 	uint64_t age = s->end_ns > s->at_ns ? s->end_ns - s->at_ns : 0;
 
-	return flags != MTW_TICK_COMPLETE || !s->any_written ||
+	return flags != MTW_TICK_COMPLETE || !s->complete ||
 	       s->at_ns - s->written_ns >= thinned_apart(age);
 }
 
@@ -289,6 +288,7 @@ static void take_tick(struct thinned *s, uint64_t at_ns, const struct event *e)
 	s->tick_ns = time_ns;
 	s->at_ns = at_ns;
 	bool keep = stays(s, e->u.tick.flags);
+	s->complete |= (e->u.tick.flags & MTW_TICK_COMPLETE) != 0;
 	if (keep && !s->has_tick) {
 		write_open(s);
 		note_written(s);
@@ -303,7 +303,7 @@ static void take_hello(struct thinned *s, const struct event *e)
 {
 	struct program_ticks *x = &s->ticks;
 
-	s->any_written = false; /* the first tick that follows stays */
+	s->complete = false; /* the first complete tick that follows stays */
 	if (x->pid == e->u.hello.pid && x->start_unix_ns == e->u.hello.start_unix_ns)
 		return;
 	x->pid = e->u.hello.pid;

@@ -41,7 +41,7 @@ struct thinned {
 	uint64_t tick_ns;    /* the last tick: its program's time, */
 	uint64_t at_ns;      /* the file's; */
 	uint64_t written_ns; /* that of the last one that was written */
-	bool any_written;
+	bool complete;       /* such a tick came since the HELLO */
 	struct program_ticks ticks;
 	const char *from; /* the old file; */
 	struct session_writer *out;
