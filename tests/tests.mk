@@ -146,7 +146,7 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
 BENCH_DEPS := g++ clang heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
 BENCH_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fno-builtin -Iinclude
-BENCH_LINKED := unwind rows session
+BENCH_LINKED := unwind rows session aged
 BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basename $(notdir \
 	$(wildcard tests/bench/programs/*.c tests/bench/programs/*.cc)))))
 BENCH_PRELOADS := $(patsubst tests/bench/preload/%.c,$(B)/bench/%.so,$(wildcard tests/bench/preload/*.c)) $(B)/bench/capture.so
@@ -180,7 +180,7 @@ $(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/agent/inner.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
-$(B)/bench/rows $(B)/bench/keyed: $(B)/bench/%: tests/bench/programs/%.c $(B)/libmemtop.a
+$(B)/bench/rows $(B)/bench/keyed $(B)/bench/aged: $(B)/bench/%: tests/bench/programs/%.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
@@ -190,7 +190,7 @@ $(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(B)/libmemt
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $(SESSION_SRC) $(B)/libmemtop.a $(BACKEND_LIBS)
 
-bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows $(B)/bench/session $(B)/bench/keyed
+bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows $(B)/bench/session $(B)/bench/keyed $(B)/bench/aged
 
 bench-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)
@@ -218,7 +218,7 @@ bench-screen: bench-deps
 	@$(BENCH_ENV) PATHS="$(PATHS)" tests/bench/bench.py screen
 
 # What a session of ten minutes costs to read. REFERENCE=PATH: beside another memtop.
-bench-session: all $(B)/bench/session $(B)/bench/keyed
+bench-session: all $(B)/bench/session $(B)/bench/keyed $(B)/bench/aged
 	@BUILD=$(B) REFERENCE="$(REFERENCE)" RUNS="$(RUNS)" PATHS="$(PATHS)" CHANGED="$(CHANGED)" SECONDS="$(SECONDS)" tests/bench/session.py
 
 # The committed instruction counts that make check compares with: after a change that was meant.

@@ -13,6 +13,7 @@
 
 #include "base/child.h"
 #include "link/internal.h"
+#include "link/thin/thin.h"
 #include "query/expected.h"
 #include "session/key.h"
 
@@ -99,11 +100,13 @@ static _Noreturn void child(const struct watch *w, uint64_t resume, int fd)
 	_exit(blocks ? 0 : 1);
 }
 
-static void end_child(struct keys *k)
+static void end_child(struct watch *w)
 {
-	if (k->fd >= 0 && k->pid)
-		close(k->fd);
-	k->pid = 0;
+	if (recorder_writer(&w->keep))
+		session_key_over(recorder_writer(&w->keep));
+	if (w->keys.fd >= 0)
+		close(w->keys.fd);
+	w->keys.pid = 0;
 }
 
 static void start_child(struct watch *w)
@@ -111,14 +114,14 @@ static void start_child(struct watch *w)
 	struct keys *k = &w->keys;
 	uint64_t resume = session_key_resume(recorder_writer(&w->keep), w->keep.stream);
 
-	k->fd = resume ? memfd_create("memtop-key", MFD_CLOEXEC) : -1;
-	k->pid = k->fd < 0 ? 0 : fork();
-	if (k->pid == 0 && k->fd >= 0)
+	if (!resume)
+		return;
+	k->fd = memfd_create("memtop-key", MFD_CLOEXEC);
+	k->pid = k->fd < 0 ? -1 : fork();
+	if (k->pid == 0)
 		child(w, resume, k->fd);
-	if (k->pid < 0) { /* there will be another time */
-		close(k->fd);
-		k->pid = 0;
-	}
+	if (k->pid < 0) /* there will be another time */
+		end_child(w);
 }
 
 static void take(struct watch *w, size_t len)
@@ -142,8 +145,28 @@ static bool hear_child(struct watch *w)
 		return false;
 	if (pid > 0 && status == 0 && (len = lseek(w->keys.fd, 0, SEEK_END)) > 0)
 		take(w, (size_t)len);
-	end_child(&w->keys);
+	end_child(w);
 	return true;
+}
+
+/* The model's instants are those of the file. */
+static void forget_instants(struct watch *w)
+{
+	const uint64_t *ticks;
+	size_t n = session_thinned(recorder_writer(&w->keep), w->keep.stream, &w->keys.thinned,
+				   &ticks);
+
+	if (n)
+		model_keep_instants(w->in.model, ticks, n);
+}
+
+int keys_thin(struct watch *w, struct err *err)
+{
+	if (!recorder_open(&w->keep))
+		return 0;
+	int rc = session_thin(recorder_writer(&w->keep), thin_file, err);
+	forget_instants(w);
+	return rc;
 }
 
 void keys_go_on(struct watch *w)
@@ -163,16 +186,21 @@ void keys_end(struct watch *w)
 		kill(w->keys.pid, SIGKILL);
 		while (waitpid(w->keys.pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		end_child(&w->keys);
+		end_child(w);
 	}
+	if (recorder_open(&w->keep) && !w->keep.of) /* else it is of more than this stream */
+		session_thin_stop(recorder_writer(&w->keep));
 	if (!recorder_open(&w->keep) ||
 	    !session_key_due(recorder_writer(&w->keep), w->keep.stream, true) ||
 	    !model_dumps(w->in.model))
 		return;
 	uint64_t resume = session_key_resume(recorder_writer(&w->keep), w->keep.stream);
-	uint8_t *blocks = resume ? make(w, resume, &len) : NULL;
+	if (!resume)
+		return;
+	uint8_t *blocks = make(w, resume, &len);
 	if (blocks)
 		session_put_key(recorder_writer(&w->keep), w->keep.stream, blocks, len,
 				&w->keep.failed);
 	free(blocks);
+	session_key_over(recorder_writer(&w->keep));
 }

@@ -30,11 +30,14 @@ static void put_meta(struct recorder *k, const char *target)
 	recorder_frame(k, MTW_S_META, payload, (size_t)(o.at - payload));
 }
 
-int recorder_record(struct recorder *k, const char *path, const char *target, struct err *err)
+int recorder_record(struct recorder *k, const char *path, bool whole, const char *target,
+		    struct err *err)
 {
 	k->writer = session_create(path, 0, err);
 	if (!k->writer)
 		return -1;
+	if (whole)
+		session_keep_whole(k->writer);
 	k->path = xstrdup(path);
 	put_meta(k, target);
 	return 0;
@@ -273,6 +276,17 @@ int recorder_copy_file(const char *from, const char *to, const struct expected *
 	return 1;
 }
 
+static int close_file(struct recorder *k, struct err *err)
+{
+	struct session_writer *w = k->writer;
+
+	k->writer = NULL;
+	if (!w)
+		return 0;
+	session_thin_stop(w);
+	return session_close(w, err);
+}
+
 int recorder_end(struct recorder *k, struct err *err)
 {
 	struct err why = { 0 };
@@ -280,9 +294,8 @@ int recorder_end(struct recorder *k, struct err *err)
 	if (k->of && recorder_open(k))
 		session_end(recorder_writer(k), k->stream, &k->failed);
 	k->of = NULL;
-	if (k->writer && session_close(k->writer, &why) && !*k->failed.text)
+	if (close_file(k, &why) && !*k->failed.text)
 		k->failed = why;
-	k->writer = NULL;
 	return say_failed(k, err);
 }
 
@@ -291,9 +304,7 @@ void recorder_release(struct recorder *k)
 	if (k->of && recorder_open(k))
 		session_end(recorder_writer(k), k->stream, NULL);
 	k->of = NULL;
-	if (k->writer)
-		session_close(k->writer, NULL);
-	k->writer = NULL;
+	close_file(k, NULL);
 	free(k->path);
 	k->path = NULL;
 	for (size_t i = 0; i < k->note_count; i++)

@@ -34,7 +34,9 @@ const char *recorder_path(const struct recorder *k);
 void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		    size_t len);
 
-int recorder_record(struct recorder *k, const char *path, const char *target, struct err *err);
+/* whole: the file is never thinned */
+int recorder_record(struct recorder *k, const char *path, bool whole, const char *target,
+		    struct err *err);
 /* tells by k->failed */
 void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target);
 struct session_writer *recorder_writer(const struct recorder *k); /* NULL = nothing is open */

@@ -255,10 +255,13 @@ static void on_down(void *arg, const char *problem)
 static void on_second(void *arg)
 {
 	struct watch *w = arg;
+	struct err thin = { 0 };
 	uint64_t now = now_ns();
 
 	recorder_flush(&w->keep);
 	keys_go_on(w);
+	if (keys_thin(w, &thin))
+		watch_note(w, thin.text);
 	check_kept(w);
 	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
 			    (w->in.child_ended && now - w->child_ns > AFTERLIFE_NS)))
@@ -394,8 +397,8 @@ static int connect_target(struct watch *w, struct err *err)
 
 	if (w->target.kind == TARGET_PID && dormant_check(&w->target, NULL, err))
 		return -1;
-	if (w->options.record_path &&
-	    recorder_record(&w->keep, w->options.record_path, w->target.text, err))
+	if (w->options.record_path && recorder_record(&w->keep, w->options.record_path,
+						      w->options.record_whole, w->target.text, err))
 		return -1;
 	if (w->options.share)
 		recorder_join(&w->keep, &w->options.share->keep, w->options.stream, w->target.text);

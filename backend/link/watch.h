@@ -20,6 +20,7 @@ struct watch;
 struct watch_options {
 	const char *who;         /* name for other viewers; NULL = user@host */
 	const char *record_path; /* write the session to this file (record); NULL = no */
+	bool record_whole;       /* never thin that file */
 	/* write the session to this watch's file, as `stream`; NULL = no. Close this one first */
 	struct watch *share;
 	uint32_t stream;

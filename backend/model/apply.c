@@ -289,6 +289,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_S_RECENT:
 	case MTW_S_RATES:
 	case MTW_S_KEY: return restore_apply(m, e, err);
+	case MTW_S_OMITTED: m->instants.ticks_read += e->u.s_omitted.ticks; return 0;
 	case MTW_S_EXIT:
 		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
 		return 0;

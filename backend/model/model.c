@@ -66,3 +66,8 @@ void model_clear(struct model *m)
 	m->ticks++;
 	observers_tell(&m->observers, NULL, 0);
 }
+
+void model_keep_instants(struct model *m, const uint64_t *ticks, size_t n)
+{
+	instants_keep(&m->instants, ticks, n);
+}

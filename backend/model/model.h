@@ -153,6 +153,9 @@ uint64_t model_answers(const struct model *m, enum mtw_kind kind);
 size_t model_instants(const struct model *m, const struct instant **list);
 /* the last one up to a time; SIZE_MAX = none */
 size_t model_instant_at(const struct model *m, uint64_t time_ns);
+/* The session was thinned: of the instants up to the last of these ticks, which are counted as in
+ * struct instant and ascend, only theirs stay. */
+void model_keep_instants(struct model *m, const uint64_t *ticks, size_t n);
 uint64_t model_ticks_read(const struct model *m);
 /* of the newest scan; NULL = none requested, or not arrived yet */
 const struct cohorts *model_cohorts(const struct model *m);

@@ -26,6 +26,7 @@ struct session_reader {
 	int fd;
 	char *path;        /* owned */
 	uint64_t size, at; /* bytes in the file; of the next block */
+	uint64_t block_at; /* of the open block */
 	bool cut, ended, growing;
 	uint8_t *packed, *raw;
 	size_t packed_room, raw_room;
@@ -264,6 +265,7 @@ static int next_block(struct session_reader *r, struct err *err)
 	if ((r->stream == stream || all) && open_block(r, head, head_len, packed, raw, err) < 0)
 		return -1;
 	r->now = stream;
+	r->block_at = r->at;
 	r->at += head_len + packed;
 	return 1;
 }
@@ -415,6 +417,7 @@ void session_rewind(struct session_reader *r)
 	r->raw_len = r->raw_at = 0;
 	r->at = SESSION_HEAD;
 	r->time_ns = 0;
+	r->ended = false;
 }
 
 bool session_start_at(struct session_reader *r, const struct session_key *key)
@@ -432,6 +435,17 @@ bool session_start_at(struct session_reader *r, const struct session_key *key)
 uint32_t session_stream(const struct session_reader *r)
 {
 	return r->now;
+}
+
+uint64_t session_block(const struct session_reader *r)
+{
+	return r->block_at;
+}
+
+void session_limit(struct session_reader *r, uint64_t bytes)
+{
+	if (r->size > bytes)
+		r->size = bytes;
 }
 
 bool session_cut(const struct session_reader *r)

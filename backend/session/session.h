@@ -32,9 +32,33 @@
  * reader that knows none, or finds a damaged one, reads the stream from its start. Without an index
  * (killed, being written) the heads of the blocks tell where they are.
  *
- * Append-only; blocks are closed at least every second (the writer's owner calls session_flush()
- * when nothing arrives). A file cut at any byte reads to its last whole block. Later versions add
- * frame types only. These functions insert and remove MTW_S_TIME: a block begins with one.
+ * History thins out with age. A recording that reached 8 MiB is written again with fewer ticks, and
+ * then each time it has doubled, so that each byte is written some two times more. Of the ticks of
+ * an age one stays in
+ *
+ *   up to 1 minute     every tick
+ *   up to 10 minutes   1 second
+ *   up to 2 hours      10 seconds
+ *   up to a day        1 minute
+ *   older              10 minutes
+ *
+ * less an eighth, since ticks are not punctual; what comes after a thinning is denser until the
+ * next. Also stay: the first complete tick and the last, those of an incomplete state, the last one
+ * up to each mark and to the peak, and that of each key frame. Counters are cumulative, so a tick
+ * that stays has those of the ticks before it; MTW_S_OMITTED says how many these are, so that ticks
+ * are counted as before. All other frames stay, unless a later one before the same tick says all
+ * that they do: figures of the process, a thread, a scan (but resident memory around a mark stays).
+ * Key frames are copied, with the instants that are left; the newest stays, and of the others those
+ * that new ones would be.
+ *
+ * The new file is made beside the old one, as FILE.thin, and renamed over it: a kill at any moment
+ * leaves one of the two whole, and a full disk the old one. Readers of the old one keep it. Not
+ * thinned is a file that has another name, owner or link, or was moved; nor one with a limit.
+ *
+ * Append-only else; blocks are closed at least every second (the writer's owner calls
+ * session_flush() when nothing arrives). A file cut at any byte reads to its last whole block.
+ * Later versions add frame types only. These functions insert and remove MTW_S_TIME: a block begins
+ * with one.
  *
  * After a failed write the file takes nothing more: whole blocks stay, half a block is cut off, and
  * every later call returns the same sentence, which says how much was saved.
@@ -63,10 +87,23 @@ int session_close(struct session_writer *w, struct err *err); /* index and trail
 bool session_key_due(const struct session_writer *w, uint32_t stream, bool ends);
 /* Closes the stream's block: the next one will be at this offset or behind it. 0: it failed. */
 uint64_t session_key_resume(struct session_writer *w, uint32_t stream);
+void session_key_over(struct session_writer *w); /* after each resume: put, or given up */
 /* appends what session_key_end() made */
 int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *blocks, size_t len,
 		    struct err *err);
 uint64_t session_written(const struct session_writer *w); /* bytes safely in the file */
+int session_why(const struct session_writer *w);          /* errno of a failed write, or 0 */
+/* Thinning, each second: starts one when the file has grown enough, or takes its result. -1 and
+ * *err, once: it is impossible, and the file stays as it is. */
+typedef int session_rewrite(const char *from, uint64_t bytes, const char *to, int kept);
+int session_thin(struct session_writer *w, session_rewrite *rewrite, struct err *err);
+bool session_thins(const struct session_writer *w); /* one is under way */
+void session_keep_whole(struct session_writer *w);  /* it is never thinned */
+void session_thin_stop(struct session_writer *w);   /* before the writer ends */
+/* If the file was thinned since *times, and the stream has ticks: their count, and which of them
+ * are still there, up to the last that was read then. */
+size_t session_thinned(const struct session_writer *w, uint32_t stream, unsigned *times,
+		       const uint64_t **ticks);
 /* Writes the session so far as a separate whole file (index, trailer) at `path`; the writer
  * continues. */
 int session_copy(struct session_writer *w, const char *path, struct err *err);
@@ -87,6 +124,8 @@ void session_rewind(struct session_reader *r); /* to the file's start */
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 		 const uint8_t **payload, size_t *len, struct err *err);
+void session_limit(struct session_reader *r, uint64_t bytes); /* the file ends there */
+uint64_t session_block(const struct session_reader *r);       /* offset of the last frame's block */
 bool session_cut(const struct session_reader *r); /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
 bool session_growing(const struct session_reader *r);

@@ -5,12 +5,14 @@
  * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or
  * full, in one write: a killed recorder loses a second at most. The file changes before its end in
  * two cases only: a block that a full disk cut short is truncated away, and the first block of
- * another stream than 0 raises the version in the head.
+ * another stream than 0 raises the version in the head. A thinner one may take its place
+ * (session/thin.c).
  *
  *   written = bytes of whole blocks (and the head) in the file
  */
 #include "session/session.h"
 #include "session/format.h"
+#include "session/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,33 +29,7 @@
 #define KEY_TIMES 4u         /* so many times those of the key frame before */
 #define KEY_AT_END 8u /* the last one of a file: after a part of the least, or its own size */
 
-struct stream {
-	uint32_t number;
-	uint8_t *raw; /* its open block */
-	size_t raw_len, raw_room;
-	uint64_t first_ns, last_ns; /* of the open block */
-	uint64_t opened_at;         /* now_ns() of its first frame */
-	/* bytes in the file since its last key frame, and of that */
-	uint64_t since_key, key_bytes;
-};
-
-struct session_writer {
-	int fd;
-	char *path;         /* owned */
-	uint64_t max_bytes; /* 0 = unbounded */
-	uint64_t written;
-	struct stream **streams; /* in no order; those with an open block, and some more */
-	size_t stream_count, stream_room;
-	unsigned version; /* in the file's head */
-	uint8_t *packed;
-	size_t packed_room;
-	ZSTD_CCtx *zstd;
-	struct session_entry *index;
-	size_t index_len, index_room;
-	struct err failed; /* text not empty: writing is over */
-};
-
-static int write_all(int fd, const uint8_t *p, size_t len)
+int session_write_all(int fd, const uint8_t *p, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, p, len);
@@ -82,6 +58,7 @@ static int give_up(struct session_writer *w, int why, struct err *err)
 	const char *what = why == ENOSPC || why == EDQUOT ? "disk full" : "cannot be written";
 	double s = saved_seconds(w);
 
+	w->why = why;
 	if (w->index_len)
 		err_set(&w->failed, 125,
 			"%s: %s: %s; the first %.1f s (%llu bytes) are saved and can be opened",
@@ -156,6 +133,7 @@ static void writer_free(struct session_writer *w)
 	free(w->streams);
 	free(w->packed);
 	free(w->index);
+	free(w->thinning.ticks);
 	free(w);
 }
 
@@ -181,7 +159,7 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);
 	head[8] = SESSION_ONE;
-	int rc = write_all(fd, head, sizeof head);
+	int rc = session_write_all(fd, head, sizeof head);
 	if (rc) {
 		give_up(w, -rc, err);
 		writer_free(w);
@@ -271,7 +249,7 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	session_put_head(w->packed, s->number, n, s->raw_len, s->first_ns, s->last_ns);
 	int rc = s->number ? raise_version(w) : 0;
 	if (!rc)
-		rc = write_all(w->fd, w->packed, head + n);
+		rc = session_write_all(w->fd, w->packed, head + n);
 	if (rc)
 		return give_up(w, -rc, err);
 	GROW(w->index, w->index_room, w->index_len + 1);
@@ -303,7 +281,8 @@ bool session_key_due(const struct session_writer *w, uint32_t stream, bool ends)
 {
 	const struct stream *s = find_stream(w, stream);
 
-	return s && s->since_key && s->since_key >= key_every(s, ends) && !*w->failed.text;
+	return s && !w->thinning.pid && s->since_key && s->since_key >= key_every(s, ends) &&
+	       !*w->failed.text;
 }
 
 uint64_t session_key_resume(struct session_writer *w, uint32_t stream)
@@ -313,9 +292,15 @@ uint64_t session_key_resume(struct session_writer *w, uint32_t stream)
 	if (!s || flush_stream(w, s, NULL))
 		return 0;
 	s->since_key = 0;
+	w->keys_under_way++;
 	/* until this one is put: one that cannot be made is not tried again soon */
 	s->key_bytes = 2 * (s->key_bytes > KEY_LEAST ? s->key_bytes : KEY_LEAST);
 	return w->written;
+}
+
+void session_key_over(struct session_writer *w)
+{
+	w->keys_under_way--;
 }
 
 /* Enters the blocks into the index. */
@@ -343,7 +328,7 @@ int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *bl
 		return 0; /* the rest of the room is for what comes */
 	int rc = raise_version(w);
 	if (!rc)
-		rc = write_all(w->fd, blocks, len);
+		rc = session_write_all(w->fd, blocks, len);
 	if (rc)
 		return give_up(w, -rc, err);
 	index_key(w, blocks, len);
@@ -417,7 +402,7 @@ static int write_index(const struct session_writer *w, int fd)
 	session_put(at, session_crc(p + 8, bytes), 4);
 	session_put(at + 4, w->written, 8);
 	memcpy(at + 12, SESSION_END, 8);
-	int rc = write_all(fd, p, len);
+	int rc = session_write_all(fd, p, len);
 	free(p);
 	return rc;
 }
@@ -430,6 +415,11 @@ int session_close(struct session_writer *w, struct err *err)
 		rc = give_up(w, -rc, err);
 	writer_free(w);
 	return rc;
+}
+
+int session_why(const struct session_writer *w)
+{
+	return w->why;
 }
 
 uint64_t session_written(const struct session_writer *w)
@@ -451,7 +441,7 @@ static int copy_bytes(int from, int to, uint64_t bytes)
 			rc = 1;
 			break;
 		}
-		rc = write_all(to, buf, (size_t)n);
+		rc = session_write_all(to, buf, (size_t)n);
 		at += (uint64_t)n;
 	}
 	free(buf);

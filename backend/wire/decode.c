@@ -476,6 +476,7 @@ static const struct {
 	{ MTW_S_POINTS, "S_POINTS", keys_read_points },
 	{ MTW_S_RECENT, "S_RECENT", keys_read_recent },
 	{ MTW_S_RATES, "S_RATES", keys_read_rates },
+	{ MTW_S_OMITTED, "S_OMITTED", keys_read_omitted },
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,

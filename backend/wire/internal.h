@@ -89,5 +89,6 @@ void keys_read_instants(struct reader *r);
 void keys_read_points(struct reader *r);
 void keys_read_recent(struct reader *r);
 void keys_read_rates(struct reader *r);
+void keys_read_omitted(struct reader *r);
 
 #endif

@@ -76,3 +76,9 @@ void keys_read_rates(struct reader *r)
 		emit(r);
 	}
 }
+
+void keys_read_omitted(struct reader *r)
+{
+	r->e.u.s_omitted.ticks = mtw_get(&r->in);
+	emit(r);
+}

@@ -333,6 +333,9 @@ enum mtw_type {
 	/* v expire_ns, v continued (1: more of the frame before),
 	 * n x { v slot, v bytes, v blocks }: what one of the last second's ticks adds to the rates
 	 * per second */
+	MTW_S_OMITTED = 142,
+	/* v ticks: so many were left out here, since the session was thinned (session.h); the next
+	 * tick's counters have theirs. Outside key frames */
 };
 
 #define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */

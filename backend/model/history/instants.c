@@ -53,3 +53,16 @@ void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, u
 	x->looked_ns[kind] = time_ns ? time_ns : tick_ns ? tick_ns : 1;
 	x->answers[kind]++;
 }
+
+void instants_keep(struct instants *x, const uint64_t *ticks, size_t n)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < x->count; i++) {
+		while (at < n && ticks[at] < x->list[i].ticks)
+			at++;
+		if (at == n || ticks[at] == x->list[i].ticks)
+			x->list[kept++] = x->list[i];
+	}
+	x->count = kept;
+}

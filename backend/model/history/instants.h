@@ -23,6 +23,8 @@ struct instants {
 void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags);
 /* time_ns 0: at the last tick, tick_ns */
 void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, uint64_t tick_ns);
+/* of those up to the last of these ticks, only theirs */
+void instants_keep(struct instants *x, const uint64_t *ticks, size_t n);
 void instants_clear(struct instants *x);
 
 #endif

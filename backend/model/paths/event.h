@@ -83,6 +83,7 @@ struct event {
 		struct { uint64_t time_ns, ticks; uint32_t flags;
 			 uint64_t looked_ns[MTW_KIND_COUNT], answers[MTW_KIND_COUNT]; } s_key;
 		struct instant s_instant;    /* one per instant */
+		struct { uint64_t ticks; } s_omitted;
 		struct { uint64_t spacing_ns; struct point point; } s_point;
 		struct { uint64_t time_ns; struct tally sum; } s_recent;
 		/* first: begins a batch; slot 0: the batch alone */

@@ -214,7 +214,9 @@ int record_program(const struct args *a, bool gate)
 	struct launch_options launching = { .agent = a->agent,
 					    .options = a->options,
 					    .stdin_path = "-" };
-	struct watch_options options = { .wait = true, .expected = a->rules };
+	struct watch_options options = { .wait = true,
+					 .record_whole = gate, /* peaks of parts need each tick */
+					 .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling,
 			       .progress.wanted = a->progress,
 			       .name = a->operands[0],

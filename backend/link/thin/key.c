@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * key.c - copies key frames into a session that is thinned: with the instants that are left.
+ */
+#include "link/thin/key.h"
+
+#include "session/key.h"
+#include "wire/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct key_copy {
+	const struct thinned *s;
+	struct session_key_out *out;
+	uint8_t *payload;
+	struct mtw_out body;
+	struct instant before;
+	uint64_t count;
+};
+
+static bool is_left(const struct program_ticks *x, uint64_t tick)
+{
+	size_t low = 0, high = x->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (x->kept[mid] < tick)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < x->count && x->kept[low] == tick;
+}
+
+static int on_instant(void *arg, const struct event *e, struct err *err)
+{
+	struct key_copy *k = arg;
+	const struct instant *x = &e->u.s_instant;
+
+	(void)err;
+	if (!is_left(&k->s->ticks, x->ticks))
+		return 0;
+	mtw_put(&k->body, x->time_ns - k->before.time_ns);
+	mtw_put(&k->body, x->ticks - k->before.ticks);
+	k->before = *x;
+	k->count++;
+	return 0;
+}
+
+/* Only those that are still there. */
+static void copy_instants(struct key_copy *k, const uint8_t *payload, size_t len)
+{
+	struct err none = { 0 };
+	uint8_t *at = k->payload;
+	struct mtw_out o = { at, at + 10, false };
+
+	k->body = (struct mtw_out){ at + 10, at + MTW_FRAME_MAX, false };
+	k->before = (struct instant){ 0 };
+	k->count = 0;
+	wire_read(MTW_S_INSTANTS, payload, len, on_instant, k, &none);
+	if (!k->count || k->body.full)
+		return;
+	mtw_put(&o, k->count);
+	size_t head = (size_t)(o.at - at), body = (size_t)(k->body.at - (at + 10));
+	memmove(o.at, at + 10, body);
+	session_key_frame(k->out, MTW_S_INSTANTS, at, head + body);
+}
+
+/* The blocks; NULL: it is damaged. */
+static uint8_t *copy_key(const struct thinned *s, const struct session_key *key, uint64_t resume,
+			 size_t *len)
+{
+	struct err none = { 0 };
+	struct session_reader *r = session_open(s->from, s->stream, &none);
+	struct key_copy k = { .s = s };
+	const uint8_t *payload;
+	uint64_t time_ns, type = 0;
+	size_t n;
+
+	if (!r)
+		return NULL;
+	if (session_start_at(r, key))
+		while (type != MTW_S_KEY &&
+		       session_next(r, &time_ns, &type, &payload, &n, NULL) > 0) {
+			if (!k.out) {
+				k.out = session_key_new(s->stream, resume, time_ns, key->ticks);
+				k.payload = xmalloc(MTW_FRAME_MAX);
+			}
+			if (type == MTW_S_INSTANTS)
+				copy_instants(&k, payload, n);
+			else
+				session_key_frame(k.out, type, payload, n);
+		}
+	session_reader_free(r);
+	free(k.payload);
+	uint8_t *blocks = k.out ? session_key_end(k.out, len) : NULL;
+	if (type == MTW_S_KEY)
+		return blocks;
+	free(blocks);
+	return NULL;
+}
+
+/* The newest one stays, and those that are as far apart as new ones are. */
+void thinned_key(struct thinned *s)
+{
+	const struct session_key *key = &s->keys[s->key_at++];
+	size_t len;
+
+	if (key->ticks != s->ticks.read ||
+	    (s->key_at < s->key_count && !session_key_due(s->out, s->stream, false)))
+		return;
+	thinned_drain(s);
+	uint64_t resume = session_key_resume(s->out, s->stream);
+	if (!resume)
+		return;
+	uint8_t *blocks = copy_key(s, key, resume, &len);
+	if (blocks)
+		session_put_key(s->out, s->stream, blocks, len, &s->err);
+	free(blocks);
+	session_key_over(s->out);
+}

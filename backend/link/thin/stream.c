@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stream.c - see link/thin/stream.h.
+ */
+#include "link/thin/stream.h"
+
+#include "wire/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NS 1000000000ull
+#define BATCH 4096u        /* entries of a frame */
+#define COUNTS_MANY 65536u /* entries, after which double ones are dropped */
+
+static const struct {
+	uint64_t younger_ns, apart_ns;
+} rule[] = {
+	{ 60 * NS, 0 },          { 600 * NS, NS },         { 7200 * NS, 10 * NS },
+	{ 86400 * NS, 60 * NS }, { UINT64_MAX, 600 * NS },
+};
+
+/* In tests ticks are old earlier. */
+static uint64_t faster(void)
+{
+	const char *test = getenv("MEMTOP_TEST_THIN_AGES");
+
+	return test ? strtoull(test, NULL, 10) : 1;
+}
+
+uint64_t thinned_apart(uint64_t age_ns)
+{
+	uint64_t times = faster();
+	size_t i = 0;
+
+	while (age_ns >= rule[i].younger_ns / times && rule[i].younger_ns != UINT64_MAX)
+		i++;
+	return rule[i].apart_ns - rule[i].apart_ns / 8; /* ticks are not punctual */
+}
+
+void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		 size_t len)
+{
+	session_frame(s->out, s->stream, time_ns, type, payload, len, &s->err);
+}
+
+static void put_held(struct thinned *s, const struct frames *f, size_t i)
+{
+	const struct frame *x = &f->list[i];
+
+	thinned_put(s, x->time_ns, x->type, f->bytes + x->at, x->len);
+}
+
+/* Is the thread's next state in the group, too? */
+static bool comes_again(const struct frames *f, size_t i)
+{
+	uint64_t thread = frames_number(f, i, 0);
+
+	while ((i = frames_next(f, i, MTW_THREAD)) != SIZE_MAX)
+		if (frames_number(f, i, 0) == thread)
+			return true;
+	return false;
+}
+
+/* Does a whole answer that began later follow? */
+static bool is_asked_again(const struct frames *f, size_t i)
+{
+	bool begun = false;
+
+	while ((i = frames_next(f, i, MTW_SCAN_COHORTS)) != SIZE_MAX) {
+		uint64_t flags = frames_number(f, i, 1);
+		begun |= (flags & MTW_PART_FIRST) != 0;
+		if (begun && (flags & MTW_PART_LAST))
+			return true;
+	}
+	return false;
+}
+
+/* The instant of a time is the last tick that is not later. */
+static bool is_pinned(const struct thinned *s, uint64_t from, uint64_t to)
+{
+	size_t low = 0, high = s->pin_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (s->pins[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->pin_count && s->pins[low] < to;
+}
+
+/* Resident memory is shown at a mark, from the answer next to it. */
+static bool is_near_pin(const struct thinned *s, size_t i)
+{
+	uint64_t time_ns = frames_number(&s->group, i, 1);
+
+	return is_pinned(s, time_ns > RSS_NEAR_NS ? time_ns - RSS_NEAR_NS : 0,
+			 time_ns + RSS_NEAR_NS + 1);
+}
+
+/* Do later frames of the group say all that this one does? */
+static bool is_replaced(const struct thinned *s, size_t i)
+{
+	const struct frames *f = &s->group;
+
+	switch (f->list[i].type) {
+	case MTW_TOTALS:
+	case MTW_TICK:
+	case MTW_PROCESS:
+	case MTW_STACKS:
+	case MTW_MEMORY:
+	case MTW_SCAN_AGES:
+	case MTW_SCAN_THREADS: return frames_next(f, i, f->list[i].type) != SIZE_MAX;
+	case MTW_SCAN_MEMORY:
+		return frames_next(f, i, MTW_SCAN_MEMORY) != SIZE_MAX && !is_near_pin(s, i);
+	case MTW_SCAN_COHORTS: return is_asked_again(f, i);
+	case MTW_THREAD: return comes_again(f, i);
+	default: return false;
+	}
+}
+
+/* --- counters */
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct count *x = a, *y = b;
+
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return x->nth < y->nth ? -1 : 1;
+}
+
+/* In the order of their slots, the last of each. */
+static void settle(struct thinned *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count_count; i++)
+		s->counts[i].nth = (uint32_t)i;
+	if (s->count_count)
+		qsort(s->counts, s->count_count, sizeof *s->counts, by_slot);
+	for (size_t i = 0; i < s->count_count; i++)
+		if (i + 1 == s->count_count || s->counts[i + 1].slot != s->counts[i].slot)
+			s->counts[kept++] = s->counts[i];
+	s->count_count = s->unique = kept;
+}
+
+static int on_count(void *arg, const struct event *e, struct err *err)
+{
+	struct thinned *s = arg;
+
+	(void)err;
+	if (s->count_count >= COUNTS_MANY && s->count_count >= 2 * s->unique)
+		settle(s);
+	GROW(s->counts, s->count_room, s->count_count + 1);
+	s->counts[s->count_count++] = (struct count){ e->u.counts.slot, 0, e->u.counts.now };
+	return 0;
+}
+
+static void put_batch(struct thinned *s, const struct count *list, size_t n)
+{
+	uint8_t payload[64 + BATCH * 50];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+	uint32_t last = 0;
+
+	mtw_put(&o, n);
+	for (size_t i = 0; i < n; i++) {
+		mtw_put(&o, list[i].slot - last);
+		mtw_put(&o, list[i].now.alloc_blocks);
+		mtw_put(&o, list[i].now.alloc_bytes);
+		mtw_put(&o, list[i].now.free_blocks);
+		mtw_put(&o, list[i].now.free_bytes);
+		last = list[i].slot;
+	}
+	thinned_put(s, s->at_ns, MTW_COUNTS, payload, (size_t)(o.at - payload));
+}
+
+static void put_counts(struct thinned *s)
+{
+	settle(s);
+	for (size_t i = 0; i < s->count_count; i += BATCH)
+		put_batch(s, s->counts + i,
+			  s->count_count - i < BATCH ? s->count_count - i : BATCH);
+	s->count_count = s->unique = 0;
+}
+
+/* --- ticks */
+
+static void put_omitted(struct thinned *s)
+{
+	uint8_t payload[10];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put(&o, s->omits);
+	thinned_put(s, s->group.list[0].time_ns, MTW_S_OMITTED, payload, (size_t)(o.at - payload));
+}
+
+/* Frames before the tick's, then its counters, totals and itself. */
+static void put_group(struct thinned *s)
+{
+	if (s->omits)
+		put_omitted(s);
+	for (size_t i = 0; i < s->group.count; i++) {
+		uint64_t type = s->group.list[i].type;
+		if (type != MTW_TOTALS && type != MTW_TICK && !is_replaced(s, i))
+			put_held(s, &s->group, i);
+	}
+	put_counts(s);
+	for (int last = 0; last < 2; last++)
+		for (size_t i = 0; i < s->group.count; i++)
+			if (s->group.list[i].type == (last ? MTW_TICK : MTW_TOTALS) &&
+			    !is_replaced(s, i))
+				put_held(s, &s->group, i);
+}
+
+static void note_written(struct thinned *s)
+{
+	struct program_ticks *x = &s->ticks;
+
+	GROW(x->kept, x->room, x->count + 1);
+	x->kept[x->count++] = x->read;
+	s->written_ns = s->at_ns;
+}
+
+/* The last tick that was read stays. */
+static void write_group(struct thinned *s)
+{
+	if (!s->has_tick)
+		return;
+	put_group(s);
+	note_written(s);
+	frames_drop(&s->group);
+	s->has_tick = false;
+	s->omits = 0;
+}
+
+static void write_open(struct thinned *s)
+{
+	for (size_t i = 0; i < s->open.count; i++)
+		put_held(s, &s->open, i);
+	frames_drop(&s->open);
+	s->omits_open = 0;
+}
+
+/* All that was read is written. */
+void thinned_drain(struct thinned *s)
+{
+	write_group(s);
+	write_open(s);
+}
+
+/* The frames of the tick join the group. */
+static void join(struct thinned *s)
+{
+	s->omits += s->omits_open + s->has_tick;
+	s->omits_open = 0;
+	for (size_t i = 0; i < s->open.count; i++) {
+		const struct frame *x = &s->open.list[i];
+		const uint8_t *payload = s->open.bytes + x->at;
+		if (x->type == MTW_COUNTS)
+			s->damaged |=
+				wire_read(x->type, payload, x->len, on_count, s, &s->err) != 0;
+		else if (x->type != MTW_S_OMITTED)
+			frames_hold(&s->group, x->time_ns, x->type, payload, x->len);
+	}
+	frames_drop(&s->open);
+	s->has_tick = true;
+}
+
+static bool stays(const struct thinned *s, uint32_t flags)
+{
+	uint64_t age = s->end_ns > s->at_ns ? s->end_ns - s->at_ns : 0;
+
+	return flags != MTW_TICK_COMPLETE || !s->complete ||
+	       s->at_ns - s->written_ns >= thinned_apart(age);
+}
+
+static void take_tick(struct thinned *s, uint64_t at_ns, const struct event *e)
+{
+	uint64_t time_ns = e->u.tick.time_ns;
+
+	/* two ticks may have one time: the first is the instant */
+	if (s->has_tick && is_pinned(s, s->tick_ns, time_ns > s->tick_ns ? time_ns : time_ns + NS))
+		write_group(s);
+	s->ticks.read++;
+	s->tick_ns = time_ns;
+	s->at_ns = at_ns;
+	bool keep = stays(s, e->u.tick.flags);
+	s->complete |= (e->u.tick.flags & MTW_TICK_COMPLETE) != 0;
+	if (keep && !s->has_tick) {
+		write_open(s);
+		note_written(s);
+		return;
+	}
+	join(s);
+	if (keep)
+		write_group(s);
+}
+
+static void take_hello(struct thinned *s, const struct event *e)
+{
+	struct program_ticks *x = &s->ticks;
+
+	s->complete = false; /* the first complete tick that follows stays */
+	if (x->pid == e->u.hello.pid && x->start_unix_ns == e->u.hello.start_unix_ns)
+		return;
+	x->pid = e->u.hello.pid;
+	x->start_unix_ns = e->u.hello.start_unix_ns;
+	x->read = x->count = 0;
+}
+
+struct taken {
+	struct thinned *s;
+	uint64_t time_ns;
+};
+
+static int on_event(void *arg, const struct event *e, struct err *err)
+{
+	struct taken *x = arg;
+
+	(void)err;
+	if (e->type == MTW_TICK)
+		take_tick(x->s, x->time_ns, e);
+	else if (e->type == MTW_HELLO)
+		take_hello(x->s, e);
+	else {
+		x->s->ticks.read += e->u.s_omitted.ticks;
+		x->s->omits_open += e->u.s_omitted.ticks;
+	}
+	return 0;
+}
+
+void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		  size_t len)
+{
+	struct taken taken = { s, time_ns };
+
+	if (s->stream == SESSION_TABLE) {
+		thinned_put(s, time_ns, type, payload, len);
+		return;
+	}
+	if (type == MTW_HELLO)
+		thinned_drain(s);
+	frames_hold(&s->open, time_ns, type, payload, len);
+	if (type == MTW_TICK || type == MTW_HELLO || type == MTW_S_OMITTED)
+		s->damaged |= wire_read(type, payload, len, on_event, &taken, &s->err) != 0;
+}
+
+void thinned_free(struct thinned *s)
+{
+	frames_free(&s->open);
+	frames_free(&s->group);
+	free(s->counts);
+	free(s->ticks.kept);
+	free(s->pins);
+	free(s->keys);
+	free(s);
+}

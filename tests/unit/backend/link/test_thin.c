@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_thin.c - sessions of a made day, thinned: which ticks stay by their age, that each that
+ * stays is as it was, and that readers, key frames and a writer that goes on agree with it.
+ */
+#include "check.h"
+#include "frames.h"
+#include "link/thin/thin.h"
+#include "model/model.h"
+#include "session/key.h"
+#include "session/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define NS 1000000000ull
+#define SLOTS 9u
+#define MARKS 12u
+#define DAY 86400u
+
+static struct session_writer *file;
+static struct model *now;
+static char path[64], thinner[80];
+static uint64_t ticks, time_ns, marked[MARKS + 1];
+
+static int apply(void *arg, const struct event *e, struct err *err)
+{
+	return model_apply(arg, e, err);
+}
+
+static void sent(unsigned type, const uint8_t *bytes, size_t len)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(session_frame(file, 0, time_ns, type, bytes, len, &err), 0);
+	CHECK_EQ(wire_read(type, bytes, len, apply, now, &err), 0);
+}
+
+/* The counters of a slot at a time follow from both: it changes every few seconds. */
+static uint64_t grown(uint32_t slot, uint64_t ns)
+{
+	return ns / NS / (slot * slot) + 1;
+}
+
+static void step(uint64_t by_ns, unsigned flags)
+{
+	uint64_t blocks = 0, freed = 0, before = time_ns;
+
+	time_ns += by_ns;
+	ticks++;
+	for (uint32_t s = 1; s <= SLOTS; s++) {
+		uint64_t n = grown(s, time_ns);
+		blocks += n;
+		freed += n / 2;
+		if (ticks == 1 || n != grown(s, before))
+			NUMBERS(MTW_COUNTS, 1, s, n, 100 * n, n / 2, 50 * (n - n % 2));
+	}
+	NUMBERS(MTW_PROCESS, time_ns, 0, 1, 0);
+	NUMBERS(MTW_TOTALS, time_ns, blocks, 100 * blocks, freed, 100 * freed, 100 * blocks, 0,
+		time_ns, 0, 0, 0, 0, SLOTS, SLOTS, 0);
+	NUMBERS(MTW_TICK, ticks, time_ns, flags);
+}
+
+/* Between two ticks; its frame comes with the next one. */
+static void mark(uint32_t id)
+{
+	marked[id] = time_ns + NS / 20;
+	begin();
+	PUT(id, 0, MTW_MARK_TOTALS_ONLY, marked[id]);
+	mtw_put_string(&out, "");
+	mtw_put_string(&out, "test");
+	PUT(1, 1, 0, 0, 0);
+	end(MTW_MARK);
+}
+
+static void put_key(void)
+{
+	struct err err = { 0 };
+	size_t len;
+
+	if (!session_key_due(file, 0, false))
+		return;
+	struct session_key_out *key =
+		session_key_new(0, session_key_resume(file, 0), time_ns, model_ticks_read(now));
+	CHECK(model_dumps(now));
+	CHECK_EQ(model_dump(now, session_key_frame, key), 0);
+	CHECK_EQ(model_dump_end(now, session_key_frame, key), 0);
+	uint8_t *blocks = session_key_end(key, &len);
+	CHECK_EQ(session_put_key(file, 0, blocks, len, &err), 0);
+	session_key_over(file);
+	free(blocks);
+}
+
+static void start(void)
+{
+	struct err err = { 0 };
+
+	ticks = time_ns = 0;
+	snprintf(path, sizeof path, "/tmp/t_thin.%d.mtop", (int)getpid());
+	snprintf(thinner, sizeof thinner, "%s.2", path);
+	setenv("MEMTOP_TEST_KEY_BYTES", "60000", 1);
+	file = session_create(path, 0, &err);
+	CHECK(file != NULL);
+	now = model_new();
+	hello_frame(100, 5);
+	module_frame();
+	for (uint32_t s = 1; s <= SLOTS; s++) {
+		NUMBERS(MTW_NODES, 1, s, MTW_NODE_CODE, s - 1, 1, 16 * s);
+		NUMBERS(MTW_SLOTS, 1, s, s, 0);
+	}
+}
+
+/* A tick a second for so long, and the last two minutes ten a second. */
+static void live(unsigned seconds, unsigned marks)
+{
+	step(NS / 10, 0); /* the first state is not whole yet */
+	for (unsigned i = 1; i <= seconds - 120; i++) {
+		step(NS, MTW_TICK_COMPLETE);
+		if (i % ((seconds - 120) / marks) == 0 && i / ((seconds - 120) / marks) <= marks)
+			mark(i / ((seconds - 120) / marks));
+		if (i % 60 == 0)
+			put_key();
+	}
+	for (unsigned i = 0; i < 1200; i++)
+		step(NS / 10, MTW_TICK_COMPLETE);
+}
+
+static void leave(void)
+{
+	struct err err = { 0 };
+
+	if (file)
+		session_close(file, &err);
+	model_free(now);
+	unlink(path);
+	unlink(thinner);
+}
+
+static uint64_t written(void)
+{
+	struct err err = { 0 };
+
+	session_flush(file, &err);
+	return session_written(file);
+}
+
+static void is_right(const struct model *m)
+{
+	struct err err = { 0 };
+
+	CHECK(model_check(m, &err));
+	for (uint32_t s = 1; s <= SLOTS; s++) {
+		uint64_t n = grown(s, model_time(m));
+		CHECK_EQ(model_slot(m, s)->now.alloc_blocks, n);
+		CHECK_EQ(model_slot(m, s)->now.free_bytes, 50 * (n - n % 2));
+	}
+	CHECK_EQ(model_totals(m)->time_ns, model_time(m));
+}
+
+static uint64_t seen[200000];
+
+/* Reads to the end, tick by tick. Returns the ticks. */
+static size_t read_all(const char *from, struct model *m)
+{
+	struct err err = { 0 };
+	struct session_reader *r = session_open(from, 0, &err);
+	const uint8_t *bytes;
+	uint64_t at, type;
+	size_t len, n = 0;
+	int rc;
+
+	CHECK(r != NULL);
+	while ((rc = session_next(r, &at, &type, &bytes, &len, &err)) > 0) {
+		CHECK_EQ(wire_read(type, bytes, len, apply, m, &err), 0);
+		if (type != MTW_TICK)
+			continue;
+		is_right(m);
+		CHECK_EQ(at, model_time(m));
+		seen[n++] = model_time(m);
+	}
+	CHECK_EQ(rc, 0);
+	session_reader_free(r);
+	return n;
+}
+
+static bool is_instant_of_mark(uint64_t t)
+{
+	for (uint32_t i = 1; i <= MARKS; i++)
+		if (marked[i] && t == marked[i] - NS / 20)
+			return true;
+	return false;
+}
+
+static size_t key_count;
+
+static bool is_seen(uint64_t t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (seen[i] == t)
+			return true;
+	return false;
+}
+
+/* What stays: one in so much time, by age, and a few more. */
+static void spaced(size_t n)
+{
+	static const uint64_t rule[][3] = { /* age from, to, apart: seconds */
+					    { 60, 600, 1 },
+					    { 600, 7200, 10 },
+					    { 7200, DAY, 60 },
+					    { DAY, 7 * DAY, 600 }
+	};
+	uint64_t end_ns = seen[n - 1];
+
+	for (size_t k = 0; k < sizeof rule / sizeof *rule; k++) {
+		uint64_t oldest = end_ns - (rule[k][1] * NS < end_ns ? rule[k][1] * NS : end_ns),
+			 youngest = end_ns - (rule[k][0] * NS < end_ns ? rule[k][0] * NS : end_ns);
+		uint64_t count = 0, want = (youngest - oldest) / NS / rule[k][2];
+		for (size_t i = 1; i < n; i++) {
+			if (seen[i] <= oldest || seen[i] > youngest)
+				continue;
+			if (seen[i - 1] > oldest)
+				CHECK(seen[i] - seen[i - 1] <= (rule[k][2] + 1) * NS);
+			count += !is_instant_of_mark(seen[i]);
+		}
+		if (count > want * 9 / 7 + 4 + key_count || count + 2 < want * 9 / 10)
+			printf("  %d s to %d s: %d ticks, not %d\n", (int)rule[k][0],
+			       (int)rule[k][1], (int)count, (int)want);
+		CHECK(count <= want * 9 / 7 + 4 + key_count && count + 2 >= want * 9 / 10);
+	}
+	size_t young = 0;
+	while (young < n && seen[n - 1 - young] > end_ns - 60 * NS)
+		young++;
+	CHECK(young >= 600); /* all of the last minute */
+}
+
+/* Each key frame of the file: the same end as from the start, and instants that exist. */
+static void keys_agree(const char *from, size_t n)
+{
+	struct err err = { 0 };
+	struct session_reader *r = session_open(from, 0, &err);
+	const struct session_key *keys;
+	const struct instant *list;
+	const uint8_t *bytes;
+	uint64_t at, type;
+	size_t len;
+
+	key_count = session_keys(r, &keys);
+	for (size_t i = 0; i < key_count; i++) {
+		struct model *m = model_new();
+		CHECK(session_start_at(r, &keys[i]));
+		model_bulk_begin(m);
+		while (session_next(r, &at, &type, &bytes, &len, &err) > 0) {
+			CHECK_EQ(wire_read(type, bytes, len, apply, m, &err), 0);
+			if (type != MTW_S_KEY)
+				continue;
+			CHECK_EQ(model_ticks_read(m), keys[i].ticks);
+			for (size_t k = model_instants(m, &list); k--;)
+				CHECK(is_seen(list[k].time_ns, n));
+		}
+		CHECK_EQ(model_bulk_end(m, &err), 0);
+		is_right(m);
+		CHECK_EQ(model_ticks_read(m), ticks);
+		if (ticks < 65536) /* a model drops some beyond that */
+			CHECK_EQ(model_instants(m, &list), n - 1); /* all whole ones */
+		model_free(m);
+		session_rewind(r);
+	}
+	session_reader_free(r);
+}
+
+TEST(a_day_keeps_what_the_rule_says)
+{
+	start();
+	live(DAY + 7200, MARKS);
+	CHECK_EQ(thin_file(path, written(), thinner, -1), 0);
+	struct model *m = model_new();
+	size_t n = read_all(thinner, m);
+	CHECK_EQ(model_ticks_read(m), ticks);
+	CHECK_EQ(model_time(m), time_ns);
+	CHECK_EQ(seen[1], NS / 10 + NS); /* the first whole one */
+	for (uint32_t i = 1; i <= MARKS; i++) {
+		CHECK(is_seen(marked[i] - NS / 20, n));
+		CHECK_EQ(model_mark(m, i)->time_ns, marked[i]);
+	}
+	keys_agree(thinner, n);
+	CHECK(key_count > 0);
+	spaced(n);
+	model_free(m);
+	leave();
+}
+
+TEST(thinned_again_it_is_the_same)
+{
+	char third[100];
+
+	start();
+	live(9000, 3);
+	uint64_t bytes = written();
+	CHECK_EQ(thin_file(path, bytes, thinner, -1), 0);
+	snprintf(third, sizeof third, "%s.3", thinner);
+	CHECK_EQ(thin_file(thinner, UINT64_MAX, third, -1), 0);
+	struct model *a = model_new(), *b = model_new();
+	size_t n = read_all(thinner, a);
+	CHECK_EQ(read_all(third, b), n);
+	CHECK_EQ(model_ticks_read(b), ticks);
+	keys_agree(third, n);
+	model_free(a);
+	model_free(b);
+	unlink(third);
+	leave();
+}
+
+static void thin_now(struct err *err)
+{
+	static const struct timespec wait = { 0, 1000000 };
+	const uint64_t *list;
+	unsigned times = 0, before;
+
+	session_thinned(file, 0, &times, &list);
+	before = times;
+	for (int i = 0; i < 20000 && times == before && !*err->text; i++) {
+		session_thin(file, thin_file, err);
+		nanosleep(&wait, NULL);
+		size_t n = session_thinned(file, 0, &times, &list);
+		if (n)
+			model_keep_instants(now, list, n);
+	}
+}
+
+TEST(the_writer_goes_on_in_the_thinner_file)
+{
+	struct err err = { 0 };
+	struct stat before, after;
+	const struct instant *list;
+
+	setenv("MEMTOP_TEST_THIN_BYTES", "1000", 1);
+	start();
+	live(9000, 3);
+	written();
+	CHECK(stat(path, &before) == 0);
+	struct session_reader *old = session_open(path, 0, &err);
+	CHECK_EQ(session_thin(file, thin_file, &err), 0);
+	for (int i = 0; i < 300; i++) { /* while the child reads */
+		step(NS / 10, MTW_TICK_COMPLETE);
+		if (i % 10 == 0)
+			written();
+	}
+	thin_now(&err);
+	CHECK_STR(err.text, "");
+	for (int i = 0; i < 300; i++)
+		step(NS / 10, MTW_TICK_COMPLETE);
+	written();
+	CHECK(stat(path, &after) == 0);
+	CHECK(after.st_size < before.st_size / 2 && after.st_ino != before.st_ino);
+	CHECK_EQ(after.st_mode, before.st_mode);
+	/* who had the old one open reads it to its end */
+	const uint8_t *bytes;
+	uint64_t at, type, old_ticks = 0;
+	size_t len;
+	while (session_next(old, &at, &type, &bytes, &len, &err) > 0)
+		old_ticks += type == MTW_TICK;
+	CHECK_STR(err.text, "");
+	CHECK_EQ(old_ticks, ticks - 600);
+	session_reader_free(old);
+	old = session_open(path, 0, &err);
+	CHECK(session_growing(old));
+	session_reader_free(old);
+	put_key();
+	CHECK_EQ(session_close(file, &err), 0);
+	file = NULL;
+	struct model *m = model_new();
+	size_t n = read_all(path, m);
+	CHECK_EQ(model_ticks_read(m), ticks);
+	CHECK_EQ(model_instants(now, &list), n - 1);
+	keys_agree(path, n);
+	model_free(m);
+	leave();
+}
+
+TEST(a_file_that_was_moved_is_left_alone)
+{
+	struct err err = { 0 };
+	char moved[100];
+	struct stat st;
+
+	setenv("MEMTOP_TEST_THIN_BYTES", "1000", 1);
+	start();
+	live(1000, 1);
+	uint64_t bytes = written();
+	snprintf(moved, sizeof moved, "%s.moved", path);
+	CHECK(rename(path, moved) == 0);
+	for (int i = 0; i < 50; i++)
+		CHECK_EQ(session_thin(file, thin_file, &err), 0);
+	CHECK(stat(path, &st) != 0);
+	CHECK(stat(moved, &st) == 0 && (uint64_t)st.st_size == bytes);
+	unlink(moved);
+	leave();
+}
+
+TEST(a_write_that_fails_is_known_by_its_errno)
+{
+	start();
+	live(1000, 1);
+	uint64_t bytes = written();
+	const struct rlimit small = { 3000, 3000 };
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	CHECK_EQ(thin_file(path, bytes, thinner, -1), EFBIG);
+	CHECK_EQ(thin_file("/nowhere/a.mtop", bytes, thinner, -1), EIO);
+	unlink(thinner);
+	unlink(path);
+}
+
+static int fails(const char *from, uint64_t bytes, const char *to, int kept)
+{
+	(void)from, (void)bytes, (void)to, (void)kept;
+	return ENOSPC;
+}
+
+TEST(a_full_disk_leaves_the_old_file_and_is_told_once)
+{
+	struct err err = { 0 };
+	struct stat st;
+	int told = 0;
+
+	setenv("MEMTOP_TEST_THIN_BYTES", "1000", 1);
+	start();
+	live(1000, 1);
+	for (int i = 0; i < 2000; i++) {
+		static const struct timespec wait = { 0, 1000000 };
+		told += session_thin(file, fails, &err) != 0;
+		nanosleep(&wait, NULL);
+		step(NS, MTW_TICK_COMPLETE);
+		written();
+	}
+	CHECK_EQ(told, 1);
+	CHECK(strstr(err.text, "disk full") != NULL);
+	CHECK(stat(path, &st) == 0 && (uint64_t)st.st_size == session_written(file));
+	snprintf(thinner, sizeof thinner, "%s.thin", path);
+	CHECK(stat(thinner, &st) != 0);
+	struct model *m = model_new();
+	CHECK_EQ(read_all(path, m), ticks);
+	model_free(m);
+	leave();
+}
