@@ -74,6 +74,8 @@ def t_five_million_blocks_of_one_site():
         r.send("3")
         r.wait_for(re.compile(r"76\.3M +5,000,000 .* one_of_many < main"), 60)
         assert "0 lost" in r.lines()[0]
+        r.send("g")  # the cursor may be on a row that was first before
+        r.wait_for(re.compile(r"^> +76\.3M +5,000,000", re.M))
         r.send("v")
         r.wait_for(re.compile(r"Live 76\.3M in 5,000,000 blocks"), 60)
         leave(r)
