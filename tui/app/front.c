@@ -91,6 +91,7 @@ void front_refresh(struct app *a, bool resort)
 	front_rows(a, resort);
 	if (resort)
 		a->timing.sort_ns = now_ns();
+	a->timing.unsorted = !resort;
 	a->building.resort_due =
 		(a->building.resort_due || resort) && query_building(a->ui.shown.query) >= 0;
 	go_on_with_rest(a);

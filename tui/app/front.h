@@ -27,6 +27,7 @@ struct timing {
 	uint64_t key_ns, sort_ns, view_ns;
 	uint64_t refresh_cost_ns; /* of the last refresh: a huge tree is queried less often */
 	bool due;                 /* refresh without waiting for the next turn */
+	bool unsorted;            /* rows were refreshed since they were sorted */
 };
 
 /* Slices of a rebuild; ui.building is its progress. */

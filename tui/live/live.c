@@ -202,13 +202,15 @@ static void on_timer(void *arg)
 				 : REFRESH_NS;
 	bool sort = now - a->timing.sort_ns >= SORT_EVERY_NS &&
 		    now - a->timing.key_ns >= SORT_AFTER_KEY_NS;
+	/* where nothing moves any more, the last change may have come too soon after a key */
+	bool stale = a->ui.moved || (sort && a->timing.unsorted);
 
 	if (quit_over(a, now)) {
 		quit_now(a, 0);
 		return;
 	}
 	mark_go_on(&a->ui);
-	if (a->ui.moved && !a->ui.paused && !travel_under_way(&a->front.travel) &&
+	if (stale && !a->ui.paused && !travel_under_way(&a->front.travel) &&
 	    (a->timing.due || now - a->ui.shown.figures.taken_ns >= pause)) {
 		front_begin(a);
 		front_refresh(a, sort);
