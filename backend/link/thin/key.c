@@ -21,16 +21,9 @@ struct key_copy {
 
 static bool is_left(const struct program_ticks *x, uint64_t tick)
 {
-	size_t low = 0, high = x->count;
+	size_t at = thin_first(x->kept, x->count, tick);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (x->kept[mid] < tick)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < x->count && x->kept[low] == tick;
+	return at < x->count && x->kept[at] == tick;
 }
 
 static int on_instant(void *arg, const struct event *e, struct err *err)

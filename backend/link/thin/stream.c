@@ -76,19 +76,26 @@ static bool is_asked_again(const struct frames *f, size_t i)
 	return false;
 }
 
-/* The instant of a time is the last tick that is not later. */
-static bool is_pinned(const struct thinned *s, uint64_t from, uint64_t to)
+size_t thin_first(const uint64_t *list, size_t n, uint64_t value)
 {
-	size_t low = 0, high = s->pin_count;
+	size_t low = 0, high = n;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		if (s->pins[mid] < from)
+		if (list[mid] < value)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < s->pin_count && s->pins[low] < to;
+	return low;
+}
+
+/* The instant of a time is the last tick that is not later. */
+static bool is_pinned(const struct thinned *s, uint64_t from, uint64_t to)
+{
+	size_t at = thin_first(s->pins, s->pin_count, from);
+
+	return at < s->pin_count && s->pins[at] < to;
 }
 
 /* Resident memory is shown at a mark, from the answer next to it. */

@@ -67,4 +67,7 @@ void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint
 void thinned_drain(struct thinned *s);
 void thinned_free(struct thinned *s);
 
+/* Index of the first of n ascending numbers that is not below `value`; n = there is none. */
+size_t thin_first(const uint64_t *list, size_t n, uint64_t value);
+
 #endif
