@@ -90,13 +90,13 @@ if [[ -z $only || layers =~ ^($only)$ ]]; then
 	judge layers "$log/layers"
 fi
 # The longest first, so that none of them is alone at the end; then what is left, unit tests last. Most of a script's time
-# is waiting: six beside each other keep two processors busy.
-long="exact contained attach_slow old_kernels unwind verdicts adb_app adb_root same_verdict fuzz_wire torture travel operators
-	symbolizer everywhere engines gaps slowlink linked demo arm64 armhf android screen stderr live_server server_exec terminals
-	views processes server_door extremes tree_record keys allocators marks tour conn session"
+# is waiting: eight beside each other keep two processors busy.
+long="exact contained old_kernels unwind operators fuzz_wire symbolizer locale adb_app adb_root verdicts travel same_verdict
+	attach_slow torture engines gaps slowlink formats thin html diff screen everywhere processes demo serve build views terminals
+	podman serve_scrapers keys linked stderr json serve_fleet server_rights server_exec marks follow tour conn session"
 all=$(chosen tests/*/test_*.{py,sh} $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort))
 first=$(for name in $long; do grep -E "/test_$name(\.py|\.sh|$)" <<<"$all"; done)
-beside 6 $first $(grep -vxF "$first" <<<"$all")
+beside 8 $first $(grep -vxF "$first" <<<"$all")
 alone=1
 beside 1 "${once_more[@]}"
 
