@@ -80,6 +80,17 @@ def t_counters_of_many_threads():
 
 
 @test
+def t_sampled_blocks():
+    """At a rate below the sizes nearly all blocks are samples, so the estimates are near, too."""
+    whole, folded = (recorded(f"{TARGETS}/s_levels", "12", "48", options=f"sample=1 max_memory={limit}M") for limit in (256, 3))
+    one, other = by(whole, call_site), by(folded, call_site)
+    assert one.keys() == other.keys(), (one, other)
+    for site, sums in one.items():
+        assert abs(sums[0] - other[site][0]) <= sums[0] // 20, (site, sums, other[site])
+    assert not folded["agent"]["lost"]["events"] and 1 in lengths(folded), (folded["agent"], lengths(folded))
+
+
+@test
 def t_recursion_goes_first():
     """Half of the limit: recursion is folded from then on, as a warning says. No stack is cut."""
     r = recorded(f"{TARGETS}/s_paths", "16", "40", options="max_memory=8M tick_ms=20")
