@@ -268,8 +268,7 @@ static int apply_counts(struct model *m, const struct event *e, struct err *err)
 {
 	if (!m->tick.bulk.on)
 		return tick_stage(m, e->u.counts.slot, &e->u.counts.now, err);
-	bulk_counts(m, e->u.counts.slot, &e->u.counts.now);
-	return 0;
+	return bulk_counts(m, e->u.counts.slot, &e->u.counts.now, err);
 }
 
 int model_apply(struct model *m, const struct event *e, struct err *err)
