@@ -200,11 +200,10 @@ static int apply_tick(struct model *m, const struct event *e, struct err *err)
 
 static void apply_notice(struct model *m, const struct event *e)
 {
-	if (!m->observers.on_notice)
-		return;
-	char *text = text_own(e->u.notice);
-	m->observers.on_notice(m->observers.notice_arg, text);
-	free(text);
+	const char *text = notices_take(&m->notices, e);
+
+	if (m->observers.on_notice)
+		m->observers.on_notice(m->observers.notice_arg, text);
 }
 
 static void apply_history(struct model *m, const struct event *e)

@@ -580,6 +580,7 @@ int model_dump(const struct model *m,
 	start(&d);
 	put_hello(&d, m);
 	put_options(&d, m);
+	d.rc = d.rc ? d.rc : notices_write(&m->notices, fn, arg);
 	put_state(&d, m);
 	put_figures(&d, m);
 	put_modules(&d, m);

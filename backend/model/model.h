@@ -281,5 +281,7 @@ const struct slot *model_dense_slot(const struct model *m, uint32_t index);
 
 /* Notices from the agent or other viewers; called from model_apply(). */
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg);
+/* those so far, each once, the newest last; of many the last ones */
+size_t model_notices(const struct model *m, const char *const **sentences);
 
 #endif
