@@ -88,10 +88,10 @@ def part(row):
         return None
     name = max(found, key=lambda n: records[n].reached.median)
     r = records[name]
-    said = figures.text(r.reached, r.digits)
+    said, found_all = figures.text(r.reached, r.digits), len(found) == len(names)
     if len(names) > 1:
-        said += f" ({name.split(':')[0].split(',')[0]}{'' if len(found) == len(names) else f', of {len(found)} measured'})"
-    return said, must(name), r.verdict
+        said += f" ({name.split(':')[0].split(',')[0]}{'' if found_all else f', of {len(found)} measured'})"
+    return said, must(name), r.verdict if found_all or r.verdict == "missed" else "undecided"
 
 
 def bound(row):
