@@ -15,6 +15,7 @@ other only prints.
 """
 import os
 import shutil
+import signal
 import sys
 import time
 
@@ -137,6 +138,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended from outside"))  # what it started and wrote goes, too
     try:
         if "--help" in sys.argv:
             usage()
