@@ -267,8 +267,9 @@ def what_the_agent_said_is_in_a_late_key():
     """Another viewer sets marks: the agent tells the recorder, in frames that no later one repeats."""
     folder = temporary_folder()
     path, child = record(folder, "a.mtop", wait=False)
+    wait_for(lambda: os.path.exists(path) and keys(read(path)), 20)  # the recorder is there, and is told
     for name in ("early", "later"):
-        before = len(keys(read(path))) if os.path.exists(path) else 0
+        before = len(keys(read(path)))
         wait_for(lambda name=name: subprocess.run([MEMTOP, "mark", "-p", pid_of(child), name], env=environment(), check=False,
                                                   capture_output=True).returncode == 0, 20)
         wait_for(lambda n=before: len(keys(read(path))) > n, 20)
