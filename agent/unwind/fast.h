@@ -5,8 +5,9 @@
  * An engine keeps the thread's last stack as pairs: each word that a walk would read, and its value
  * then (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy of
  * the pairs and of the results. For a deep stack it has the inner pairs only, and shares the outer
- * ones with the kept stack, as long as that is unchanged there (frame.made). Programs repeat a few
- * stacks, so a thread has some hits, found by pc and sp. The lookup runs under the guard of
+ * ones with the kept stack, as long as that is unchanged there (frame.made). The pairs of the
+ * frames that start a program or a thread are compared once (unwind/unwind.c). Programs repeat a
+ * few stacks, so a thread has some hits, found by pc and sp. The lookup runs under the guard of
  * record/record.c, so no capture can be under way.
  */
 #ifndef MT_UNWIND_FAST_H
@@ -126,29 +127,43 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 	return NULL;
 }
 
+/* How many of the kept stack's outermost pairs hold as long as the frames inside of them are there:
+ * sets u->lasting. A hit needs no copy of these. */
+void mt_unwind_lasting(struct unwind_cache *u);
+MT_INLINE void unwind_settle_lasting(struct unwind_cache *u)
+{
+	const struct frame *f = u->frames;
+
+	if (unlikely(u->count < 4))
+		u->lasting = u->lasting_made = 0;
+	else if (unlikely(f[2].made != u->lasting_made || f[3].at.pc != u->lasting_pc))
+		mt_unwind_lasting(u);
+}
+
 /* Number of inner frames of a deep stack that a hit keeps itself. */
 #define HIT_FRAMES 14u
 
-/* Number of the kept stack's pairs that a hit would have to copy: all, or those of a deep stack's
- * inner frames. */
+/* Number of the kept stack's pairs that a hit would have to copy: all but the lasting ones, or
+ * those of a deep stack's inner frames. */
 MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 {
-	uint32_t pairs = u->frames[u->count - 1].pairs;
+	uint32_t all = u->frames[u->count - 1].pairs, pairs = all - u->lasting;
 
 	/* few frames of three pairs each */
 	if (pairs <= HIT_PAIRS || unlikely(u->count <= HIT_FRAMES))
 		return pairs;
-	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
+	return all - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }
 
 /* After a capture: may the stack be remembered? Not if the pairs alone do not prove it: a truncated
  * stack is counted each time, a foreign one may be unmapped, and the loader's allocations announce
  * loads. */
-MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *r)
+MT_INLINE bool unwind_is_plain(struct unwind_cache *u, const struct regs *r)
 {
 	if (unlikely(!u || !u->count || u->base || u->known.foreign || u->known.spilled ||
 		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		return false;
+	unwind_settle_lasting(u);
 	const struct frame *top = &u->frames[u->count - 1];
 	return likely(top->at.sp == r->sp && top->at.pc == r->pc) &&
 	       likely(unwind_inner(u) <= HIT_PAIRS);
@@ -161,7 +176,7 @@ MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 	uint32_t inner = unwind_inner(u);
 
 	h->count = h->few = inner;
-	if (unlikely(inner != top->pairs)) {
+	if (unlikely(inner + u->lasting != top->pairs)) {
 		h->few = HIT_DEEP;
 		h->outer = u->count - 1 - HIT_FRAMES;
 		h->made = u->frames[h->outer].made;
