@@ -18,7 +18,7 @@ struct tally mt_before_fork;
 _Atomic bool mt_forks;
 _Atomic bool mt_attached;
 _Atomic bool mt_setting_up;
-_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
+_Atomic uint32_t mt_era = 2; /* a hit starts at 0 = never */
 _Atomic uint64_t mt_epoch;
 _Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
 

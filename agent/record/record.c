@@ -133,10 +133,9 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* Any block, with a weight of one: not small, or the first in its region, or the guard is not
- * simply open. */
-void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp)
+/* Any block, with a weight of one. */
+static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, size_t bytes,
+						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
 	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
@@ -146,11 +145,11 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	struct hit *h = t->expected;
-	if (unwind_hits(h, pc, sp, fp)) {
+	if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
 		record_met(t, h);
 		record_any(t, p, bytes);
 	} else {
-		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
+		mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
 	}
 	if (unlikely(timed))
 		add_sample(t, begin);
@@ -209,7 +208,7 @@ static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, s
 {
 	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
 		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
-	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
+	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
 MT_INLINE bool filter_timed(const struct filtering *f)
@@ -258,6 +257,16 @@ void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_
 		return alloc_wanted(t, p, bytes, pc, sp, fp);
 	filter_count(&t->filter.xevents, 1);
 	return p;
+}
+
+/* A filter is on, or the block is not small, or the first in its region, or the guard is not simply
+ * open. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
+{
+	if (unlikely(filter_is_on()))
+		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,

@@ -26,7 +26,7 @@
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp); /* not small, or the guard is not open */
 void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			       uintptr_t fp); /* some filter is on */
+			       uintptr_t fp); /* some filter is on; the guard is not set */
 void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_unknown(struct thread *t, void *p); /* no small block has an entry at p */
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
@@ -69,8 +69,6 @@ MT_INLINE void *record_any(struct thread *t, void *p, size_t bytes)
 MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			     uintptr_t fp)
 {
-	if (unlikely(filter_is_on()))
-		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
 	_Atomic uint64_t *e = live_small(p);
 	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
@@ -78,7 +76,8 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	struct hit *h = t->expected;
-	if (unlikely(!unwind_hits(h, pc, sp, fp)))
+	uint32_t era = atomic_load_explicit(&mt_era, memory_order_relaxed);
+	if (unlikely(!unwind_hits(h, pc, sp, fp, era)))
 		return mt_record_alloc_other(t, p, bytes, pc, sp, fp);
 	record_met(t, h);
 	return record_book(t, h, p, bytes, e);

@@ -18,6 +18,7 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "record/book.h"
+#include "record/filter.h"
 #include "record/guard.h"
 #include "record/live_fast.h"
 #include "record/record_fast.h"
@@ -124,7 +125,7 @@ static __attribute__((noinline)) void *alloc_bare(struct thread *t, void *p, siz
 static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
 						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	uint32_t era = mt_era_now();
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	struct regs r = { pc, sp, fp };
 	struct leaf *leaf;
@@ -158,7 +159,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, size_t bytes,
 						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	uint32_t era = mt_era_now();
 
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 	if (unlikely(!h))
@@ -170,10 +171,19 @@ static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, s
 	return record_any(t, p, bytes);
 }
 
-void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp)
 {
 	if (t->bare)
 		return alloc_bare(t, p, bytes, pc, sp, fp);
 	return alloc_recent(t, p, bytes, pc, sp, fp);
+}
+
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
+{
+	if (likely(!filter_is_on()))
+		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
+	guard_out(t);
+	return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
 }

@@ -54,11 +54,12 @@ MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp
 	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask));
 }
 
-/* 4 instructions a frame; some 15 besides. */
-MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* 4 instructions a frame; some 15 besides. `era`: mt_era itself, which is no stack's while a filter
+ * is on, or mt_era_now(). */
+MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			   uint32_t era)
 {
-	return unwind_same_place(h, pc, sp, fp) &&
-	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
+	return unwind_same_place(h, pc, sp, fp) && likely(h->era == era) &&
 	       unwind_few_pairs_hold(h->own, h->few);
 }
 
