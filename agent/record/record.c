@@ -144,7 +144,7 @@ static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, si
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->expected;
+	struct hit *h = *t->link;
 	if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
 		record_met(t, h);
 		record_any(t, p, bytes);

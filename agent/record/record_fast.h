@@ -35,11 +35,8 @@ void mt_record_gone_after(struct thread *t, slot_id slot);
 /* Predicts the next stack: the one that followed the last two when they last came in this order. */
 MT_INLINE void record_met(struct thread *t, struct hit *h)
 {
-	struct hit **link = (struct hit **)((char *)h->next + t->last->tag);
-
+	t->link = (struct hit **)((char *)h->next + t->last->tag);
 	t->last = h;
-	t->link = link;
-	t->expected = *link;
 }
 
 /* Counted, then entered. `e` = live_small(p); t->last = h. */
@@ -75,7 +72,7 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 	live_expect(e);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->expected;
+	struct hit *h = *t->link;
 	uint32_t era = atomic_load_explicit(&mt_era, memory_order_relaxed);
 	if (unlikely(!unwind_hits(h, pc, sp, fp, era)))
 		return mt_record_alloc_other(t, p, bytes, pc, sp, fp);

@@ -42,7 +42,7 @@
 static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
 	h->mark = live_mark(t, h->slot);
-	mt_slots_stamp(t, h->slot, h->leaf);
+	mt_slots_stamp(t, h->slot, slots_leaf(t, h->slot));
 	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
 	h->era = era;
 }
@@ -88,7 +88,7 @@ MT_COLD static bool judge(struct thread *t)
 	t->misses = 0;
 	if (bare) {
 		t->bare = BARE;
-		t->expected = &t->none; /* never matches */
+		t->none.next[0] = &t->none; /* never matches */
 		t->link = t->none.next;
 	}
 	return bare;
@@ -142,7 +142,6 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
 	h->slot = slot;
-	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
 	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
 	for (int i = 0; i < HIT_NEXT; i++)

@@ -19,48 +19,23 @@
 #include "modules/maps.h"
 #include "unwind/cache.h"
 #include "unwind/incremental.h"
+#include "unwind/pairs_fast.h"
 
 #include <string.h>
 
-MT_INLINE bool pair_holds(const struct pair *p)
+bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number, from the inside out */
+
+MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp)
 {
-	return likely(*(const uintptr_t *)p->at == p->is);
+	return likely(h->sp == sp && h->pc == pc);
 }
 
-/* Compares from the inside out. The first difference ends it, so it reads no word that a walk would
- * not read. It jumps to the first comparison needed: the addresses are constants then, without a
- * loop counter. */
-bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
-/* clang-format off */
-#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
-#define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
-MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
-{
-	_Static_assert(HIT_PAIRS == 30, "one comparison for each");
-	switch (n) {
-	HOLDS(29) HOLDS(28)
-	HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0)
-	case 0:
-		return true;
-	case HIT_DEEP:
-		return false;
-	}
-	__builtin_unreachable();
-}
-/* clang-format on */
-
-MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask));
-}
-
-/* 4 instructions a frame; some 15 besides. `era`: mt_era itself, which is no stack's while a filter
+/* 4 instructions a frame; 10 besides. `era`: mt_era itself, which is no stack's while a filter
  * is on, or mt_era_now(). */
 MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp,
 			   uint32_t era)
 {
-	return unwind_same_place(h, pc, sp, fp) && likely(h->era == era) &&
-	       unwind_few_pairs_hold(h->own, h->few);
+	return unwind_same_place(h, pc, sp) && likely(h->era == era) && unwind_words_hold(h, fp);
 }
 
 /* The outer part of a deep stack: is the kept stack unchanged there, and does it still hold? */
@@ -103,9 +78,10 @@ MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t
 	return unwind_hit(t, way[i]);
 }
 
-MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h)
+MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h, uintptr_t fp)
 {
-	return mt_unwind_pairs_hold(h->own, h->count) && unwind_outer_holds(t->unwind, h);
+	return (!h->needs_fp || h->fp == fp) && mt_unwind_pairs_hold(h->own, h->count) &&
+	       unwind_outer_holds(t->unwind, h);
 }
 
 /* NULL: not a recent stack. The hit's era may be over, but nothing that its stack depends on has
@@ -119,10 +95,9 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 
 	for (; way < end && *way; way++) {
 		struct hit *h = unwind_hit(t, *way);
-		if (unwind_same_place(h, pc, sp, fp) &&
+		if (unwind_same_place(h, pc, sp) &&
 		    likely(h->epoch == epoch && h->suspicion == suspicion) &&
-		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h)
-					: unwind_few_pairs_hold(h->own, h->few)))
+		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h, fp) : unwind_words_hold(h, fp)))
 			return h;
 	}
 	return NULL;
@@ -176,7 +151,7 @@ MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 	const struct frame *top = &u->frames[u->count - 1];
 	uint32_t inner = unwind_inner(u);
 
-	h->count = h->few = inner;
+	h->count = h->few = (uint16_t)inner;
 	if (unlikely(inner + u->lasting != top->pairs)) {
 		h->few = HIT_DEEP;
 		h->outer = u->count - 1 - HIT_FRAMES;
@@ -185,7 +160,7 @@ MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 	memcpy(h->own, u->pairs + (top->pairs - inner), inner * sizeof(*h->own));
 	h->pc = top->at.pc;
 	h->fp = top->at.bp;
-	h->fp_mask = top->at.call.shape & FRAME_BP_USED ? ~(uintptr_t)0 : 0;
+	unwind_begin_at(h, top->at.call.shape & FRAME_BP_USED);
 	h->suspicion = u->suspicion;
 	atomic_signal_fence(memory_order_release);
 	h->sp = top->at.sp;
