@@ -131,9 +131,9 @@ struct hit {
 	uint32_t suspicion; /* of the maps then */
 	uint16_t few;       /* how many of own[], or HIT_DEEP: `count` and the outer ones */
 	uint16_t count;     /* how many of own[] in any case */
-	uint16_t tag;  /* tells apart stacks that precede a third one: offset into their next[], in
-			  bytes */
-	bool needs_fp; /* fp must be the same */
+	uint16_t tag;   /* tells apart stacks that precede a third one: offset into their next[], in
+			   bytes */
+	bool needs_fp;  /* fp must be the same */
 	uint32_t outer; /* deep: the kept stack's frames up to this one are its outer part, */
 	uint64_t made;  /* ... as long as that frame has this number */
 	struct pair own[HIT_PAIRS]; /* to compare, outermost first */
@@ -167,8 +167,8 @@ struct thread {
 	uint64_t due_at; /* number of events when one was last due to be timed */
 	/* events to let pass before one is timed, so that clock and code are warm */
 	uint32_t skip, dice;
-	uintptr_t due;     /* BUSY_TIMED: the next is; 0: not yet */
-	uintptr_t busy_sp; /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
+	uintptr_t due;      /* BUSY_TIMED: the next is; 0: not yet */
+	uintptr_t busy_sp;  /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
 	struct hit *last;   /* the stack of the last allocation */
 	struct hit **link;  /* the place of the one predicted for the next, for correction */
 	struct hit *hits;   /* HITS of them; NULL until one is needed */

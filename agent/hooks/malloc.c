@@ -110,8 +110,6 @@ MT_EXPORT void free(void *p)
 {
 	struct thread *t = mt_self_hot()->open;
 
-	if (unlikely(!p))
-		return;
 	if (unlikely(!t))
 		closed_free(p);
 	else

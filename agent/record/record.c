@@ -355,8 +355,10 @@ MT_INLINE void free_left_out(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-void mt_record_free_unknown(struct thread *t, void *p)
+void mt_record_free_unknown(void *p, struct thread *t)
 {
+	if (unlikely(!p))
+		return;
 	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) ||
 		     mt_live_knows_large(p)))
 		free_any(t, p);
@@ -364,8 +366,10 @@ void mt_record_free_unknown(struct thread *t, void *p)
 		free_left_out(t, p);
 }
 
-void mt_record_free_slow(struct thread *t, void *p)
+void mt_record_free_slow(void *p, struct thread *t)
 {
+	if (unlikely(!p))
+		return;
 	if (likely(live_few_none(p)) ||
 	    (atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) && !mt_live_knows(p)))
 		free_left_out(t, p);
@@ -373,15 +377,15 @@ void mt_record_free_slow(struct thread *t, void *p)
 		free_any(t, p);
 }
 
-MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)
+MT_COLD void mt_record_gone_after(struct thread *t)
 {
-	mt_slots_after_slow(t, slot);
+	mt_slots_after_slow(t);
 	guard_out(t);
 }
 
-MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
+MT_COLD void mt_record_free_after(void *p, struct thread *t)
 {
-	mt_record_gone_after(t, slot);
+	mt_record_gone_after(t);
 	mt_real.free(p);
 }
 
