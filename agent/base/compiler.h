@@ -21,6 +21,12 @@
 #else
 #define in_register_of_fifth(x) ((void)0)
 #endif
+/* Words that every event reads, and nothing else: they share a cache line. */
+#if defined(__ELF__) && !defined(__BIONIC__)
+#define MT_HOT __attribute__((section("mt_hot")))
+#else
+#define MT_HOT
+#endif
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_PRINTF(a, b) __attribute__((format(printf, a, b)))
 

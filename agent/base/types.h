@@ -149,6 +149,8 @@ _Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
  * it (with a new index for ages and names): see record/thread.c. Never unmapped. The owner thread
  * writes; the server reads the fields with an x. */
 struct thread {
+	/* record/slots.c's; first, where its address is the state's: an event indexes it */
+	struct mid *_Atomic root[ROOT_MIDS];
 	struct thread *next;      /* list of all, immutable once linked */
 	struct hot *hot;          /* its gate, in wiped-on-fork memory; immutable */
 	_Atomic uint32_t xindex;  /* MTW thread index of the present owner, 0 = overflowed */
@@ -191,7 +193,6 @@ struct thread {
 	/* robust, held by the owner until it ends: the kernel then releases it */
 	pthread_mutex_t alive;
 #endif
-	struct mid *_Atomic root[ROOT_MIDS]; /* see record/slots.c */
 };
 
 /* The word that hooks test first, through a pointer of their thread's (base/self.h). It lies in a

@@ -416,6 +416,13 @@ void mt_record_gone(struct thread *t, const struct block *b)
 	guard_out(c);
 }
 
+void mt_record_gone_small(struct thread *t, uint64_t entry)
+{
+	struct block b = unpack_small(entry);
+
+	mt_record_gone(t, &b);
+}
+
 void mt_record_restore(struct thread *t, void *p, const struct block *b)
 {
 	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());

@@ -32,6 +32,7 @@ void mt_record_free_slow(void *p, struct thread *t);    /* or p is NULL */
 void mt_record_free_unknown(void *p, struct thread *t); /* no small block has an entry at p */
 void mt_record_free_after(void *p, struct thread *t);
 void mt_record_gone_after(struct thread *t);
+void mt_record_gone_small(struct thread *t, uint64_t entry);
 
 /* Predicts the next stack: the one that followed the last two when they last came in this order. */
 MT_INLINE void record_met(struct thread *t, struct hit *h)
@@ -110,30 +111,29 @@ MT_INLINE void record_enter(struct thread *t)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* mt_record_take() */
-MT_INLINE bool record_take(struct thread *t, void *p, struct block *b)
+/* mt_record_take() for a small block's entry, which it returns; 0: that has to look further. */
+MT_INLINE uint64_t record_take(const void *p)
 {
 	_Atomic uint64_t *e = live_small(p);
 	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
 
-	if (unlikely(!v))
-		return mt_record_take(t, p, b);
-	*b = unpack_small(v);
-	atomic_store_explicit(e, 0, memory_order_relaxed);
-	return true;
+	if (likely(v))
+		atomic_store_explicit(e, 0, memory_order_relaxed);
+	return v;
 }
 
-/* mt_record_gone() */
-MT_INLINE void record_gone(struct thread *t, const struct block *b)
+/* mt_record_gone() for record_take()'s */
+MT_INLINE void record_gone(struct thread *t, uint64_t v)
 {
-	struct leaf *leaf = slots_leaf(t, b->slot);
+	struct block b = unpack_small(v);
+	struct leaf *leaf = slots_leaf(t, b.slot);
 
 	if (unlikely(!record_may_count(t, leaf))) {
-		mt_record_gone(t, b);
+		mt_record_gone_small(t, v);
 		return;
 	}
 	record_enter(t);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, b->slot), b->size))) {
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size))) {
 		mt_record_gone_after(t);
 		return;
 	}

@@ -56,8 +56,7 @@ MT_INLINE bool unwind_words_hold(const struct hit *h, uintptr_t fp)
 		COMPARE3(29, 28, 27) COMPARE3(26, 25, 24) COMPARE3(23, 22, 21) COMPARE3(20, 19, 18)
 		COMPARE3(17, 16, 15) COMPARE3(14, 13, 12) COMPARE3(11, 10, 9) COMPARE3(8, 7, 6)
 		COMPARE3(5, 4, 3) COMPARE3(2, 1, 0)
-		"3: .org 2b + %c[pair_code] * 30\n\t" /* no more */
-		".skip 3b - 2b - %c[pair_code] * 30" /* no less */
+		".org 2b + %c[pair_code] * 30" /* an error, or zeros that fault, if they have not */
 		: : [h] "R"(h), [fp] "r"(fp), [own] "i"(offsetof(struct hit, own)),
 		  [first] "i"(offsetof(struct hit, first)), [hit_fp] "i"(offsetof(struct hit, fp)),
 		  [pairs_at] "i"(offsetof(struct hit, pairs_at)), [fp_code] "i"(FP_CODE),
