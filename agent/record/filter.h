@@ -101,7 +101,7 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 bool mt_filter_fold(struct weighed *w);
 #pragma GCC visibility pop
 
-/* What every allocation asks that is not small, or has no remembered stack. */
+/* What an allocation asks that has another stack than the expected one. */
 MT_INLINE bool filter_is_on(void)
 {
 	return unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed));

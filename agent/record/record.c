@@ -241,39 +241,31 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 
 	mt_filter_renew(f, on);
 	if (!filter_timed(f))
-		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	begin = read_clock();
 	filter_count(&f->xevents, 1);
 	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
-	mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+	mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
 		add_filter_sample(f, begin);
 	return p;
 }
 
-/* Some filter is on, or was a moment ago: see record/filter.h. Blocks that are left out take a path
- * without calls. */
-void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			       uintptr_t fp)
+/* A filter is on (see record/filter.h), or the block is not small, or the first in its region, or
+ * the guard is not simply open. Blocks that are left out take a path without calls. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
 {
 	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
+	if (!on)
+		return alloc_whole(t, p, bytes, pc, sp, fp);
 	if (unlikely(t->filter.on != on || filter_timed(&t->filter)))
 		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
 	if (unlikely(!filter_skips(&t->filter, on, bytes)))
 		return alloc_wanted(t, p, bytes, pc, sp, fp);
 	filter_count(&t->filter.xevents, 1);
 	return p;
-}
-
-/* A filter is on, or the block is not small, or the first in its region, or the guard is not simply
- * open. */
-void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp)
-{
-	if (unlikely(filter_is_on()))
-		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
-	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,

@@ -24,9 +24,7 @@
 
 /* Each returns p. */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp); /* not small, or the guard is not open */
-void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			       uintptr_t fp); /* some filter is on; the guard is not set */
+			   uintptr_t fp); /* not small, filtered, or the guard is not open */
 /* p comes first, where the real free expects it, so the usual path moves nothing. */
 void mt_record_free_slow(void *p, struct thread *t);    /* or p is NULL */
 void mt_record_free_unknown(void *p, struct thread *t); /* no small block has an entry at p */

@@ -184,5 +184,5 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 	if (likely(!filter_is_on()))
 		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
 	guard_out(t);
-	return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
