@@ -477,7 +477,8 @@ TEST(folded)
 		deep(45, bottom_whole);                 /* with its tables, which take memory */
 		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
 		for (volatile int i = 0; i < 3 && !turn; i++) {
-			mt_conf.max_memory = mt_arena_bytes() * 64 / short_of[i].share;
+			mt_conf.max_memory =
+				(mt_arena_bytes() + (32u << 10)) * 64 / short_of[i].share;
 			mt_arena_tell(0, 0, 0);
 			for (volatile int n = 40; n < 43; n++) { /* the same inner frames */
 				deep(n, short_of[i].bottom);
