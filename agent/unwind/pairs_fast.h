@@ -19,10 +19,13 @@ MT_INLINE bool pair_holds(const struct pair *p)
 	return likely(*(const uintptr_t *)p->at == p->is);
 }
 
-/* From where all comparisons end, back to ... */
-#define PAIR_CODE 23 /* the next, each: two loads, a comparison, a jump */
-#define DEEP_CODE 5  /* ahead of all: a jump to the end */
-#define FP_CODE 32   /* ahead of that: the frame pointer, then on by hit.pairs_at */
+/* Bytes of code: of a comparison (two loads, a comparison, a jump); of the jump ahead of all that a
+ * deep stack takes; and ahead of that, of the frame pointer's comparison, which goes on at
+ * pairs_at.
+ */
+#define PAIR_CODE 23
+#define DEEP_CODE 5
+#define FP_CODE 32
 
 _Static_assert(HIT_PAIRS == 30, "one comparison for each");
 /* clang-format off */
