@@ -33,6 +33,7 @@
 #include "record/live_sampled.h"
 #include "record/loss.h"
 #include "record/record_fast.h"
+#include "record/record_stack.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
@@ -266,6 +267,15 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 		return alloc_wanted(t, p, bytes, pc, sp, fp);
 	filter_count(&t->filter.xevents, 1);
 	return p;
+}
+
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
+{
+	if (likely(!filter_is_on()))
+		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
+	guard_out(t);
+	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,

@@ -18,13 +18,14 @@
 #include "record/filter.h"
 #include "record/live_fast.h"
 #include "record/record.h"
-#include "record/record_stack.h"
 #include "record/slots_fast.h"
 #include "unwind/fast.h"
 
 /* Each returns p. */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp); /* not small, filtered, or the guard is not open */
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp); /* not the expected stack; the guard is set */
 /* p comes first, where the real free expects it, so the usual path moves nothing. */
 void mt_record_free_slow(void *p, struct thread *t);    /* or p is NULL */
 void mt_record_free_unknown(void *p, struct thread *t); /* no small block has an entry at p */

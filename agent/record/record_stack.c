@@ -18,7 +18,6 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "record/book.h"
-#include "record/filter.h"
 #include "record/guard.h"
 #include "record/live_fast.h"
 #include "record/record_fast.h"
@@ -176,13 +175,4 @@ void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t p
 	if (t->bare)
 		return alloc_bare(t, p, bytes, pc, sp, fp);
 	return alloc_recent(t, p, bytes, pc, sp, fp);
-}
-
-void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			    uintptr_t fp)
-{
-	if (likely(!filter_is_on()))
-		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
-	guard_out(t);
-	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
