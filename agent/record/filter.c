@@ -100,6 +100,7 @@ static const struct set_kind item_kind = {
 	.bytes = sizeof(struct item),
 	.chunk_shift = KEY_SHIFT,
 	.limit = WEIGHED_END,
+	.need = NEED_COUNTERS,
 	.hash = item_hash,
 	.same = item_same,
 	.fill = item_fill,
