@@ -35,7 +35,8 @@ static uint32_t owner_of(slot_id id)
 
 	for (node_id n = slot ? slot->node : 0; n;) {
 		const struct node *node = mt_stacks_node(n);
-		const struct code *code = node && node->code ? mt_stacks_code_at(node->code) : NULL;
+		const struct code *code =
+			node && node_code(node) ? mt_stacks_code_at(node_code(node)) : NULL;
 		if (!code)
 			break;
 		if (code->kind == MTW_NODE_CODE || code->kind == MTW_NODE_SIGNAL) {
@@ -44,7 +45,7 @@ static uint32_t owner_of(slot_id id)
 			    !(atomic_load_explicit(&m->xflags, memory_order_relaxed) & wrappers))
 				return code->module;
 		}
-		n = node->parent;
+		n = node_parent(node);
 	}
 	return NO_OWNER;
 }

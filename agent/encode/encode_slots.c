@@ -70,11 +70,11 @@ static void sort(uint32_t *a, uint32_t n)
 static void put_node(struct mtw_out *o, node_id id, uint32_t before)
 {
 	const struct node *n = mt_stacks_node(id);
-	const struct code *c = mt_stacks_code_at(n->code);
+	const struct code *c = mt_stacks_code_at(node_code(n));
 
 	mtw_put(o, id - before);
 	mtw_put(o, c->kind);
-	mtw_put(o, n->parent);
+	mtw_put(o, node_parent(n));
 	if (c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL)
 		mtw_put(o, c->module);
 	mtw_put(o, c->offset);
@@ -85,8 +85,9 @@ static bool is_proven(node_id id)
 {
 	const struct node *n = mt_stacks_node(id);
 
-	return n->parent && mt_unwind_by_pointer(n->code) &&
-	       mt_stacks_code_at(mt_stacks_node(n->parent)->code)->kind != MTW_NODE_TRUNCATED;
+	return node_parent(n) && mt_unwind_by_pointer(node_code(n)) &&
+	       mt_stacks_code_at(node_code(mt_stacks_node(node_parent(n))))->kind !=
+		       MTW_NODE_TRUNCATED;
 }
 
 static void flush_proven(struct server *s, struct viewer *v)
@@ -264,7 +265,7 @@ void encode_slots_modules(struct server *s, struct viewer *v)
 /* The module that a node names precedes it. */
 static bool have_module(struct server *s, struct viewer *v, node_id id)
 {
-	const struct code *c = mt_stacks_code_at(mt_stacks_node(id)->code);
+	const struct code *c = mt_stacks_code_at(node_code(mt_stacks_node(id)));
 
 	if (c->kind != MTW_NODE_CODE && c->kind != MTW_NODE_SIGNAL)
 		return true;
@@ -283,7 +284,7 @@ static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t ro
 	uint32_t n = 0;
 
 	for (node_id id = leaf; id && !bit_get(v->node_known, id);
-	     id = mt_stacks_node(id)->parent) {
+	     id = node_parent(mt_stacks_node(id))) {
 		if (n == CHAIN_MAX) {
 			/* Deeper than the list: the outer part first. */
 			if (!add_path(s, v, id, room))

@@ -234,10 +234,10 @@ static node_id cut(node_id node, uint64_t keep)
 {
 	uint64_t depth = 0;
 
-	for (node_id n = node; n; n = mt_stacks_node(n)->parent)
+	for (node_id n = node; n; n = node_parent(mt_stacks_node(n)))
 		depth++;
 	for (; depth > keep; depth--)
-		node = mt_stacks_node(node)->parent;
+		node = node_parent(mt_stacks_node(node));
 	return node;
 }
 

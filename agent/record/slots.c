@@ -85,7 +85,7 @@ void mt_slots_thread_init(struct thread *t)
 /* Call sites, which stacks are folded to at last, may take what is left. */
 static enum need need_of(node_id node)
 {
-	return mt_stacks_node(node)->parent < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
+	return node_parent(mt_stacks_node(node)) < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
 }
 
 static struct slot *slot_place(slot_id id, enum need need)
@@ -124,33 +124,32 @@ slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate)
 	return id;
 }
 
-MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
+MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, slot_id seen, uint64_t epoch)
 {
 	slot_id id = mt_slots_new(node, epoch, 0);
 
 	if (!id) {
 		node_id site = mt_stacks_call_site(node);
-		id = seen & 0xffffff; /* an older epoch of the same stack */
+		id = seen; /* an older epoch of the same stack */
 		if (!id && site != node)
 			return mt_slots_of(site);
 		mt_record_loss(MTW_LOSS_SLOTS, 0);
 		return id ? id : SLOT_ROOT;
 	}
-	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
-						    memory_order_acq_rel, memory_order_acquire))
+	if (node_swap_slot(n, &seen, id))
 		return id;
 	/* Another thread was faster: our id stays unused, with counters of 0. */
-	return seen & 0xffffff;
+	return seen;
 }
 
 slot_id mt_slots_of(node_id node)
 {
 	struct node *n = mt_stacks_node(node);
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	uint64_t seen = atomic_load_explicit(&n->xslot, memory_order_acquire);
+	slot_id seen = node_slot(n);
 
-	if (likely(seen >> 24 == epoch && seen & 0xffffff))
-		return seen & 0xffffff;
+	if (likely(seen && slots_is_of(seen, epoch)))
+		return seen;
 	return mt_slots_of_slow(node, n, seen, epoch);
 }
 

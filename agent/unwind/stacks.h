@@ -6,6 +6,7 @@
 #define MT_UNWIND_STACKS_H
 
 #include "base/arena.h"
+#include "base/node.h"
 #include "base/types.h"
 
 #pragma GCC visibility push(hidden)

@@ -99,9 +99,9 @@ static void look_at(slot_id s)
 {
 	const struct slot *slot = mt_slots_at(s);
 
-	for (node_id n = slot->node; n; n = mt_stacks_node(n)->parent)
-		seen_codes +=
-			mt_stacks_code_at(mt_stacks_node(n)->code)->pc + slot->epoch + slot->rate;
+	for (node_id n = slot->node; n; n = node_parent(mt_stacks_node(n)))
+		seen_codes += mt_stacks_code_at(node_code(mt_stacks_node(n)))->pc + slot->epoch +
+			      slot->rate;
 	if (!slot->node)
 		_exit(5);
 }
