@@ -29,7 +29,7 @@
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
  *   node   33,554,431; then stacks are booked to a TRUNCATED(NODES) node
  *   code   8,388,607 code locations; then likewise
- *   epoch  40 bits
+ *   epoch  33 bits
  */
 #ifndef MT_BASE_TYPES_H
 #define MT_BASE_TYPES_H
@@ -217,10 +217,11 @@ struct code {
 /* A slot's stack and epoch. Immutable once published: to threads by its node, to the
  * server by the first block that is counted in it. */
 struct slot {
-	node_id node;
-	uint32_t rate; /* of sampling, by number; 0 = exact */
-	uint64_t epoch;
+	uint64_t epoch : 33;
+	uint64_t rate : 6; /* of sampling, by number; 0 = exact */
+	uint64_t node : 25;
 };
+_Static_assert(sizeof(struct slot) == 8, "a program can have a hundred thousand and more");
 
 /* The effort of captures, without stacks that were simply remembered. */
 struct effort {

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define PERIODS 1024u
-#define RATES 64u
+#define RATES 64u /* as struct slot has bits for them */
 #define KEY_SHIFT 10u
 #define LN2_Q32 2977044472u
 #define ONE ((uint64_t)1 << 63) /* 1.0 in Q63 */

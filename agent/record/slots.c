@@ -100,7 +100,7 @@ static struct slot *slot_place(slot_id id, enum need need)
 		if (!fresh)
 			return NULL;
 		if (atomic_compare_exchange_strong(at, &c, fresh))
-			c = fresh; /* else the loser's chunk is lost: 64 KiB, once */
+			c = fresh; /* else the loser's chunk is lost: 32 KiB, once */
 	}
 	return &c[id & (CHUNK_SLOTS - 1)];
 }
@@ -118,9 +118,7 @@ slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate)
 		if (!s)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&xnext, &id, id + 1));
-	s->node = node;
-	s->rate = rate;
-	s->epoch = epoch;
+	*s = (struct slot){ .epoch = epoch, .rate = rate, .node = node };
 	return id;
 }
 
