@@ -85,7 +85,9 @@ void mt_slots_thread_init(struct thread *t)
 /* Call sites, which stacks are folded to at last, may take what is left. */
 static enum need need_of(node_id node)
 {
-	return node_parent(mt_stacks_node(node)) < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
+	return node < MTW_TRUNC_COUNT || node_parent(mt_stacks_node(node)) < MTW_TRUNC_COUNT
+		       ? NEED_ALL
+		       : NEED_COUNTERS;
 }
 
 static struct slot *slot_place(slot_id id, enum need need)

@@ -72,8 +72,9 @@ struct node_key {
 
 static struct node first_nodes[1u << NODE_SHIFT];
 static struct cell first_cells[1u << CODE_SHIFT];
-void *_Atomic mt_stacks_chunks[NODES_END >> NODE_SHIFT] = { first_nodes };
-static void *_Atomic cell_chunks[CODES_END >> CODE_SHIFT] = { first_cells };
+/* Without contents in the file, so that only what is used of them takes memory. */
+void *_Atomic mt_stacks_chunks[NODES_END >> NODE_SHIFT];
+static void *_Atomic cell_chunks[CODES_END >> CODE_SHIFT];
 static struct set nodes = SET_INIT(MTW_TRUNC_COUNT, mt_stacks_chunks);
 static struct set cells = SET_INIT(MTW_TRUNC_COUNT, cell_chunks);
 
@@ -175,11 +176,16 @@ static const struct set_kind cell_kind = {
 	.link = cell_link,
 };
 
-/* The truncations are filled, not linked, because no lookup is by key. Idempotent. */
+/* The truncations are filled, not linked, because no lookup is by key. An agent that is attached
+ * again finds them filled, and with children. */
 void mt_stacks_init(void)
 {
+	atomic_store_explicit(&mt_stacks_chunks[0], first_nodes, memory_order_relaxed);
+	atomic_store_explicit(&cell_chunks[0], first_cells, memory_order_relaxed);
 	for (unsigned reason = 1; reason < MTW_TRUNC_COUNT; reason++) {
 		struct code_key key = { reason, NULL, UINT32_MAX, MTW_NODE_TRUNCATED };
+		if (node_code(&first_nodes[reason]))
+			break;
 		cell_fill(&first_cells[reason], &key);
 		node_fill(&first_nodes[reason], 0, reason, 0);
 	}

@@ -65,6 +65,7 @@ static bool over(void)
 static void set_up(void)
 {
 	atomic_store(&mt_state, AGENT_ON);
+	mt_stacks_init();
 	CHECK(mt_thread_init() && mt_live_init(16));
 	mt_live_advance(0, false);
 }

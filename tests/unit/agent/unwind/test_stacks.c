@@ -39,6 +39,16 @@ TEST(truncations_are_there_from_the_start)
 	CHECK(mt_stacks_check());
 }
 
+TEST(truncations_keep_their_children)
+{
+	mt_stacks_init();
+	node_id top = mt_stacks_truncated(MTW_TRUNC_NODES);
+	node_id child = mt_stacks_child(top, 11, NEED_WHOLE);
+	mt_stacks_init(); /* an agent that is attached again */
+	CHECK_EQ(mt_stacks_child(top, 11, NEED_WHOLE), child);
+	CHECK_EQ(node_parent(mt_stacks_node(child)), top);
+}
+
 TEST(same_key_same_node)
 {
 	mt_stacks_init();
