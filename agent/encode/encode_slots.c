@@ -186,7 +186,8 @@ static void flush_counts(struct server *s, struct viewer *v)
 	sort(b->count, b->counts);
 	mtw_put(&o, b->counts);
 	for (uint32_t i = 0; i < b->counts; i++) {
-		const struct tally *t = &sums_at(&s->sums, b->count[i])->now;
+		struct sum room;
+		const struct tally *t = &sums_at(&s->sums, b->count[i], &room)->now;
 		mtw_put(&o, b->count[i] - before);
 		mtw_put(&o, t->alloc_blocks);
 		mtw_put(&o, t->alloc_bytes);
@@ -345,6 +346,7 @@ static unsigned class_of(const struct sum *sum)
 bool encode_slots_list(struct server *s, struct viewer *v)
 {
 	struct slots_batch *b = s->batch;
+	struct sum room;
 	uint32_t at = 0;
 
 	v->list_limit = s->sums.slot_limit ? s->sums.slot_limit : 1;
@@ -354,7 +356,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		return false;
 	memset(b->class, 0, sizeof(b->class));
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(&s->sums, id);
+		const struct sum *sum = sums_at(&s->sums, id, &room);
 		if (sum)
 			b->class[class_of(sum)]++;
 	}
@@ -364,7 +366,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		at += n;
 	}
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(&s->sums, id);
+		const struct sum *sum = sums_at(&s->sums, id, &room);
 		if (sum)
 			v->list[b->class[class_of(sum)]++] = id;
 	}
@@ -377,8 +379,9 @@ static void end_list(struct sums *sums, struct viewer *v)
 {
 	memory_unmap(v->list, v->list_bytes);
 	v->list = NULL;
+	struct sum room;
 	for (slot_id id = 1; id < sums->slot_limit; id++)
-		if (sums_at(sums, id) && !bit_get(v->slot_known, id))
+		if (sums_at(sums, id, &room) && !bit_get(v->slot_known, id))
 			v->clean[id / SUM_GROUP] = v->swept = 0;
 }
 
@@ -388,18 +391,19 @@ void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 	size_t have = viewer_room(v);
 	room = room < have ? room : have;
 	uint64_t limit = v->produced + room;
+	struct sum sum;
 
 	for (; v->list_at < v->list_count; v->list_at++) {
 		slot_id id = v->list[v->list_at];
 		size_t left = limit > v->produced ? (size_t)(limit - v->produced) : 0;
-		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(&s->sums, id), left))
+		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(&s->sums, id, &sum), left))
 			break;
 	}
 	flush(s, v);
 	/* A path that is longer than a whole empty window must go all the same. */
 	if (v->list_at < v->list_count && v->quiet && v->list_at == v->list_before) {
 		slot_id id = v->list[v->list_at];
-		v->list_at += add_slot(s, v, id, sums_at(&s->sums, id), viewer_space(v));
+		v->list_at += add_slot(s, v, id, sums_at(&s->sums, id, &sum), viewer_space(v));
 		flush(s, v);
 	}
 	v->list_before = v->list_at;
@@ -413,9 +417,10 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 	slot_id id = g * SUM_GROUP;
 	uint64_t limit = v->produced + viewer_room(v);
 	struct slots_batch *b = s->batch;
+	struct sum room;
 
 	for (unsigned i = 0; i < SUM_GROUP; i++, id++) {
-		const struct sum *sum = sums_at(&s->sums, id);
+		const struct sum *sum = sums_at(&s->sums, id, &room);
 		if (!sum || sum->changed <= v->clean[g] ||
 		    (!bit_get(v->slot_known, id) && id < v->list_limit && v->list))
 			continue;
