@@ -24,7 +24,8 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN 16u
 #define BASE_CAP ((uint64_t)64 << 20)
-#define ROOM_SHARE 16 /* a million paths take 180 MiB: 2 GiB of room are enough for them */
+#define LEAST_ROOM (32u << 10) /* the next chunk of nodes must fit */
+#define ROOM_SHARE 16          /* a million paths take 180 MiB: 2 GiB of room are enough for them */
 
 /* How far each need may take the cap, in 64ths. The last two are for call sites: their nodes and
  * counters take some 80 bytes each, so the smallest default has room for 25,000. */
@@ -135,7 +136,7 @@ static void find_finest(void)
 	uint64_t bytes = mt_arena_bytes();
 	enum need need = 0;
 
-	while (need < NEED_ALL && bytes >= limit_of(need))
+	while (need < NEED_ALL && bytes + LEAST_ROOM > limit_of(need))
 		need++;
 	atomic_store_explicit(&mt_arena_finest, need, memory_order_relaxed);
 }

@@ -27,8 +27,8 @@
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then
  *          256 s each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
- *   node   33,554,431; then stacks are booked to a TRUNCATED(NODES) node
- *   code   8,388,607 code locations; then likewise
+ *   node   33,554,431; before that stacks are folded (unwind/fold.c)
+ *   code   8,388,607 code locations; then TRUNCATED(NODES)
  *   epoch  33 bits
  */
 #ifndef MT_BASE_TYPES_H

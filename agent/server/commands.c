@@ -210,8 +210,8 @@ void command_fold(struct server *s)
 	if (!s->options.folded && !mt_arena_has(NEED_WHOLE)) {
 		s->options.folded = true;
 		mt_format(text, sizeof(text),
-			  "call paths near the agent's limit of %luM (max_memory=): new ones keep "
-			  "their 16 innermost frames, or fewer",
+			  "call paths have nearly reached the agent's limit of %luM (max_memory=): "
+			  "new ones keep their 16 innermost frames, or fewer",
 			  (unsigned long)(limit >> 20));
 		viewers_notice(&s->notices, -1, -1, text);
 	}

@@ -5,7 +5,7 @@
 Each case is compared with the same program under a limit that it does not reach. LONG=1: a million paths."""
 import collections
 
-from harness import LONG, MEMTOP, TARGETS, environment, main, report, run, temporary_folder, test
+from harness import LONG, MEMTOP, TARGETS, environment, main, need, report, run, temporary_folder, test
 
 CUT = "the memory limit of the call tree"
 
@@ -49,30 +49,55 @@ def lengths(r):
     return collections.Counter(len(s["frames"]) for s in r["stacks"] if s["truncated"])
 
 
+def folded_by(engine, program):
+    whole, folded = (recorded(program, "15", options=f"unwind={engine} max_memory={limit}M") for limit in (256, 2))
+    agree(whole, folded)
+    assert sum(len(s["frames"]) > 16 for s in whole["stacks"]) > 30000
+    assert 16 in lengths(folded), lengths(folded)
+
+
 @test
 def t_call_sites_and_owners_stay_exact():
-    for engine in ("cfi", "fp", "libunwind"):
-        whole, folded = (recorded(f"{TARGETS}/s_levels", "15", options=f"unwind={engine} max_memory={limit}M") for limit in (256, 2))
-        agree(whole, folded)
-        least = min(len(s["frames"]) for s in whole["stacks"])
-        assert least > 16, least
-        assert 16 in lengths(folded), lengths(folded)
+    for engine in ("cfi", "libunwind"):
+        folded_by(engine, f"{TARGETS}/s_levels")
+
+
+@test
+def t_instrumented():
+    need("gcc")
+    program = temporary_folder() + "/s_levels"
+    done = run(["gcc", "-O1", "-g", "-fno-builtin", "-finstrument-functions", "-Itests", "-o", program, "tests/targets/s_levels.c", "-lpthread"])
+    assert done.returncode == 0, done
+    folded_by("instrument", program)
 
 
 @test
 def t_counters_of_many_threads():
     """Their counters alone pass the limit: what cannot be counted by stack is counted by call site."""
-    whole, folded = (recorded(f"{TARGETS}/s_levels", "10", "16", options=f"max_memory={limit}M") for limit in (256, 1))
+    whole, folded = (recorded(f"{TARGETS}/s_levels", "12", "48", options=f"max_memory={limit}M") for limit in (256, 3))
     agree(whole, folded, owners=False)
     assert 1 in lengths(folded), lengths(folded)
 
 
 @test
+def t_sampled_blocks():
+    """At a rate below the sizes nearly all blocks are samples, so the estimates are near, too."""
+    whole, folded = (recorded(f"{TARGETS}/s_levels", "12", "48", options=f"sample=1 max_memory={limit}M") for limit in (256, 3))
+    one, other = by(whole, call_site), by(folded, call_site)
+    assert one.keys() == other.keys(), (one, other)
+    for site, sums in one.items():
+        assert abs(sums[0] - other[site][0]) <= sums[0] // 20, (site, sums, other[site])
+    assert not folded["agent"]["lost"]["events"] and 1 in lengths(folded), (folded["agent"], lengths(folded))
+
+
+@test
 def t_recursion_goes_first():
-    """Half of the limit: recursion is folded, which the options and a warning say. No stack is cut."""
-    r = recorded(f"{TARGETS}/s_paths", "16", options="max_memory=12M")
+    """Half of the limit: recursion is folded from then on, as a warning says. No stack is cut."""
+    r = recorded(f"{TARGETS}/s_paths", "16", "40", options="max_memory=8M tick_ms=20")
     assert r["totals"]["allocated_blocks"] == 2 ** 16 + 1, r["totals"]
+    assert 2000 < len(r["stacks"]) < 2 ** 16, len(r["stacks"])
     assert any("fold_recursion=on" in w for w in r["warnings"]), r["warnings"]
+    assert not r["agent"]["truncated_stacks"], r["agent"]
 
 
 @test

@@ -374,6 +374,7 @@ TEST(trie_full)
 		take();                                                                            \
 		__asm__ volatile("");                                                              \
 	}
+BOTTOM(bottom_whole)
 BOTTOM(bottom_16)
 BOTTOM(bottom_4)
 BOTTOM(bottom_1)
@@ -397,13 +398,18 @@ TEST(folded)
 	} short_of[] = { { 52, 16, bottom_16 }, { 55, 4, bottom_4 }, { 58, 1, bottom_1 } };
 
 	begin();
-	for (volatile int i = 0; i < 3; i++) {
-		mt_conf.max_memory = mt_arena_bytes() * 64 / short_of[i].share;
-		mt_arena_tell(0, 0, 0);
-		for (volatile int n = 40; n < 43; n++) { /* the same inner frames */
-			deep(n, short_of[i].bottom);
-			CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
-			CHECK_EQ(taken.n, short_of[i].frames);
+	for (volatile int turn = 0; turn < 2; turn++) { /* one call, one return address */
+		deep(45, bottom_whole);                 /* with its tables, which take memory */
+		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+		for (volatile int i = 0; i < 3 && !turn; i++) {
+			mt_conf.max_memory =
+				(mt_arena_bytes() + (32u << 10)) * 64 / short_of[i].share;
+			mt_arena_tell(0, 0, 0);
+			for (volatile int n = 40; n < 43; n++) { /* the same inner frames */
+				deep(n, short_of[i].bottom);
+				CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
+				CHECK_EQ(taken.n, short_of[i].frames);
+			}
 		}
 	}
 	mt_conf.max_memory = 0;
