@@ -3,7 +3,8 @@
  * s_levels.c - allocates along many distinct call paths without recursion. Usage: s_levels DEPTH
  * [THREADS]. Each level has two functions of its own, and each calls both of the next level, so
  * DEPTH levels have 2^DEPTH paths. Each path ends in one of eight call sites, of malloc and of what
- * wraps it in libc. Each thread runs all paths.
+ * wraps it in libc. Each thread runs all paths, once all have allocated: so there are as many sets
+ * of counters as threads, however they are scheduled.
  */
 #define _GNU_SOURCE
 #include "target.h"
@@ -83,8 +84,12 @@ static void (*const start[])(unsigned) = { left_0,  left_1,  left_2,  left_3,  l
 					   left_12, left_13, left_14, left_15, left_16, left_17,
 					   left_18, left_19, left_20 };
 
+static pthread_barrier_t begun;
+
 static void *run(void *depth)
 {
+	last = malloc(64);
+	pthread_barrier_wait(&begun);
 	start[*(unsigned *)depth](0);
 	return NULL;
 }
@@ -95,7 +100,8 @@ int main(int argc, char **argv)
 	int threads = argc > 2 ? atoi(argv[2]) : 1;
 	pthread_t thread[64];
 
-	EXPECT(depth <= 20 && threads <= 64);
+	EXPECT(depth <= 20 && threads > 0 && threads <= 64);
+	pthread_barrier_init(&begun, NULL, (unsigned)threads);
 	for (int i = 0; i < threads; i++)
 		EXPECT(pthread_create(&thread[i], NULL, run, &depth) == 0);
 	for (int i = 0; i < threads; i++)
