@@ -48,8 +48,6 @@ extern uint64_t mt_live_given_back; /* pages, since start; server thread */
 
 size_t mt_live_small_bytes(void);                        /* of a small leaf */
 bool mt_live_make_twin(struct shadow *s, size_t region); /* has it one now? */
-/* Into an empty place of a root; `open` is the same place of mt_live_open, or NULL. */
-bool mt_live_add_leaf(region_leaf *at, region_leaf *open, size_t region, enum leaf_kind kind);
 #pragma GCC visibility pop
 
 MT_INLINE uint64_t pack_large(uintptr_t addr, slot_id slot, uint32_t tick, uint32_t thread)

@@ -204,8 +204,11 @@ static bool make_odd(void)
 	       (new_root(&mt_live_odd.xsmall) && new_root(&mt_live_odd.xlarge));
 }
 
-/* `open` is filled before the leaf is in the list: only then may the region be closed. */
-bool mt_live_add_leaf(region_leaf *at, region_leaf *open, size_t region, enum leaf_kind kind)
+/*
+ * Into an empty place of a root; `open` is the same place of mt_live_open, or NULL. It is filled
+ * before the leaf is in the list: only then may the region be closed.
+ */
+static bool add_leaf(region_leaf *at, region_leaf *open, size_t region, enum leaf_kind kind)
 {
 	size_t bytes = leaf_bytes(kind);
 	uintptr_t none = 0;
@@ -233,10 +236,13 @@ MT_COLD static bool make_leaf(uintptr_t addr, bool large)
 		return false;
 	const struct shadow *s = shadow_of(addr);
 	if (large)
-		return mt_live_add_leaf(&s->xlarge[region], NULL, region, LEAF_LARGE);
+		return add_leaf(&s->xlarge[region], NULL, region, LEAF_LARGE);
 	bool is_odd = s == &mt_live_odd;
-	return mt_live_add_leaf(&s->xsmall[region], is_odd ? NULL : &mt_live_open[region], region,
-				is_odd ? LEAF_ODD : LEAF_EVEN);
+	region_leaf *sparse = atomic_load(&mt_live_few) ? atomic_load(&mt_live_sparse) : NULL;
+	if (sparse && !is_odd) /* without it the small leaf holds all */
+		add_leaf(&sparse[region], NULL, region, LEAF_SPARSE);
+	return add_leaf(&s->xsmall[region], is_odd ? NULL : &mt_live_open[region], region,
+			is_odd ? LEAF_ODD : LEAF_EVEN);
 }
 
 bool mt_live_make_twin(struct shadow *s, size_t region)
@@ -244,7 +250,7 @@ bool mt_live_make_twin(struct shadow *s, size_t region)
 	if (!atomic_load(&s->xtwin) && !new_root(&s->xtwin))
 		return false;
 	return atomic_load(&s->xtwin[region]) ||
-	       mt_live_add_leaf(&s->xtwin[region], NULL, region, LEAF_TWIN);
+	       add_leaf(&s->xtwin[region], NULL, region, LEAF_TWIN);
 }
 
 /* The entry in the twin; NULL where there is none. */

@@ -94,19 +94,14 @@ bool mt_live_few_end(void)
 	return mt_prim_barrier();
 }
 
-/* The place of the block's KiB; NULL: there is none. With `make` its leaf is made. */
-static struct large *place_of(uintptr_t addr, bool make)
+/* The place of the block's KiB; NULL: there is none. */
+static struct large *place_of(uintptr_t addr)
 {
 	region_leaf *root = atomic_load_explicit(&mt_live_sparse, memory_order_acquire);
-	size_t region = addr >> REGION_SHIFT;
 
 	if (!root || addr & 8 || address_beyond(addr))
 		return NULL;
-	uintptr_t leaf = atomic_load_explicit(&root[region], memory_order_acquire);
-	if (unlikely(!leaf && make)) {
-		mt_live_add_leaf(&root[region], NULL, region, LEAF_SPARSE);
-		leaf = atomic_load_explicit(&root[region], memory_order_acquire);
-	}
+	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
 	return leaf ? (struct large *)(leaf + (addr >> LARGE_SHIFT) * sizeof(struct large)) : NULL;
 }
 
@@ -115,7 +110,7 @@ static struct large *place_of(uintptr_t addr, bool make)
 bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old)
 {
 	bool counting = atomic_load_explicit(&mt_live_few, memory_order_relaxed);
-	struct large *l = unlikely(counting) ? place_of(addr, true) : NULL;
+	struct large *l = unlikely(counting) ? place_of(addr) : NULL;
 
 	if (likely(!l))
 		return false;
@@ -133,7 +128,7 @@ bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old
 
 bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b)
 {
-	struct large *l = place_of(addr, false);
+	struct large *l = place_of(addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
 
 	if (!large_is_at(meta, addr))
@@ -145,7 +140,7 @@ bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b)
 /* Who finds a block that was freed unseen may do so at the same time as another: one takes it. */
 bool mt_live_sparse_take_any(uintptr_t addr, struct block *b)
 {
-	struct large *l = place_of(addr, false);
+	struct large *l = place_of(addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
 
 	if (!large_is_at(meta, addr))

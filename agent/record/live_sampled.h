@@ -43,7 +43,7 @@ void mt_live_few_add(uintptr_t addr);    /* before the entry is there */
 void mt_live_few_remove(uintptr_t addr); /* after it has gone */
 bool mt_live_few_end(void);              /* server thread; true: every thread has seen it */
 
-/* The roots of sparse leaves; NULL: there have never been any. */
+/* The root of sparse leaves, which record/live.c fills; NULL: there have never been any. */
 extern region_leaf *_Atomic mt_live_sparse;
 #define SPARSE_CLAIMED UINT64_C(1) /* no slot, and no even address */
 /* False: it goes elsewhere. True: it is entered; old->slot is not 0: in the place of *old, which
