@@ -87,8 +87,6 @@ TEST(a_changed_page_stays)
 
 #else
 
-TEST(nothing_on_other_machines)
-{
-}
+TEST(nothing_on_other_machines) {}
 
 #endif
