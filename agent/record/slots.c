@@ -82,12 +82,15 @@ void mt_slots_thread_init(struct thread *t)
 		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
 }
 
-/* Call sites, which stacks are folded to at last, may take what is left. */
+/* Call sites, which stacks are folded to at last, may take what is left; with a heap, they are two
+ * nodes deep. */
 static enum need need_of(node_id node)
 {
-	return node < MTW_TRUNC_COUNT || node_parent(mt_stacks_node(node)) < MTW_TRUNC_COUNT
-		       ? NEED_ALL
-		       : NEED_COUNTERS;
+	node_id parent = node < MTW_TRUNC_COUNT ? 0 : node_parent(mt_stacks_node(node));
+
+	if (parent >= MTW_TRUNC_COUNT)
+		parent = node_parent(mt_stacks_node(parent));
+	return parent < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
 }
 
 static struct slot *slot_place(slot_id id, enum need need)
@@ -130,11 +133,11 @@ MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, slot_id seen, uin
 
 	if (!id) {
 		node_id site = mt_stacks_call_site(node);
-		id = seen; /* an older epoch of the same stack */
-		if (!id && site != node)
-			return mt_slots_of(site);
-		mt_record_loss(MTW_LOSS_SLOTS, 0);
-		return id ? id : SLOT_ROOT;
+		if (site == node) {
+			mt_record_loss(MTW_LOSS_SLOTS, 0);
+			return seen ? seen : SLOT_ROOT; /* an older epoch of the same stack */
+		}
+		id = mt_slots_of(site); /* the stack's, too, for the rest of this epoch */
 	}
 	if (node_swap_slot(n, &seen, id))
 		return id;
@@ -171,7 +174,9 @@ uint32_t mt_slots_count(void)
 MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 {
 	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
-	enum need need = need_of(mt_slots_at(s)->node);
+	/* what one thread counts, each must be able to take back: the shared state serves all that
+	 * have no memory for their own */
+	enum need need = t->shared ? NEED_ALWAYS : need_of(mt_slots_at(s)->node);
 	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
 
 	if (mid == &no_mid) {
@@ -240,8 +245,7 @@ static void raise_peak(int64_t now)
 	mt_peak_rise(now, false);
 	while (now > (int64_t)seen)
 		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
-			uint64_t at = mt_prim_coarse_ns(); /* behind by some milliseconds */
-			atomic_store_explicit(&xpeak_ns, at > mt_start_ns ? at - mt_start_ns : 0,
+			atomic_store_explicit(&xpeak_ns, mt_state_coarse_ns(),
 					      memory_order_relaxed);
 			return;
 		}
@@ -485,13 +489,11 @@ static void restart_thread(struct thread *t)
 void mt_slots_forked(void)
 {
 	struct tally sum;
-	uint64_t now = mt_prim_coarse_ns();
 
 	mt_slots_totals(&sum);
 	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
 	mt_peak_begin((int64_t)(sum.alloc_bytes - sum.free_bytes));
-	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0,
-			      memory_order_relaxed);
+	atomic_store_explicit(&xpeak_ns, mt_state_coarse_ns(), memory_order_relaxed);
 }
 
 void mt_slots_restart(void)

@@ -264,8 +264,10 @@ node_id mt_stacks_call_site(node_id id)
 	const struct node *n = stacks_node(id);
 	node_id top = mt_stacks_truncated(MTW_TRUNC_NODES);
 
-	if (id < MTW_TRUNC_COUNT || node_parent(n) == top)
+	if (id < MTW_TRUNC_COUNT || node_parent(n) < MTW_TRUNC_COUNT)
 		return id;
+	if (mt_stacks_code_at(node_code(n))->pc == HEAP_PC)
+		top = mt_stacks_call_site(node_parent(n));
 	node_id site = mt_stacks_child(top, node_code(n), NEED_CALL_SITES);
 	return site ? site : top;
 }
