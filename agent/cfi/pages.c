@@ -17,11 +17,29 @@
 #include "cfi/table.h"
 #include "modules/segments.h"
 
+#include <memtop/wire.h>
 #include <sys/syscall.h>
 
 #define DONTNEED 4         /* MADV_DONTNEED: of a file's page, only the mapping goes */
 #define WORTH_PAGES 16     /* fewer are left alone */
 #define PAGES_AT_ONCE 4096 /* looked at in one call */
+
+/* Of each module, by its id, once it was looked at: to read it brings pages in. `to` is 0 before.
+ */
+static struct extent {
+	uintptr_t from, to;
+} extents[MTW_MODULES_MAX];
+
+/* The whole pages of its tables. */
+static struct extent extent_of(const struct module *m)
+{
+	struct extent *e = &extents[m->id];
+	uintptr_t page = mt_prim_page_bytes();
+
+	if (!e->to && !mt_cfi_extent(m, &e->from, &e->to))
+		*e = (struct extent){ page, page };
+	return (struct extent){ (e->from + page - 1) & ~(page - 1), e->to & ~(page - 1) };
+}
 
 static size_t drop(uintptr_t start, size_t pages, const unsigned char *is)
 {
@@ -53,17 +71,13 @@ static size_t look(uintptr_t start, size_t pages)
 size_t mt_cfi_give_back(const struct module *m)
 {
 	size_t page = mt_prim_page_bytes(), dropped = 0;
-	uintptr_t from, to;
+	struct extent e = extent_of(m);
 
-	if (!mt_cfi_extent(m, &from, &to))
-		return 0;
-	from = (from + page - 1) & ~(uintptr_t)(page - 1);
-	to &= ~(uintptr_t)(page - 1);
-	while (from < to) {
-		size_t pages = (to - from) / page;
+	while (e.from < e.to) {
+		size_t pages = (e.to - e.from) / page;
 		pages = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
-		dropped += look(from, pages);
-		from += pages * page;
+		dropped += look(e.from, pages);
+		e.from += pages * page;
 	}
 	return dropped;
 }
