@@ -120,7 +120,7 @@ MT_INLINE node_id unwind_known_edge(struct unwind_cache *u, node_id parent, code
 				    struct node **at)
 {
 	uint32_t count;
-	node_id child = stacks_listed(*at, code, at, &count);
+	node_id child = stacks_listed(*at, node_step(parent, code), at, &count);
 
 	if (likely(child) || likely(count < LISTED && !unwind_folds_recursion()))
 		return child;
