@@ -52,21 +52,29 @@ static void enter_stacks(struct diff_tree *t)
 }
 
 /* Parents come before their children. */
-static void sum_up(struct diff_tree *t)
+struct tally *diff_tree_sums(const struct diff_tree *t, bool (*counts)(void *arg, uint32_t node),
+			     void *arg)
 {
 	size_t nodes = t->calls.node_count, count = t->d->sides_count;
+	struct tally *sums = xcalloc(nodes * count, sizeof *sums);
 
-	t->sums = xcalloc(nodes * count, sizeof *t->sums);
-	t->rows = xcalloc(nodes, sizeof *t->rows);
 	for (size_t i = 0; i < t->d->join->list_count; i++)
-		for (size_t s = 0; s < count; s++)
-			tally_add(&t->sums[t->leaves[i] * count + s], &join_sums(t->d->join, i)[s]);
+		if (!counts || counts(arg, t->leaves[i]))
+			for (size_t s = 0; s < count; s++)
+				tally_add(&sums[t->leaves[i] * count + s],
+					  &join_sums(t->d->join, i)[s]);
 	for (size_t n = nodes; n-- > 1;)
 		for (size_t s = 0; s < count; s++)
-			tally_add(&t->sums[t->calls.nodes[n].parent * count + s],
-				  &t->sums[n * count + s]);
-	for (size_t n = 0; n < nodes; n++) {
-		t->rows[n].sums = &t->sums[n * count];
+			tally_add(&sums[t->calls.nodes[n].parent * count + s],
+				  &sums[n * count + s]);
+	return sums;
+}
+
+static void judge_nodes(struct diff_tree *t)
+{
+	t->rows = xcalloc(t->calls.node_count, sizeof *t->rows);
+	for (size_t n = 0; n < t->calls.node_count; n++) {
+		t->rows[n].sums = &t->sums[n * t->d->sides_count];
 		diff_judge(t->d, &t->rows[n]);
 	}
 }
@@ -77,7 +85,8 @@ void diff_tree_make(struct diff_tree *t, const struct diff *d)
 	calls_begin(&t->calls);
 	enter_stacks(t);
 	calls_order(&t->calls);
-	sum_up(t);
+	t->sums = diff_tree_sums(t, NULL, NULL);
+	judge_nodes(t);
 }
 
 void diff_tree_release(struct diff_tree *t)

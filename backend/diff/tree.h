@@ -23,9 +23,13 @@ struct diff_tree {
 	size_t code_room;
 	uint32_t *leaves;      /* by joined stack: its node */
 	struct diff_row *rows; /* by node: here and below, judged */
-	struct tally *sums;    /* of all rows */
+	struct tally *sums;    /* of all rows: by node, then by session */
 };
 
+/* The same sums of the joined stacks that end at nodes which counts() takes alone; NULL:
+ * of all. free() them. */
+struct tally *diff_tree_sums(const struct diff_tree *t, bool (*counts)(void *arg, uint32_t node),
+			     void *arg);
 void diff_tree_make(struct diff_tree *t, const struct diff *d);
 void diff_tree_release(struct diff_tree *t);
 

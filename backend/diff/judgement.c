@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * judgement.c - see diff/judgement.h.
+ *
+ * A node of the session is the node of the call tree that has its number.
+ */
+#include "diff/judgement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct tally less(struct tally x, const struct tally *y)
+{
+	x.alloc_blocks -= y->alloc_blocks;
+	x.alloc_bytes -= y->alloc_bytes;
+	x.free_blocks -= y->free_blocks;
+	x.free_bytes -= y->free_bytes;
+	return x;
+}
+
+static void find_range(const struct diff *d, const struct tally *sums, bool b,
+		       struct diff_judgement *out)
+{
+	size_t from = b ? d->sides_a : 0, to = b ? d->sides_count : d->sides_a;
+
+	out->low[b] = UINT64_MAX;
+	for (size_t i = from; i < to; i++) {
+		uint64_t n = diff_amount(&sums[i], d->value);
+		out->low[b] = n < out->low[b] ? n : out->low[b];
+		out->high[b] = n > out->high[b] ? n : out->high[b];
+	}
+}
+
+static void judge(const struct diff *d, const struct tally *sums, struct diff_judgement *out)
+{
+	struct diff_row r = { .sums = sums };
+
+	diff_judge(d, &r);
+	*out = (struct diff_judgement){ .kind = r.kind, .noise = r.noise };
+	find_range(d, sums, false, out);
+	find_range(d, sums, true, out);
+}
+
+/* --- the call tree */
+
+struct summing {
+	const struct diff_tree *tree;
+	const struct tally *sums; /* by node: here and below */
+	struct tally acc[DIFF_SESSIONS_MAX];
+};
+
+static void add_node(void *arg, uint32_t node, bool below)
+{
+	struct summing *x = arg;
+	const struct calls *c = &x->tree->calls;
+	size_t count = x->tree->d->sides_count;
+
+	if (node >= c->node_count)
+		return;
+	for (size_t s = 0; s < count; s++) {
+		struct tally sum = x->sums[node * count + s];
+		for (uint32_t i = below ? 0 : c->nodes[node].first_child; i;
+		     i = c->nodes[i].next_sibling)
+			sum = less(sum, &x->sums[i * count + s]);
+		tally_add(&x->acc[s], &sum);
+	}
+}
+
+static bool passes(void *query, uint32_t node)
+{
+	return query_passes(query, node);
+}
+
+void diff_judge_rows(const struct diff_tree *t, struct query *q, const struct row *rows,
+		     size_t count, struct diff_judgement *out)
+{
+	struct tally *passing = query_filtered(q) ? diff_tree_sums(t, passes, q) : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		struct summing x = { .tree = t, .sums = passing ? passing : t->sums };
+		if (query_row_nodes(q, rows[i].id, add_node, &x))
+			judge(t->d, x.acc, &out[i]);
+		else
+			out[i] = (struct diff_judgement){ .none = true };
+	}
+	free(passing);
+}
+
+void diff_judge_node(const struct diff_tree *t, uint32_t node, bool inclusive,
+		     struct diff_judgement *out)
+{
+	struct summing x = { .tree = t, .sums = t->sums };
+
+	add_node(&x, node, inclusive);
+	judge(t->d, x.acc, out);
+}
+
+/* --- rows that sum stacks */
+
+struct gathering {
+	const struct diff_tree *tree;
+	struct map of_key; /* -> row + 1 */
+	struct tally *sums;
+	size_t rows;
+};
+
+static void gather_begin(struct gathering *g, const struct diff_tree *t, size_t rows)
+{
+	*g = (struct gathering){ .tree = t, .rows = rows };
+	g->sums = xcalloc(rows * t->d->sides_count + 1, sizeof *g->sums);
+}
+
+static void gather(struct gathering *g, uint64_t key, size_t joined)
+{
+	uint32_t row = map_get(&g->of_key, key, 0);
+	size_t count = g->tree->d->sides_count;
+
+	for (size_t s = 0; row && s < count; s++)
+		tally_add(&g->sums[(row - 1) * count + s], &join_sums(g->tree->d->join, joined)[s]);
+}
+
+static void gather_end(struct gathering *g, struct diff_judgement *out)
+{
+	for (size_t i = 0; i < g->rows; i++)
+		judge(g->tree->d, &g->sums[i * g->tree->d->sides_count], &out[i]);
+	map_release(&g->of_key);
+	free(g->sums);
+}
+
+/* By node: a joined stack that ends there, + 1; 0 = none does. */
+static uint32_t *stacks_of_nodes(const struct diff_tree *t)
+{
+	uint32_t *list = xcalloc(t->calls.node_count, sizeof *list);
+
+	for (size_t i = t->d->join->list_count; i-- > 0;)
+		list[t->leaves[i]] = (uint32_t)i + 1;
+	return list;
+}
+
+void diff_judge_sites(const struct diff_tree *t, struct query *q, const struct site *sites,
+		      size_t count, struct diff_judgement *out)
+{
+	uint32_t *stacks = stacks_of_nodes(t);
+	struct gathering g;
+
+	gather_begin(&g, t, count);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t joined = sites[i].leaf < t->calls.node_count ? stacks[sites[i].leaf] : 0;
+		if (joined)
+			map_set(&g.of_key, diff_site(t->d, joined - 1), (uint32_t)i + 1);
+	}
+	for (size_t i = 0; i < t->d->join->list_count; i++)
+		if (query_passes(q, t->leaves[i]))
+			gather(&g, diff_site(t->d, i), i);
+	gather_end(&g, out);
+	free(stacks);
+}
+
+void diff_judge_owners(const struct diff_tree *t, struct owners *o, const struct owner *list,
+		       size_t count, struct diff_judgement *out)
+{
+	struct gathering g;
+
+	gather_begin(&g, t, count);
+	for (size_t i = 0; i < count; i++)
+		map_set(&g.of_key, list[i].module, (uint32_t)i + 1);
+	for (size_t i = 0; i < t->d->join->list_count; i++)
+		gather(&g, owners_of_node(o, t->leaves[i])->module, i);
+	gather_end(&g, out);
+}
