@@ -156,6 +156,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 static void make_new(struct replay *p)
 {
 	p->making = model_new();
+	model_set_still(p->making);
 	model_want_interval(p->making, p->shown);
 	p->ours = p->seeded = p->in_key = false;
 }

@@ -251,7 +251,7 @@ void frame_draw(struct app *a)
 	measure_sizes(a);
 	table_direct(a->ui.shown.figures.direct);
 	cells_percent_of(a->choices.percent ? live_bytes(&a->ui.shown.figures.totals.sum) : 0);
-	cells_prefix(a->ui.shown.figures.complete || !model_program(a->ui.shown.model)
+	cells_prefix(a->ui.shown.figures.whole || !model_program(a->ui.shown.model)
 			     ? ""
 			     : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
