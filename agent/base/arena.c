@@ -10,10 +10,9 @@
  * The cap bounds the sum of what was handed out: mt_conf.max_memory, or 64 MiB plus the larger of
  * two: a sixteenth of the memory that the target may still take (collect/room.c), and the part of a
  * quarter of the program's peak that the live map leaves free (on glibc it takes that quarter at
- * most). At the cap stacks and counters are cut, and viewers are told. The live map is never
- * refused, because blocks that it does not know cannot be counted. The call tree stops an eighth
- * earlier, so that its nodes can still be counted. Threads, viewers and marks have bounds of their
- * own.
+ * most). Before it stacks are folded (unwind/fold.c), and viewers are told. The live map is never
+ * refused, because blocks that it does not know cannot be counted. Threads, viewers and marks have
+ * bounds of their own.
  *
  * Ranges are the chunks and the memory passed to mt_arena_range(). The chunks hold them as an
  * insert-only list. The server walks it to know which memory to keep when the target has ended.
@@ -25,7 +24,15 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN 16u
 #define BASE_CAP ((uint64_t)64 << 20)
-#define ROOM_SHARE 16 /* a million paths take 180 MiB: 2 GiB of room are enough for them */
+#define LEAST_ROOM (32u << 10) /* the next chunk of nodes must fit */
+#define ROOM_SHARE 16          /* a million paths take 180 MiB: 2 GiB of room are enough for them */
+
+/* How far each need may take the cap, in 64ths. The last two are for call sites: their nodes and
+ * counters take some 80 bytes each, so the smallest default has room for 25,000. */
+static const uint8_t shares[] = {
+	[NEED_WHOLE] = 50,    [NEED_INNER] = 54,      [NEED_FEW] = 56, [NEED_PEAK] = 56,
+	[NEED_COUNTERS] = 60, [NEED_CALL_SITES] = 62, [NEED_ALL] = 64,
+};
 
 struct range {
 	struct range *next; /* immutable once linked */
@@ -44,18 +51,11 @@ static struct chunk *_Atomic xcurrent;
 static struct range *_Atomic xranges;
 static _Atomic uint64_t xbytes;
 static _Atomic uint64_t xresident, xpeak, xroom;
+_Atomic uint32_t mt_arena_finest;
 
 static size_t round_up(size_t bytes, size_t to)
 {
 	return (bytes + to - 1) & ~(to - 1);
-}
-
-/* 0 = not measured yet. */
-void mt_arena_tell(uint64_t resident, uint64_t peak, uint64_t room)
-{
-	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
-	atomic_store_explicit(&xpeak, peak, memory_order_relaxed);
-	atomic_store_explicit(&xroom, room, memory_order_relaxed);
 }
 
 uint64_t mt_arena_cap(void)
@@ -124,6 +124,32 @@ static struct chunk *next_chunk(struct chunk *full)
 	return c;
 }
 
+static uint64_t limit_of(enum need need)
+{
+	return mt_arena_cap() * shares[need] / 64;
+}
+
+/* A thread that was held up here for long is corrected by the next allocation, or mt_arena_tell().
+ */
+static void find_finest(void)
+{
+	uint64_t bytes = mt_arena_bytes();
+	enum need need = 0;
+
+	while (need < NEED_ALL && bytes + LEAST_ROOM > limit_of(need))
+		need++;
+	atomic_store_explicit(&mt_arena_finest, need, memory_order_relaxed);
+}
+
+/* 0 = not measured yet. */
+void mt_arena_tell(uint64_t resident, uint64_t peak, uint64_t room)
+{
+	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
+	atomic_store_explicit(&xpeak, peak, memory_order_relaxed);
+	atomic_store_explicit(&xroom, room, memory_order_relaxed);
+	find_finest();
+}
+
 static void *alloc_below(uint64_t limit, size_t bytes)
 {
 	if (bytes > SIZE_MAX / 2)
@@ -154,16 +180,17 @@ refused:
 	return NULL;
 }
 
-void *mt_arena_alloc(size_t bytes)
+void *mt_arena_alloc_for(enum need need, size_t bytes)
 {
-	return alloc_below(mt_arena_cap(), bytes);
+	void *p = alloc_below(limit_of(need), bytes);
+
+	find_finest();
+	return p;
 }
 
-void *mt_arena_alloc_path(size_t bytes)
+void *mt_arena_alloc(size_t bytes)
 {
-	uint64_t limit = mt_arena_cap();
-
-	return alloc_below(limit - limit / 8, bytes);
+	return mt_arena_alloc_for(NEED_ALL, bytes);
 }
 
 uint64_t mt_arena_bytes(void)

@@ -5,13 +5,31 @@
 #ifndef MT_BASE_ARENA_H
 #define MT_BASE_ARENA_H
 
+#include "base/compiler.h"
 #include "base/types.h"
 
 #pragma GCC visibility push(hidden)
 
+/* What memory is for. Each need may take a share of the cap, and the finest detail stops first: so
+ * what was seen can still be counted, and each call site finds a place (unwind/fold.c). */
+enum need {
+	NEED_WHOLE, /* nodes of whole stacks */
+	NEED_INNER, /* ... of their inner frames */
+	NEED_FEW,   /* ... of the innermost ones */
+	NEED_PEAK,  /* copies of counters */
+	NEED_COUNTERS,
+	NEED_CALL_SITES, /* nodes of call sites alone; code locations */
+	NEED_ALL,
+};
+
 void *mt_arena_alloc(size_t bytes); /* 16-aligned, zeroed; NULL when the cap is met */
-/* for the call tree: stops an eighth before the cap, so that its nodes can be counted */
-void *mt_arena_alloc_path(size_t bytes);
+void *mt_arena_alloc_for(enum need need, size_t bytes); /* ... or the need's share of it */
+/* The first need whose share was not taken at the last allocation. */
+extern _Atomic uint32_t mt_arena_finest;
+MT_INLINE bool mt_arena_has(enum need need)
+{
+	return need >= atomic_load_explicit(&mt_arena_finest, memory_order_relaxed);
+}
 uint64_t mt_arena_bytes(void); /* handed out: the sum that the cap bounds */
 uint64_t mt_arena_cap(void);   /* bytes; changes with what was told last */
 /* For the cap, in bytes: the pages in all of the agent's mappings, the program's peak, the memory

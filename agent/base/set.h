@@ -63,6 +63,7 @@ struct set_kind {
 	size_t bytes;         /* of an item */
 	unsigned chunk_shift; /* 2^this items a chunk */
 	uint32_t limit;       /* numbers stay below */
+	enum need need;
 	uint32_t (*hash)(const void *item);
 	bool (*same)(const void *item, const void *key);
 	void (*fill)(void *item, const void *key);
@@ -171,7 +172,7 @@ static MT_COLD void set_grow(struct set *s, uint32_t level)
 		return;
 	if (atomic_load(&s->xlevel) == level - SET_FIRST_LEVEL) {
 		struct set_bucket *segment =
-			mt_arena_alloc_path(sizeof(*segment) << level); /* 2^level new ones */
+			mt_arena_alloc_for(NEED_WHOLE, sizeof(*segment) << level); /* 2^level new */
 		if (segment) {
 			atomic_store_explicit(&s->xsegment[level + 1], segment,
 					      memory_order_release);
@@ -189,7 +190,7 @@ static bool set_room(struct set *s, const struct set_kind *kind, uint32_t id)
 	void *chunk = atomic_load_explicit(place, memory_order_acquire);
 
 	if (unlikely(!chunk)) {
-		void *fresh = mt_arena_alloc_path(kind->bytes << kind->chunk_shift);
+		void *fresh = mt_arena_alloc_for(kind->need, kind->bytes << kind->chunk_shift);
 		if (!fresh)
 			return false;
 		atomic_compare_exchange_strong_explicit(place, &chunk, fresh, memory_order_acq_rel,

@@ -27,7 +27,7 @@
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then
  *          256 s each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
- *   node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a TRUNCATED(NODES) node
+ *   node   67,108,863 (MTW_NODES_MAX); before that stacks are folded (unwind/fold.c)
  *   epoch  40 bits
  */
 #ifndef MT_BASE_TYPES_H

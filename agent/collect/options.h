@@ -30,6 +30,7 @@ struct options {
 	uint32_t count, serial;
 	struct filter_entry *filter; /* [FILTERS_MAX] in the order of time; NULL = never any */
 	uint32_t filter_count;
+	bool folded; /* viewers were told that stacks are */
 };
 
 #endif

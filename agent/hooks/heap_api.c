@@ -40,7 +40,7 @@ struct report {
 /* With the call tree at its cap the heap is as unknown as the stack. */
 static node_id in_heap(node_id stack, unsigned heap)
 {
-	node_id node = mt_stacks_child(stack, mt_heaps_code(heap));
+	node_id node = mt_stacks_child(stack, mt_heaps_code(heap), NEED_CALL_SITES);
 
 	return node ? node : stack;
 }

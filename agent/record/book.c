@@ -14,6 +14,7 @@
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
+#include "unwind/stacks.h"
 
 #include <memtop/wire.h>
 
@@ -44,9 +45,14 @@ MT_COLD void mt_book_heal(struct thread *t, const struct block *old)
 	book_free(t, old);
 }
 
-/* Out of memory for this slot's counters: book to the first slot rather than nowhere. */
-MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
+/* Out of memory for this slot's counters: book to its call site alone, or to the first slot rather
+ * than nowhere. */
+MT_COLD static slot_id count_elsewhere(struct thread *t, slot_id slot, size_t bytes)
 {
+	slot_id site = mt_slots_of(mt_stacks_call_site(mt_slots_at(slot)->node));
+
+	if (site != slot && mt_slots_alloc(t, site, bytes))
+		return site;
 	mt_record_loss(MTW_LOSS_SLOTS, bytes);
 	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
 }
@@ -61,7 +67,7 @@ void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t
 		return;
 	}
 	if (unlikely(!mt_slots_alloc(t, slot, bytes))) {
-		slot = count_in_root(t, bytes);
+		slot = count_elsewhere(t, slot, bytes);
 		if (!slot)
 			return;
 	}

@@ -100,6 +100,7 @@ static const struct set_kind item_kind = {
 	.bytes = sizeof(struct item),
 	.chunk_shift = KEY_SHIFT,
 	.limit = WEIGHED_END,
+	.need = NEED_CALL_SITES,
 	.hash = item_hash,
 	.same = item_same,
 	.fill = item_fill,
@@ -194,13 +195,21 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction)
 	return ONE / p;
 }
 
+static slot_id slot_of(const struct key *key)
+{
+	uint32_t id = set_intern(&items, &item_kind, hash_key(key), key, 0);
+
+	return id ? ((struct item *)set_item(&items, &item_kind, id))->slot : 0;
+}
+
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size)
 {
-	struct key key = { node, p->rate, atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
-	uint32_t id = set_intern(&items, &item_kind, hash_key(&key), &key, 0), fraction;
-	struct weighed w = { .slot = id ? ((struct item *)set_item(&items, &item_kind, id))->slot
-					: 0 };
+	bool short_of = unlikely(!mt_arena_has(NEED_COUNTERS));
+	struct key key = { short_of ? mt_stacks_call_site(node) : node, p->rate,
+			   atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
+	struct weighed w = { .slot = slot_of(&key) };
+	uint32_t fraction;
 
 	if (unlikely(!w.slot)) {
 		mt_record_loss(MTW_LOSS_SLOTS, size);
@@ -211,6 +220,19 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 	w.blocks += up;
 	w.entry = SLOT_WEIGHED | (up ? SLOT_UP : 0) | w.slot;
 	return w;
+}
+
+bool mt_filter_fold(struct weighed *w)
+{
+	const struct slot *from = mt_slots_at(w->slot);
+	struct key key = { mt_stacks_call_site(from->node), from->rate, from->epoch };
+	slot_id slot = slot_of(&key);
+
+	if (!slot || slot == w->slot)
+		return false;
+	w->entry = w->entry - w->slot + slot;
+	w->slot = slot;
+	return true;
 }
 
 uint64_t mt_filter_rate(uint32_t rate)

@@ -111,7 +111,7 @@ static struct kept_leaf *room_of(struct leaf *leaf)
 
 	if (k)
 		return k;
-	struct kept_leaf *fresh = mt_arena_alloc_path(sizeof(*fresh));
+	struct kept_leaf *fresh = mt_arena_alloc_for(NEED_PEAK, sizeof(*fresh));
 	if (!fresh || atomic_compare_exchange_strong(&leaf->xkept, &k, fresh))
 		return fresh;
 	return k; /* the shared state: another thread was faster */

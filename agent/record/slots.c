@@ -82,7 +82,13 @@ void mt_slots_thread_init(struct thread *t)
 		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
 }
 
-static struct slot *slot_place(slot_id id)
+/* Call sites, which stacks are folded to at last, may take what is left. */
+static enum need need_of(node_id node)
+{
+	return mt_stacks_node(node)->parent < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
+}
+
+static struct slot *slot_place(slot_id id, enum need need)
 {
 	struct slot *_Atomic *at = &chunks[id >> CHUNK_SHIFT];
 	struct slot *c = atomic_load_explicit(at, memory_order_acquire);
@@ -90,7 +96,7 @@ static struct slot *slot_place(slot_id id)
 	if (id < CHUNK_SLOTS)
 		return &root_slot[id];
 	if (!c) {
-		struct slot *fresh = mt_arena_alloc(CHUNK_SLOTS * sizeof(*fresh));
+		struct slot *fresh = mt_arena_alloc_for(need, CHUNK_SLOTS * sizeof(*fresh));
 		if (!fresh)
 			return NULL;
 		if (atomic_compare_exchange_strong(at, &c, fresh))
@@ -102,15 +108,16 @@ static struct slot *slot_place(slot_id id)
 /* A fresh id, or 0. Never passes SLOTS_END, however many threads fail at once. */
 slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate)
 {
-	uint32_t id = atomic_load_explicit(&xnext, memory_order_relaxed);
+	enum need need = need_of(node);
+	uint32_t id = atomic_load_explicit(&xnext, memory_order_relaxed),
+		 end = need == NEED_ALL ? SLOTS_END : SLOTS_END / 8 * 7;
+	struct slot *s;
 
 	do {
-		if (id >= SLOTS_END)
+		s = id < end ? slot_place(id, need) : NULL;
+		if (!s)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&xnext, &id, id + 1));
-	struct slot *s = slot_place(id);
-	if (!s)
-		return 0;
 	s->node = node;
 	s->rate = rate;
 	s->epoch = epoch;
@@ -122,8 +129,11 @@ MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, ui
 	slot_id id = mt_slots_new(node, epoch, 0);
 
 	if (!id) {
+		node_id site = mt_stacks_call_site(node);
+		id = seen & 0xffffff; /* an older epoch of the same stack */
+		if (!id && site != node)
+			return mt_slots_of(site);
 		mt_record_loss(MTW_LOSS_SLOTS, 0);
-		id = seen & 0xffffff; /* an older epoch of the same stack, or the root */
 		return id ? id : SLOT_ROOT;
 	}
 	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
@@ -162,10 +172,11 @@ uint32_t mt_slots_count(void)
 MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 {
 	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
+	enum need need = need_of(mt_slots_at(s)->node);
 	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
 
 	if (mid == &no_mid) {
-		struct mid *fresh = mt_arena_alloc(sizeof(*fresh));
+		struct mid *fresh = mt_arena_alloc_for(need, sizeof(*fresh));
 		if (!fresh)
 			return NULL;
 		memcpy(fresh, &no_mid, sizeof(no_mid));
@@ -174,7 +185,7 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	}
 	struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
 	if (leaf == &mt_slots_no_leaf) {
-		struct leaf *fresh = mt_arena_alloc(sizeof(*fresh));
+		struct leaf *fresh = mt_arena_alloc_for(need, sizeof(*fresh));
 		if (!fresh)
 			return NULL;
 		if (atomic_compare_exchange_strong(&mid->xleaf[l], &leaf, fresh))

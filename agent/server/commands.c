@@ -7,6 +7,7 @@
  * changed it, and the others get a message.
  */
 #include "server/commands.h"
+#include "base/arena.h"
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/state.h"
@@ -189,6 +190,31 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 		  s->marks.mark[id].name);
 	viewers_notice(&s->notices, v->index, -1, text);
 	return true;
+}
+
+/* unwind/fold.c has the rules; `folded` keeps what viewers were told. */
+void command_fold(struct server *s)
+{
+	char text[NOTICE_MAX];
+	uint64_t limit = mt_arena_cap();
+
+	if (!mt_conf.fold_recursion && mt_arena_bytes() >= limit / 2) {
+		mt_conf.fold_recursion = true;
+		keep_option(&s->options, "fold_recursion", "on", "");
+		mt_format(text, sizeof(text),
+			  "call paths take half of the agent's limit of %luM (max_memory=): "
+			  "recursion is folded from now on",
+			  (unsigned long)(limit >> 20));
+		viewers_notice(&s->notices, -1, -1, text);
+	}
+	if (!s->options.folded && !mt_arena_has(NEED_WHOLE)) {
+		s->options.folded = true;
+		mt_format(text, sizeof(text),
+			  "call paths have nearly reached the agent's limit of %luM (max_memory=): "
+			  "new ones keep their 16 innermost frames, or fewer",
+			  (unsigned long)(limit >> 20));
+		viewers_notice(&s->notices, -1, -1, text);
+	}
 }
 
 static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)

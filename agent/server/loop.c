@@ -242,6 +242,8 @@ void loop_tick(struct server *s, bool all)
 	sums_modules(&s->sums);
 	sums_threads(s);
 	proc_figures(s);
+	if (!s->over)
+		command_fold(s);
 	history_point(s, s->sums.pass_ns, s->over);
 	samples_tick(s);
 	peak_snapshot_tick(s);

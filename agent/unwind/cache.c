@@ -7,7 +7,8 @@
  * edges are in the list of their node and need no cache. The others are looked up by hash, so they
  * are cached; a miss is a lookup.
  *
- * With fold_recursion=on, a call site that is already on a path leads back to it instead of making
+ * With fold_recursion=on, which the server sets too when memory gets short (server/commands.c), a
+ * call site that is already on a path leads back to it instead of making
  * a new step: main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than
  * the number of call sites, and recursion makes few paths. A cached edge keeps where it led.
  *
@@ -213,12 +214,11 @@ static node_id met_before(node_id node, code_id code)
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code, uint32_t listed)
 {
 	struct edge_entry *set = unwind_edge_set(u, parent, code);
-	bool fold = mt_conf.fold_recursion;
 
 	for (int way = 0; way < 2; way++)
 		if (set[way].code == code && set[way].parent == parent)
 			return set[way].child;
-	node_id child = unlikely(fold) ? met_before(parent, code) : 0;
+	node_id child = unlikely(mt_conf.fold_recursion) ? met_before(parent, code) : 0;
 	if (!child && listed >= LISTED)
 		child = mt_stacks_hashed(parent, code);
 	if (!child)

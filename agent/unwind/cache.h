@@ -117,13 +117,13 @@ MT_INLINE node_id unwind_known_edge(struct unwind_cache *u, node_id parent, code
 	return child;
 }
 
-/* Makes it if need be; 0 when the trie is at its cap. */
-MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
+/* Makes it if need be; 0 when the need's share of memory is taken. */
+MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code, enum need need)
 {
 	struct node *at = stacks_node(parent);
 	node_id child = unwind_known_edge(u, parent, code, &at);
 
-	return likely(child) ? child : mt_stacks_child(parent, code);
+	return likely(child) ? child : mt_stacks_child(parent, code, need);
 }
 
 #pragma GCC visibility pop

@@ -32,58 +32,17 @@
 #include "unwind/incremental.h"
 #include "base/compiler.h"
 #include "base/conf.h"
-#include "base/stack_bounds.h"
-#include "cfi/cfi.h"
-#include "unwind/cfi_step.h"
-#include "unwind/ehabi.h"
 #include "unwind/fast.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fold.h"
+#include "unwind/leave.h"
 #include "unwind/rule.h"
 #include "unwind/stacks.h"
 #include "unwind/unwind.h"
 
 #include <memtop/wire.h>
-#include <string.h>
-
-#define WORD sizeof(uintptr_t)
 
 /* A word that is never what its pair says. */
 static const uintptr_t never = 0;
-
-struct walk {
-	struct unwind_cache *u;
-	const struct regs *r;
-	/* the last new frame: they are put down from the end, so outermost first */
-	struct step *next;
-	struct step *full; /* ... where the limit is met */
-	uint32_t depth;    /* the limit as a number */
-	unsigned base;     /* why it ended: enum mtw_truncation */
-	uintptr_t zero_at; /* where a return address of 0 ended it; 0 = it ended otherwise */
-	bool listed;       /* its stack can be taken as a list only */
-};
-
-/* Where the frame at f, which ends at cfa, has its return address. */
-#define RETURN_AT(f, cfa) (BY_RECORDS ? (f)->bp_slot + WORD : (cfa)-WORD)
-
-/* Between two frames. */
-struct place {
-	uintptr_t pc, sp, bp;
-};
-
-enum left { LEFT_ON, LEFT_LAST, LEFT_BROKEN };
-
-static uintptr_t word_at(uintptr_t addr)
-{
-	return *(const uintptr_t *)addr;
-}
-
-/* An address that a rule came to: a word that may be read? */
-MT_INLINE bool is_word(struct unwind_cache *u, uintptr_t addr)
-{
-	if (unlikely(addr & (WORD - 1)))
-		return false;
-	return likely(unwind_word_in(&u->known.at[0], addr)) || mt_unwind_reach(&u->known, addr);
-}
 
 /* The innermost of the first `count` pairs that differs, as an index, or -1. */
 MT_INLINE int32_t differing(const struct pair *pairs, uint32_t count)
@@ -108,171 +67,6 @@ MT_INLINE int32_t differing(const struct pair *pairs, uint32_t count)
 bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n)
 {
 	return differing(p, n) < 0;
-}
-
-/* Whatever the common way does not cover: an over-aligned frame, a bp saved at an odd place. */
-static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint64_t rule,
-				   struct place *to)
-{
-	uintptr_t cfa, slot;
-
-	if ((rule & RULE_BASE) == RULE_SP) {
-		cfa = f->sp + (uintptr_t)rule_cfa(rule);
-	} else if ((rule & RULE_BASE) == RULE_BP) {
-		cfa = f->bp + (uintptr_t)rule_cfa(rule);
-	} else {
-		f->word = f->bp + (uintptr_t)rule_cfa(rule);
-		if (!is_word(u, f->word))
-			return LEFT_BROKEN;
-		cfa = word_at(f->word);
-	}
-	if (rule & RULE_RECORD && f->bp < f->sp)
-		return f->bp ? LEFT_BROKEN : LEFT_LAST;
-	if (cfa <= f->sp)
-		return LEFT_BROKEN;
-	to->bp = f->bp;
-	if (rule & RULE_SAVED) {
-		slot = (uintptr_t)rule_bp(rule) + ((rule & RULE_BASE) == RULE_WORD ? f->bp : cfa);
-		if (!is_word(u, slot))
-			return LEFT_BROKEN;
-		f->bp_slot = slot;
-		to->bp = word_at(slot);
-	}
-	if (!is_word(u, RETURN_AT(f, cfa)))
-		return LEFT_BROKEN;
-	to->pc = pc_bare(word_at(RETURN_AT(f, cfa)));
-	to->sp = cfa;
-	return LEFT_ON;
-}
-
-static MT_COLD enum left leave_signal(struct unwind_cache *u, struct step *f, struct place *to)
-{
-	uintptr_t context = f->sp;
-
-	if ((context & (WORD - 1)) || !unwind_readable(&u->known, context + UC_BP) ||
-	    !unwind_readable(&u->known, context + UC_PC))
-		return LEFT_BROKEN;
-	f->bp_slot = context + UC_BP;
-	to->bp = word_at(context + UC_BP);
-	to->sp = word_at(context + UC_SP);
-	to->pc = word_at(context + UC_PC) | PC_EXACT;
-	return mt_unwind_enter(&u->known, to->sp, false) ? LEFT_ON : LEFT_BROKEN;
-}
-
-#if defined(__arm__)
-static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place *to)
-{
-	uintptr_t pc = f->pc, sp = f->sp;
-
-	if (!mt_unwind_ehabi_leave(&w->u->known, w->r, w->depth, &pc, &sp, &w->base))
-		return LEFT_BROKEN;
-	*to = (struct place){ pc, sp, 0 };
-	return LEFT_ON;
-}
-
-static bool begins(const struct step *f, uint64_t rule)
-{
-	return rule & RULE_FIRST && mt_unwind_begins(f->sp);
-}
-#else
-static bool begins(const struct step *f, uint64_t rule)
-{
-	(void)f, (void)rule;
-	return false;
-}
-
-/* With all registers, from the innermost frame on: the only way to know the others. */
-static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place *to)
-{
-	struct known *known = &w->u->known;
-	struct cfi_regs regs = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
-
-	regs.value[CFI_RA] = w->r->pc;
-	regs.value[CFI_SP] = w->r->sp;
-	regs.value[CFI_BP] = w->r->fp;
-	if (!mt_unwind_enter(known, w->r->sp, true))
-		return LEFT_BROKEN;
-	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != pc_code(f->pc);
-	     i++) {
-		if (i >= w->depth || !mt_cfi_step(known, &regs, &w->base))
-			return LEFT_BROKEN;
-	}
-	if (!mt_cfi_step(known, &regs, &w->base)) {
-		if (w->base != MTW_TRUNC_NONE)
-			return LEFT_BROKEN;
-		regs.value[CFI_RA] = 0; /* ends here; the caller looks at pc */
-	}
-	to->pc = regs.value[CFI_RA];
-	to->sp = regs.value[CFI_SP];
-	to->bp = regs.known & 1u << CFI_BP ? regs.value[CFI_BP] : 0;
-	return LEFT_ON;
-}
-
-#endif
-
-/* Steps by a proved frame pointer. The obstacle to a proof may vanish while all compared words stay
- * the same, so a frame that ends the stack never matches. */
-static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule,
-				      struct place *to)
-{
-	struct known *known = &w->u->known;
-	struct caller caller;
-
-	if (!known->sites)
-		mt_unwind_proof_remember(known);
-	if (!mt_unwind_proof_leave(known, f->pc, f->sp, f->bp, &caller)) {
-		w->base = rule_reason(rule);
-		f->call.shape |= FRAME_SLOW;
-		return LEFT_LAST;
-	}
-	f->bp_slot = f->bp;
-	*to = (struct place){ caller.pc, caller.sp, caller.bp };
-	return LEFT_ON;
-}
-
-static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct place *to)
-{
-	switch (rule & RULE_KIND) {
-	case RULE_FAST: return leave_odd(w->u, f, rule, to);
-	case RULE_SIGNAL:
-		w->listed = BY_RECORDS;
-		return w->listed ? LEFT_LAST : leave_signal(w->u, f, to);
-	case RULE_SLOW: return leave_slow(w, f, to);
-	case RULE_PROVE: return leave_proven(w, f, rule, to);
-	case RULE_NONE: w->base = begins(f, rule) ? MTW_TRUNC_NONE : rule_reason(rule);
-	}
-	return LEFT_LAST;
-}
-
-/* Why a rule led to nowhere: off the end of a stack that is not the thread's own, or false. */
-static MT_COLD unsigned broken_reason(const struct walk *w, const struct step *f)
-{
-	const struct bounds *b = &w->u->known.at[0];
-	bool foreign = !b->native && f->sp >= b->lo && f->sp <= b->hi && b->hi - f->sp < 256;
-
-	return foreign ? MTW_TRUNC_SWITCHED : MTW_TRUNC_BAD_CFI;
-}
-
-static MT_COLD enum left leave_rare(struct walk *w, struct step *f, uint64_t rule, struct place *to)
-{
-	enum left left = leave_by(w, f, rule, to);
-
-	if (left == LEFT_BROKEN) {
-		w->base = broken_reason(w, f);
-		f->call.shape |= FRAME_SLOW;
-	}
-	return left;
-}
-
-/* A return address of 0, or none that a program can have. */
-static MT_COLD enum left end_at(struct walk *w, const struct step *f, struct place *at)
-{
-	if (!(f->call.shape & (FRAME_SIGNAL | FRAME_SLOW)))
-		at->pc = pc_bare(at->pc);
-	if (at->pc)
-		return LEFT_ON;
-	w->zero_at = f->call.shape & (FRAME_SIGNAL | FRAME_SLOW) ? 0 : RETURN_AT(f, at->sp);
-	return LEFT_LAST;
 }
 
 /* Leaves `f` for its caller *to: by call, its CFA from a register, bp left alone or saved in the
@@ -312,11 +106,11 @@ MT_INLINE enum left advance(struct walk *w, struct place *at)
 	f->bp = at->bp;
 	f->call = e->call;
 	if (unlikely(!leave_fast(w->u, f, rule, at))) {
-		enum left left = leave_rare(w, f, rule, at);
+		enum left left = mt_unwind_leave_rare(w, f, rule, at);
 		if (left != LEFT_ON)
 			return left;
 	}
-	return likely((intptr_t)at->pc > 0) ? LEFT_ON : end_at(w, f, at);
+	return likely((intptr_t)at->pc > 0) ? LEFT_ON : mt_unwind_leave_last(w, f, at);
 }
 
 /* Kept frames from..to+1 keep their shape and count as new; *at becomes frame `to`. */
@@ -434,7 +228,8 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 
 /* The steps s..end lead from `node` to where no path has been: makes the nodes for all of them.
  * Returns the first one's; *next is the second one's, from where on the numbers are in a row. 0:
- * the trie is full. When another thread was here just now, the first is its, and *next is 0. */
+ * there is no room for whole stacks. When another thread was here just now, the first is its, and
+ * *next is 0. */
 static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node_id node,
 						    const struct step *s, const struct step *end,
 						    node_id *next)
@@ -448,7 +243,7 @@ static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node
 				return 0;
 			n++;
 		}
-	node_id first = mt_stacks_reserve(n), id = first;
+	node_id first = mt_stacks_reserve(n, NEED_WHOLE), id = first;
 	if (unlikely(!first))
 		return 0;
 	u->effort.edge_misses += n;
@@ -462,12 +257,20 @@ static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node
 	return id;
 }
 
-/* The nodes of the steps s..end, which are to be the frames from f on. *last is the one that they
- * hang below, and becomes the innermost. false: the trie is full. */
-MT_INLINE bool nodes_of(struct unwind_cache *u, struct frame *f, const struct step *s,
-			const struct step *end, node_id *last)
+/* Frames that stay kept, so that the stack can be remembered, while the trie has no room for it. */
+static MT_COLD node_id no_nodes(struct frame *f, ptrdiff_t n)
 {
-	node_id node = *last, next = 0; /* the next step's, if it was made with the last one's */
+	for (; n > 0; n--, f++)
+		f->node = NO_NODE;
+	return NO_NODE;
+}
+
+/* The nodes of the steps s..end, which are to be the frames from f on, below `node`. Returns the
+ * innermost one's: NO_NODE, as of all frames from where there is no room for whole stacks. */
+MT_INLINE node_id nodes_of(struct unwind_cache *u, struct frame *f, const struct step *s,
+			   const struct step *end, node_id node)
+{
+	node_id next = 0; /* the next step's, if it was made with the last one's */
 	struct node *at = stacks_node(node);
 
 	for (; s < end; s++, f++) {
@@ -479,13 +282,18 @@ MT_INLINE bool nodes_of(struct unwind_cache *u, struct frame *f, const struct st
 		if (unlikely(!child)) {
 			child = branch_off(u, node, s, end, &next);
 			if (unlikely(!child))
-				return false;
+				return no_nodes(f, end - s);
 			at = stacks_node(child);
 		}
 		f->node = node = child;
 	}
-	*last = node;
-	return true;
+	return node;
+}
+
+/* What the outermost kept frame hangs below. */
+static node_id base_node(const struct unwind_cache *u)
+{
+	return u->base ? mt_stacks_truncated(u->base) : 0;
 }
 
 /* A frame of the kept stack: its pairs, and whether its bp matters (`bp`: the outer one's does). */
@@ -507,19 +315,21 @@ static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, bool
 	return p;
 }
 
-/* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. false: the
- * trie is full. */
-static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
-		   const struct step *end, node_id *result)
+/* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. Returns the
+ * innermost one's node. */
+static node_id number(struct unwind_cache *u, uint32_t from, const struct step *s,
+		      const struct step *end)
 {
 	struct frame *f = u->frames + from;
 	struct pair *p = u->pairs + (from ? f[-1].pairs : 0);
 	bool bp = from && f[-1].at.call.shape & FRAME_BP_USED;
 	uint64_t made = u->passes;
 
-	*result = from ? f[-1].node : u->base ? mt_stacks_truncated(u->base) : 0;
-	if (unlikely(!nodes_of(u, f, s, end, result)))
-		return false;
+	node_id node = from ? f[-1].node : base_node(u);
+	if (likely(node != NO_NODE))
+		node = nodes_of(u, f, s, end, node);
+	else
+		no_nodes(f, end - s);
 	for (; s < end; s++, f++) {
 		f->at = *s;
 		f->made = made;
@@ -533,7 +343,7 @@ static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
 		f->pairs = (uint32_t)(p - u->pairs);
 	}
 	u->count = (uint32_t)(f - u->frames);
-	return true;
+	return node;
 }
 
 /*
@@ -559,10 +369,18 @@ static uint32_t settle_base(struct walk *w, uint32_t same, const struct step *en
 	return 0;
 }
 
-static MT_COLD node_id give_up(struct unwind_cache *u)
+/* The kept stack has no room as a whole. When there is some again, the next one is walked anew. */
+static MT_COLD node_id fold_kept(struct unwind_cache *u)
 {
-	u->count = 0;
-	return mt_stacks_truncated(MTW_TRUNC_NODES);
+	struct inner inner = { .n = 0 };
+	uint32_t i = u->count;
+
+	while (i > 0 && (u->frames[i - 1].at.call.shape & FRAME_OWN ||
+			 fold_takes(&inner, u->frames[i - 1].at.call.code)))
+		i--;
+	if (mt_arena_has(NEED_WHOLE))
+		u->count = 0;
+	return mt_unwind_fold(u, &inner, i ? NO_NODE : base_node(u));
 }
 
 node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
@@ -591,7 +409,6 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 	/* till all are there: record/record.c's hits look here */
 	u->count = settle_base(&w, (uint32_t)(met + 1), end);
 	atomic_signal_fence(memory_order_release);
-	if (unlikely(!number(u, u->count, w.next, end, &node)))
-		return give_up(u);
-	return node;
+	node = number(u, u->count, w.next, end);
+	return likely(node != NO_NODE) ? node : fold_kept(u);
 }

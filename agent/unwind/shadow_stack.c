@@ -27,6 +27,7 @@
  * below makes the same call of a function without an entry. That function gets the callback's outer
  * callers.)
  */
+#include "unwind/fold.h"
 #include "unwind/shadow_stack.h"
 #include "base/compiler.h"
 #include "base/conf.h"
@@ -346,10 +347,11 @@ static bool empty(void)
 	return !s || s->top == s->entry + 1;
 }
 
-/* Interns pcs, innermost first, below `node`, which stands for `frames`; entries learn theirs. */
-static node_id number(struct walk *w, node_id node, unsigned frames)
+/* Interns pcs, innermost first, below `top`, which stands for `frames`; entries learn theirs. */
+static node_id number(struct walk *w, node_id top, unsigned frames)
 {
 	int m = w->mark_count;
+	node_id node = top;
 
 	for (int i = w->n;; i--) {
 		while (m > 0 && w->marks[m - 1].at == i) {
@@ -363,11 +365,9 @@ static node_id number(struct walk *w, node_id node, unsigned frames)
 		const struct pc_entry *e = unwind_pc(w->u, w->out[i - 1]);
 		if (e->rule & RULE_OWN)
 			continue;
-		node = e->call.code ? unwind_edge(w->u, node, e->call.code) : 0;
-		if (unlikely(!node)) {
-			w->reason = MTW_TRUNC_NODES;
-			return mt_stacks_truncated(MTW_TRUNC_NODES);
-		}
+		node = e->call.code ? unwind_edge(w->u, node, e->call.code, NEED_WHOLE) : 0;
+		if (unlikely(!node))
+			return mt_unwind_fold_list(w->u, w->out, w->n, top);
 	}
 }
 

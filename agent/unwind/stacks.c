@@ -129,6 +129,7 @@ static const struct set_kind node_kind = {
 	.bytes = sizeof(struct node),
 	.chunk_shift = NODE_SHIFT,
 	.limit = MTW_NODES_MAX,
+	.need = NEED_CALL_SITES,
 	.hash = node_hash,
 	.same = node_same,
 	.fill = node_fill,
@@ -170,6 +171,7 @@ static const struct set_kind cell_kind = {
 	.bytes = sizeof(struct cell),
 	.chunk_shift = CODE_SHIFT,
 	.limit = CODES_MAX,
+	.need = NEED_CALL_SITES,
 	.hash = cell_hash,
 	.same = cell_same,
 	.fill = cell_fill,
@@ -192,9 +194,13 @@ node_id mt_stacks_truncated(unsigned reason)
 	return reason < MTW_TRUNC_COUNT ? reason : MTW_TRUNC_BAD_CFI;
 }
 
-node_id mt_stacks_reserve(uint32_t n)
+/* The last eighth of the numbers is for call sites, as memory's last part is. */
+node_id mt_stacks_reserve(uint32_t n, enum need need)
 {
-	return set_reserve(&nodes, &node_kind, n);
+	bool room = need == NEED_CALL_SITES ||
+		    (mt_arena_has(need) && mt_stacks_count() < MTW_NODES_MAX / 8 * 7);
+
+	return room ? set_reserve(&nodes, &node_kind, n) : 0;
 }
 
 void mt_stacks_fill(node_id id, node_id parent, code_id code, node_id child)
@@ -233,7 +239,7 @@ node_id mt_stacks_hashed(node_id parent, code_id code)
 	return set_find(&nodes, &node_kind, hash_node(parent, code), &key);
 }
 
-node_id mt_stacks_child(node_id parent, code_id code)
+node_id mt_stacks_child(node_id parent, code_id code, enum need need)
 {
 	struct node *child;
 	uint32_t count;
@@ -246,11 +252,22 @@ node_id mt_stacks_child(node_id parent, code_id code)
 		if (id)
 			return id;
 	}
-	id = mt_stacks_reserve(1);
+	id = mt_stacks_reserve(1, need);
 	if (!id)
 		return 0;
 	mt_stacks_fill(id, parent, code, 0);
 	return mt_stacks_enter(id);
+}
+
+node_id mt_stacks_call_site(node_id id)
+{
+	const struct node *n = stacks_node(id);
+	node_id top = mt_stacks_truncated(MTW_TRUNC_NODES);
+
+	if (id < MTW_TRUNC_COUNT || n->parent == top)
+		return id;
+	node_id site = mt_stacks_child(top, n->code, NEED_CALL_SITES);
+	return site ? site : top;
 }
 
 struct node *mt_stacks_node(node_id id)

@@ -5,11 +5,13 @@
 #ifndef MT_UNWIND_STACKS_H
 #define MT_UNWIND_STACKS_H
 
+#include "base/arena.h"
 #include "base/types.h"
 
 #pragma GCC visibility push(hidden)
 
-node_id mt_stacks_child(node_id parent, code_id code); /* finds or inserts; 0 at the cap */
+/* finds or inserts; 0: the need's share of memory is taken */
+node_id mt_stacks_child(node_id parent, code_id code, enum need need);
 /* A child that is not in a full list (unwind/stacks_fast.h); 0 = there is none. */
 node_id mt_stacks_hashed(node_id parent, code_id code);
 struct node *mt_stacks_node(node_id id); /* never NULL for an id that was returned */
@@ -17,12 +19,14 @@ uint32_t mt_stacks_count(void); /* ids 0..count-1; the newest may be unpublished
 code_id mt_stacks_code(uintptr_t pc, uint8_t kind); /* interns; truncations: pc = reason */
 const struct code *mt_stacks_code_at(code_id id);
 node_id mt_stacks_truncated(unsigned reason); /* the root's child that represents it */
+/* the node's innermost frame alone, for what cannot be counted further: below TRUNCATED(NODES) */
+node_id mt_stacks_call_site(node_id id);
 bool mt_stacks_check(void);
 
 /* For the unwinder: a path of new nodes. It reserves n numbers in a row (0 = no room), fills each
  * with its parent and only child (0 = none), and enters the outermost: the answer is that number,
  * or the one of the same step that another thread entered first. */
-node_id mt_stacks_reserve(uint32_t n);
+node_id mt_stacks_reserve(uint32_t n, enum need need);
 void mt_stacks_fill(node_id id, node_id parent, code_id code, node_id child);
 node_id mt_stacks_enter(node_id id);
 

@@ -13,6 +13,7 @@
  * that both share. If the capture was alive after all, on another stack, it sees that `passes`
  * moved, and marks its own result truncated.
  */
+#include "unwind/fold.h"
 #include "unwind/unwind.h"
 #include "base/compiler.h"
 #include "base/conf.h"
@@ -212,19 +213,17 @@ const char *mt_unwind_why(void)
 }
 
 /* A list of pcs as a path: outermost first, the agent's own left out. */
-static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsigned *reason)
+static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsigned reason)
 {
-	node_id node = *reason ? mt_stacks_truncated(*reason) : 0;
+	node_id top = reason ? mt_stacks_truncated(reason) : 0, node = top;
 
 	for (int i = n - 1; i >= 0; i--) {
 		const struct pc_entry *e = unwind_pc(u, pcs[i]);
 		if (e->rule & RULE_OWN)
 			continue;
-		node = e->call.code ? unwind_edge(u, node, e->call.code) : 0;
-		if (!node) {
-			*reason = MTW_TRUNC_NODES;
-			return mt_stacks_truncated(MTW_TRUNC_NODES);
-		}
+		node = e->call.code ? unwind_edge(u, node, e->call.code, NEED_WHOLE) : 0;
+		if (unlikely(!node))
+			return mt_unwind_fold_list(u, pcs, n, top);
 	}
 	return node;
 }
@@ -235,7 +234,7 @@ node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
 	uintptr_t pcs[LIST_MAX];
 	unsigned reason;
 	int n = walk(NULL, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
-	node_id node = intern(u, pcs, n, &reason);
+	node_id node = intern(u, pcs, n, reason);
 	u->effort.frames += (uint64_t)n;
 	u->effort.whole++;
 
@@ -253,7 +252,7 @@ static MT_COLD node_id capture_rare(struct unwind_cache *u, const struct regs *r
 static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
 {
 	node_id top = mt_stacks_truncated(reason);
-	node_id node = mt_stacks_child(top, mt_stacks_code(r->pc, MTW_NODE_CODE));
+	node_id node = mt_stacks_child(top, mt_stacks_code(r->pc, MTW_NODE_CODE), NEED_CALL_SITES);
 
 	return node ? node : top;
 }

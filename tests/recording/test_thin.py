@@ -90,7 +90,8 @@ def marks_and_the_peak_stay_and_ticks_go():
     assert later, "never thinned"
     assert ticks(before)[1] == 0 and ticks(path)[1] > 20, ticks(path)[1]
     assert ticks(path)[0] == sorted(ticks(path)[0])
-    marks = [f"m{m['id']}" for m in report(before)["marks"]]
+    end_of_before = ticks(before)[0][-1]  # the file may end in the middle of a mark's own state
+    marks = [f"m{m['id']}" for m in report(before)["marks"] if m["time_s"] < end_of_before]
     assert len(marks) > 2
     for mark in marks:
         assert counters(report(before, "--at", mark)) == counters(report(path, "--at", mark)), mark

@@ -181,7 +181,7 @@ def twins(machine, triplet, emulator, *flags, engines):
     need(emulator, f"{triplet}-gcc")
     parts = ("base/prim_linux base/msg base/arena base/self modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments "
              "unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind "
-             "unwind/incremental unwind/cfi_engine unwind/cache base/stack_bounds unwind/fp unwind/ehabi "
+             "unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds unwind/fp unwind/ehabi "
              "unwind/libunwind hooks/instrument unwind/shadow_stack unwind/fp_proof unwind/epilogue "
              "unwind/insn").split()
     objects = [f"{BUILD}/{machine}/agent/{part}.o" for part in parts]

@@ -355,11 +355,69 @@ TEST(trie_full)
 	for (volatile int round = 0; round < 2; round++) { /* one call, one return address */
 		check_whole();                             /* the second time its nodes are there */
 		mt_conf.max_memory = 1;
-		for (code_id code = 1; mt_stacks_child(1, code); code++)
+		for (code_id code = 1; mt_stacks_child(1, code, NEED_WHOLE); code++)
 			CHECK(code < 20000);
 	}
 	by_rbx();
 	CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
+	mt_conf.max_memory = 0;
+	mt_arena_tell(0, 0, 0);
+	by_rbx(); /* its frames were kept without nodes, and now have them */
+	CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+	check_whole();
+}
+
+/* Each has a last frame of its own, so its stack is new whatever was folded before. */
+#define BOTTOM(name)                                                                               \
+	__attribute__((noinline)) static void name(void)                                           \
+	{                                                                                          \
+		take();                                                                            \
+		__asm__ volatile("");                                                              \
+	}
+BOTTOM(bottom_whole)
+BOTTOM(bottom_16)
+BOTTOM(bottom_4)
+BOTTOM(bottom_1)
+
+__attribute__((noinline)) static void deep(int n, void (*bottom)(void))
+{
+	if (n > 0)
+		deep(n - 1, bottom);
+	else
+		bottom();
+	__asm__ volatile("");
+}
+
+/* As memory gets short, new stacks keep fewer inner frames; those that were whole stay so. */
+TEST(folded)
+{
+	static const struct {
+		unsigned share; /* of the limit, in 64ths: base/arena.c */
+		int frames;
+		void (*bottom)(void);
+	} short_of[] = { { 52, 16, bottom_16 }, { 55, 4, bottom_4 }, { 58, 1, bottom_1 } };
+
+	begin();
+	for (volatile int turn = 0; turn < 2; turn++) { /* one call, one return address */
+		deep(45, bottom_whole);                 /* with its tables, which take memory */
+		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+		for (volatile int i = 0; i < 3 && !turn; i++) {
+			mt_conf.max_memory =
+				(mt_arena_bytes() + (32u << 10)) * 64 / short_of[i].share;
+			mt_arena_tell(0, 0, 0);
+			for (volatile int n = 40; n < 43; n++) { /* the same inner frames */
+				deep(n, short_of[i].bottom);
+				CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
+				CHECK_EQ(taken.n, short_of[i].frames);
+			}
+		}
+	}
+	mt_conf.max_memory = 0;
+	mt_arena_tell(0, 0, 0);
+	for (volatile int i = 0; i < 3; i++) {
+		deep(40, short_of[i].bottom);
+		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+	}
 }
 
 /*

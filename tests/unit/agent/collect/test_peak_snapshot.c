@@ -58,10 +58,11 @@ static struct server *make(void)
 	s->breathe = breathe;
 	s->viewer[0].state = VIEWER_OPEN;
 	for (unsigned i = 0; i < SLOTS; i++)
-		mt_slots_alloc(t,
-			       mt_slots_of(mt_stacks_child(
-				       0, mt_stacks_code(0x1000 + i, MTW_NODE_NOWHERE))),
-			       BYTES);
+		mt_slots_alloc(
+			t,
+			mt_slots_of(mt_stacks_child(0, mt_stacks_code(0x1000 + i, MTW_NODE_NOWHERE),
+						    NEED_WHOLE)),
+			BYTES);
 	mt_peak_begin((int64_t)SLOTS * BYTES);
 	sums_pass(s, true);
 	return s;

@@ -78,8 +78,9 @@ static void *allocates(void *arg)
 		char *p = &blocks[i % 1024 * 64];
 		struct block b;
 		node_id node = mt_stacks_child(
-			mt_stacks_child(0, mt_stacks_code(4096 + i % 64, MTW_NODE_CODE)),
-			mt_stacks_code(8192 + i, MTW_NODE_CODE));
+			mt_stacks_child(0, mt_stacks_code(4096 + i % 64, MTW_NODE_CODE),
+					NEED_WHOLE),
+			mt_stacks_code(8192 + i, MTW_NODE_CODE), NEED_WHOLE);
 		slot_id slot = mt_slots_of(node);
 		mt_slots_alloc(t, slot, i % 3 ? 100 : 0);
 		if (!mt_live_ready(p, 100))

@@ -32,8 +32,8 @@ static uint64_t dice(uint64_t n)
 static void make_slots(void)
 {
 	for (unsigned i = 0; i < SLOTS; i++)
-		slot[i] = mt_slots_of(
-			mt_stacks_child(0, mt_stacks_code(0x1000 + i, MTW_NODE_NOWHERE)));
+		slot[i] = mt_slots_of(mt_stacks_child(
+			0, mt_stacks_code(0x1000 + i, MTW_NODE_NOWHERE), NEED_WHOLE));
 }
 
 static struct tally kept(slot_id s)

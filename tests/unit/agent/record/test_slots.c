@@ -16,7 +16,7 @@
 
 static node_id stack_of(uintptr_t pc)
 {
-	return mt_stacks_child(0, mt_stacks_code(pc, MTW_NODE_NOWHERE));
+	return mt_stacks_child(0, mt_stacks_code(pc, MTW_NODE_NOWHERE), NEED_WHOLE);
 }
 
 TEST(a_slot_per_stack_and_epoch)

@@ -11,7 +11,7 @@
 /* Fills a path of `n` new nodes below `parent`, and enters it. Returns the answer; 0: no room. */
 static inline node_id branch(node_id parent, const code_id *code, uint32_t n)
 {
-	node_id first = mt_stacks_reserve(n);
+	node_id first = mt_stacks_reserve(n, NEED_WHOLE);
 
 	for (node_id id = first; id && id < first + n; id++) {
 		mt_stacks_fill(id, parent, *code++, id + 1 < first + n ? id + 1 : 0);

@@ -43,14 +43,15 @@ TEST(same_key_same_node)
 {
 	mt_stacks_init();
 	uint32_t before = mt_stacks_count();
-	node_id a = mt_stacks_child(0, 11), b = mt_stacks_child(0, 12), c = mt_stacks_child(a, 12);
+	node_id a = mt_stacks_child(0, 11, NEED_WHOLE), b = mt_stacks_child(0, 12, NEED_WHOLE),
+		c = mt_stacks_child(a, 12, NEED_WHOLE);
 	CHECK(a && b && c && a != b && b != c && a != c);
-	CHECK_EQ(mt_stacks_child(0, 11), a);
-	CHECK_EQ(mt_stacks_child(a, 12), c);
+	CHECK_EQ(mt_stacks_child(0, 11, NEED_WHOLE), a);
+	CHECK_EQ(mt_stacks_child(a, 12, NEED_WHOLE), c);
 	CHECK_EQ(mt_stacks_count(), before + 3);
 	CHECK_EQ(mt_stacks_node(c)->parent, a);
 	CHECK_EQ(mt_stacks_node(c)->code, 12);
-	CHECK_EQ(mt_stacks_child(a, 0), 0);
+	CHECK_EQ(mt_stacks_child(a, 0, NEED_WHOLE), 0);
 }
 
 TEST(locations_know_their_module)
@@ -108,7 +109,7 @@ static void *build(void *arg)
 	for (int i = 0; i < NODES; i++) {
 		bool inner = i && random_below(&seed, 8);
 		node_id parent = inner ? mine[random_below(&seed, (uint32_t)i)] : 0;
-		mine[i] = mt_stacks_child(parent, codes[random_below(&seed, 5000)]);
+		mine[i] = mt_stacks_child(parent, codes[random_below(&seed, 5000)], NEED_WHOLE);
 	}
 	return NULL;
 }
@@ -119,7 +120,7 @@ TEST(threads_agree)
 	for (int i = 0; i < NODES; i++) {
 		const struct node *n = mt_stacks_node(tree[0][i]);
 		CHECK(n->parent < tree[0][i]);
-		CHECK_EQ(mt_stacks_child(n->parent, n->code), tree[0][i]);
+		CHECK_EQ(mt_stacks_child(n->parent, n->code, NEED_WHOLE), tree[0][i]);
 	}
 }
 
@@ -151,18 +152,18 @@ TEST(threads_agree_on_paths)
 TEST(more_children_than_a_list_holds)
 {
 	make_codes();
-	node_id parent = mt_stacks_child(0, 21), child[100];
+	node_id parent = mt_stacks_child(0, 21, NEED_WHOLE), child[100];
 	for (code_id code = 1; code <= 100; code++) {
 		struct node *none;
 		uint32_t listed;
 		CHECK_EQ(stacks_listed(stacks_node(parent), code, &none, &listed), 0);
 		CHECK_EQ(listed, code <= LISTED ? code - 1 : LISTED);
-		child[code - 1] = mt_stacks_child(parent, code);
+		child[code - 1] = mt_stacks_child(parent, code, NEED_WHOLE);
 		CHECK(child[code - 1] > parent);
 		CHECK_EQ(mt_stacks_hashed(parent, code), code <= LISTED ? 0 : child[code - 1]);
 	}
 	for (code_id code = 1; code <= 100; code++)
-		CHECK_EQ(mt_stacks_child(parent, code), child[code - 1]);
+		CHECK_EQ(mt_stacks_child(parent, code, NEED_WHOLE), child[code - 1]);
 	CHECK_EQ(mt_stacks_hashed(parent, 101), 0);
 	CHECK(mt_stacks_check());
 }
@@ -171,15 +172,15 @@ TEST(a_path_in_one_piece)
 {
 	static const code_id here[] = { 31, 32, 33, 34 }, there[] = { 31, 35 };
 	make_codes();
-	node_id top = mt_stacks_child(0, 22), first = branch(top, here, 4);
-	CHECK_EQ(mt_stacks_child(top, 31), first);
-	CHECK_EQ(mt_stacks_child(first, 32), first + 1);
-	CHECK_EQ(mt_stacks_child(first + 2, 34), first + 3);
+	node_id top = mt_stacks_child(0, 22, NEED_WHOLE), first = branch(top, here, 4);
+	CHECK_EQ(mt_stacks_child(top, 31, NEED_WHOLE), first);
+	CHECK_EQ(mt_stacks_child(first, 32, NEED_WHOLE), first + 1);
+	CHECK_EQ(mt_stacks_child(first + 2, 34, NEED_WHOLE), first + 3);
 	CHECK_EQ(mt_stacks_node(first + 3)->parent, first + 2);
 	CHECK_EQ(branch(top, there, 2), first); /* the other was there first */
-	node_id side = mt_stacks_child(first, 35);
+	node_id side = mt_stacks_child(first, 35, NEED_WHOLE);
 	CHECK(side > first + 3);
-	CHECK_EQ(mt_stacks_child(first, 32), first + 1);
+	CHECK_EQ(mt_stacks_child(first, 32, NEED_WHOLE), first + 1);
 	CHECK(mt_stacks_check());
 }
 
@@ -187,9 +188,9 @@ TEST(a_path_in_one_piece)
 TEST(numbers_in_a_row)
 {
 	mt_stacks_init();
-	CHECK_EQ(mt_stacks_reserve(MTW_NODES_MAX), 0);
+	CHECK_EQ(mt_stacks_reserve(MTW_NODES_MAX, NEED_WHOLE), 0);
 	uint32_t before = mt_stacks_count();
-	node_id first = mt_stacks_reserve(3000);
+	node_id first = mt_stacks_reserve(3000, NEED_WHOLE);
 	CHECK_EQ(first, before);
 	CHECK_EQ(mt_stacks_count(), before + 3000);
 	mt_stacks_fill(first + 2999, first, 1, 0);
@@ -201,15 +202,15 @@ TEST(the_cap_is_met_and_said)
 	mt_stacks_init();
 	mt_conf.max_memory = mt_arena_bytes() + (200u << 10);
 	code_id code = mt_stacks_code(99, MTW_NODE_CODE);
-	node_id first = mt_stacks_child(0, code), last = first;
+	node_id first = mt_stacks_child(0, code, NEED_WHOLE), last = first;
 	uint32_t made = 0;
 	for (node_id next = first; next && made < 1000000; made++) {
 		last = next;
-		next = mt_stacks_child(next, code);
+		next = mt_stacks_child(next, code, NEED_WHOLE);
 	}
 	CHECK(made > 1000 && made < 100000);
-	CHECK_EQ(mt_stacks_child(last, code), 0);
-	CHECK_EQ(mt_stacks_child(0, code), first);
+	CHECK_EQ(mt_stacks_child(last, code, NEED_WHOLE), 0);
+	CHECK_EQ(mt_stacks_child(0, code, NEED_WHOLE), first);
 	CHECK(mt_arena_bytes() <= mt_conf.max_memory);
 	CHECK(mt_stacks_check());
 }

@@ -1,0 +1,112 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_folding.py - more call paths than the agent has memory for: stacks get shorter, and nothing else is lost.
+
+Each case is compared with the same program under a limit that it does not reach. LONG=1: a million paths."""
+import collections
+
+from harness import LONG, MEMTOP, TARGETS, environment, main, need, report, run, temporary_folder, test
+
+CUT = "the memory limit of the call tree"
+
+
+def recorded(*command, options=""):
+    path = temporary_folder() + "/t.mtop"
+    done = run([MEMTOP, "record", "-o", path, *(["--options", options] if options else []), "--", *command], 120, env=environment())
+    assert done.returncode == 0, done
+    return report(path)
+
+
+def by(r, what):
+    """Live and allocated blocks and bytes of all stacks, by `what` of a stack."""
+    sums = collections.defaultdict(lambda: [0, 0, 0, 0])
+    for s in r["stacks"]:
+        for i, key in enumerate(("live_blocks", "live_bytes", "allocated_blocks", "allocated_bytes")):
+            sums[what(s)][i] += s[key]
+    return {k: v for k, v in sums.items() if any(v)}
+
+
+def call_site(s):
+    """The innermost frame; None where there is none."""
+    frame = s["frames"][0] if s["frames"] else None
+    return frame and (frame["module"], frame["offset"])
+
+
+def agree(whole, folded, owners=True):
+    """The same totals and call sites; said how."""
+    same = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes", "freed_blocks")
+    assert [whole["totals"][k] for k in same] == [folded["totals"][k] for k in same], (whole["totals"], folded["totals"])
+    assert not whole["agent"]["truncated_stacks"] and folded["agent"]["truncated_stacks"], folded["agent"]
+    assert by(whole, call_site) == by(folded, call_site)
+    if owners:
+        assert by(whole, lambda s: s["owner"]) == by(folded, lambda s: s["owner"])
+    assert None not in by(folded, call_site)
+    assert not folded["agent"]["lost"]["events"], folded["agent"]["lost"]
+    assert {c["reason"] for c in folded["agent"]["stacks"]["truncated"]} == {CUT}, folded["agent"]["stacks"]
+
+
+def lengths(r):
+    return collections.Counter(len(s["frames"]) for s in r["stacks"] if s["truncated"])
+
+
+def folded_by(engine, program):
+    whole, folded = (recorded(program, "15", options=f"unwind={engine} max_memory={limit}M") for limit in (256, 2))
+    agree(whole, folded)
+    assert sum(len(s["frames"]) > 16 for s in whole["stacks"]) > 30000
+    assert 16 in lengths(folded), lengths(folded)
+
+
+@test
+def t_call_sites_and_owners_stay_exact():
+    for engine in ("cfi", "libunwind"):
+        folded_by(engine, f"{TARGETS}/s_levels")
+
+
+@test
+def t_instrumented():
+    need("gcc")
+    program = temporary_folder() + "/s_levels"
+    done = run(["gcc", "-O1", "-g", "-fno-builtin", "-finstrument-functions", "-Itests", "-o", program, "tests/targets/s_levels.c", "-lpthread"])
+    assert done.returncode == 0, done
+    folded_by("instrument", program)
+
+
+@test
+def t_counters_of_many_threads():
+    """Their counters alone pass the limit: what cannot be counted by stack is counted by call site."""
+    whole, folded = (recorded(f"{TARGETS}/s_levels", "12", "48", options=f"max_memory={limit}M") for limit in (256, 3))
+    agree(whole, folded, owners=False)
+    assert 1 in lengths(folded), lengths(folded)
+
+
+@test
+def t_sampled_blocks():
+    """At a rate below the sizes nearly all blocks are samples, so the estimates are near, too."""
+    whole, folded = (recorded(f"{TARGETS}/s_levels", "12", "48", options=f"sample=1 max_memory={limit}M") for limit in (256, 3))
+    one, other = by(whole, call_site), by(folded, call_site)
+    assert one.keys() == other.keys(), (one, other)
+    for site, sums in one.items():
+        assert abs(sums[0] - other[site][0]) <= sums[0] // 20, (site, sums, other[site])
+    assert not folded["agent"]["lost"]["events"] and 1 in lengths(folded), (folded["agent"], lengths(folded))
+
+
+@test
+def t_recursion_goes_first():
+    """Half of the limit: recursion is folded from then on, as a warning says. No stack is cut."""
+    r = recorded(f"{TARGETS}/s_paths", "16", "40", options="max_memory=8M tick_ms=20")
+    assert r["totals"]["allocated_blocks"] == 2 ** 16 + 1, r["totals"]
+    assert 2000 < len(r["stacks"]) < 2 ** 16, len(r["stacks"])
+    assert any("fold_recursion=on" in w for w in r["warnings"]), r["warnings"]
+    assert not r["agent"]["truncated_stacks"], r["agent"]
+
+
+@test
+def t_a_million_paths_by_default():
+    depth = "20" if LONG else "17"
+    r = recorded(f"{TARGETS}/s_levels", depth)
+    assert r["totals"]["allocated_blocks"] >= 2 ** int(depth), r["totals"]
+    assert not r["agent"]["truncated_stacks"] and not r["agent"]["lost"]["events"], r["agent"]
+
+
+if __name__ == "__main__":
+    main()
