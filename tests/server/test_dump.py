@@ -474,7 +474,7 @@ def t_a_report_of_a_window():
     assert "parse" in text.stdout and " load " not in text.stdout, text.stdout
     for name in ("open", "m2"):
         done = run([MEMTOP, "report", "--between", name, path], env=environment())
-        assert done.returncode == 2 and "no mark ends a window of this name; write --since " in done.stderr, done
+        assert done.returncode == 2 and "no mark ends a window of this name; write --between " in done.stderr, done
 
 
 @test
