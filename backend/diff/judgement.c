@@ -41,58 +41,87 @@ static void judge(const struct diff *d, const struct tally *sums, struct diff_ju
 	find_range(d, sums, true, out);
 }
 
+/* Rows that are not complete yet come again in the next slice: none is judged. */
+static bool builds(const struct query *q, size_t count, struct diff_judgement *out)
+{
+	bool on = query_building(q) >= 0;
+
+	for (size_t i = 0; on && i < count; i++)
+		out[i] = (struct diff_judgement){ .none = true };
+	return on;
+}
+
 /* --- the call tree */
 
+/* The stacks' sums up to each, in the order of tree->stacks: what a node has is a difference. */
 struct summing {
 	const struct diff_tree *tree;
-	const struct tally *sums; /* by node: here and below */
+	struct tally *before; /* by stack, then by session */
 	struct tally acc[DIFF_SESSIONS_MAX];
 };
+
+static void sum_stacks(struct summing *x, struct query *q)
+{
+	const struct join *j = x->tree->d->join;
+	size_t count = x->tree->d->sides_count;
+
+	x->before = xcalloc((j->list_count + 1) * count, sizeof *x->before);
+	for (size_t i = 0; i < j->list_count; i++) {
+		uint32_t joined = x->tree->stacks[i];
+		struct tally *to = &x->before[(i + 1) * count];
+		memcpy(to, to - count, count * sizeof *to);
+		if (!query_passes(q, x->tree->leaves[joined]))
+			continue;
+		for (size_t s = 0; s < count; s++)
+			tally_add(&to[s], &join_sums(j, joined)[s]);
+	}
+}
 
 static void add_node(void *arg, uint32_t node, bool below)
 {
 	struct summing *x = arg;
-	const struct calls *c = &x->tree->calls;
 	size_t count = x->tree->d->sides_count;
 
-	if (node >= c->node_count)
+	if (node >= x->tree->calls.node_count)
 		return;
+	const struct diff_range *r = &x->tree->ranges[node];
 	for (size_t s = 0; s < count; s++) {
-		struct tally sum = x->sums[node * count + s];
-		for (uint32_t i = below ? 0 : c->nodes[node].first_child; i;
-		     i = c->nodes[i].next_sibling)
-			sum = less(sum, &x->sums[i * count + s]);
+		struct tally sum = less(x->before[(below ? r->end : r->own) * count + s],
+					&x->before[r->first * count + s]);
 		tally_add(&x->acc[s], &sum);
 	}
-}
-
-static bool passes(void *query, uint32_t node)
-{
-	return query_passes(query, node);
 }
 
 void diff_judge_rows(const struct diff_tree *t, struct query *q, const struct row *rows,
 		     size_t count, struct diff_judgement *out)
 {
-	struct tally *passing = query_filtered(q) ? diff_tree_sums(t, passes, q) : NULL;
+	struct summing x = { .tree = t };
 
+	if (builds(q, count, out))
+		return;
+	sum_stacks(&x, q);
 	for (size_t i = 0; i < count; i++) {
-		struct summing x = { .tree = t, .sums = passing ? passing : t->sums };
+		memset(x.acc, 0, sizeof x.acc);
 		if (query_row_nodes(q, rows[i].id, add_node, &x))
 			judge(t->d, x.acc, &out[i]);
 		else
 			out[i] = (struct diff_judgement){ .none = true };
 	}
-	free(passing);
+	free(x.before);
 }
 
 void diff_judge_node(const struct diff_tree *t, uint32_t node, bool inclusive,
 		     struct diff_judgement *out)
 {
-	struct summing x = { .tree = t, .sums = t->sums };
+	struct tally acc[DIFF_SESSIONS_MAX] = { 0 };
+	struct diff_range r = { 0 };
 
-	add_node(&x, node, inclusive);
-	judge(t->d, x.acc, out);
+	if (node < t->calls.node_count)
+		r = t->ranges[node];
+	for (uint32_t i = r.first; i < (inclusive ? r.end : r.own); i++)
+		for (size_t s = 0; s < t->d->sides_count; s++)
+			tally_add(&acc[s], &join_sums(t->d->join, t->stacks[i])[s]);
+	judge(t->d, acc, out);
 }
 
 /* --- rows that sum stacks */
@@ -127,33 +156,24 @@ static void gather_end(struct gathering *g, struct diff_judgement *out)
 	free(g->sums);
 }
 
-/* By node: a joined stack that ends there, + 1; 0 = none does. */
-static uint32_t *stacks_of_nodes(const struct diff_tree *t)
-{
-	uint32_t *list = xcalloc(t->calls.node_count, sizeof *list);
-
-	for (size_t i = t->d->join->list_count; i-- > 0;)
-		list[t->leaves[i]] = (uint32_t)i + 1;
-	return list;
-}
-
 void diff_judge_sites(const struct diff_tree *t, struct query *q, const struct site *sites,
 		      size_t count, struct diff_judgement *out)
 {
-	uint32_t *stacks = stacks_of_nodes(t);
 	struct gathering g;
 
+	if (builds(q, count, out))
+		return;
 	gather_begin(&g, t, count);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t joined = sites[i].leaf < t->calls.node_count ? stacks[sites[i].leaf] : 0;
-		if (joined)
-			map_set(&g.of_key, diff_site(t->d, joined - 1), (uint32_t)i + 1);
+		uint32_t leaf = sites[i].leaf < t->calls.node_count ? sites[i].leaf : 0;
+		const struct diff_range *r = &t->ranges[leaf];
+		if (r->own > r->first)
+			map_set(&g.of_key, diff_site(t->d, t->stacks[r->first]), (uint32_t)i + 1);
 	}
 	for (size_t i = 0; i < t->d->join->list_count; i++)
 		if (query_passes(q, t->leaves[i]))
 			gather(&g, diff_site(t->d, i), i);
 	gather_end(&g, out);
-	free(stacks);
 }
 
 void diff_judge_owners(const struct diff_tree *t, struct owners *o, const struct owner *list,

@@ -16,11 +16,12 @@
 struct diff_judgement {
 	enum diff_kind kind;
 	bool noise;
-	bool none;                /* a row of several small ones is not judged */
+	bool none; /* not judged: a row of several small ones, or the rows are incomplete */
 	uint64_t low[2], high[2]; /* of A's sessions, and of B's */
 };
 
-/* Each fills `count` judgements, in the order of the rows. */
+/* Each fills `count` judgements, in the order of the rows. The time they take follows the count of
+ * stacks. */
 void diff_judge_rows(const struct diff_tree *t, struct query *q, const struct row *rows,
 		     size_t count, struct diff_judgement *out);
 void diff_judge_sites(const struct diff_tree *t, struct query *q, const struct site *sites,

@@ -52,30 +52,48 @@ static void enter_stacks(struct diff_tree *t)
 }
 
 /* Parents come before their children. */
-struct tally *diff_tree_sums(const struct diff_tree *t, bool (*counts)(void *arg, uint32_t node),
-			     void *arg)
+static void sum_up(struct diff_tree *t)
 {
 	size_t nodes = t->calls.node_count, count = t->d->sides_count;
-	struct tally *sums = xcalloc(nodes * count, sizeof *sums);
 
+	t->sums = xcalloc(nodes * count, sizeof *t->sums);
+	t->rows = xcalloc(nodes, sizeof *t->rows);
 	for (size_t i = 0; i < t->d->join->list_count; i++)
-		if (!counts || counts(arg, t->leaves[i]))
-			for (size_t s = 0; s < count; s++)
-				tally_add(&sums[t->leaves[i] * count + s],
-					  &join_sums(t->d->join, i)[s]);
+		for (size_t s = 0; s < count; s++)
+			tally_add(&t->sums[t->leaves[i] * count + s], &join_sums(t->d->join, i)[s]);
 	for (size_t n = nodes; n-- > 1;)
 		for (size_t s = 0; s < count; s++)
-			tally_add(&sums[t->calls.nodes[n].parent * count + s],
-				  &sums[n * count + s]);
-	return sums;
+			tally_add(&t->sums[t->calls.nodes[n].parent * count + s],
+				  &t->sums[n * count + s]);
+	for (size_t n = 0; n < nodes; n++) {
+		t->rows[n].sums = &t->sums[n * count];
+		diff_judge(t->d, &t->rows[n]);
+	}
 }
 
-static void judge_nodes(struct diff_tree *t)
+/* Which stacks end at each node, and which below it: neighbours in t->stacks. */
+static void order_stacks(struct diff_tree *t)
 {
-	t->rows = xcalloc(t->calls.node_count, sizeof *t->rows);
-	for (size_t n = 0; n < t->calls.node_count; n++) {
-		t->rows[n].sums = &t->sums[n * t->d->sides_count];
-		diff_judge(t->d, &t->rows[n]);
+	const struct calls *c = &t->calls;
+	uint32_t at = 0;
+
+	t->ranges = xcalloc(c->node_count, sizeof *t->ranges);
+	t->stacks = xcalloc(t->d->join->list_count + 1, sizeof *t->stacks);
+	for (size_t i = 0; i < t->d->join->list_count; i++)
+		t->ranges[t->leaves[i]].own++;
+	for (size_t place = 0; place < c->node_count; place++) {
+		struct diff_range *r = &t->ranges[c->order[place]];
+		r->first = at;
+		at += r->own;
+		r->own = r->end = r->first; /* until they are entered */
+	}
+	for (size_t i = 0; i < t->d->join->list_count; i++)
+		t->stacks[t->ranges[t->leaves[i]].own++] = (uint32_t)i;
+	for (size_t place = c->node_count; place-- > 0;) {
+		struct diff_range *r = &t->ranges[c->order[place]],
+				  *above = &t->ranges[c->nodes[c->order[place]].parent];
+		r->end = r->own > r->end ? r->own : r->end;
+		above->end = r->end > above->end ? r->end : above->end;
 	}
 }
 
@@ -85,8 +103,8 @@ void diff_tree_make(struct diff_tree *t, const struct diff *d)
 	calls_begin(&t->calls);
 	enter_stacks(t);
 	calls_order(&t->calls);
-	t->sums = diff_tree_sums(t, NULL, NULL);
-	judge_nodes(t);
+	order_stacks(t);
+	sum_up(t);
 }
 
 void diff_tree_release(struct diff_tree *t)
@@ -94,6 +112,8 @@ void diff_tree_release(struct diff_tree *t)
 	calls_release(&t->calls);
 	free(t->code);
 	free(t->leaves);
+	free(t->stacks);
+	free(t->ranges);
 	free(t->rows);
 	free(t->sums);
 }

@@ -145,8 +145,7 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows);
  */
 typedef void query_node_fn(void *arg, uint32_t node, bool below);
 bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *arg);
-/* Rows leave stacks out: a filter, or a zoom into a library; is this stack in them? */
-bool query_filtered(const struct query *q);
+/* Do rows count the stack? A filter, or a zoom into a library, leaves stacks out. */
 bool query_passes(const struct query *q, uint32_t leaf);
 size_t query_index(const struct query *q, row_id id); /* in query_rows(); SIZE_MAX = gone */
 int query_open(struct query *q, row_id id, bool open);

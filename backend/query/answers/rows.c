@@ -460,11 +460,6 @@ bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *
 	return !r->rest;
 }
 
-bool query_filtered(const struct query *q)
-{
-	return filter_on(q);
-}
-
 bool query_passes(const struct query *q, uint32_t leaf)
 {
 	const struct node *n = model_node(q->m, leaf);
