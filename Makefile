@@ -265,7 +265,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
+	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
 .PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install man-keys format formatted-list clean help
 .DEFAULT_GOAL := all

@@ -144,9 +144,11 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 		-o $@ $(FUZZ_SRC) -lzstd
 
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
-BENCH_DEPS := g++ clang heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
+BENCH_DEPS := g++ zstd python3 redis-server redis-tools libunwind-dev valgrind binutils
+# What it measures, too; a row whose program cannot be installed says so.
+BENCH_MEASURED := clang heaptrack sqlite3 lua5.4 jq perl gawk ripgrep nodejs git
 BENCH_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fno-builtin -Iinclude
-BENCH_LINKED := unwind rows session aged
+BENCH_LINKED := unwind rows session keyed aged endings
 BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basename $(notdir \
 	$(wildcard tests/bench/programs/*.c tests/bench/programs/*.cc)))))
 BENCH_PRELOADS := $(patsubst tests/bench/preload/%.c,$(B)/bench/%.so,$(wildcard tests/bench/preload/*.c)) $(B)/bench/capture.so
@@ -180,7 +182,8 @@ $(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/agent/inner.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
-$(B)/bench/rows $(B)/bench/keyed $(B)/bench/aged: $(B)/bench/%: tests/bench/programs/%.c $(B)/libmemtop.a
+BENCH_READERS := $(addprefix $(B)/bench/,rows keyed aged endings)
+$(BENCH_READERS): $(B)/bench/%: tests/bench/programs/%.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
@@ -190,18 +193,26 @@ $(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(B)/libmemt
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $(SESSION_SRC) $(B)/libmemtop.a $(BACKEND_LIBS)
 
-bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows $(B)/bench/session $(B)/bench/keyed $(B)/bench/aged
+bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(BENCH_READERS) $(B)/bench/session
 
 bench-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)
+	@for package in $(BENCH_MEASURED); do tests/deps.sh --if-missing $$package; done; true
 
-# What watching costs, beside what others cost: ratios of runs in turns. QUICK=1: 5 pairs, else 15.
-# ROWS=lua,perl TOOLS=memtop,heaptrack: only these. HOUR=1: memory over an hour of redis. A whole run with
-# 15 pairs writes tests/bench/RESULTS.md; any other prints.
+# What watching costs, beside what others cost: ratios of runs in turns. QUICK=1: 5 rounds, else 15; ROWS="clang++ trees"
+# TOOLS="memtop heaptrack": only these. A whole run with 15 rounds writes tests/bench/RESULTS.md and README.md's figures;
+# any other prints. make bench-help lists what it runs.
 BENCH_ENV = BUILD=$(B) QUICK="$(QUICK)" PAIRS="$(PAIRS)" ROWS="$(ROWS)" TOOLS="$(TOOLS)" HOUR="$(HOUR)" DURATION="$(DURATION)"
 bench: bench-deps
 	@$(MAKE) --no-print-directory all bench-programs
 	@$(BENCH_ENV) tests/bench/bench.py
+
+bench-help:
+	@BUILD=$(B) tests/bench/bench.py --help
+
+# README.md's figures, from tests/bench/RESULTS.md.
+bench-readme:
+	@tests/bench/readme.py
 
 # Only: ns of a capture by each engine and by libunwind.
 bench-unwind: bench-deps
@@ -260,4 +271,4 @@ check-asan: test-deps
 -include $(wildcard $(BT)/*/*.d $(BT)/unit/*/*/*.d $(BT)/unit/*/*/*/*.d)
 
 .PHONY: check check-long check-asan cross-programs test-programs test-deps \
-	bench bench-unwind bench-rows bench-screen bench-session bench-instructions bench-programs bench-deps
+	bench bench-help bench-readme bench-unwind bench-rows bench-screen bench-session bench-instructions bench-programs bench-deps

@@ -27,8 +27,8 @@
 #define LEAST_ROOM (32u << 10) /* the next chunk of nodes must fit */
 #define ROOM_SHARE 16          /* a million paths take 180 MiB: 2 GiB of room are enough for them */
 
-/* How far each need may take the cap, in 64ths. The last two are for call sites: their nodes and
- * counters take some 80 bytes each, so the smallest default has room for 25,000. */
+/* Up to which part of the cap, in 64ths, each need gets memory. The last two are for call sites:
+ * their nodes and slots take some 40 bytes each, so the smallest default has room for 50,000. */
 static const uint8_t shares[] = {
 	[NEED_WHOLE] = 50,    [NEED_INNER] = 54,      [NEED_FEW] = 56, [NEED_PEAK] = 56,
 	[NEED_COUNTERS] = 60, [NEED_CALL_SITES] = 62, [NEED_ALL] = 64,
@@ -126,11 +126,13 @@ static struct chunk *next_chunk(struct chunk *full)
 
 static uint64_t limit_of(enum need need)
 {
-	return mt_arena_cap() * shares[need] / 64;
+	uint64_t cap = mt_arena_cap();
+
+	return cap / 64 * shares[need] + cap % 64 * shares[need] / 64;
 }
 
-/* A thread that was held up here for long is corrected by the next allocation, or mt_arena_tell().
- */
+/* If a thread is delayed here, it stores what was true before. The next allocation or
+ * mt_arena_tell() corrects that. */
 static void find_finest(void)
 {
 	uint64_t bytes = mt_arena_bytes();
@@ -138,7 +140,8 @@ static void find_finest(void)
 
 	while (need < NEED_ALL && bytes + LEAST_ROOM > limit_of(need))
 		need++;
-	atomic_store_explicit(&mt_arena_finest, need, memory_order_relaxed);
+	if (need != atomic_load_explicit(&mt_arena_finest, memory_order_relaxed))
+		atomic_store_explicit(&mt_arena_finest, need, memory_order_relaxed);
 }
 
 /* 0 = not measured yet. */
@@ -150,21 +153,12 @@ void mt_arena_tell(uint64_t resident, uint64_t peak, uint64_t room)
 	find_finest();
 }
 
-static void *alloc_below(uint64_t limit, size_t bytes)
+static void *take(size_t bytes)
 {
-	if (bytes > SIZE_MAX / 2)
-		return NULL;
-	bytes = round_up(bytes ? bytes : 1, ALIGN);
-	if (atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes > limit)
-		goto refused;
-	if (bytes > CHUNK_BYTES / 4) {
-		void *p = alloc_large(bytes);
-		if (p)
-			return p;
-		goto refused;
-	}
+	if (bytes > CHUNK_BYTES / 4)
+		return alloc_large(bytes);
 	struct chunk *c = atomic_load_explicit(&xcurrent, memory_order_acquire);
-	for (;;) {
+	do {
 		if (c) {
 			size_t at =
 				atomic_fetch_add_explicit(&c->xused, bytes, memory_order_relaxed);
@@ -172,20 +166,31 @@ static void *alloc_below(uint64_t limit, size_t bytes)
 				return (char *)c + at;
 		}
 		c = next_chunk(c);
-		if (!c)
-			goto refused;
-	}
-refused:
-	atomic_fetch_sub_explicit(&xbytes, bytes, memory_order_relaxed);
+	} while (c);
 	return NULL;
+}
+
+/* The sum is asked first: who is refused must not make others be refused meanwhile. */
+static void *take_below(uint64_t limit, size_t bytes)
+{
+	if (mt_arena_bytes() + bytes > limit)
+		return NULL;
+	bool fits =
+		atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes <= limit;
+	void *p = fits ? take(bytes) : NULL;
+
+	if (!p)
+		atomic_fetch_sub_explicit(&xbytes, bytes, memory_order_relaxed);
+	find_finest();
+	return p;
 }
 
 void *mt_arena_alloc_for(enum need need, size_t bytes)
 {
-	void *p = alloc_below(limit_of(need), bytes);
-
-	find_finest();
-	return p;
+	if (bytes > SIZE_MAX / 2)
+		return NULL;
+	bytes = round_up(bytes ? bytes : 1, ALIGN);
+	return need == NEED_ALWAYS ? take(bytes) : take_below(limit_of(need), bytes);
 }
 
 void *mt_arena_alloc(size_t bytes)

@@ -20,11 +20,13 @@ enum need {
 	NEED_COUNTERS,
 	NEED_CALL_SITES, /* nodes of call sites alone; code locations */
 	NEED_ALL,
+	NEED_ALWAYS, /* bounded otherwise: never refused, and not part of the sum */
 };
 
 void *mt_arena_alloc(size_t bytes); /* 16-aligned, zeroed; NULL when the cap is met */
-void *mt_arena_alloc_for(enum need need, size_t bytes); /* ... or the need's share of it */
-/* The first need whose share was not taken at the last allocation. */
+/* The same, but NULL when the need's share of the cap is taken. */
+void *mt_arena_alloc_for(enum need need, size_t bytes);
+/* The finest need that still had room when this was computed last. */
 extern _Atomic uint32_t mt_arena_finest;
 MT_INLINE bool mt_arena_has(enum need need)
 {

@@ -172,7 +172,7 @@ static MT_COLD void set_grow(struct set *s, uint32_t level)
 		return;
 	if (atomic_load(&s->xlevel) == level - SET_FIRST_LEVEL) {
 		struct set_bucket *segment =
-			mt_arena_alloc_for(NEED_WHOLE, sizeof(*segment) << level); /* 2^level new */
+			mt_arena_alloc_for(NEED_FEW, sizeof(*segment) << level); /* 2^level new */
 		if (segment) {
 			atomic_store_explicit(&s->xsegment[level + 1], segment,
 					      memory_order_release);

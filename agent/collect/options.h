@@ -30,7 +30,8 @@ struct options {
 	uint32_t count, serial;
 	struct filter_entry *filter; /* [FILTERS_MAX] in the order of time; NULL = never any */
 	uint32_t filter_count;
-	bool folded; /* viewers were told that stacks are */
+	uint32_t half_passes; /* so many in a row found half of the agent's memory taken */
+	bool folded;          /* viewers were told that new stacks are cut */
 };
 
 #endif

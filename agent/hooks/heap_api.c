@@ -37,7 +37,7 @@ struct report {
 	struct block twice; /* what stood there; slot 0 = nothing */
 };
 
-/* With the call tree at its cap the heap is as unknown as the stack. */
+/* With no room at all the heap is as unknown as the stack. */
 static node_id in_heap(node_id stack, unsigned heap)
 {
 	node_id node = mt_stacks_child(stack, mt_heaps_code(heap), NEED_CALL_SITES);
@@ -56,8 +56,8 @@ MT_COLD static void heal(struct thread *t, const struct block *old)
 static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
 {
 	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
-	bool good = cell && (weight ? mt_slots_weighed(r->c, slot, true, weight, weight * r->size)
-				    : mt_slots_alloc(r->c, slot, r->size));
+	bool good = cell && (weight ? mt_book_weigh(r->c, slot, true, weight, weight * r->size)
+				    : mt_book_count(r->c, slot, true, r->size));
 
 	if (good) {
 		struct block b = { r->size, entry, mt_live_tick(),

@@ -14,9 +14,21 @@
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
-#include "unwind/stacks.h"
 
 #include <memtop/wire.h>
+
+bool mt_book_count(struct thread *t, slot_id slot, bool alloc, size_t bytes)
+{
+	bool (*count)(struct thread *, slot_id, size_t) = alloc ? mt_slots_alloc : mt_slots_free;
+
+	return count(t, slot, bytes) || count(mt_thread_shared(), slot, bytes);
+}
+
+bool mt_book_weigh(struct thread *t, slot_id slot, bool alloc, uint64_t blocks, uint64_t bytes)
+{
+	return mt_slots_weighed(t, slot, alloc, blocks, bytes) ||
+	       mt_slots_weighed(mt_thread_shared(), slot, alloc, blocks, bytes);
+}
 
 /* A sampled block: by the weight that it was counted with. */
 MT_COLD void mt_book_weighed_free(struct thread *t, const struct block *b)
@@ -26,8 +38,7 @@ MT_COLD void mt_book_weighed_free(struct thread *t, const struct block *b)
 
 	filter_count(&t->filter.xevents, 1);
 	filter_count(&t->filter.xweighed, blocks);
-	if (!mt_slots_weighed(t, slot, false, blocks, blocks * b->size) &&
-	    !mt_slots_weighed(mt_thread_shared(), slot, false, blocks, blocks * b->size))
+	if (!mt_book_weigh(t, slot, false, blocks, blocks * b->size))
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);
 }
 
@@ -45,18 +56,6 @@ MT_COLD void mt_book_heal(struct thread *t, const struct block *old)
 	book_free(t, old);
 }
 
-/* Out of memory for this slot's counters: book to its call site alone, or to the first slot rather
- * than nowhere. */
-MT_COLD static slot_id count_elsewhere(struct thread *t, slot_id slot, size_t bytes)
-{
-	slot_id site = mt_slots_of(mt_stacks_call_site(mt_slots_at(slot)->node));
-
-	if (site != slot && mt_slots_alloc(t, site, bytes))
-		return site;
-	mt_record_loss(MTW_LOSS_SLOTS, bytes);
-	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
-}
-
 void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
 		   slot_id slot)
 {
@@ -66,10 +65,9 @@ void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
 		return;
 	}
-	if (unlikely(!mt_slots_alloc(t, slot, bytes))) {
-		slot = count_elsewhere(t, slot, bytes);
-		if (!slot)
-			return;
+	if (unlikely(!mt_book_count(t, slot, true, bytes))) {
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+		return;
 	}
 	if (unlikely(mt_live_enter(owner, p, bytes, slot, &old)))
 		mt_book_heal(t, &old);

@@ -16,6 +16,10 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Counts a block, in the shared state where there is no memory for the thread's own counters.
+ * False: nowhere. */
+bool mt_book_count(struct thread *t, slot_id slot, bool alloc, size_t bytes);
+bool mt_book_weigh(struct thread *t, slot_id slot, bool alloc, uint64_t blocks, uint64_t bytes);
 /* Any block, by any thread's state; counted, then entered. `owner`: the thread it is booked to. */
 void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
 		   slot_id slot);
@@ -37,7 +41,7 @@ MT_INLINE void book_free(struct thread *t, const struct block *b)
 		return;
 	}
 	if (unlikely(!mt_slots_free(t, b->slot, b->size)) &&
-	    !mt_slots_free(mt_thread_shared(), b->slot, b->size))
+	    !mt_book_count(t, b->slot, false, b->size))
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);
 }
 

@@ -195,9 +195,11 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction)
 	return ONE / p;
 }
 
-static slot_id slot_of(const struct key *key)
+/* A new stack gets a slot while there is memory for counters; 0 = none. */
+static slot_id slot_of(const struct key *key, bool make)
 {
-	uint32_t id = set_intern(&items, &item_kind, hash_key(key), key, 0);
+	uint32_t hash = hash_key(key), id = make ? set_intern(&items, &item_kind, hash, key, 0)
+						 : set_find(&items, &item_kind, hash, key);
 
 	return id ? ((struct item *)set_item(&items, &item_kind, id))->slot : 0;
 }
@@ -205,11 +207,14 @@ static slot_id slot_of(const struct key *key)
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size)
 {
-	bool short_of = unlikely(!mt_arena_has(NEED_COUNTERS));
-	struct key key = { short_of ? mt_stacks_call_site(node) : node, p->rate,
-			   atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
-	struct weighed w = { .slot = slot_of(&key) };
+	struct key key = { node, p->rate, atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
+	struct weighed w = { .slot = slot_of(&key, mt_arena_has(NEED_COUNTERS)) };
 	uint32_t fraction;
+
+	if (unlikely(!w.slot)) {
+		key.node = mt_stacks_call_site(node);
+		w.slot = slot_of(&key, true);
+	}
 
 	if (unlikely(!w.slot)) {
 		mt_record_loss(MTW_LOSS_SLOTS, size);
@@ -220,19 +225,6 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 	w.blocks += up;
 	w.entry = SLOT_WEIGHED | (up ? SLOT_UP : 0) | w.slot;
 	return w;
-}
-
-bool mt_filter_fold(struct weighed *w)
-{
-	const struct slot *from = mt_slots_at(w->slot);
-	struct key key = { mt_stacks_call_site(from->node), from->rate, from->epoch };
-	slot_id slot = slot_of(&key);
-
-	if (!slot || slot == w->slot)
-		return false;
-	w->entry = w->entry - w->slot + slot;
-	w->slot = slot;
-	return true;
 }
 
 uint64_t mt_filter_rate(uint32_t rate)

@@ -96,8 +96,6 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
 bool mt_filter_stack(const struct period *p, node_id *node);
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size);
-/* There are no counters for it: its call site's. False: it has them already, or cannot. */
-bool mt_filter_fold(struct weighed *w);
 #pragma GCC visibility pop
 
 /* What every allocation asks. */

@@ -94,7 +94,7 @@ static struct named *new_named(const struct named *as)
 	if (!n)
 		return NULL;
 	*n = *as;
-	n->code = mt_stacks_code_in(1, MTW_NODE_CODE, m); /* "behind" the address 0 of it */
+	n->code = mt_stacks_code_in(HEAP_PC, MTW_NODE_CODE, m); /* "behind" the address 0 of it */
 	return n;
 }
 

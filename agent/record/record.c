@@ -159,20 +159,13 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	return p;
 }
 
-/* By its stack; by its call site where memory is short. */
-static bool count_weighed(struct thread *t, size_t bytes, struct weighed *w)
-{
-	return mt_slots_weighed(t, w->slot, true, w->blocks, w->blocks * bytes) ||
-	       (mt_filter_fold(w) &&
-		mt_slots_weighed(t, w->slot, true, w->blocks, w->blocks * bytes));
-}
-
 static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_t bytes,
-			  struct weighed *w)
+			  const struct weighed *w)
 {
 	struct block old;
 
-	if (!mt_live_ready(p, bytes) || !count_weighed(t, bytes, w)) {
+	if (!mt_live_ready(p, bytes) ||
+	    !mt_book_weigh(t, w->slot, true, w->blocks, w->blocks * bytes)) {
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
 		return;
 	}

@@ -82,10 +82,15 @@ void mt_slots_thread_init(struct thread *t)
 		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
 }
 
-/* Call sites, which stacks are folded to at last, may take what is left. */
+/* Call sites, which stacks are folded to at last, may take what is left; with a heap, they are two
+ * nodes deep. */
 static enum need need_of(node_id node)
 {
-	return mt_stacks_node(node)->parent < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
+	node_id parent = mt_stacks_node(node)->parent;
+
+	if (parent >= MTW_TRUNC_COUNT)
+		parent = mt_stacks_node(parent)->parent;
+	return parent < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
 }
 
 static struct slot *slot_place(slot_id id, enum need need)
@@ -130,11 +135,12 @@ MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, ui
 
 	if (!id) {
 		node_id site = mt_stacks_call_site(node);
-		id = seen & 0xffffff; /* an older epoch of the same stack */
-		if (!id && site != node)
-			return mt_slots_of(site);
-		mt_record_loss(MTW_LOSS_SLOTS, 0);
-		return id ? id : SLOT_ROOT;
+		if (site == node) {
+			mt_record_loss(MTW_LOSS_SLOTS, 0);
+			id = seen & 0xffffff; /* an older epoch of the same stack */
+			return id ? id : SLOT_ROOT;
+		}
+		id = mt_slots_of(site); /* the stack's, too, for the rest of this epoch */
 	}
 	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
 						    memory_order_acq_rel, memory_order_acquire))
@@ -172,7 +178,9 @@ uint32_t mt_slots_count(void)
 MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 {
 	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
-	enum need need = need_of(mt_slots_at(s)->node);
+	/* what one thread counts, each must be able to take back: the shared state serves all that
+	 * have no memory for their own */
+	enum need need = t->shared ? NEED_ALWAYS : need_of(mt_slots_at(s)->node);
 	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
 
 	if (mid == &no_mid) {

@@ -21,6 +21,8 @@
 #include "modules/real.h"
 #include "record/filter.h"
 #include "record/slots.h"
+#include "unwind/cache.h"
+#include "unwind/stacks.h"
 #include "unwind/unwind.h"
 
 #include <memtop/wire.h>
@@ -192,19 +194,31 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	return true;
 }
 
-/* unwind/fold.c has the rules; `folded` keeps what viewers were told. */
+/* Do call paths fill the agent's memory? They are half of it with their counters. A limit by the
+ * machine's room may be low for a moment, so two passes must agree. */
+static bool paths_take_half(struct options *options, uint64_t limit)
+{
+	bool half = mt_arena_bytes() >= limit / 2 &&
+		    mt_stacks_count() * sizeof(struct node) >= limit / 8;
+
+	options->half_passes = half ? options->half_passes + 1 : 0;
+	return options->half_passes >= 2;
+}
+
+/* unwind/fold.c has the rules. */
 void command_fold(struct server *s)
 {
 	char text[NOTICE_MAX];
 	uint64_t limit = mt_arena_cap();
+	unsigned long mib = (unsigned long)(limit >> 20);
 
-	if (!mt_conf.fold_recursion && mt_arena_bytes() >= limit / 2) {
-		mt_conf.fold_recursion = true;
-		keep_option(&s->options, "fold_recursion", "on", "");
+	if (!atomic_load(&mt_unwind_folds) && paths_take_half(&s->options, limit)) {
+		atomic_store(&mt_unwind_folds, true);
+		keep_option(&s->options, "fold_recursion", "auto", "");
 		mt_format(text, sizeof(text),
-			  "call paths take half of the agent's limit of %luM (max_memory=): "
+			  "call paths have taken half of the agent's limit of %luM (max_memory=): "
 			  "recursion is folded from now on",
-			  (unsigned long)(limit >> 20));
+			  mib);
 		viewers_notice(&s->notices, -1, -1, text);
 	}
 	if (!s->options.folded && !mt_arena_has(NEED_WHOLE)) {
@@ -212,7 +226,7 @@ void command_fold(struct server *s)
 		mt_format(text, sizeof(text),
 			  "call paths have nearly reached the agent's limit of %luM (max_memory=): "
 			  "new ones keep their 16 innermost frames, or fewer",
-			  (unsigned long)(limit >> 20));
+			  mib);
 		viewers_notice(&s->notices, -1, -1, text);
 	}
 }

@@ -19,7 +19,7 @@ struct mtw_in;
 /* false = malformed */
 bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in);
 void command_options(struct options *options); /* those in force at the start */
-/* The agent's memory gets short: what is folded then, and that viewers are told. Each pass. */
+/* Each pass: when the agent's memory gets short, lets recursion be folded, and tells viewers. */
 void command_fold(struct server *s);
 
 #pragma GCC visibility pop

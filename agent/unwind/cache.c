@@ -7,10 +7,10 @@
  * edges are in the list of their node and need no cache. The others are looked up by hash, so they
  * are cached; a miss is a lookup.
  *
- * With fold_recursion=on, which the server sets too when memory gets short (server/commands.c), a
- * call site that is already on a path leads back to it instead of making
- * a new step: main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than
- * the number of call sites, and recursion makes few paths. A cached edge keeps where it led.
+ * With fold_recursion=on, and when memory gets short (server/commands.c), a call site that is
+ * already on a path leads back to it instead of making a new step: main > walk > visit > walk >
+ * leaf is main > walk > leaf. So a path is no longer than the number of call sites, and recursion
+ * makes few paths. A cached edge keeps where it led.
  *
  * A table that missed as often as it has entries is replaced by an empty one four times as large,
  * up to a limit: a thread with few stacks touches few pages, and a compiler's gets the size that it
@@ -39,6 +39,7 @@
 #define SLACK 64 /* an interrupted capture may write a frame's pairs too many */
 
 unwind_rule mt_unwind_rule = BEST_RULE;
+_Atomic bool mt_unwind_folds;
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {
@@ -218,7 +219,7 @@ node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code
 	for (int way = 0; way < 2; way++)
 		if (set[way].code == code && set[way].parent == parent)
 			return set[way].child;
-	node_id child = unlikely(mt_conf.fold_recursion) ? met_before(parent, code) : 0;
+	node_id child = unlikely(unwind_folds_recursion()) ? met_before(parent, code) : 0;
 	if (!child && listed >= LISTED)
 		child = mt_stacks_hashed(parent, code);
 	if (!child)

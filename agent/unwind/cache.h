@@ -103,6 +103,13 @@ MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
 	return mt_unwind_pc_slow(u, pc);
 }
 
+/* Is recursion folded? By fold_recursion=on, or by the server. */
+extern _Atomic bool mt_unwind_folds;
+MT_INLINE bool unwind_folds_recursion(void)
+{
+	return atomic_load_explicit(&mt_unwind_folds, memory_order_relaxed);
+}
+
 /* The child of node `parent`, which is *at, and *at becomes it. 0 when it does not exist. */
 MT_INLINE node_id unwind_known_edge(struct unwind_cache *u, node_id parent, code_id code,
 				    struct node **at)
@@ -110,7 +117,7 @@ MT_INLINE node_id unwind_known_edge(struct unwind_cache *u, node_id parent, code
 	uint32_t count;
 	node_id child = stacks_listed(*at, code, at, &count);
 
-	if (likely(child) || likely(count < LISTED && !mt_conf.fold_recursion))
+	if (likely(child) || likely(count < LISTED && !unwind_folds_recursion()))
 		return child;
 	child = mt_unwind_edge_slow(u, parent, code, count);
 	*at = stacks_node(child);

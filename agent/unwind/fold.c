@@ -3,18 +3,19 @@
  * fold.c - a stack that there is no room for as a whole.
  *
  * The call tree is bounded (base/arena.c), and what is finest goes first:
- * - From half of the cap on the server lets recursion be folded (server/commands.c).
- * - Stacks that come after the limit for whole ones, so the rarer ones, keep their 16 innermost
- *   frames, then 4, then the call site alone, below TRUNCATED(NODES). A stack that has no more
- *   frames than that is whole, and hangs where it would have anyway.
- * - The last shares of the cap are for the call sites' nodes and counters. A program has as many of
- *   them as its code has calls, whatever number of stacks it makes. A stack without counters is
- *   counted at its call site (record/book.c).
- * So the totals, and each block's call site, are exact. Its owner is exact with 4 frames, because
- * few allocators are wrapped more often.
+ * - When it has taken half of the cap, recursion is folded (server/commands.c, unwind/cache.c).
+ * - Stacks first met when the share for whole ones is taken, mostly rare ones, keep their 16
+ *   innermost frames, then 4, then the call site alone, below TRUNCATED(NODES). A stack of no more
+ *   frames than that stays whole, in its usual place.
+ * - The last shares of the cap are for the nodes and slots of call sites. Their number is bounded
+ * by the calls in the code, however many stacks there are.
+ * - A thread without memory for its own counters of a slot counts in the shared state (record/
+ *   book.c), whose counters are never refused: one set for all threads.
+ * So totals and call sites are exact. The owner is exact while 4 frames are kept; of the call site
+ * alone, a caller of strdup() is not known.
  *
  * The kept frames of a folded stack have no nodes, so each capture looks up its 16 inner edges
- * again; a stack that comes again is a hit (unwind/fast.h).
+ * again. A stack that comes again is a hit (unwind/fast.h).
  */
 #include "unwind/fold.h"
 #include "unwind/rule.h"

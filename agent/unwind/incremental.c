@@ -234,10 +234,10 @@ static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node
 						    const struct step *s, const struct step *end,
 						    node_id *next)
 {
+	bool folds = unwind_folds_recursion(); /* then each step may lead back */
 	uint32_t n = 0;
 
-	/* each folded step may lead back */
-	for (const struct step *at = s; at < end && !(n && mt_conf.fold_recursion); at++)
+	for (const struct step *at = s; at < end && !(n && folds); at++)
 		if (!(at->call.shape & FRAME_OWN)) {
 			if (unlikely(!at->call.code))
 				return 0;
@@ -257,7 +257,8 @@ static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node
 	return id;
 }
 
-/* Frames that stay kept, so that the stack can be remembered, while the trie has no room for it. */
+/* The trie has no room for these frames. They are kept without nodes, so that the stack can still
+ * be remembered. */
 static MT_COLD node_id no_nodes(struct frame *f, ptrdiff_t n)
 {
 	for (; n > 0; n--, f++)
@@ -266,7 +267,8 @@ static MT_COLD node_id no_nodes(struct frame *f, ptrdiff_t n)
 }
 
 /* The nodes of the steps s..end, which are to be the frames from f on, below `node`. Returns the
- * innermost one's: NO_NODE, as of all frames from where there is no room for whole stacks. */
+ * innermost one's. Where there is no room for whole stacks it is NO_NODE, and so is that of each
+ * frame from there inwards. */
 MT_INLINE node_id nodes_of(struct unwind_cache *u, struct frame *f, const struct step *s,
 			   const struct step *end, node_id node)
 {
@@ -369,7 +371,8 @@ static uint32_t settle_base(struct walk *w, uint32_t same, const struct step *en
 	return 0;
 }
 
-/* The kept stack has no room as a whole. When there is some again, the next one is walked anew. */
+/* There is no room for the whole kept stack. Once there is some again, the stack is dropped, and
+ * the next capture walks anew. */
 static MT_COLD node_id fold_kept(struct unwind_cache *u)
 {
 	struct inner inner = { .n = 0 };

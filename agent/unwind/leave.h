@@ -53,7 +53,8 @@ MT_INLINE bool is_word(struct unwind_cache *u, uintptr_t addr)
 /* Leaves `f` for its caller *to by a rule that is not common. When that cannot be, it says why in
  * w->base. */
 enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t rule, struct place *to);
-/* A return address of 0, or none that a program can have: is *at a frame all the same? */
+/* The return address is 0, or none that a program can have. LEFT_ON: *at is a frame nevertheless.
+ */
 enum left mt_unwind_leave_last(struct walk *w, const struct step *f, struct place *at);
 
 #pragma GCC visibility pop

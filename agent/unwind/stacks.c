@@ -264,8 +264,10 @@ node_id mt_stacks_call_site(node_id id)
 	const struct node *n = stacks_node(id);
 	node_id top = mt_stacks_truncated(MTW_TRUNC_NODES);
 
-	if (id < MTW_TRUNC_COUNT || n->parent == top)
+	if (id < MTW_TRUNC_COUNT || n->parent < MTW_TRUNC_COUNT)
 		return id;
+	if (mt_stacks_code_at(n->code)->pc == HEAP_PC)
+		top = mt_stacks_call_site(n->parent);
 	node_id site = mt_stacks_child(top, n->code, NEED_CALL_SITES);
 	return site ? site : top;
 }

@@ -8,6 +8,8 @@
 #include "base/arena.h"
 #include "base/types.h"
 
+#define HEAP_PC 1u /* of the location that stands for a heap (record/heaps.c): no code is there */
+
 #pragma GCC visibility push(hidden)
 
 /* finds or inserts; 0: the need's share of memory is taken */
@@ -19,7 +21,8 @@ uint32_t mt_stacks_count(void); /* ids 0..count-1; the newest may be unpublished
 code_id mt_stacks_code(uintptr_t pc, uint8_t kind); /* interns; truncations: pc = reason */
 const struct code *mt_stacks_code_at(code_id id);
 node_id mt_stacks_truncated(unsigned reason); /* the root's child that represents it */
-/* the node's innermost frame alone, for what cannot be counted further: below TRUNCATED(NODES) */
+/* The node of its innermost frame alone, below TRUNCATED(NODES): for blocks that cannot be counted
+ * by stack. A heap (record/heaps.c) is kept with it. */
 node_id mt_stacks_call_site(node_id id);
 bool mt_stacks_check(void);
 

@@ -185,6 +185,7 @@ bool mt_unwind_init(const char *name, bool enter_is_ours)
 	const char *chosen = settle(name, enter_is_ours);
 
 	mt_stacks_init();
+	atomic_store(&mt_unwind_folds, mt_conf.fold_recursion);
 	mt_cfi_init();
 	if (!strcmp(chosen, "libunwind") && !mt_unwind_libunwind_init())
 		return false;

@@ -386,7 +386,13 @@ static void warn_folded(struct report *r)
 {
 	const char *fold = model_option(r->model, "fold_recursion");
 
-	if (fold && !strcmp(fold, "on"))
+	if (fold && !strcmp(fold, "auto"))
+		add_warning(r,
+			    xstrdup("recursion was folded when call paths had taken half of the "
+				    "agent's "
+				    "limit (max_memory=): newer stacks have each call site once; "
+				    "totals stay exact"));
+	else if (fold && !strcmp(fold, "on"))
 		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a stack has each "
 				       "call site once; totals stay exact"));
 }

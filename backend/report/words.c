@@ -113,7 +113,8 @@ const char *report_loss(unsigned reason)
 {
 	static const char *const words[] = {
 		[MTW_LOSS_SHADOW] = "a block could not be entered in the live map (no memory)",
-		[MTW_LOSS_SLOTS] = "a block was booked to its stack's oldest mark (out of slots)",
+		[MTW_LOSS_SLOTS] = "a block was booked to an earlier mark of its stack, or without "
+				   "one (out of slots)",
 		[MTW_LOSS_UNKNOWN_FREE] =
 			"a block was freed that was allocated before the agent came",
 		[MTW_LOSS_UNSEEN_FREE] =

@@ -2,35 +2,40 @@
 # SPDX-License-Identifier: MIT
 """bench.py - memtop's cost compared with other tools: the tables of RESULTS.md.
 
-Each figure is the ratio of two consecutive runs, plain and under a tool (A B A B ...), so that a
-change of the machine's speed affects both. The script prints the median of the pairs and its 95 %
-interval (order statistics) and drops no run. A target is met or missed when the whole interval lies
-on one side of it, else undecided. Failed runs are reported.
+    make bench [ROWS="clang++ trees"] [TOOLS="memtop heaptrack"] [QUICK=1] [PAIRS=n] [DURATION=s] [HOUR=1]
 
-    make bench [QUICK=1] [PAIRS=n] [ROWS=lua,perl,...] [TOOLS=memtop,...] [DURATION=s] [HOUR=1]
+Each figure is a ratio or a difference of two runs of one round, plain and under a tool (turns.py): the median of 15
+rounds with its 95 % interval. The interval is between order statistics of the rounds, which is right whatever the
+distribution is; no run is dropped. A bound is met or missed when the whole interval lies on one side of it, else
+undecided. What must be reached is in goals.py; a run ends with the list of rows that miss it.
 
-A run of at least 15 pairs with all rows and tools writes RESULTS.md; any other only prints.
+ROWS and TOOLS choose. QUICK=1: 5 rounds; PAIRS=n: n. DURATION=s, HOUR=1: how long redis-server's memory is watched
+(120 s). A run of at least 15 rounds with all rows and tools writes RESULTS.md and the figures of README.md from it; any
+other only prints.
 """
 import os
 import shutil
+import signal
 import sys
 import time
 
 import captures
 import detached
-import figures
-import instructions
+import goals
+import million
+import pairs
+import readme
 import redis
 import screen
-import tools
-from setting import BUILD, FOLDER, HERE, PAIRS, QUICK, Failed, agent_environment, built, machine, output
-from tools import ALL, PLAIN_TOOL
-from workloads import SLOW, everything
+from runs import Programs
+from setting import FOLDER, PAIRS, QUICK, Failed, machine
+from tools import ALL
+from workloads import everything
 
-RESULTS = os.path.join(HERE, "RESULTS.md")
 ENOUGH = 15
-TOOLS = [t for t in os.environ.get("TOOLS", "").split(",") if t]
-ROWS = [*[r for r in os.environ.get("ROWS", "").split(",") if r], *sys.argv[1:]]
+TOOLS = os.environ.get("TOOLS", "").replace(",", " ").split()
+ROWS = [*os.environ.get("ROWS", "").replace(",", " ").split(), *sys.argv[1:]]
+WHOLE = not ROWS and not TOOLS
 SECONDS = 3600 if os.environ.get("HOUR") else int(os.environ.get("DURATION") or (20 if QUICK else 120))
 
 
@@ -38,204 +43,68 @@ def wanted(row):
     return not ROWS or row in ROWS or any(row.startswith(r + "-") for r in ROWS)
 
 
-def chosen(names):
-    return [ALL[n] for n in ALL if n in names and (not TOOLS or n in TOOLS)]
-
-
-class Programs:
-    """The rows of programs that run to their end. pairs[row, tool] = a list of (time, cpu, peak) ratios."""
-
-    def __init__(self):
-        self.pairs, self.rows, self.real = {}, [], []
-
-    def judge(self, workload, tool, columns):
-        said = []
-        for column, what in zip(columns, ("time", "cpu", "peak")):
-            bound = getattr(workload, what)
-            if tool.name == "memtop" and bound:
-                said.append(f"{what} {figures.verdict(column, bound)} ({bound})")
-        if tool.name == "memtop-sampled":
-            said.append(f"time {figures.verdict(columns[0], 1.03)} (1.03)")
-        return ", ".join(said)
-
-    def one(self, workload, tool):
-        """The table row of a program under a tool."""
-        why = tool.missing()
-        if why:
-            return (workload.name, tool.name, "not in this build", "", "", "", "")
-        command = workload.small if workload.small and tool.name in SLOW else workload.command
-        pairs, plain, note = [], [], ""
-        try:
-            if tool.name == "heaptrack":
-                note = self.heaptrack(command)
-            for _ in range(PAIRS):
-                a, b = tools.run(PLAIN_TOOL, command), tools.run(tool, command)
-                plain.append(a.cpu)
-                pairs.append([y / max(x, 1e-6) for x, y in zip(a, b)])
-        except Failed as error:
-            return (workload.name, tool.name, "failed: " + " ".join(str(error).split())[-120:].replace("|", "/"), "", "", "", "")
-        self.pairs[workload.name, tool.name] = pairs
-        columns = [figures.interval(c) for c in zip(*pairs)]
-        judged = "; ".join(filter(None, (self.judge(workload, tool, columns), note)))
-        return (workload.name, tool.name, f"{figures.interval(plain).median:.2f}", *map(figures.text, columns), judged)
-
-    def heaptrack(self, command):
-        """That it saw the program; and the peak of the target, which the column does not show."""
-        blocks = tools.blocks_by_memtop(command)
-        seen, own_kib = tools.heaptrack_saw(command)
-        if seen < blocks * 0.9:
-            raise Failed(f"heaptrack saw {seen} of {blocks} blocks: its figures say nothing")
-        plain = tools.run(PLAIN_TOOL, command).peak
-        return f"saw {seen} of {blocks} blocks; the target's own peak {own_kib / plain:.2f}"
-
-    def run(self):
-        for workload in everything():
-            if not wanted(workload.name):
-                continue
-            if workload.real:
-                self.real.append(workload.name)
-            for tool in chosen(("memtop", "heaptrack", *workload.tools)):
-                self.rows.append(self.one(workload, tool))
-                print("  " + " | ".join(map(str, self.rows[-1])), flush=True)
-
-    def together(self):
-        """Sentences over the six real programs."""
-        lines, six = [], [n for n in self.real if (n, "memtop") in self.pairs]
-        if len(six) == 6:
-            means = [figures.geometric_mean([self.pairs[n, "memtop"][k][0] for n in six]) for k in range(PAIRS)]
-            i = figures.interval(means)
-            lines.append(f"- six real programs, geometric mean of time: {figures.text(i)}; target 1.12: {figures.verdict(i, 1.12)}")
-        both = [n for n in six if (n, "heaptrack") in self.pairs]
-        if len(both) == 6:
-            parts = []
-            for k in range(PAIRS):
-                mine = [self.pairs[n, "memtop"][k][1] - 1 for n in both]
-                theirs = [self.pairs[n, "heaptrack"][k][1] - 1 for n in both]
-                parts.append(figures.interval([m / t for m, t in zip(mine, theirs)]).median)
-            i = figures.interval(parts)
-            lines.append(f"- added cpu as a part of heaptrack's, median of the six: {figures.text(i, 3)}; target 1/12 = 0.083: "
-                         f"{figures.verdict(i, 1 / 12)}")
-        return [*lines, ""] if lines else []
-
-    def table(self):
-        head = ["program: tool", "plain cpu, s", "time", "cpu of all processes", "peak memory, largest process", "target"]
-        return figures.table(head, [(f"{r[0]}: {r[1]}", *r[2:]) for r in self.rows])
+def chosen(*names):
+    """In this order; all tools that are wanted."""
+    return [ALL[n] for n in names if not TOOLS or n in TOOLS]
 
 
 def programs():
     p = Programs()
-    p.run()
+    for workload in filter(lambda w: wanted(w.name), everything()):
+        p.program(workload, chosen("memtop", *workload.tools, "heaptrack"))
     return [*p.table(), *p.together()] if p.rows else []
 
 
-def pair_rows():
-    """ns that a pair of malloc and free takes each thread, on one repeated stack."""
-    chosen_tools = [t for t in chosen(("forward", "memtop", "memtop-sampled", "memtop-caller", "heaptrack")) if not t.missing()]
-    rows = []
-    for tool in chosen_tools:
-        cells, added = {}, {}
-        for depth in (10, 30):
-            for _ in range(PAIRS):
-                for threads in (1, 2):
-                    count = 2000000 if tool.name == "heaptrack" else 10000000
-                    words = [built("pairs"), str(count), str(depth), "0", str(threads)]
-                    a, b = (nanoseconds(t, words) for t in (PLAIN_TOOL, tool))
-                    cells.setdefault((depth, threads), []).append(b)
-                    added.setdefault((depth, threads), []).append(b - a)
-        for depth, target in ((10, 8), (30, 15)):
-            plus = figures.interval(added[depth, 1])
-            two = figures.interval([y / x for x, y in zip(cells[depth, 1], cells[depth, 2])])
-            judged = tool.name == "memtop"
-            rows.append((f"{tool.name}, depth {depth}", f"{figures.interval(cells[depth, 1]).median:.1f}",
-                         figures.text(plus, 1), f"{figures.verdict(plus, target)} ({target})" if judged else "",
-                         figures.text(figures.interval(added[depth, 2]), 1), figures.text(two),
-                         f"{figures.verdict(two, 1.2)} (1.2)" if judged else ""))
-            print(f"  pair {rows[-1]}", flush=True)
-    return figures.table(["ns per malloc+free pair", "one thread", "added", "target", "added, two threads",
-                          "two threads: each to one alone", "target"], rows)
-
-
-def nanoseconds(tool, words):
-    said = output(["/usr/bin/env", *(f"{k}={v}" for k, v in tool.environment.items()), *words]) if not tool.prefix else \
-        output(tool.prefix + words)
-    tools.remove_heaptrack_files()
-    return float(next(line for line in said.splitlines() if line.startswith("ns ")).split()[1])
-
-
-def start_rows():
-    """ms that the start of /bin/true takes longer."""
-    rows = []
-    for tool in chosen(("forward", "memtop", "capture", "heaptrack")):
-        times, added = 3 if tool.name == "heaptrack" else 40, []
-        for _ in range(PAIRS):
-            a, b = (tools.run(t, ["/bin/true"], times).wall * 1000 for t in (PLAIN_TOOL, tool))
-            added.append(b - a)
-        i = figures.interval(added)
-        rows.append((tool.name, figures.text(i), f"{figures.verdict(i, 1.0)} (1)" if tool.name == "memtop" else ""))
-        print(f"  start {rows[-1]}", flush=True)
-    return figures.table(["start of /bin/true", "added, ms", "target"], rows)
-
-
-def shortcut_rows():
-    """What libc and libstdc++ do faster with one thread: still so under the agent?"""
-    said = {}
-    for _ in range(PAIRS):
-        for name, environment in (("plain", {}), ("memtop", agent_environment())):
-            text = output(["/usr/bin/env", *(f"{k}={v}" for k, v in environment.items()), built("shortcuts")])
-            for line in text.splitlines():
-                what, value = line.split()
-                said.setdefault(what, {}).setdefault(name, []).append(float(value))
-    rows = []
-    for what, by in said.items():
-        if what == "single_threaded":
-            continue
-        ratio = figures.interval([b / a for a, b in zip(by["plain"], by["memtop"])])
-        rows.append((what, *(figures.text(figures.interval(by[n]), 1) for n in ("plain", "memtop")), figures.text(ratio)))
-    single = all(v == 1 for v in said["single_threaded"]["memtop"])
-    return [*figures.table(["ns each, one thread", "plain", "memtop", "ratio"], rows),
-            f"`__libc_single_threaded` under the agent: {'true in every run' if single else 'FALSE'}", ""]
-
-
-def redis_rows():
-    """The server's cpu under a pipelined load."""
-    return redis.load_rows(chosen(("forward", "memtop", "memtop-viewer", "memtop-sampled", "capture", "heaptrack")))[0]
-
-
-def instruction_rows():
-    return figures.table(["instructions per malloc+free pair (callgrind)", *instructions.SHAPES],
-                         instructions.rows(instructions.added(BUILD)))
-
-
 SECTIONS = [
-    ("Programs", None, programs),
-    ("A server", "redis", redis_rows),
-    ("A server with nothing to do", "idle", redis.idle_rows),
-    ("Viewers", "viewers", redis.viewer_rows),
-    ("One pair", "pair", pair_rows),
-    ("After a detach", "detached", detached.rows),
-    ("Instructions of one pair", "instructions", instruction_rows),
-    ("Captures", "unwind", captures.engine_rows),
-    ("Start", "start", start_rows),
-    ("Short cuts of programs with one thread", "shortcuts", shortcut_rows),
-    ("The screen", "screen", screen.rows),
-    ("The agent's memory", "memory", lambda: redis.memory_rows(SECONDS)),
+    ("Programs", None, "programs that run to their end: time, cpu, peak memory", programs),
+    ("A server", "redis", "redis-server under a pipelined load, under each tool", lambda: redis.load_rows(
+        chosen("memtop", "memtop-sampled", "memtop-viewer", "forward", "capture", "heaptrack"))),
+    ("A server with nothing to do", "idle", "redis-server at rest: cpu of it and of the agent's server", redis.idle_rows),
+    ("Viewers", "viewers", "cpu of the agent's server with 0, 1 and 10 viewers", redis.viewer_rows),
+    ("One pair", "pair", "ns that a malloc+free pair takes longer, depth 10 and 30, one and two threads", lambda: pairs.time_rows(
+        chosen("memtop", "memtop-sampled", "memtop-caller", "forward", "heaptrack"))),
+    ("After a detach", "detached", "the same before memtop attach, under it, and after memtop detach", detached.rows),
+    ("Instructions of one pair", "instructions", "counted by callgrind, also with 3 new frames", pairs.instruction_rows),
+    ("A million call paths", "million", "blocks that have no stack by default", million.rows),
+    ("Captures", "unwind", "ns of a stack by each engine and by libunwind", captures.engine_rows),
+    ("Start", "start", "ms that the start of a program takes longer", lambda: pairs.start_rows(
+        chosen("memtop", "forward", "capture", "heaptrack"))),
+    ("Short cuts of programs with one thread", "shortcuts", "of libc and libstdc++: still taken?", pairs.shortcut_rows),
+    ("The screen", "screen", "key to answer, memory, first screen and cpu, with a million call paths", screen.rows),
+    ("The agent's memory", "memory", "over time: many stacks, and redis-server", lambda: redis.memory_rows(SECONDS)),
 ]
 
 
-def main():
-    begin = time.monotonic()
-    unknown = [t for t in TOOLS if t not in ALL]
-    names = [n for _, n, _ in SECTIONS if n] + [w.name for w in everything()]
-    unknown += [r for r in ROWS if not any(n == r or n.startswith(r + "-") for n in names)]
+def rows_there_are():
+    """(name, what it is) of all that ROWS takes."""
+    yield from ((w.name, w.what) for w in everything())
+    yield from ((name, what) for _, name, what, _ in SECTIONS if name)
+
+
+def usage():
+    print(__doc__)
+    print("Rows; the part before a - chooses all that begin so:\n")
+    for name, what in rows_there_are():
+        print(f"    {name:14} {what}")
+    print("\nTools, each beside the plain program:\n")
+    for tool in ALL.values():
+        print(f"    {tool.name:18} {tool.what}")
+
+
+def refuse_unknown():
+    names = [name for name, _ in rows_there_are()]
+    unknown = [t for t in TOOLS if t not in ALL] + [r for r in ROWS if not any(n == r or n.startswith(r + "-") for n in names)]
     if unknown:
         sys.exit(f"bench: no such row or tool: {', '.join(unknown)}; tools: {', '.join(ALL)}; rows: {', '.join(names)}")
-    lines = ["# What watching costs", "", "Written by `make bench`; never edited. Ratios to the plain run beside each run: median "
-             f"[95 % interval] of {PAIRS} pairs{', too few for 95 %: the whole range' if PAIRS < 6 else ''}. "
-             "Target: met or missed when the whole interval says so, else undecided.", "", *machine()]
-    lines += [f"- {t.name}: {t.what}" for t in ALL.values()] + [""]
-    for title, name, rows in SECTIONS:
+
+
+def measure():
+    """(lines of all sections, how long each took)"""
+    lines, took = [], []
+    for title, name, _, rows in SECTIONS:
         if name and not wanted(name):
             continue
+        begin = time.monotonic()
         print(f"{title} ...", flush=True)
         try:
             found = rows()
@@ -243,17 +112,37 @@ def main():
             found = [f"failed: {error}", ""]
         if found:
             lines += [f"## {title}", "", *found]
-    lines.append(f"Took {(time.monotonic() - begin) / 60:.0f} minutes.")
-    text = "\n".join(lines) + "\n"
+            took.append((title, (time.monotonic() - begin) / 60))
+    return lines, took
+
+
+def main():
+    refuse_unknown()
+    head = ["# What watching costs", "", "Written by `make bench`; never edited. Ratios to the plain run of the same round: median "
+            f"[95 % interval] of {PAIRS} rounds{', too few for 95 %: the whole range' if PAIRS < 6 else ''}. "
+            "A bound is met or missed when the whole interval says so, else undecided.", "", *machine(),
+            *(f"- {t.name}: {t.what}" for t in ALL.values()), ""]
+    lines, took = measure()
+    chief, short = goals.chief(WHOLE), goals.short(WHOLE)
+    if chief or short:
+        head += ["## Figures to reach", "", *chief, *short]
+    lines.append(f"Took {sum(m for _, m in took):.0f} minutes: " + ", ".join(f"{title} {m:.1f}" for title, m in took) + ".")
+    text = "\n".join(head + lines) + "\n"
     print("\n" + text)
-    if PAIRS >= ENOUGH and not ROWS and not TOOLS:
-        with open(RESULTS, "w", encoding="utf-8") as f:
+    if PAIRS >= ENOUGH and WHOLE:
+        with open(readme.RESULTS, "w", encoding="utf-8") as f:
             f.write(text)
-        print(f"written to {os.path.relpath(RESULTS)}")
+        readme.write()
+        print("written: tests/bench/RESULTS.md, and README.md's figures from it\n")
+    print("\n".join(short))
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended from outside"))  # what it started and wrote goes, too
     try:
-        main()
+        if "--help" in sys.argv:
+            usage()
+        else:
+            main()
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)

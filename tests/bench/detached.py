@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import figures
+import goals
 from setting import BUILD, FOLDER, PAIRS, PLAIN, Failed, built, output
 
 MEMTOP = os.path.join(BUILD, "memtop")
@@ -35,7 +36,7 @@ def rows():
             finally:
                 process.stdin.close()
     ratio = figures.interval([b / a for a, b in zip(stages["before"], stages["detached"])])
-    judged = {"detached": (figures.text(ratio), f"{figures.verdict(ratio, 1.02)} (1.02)")}
+    judged = {"detached": (figures.text(ratio), goals.judge("pair after a detach: ns to before", ratio))}
     return figures.table(["ns per malloc+free pair, one process", "each", "to before", "target"],
                          [(name, figures.text(figures.interval(ns), 1), *judged.get(name, ("", "")))
                           for name, ns in stages.items()])

@@ -30,7 +30,14 @@ def verdict(i, target, at_least=False):
     return "met" if high <= bound else "missed" if low > bound else "undecided"
 
 
+def exact(value):
+    """Of a count that is the same each time."""
+    return Interval(value, value, value)
+
+
 def text(i, digits=2):
+    if i.low == i.high:
+        return f"{i.median:.{digits}f}"
     return f"{i.median:.{digits}f} [{i.low:.{digits}f} {i.high:.{digits}f}]"
 
 

@@ -61,9 +61,12 @@ def machine():
         model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
     with open("/proc/meminfo", encoding="utf-8") as f:
         memory = int(f.readline().split()[1]) >> 20
-    packages = "clang gcc heaptrack libc6 libunwind8 lua5.4 perl jq sqlite3 python3 redis-server valgrind".split()
-    found = output(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *packages])
+    packages = ("clang gawk gcc git heaptrack jq libc6 libunwind8 lua5.4 nodejs perl python3 redis-server ripgrep sqlite3 "
+                "valgrind").split()
+    said = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *packages],
+                          capture_output=True, text=True, check=False).stdout
+    found = [line.split(" ", 1)[1] for line in said.splitlines() if line.startswith("installed ")]
     commit = version_of(["git", "-C", ROOT, "describe", "--always", "--dirty"])
     load = os.getloadavg()[0]
     return [f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cpus ({model}), {memory} GiB, Linux {platform.release()}, "
-            f"load before {load:.1f}; memtop {commit}", "", ", ".join(found.split("\n")).strip(", "), ""]
+            f"load before {load:.1f}; memtop {commit}", "", ", ".join(found), ""]

@@ -4,8 +4,10 @@
 One run of a command under a tool is run(): wall s, cpu s of all processes but the viewers, peak KiB.
 """
 import contextlib
+import filecmp
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 from collections import namedtuple
@@ -22,8 +24,12 @@ class Tool:
         self.prefix, self.viewers, self.options = list(prefix), viewers, options
 
     def missing(self):
-        """None, or why it cannot run, from the agent itself."""
-        return refused(self.options) if self.options else None
+        """None, or why it cannot run: what the agent answers to its options, or no such program."""
+        if self.options and refused(self.options):
+            return "not in this build"
+        if self.prefix and not shutil.which(self.prefix[0], path=PLAIN["PATH"]):
+            return f"not installed: {self.prefix[0]}"
+        return None
 
 
 def memtop(name, what, options="", viewers=0):
@@ -78,9 +84,9 @@ def remove_heaptrack_files():
             os.unlink(os.path.join(FOLDER, file))
 
 
-def _measure(tool, command, times, extra):
+def _measure(tool, command, times, extra, out="/dev/null"):
     variables = {**tool.environment, **extra}
-    words = [built("measure"), "-n", str(times)]
+    words = [built("measure"), "-n", str(times), "-o", out]
     for key, value in variables.items():
         words += ["-e", f"{key}={value}"]
     wall, cpu, peak = map(int, output(words + tool.prefix + command).split())
@@ -101,6 +107,18 @@ def run(tool, command, times=1):
     if not end["final"]:
         raise Failed(f"{command[0]}: the viewer did not see the end")
     return taken
+
+
+def same_output(command):
+    """Does the program say under memtop what it says without?"""
+    files = [os.path.join(FOLDER, f"said-{name}") for name in ("plain", "memtop")]
+    for tool, file in zip((PLAIN_TOOL, ALL["memtop"]), files):
+        _measure(tool, command, 1, {}, file)
+    same = filecmp.cmp(*files, shallow=False)
+    for file in files:
+        os.unlink(file)
+    if not same:
+        raise Failed("it says something else under memtop")
 
 
 def blocks_by_memtop(command):

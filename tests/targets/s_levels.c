@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_levels.c - allocates along many distinct call paths without recursion. Usage: s_levels DEPTH
- * [THREADS]. Each level has two functions of its own, and each calls both of the next level, so
- * DEPTH levels have 2^DEPTH paths. Each path ends in one of eight call sites, of malloc and of what
- * wraps it in libc. Each thread runs all paths.
+ * [THREADS [free]]. Each level has two functions of its own, and each calls both of the next level,
+ * so DEPTH levels have 2^DEPTH paths. Each path ends in one of eight call sites, of malloc and of
+ * what wraps it in libc. Each thread runs all paths. With "free" each block is freed by another
+ * thread than its own, at the end.
  */
-#define _GNU_SOURCE
 #include "target.h"
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
-static void *volatile last; /* everything is kept alive, and leaks */
+static __thread void **mine; /* its blocks, from the last one back */
+static __thread void *last;
+static void **blocks[64];
 
 #define SITE(name, call)                                                                           \
 	static __attribute__((noinline)) void name(size_t n)                                       \
@@ -41,6 +44,7 @@ static void (*const sites[])(size_t) = { by_malloc,  by_calloc,   by_realloc,   
 static __attribute__((noinline)) void left_0(unsigned path)
 {
 	sites[path % 8](path % 7);
+	*mine++ = last;
 	__asm__ volatile("");
 }
 #define right_0 left_0
@@ -83,22 +87,43 @@ static void (*const start[])(unsigned) = { left_0,  left_1,  left_2,  left_3,  l
 					   left_12, left_13, left_14, left_15, left_16, left_17,
 					   left_18, left_19, left_20 };
 
-static void *run(void *depth)
+static unsigned depth;
+
+static void *run(void *place)
 {
-	start[*(unsigned *)depth](0);
+	mine = *(void ***)place;
+	start[depth](0);
 	return NULL;
+}
+
+static void *release(void *place)
+{
+	for (unsigned i = 0; i < 1u << depth; i++)
+		free((*(void ***)place)[i]);
+	return NULL;
+}
+
+static void each(int threads, void *(*work)(void *))
+{
+	pthread_t thread[64];
+
+	for (int i = 0; i < threads; i++)
+		EXPECT(pthread_create(&thread[i], NULL, work, &blocks[i]) == 0);
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned depth = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
 	int threads = argc > 2 ? atoi(argv[2]) : 1;
-	pthread_t thread[64];
 
+	depth = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
 	EXPECT(depth <= 20 && threads <= 64);
-	for (int i = 0; i < threads; i++)
-		EXPECT(pthread_create(&thread[i], NULL, run, &depth) == 0);
-	for (int i = 0; i < threads; i++)
-		pthread_join(thread[i], NULL);
+	for (int i = 0; i < threads; i++) /* not the heap's */
+		blocks[i] = mmap(NULL, sizeof(void *) << depth, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	each(threads, run);
+	if (argc > 3)
+		each(threads, release);
 	return 0;
 }

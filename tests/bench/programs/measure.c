@@ -2,7 +2,7 @@
  *
  * measure.c - runs a command and measures it with all processes that it leaves behind.
  *
- * Usage: measure [-n TIMES] [-e NAME=VALUE]... COMMAND ARGUMENT...
+ * Usage: measure [-n TIMES] [-o FILE] [-e NAME=VALUE]... COMMAND ARGUMENT...
  * Prints: wall_ns cpu_ns peak_kib, the first two as the mean of TIMES runs.
  *
  * wall runs from the fork to the end of the command itself. cpu is user + system of all processes,
@@ -10,7 +10,7 @@
  * the end of a pipe): measure is their subreaper. peak is the largest process among the command and
  * the children that it waited for. A child's peak starts with its parent's at exec, so this program
  * stays small. Variables are set in the child alone, because measure must not load a preload. The
- * command's output goes to /dev/null.
+ * command's output goes to FILE, or to /dev/null.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -27,6 +27,7 @@
 
 static char *variables[16];
 static int variable_count;
+static const char *out = "/dev/null";
 
 static uint64_t now_ns(void)
 {
@@ -44,10 +45,14 @@ static uint64_t cpu_ns(const struct rusage *u)
 
 static void child(char **command)
 {
-	int null = open("/dev/null", O_WRONLY);
+	int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	dup2(null, 1);
-	close(null);
+	if (fd < 0) {
+		perror(out);
+		_exit(127);
+	}
+	dup2(fd, 1);
+	close(fd);
 	for (int i = 0; i < variable_count; i++)
 		putenv(variables[i]);
 	execvp(command[0], command);
@@ -89,9 +94,11 @@ int main(int argc, char **argv)
 	long peak = 0, times = 1;
 	int option;
 
-	while ((option = getopt(argc, argv, "+n:e:")) > 0) {
+	while ((option = getopt(argc, argv, "+n:o:e:")) > 0) {
 		if (option == 'n')
 			times = atol(optarg);
+		else if (option == 'o')
+			out = optarg;
 		else if (option == 'e' && variable_count < 16)
 			variables[variable_count++] = optarg;
 		else
