@@ -3,6 +3,7 @@
  * state.c - see state.h.
  */
 #include "base/state.h"
+#include "base/prim_linux.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +27,13 @@ static _Atomic int xsealed; /* enum seal */
 static const char *preload = "";
 static const char *saved[SAVED_MAX + 1];
 static unsigned saved_count;
+
+uint64_t mt_state_coarse_ns(void)
+{
+	uint64_t now = mt_prim_coarse_ns();
+
+	return now > mt_start_ns ? now - mt_start_ns : 1;
+}
 
 const char *mt_state_program(void)
 {

@@ -53,11 +53,9 @@ static void raise_to(_Atomic uint32_t *x, uint32_t to)
  * may have a higher peak meanwhile, and then begins its own. */
 static void begin(int64_t live)
 {
-	uint64_t now = mt_prim_coarse_ns();
 	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 
-	atomic_store_explicit(&xtime_ns, now > mt_start_ns ? now - mt_start_ns : 0,
-			      memory_order_relaxed);
+	atomic_store_explicit(&xtime_ns, mt_state_coarse_ns(), memory_order_relaxed);
 	while (atomic_load_explicit(&xlive, memory_order_relaxed) == live) {
 		raise_to(&mt_peak_pass, pass + 1);
 		if (atomic_compare_exchange_strong(&mt_pass, &pass, pass + 1))

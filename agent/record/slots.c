@@ -249,8 +249,7 @@ static void raise_peak(int64_t now)
 	mt_peak_rise(now, false);
 	while (now > (int64_t)seen)
 		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
-			uint64_t at = mt_prim_coarse_ns(); /* behind by some milliseconds */
-			atomic_store_explicit(&xpeak_ns, at > mt_start_ns ? at - mt_start_ns : 0,
+			atomic_store_explicit(&xpeak_ns, mt_state_coarse_ns(),
 					      memory_order_relaxed);
 			return;
 		}
@@ -494,13 +493,11 @@ static void restart_thread(struct thread *t)
 void mt_slots_forked(void)
 {
 	struct tally sum;
-	uint64_t now = mt_prim_coarse_ns();
 
 	mt_slots_totals(&sum);
 	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
 	mt_peak_begin((int64_t)(sum.alloc_bytes - sum.free_bytes));
-	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0,
-			      memory_order_relaxed);
+	atomic_store_explicit(&xpeak_ns, mt_state_coarse_ns(), memory_order_relaxed);
 }
 
 void mt_slots_restart(void)
