@@ -59,6 +59,11 @@ struct unwind_cache {
 	struct frame *frames; /* capacity: the kept stack, outermost first */
 	struct step *steps;   /* capacity: new frames of it, laid down from the end */
 	struct pair *pairs;   /* 3 * capacity: pairs to compare, outermost first */
+	/* mt_unwind_lasting()'s answer, for stacks with this number in frame 2 and this pc in frame
+	 * 3 */
+	uint32_t lasting;
+	uint64_t lasting_made;
+	uintptr_t lasting_pc;
 
 	/* Two-way, a power of two of sets; a table grows when it misses (unwind/cache.c). */
 	struct pc_entry (*pcs)[2];
