@@ -59,14 +59,22 @@ static const char *reason_of(long failed, char *buf, size_t size)
 		{ -EMFILE, "Too many open files" },
 		{ -ENAMETOOLONG, "File name too long" },
 		{ -ENOMEM, "the agent has no memory for it" },
-		{ -EBUSY, "too many viewers watch this process" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (known[i].failed == failed)
 			return known[i].text;
+	if (failed == -EBUSY)
+		return viewer_refusal(failed);
 	mt_format(buf, size, "error %d", (int)-failed);
 	return buf;
+}
+
+static const char *remedy_of(long failed)
+{
+	return failed == -ENOMEM  ? "raise the program's limit of memory (ulimit -v, -d)"
+	       : failed == -EBUSY ? "disconnect one of them"
+				  : "choose another dump_to=";
 }
 
 static void say_failed(struct server *s, const char *path, long failed)
@@ -76,9 +84,8 @@ static void say_failed(struct server *s, const char *path, long failed)
 	if (s->dumps.said == failed)
 		return;
 	s->dumps.said = failed;
-	mt_format(text, sizeof(text),
-		  "%.200s: the dump was not written: %s; choose another dump_to=", path,
-		  reason_of(failed, why, sizeof(why)));
+	mt_format(text, sizeof(text), "%.200s: the dump was not written: %s; %s", path,
+		  reason_of(failed, why, sizeof(why)), remedy_of(failed));
 	dump_say(s, text);
 }
 
@@ -195,12 +202,12 @@ static void take_peak(struct server *s)
 /* 0 or -errno. */
 static long write_state(struct server *s, struct session *f, const char *reason)
 {
-	const char *unused;
-	struct viewer *v = viewer_enter(s, -1, &unused);
+	long failed;
+	struct viewer *v = viewer_enter(s, -1, &failed);
 	char target[32];
 
 	if (!v)
-		return -EBUSY;
+		return failed;
 	take_peak(s);
 	v->window = 4 * OUT_BYTES; /* drained after each step */
 	mt_format(target, sizeof(target), "-p %d", s->target.pid);

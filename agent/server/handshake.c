@@ -337,10 +337,10 @@ static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 	uint64_t tick = mtw_get(in);
 	if (in->bad)
 		return false;
-	const char *why = NULL;
-	struct viewer *v = viewer_enter(s, t->fd, &why);
+	long failed;
+	struct viewer *v = viewer_enter(s, t->fd, &failed);
 	if (!v) {
-		turn_away(t, MTW_E_BUSY, why);
+		turn_away(t, MTW_E_BUSY, viewer_refusal(failed));
 		return true;
 	}
 	memcpy(v->who, who, who_len);

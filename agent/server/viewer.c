@@ -68,12 +68,17 @@ static bool place_arrays(struct viewer *v)
 	return true;
 }
 
-struct viewer *viewer_enter(struct server *s, int fd, const char **why)
+const char *viewer_refusal(long failed)
+{
+	return failed == -EBUSY ? "too many viewers watch this process"
+				: "this process has no memory left for a viewer";
+}
+
+struct viewer *viewer_enter(struct server *s, int fd, long *failed)
 {
 	struct viewer *v = free_viewer(s);
 
-	*why = v ? "this process has no memory left for a viewer"
-		 : "too many viewers watch this process";
+	*failed = v ? -ENOMEM : -EBUSY;
 	if (!v || !place_arrays(v))
 		return NULL;
 	v->state = VIEWER_OPEN;

@@ -12,8 +12,10 @@
 struct server;
 struct viewer;
 
-/* Admits a viewer, which gets HELLO next. NULL: *why has the reason, and fd stays the caller's. */
-struct viewer *viewer_enter(struct server *s, int fd, const char **why);
+/* Admits a viewer, which gets HELLO next. NULL: *failed is -EBUSY (VIEWERS_MAX are there) or
+ * -ENOMEM, and fd stays the caller's. */
+struct viewer *viewer_enter(struct server *s, int fd, long *failed);
+const char *viewer_refusal(long failed); /* that reason in words */
 /* Takes the bytes after its CLIENT frame: less than IN_BYTES. */
 void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len);
 void viewer_read(struct server *s, struct viewer *v);

@@ -52,5 +52,7 @@ void child_begin(int only)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* A line would come onto the parent's screen, and exit() writes copies of its streams. */
 	memory_end = end_silently;
+	/* The screen is the parent's, too: a bug here must not end it. */
+	bug_restore = NULL;
 	close_others(only);
 }

@@ -108,6 +108,42 @@ pid_t procfs_child(pid_t parent, const char *exe)
 	return found;
 }
 
+/* Its pid in the innermost of its namespaces, if that is not ours; else 0. */
+static pid_t inner_pid(pid_t pid)
+{
+	char path[64], line[256];
+	int inner = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		const char *last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+		if (last && last > line + 6)
+			inner = atoi(last);
+	}
+	if (f)
+		fclose(f);
+	return inner;
+}
+
+pid_t procfs_inner_child(pid_t parent, pid_t inner)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	struct proc_stat s;
+	pid_t found = 0;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		if (pid > 0 && procfs_stat(pid, &s) && s.parent == parent &&
+		    inner_pid(pid) == inner)
+			found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
 bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg)
 {
 	DIR *d = opendir("/proc");

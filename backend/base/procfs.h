@@ -24,6 +24,9 @@ bool procfs_exe(pid_t pid, char *path, size_t size);
 /* A process whose parent is `parent` and whose executable is `exe` (resolved); 0 = none. Looks at
  * every process. */
 pid_t procfs_child(pid_t parent, const char *exe);
+/* A child of `parent` in another pid namespace than ours, where its pid is `inner`; 0 = none. Looks
+ * at every process. */
+pid_t procfs_inner_child(pid_t parent, pid_t inner);
 /* Calls fn for every process that started at or after since_ns (CLOCK_MONOTONIC) until it
  * returns true; returns whether it did. */
 bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg);

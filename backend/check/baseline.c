@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * baseline.c - compares a session with one that was good: live memory and peak of each process, and
+ * baseline.c - compares a session with good ones: live memory and peak of each process, and
  * live memory of each call site.
  *
  * A leak in a large program is a small part of the whole, so call sites are compared one by one, as
  * a diff of the two sessions joins them (diff/join.h): in another build, too. A process is known by
  * its name and its turn among the processes of this name; the only one of both, by that.
+ *
+ * Several baselines tell how much good runs differ (diff/noise.h): what does not exceed that is no
+ * finding, whatever the tolerance.
  */
 #include "check/internal.h"
 
 #include "base/map.h"
+#include "diff/noise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +64,14 @@ static size_t turn_of(const struct check *c, const char *name)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->baseline_count; i++)
-		n += !strcmp(c->baseline[i].name, name);
+		n += c->baseline[i].session == c->baseline_sessions &&
+		     !strcmp(c->baseline[i].name, name);
 	return n;
 }
 
 static void keep(struct check *c, struct heap_sums *h, const char *name)
 {
+	h->session = c->baseline_sessions;
 	h->turn = turn_of(c, name);
 	h->name = xstrdup(name);
 	GROW(c->baseline, c->baseline_room, c->baseline_count + 1);
@@ -90,9 +96,33 @@ void baseline_learn_totals(struct check *c, const struct process *p)
 
 /* --- judging */
 
-/* alone: the session has no tree. Then a baseline of one process is its counterpart, whatever its
- * name: a build may rename the program. */
-static const struct heap_sums *counterpart(struct check *c, size_t process, bool alone)
+/* The process in each of the baselines that has it. */
+struct counterparts {
+	const struct heap_sums *list[CHECK_BASELINES_MAX];
+	size_t count;
+};
+
+/* NULL = that session has none. alone: the session that is checked has no tree; then a baseline of
+ * one process has the counterpart, whatever its name: a build may rename the program. */
+static const struct heap_sums *counterpart(const struct check *c, size_t session, const char *name,
+					   size_t turn, bool alone)
+{
+	const struct heap_sums *same = NULL, *last = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->baseline_count; i++) {
+		const struct heap_sums *h = &c->baseline[i];
+		if (h->session != session)
+			continue;
+		count++;
+		last = h;
+		if (h->turn == turn && !strcmp(h->name, name))
+			same = h;
+	}
+	return alone && count == 1 ? last : same;
+}
+
+static void find_counterparts(struct check *c, size_t process, bool alone, struct counterparts *out)
 {
 	const char *name = c->processes[process].name;
 	size_t turn = 0;
@@ -100,15 +130,55 @@ static const struct heap_sums *counterpart(struct check *c, size_t process, bool
 	for (size_t i = 0; i < process; i++)
 		turn += c->processes[i].compared && !strcmp(c->processes[i].name, name);
 	c->processes[process].compared = true;
-	if (alone && c->baseline_count == 1)
-		return &c->baseline[0];
-	for (size_t i = 0; i < c->baseline_count; i++)
-		if (c->baseline[i].turn == turn && !strcmp(c->baseline[i].name, name))
-			return &c->baseline[i];
-	char *text = xasprintf("%s: the baseline has no such process; it was not compared", name);
-	check_whole(c, process, text);
+	out->count = 0;
+	for (size_t session = 1; session <= c->baseline_sessions; session++) {
+		const struct heap_sums *h = counterpart(c, session, name, turn, alone);
+		if (h)
+			out->list[out->count++] = h;
+	}
+	if (out->count == c->baseline_sessions)
+		return;
+	char *text = out->count ? xasprintf("%s: only %zu of the %zu baselines have such a process",
+					    name, out->count, c->baseline_sessions)
+				: xasprintf("%s: the baseline has no such process; it was not "
+					    "compared",
+					    name);
+	if (out->count)
+		check_note(c, text);
+	else
+		check_whole(c, process, text);
 	free(text);
-	return NULL;
+}
+
+/* --- amounts */
+
+/* What the baselines have of one figure. */
+struct amounts {
+	uint64_t list[CHECK_BASELINES_MAX];
+	size_t count;
+};
+
+static struct check_before summary(const struct amounts *a)
+{
+	struct check_before b = { .low = a->list[0], .high = a->list[0], .count = a->count };
+	double sum = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		b.low = a->list[i] < b.low ? a->list[i] : b.low;
+		b.high = a->list[i] > b.high ? a->list[i] : b.high;
+		sum += (double)a->list[i];
+	}
+	b.mean = a->count == 1 ? b.low : diff_whole(sum / (double)a->count);
+	return b;
+}
+
+/* Growth must exceed the tolerance, and the noise of several baselines, too. */
+static uint64_t most_of(const struct check *c, const struct amounts *a)
+{
+	uint64_t most = tolerance_most(&c->options.tolerance, summary(a).mean),
+		 noise = a->count < NOISE_SESSIONS_MIN ? 0 : noise_most(a->list, a->count);
+
+	return noise > most ? noise : most;
 }
 
 static struct check_verdict *add(struct check *c, size_t process, const char *where)
@@ -121,20 +191,28 @@ static struct check_verdict *add(struct check *c, size_t process, const char *wh
 }
 
 static void judge_figure(struct check *c, size_t process, const char *where, uint64_t found,
-			 uint64_t before, uint64_t error)
+			 const struct amounts *before, uint64_t error)
 {
 	struct check_verdict *v = add(c, process, where);
 
-	v->before = before;
-	check_compare(v, (int64_t)found, tolerance_most(&c->options.tolerance, before) + error);
+	v->before = summary(before);
+	check_compare(v, (int64_t)found, most_of(c, before) + error);
 }
 
 static void judge_whole(struct check *c, size_t process, const struct heap_sums *now,
-			const struct heap_sums *before)
+			const struct counterparts *before)
 {
-	judge_figure(c, process, "live memory", now->live_bytes, before->live_bytes, 0);
-	judge_figure(c, process, "peak", now->peak_bytes, before->peak_bytes,
-		     now->peak_error_bytes + before->peak_error_bytes);
+	struct amounts live = { .count = before->count }, peak = live;
+	uint64_t error = 0;
+
+	for (size_t i = 0; i < before->count; i++) {
+		const struct heap_sums *h = before->list[i];
+		live.list[i] = h->live_bytes;
+		peak.list[i] = h->peak_bytes;
+		error = h->peak_error_bytes > error ? h->peak_error_bytes : error;
+	}
+	judge_figure(c, process, "live memory", now->live_bytes, &live, 0);
+	judge_figure(c, process, "peak", now->peak_bytes, &peak, now->peak_error_bytes + error);
 }
 
 /* --- call sites */
@@ -146,7 +224,7 @@ struct site_stacks { /* of one call site: its heaviest stacks, by the side's num
 
 struct comparison {
 	struct judging *j;
-	struct diff *diff; /* sides: before, now */
+	struct diff *diff; /* sides: the baselines', now */
 	const struct side *now;
 	struct map of_site;        /* diff_site() -> number + 1 */
 	struct site_stacks *sites; /* heaviest stacks of now */
@@ -164,7 +242,7 @@ static void find_stacks(struct comparison *x)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < x->now->stack_count; i++) {
-		uint64_t site = diff_site(x->diff, x->diff->join->of_stack[1][i]);
+		uint64_t site = diff_site(x->diff, x->diff->join->of_stack[x->diff->sides_a][i]);
 		uint32_t number = map_get(&x->of_site, site, 0);
 
 		if (!live_bytes(&stack_now(x, i)->sum))
@@ -201,14 +279,18 @@ static void add_stack(const struct comparison *x, struct check_verdict *v,
 	v->estimate |= to->estimate;
 }
 
-static uint64_t bytes_before(const struct diff_row *r)
+static struct amounts bytes_before(const struct comparison *x, const struct diff_row *r)
 {
-	return live_bytes(&r->sums[0]);
+	struct amounts a = { .count = x->diff->sides_a };
+
+	for (size_t i = 0; i < a.count; i++)
+		a.list[i] = live_bytes(&r->sums[i]);
+	return a;
 }
 
-static uint64_t most_of(const struct comparison *x, const struct diff_row *r)
+static const struct tally *sum_now(const struct comparison *x, const struct diff_row *r)
 {
-	return tolerance_most(&x->j->check->options.tolerance, bytes_before(r));
+	return &r->sums[x->diff->sides_a];
 }
 
 /* Named as rules name it: "words!parse_word". */
@@ -216,13 +298,14 @@ static void judge_site(struct comparison *x, const struct diff_row *r)
 {
 	const struct site_stacks *s = &x->sites[map_get(&x->of_site, r->site, 0) - 1];
 	const struct report_stack *heaviest = report_stack_of(x, s->stack[0]);
+	struct amounts before = bytes_before(x, r);
 	char key[EXPECTED_KEY_MAX];
 
 	query_stack_key(x->j->query, heaviest->leaf, key);
 	struct check_verdict *v = add(x->j->check, x->j->process, key);
-	v->before = bytes_before(r);
-	v->blocks = (int64_t)live_blocks(&r->sums[1]);
-	check_compare(v, (int64_t)live_bytes(&r->sums[1]), most_of(x, r));
+	v->before = summary(&before);
+	v->blocks = (int64_t)live_blocks(sum_now(x, r));
+	check_compare(v, (int64_t)live_bytes(sum_now(x, r)), most_of(x->j->check, &before));
 	v->stacks = xcalloc(STACKS_SHOWN, sizeof *v->stacks);
 	for (uint32_t i = 0; i < s->count; i++)
 		add_stack(x, v, i ? report_stack_of(x, s->stack[i]) : heaviest);
@@ -234,10 +317,13 @@ static void judge_rows(struct comparison *x)
 	const struct diff_rows *rows = &x->diff->sites;
 	size_t found = 0;
 
-	for (size_t i = 0; i < rows->count; i++)
-		if (live_bytes(&rows->list[i].sums[1]) > most_of(x, &rows->list[i]) &&
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct diff_row *r = &rows->list[i];
+		struct amounts before = bytes_before(x, r);
+		if (live_bytes(sum_now(x, r)) > most_of(x->j->check, &before) &&
 		    found++ < SITES_SHOWN)
-			judge_site(x, &rows->list[i]);
+			judge_site(x, r);
+	}
 	if (found > SITES_SHOWN) {
 		char *text = xasprintf("%zu more call sites grew beyond the tolerance",
 				       found - SITES_SHOWN);
@@ -247,12 +333,22 @@ static void judge_rows(struct comparison *x)
 }
 
 static void judge_sites(struct judging *j, const struct heap_sums *now,
-			const struct heap_sums *before)
+			const struct counterparts *before)
 {
-	const struct side *const sides[] = { before->side, now->side };
+	const struct side *sides[CHECK_BASELINES_MAX + 1];
 	struct comparison x = { .j = j, .now = now->side };
+	size_t count = 0;
 
-	x.diff = diff_new(sides, 1, 2, DIFF_LIVE);
+	for (size_t i = 0; i < before->count; i++)
+		if (before->list[i]->side)
+			sides[count++] = before->list[i]->side;
+	if (count < before->count)
+		check_note(j->check, "The baseline has only totals of a process; its call sites "
+				     "were not compared.");
+	if (!count)
+		return;
+	sides[count] = now->side;
+	x.diff = diff_new(sides, count, count + 1, DIFF_LIVE);
 	find_stacks(&x);
 	judge_rows(&x);
 	map_release(&x.of_site);
@@ -262,18 +358,15 @@ static void judge_sites(struct judging *j, const struct heap_sums *now,
 
 void baseline_judge(struct judging *j)
 {
-	const struct heap_sums *before = counterpart(j->check, j->process, !j->line);
+	struct counterparts before;
 	struct heap_sums now;
 
-	if (!before)
+	find_counterparts(j->check, j->process, !j->line, &before);
+	if (!before.count)
 		return;
 	sum_up(j, &now);
-	judge_whole(j->check, j->process, &now, before);
-	if (before->side)
-		judge_sites(j, &now, before);
-	else
-		check_note(j->check, "The baseline has only totals of a process; its call sites "
-				     "were not compared.");
+	judge_whole(j->check, j->process, &now, &before);
+	judge_sites(j, &now, &before);
 	heap_sums_release(&now);
 }
 
@@ -281,8 +374,9 @@ void baseline_judge_totals(struct check *c, size_t process, const struct process
 {
 	struct heap_sums now = { .live_bytes = check_own(p->live_bytes, p->inherited_bytes),
 				 .peak_bytes = p->peak_bytes };
-	const struct heap_sums *before = counterpart(c, process, false);
+	struct counterparts before;
 
-	if (before)
-		judge_whole(c, process, &now, before);
+	find_counterparts(c, process, false, &before);
+	if (before.count)
+		judge_whole(c, process, &now, &before);
 }

@@ -67,6 +67,11 @@ void check_free(struct check *c)
 	free(c);
 }
 
+void check_begin_baseline(struct check *c)
+{
+	c->baseline_sessions++;
+}
+
 struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind)
 {
 	GROW(c->verdicts, c->room, c->count + 1);

@@ -19,13 +19,14 @@
 #include "processes/processes.h"
 
 struct suppressions;
+struct between;
 
 struct check_options {
 	const struct limit *limits; /* all borrowed */
 	size_t limit_count;
 	const struct suppressions *suppressions; /* NULL = none */
 	struct tolerance tolerance;              /* of the baseline */
-	const char *from, *to;                   /* marks of CHECK_GROWTH; NULL = none */
+	const struct between *between;           /* of CHECK_GROWTH; NULL = none */
 	bool allow_incomplete;
 	bool must_end; /* the program was started for this check */
 };
@@ -45,6 +46,11 @@ struct check_stack {
 	size_t count;
 };
 
+struct check_before { /* what the baselines have; of one, all three are the same */
+	uint64_t mean, low, high;
+	size_t count;
+};
+
 struct check_verdict {
 	enum check_kind kind;
 	size_t process;
@@ -55,7 +61,7 @@ struct check_verdict {
 	bool judged; /* found and most are known */
 	int64_t found, blocks;
 	uint64_t most;
-	uint64_t before;            /* CHECK_BASELINE */
+	struct check_before before; /* CHECK_BASELINE */
 	struct check_stack *stacks; /* heaviest first; only if it failed */
 	size_t stack_count;
 };
@@ -84,6 +90,7 @@ struct check {
 	size_t note_count, note_room;
 	struct heap_sums *baseline;
 	size_t baseline_count, baseline_room;
+	size_t baseline_sessions;
 	struct string_pool pool; /* texts of the compared sides */
 	bool marks_found;        /* some process has both marks */
 };
@@ -91,9 +98,12 @@ struct check {
 struct check *check_new(const struct check_options *o);
 void check_free(struct check *c);
 
+/* Before each session that is a baseline, CHECK_BASELINES_MAX at most. */
+#define CHECK_BASELINES_MAX 31u
+void check_begin_baseline(struct check *c);
 /*
  * Both: a process with all its figures; p = its line in the tree, NULL = there is no tree. Learn
- * first, from the baseline; then judge. -1 and *err (3): the session cannot be read again.
+ * first, from the baselines; then judge. -1 and *err (3): the session cannot be read again.
  */
 void check_learn(struct check *c, struct watch *w, const struct process *p);
 int check_judge(struct check *c, struct watch *w, const struct process *p, struct err *err);

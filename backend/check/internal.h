@@ -74,7 +74,8 @@ void judging_copy(struct judging *j, const struct report_stack *s, struct check_
 /* --- check/baseline.c */
 struct heap_sums {
 	char *name;        /* owned; of the process */
-	size_t turn;       /* among those of its name */
+	size_t session;    /* which of the baselines: 1 ... baseline_sessions */
+	size_t turn;       /* among those of its name there */
 	struct side *side; /* owned; what counts of it; NULL = totals only */
 	uint64_t live_bytes, peak_bytes, peak_error_bytes;
 };

@@ -8,6 +8,7 @@
 #include "check/internal.h"
 
 #include "check/peaks.h"
+#include "report/between.h"
 #include "report/coverage.h"
 #include "report/format.h"
 
@@ -353,25 +354,14 @@ static int judge_peak(struct judging *j, const struct limit *l, struct err *err)
 
 /* --- growth */
 
-static int find_mark(const struct judging *j, const char *word, uint32_t *id)
-{
-	int found = !strcmp(word, "start") || !strcmp(word, "now")
-			    ? 0
-			    : model_mark_find(j->model, word);
-
-	*id = found < 0 ? 0 : (uint32_t)found;
-	return found < 0 ? -1 : 0;
-}
-
 /* A child that began after a mark, or ended before it, does not have it. */
 static void judge_growth(struct judging *j, const struct limit *l)
 {
-	const struct check_options *o = &j->check->options;
 	struct report_options between = { .changes = true };
 	struct err why;
 	size_t n;
 
-	if (find_mark(j, o->from, &between.from) || find_mark(j, o->to, &between.to)) {
+	if (between_find(j->model, j->check->options.between, &between, &why)) {
 		check_note(j->check, "A process without these marks was not held against "
 				     "--max-growth.");
 		return;
@@ -450,7 +440,7 @@ int check_end(struct check *c, struct err *err)
 {
 	if (!wants(c, CHECK_GROWTH) || c->marks_found)
 		return 0;
-	return err_set(err, 2,
-		       "--between %s..%s: no process has both marks; memtop report lists the marks",
-		       c->options.from, c->options.to);
+	return err_set(err, 2, "--between %s: no process has %s; memtop report lists the marks",
+		       c->options.between->text,
+		       c->options.between->to ? "both marks" : "the marks of this window");
 }

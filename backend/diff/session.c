@@ -4,7 +4,6 @@
  */
 #include "diff/session.h"
 
-#include "diff/tree.h"
 #include "session/session.h"
 #include "symbols/symbols.h"
 
@@ -34,7 +33,7 @@ struct slot_of { /* of one node and epoch */
 
 struct writing {
 	const struct diff *d;
-	struct diff_tree tree;
+	const struct diff_tree *tree;
 	struct session_writer *file;
 	struct err *err;
 	int rc;
@@ -159,7 +158,7 @@ static const char *name_of(const struct call_frame *f)
 /* The offset in A's or B's build; where two functions have the same, the next that is free. */
 static uint64_t free_offset(struct writing *w, uint32_t frame, uint32_t module)
 {
-	const struct diff_code *c = &w->tree.code[frame];
+	const struct diff_code *c = &w->tree->code[frame];
 	uint64_t at = c->offset, key;
 
 	if (c->kind == MTW_NODE_TRUNCATED)
@@ -172,8 +171,8 @@ static uint64_t free_offset(struct writing *w, uint32_t frame, uint32_t module)
 
 static void put_symbol(struct writing *w, const struct code_place *p, uint32_t module)
 {
-	const struct call_frame *f = &w->tree.calls.frames[p->frame];
-	uint8_t kind = kind_of(&w->tree.code[p->frame]);
+	const struct call_frame *f = &w->tree->calls.frames[p->frame];
+	uint8_t kind = kind_of(&w->tree->code[p->frame]);
 
 	if (kind == MTW_NODE_TRUNCATED)
 		return;
@@ -197,7 +196,7 @@ static uint32_t place_of(struct writing *w, const struct call_node *n)
 	uint32_t line = n->line == CALLS_SEVERAL ? 0 : n->line;
 	uint64_t key = (uint64_t)n->frame << 32 | line;
 	uint32_t number = map_get(&w->place_of, key, NO_ID);
-	const struct side_module *in = w->tree.code[n->frame].in;
+	const struct side_module *in = w->tree->code[n->frame].in;
 
 	if (number != NO_ID)
 		return number;
@@ -212,18 +211,18 @@ static uint32_t place_of(struct writing *w, const struct call_node *n)
 
 static void put_code(struct writing *w)
 {
-	for (size_t i = 1; i < w->tree.calls.node_count; i++)
-		place_of(w, &w->tree.calls.nodes[i]);
+	for (size_t i = 1; i < w->tree->calls.node_count; i++)
+		place_of(w, &w->tree->calls.nodes[i]);
 }
 
 /* Parents come before their children, as the wire wants it. */
 static void put_nodes(struct writing *w)
 {
-	const struct calls *c = &w->tree.calls;
+	const struct calls *c = &w->tree->calls;
 
 	begin(w);
 	for (uint32_t i = 1; i < c->node_count; i++) {
-		const struct diff_code *code = &w->tree.code[c->nodes[i].frame];
+		const struct diff_code *code = &w->tree->code[c->nodes[i].frame];
 		uint8_t kind = kind_of(code);
 
 		put_id(w, i);
@@ -293,12 +292,12 @@ static void add_node(struct writing *w, uint32_t node, struct held a, struct hel
 static void make_slots(struct writing *w)
 {
 	const struct join *j = w->d->join;
-	size_t count = w->d->sides_count, nodes = w->tree.calls.node_count;
+	size_t count = w->d->sides_count, nodes = w->tree->calls.node_count;
 	struct tally *own = xcalloc(nodes * count, sizeof *own);
 
 	for (size_t i = 0; i < j->list_count; i++)
 		for (size_t s = 0; s < count; s++)
-			tally_add(&own[w->tree.leaves[i] * count + s], &join_sums(j, i)[s]);
+			tally_add(&own[w->tree->leaves[i] * count + s], &join_sums(j, i)[s]);
 	for (uint32_t n = 0; n < nodes; n++)
 		add_node(w, n, mean_held(w->d, &own[n * count], false),
 			 mean_held(w->d, &own[n * count], true));
@@ -461,20 +460,19 @@ static void put_all(struct writing *w)
 	put_end(w);
 }
 
-int diff_write_session(const struct diff *d, const char *path, struct err *err)
+int diff_write_session(const struct diff_tree *t, const char *path, struct err *err)
 {
 	struct session_writer *file = session_create(path, 0, err);
 
 	if (!file)
 		return -1;
 	struct writing *w = xcalloc(1, sizeof *w);
-	w->d = d;
+	w->d = t->d;
+	w->tree = t;
 	w->file = file;
 	w->err = err;
-	diff_tree_make(&w->tree, d);
 	put_all(w);
 	int rc = session_close(file, w->rc ? NULL : err) || w->rc ? -1 : 0;
-	diff_tree_release(&w->tree);
 	map_release(&w->module_of);
 	map_release(&w->taken);
 	map_release(&w->place_of);

@@ -3,6 +3,7 @@
  * session.h - a diff as a session file: the mark DIFF_SESSION_MARK is what A holds, the end is what
  * B holds. So everything that shows the growth since a mark shows a diff. Main thread only.
  *
+ *   a node's id = its number in the tree
  *   NET of a node since the mark = B's live amounts there - A's
  *
  * Amounts of a side with several sessions are means, rounded at each node. Of a node that both
@@ -12,10 +13,10 @@
 #ifndef DIFF_SESSION_H
 #define DIFF_SESSION_H
 
-#include "diff/diff.h"
+#include "diff/tree.h"
 
 #define DIFF_SESSION_MARK 1u
 
-int diff_write_session(const struct diff *d, const char *path, struct err *err);
+int diff_write_session(const struct diff_tree *t, const char *path, struct err *err);
 
 #endif

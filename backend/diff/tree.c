@@ -71,12 +71,39 @@ static void sum_up(struct diff_tree *t)
 	}
 }
 
+/* Which stacks end at each node, and which below it: neighbours in t->stacks. */
+static void order_stacks(struct diff_tree *t)
+{
+	const struct calls *c = &t->calls;
+	uint32_t at = 0;
+
+	t->ranges = xcalloc(c->node_count, sizeof *t->ranges);
+	t->stacks = xcalloc(t->d->join->list_count + 1, sizeof *t->stacks);
+	for (size_t i = 0; i < t->d->join->list_count; i++)
+		t->ranges[t->leaves[i]].own++;
+	for (size_t place = 0; place < c->node_count; place++) {
+		struct diff_range *r = &t->ranges[c->order[place]];
+		r->first = at;
+		at += r->own;
+		r->own = r->end = r->first; /* until they are entered */
+	}
+	for (size_t i = 0; i < t->d->join->list_count; i++)
+		t->stacks[t->ranges[t->leaves[i]].own++] = (uint32_t)i;
+	for (size_t place = c->node_count; place-- > 0;) {
+		struct diff_range *r = &t->ranges[c->order[place]],
+				  *above = &t->ranges[c->nodes[c->order[place]].parent];
+		r->end = r->own > r->end ? r->own : r->end;
+		above->end = r->end > above->end ? r->end : above->end;
+	}
+}
+
 void diff_tree_make(struct diff_tree *t, const struct diff *d)
 {
 	*t = (struct diff_tree){ .d = d };
 	calls_begin(&t->calls);
 	enter_stacks(t);
 	calls_order(&t->calls);
+	order_stacks(t);
 	sum_up(t);
 }
 
@@ -85,6 +112,8 @@ void diff_tree_release(struct diff_tree *t)
 	calls_release(&t->calls);
 	free(t->code);
 	free(t->leaves);
+	free(t->stacks);
+	free(t->ranges);
 	free(t->rows);
 	free(t->sums);
 }

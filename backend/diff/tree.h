@@ -16,14 +16,20 @@ struct diff_code {                    /* of a frame: where its first stack has i
 	uint8_t kind; /* enum mtw_node */
 };
 
+struct diff_range { /* of stacks: [first, own) end at a node, [first, end) there or below */
+	uint32_t first, own, end;
+};
+
 struct diff_tree {
 	const struct diff *d; /* borrowed */
 	struct calls calls;
 	struct diff_code *code; /* by frame */
 	size_t code_room;
-	uint32_t *leaves;      /* by joined stack: its node */
-	struct diff_row *rows; /* by node: here and below, judged */
-	struct tally *sums;    /* of all rows */
+	uint32_t *leaves;          /* by joined stack: its node */
+	uint32_t *stacks;          /* the joined stacks, by their nodes in depth-first order */
+	struct diff_range *ranges; /* by node: in stacks */
+	struct diff_row *rows;     /* by node: here and below, judged */
+	struct tally *sums;        /* of all rows */
 };
 
 void diff_tree_make(struct diff_tree *t, const struct diff *d);

@@ -9,6 +9,7 @@
  */
 #include "launch/agent_server.h"
 
+#include "base/procfs.h"
 #include "launch/launch.h"
 
 #include <dirent.h>
@@ -152,8 +153,7 @@ static pid_t find_program(pid_t pid)
 /* Does its program's file have another name? Then the agent in it set this one. */
 static bool was_renamed(pid_t pid)
 {
-	char path[64], line[PATH_MAX + 128], exe[PATH_MAX];
-	bool found = false;
+	char path[64], exe[PATH_MAX];
 
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
 	ssize_t n = readlink(path, exe, sizeof exe - 1);
@@ -161,13 +161,7 @@ static bool was_renamed(pid_t pid)
 	const char *slash = strrchr(exe, '/');
 	if (!slash || !strncmp(slash + 1, AGENT_SERVER_NAME, sizeof AGENT_SERVER_NAME - 1))
 		return false;
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof line, f))
-		found = strstr(line, "libmemtop-agent.so") != NULL;
-	if (f)
-		fclose(f);
-	return found;
+	return procfs_maps(pid, AGENT_FILE) > 0;
 }
 
 pid_t agent_server_program(pid_t pid)

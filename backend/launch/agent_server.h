@@ -11,6 +11,7 @@
 
 #define AGENT_SERVER_NAME "memtop-agent" /* its /proc/PID/comm, set in agent/server/loop.c */
 #define AGENT_SERVER_ALONE (-1)
+#define AGENT_FILE "libmemtop-agent.so" /* in the name of its mappings, a file's or a memfd's */
 
 /* The process that the agent's server `pid` shares memory with; AGENT_SERVER_ALONE: it has
  * ended; 0: pid is no server. */

@@ -12,6 +12,7 @@
 #include "launch/dormant.h"
 
 #include "launch/agent_server.h"
+#include "base/procfs.h"
 #include "base/sanitize.h"
 #include "attach/ptrace/modules.h"
 #include "launch/launch.h"
@@ -26,20 +27,6 @@
 #define PATIENCE 30 /* looks, 10 ms apart */
 /* a new server may wait that long for a busy machine */
 #define YOUNG_SECONDS 3.0
-
-static bool has_agent(int pid)
-{
-	char path[64], line[PATH_MAX + 128];
-	bool found = false;
-
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	FILE *f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof line, f))
-		found = strstr(line, "libmemtop-agent.so") != NULL; /* a file, or a memfd */
-	if (f)
-		fclose(f);
-	return found;
-}
 
 static int parent_of(int pid)
 {
@@ -155,13 +142,13 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 			err, 3,
 			"%s: no such process; memtop list shows processes that have an agent",
 			t->text);
-	bool there = has_agent(pid);
+	bool there = procfs_maps(pid, AGENT_FILE) > 0;
 	if (there && listens_soon(pid))
 		return 0;
 	if (there)
 		inject_said(pid, said, sizeof said);
 	parent = *said ? 0 : parent_of(pid);
-	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
+	if (there && parent > 1 && same_program(pid, parent) && procfs_maps(parent, AGENT_FILE) > 0)
 		return err_set(err, 3,
 			       "%s: %s is a forked child: its agent counts, but it becomes a "
 			       "session only after two seconds, when it allocates or waits; try "

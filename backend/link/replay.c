@@ -181,6 +181,7 @@ static void make_new(struct replay *p)
 {
 	model_free(p->making);
 	p->making = model_new();
+	model_set_still(p->making);
 	model_set_sliced(p->making, true);
 	model_want_interval(p->making, p->shown);
 	p->ours = p->seeded = p->in_key = p->ending = false;

@@ -357,16 +357,12 @@ static void on_note(void *arg, const char *text)
 
 static void note_cut(struct watch *w, const char *text)
 {
-	int status;
-	bool known;
-
 	add_warning(w, text);
 	if (w->in.growing)
 		return;
 	set_text(&w->problem, text);
-	if (!model_final(w->in.model) && !w->in.child_ended &&
-	    model_state(w->in.model, &status, &known) == MTW_RUNNING)
-		model_set_state(w->in.model, MTW_CUT, 0, false);
+	if (!w->in.child_ended)
+		model_set_cut(w->in.model);
 }
 
 static int read_file(struct watch *w, struct err *err)
@@ -378,6 +374,7 @@ static int read_file(struct watch *w, struct err *err)
 	w->rules_read = expected_version(w->in.expected);
 	if (*cut.text)
 		note_cut(w, cut.text);
+	model_set_still(w->in.model);
 	return 0;
 }
 

@@ -47,6 +47,8 @@ struct model {
 	bool complete, final;
 	bool resuming;      /* complete, greeted again, and the new state is incomplete */
 	bool tick_complete; /* the last tick had the flag: totals = sum over slots */
+	bool still;         /* model_set_still() */
+	struct program_end cut_end;
 	uint64_t time_ns, ticks, resets;
 	uint64_t sampled_epoch; /* of the first weighed slot; UINT64_MAX = none */
 

@@ -41,6 +41,7 @@ static void reset(struct model *m)
 	m->hello = m->complete = m->resuming = m->tick_complete = m->final = m->status_known =
 		false;
 	m->state = MTW_RUNNING;
+	m->cut_end = (struct program_end){ .state = MTW_RUNNING };
 	m->status = 0;
 	m->time_ns = m->quota.bytes = 0;
 	m->sampled_epoch = UINT64_MAX;

@@ -91,9 +91,23 @@ const struct totals *model_totals(const struct model *m);
 const struct peak_instant *model_peak(const struct model *m);
 struct tally model_peak_of_slot(const struct model *m, uint32_t id);   /* while model_peak() */
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
-/* for a lost link, a cut file, memtop's own waitpid */
+/* for a lost link, memtop's own waitpid */
 void model_set_state(struct model *m, uint32_t state, int status, bool known);
+/* For a cut file: the state becomes MTW_CUT where more was to come. model_cut_end(): what the file
+ * says of the program's end, which came after its last state; MTW_RUNNING = nothing. */
+struct program_end {
+	uint32_t state; /* enum mtw_state */
+	int status;
+	bool known;
+};
+void model_set_cut(struct model *m);
+struct program_end model_cut_end(const struct model *m);
+/* Nothing follows what the model has: it is a past instant, or a file was read to its end. */
+void model_set_still(struct model *m);
+bool model_still(const struct model *m);
 bool model_complete(const struct model *m); /* a tick with MTW_TICK_COMPLETE was applied */
+/* The last tick was such a one: sums over slots equal the totals, and are not smaller. */
+bool model_whole(const struct model *m);
 bool model_final(const struct model *m);
 /* After a reconnect to the same process, while its new state is incomplete: its totals so far
  * (time_ns 0 = none yet). All else stays the last complete state. NULL = the model is current. */

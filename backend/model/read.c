@@ -43,12 +43,44 @@ void model_set_state(struct model *m, uint32_t state, int status, bool known)
 {
 	bool ended = m->state == MTW_EXITED || m->state == MTW_SIGNALLED;
 
-	if (ended && (state == MTW_LINK_LOST || state == MTW_CUT || (m->status_known && !known)))
+	if (ended && (state == MTW_LINK_LOST || (m->status_known && !known)))
 		return;
 	m->state = state;
 	m->tick.job.partial = false; /* the rest of it may never come */
 	m->status = status;
 	m->status_known = known;
+}
+
+void model_set_cut(struct model *m)
+{
+	bool ended = m->state == MTW_EXITED || m->state == MTW_SIGNALLED;
+
+	if (m->final || (m->state != MTW_RUNNING && !ended))
+		return;
+	m->cut_end = (struct program_end){ m->state, m->status, m->status_known };
+	m->state = MTW_CUT;
+	m->status_known = false;
+	m->tick.job.partial = false; /* the rest of it may never come */
+}
+
+struct program_end model_cut_end(const struct model *m)
+{
+	return m->cut_end;
+}
+
+void model_set_still(struct model *m)
+{
+	m->still = true;
+}
+
+bool model_still(const struct model *m)
+{
+	return m->still;
+}
+
+bool model_whole(const struct model *m)
+{
+	return m->complete && m->tick_complete;
 }
 
 bool model_complete(const struct model *m)

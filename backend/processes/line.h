@@ -21,9 +21,10 @@ struct line {
 	uint32_t record, serial;   /* on the board; BOARD_NONE: not on it (any more) */
 	char *path, *why, *socket; /* owned; NULL = "" or none */
 	bool path_socket;          /* socket is a path, no abstract name */
-	bool hidden;      /* a failed exec, a fork that only executed: counts only in sums */
-	bool lingers;     /* its server waits for memtop */
-	bool seen;        /* found in /proc: its pid belongs to this namespace */
+	bool hidden;     /* a failed exec, a fork that only executed: counts only in sums */
+	bool lingers;    /* its server waits for memtop */
+	bool seen;       /* found in /proc: its pid belongs to this namespace */
+	pid_t outer_pid; /* its pid here, where the board has that of its own namespace; 0 = same */
 	unsigned missing; /* consecutive looks without finding it in /proc */
 	bool given;       /* by processes_watch(): a view may show its watch */
 	uint32_t stream;  /* its frames in the session file; STREAM_NONE */

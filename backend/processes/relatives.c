@@ -9,6 +9,7 @@
  */
 #include "processes/relatives.h"
 #include "base/procfs.h"
+#include "launch/agent_server.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
 #include "processes/lines.h"
@@ -26,8 +27,6 @@
 #define PATIENCE 2 /* looks: the board may know more the next time */
 /* largest delay of a pid's start behind its record's: past it, another process has the pid */
 #define START_NS 2000000000ull
-/* the agent's own process, which shares the memory of the one it serves */
-#define SERVER_NAME "memtop-agent"
 #define CHAIN_MAX 64 /* parents of parents */
 
 /* True also without permission to look: a process that dropped its rights hides its mappings
@@ -43,14 +42,15 @@ static bool is_program(pid_t pid)
 	char name[64];
 
 	return pid != getpid() &&
-	       !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
+	       !(procfs_name(pid, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME));
 }
 
 static bool is_alive(const struct processes *p, const struct line *l)
 {
+	pid_t pid = l->outer_pid ? l->outer_pid : l->p.pid;
 	struct proc_stat s;
 
-	return l->p.pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(l->p.pid, &s) &&
+	return pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(pid, &s) &&
 	       s.state != 'Z' && s.state != 'X' &&
 	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS &&
 	       (!p->board || s.start_ns + START_NS > p->origin_ns);
@@ -119,6 +119,21 @@ static void find_pid(const struct processes *p, struct line *l)
 		l->p.pid = (int)procfs_child(above->p.pid, real);
 }
 
+/* An agent that has another /proc finds no board there. Its pid on the board is its parent's word,
+ * of another namespace. */
+static bool has_own_proc(const struct processes *p, struct line *l)
+{
+	const struct line *above = lines_at(p, l->p.parent);
+	pid_t pid = above && above->p.pid > 0 && l->p.pid > 0
+			    ? procfs_inner_child(above->p.pid, l->p.pid)
+			    : 0;
+
+	if (!pid || procfs_maps(pid, AGENT_FILE) <= 0)
+		return false;
+	l->outer_pid = pid;
+	return true;
+}
+
 /* "" = no reason known. */
 static void reason_of(const struct processes *p, const struct line *l, char *why, size_t size)
 {
@@ -143,8 +158,13 @@ static void look_at_starting(struct processes *p, struct line *l)
 	if (waited < EXEC_NS)
 		return;
 	find_pid(p, l);
+	if (!is_alive(p, l) && has_own_proc(p, l))
+		snprintf(why, sizeof why,
+			 "it has a /proc of its own, as in a container, where its agent does not "
+			 "find memtop; run memtop inside it");
+	else
+		reason_of(p, l, why, sizeof why);
 	bool alive = is_alive(p, l);
-	reason_of(p, l, why, sizeof why);
 	if (!*why && alive && waited < SLOW_NS)
 		return;
 	line_say(&l->why,

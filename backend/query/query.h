@@ -139,6 +139,14 @@ int query_zoom_owner(struct query *q, uint32_t module);
 /* All open rows, in screen order. Sorts only when `resort`; otherwise rows keep their order and
  * new ones come last. Borrowed until the next call. */
 size_t query_rows(struct query *q, bool resort, const struct row **rows);
+/*
+ * What a shown row sums: fn() gets each of its nodes; below: with all nodes below it, else what the
+ * node itself allocated. False: the row folds several.
+ */
+typedef void query_node_fn(void *arg, uint32_t node, bool below);
+bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *arg);
+/* Do rows count the stack? A filter, or a zoom into a library, leaves stacks out. */
+bool query_passes(const struct query *q, uint32_t leaf);
 size_t query_index(const struct query *q, row_id id); /* in query_rows(); SIZE_MAX = gone */
 int query_open(struct query *q, row_id id, bool open);
 /* Returns the number of rows left. */

@@ -236,6 +236,22 @@ static void add_warning(struct report *r, char *sentence_take)
 	r->warnings[r->warning_count++] = sentence_take;
 }
 
+static void warn_incomplete(struct report *r)
+{
+	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
+	const struct tally *all = &model_totals(r->model)->sum;
+	struct tally held = { 0 };
+
+	for (size_t i = 0; i < r->stack_count; i++)
+		tally_add(&held, &r->stacks[i].sum);
+	if (!memcmp(&held, all, sizeof held))
+		return;
+	add_warning(r, xasprintf("The state is incomplete: its stacks hold %s of the %s bytes that "
+				 "are live; sums by library and stack are smaller than the totals.",
+				 format_count(a, live_bytes(&held)),
+				 format_count(b, live_bytes(all))));
+}
+
 static void warn_state(struct report *r, struct watch *w)
 {
 	bool known;
@@ -245,15 +261,16 @@ static void warn_state(struct report *r, struct watch *w)
 
 	if (problem)
 		add_warning(r, xstrdup(problem));
+	if (state == MTW_CUT)
+		add_warning(r, report_cut_end(r->model));
 	if (state == MTW_EXECED)
 		add_warning(r,
 			    xstrdup("The program executed another one; this report ends there."));
 	if (state == MTW_DETACHED)
 		add_warning(r, xstrdup("The agent was detached from the program, which ran on; "
 				       "this report ends there."));
-	if (!model_complete(r->model))
-		add_warning(r, xstrdup("The state is incomplete: sums by library and stack are "
-				       "smaller than the totals."));
+	if (!model_whole(r->model))
+		warn_incomplete(r);
 }
 
 static void warn_counts(struct report *r)

@@ -57,6 +57,11 @@ int report_flush(FILE *out, struct err *err);
 
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);
+/* What a report says of the program after its name: "exited with status 0", "recording cut off". */
+#define REPORT_END (64 + FORMAT_SIGNAL)
+const char *report_end(const struct model *m, char buf[REPORT_END]);
+/* A sentence: what a cut file says of the program's end; NULL = it is not cut. Owned. */
+char *report_cut_end(const struct model *m);
 const char *report_truncation(uint32_t reason); /* NULL for none */
 const char *report_value_name(enum report_value v);
 /* -1: there is none; *err lists them */

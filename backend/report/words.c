@@ -21,6 +21,48 @@ const char *report_state(uint32_t state, bool known)
 	}
 }
 
+/* NULL = it has not ended, or nothing is known of how. */
+static const char *end_words(uint32_t state, int status, bool known, char buf[REPORT_END])
+{
+	char signal[FORMAT_SIGNAL];
+
+	if (!known || (state != MTW_EXITED && state != MTW_SIGNALLED))
+		return NULL;
+	if (state == MTW_EXITED)
+		snprintf(buf, REPORT_END, "exited with status %d", status);
+	else
+		snprintf(buf, REPORT_END, "ended by %s", format_signal(status, signal));
+	return buf;
+}
+
+const char *report_end(const struct model *m, char buf[REPORT_END])
+{
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+
+	if (end_words(state, status, known, buf))
+		return buf;
+	return state == MTW_LINK_LOST ? "link lost"
+	       : state == MTW_CUT     ? "recording cut off"
+	       : state == MTW_EXITED  ? "ended (how is not known)"
+				      : report_state(state, known);
+}
+
+char *report_cut_end(const struct model *m)
+{
+	struct program_end end = model_cut_end(m);
+	char buf[REPORT_END];
+	const char *words = end_words(end.state, end.status, end.known, buf);
+
+	if (model_state(m, NULL, NULL) != MTW_CUT)
+		return NULL;
+	if (end.state == MTW_RUNNING)
+		return xstrdup("The program's end is not known: the file ends before.");
+	return xasprintf("The program %s; the file ends before its last state.",
+			 words ? words : "ended, and how is not known");
+}
+
 const char *report_shape(enum shape shape)
 {
 	static const char *const words[] = {

@@ -88,7 +88,15 @@ static inline void session_put_head(uint8_t *head, uint32_t stream, uint64_t pac
 		session_put(head + SESSION_BLOCK_HEAD, session_crc(head, SESSION_BLOCK_HEAD), 4);
 }
 
+/* --- session/write.c */
 struct ZSTD_CCtx_s;
-struct ZSTD_CCtx_s *session_zstd(void); /* with this format's settings; session/write.c */
+struct ZSTD_CCtx_s *session_zstd(void); /* with this format's settings */
+
+struct session_raw {    /* frames that one block will hold */
+	uint8_t *bytes; /* owned */
+	size_t len, room;
+};
+void session_raw_frame(struct session_raw *r, uint64_t type, const uint8_t *payload, size_t len);
+void session_raw_time(struct session_raw *r, uint64_t time_ns);
 
 #endif

@@ -105,6 +105,30 @@ ZSTD_CCtx *session_zstd(void)
 	return zstd;
 }
 
+void session_raw_frame(struct session_raw *r, uint64_t type, const uint8_t *payload, size_t len)
+{
+	uint8_t head[20];
+	struct mtw_out o = { head, head + sizeof head, false };
+
+	mtw_put(&o, type);
+	mtw_put(&o, len);
+	size_t head_len = (size_t)(o.at - head);
+	GROW(r->bytes, r->room, r->len + head_len + len);
+	memcpy(r->bytes + r->len, head, head_len);
+	if (len)
+		memcpy(r->bytes + r->len + head_len, payload, len);
+	r->len += head_len + len;
+}
+
+void session_raw_time(struct session_raw *r, uint64_t time_ns)
+{
+	uint8_t payload[10];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put(&o, time_ns);
+	session_raw_frame(r, MTW_S_TIME, payload, (size_t)(o.at - payload));
+}
+
 static struct session_writer *writer_new(int fd, const char *path, uint64_t max_bytes)
 {
 	struct session_writer *w = xcalloc(1, sizeof *w);
@@ -119,7 +143,7 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 
 static void stream_free(struct stream *s)
 {
-	free(s->raw);
+	free(s->raw.bytes);
 	free(s);
 }
 
@@ -190,31 +214,6 @@ static struct stream *stream_of(struct session_writer *w, uint32_t number)
 	return w->streams[w->stream_count++] = s;
 }
 
-static void put_raw(struct stream *s, uint64_t type, const uint8_t *payload, size_t len)
-{
-	uint8_t head[20];
-	struct mtw_out o = { head, head + sizeof head, false };
-
-	mtw_put(&o, type);
-	mtw_put(&o, len);
-	size_t head_len = (size_t)(o.at - head);
-	GROW(s->raw, s->raw_room, s->raw_len + head_len + len);
-	memcpy(s->raw + s->raw_len, head, head_len);
-	if (len)
-		memcpy(s->raw + s->raw_len + head_len, payload, len);
-	s->raw_len += head_len + len;
-}
-
-static void put_time(struct stream *s, uint64_t time_ns)
-{
-	uint8_t payload[10];
-	struct mtw_out o = { payload, payload + sizeof payload, false };
-
-	mtw_put(&o, time_ns);
-	put_raw(s, MTW_S_TIME, payload, (size_t)(o.at - payload));
-	s->last_ns = time_ns;
-}
-
 /* Raises the version: an older memtop must not take the file for a session of one process. 0 or
  * -errno. */
 static int raise_version(struct session_writer *w)
@@ -257,16 +256,16 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 
 	if (is_failed(w, err))
 		return -1;
-	if (!s->raw_len)
+	if (!s->raw.len)
 		return 0;
-	GROW(w->packed, w->packed_room, head + ZSTD_compressBound(s->raw_len));
-	size_t n = ZSTD_compress2(w->zstd, w->packed + head, w->packed_room - head, s->raw,
-				  s->raw_len);
+	GROW(w->packed, w->packed_room, head + ZSTD_compressBound(s->raw.len));
+	size_t n = ZSTD_compress2(w->zstd, w->packed + head, w->packed_room - head, s->raw.bytes,
+				  s->raw.len);
 	if (ZSTD_isError(n))
 		return give_up(w, ENOMEM, err);
 	if (w->max_bytes && w->written + head + n > w->max_bytes)
 		return be_full(w, err);
-	session_put_head(w->packed, s->number, n, s->raw_len, s->first_ns, s->last_ns);
+	session_put_head(w->packed, s->number, n, s->raw.len, s->first_ns, s->last_ns);
 	int rc = s->number ? raise_version(w) : 0;
 	if (!rc)
 		rc = session_write_all(w->fd, w->packed, head + n);
@@ -275,7 +274,7 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	session_enter(w, &(struct session_entry){ w->written, s->first_ns, s->last_ns, s->number });
 	w->written += head + n;
 	s->since_key += head + n;
-	s->raw_len = 0;
+	s->raw.len = 0;
 	return 0;
 }
 
@@ -363,15 +362,17 @@ int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, u
 		return err_set(err, 125, "%s: a frame of %zu bytes is too long for a session",
 			       w->path, len);
 	struct stream *s = stream_of(w, stream);
-	if (!s->raw_len) {
+	if (!s->raw.len) {
 		s->first_ns = time_ns;
 		s->opened_at = now_ns();
 	}
 	/* Time never goes back within a stream: the index is searched by it. */
-	if (!s->raw_len || time_ns > s->last_ns)
-		put_time(s, time_ns);
-	put_raw(s, type, payload, len);
-	if (s->raw_len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS)
+	if (!s->raw.len || time_ns > s->last_ns) {
+		session_raw_time(&s->raw, time_ns);
+		s->last_ns = time_ns;
+	}
+	session_raw_frame(&s->raw, type, payload, len);
+	if (s->raw.len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS)
 		return flush_stream(w, s, err);
 	return 0;
 }

@@ -13,8 +13,7 @@
 
 struct stream {
 	uint32_t number;
-	uint8_t *raw; /* its open block */
-	size_t raw_len, raw_room;
+	struct session_raw raw;     /* its open block */
 	uint64_t first_ns, last_ns; /* of the open block */
 	uint64_t opened_at;         /* now_ns() of its first frame */
 	/* bytes in the file since its last key frame, and of that */

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as xml
 
 import manual
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, Skip, environment, kill, main, mostly_waits, need, run, start, temporary_folder, test,
+from harness import (AGENT, MEMTOP, ROOT, Skip, environment, kill, main, mostly_waits, need, report, run, start, temporary_folder, test,
                      wait_for)
 
 SOURCE = r"""
@@ -61,6 +61,16 @@ int main(int argc, char **argv)
 		memtop_set_mark("a");
 		keep_row(7000);
 		memtop_set_mark("b");
+	}
+	if (!strcmp(mode, "noise"))
+		srand((unsigned)atoi(argv[2]));
+	for (int i = 0; !strcmp(mode, "noise") && i < 20; i++)
+		keep_row(1000 + (size_t)rand() % 20000);
+	if (!strcmp(mode, "window")) {
+		memtop_set_mark("w");
+		keep_row(7000);
+		free(kept[0]);
+		memtop_set_mark("w.end");
 	}
 	if (!strcmp(mode, "swell"))
 		swell(3000000);
@@ -176,6 +186,19 @@ def t_growth_between_marks():
 
 
 @test
+def t_growth_in_a_window():
+    """As of a report: only what was born in it counts."""
+    a = session("window")
+    judged(0, "--max-growth", "7000", "--between", "w", a)
+    bad, _ = judged(1, "--max-growth", "6999", "--between", "w", a)
+    assert ["+6.8K (7,000 bytes) in 1 block born in w" in text for text in bad.values()] == [True], bad
+    judged(0, "--max-growth", "6000", "--between", "w..w.end", a)
+    judged(1, "--max-growth", "5999", "--between", "w..w.end", a)
+    one_line(check("--max-growth", "1M", "--between", "x", a), 2, "--between x: no process has the marks of this window")
+    one_line(check("--max-growth", "1M", "--between", "w.end", a), 2, "--between w.end: no process has the marks of this window")
+
+
+@test
 def t_a_baseline_that_equals():
     """Another run of the same build, and one of another build: nothing moved but lines."""
     a, b, other = session(), session(), session(flags=("-DMOVED", "-O0"))
@@ -195,6 +218,31 @@ def t_a_baseline_and_a_known_leak():
     judged(0, "--baseline", bad, good)
     assert judged(0, "--baseline", good, "--suppress", written("a.supp", "leak:parse_word\n"), bad)
     one_line(check("--baseline", "/no/such.mtop", bad), 3, "/no/such.mtop")
+
+
+@test
+def t_noise_of_several_baselines():
+    """What good runs differ by is no finding, whatever the tolerance; a leak far below that is."""
+    runs = [session("noise", str(i)) for i in (1, 2, 3, 4)]
+    of = [word for path in runs[:3] for word in ("--baseline", path)]
+    live = [report(path)["totals"]["live_bytes"] for path in runs]
+    judged(1, "--baseline", runs[live.index(min(live))], "--tolerance", "0%,0", runs[live.index(max(live))])
+    judged(0, *of, "--tolerance", "0%,0", runs[3])
+    found, text = judged(1, *of, "--tolerance", "0%,0", session("noise", "7", flags=("-DLEAK",)))
+    assert list(found) == ["--baseline, words!parse_word"], text
+    assert "4.9K (5,000 bytes), the 3 baselines have 0 bytes, limit 0 bytes" in found["--baseline, words!parse_word"], text
+    verdicts = json.loads(check(*of, "--format", "json", runs[3]).stdout)["verdicts"]
+    whole = next(v for v in verdicts if v["where"] == "live memory")
+    spread = max(live[:3]) - min(live[:3])
+    assert spread > 4096 and whole["found"] == live[3] and abs(whole["baseline"] - sum(live[:3]) / 3) <= 0.5, (whole, live)
+    assert whole["baselines"] == {"count": 3, "least": min(live[:3]), "most": max(live[:3])} and whole["limit"] >= max(live[:3]) + 10 * spread, (whole, live)
+    alone = json.loads(check(*of[:2], "--format", "json", runs[3]).stdout)["verdicts"]
+    assert all(v["baselines"] is None for v in alone), alone
+    tree = temporary_folder() + "/tree.mtop"
+    assert memtop("record", "-o", tree, "--", "/bin/sh", "-c", "/bin/true; /bin/true; true").returncode == 0
+    done = check(*of, "--baseline", tree, runs[3])
+    assert done.returncode == 0 and "words: only 3 of the 4 baselines have such a process" in done.stdout, done
+    one_line(check(*of[:2] * 32, runs[3]), 2, "--baseline: 32 sessions; give 31 at most")
 
 
 @test
@@ -413,7 +461,7 @@ def t_usage():
     one_line(check(a), 2, "no limit given")
     one_line(check("--max-live", "1M"), 2, "no target given")
     one_line(check("--max-live", "1M", "--between", "a..b", a), 2, "--between: needs a limit")
-    one_line(check("--max-growth", "1M", "--between", "a", a), 2, "a: two marks are needed")
+    one_line(check("--max-growth", "1M", "--between", "..b", a), 2, "..b: two marks are needed")
     one_line(check("--max-live", "1M", "--tolerance", "5%", a), 2, "--tolerance: needs a baseline")
     one_line(check("--baseline", a, "--tolerance", "x", a), 2, "--tolerance x: not a tolerance")
     one_line(check("--max-live", "1M", "--session", "x", a), 2, "--session: works only with a program")

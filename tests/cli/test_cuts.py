@@ -8,6 +8,7 @@ Usage: test_cuts.py [TEST...]; SEED=n repeats a run. LONG=1: 1,000 cuts of each 
 import atexit
 import contextlib
 import functools
+import html
 import json
 import os
 import random
@@ -203,6 +204,41 @@ def t_cut_sessions():
                 kept = f"/tmp/memtop-cut-{os.getpid()}.mtop"
                 shutil.copy(cut, kept)
                 raise AssertionError(f"{name} of {len(data)} bytes, cut at {at} ({kept}): {why}") from None
+
+
+@test
+def t_a_cut_state_says_what_it_lacks():
+    """Between two whole states the stacks hold less than the totals; and nothing is known of the program's end."""
+    commands, path = place() + "/commands", place() + "/many.mtop"
+    with open(commands, "w", encoding="ascii") as f:
+        f.write("s 60000\nx 0\n")
+    with open(commands, "rb") as f:
+        assert run([MEMTOP, "record", "-o", path, "--", PROGRAM_OF_COMMANDS], env=environment(), stdin=f).returncode == 0
+    with open(path, "rb") as f:
+        data = f.read()
+    part, at, cut = 0, 16, temporary_folder() + "/cut.mtop"
+    for head, _ in mtop.blocks(data):
+        at += len(head) + int.from_bytes(head[4:8], "little")
+        with open(cut, "wb") as f:
+            f.write(data[:at])
+        done = memtop("report", "--format", "json", cut)
+        if done.returncode:
+            continue  # no state yet
+        r = json.loads(done.stdout)
+        held, live, warnings = sum(s["live_bytes"] for s in r["stacks"]), r["totals"]["live_bytes"], r["warnings"]
+        lacks = f"The state is incomplete: its stacks hold {held:,} of the {live:,} bytes that are live; "
+        assert any(w.startswith(lacks) for w in warnings) == (held != live), (held, live, warnings)
+        assert held == live or r["program"]["complete"] is False, r["program"]
+        if r["program"]["state"] == "cut":
+            assert r["verdict"]["word"] == "CUT OFF" and [w for w in warnings if re.match("The program.*the file ends before", w)], (r["verdict"], warnings)
+            assert r["program"]["status"] == (0 if any("exited with status 0" in w for w in warnings) else None), r["program"]
+            page = temporary_folder() + "/cut.html"
+            assert memtop("report", "-o", page, cut).returncode == 0
+            with open(page, encoding="utf-8") as f:
+                texts = " ".join(memtop("report", cut).stdout.split()), html.unescape(f.read())
+            assert all("recording cut off after" in t and "the file ends before" in t and (lacks in t or held == live) for t in texts), texts[0][:2000]
+        part += held < live
+    assert part, "no state was cut"
 
 
 SUPPRESSIONS = {

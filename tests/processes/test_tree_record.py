@@ -8,6 +8,7 @@ import pty
 import re
 import signal
 import struct
+import subprocess
 import time
 
 from cli import memtop, one_line, compiled
@@ -539,6 +540,27 @@ def t_who_cannot_be_followed():
     assert p["state"] == "not_followed" and "static" in p["why"] and p["live_bytes"] == 0, p
     assert r["tree"]["not_followed"] == 1, r["tree"]
     assert re.search(r"not followed +static-prog .*static", memtop("report", "--full", session).stdout)
+
+
+@test
+def t_who_has_another_proc():
+    """Process 1 of a container with a /proc of its own: its agent does not find the board. It is named with that reason."""
+    alone = ["unshare", "--fork", "--pid", "--mount-proc", "--"]
+    if run([*alone, "/bin/true"]).returncode:
+        raise Skip("no namespace may be made here")
+    session = temporary_folder() + "/a.mtop"
+    p = start([MEMTOP, "record", "-o", session, "--", *alone, "/bin/cat"], stdin=subprocess.PIPE, env=environment())
+
+    def unfollowed():
+        done = memtop("report", "--format", "json", session) if os.path.exists(session) else None
+        cat = named(json.loads(done.stdout), "cat") if done and not done.returncode and '"cat"' in done.stdout else {}
+        return cat if cat.get("state") == "not_followed" else None
+
+    cat = wait_for(unfollowed, 30, "its line")
+    assert cat["why"] == "it has a /proc of its own, as in a container, where its agent does not find memtop; run memtop inside it", cat
+    assert cat["pid"] == 1, cat
+    p.stdin.close()
+    assert p.wait(20) == 0
 
 
 @test

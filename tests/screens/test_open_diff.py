@@ -9,7 +9,7 @@ import re
 from cli import memtop, one_line
 from diffs import build, one_session, recorded
 from harness import MEMTOP, main, temporary_folder, test
-from term import Terminal, selected
+from term import Terminal, select_by_search, selected
 
 
 def bytes_text(n):
@@ -47,6 +47,29 @@ def rows_of(lines):
     head = next(i for i, line in enumerate(lines) if re.search(r" A +B +NET", line))
     name = re.search(r"FUNCTION|CALL SITE|OWNER LIBRARY", lines[head]).start()
     return [(*line[1:name].split()[:3], line[name:].strip()) for line in lines[head + 1:] if re.match(r"[> ] +\S+ +\S+ +[-+]?\d", line)]
+
+
+def judged_rows(lines):
+    """[(A, B, NET, KIND)] of the list."""
+    head = next(i for i, line in enumerate(lines) if re.search(r" A +B +NET", line))
+    at = lines[head].index("KIND")
+    return [(*line[1:at].split()[:3], line[at:at + 6].strip()) for line in lines[head + 1:] if re.match(r"[> ] +\S+ +\S+ +[-+]?\d", line)]
+
+
+def judged(row):
+    return (*wanted(row), "noise" if row["noise"] else row["kind"])
+
+
+def noisy():
+    """Three sessions of a build, `--`, and three of one that leaks; all with noise."""
+    base, leak = build("-O1"), build("-O1", "-DLEAK=9")
+    return [*(recorded(base, str(i)) for i in (1, 2, 3)), "--", *(recorded(leak, str(i)) for i in (7, 8, 9))]
+
+
+def kind_of(lines, name):
+    """KIND in the first row of that function."""
+    row = next((line for line in lines if re.search(rf"\b{name}\b", line) and re.match(r"[> ] +\S+ +\S+ +[-+]?\d", line)), "")
+    return (re.findall(r" (new|grown|shrunk|gone|same|noise) ", row) or [None])[0]
 
 
 def two():
@@ -112,15 +135,104 @@ def t_the_lines_above_are_true():
 
 @test
 def t_several_sessions_a_side():
-    base, leak = build("-O1"), build("-O1", "-DLEAK=9")
-    a, b = [recorded(base, str(i)) for i in (1, 2, 3)], [recorded(leak, str(i)) for i in (7, 8, 9)]
-    with opened(*a, "--", *b, width=160) as t:
+    sessions = noisy()
+    with opened(*sessions, width=160) as t:
         t.wait_for("A, mean of 3: ")
         t.wait_for("B, mean of 3: ")
         t.wait_for("within the noise of the totals")
         t.wait_for(re.compile(r" 0 +43.9K +\+43.9K +.*leaky"))
-        totals = json_of(*a, "--", *b)["totals"]
+        totals = json_of(*sessions)["totals"]
         t.wait_for(f"Live A {bytes_text(mean(totals['a']['live_bytes']))}  B {bytes_text(mean(totals['b']['live_bytes']))}  ")
+        t.wait_for(re.compile(r"Live A .* \(noise\) +Blocks "))
+
+
+@test
+def t_noise_is_judged_as_the_diff_judges():
+    sessions = noisy()
+    d = json_of(*sessions)
+    cache = next(s for s in d["stacks"] if any(f["function"] == "cache" for f in s["frames"]))
+    low_high = [" to ".join(dict.fromkeys(bytes_text(f(cache[side]["live_bytes"])) for f in (min, max))) for side in "ab"]
+    with opened(*sessions, width=160, height=60) as t:
+        t.wait_for(lambda lines: kind_of(lines, "leaky") == "new")
+        assert kind_of(t.lines(), "cache") == "noise" and kind_of(t.lines(), "main") == "noise", t.text()
+        select_by_search(t, "cache")
+        t.wait_for(f" Noise: A's 3 sessions hold {low_high[0]}, B's 3 hold {low_high[1]}.")
+        t.keys("i")
+        t.wait_for("inverted")
+        t.wait_for(lambda lines: kind_of(lines, "leaky") == "new" and kind_of(lines, "cache") == "noise")
+        t.keys("i", "\\")
+        t.type("leaky")
+        t.keys("Enter")
+        t.wait_for(lambda lines: kind_of(lines, "main") == kind_of(lines, "leaky") == "new")  # of what passes the filter
+        t.keys("v")
+        t.wait_for(" A change: A's 3 sessions hold 0, B's 3 hold 43.9K.")
+        assert "Survival" not in t.text() and "age" not in t.text(), t.text()
+        t.keys("q", "Escape", "Escape", "3")  # the search, then the filter
+        t.wait_for("[3 Sites]")
+        t.wait_for(lambda lines: sorted(judged_rows(lines)) == sorted(judged(s) for s in d["sites"]), what=d["sites"])
+        t.keys("4")
+        t.wait_for("[4 Libs]")
+        t.wait_for(lambda lines: sorted(judged_rows(lines)) == sorted(judged(o) for o in d["owners"]), what=d["owners"])
+    with opened(sessions[0], sessions[4], width=160) as t:  # one session a side: a kind, and no judgement
+        t.wait_for(lambda lines: kind_of(lines, "leaky") == "new")
+        assert kind_of(t.lines(), "cache") in ("grown", "shrunk") and "sessions hold" not in t.text() and "oise" not in t.text(), t.text()
+
+
+def help_of(t):
+    """{section: [(keys, what)]} of the help page."""
+    t.keys("?")
+    t.wait_for("─ Help ")
+    sections = {}
+    lines = t.lines()
+    for line in lines[next(i for i, x in enumerate(lines) if "─ Help " in x) + 1:-1]:
+        if re.match(r" \S", line):
+            section = sections.setdefault(line.strip(), [])
+        elif re.match(r"  \S", line):
+            section.append((line[2:25].strip(), line[25:].strip()))
+    t.keys("q")
+    t.wait_for(re.compile(r"\[\d "))
+    return sections
+
+
+@test
+def t_help_lists_what_works():
+    """Every key of the list does something, and no other does."""
+    names = {"Esc": "Escape", "Backspace": "BSpace", "S-Tab": "BTab"}
+    own = re.findall(r"^  (.{18}) :(\S+)", memtop("--keys").stdout.split("In a list")[0], re.M)  # of every view
+    a, b = two()
+    with opened(a, b, height=150) as t:
+        t.wait_for("leaky")
+        listed = help_of(t)
+        assert set(listed) >= {"Everywhere", "In a list", "In the tree", "In Libs"} and not set(listed) & {"In Marks", "In a graph", "What line 2 says"}, listed
+        everywhere = {keys for keys, _ in listed["Everywhere"]}
+        assert {"2 F6", "/", "L", "w", "? F1"} <= everywhere and len(everywhere) > 20, everywhere
+        here = {key for keys, _ in listed["In a list"] + listed["In the tree"] for key in keys.split()}
+        for keys, name in own:
+            keys = keys.strip()
+            first = keys.split()[0] if keys else None
+            if not first or first in ("q", "Q", "^Z", "e", "M"):
+                assert not first or keys in everywhere, (keys, everywhere)
+            elif keys in everywhere:
+                t.keys(names.get(first, first.replace("^", "C-")))
+                t.settle()
+                assert "not in a diff" not in t.text(), (keys, t.text())
+                t.keys("Escape", "2")
+                t.wait_for("[2 Tree]")
+            else:
+                assert first not in here
+                t.keys(names.get(first, first))
+                t.wait_for(f"{name}: not in a diff of two sessions")
+                t.keys("Escape")
+        t.keys(":")
+        t.keys("Tab")
+        t.settle()
+        offered = t.lines()[-1]
+        assert ":filter" in offered, offered  # neither :set nor :every
+        t.keys("Escape", "\\")
+        t.type("age>5s")
+        t.keys("Enter")
+        t.wait_for("age and thread: not in a diff of two sessions")
+        assert "leaky" in t.text()
 
 
 @test

@@ -235,7 +235,7 @@ def t_the_editor_opens_at_the_row():
     """A row in the middle of the tree opens its own line, not the innermost callee's."""
     folder = temporary_folder()
     with open(folder + "/editor", "w", encoding="ascii") as f:
-        f.write(f'#!/bin/sh\ntrap "" INT\necho "$@" >{folder}/asked\nprintf "EDITING"\nread line\n')
+        f.write(f'#!/bin/sh\ntrap "" INT\necho "$@" >{folder}/asking; mv {folder}/asking {folder}/asked\nprintf "EDITING"\nread line\n')
     os.chmod(folder + "/editor", 0o755)
     agent = Synthetic("--past", 60)
     with view(agent, 120, 36, env={"EDITOR": folder + "/editor", "VISUAL": ""}) as t:
@@ -245,12 +245,14 @@ def t_the_editor_opens_at_the_row():
             t.wait_for("[2 Tree]")
             select_by_search(t, name)
             t.keys("e")
+            wait_for(lambda: os.path.exists(folder + "/asked"), 20, "the editor")  # the screen may have the last one's word
             t.wait_for("EDITING")
             t.keys("C-c")  # is not ours
             t.keys("Enter")
             t.wait_for("[2 Tree]")
             with open(folder + "/asked", encoding="utf-8") as f:
                 line, path = re.match(r"\+(\d+) (/\S+)$", f.read()).groups()
+            os.unlink(folder + "/asked")
             with open(path, encoding="utf-8") as f:
                 above = f.read().splitlines()[:int(line)]
             assert any(re.search(rf"\b{name}\b", x) for x in above[-8:]), (name, path, line, above[-8:])

@@ -5,6 +5,7 @@ the heap or the resident memory grew. Their figures equal the program's; what ca
 one line, and leaves no half file."""
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from cli import compiled, recorded
 from client import preload
 from harness import MEMTOP, Skip, at_end, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
+from servers import server_of
 
 PYTHON = "/usr/bin/python3"
 
@@ -287,6 +289,30 @@ def t_a_limit_of_memory():
         assert any(f["function"] == "main" for s in r["stacks"][:1] for f in s["frames"]), r["stacks"][:1]
 
 
+def size_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmSize:"))
+
+
+@mostly_waits
+def t_no_memory_for_the_tables():
+    """The session's own room is there, a viewer's tables are not: that is the reason, and no other dump_to= helps."""
+    folder = temporary_folder()
+    with open(folder + "/said", "wb") as said:
+        p = program("dump_signal=SIGUSR2", folder, stderr=said)
+        p.do("a 10 10")
+        server = server_of(p.pid)
+        # the 40 MiB that are kept for a dump are given back first
+        resource.prlimit(server, resource.RLIMIT_AS, (size_of(p.pid) - (36 << 20),) * 2)
+        os.kill(p.pid, signal.SIGUSR2)
+        wait_for(lambda: os.path.getsize(folder + "/said"), 20, "a line")
+        p.tell("x 0")
+        assert p.process.wait(20) == 0
+    text = open(folder + "/said", encoding="utf-8").read()
+    assert re.fullmatch(r"memtop: \S+: the dump was not written: the agent has no memory for it; raise the program's limit of memory \(ulimit -v, -d\)\n", text), text
+    assert files(folder) == [], files(folder)
+
+
 @mostly_waits
 def t_the_line_keeps_its_place():
     """A file as stderr, not opened for appending: the line stands between the program's own."""
@@ -448,7 +474,7 @@ def t_a_report_of_a_window():
     assert "parse" in text.stdout and " load " not in text.stdout, text.stdout
     for name in ("open", "m2"):
         done = run([MEMTOP, "report", "--between", name, path], env=environment())
-        assert done.returncode == 2 and "no mark ends a window of this name; write --since " in done.stderr, done
+        assert done.returncode == 2 and "no mark ends a window of this name; write --between " in done.stderr, done
 
 
 @test

@@ -16,6 +16,10 @@ int filter_set(struct app *a, const char *text)
 		return status_error("the filter is too long");
 	if (query_set_filter(a->ui.shown.query, text, &err))
 		return status_error("%s", err.text);
+	if (a->options->diff && query_by_cohort(a->ui.shown.query)) {
+		query_set_filter(a->ui.shown.query, a->ui.shown.filter, &err);
+		return status_error("age and thread: not in a diff of two sessions");
+	}
 	snprintf(a->ui.shown.filter, sizeof a->ui.shown.filter, "%s", text);
 	front_refresh(a, true);
 	return 0;
@@ -48,15 +52,19 @@ static void offer(struct candidates *c, const char *before, const char *name, bo
 	c->seen[c->count++] = name;
 }
 
+/* The words for every session, then those that a diff lacks. */
 static void offer_names(struct app *a, struct candidates *c)
 {
-	static const char *const words[] = { "lib:",  "thread:", "age>", "age<",
-					     "size>", "grew",    "new" };
+	static const char *const words[] = { "lib:", "size>",   "grew", "new",
+					     NULL,   "thread:", "age>", "age<" };
 	const struct site *sites;
 	size_t n = query_sites(a->ui.shown.query, BY_LIVE, false, false, &sites);
 
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		if (!words[i] && a->options->diff)
+			break;
 		offer(c, "", words[i], false);
+	}
 	for (size_t i = 0; *c->word && i < n; i++) {
 		offer(c, "", sites[i].name, true);
 		offer(c, "", sites[i].caller, true);

@@ -6,7 +6,7 @@
 #include "app/actions.h"
 #include "base/atomic_file.h"
 #include "base/sanitize.h"
-#include "diff/diff.h"
+#include "diff/tree.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -59,7 +59,7 @@ static void save_diff(const struct diff *d, const char *path)
 void save_as(struct app *a, const char *path)
 {
 	if (a->options->diff) {
-		save_diff(a->options->diff, path);
+		save_diff(a->options->diff->d, path);
 		return;
 	}
 	const char *dot = strrchr(path, '.');

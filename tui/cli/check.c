@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "check/check.h"
 #include "check/suppressions.h"
+#include "report/between.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -30,7 +31,7 @@ struct gate {
 	struct suppressions *suppressions;
 	const struct check_format *format;
 	struct check *check;
-	char *from, *to;          /* owned; of --between */
+	struct between between;
 	char folder[PATH_MAX];    /* of the recording; "" = the user named its file */
 	char recording[PATH_MAX]; /* "" = no program */
 };
@@ -47,7 +48,7 @@ static int read_limits(struct gate *g, struct err *err)
 			g->options.limit_count++;
 		}
 	g->options.limits = g->limits;
-	if (g->options.limit_count || g->a.baseline)
+	if (g->options.limit_count || g->a.baselines.count)
 		return 0;
 	return err_set(err, STATUS_USAGE,
 		       "check: no limit given; write --max-leaked 64K, or see memtop check --help");
@@ -55,7 +56,7 @@ static int read_limits(struct gate *g, struct err *err)
 
 static int read_between(struct gate *g, struct err *err)
 {
-	const char *text = g->a.between, *dots = text ? strstr(text, "..") : NULL;
+	const char *text = g->a.between;
 
 	if (!text && !g->a.limits[CHECK_GROWTH].count)
 		return 0;
@@ -65,12 +66,8 @@ static int read_between(struct gate *g, struct err *err)
 	if (!g->a.limits[CHECK_GROWTH].count)
 		return err_set(err, STATUS_USAGE,
 			       "--between: needs a limit; add --max-growth SIZE");
-	if (!dots || dots == text || !dots[2])
-		return err_set(err, STATUS_USAGE,
-			       "%s: two marks are needed; write --between m1..m2", text);
-	g->options.from = g->from = xstrndup(text, (size_t)(dots - text));
-	g->options.to = g->to = xstrdup(dots + 2);
-	return 0;
+	g->options.between = &g->between;
+	return between_parse(text, &g->between, err);
 }
 
 static int read_suppressions(struct gate *g, struct err *err)
@@ -96,9 +93,12 @@ static int read_format(struct gate *g, struct err *err)
 		return err_set(err, STATUS_USAGE,
 			       "%s: no such format; use --format text, junit, json or github",
 			       g->a.format);
-	if (g->a.tolerance && !g->a.baseline)
+	if (g->a.tolerance && !g->a.baselines.count)
 		return err_set(err, STATUS_USAGE,
 			       "--tolerance: needs a baseline; add --baseline FILE.mtop");
+	if (g->a.baselines.count > CHECK_BASELINES_MAX)
+		return err_set(err, STATUS_USAGE, "--baseline: %zu sessions; give %u at most",
+			       g->a.baselines.count, CHECK_BASELINES_MAX);
 	if (g->a.session && !g->a.program)
 		return err_set(err, STATUS_USAGE,
 			       "--session: works only with a program; leave the option out");
@@ -287,13 +287,17 @@ static int check_target(struct gate *g, struct err *err)
 	return check_findings(g->check) != 0;
 }
 
-static int learn_baseline(struct gate *g, struct err *err)
+static int learn_baselines(struct gate *g, struct err *err)
 {
+	const struct words *files = &g->a.baselines;
 	struct target t;
 
-	if (!g->a.baseline)
-		return 0;
-	return cmd_file(g->a.baseline, &t, err) || walk(g, &t, true, err) ? -1 : 0;
+	for (size_t i = 0; i < files->count; i++) {
+		check_begin_baseline(g->check);
+		if (cmd_file(files->list[i], &t, err) || walk(g, &t, true, err))
+			return -1;
+	}
+	return 0;
 }
 
 static int run_gate(struct gate *g)
@@ -311,7 +315,7 @@ static int run_gate(struct gate *g)
 	g->options.must_end = g->a.program;
 	g->check = check_new(&g->options);
 	g->loop = cmd_loop();
-	if (learn_baseline(g, &err)) {
+	if (learn_baselines(g, &err)) {
 		warn("%s", err.text);
 		return g->a.program ? STATUS_OURS : STATUS_UNREACHED;
 	}
@@ -331,8 +335,6 @@ static int check_run(const struct args *a)
 	suppressions_free(g->suppressions);
 	if (g->loop)
 		loop_free(g->loop);
-	free(g->from);
-	free(g->to);
 	free(g);
 	return status;
 }
@@ -346,12 +348,17 @@ static int check_run(const struct args *a)
 LIMIT(opt_live, CHECK_LIVE, "max-live", "LIMIT", "live memory at the end");
 LIMIT(opt_peak, CHECK_PEAK, "max-peak", "LIMIT", "live memory at its peak");
 LIMIT(opt_leaked, CHECK_LEAKED, "max-leaked", "LIMIT", "memory alive at the program's exit");
-LIMIT(opt_growth, CHECK_GROWTH, "max-growth", "LIMIT", "growth between the marks of --between");
+LIMIT(opt_growth, CHECK_GROWTH, "max-growth", "LIMIT", "growth in the interval of --between");
 LIMIT(opt_blocks, CHECK_BLOCKS, "max-blocks", "LIMIT", "live blocks at the end");
 LIMIT(opt_rate, CHECK_RATE, "max-rate", "LIMIT", "bytes allocated per second, mean of the run");
 
 static const struct option_spec opt_baseline = {
-	0, "baseline", "FILE", "compare with this session", offsetof(struct args, baseline), false
+	0,
+	"baseline",
+	"FILE",
+	"compare with this session; of several, the noise counts (repeatable)",
+	offsetof(struct args, baselines),
+	true
 };
 static const struct option_spec opt_tolerance = {
 	0,

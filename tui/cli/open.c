@@ -23,6 +23,7 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 /* The diff as a session in a file without a name, which ends with memtop. */
 static int view_comparison(const struct args *a, const struct diff *d, struct err *err)
 {
+	struct diff_tree tree;
 	struct target t;
 	char path[64];
 	int fd = memfd_create("memtop-diff", MFD_CLOEXEC);
@@ -31,9 +32,11 @@ static int view_comparison(const struct args *a, const struct diff *d, struct er
 	if (fd < 0)
 		return err_set(err, STATUS_UNREACHED,
 			       "open --diff: no room for it: %s; use memtop diff", strerror(errno));
-	int rc = diff_write_session(d, path, err) || cmd_file(path, &t, err)
+	diff_tree_make(&tree, d);
+	int rc = diff_write_session(&tree, path, err) || cmd_file(path, &t, err)
 			 ? -1
-			 : cmd_view_diff(a, &t, d);
+			 : cmd_view_diff(a, &t, &tree);
+	diff_tree_release(&tree);
 	close(fd);
 	return rc;
 }

@@ -6,8 +6,8 @@
 #include "cli/base/verb.h"
 
 #include "report/formats/formats.h"
+#include "report/between.h"
 #include "report/report.h"
-#include <memtop/memtop.h>
 #include "base/loop.h"
 #include "link/go.h"
 #include "session/session.h"
@@ -17,79 +17,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static int pick_mark(const struct model *m, const char *word, uint32_t *id, struct err *err)
-{
-	int found = !strcmp(word, "now")     ? 0
-		    : !strcmp(word, "start") ? 0
-					     : model_mark_find(m, word);
-
-	if (found < 0)
-		return err_set(err, STATUS_USAGE,
-			       "%s: no mark has this name or number; the report lists the marks",
-			       word);
-	*id = (uint32_t)found;
-	return 0;
-}
-
-/* Does a mark end the window of that name? parse-2 may end with parse.end-2, or parse.end. */
-static bool ends(const char *mark, const char *window)
-{
-	const char *number = strrchr(window, '-');
-	size_t len = number && number[1] && !number[1 + strspn(number + 1, "0123456789")]
-			     ? (size_t)(number - window)
-			     : strlen(window),
-	       more = strlen(MEMTOP_WINDOW_END);
-
-	return !strncmp(mark, window, len) && !strncmp(mark + len, MEMTOP_WINDOW_END, more) &&
-	       (!mark[len + more] || mark[len + more] == '-');
-}
-
-/* A window is a pair of marks (memtop/memtop.h); its name is the first one's. */
-static int pick_window(const struct model *m, const char *name, struct report_options *o,
-		       struct err *err)
-{
-	const struct mark *from, *to;
-
-	if (pick_mark(m, name, &o->from, err))
-		return -1;
-	from = model_mark(m, o->from);
-	for (o->to = o->from + 1; from && o->to < model_mark_limit(m); o->to++) {
-		to = model_mark(m, o->to);
-		if (to && to->known && !(to->flags & MTW_MARK_DROPPED) &&
-		    ends(to->name, from->name))
-			return 0;
-	}
-	return err_set(err, STATUS_USAGE,
-		       "%s: no mark ends a window of this name; write --since %s, or --between "
-		       "m1..m2",
-		       name, name);
-}
-
 /* --since M, --between A..B, or --between WINDOW; "start" is 0 as A, "now" is 0 as B. */
 static int pick_changes(const struct args *a, const struct model *m, struct report_options *o,
 			struct err *err)
 {
-	char from[128];
-	const char *dots = a->between ? strstr(a->between, "..") : NULL;
+	struct between b;
 
 	o->changes = a->since || a->between;
 	if (a->since && a->between)
 		return err_set(err, STATUS_USAGE,
 			       "--since: cannot be combined with --between; use one of them");
 	if (a->since)
-		return pick_mark(m, a->since, &o->from, err);
+		return between_mark(m, a->since, &o->from, err);
 	if (!a->between)
 		return 0;
-	o->window = !dots;
-	if (!dots)
-		return pick_window(m, a->between, o, err);
-	if (dots == a->between || !dots[2] || (size_t)(dots - a->between) >= sizeof from)
-		return err_set(err, STATUS_USAGE,
-			       "%s: two marks are needed; write --between m1..m2", a->between);
-	snprintf(from, sizeof from, "%.*s", (int)(dots - a->between), a->between);
-	if (pick_mark(m, from, &o->from, err) || pick_mark(m, dots + 2, &o->to, err))
-		return -1;
-	return 0;
+	return between_parse(a->between, &b, err) || between_find(m, &b, o, err) ? -1 : 0;
 }
 
 /* ".csv" of "out/a.csv"; NULL = it has none. */

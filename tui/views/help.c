@@ -19,6 +19,7 @@ struct help {
 	enum focus here[FOCI_MAX + 1]; /* of the view below; FOCUS_NONE ends */
 	int columns;                   /* that the lines were made for */
 	bool output;                   /* Output is a view */
+	help_line_fn *of_diff;         /* see views/views.h */
 };
 
 /* --- lines of two columns; the right one is as many lines as it needs */
@@ -79,11 +80,22 @@ static void add_title(struct page *p, const char *title)
 
 /* --- what to ask */
 
+#define QUESTIONS "Questions, and the keys that answer them"
+
+struct pair {
+	const char *left, *words;
+};
+
+static void add_list(struct page *p, const char *title, const struct pair *list, size_t count)
+{
+	add_title(p, title);
+	for (size_t i = 0; i < count; i++)
+		add_pair(p, list[i].left, list[i].words);
+}
+
 static void add_questions(struct page *p)
 {
-	static const struct {
-		const char *question, *answer;
-	} list[] = {
+	static const struct pair list[] = {
 		{ "Does it grow?", "Line 2 has a verdict; <overview> Overview: rate by call site" },
 		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree, "
 				   "<invert> inverts it" },
@@ -102,22 +114,51 @@ static void add_questions(struct page *p)
 		  "<search> searches, <next-hit> next hit; <filter> hides rows without a match" },
 	};
 
-	add_title(p, "Questions, and the keys that answer them");
-	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-		add_pair(p, list[i].question, list[i].answer);
+	add_list(p, QUESTIONS, list, sizeof list / sizeof *list);
+}
+
+static void add_questions_of_diff(struct page *p)
+{
+	static const struct pair list[] = {
+		{ "What changed?", "<sites> Sites, <libs> Libs; <tree> Tree, <invert> inverts it: "
+				   "the largest growth first; <reverse>: the largest loss" },
+		{ "Is it noise?",
+		  "KIND says so; the lines below the tree and <detail> have the amounts" },
+		{ "What is new?", "<filter> with the word new, or grew" },
+		{ "Where is X?",
+		  "<search> searches, <next-hit> next hit; <filter> hides rows without a match" },
+		{ "Who must see it?", "<save> writes a page to mail (.html), text or JSON" },
+	};
+
+	add_list(p, QUESTIONS, list, sizeof list / sizeof *list);
 }
 
 /* --- keys */
 
+/* NULL = the request does nothing here. */
+static const char *line_of(const struct help *h, enum request r)
+{
+	if (h->of_diff)
+		return h->of_diff(r);
+	return r != REQ_OUTPUT || h->output ? request_info(r)->help : NULL;
+}
+
 static void add_focus(struct help *h, enum focus f)
 {
+	bool titled = false;
 	char keys[96];
 
-	add_title(&h->p, focus_title(f));
-	for (int r = 1; r < REQ_COUNT; r++)
-		if (request_info((enum request)r)->focus == f && (r != REQ_OUTPUT || h->output))
-			add_pair(&h->p, request_keys((enum request)r, keys, sizeof keys),
-				 request_info((enum request)r)->help);
+	for (int r = 1; r < REQ_COUNT; r++) {
+		const char *line = request_info((enum request)r)->focus == f
+					   ? line_of(h, (enum request)r)
+					   : NULL;
+		if (!line)
+			continue;
+		if (!titled)
+			add_title(&h->p, focus_title(f));
+		titled = true;
+		add_pair(&h->p, request_keys((enum request)r, keys, sizeof keys), line);
+	}
 }
 
 static bool is_here(const struct help *h, enum focus f)
@@ -146,20 +187,9 @@ static void add_other_keys(struct help *h)
 
 /* --- words */
 
-struct word {
-	const char *word, *meaning;
-};
-
-static void add_words(struct page *p, const char *title, const struct word *list, size_t count)
-{
-	add_title(p, title);
-	for (size_t i = 0; i < count; i++)
-		add_pair(p, list[i].word, list[i].meaning);
-}
-
 static void add_verdicts(struct page *p)
 {
-	static const struct word list[] = {
+	static const struct pair list[] = {
 		{ "GROWING", "at a steady rate, as a leak does; mostly steady: at least half of "
 			     "the growth is steady" },
 		{ "FILLING", "ever more slowly, as a cache that fills" },
@@ -177,12 +207,34 @@ static void add_verdicts(struct page *p)
 		{ "95 % of it: X", "the call site with most of the growth" },
 	};
 
-	add_words(p, "What line 2 says", list, sizeof list / sizeof *list);
+	add_list(p, "What line 2 says", list, sizeof list / sizeof *list);
+}
+
+static void add_words_of_diff(struct page *p)
+{
+	static const struct pair list[] = {
+		{ "GREW, SHRANK", "B holds more than A, or less; which call site changed most" },
+		{ "SAME", "no library, call site or stack changed, or all within the noise" },
+		{ "A, B", "live memory of A and of B; of several sessions a side, the mean" },
+		{ "NET", "B - A" },
+		{ "BLOCKS+", "B's live blocks - A's" },
+		{ "KIND", "new: A allocated nothing there; gone: B did not; grown, shrunk, same" },
+		{ "noise", "runs of one side differ as much. Noise is judged from two sessions a "
+			   "side on, better three: memtop open --diff A1 A2 A3 -- B1 B2 B3. "
+			   "Else KIND has no noise" },
+		{ "size> in a filter", "keeps call paths of which B holds more" },
+		{ "owner", "the library whose memory it is: libc, libstdc++ and other wrappers are "
+			   "skipped. <direct> counts by direct caller instead" },
+		{ "M", "MiB" },
+		{ "~", "an estimate: a sampled figure" },
+	};
+
+	add_list(p, "Words", list, sizeof list / sizeof *list);
 }
 
 static void add_terms(struct page *p)
 {
-	static const struct word list[] = {
+	static const struct pair list[] = {
 		{ "LIVE", "requested bytes not freed" },
 		{ "BORN", "allocated after the base, alive now" },
 		{ "GONE", "alive at the base, freed since" },
@@ -207,10 +259,15 @@ static void add_terms(struct page *p)
 				   "core; lost: events not counted. More: <agent>" },
 	};
 
-	add_words(p, "Words", list, sizeof list / sizeof *list);
+	add_list(p, "Words", list, sizeof list / sizeof *list);
 	add_pair(p, text_glyph(GLYPH_UNKNOWN), "in a graph by library: owner unknown");
+}
+
+static void add_signs(struct page *p, bool graphs)
+{
 	add_pair(p, ">", "the selected row");
-	add_pair(p, text_glyph(GLYPH_DOT), "the selected row while keys go elsewhere");
+	if (graphs)
+		add_pair(p, text_glyph(GLYPH_DOT), "the selected row while keys go elsewhere");
 	add_pair(p, text_glyph(GLYPH_HIT), "found by <search>");
 }
 
@@ -220,10 +277,15 @@ static void make(struct help *h)
 {
 	h->columns = term_columns();
 	page_clear(&h->p);
-	add_questions(&h->p);
+	(h->of_diff ? add_questions_of_diff : add_questions)(&h->p);
 	add_keys_here(h);
-	add_verdicts(&h->p);
-	add_terms(&h->p);
+	if (h->of_diff) {
+		add_words_of_diff(&h->p);
+	} else {
+		add_verdicts(&h->p);
+		add_terms(&h->p);
+	}
+	add_signs(&h->p, !h->of_diff);
 	add_other_keys(h);
 }
 
@@ -254,7 +316,8 @@ static const struct view_ops ops = {
 	.free = page_free,
 };
 
-struct view *view_help_new(struct ui *ui, const enum focus *here, bool output)
+struct view *view_help_new(struct ui *ui, const enum focus *here, bool output,
+			   help_line_fn *of_diff)
 {
 	struct help *h = xcalloc(1, sizeof *h);
 
@@ -262,6 +325,7 @@ struct view *view_help_new(struct ui *ui, const enum focus *here, bool output)
 	for (size_t i = 0; here && i < FOCI_MAX && here[i] != FOCUS_NONE; i++)
 		h->here[i] = here[i];
 	h->output = output;
+	h->of_diff = of_diff;
 	make(h);
 	return &h->p.v;
 }

@@ -6,6 +6,7 @@
 #include "views/views.h"
 #include "widgets/cells.h"
 #include "widgets/graph.h"
+#include "widgets/judgement.h"
 #include "report/coverage.h"
 #include "screen/term.h"
 
@@ -16,6 +17,8 @@ struct libs {
 	struct table_view t; /* first */
 	struct owner *rows;  /* copies, in this view's order; owned */
 	size_t count, room;
+	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
+	size_t judged_room;
 };
 
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
@@ -63,12 +66,17 @@ static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 /* which is not the interval's */
 static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
 
-enum { S_A, S_B, S_NET, S_BLOCKS, S_NAME };
+enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_NAME };
 
 static const struct column session_columns[] = {
 	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
 	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
 	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
+	[S_KIND] = { .title = JUDGEMENT_TITLE,
+		     .width = JUDGEMENT_WIDTH,
+		     .rank = 1,
+		     .sort = -1,
+		     .left = true },
 	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
 	[S_NAME] = { .title = "OWNER LIBRARY",
 		     .direct = DIRECT_CALLER,
@@ -134,6 +142,11 @@ static void refresh(struct view *v, bool resort)
 	l->count = kept;
 	if (resort || !l->t.list.touched)
 		qsort_r(l->rows, l->count, sizeof *l->rows, compare, l);
+	if (v->ui->compared) {
+		GROW(l->judged, l->judged_room, l->count);
+		diff_judge_owners(v->ui->compared, v->ui->shown.owners, l->rows, l->count,
+				  l->judged);
+	}
 	table_view_update(v, l->count, NULL);
 }
 
@@ -190,12 +203,18 @@ static void diff_cell(const struct libs *l, const struct owner *o, size_t column
 	}
 }
 
-static void session_cell(const struct libs *l, const struct owner *o, size_t column, struct cell c)
+static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
+			 int w)
 {
+	const struct libs *l = arg;
+	const struct owner *o = &l->rows[row];
+	struct cell c = { a, y, x, w, o->sampled != 0 };
+
 	switch (column) {
 	case S_A: cell_bytes(c, live_bytes(&o->sum) - (uint64_t)net_bytes(&o->change)); break;
 	case S_B: cell_bytes(c, live_bytes(&o->sum)); break;
 	case S_NET: cell_net(c, net_bytes(&o->change)); break;
+	case S_KIND: judgement_cell(c, &l->judged[row]); break;
 	case S_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
 	case S_NAME: name_cell(l, o, c); break;
 	}
@@ -211,8 +230,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	int64_t net;
 
 	if (table_view_diffing(&l->t)) {
-		(model_of_sessions(l->t.v.ui->shown.model) ? session_cell : diff_cell)(l, o, column,
-										       c);
+		diff_cell(l, o, column, c);
 		return;
 	}
 	switch (column) {
@@ -245,6 +263,8 @@ static bool dim(void *arg, size_t row)
 	const struct libs *l = arg;
 	const struct change *c = &l->rows[row].change;
 
+	if (l->t.v.ui->compared && l->judged[row].noise)
+		return true;
 	if (interval_between(l->t.v.ui->shown.model) || model_of_sessions(l->t.v.ui->shown.model))
 		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
 	return live_bytes(&l->rows[row].sum) == 0;
@@ -261,8 +281,8 @@ static const struct table tables[4] = {
 	  table_view_hit },
 	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
 	  id_of, table_view_hit },
-	{ "Libs", session_columns, sizeof session_columns / sizeof session_columns[0], cell, dim,
-	  id_of, table_view_hit },
+	{ "Libs", session_columns, sizeof session_columns / sizeof session_columns[0], session_cell,
+	  dim, id_of, table_view_hit },
 };
 
 static const struct table *table(const struct libs *l)
@@ -376,8 +396,11 @@ static unsigned request(struct view *v, enum request r)
 
 static void view_free(struct view *v)
 {
-	free(((struct libs *)v)->rows);
-	free(v);
+	struct libs *l = (struct libs *)v;
+
+	free(l->rows);
+	free(l->judged);
+	free(l);
 }
 
 static const struct table *columns_of(struct view *v)

@@ -65,20 +65,25 @@ static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
 static const struct column between_columns[] =
 	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
-enum { S_A, S_B, S_NET, S_BLOCKS, S_SITE, S_AT, S_OWNER };
+enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_SITE, S_AT, S_OWNER };
 
 static const struct column session_columns[] = {
-	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
-	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
+	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1 },
+	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE },
 	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
-	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
+	[S_KIND] = { .title = JUDGEMENT_TITLE,
+		     .width = JUDGEMENT_WIDTH,
+		     .rank = 1,
+		     .sort = -1,
+		     .left = true },
+	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },
 	[S_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
-	[S_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },
+	[S_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 6, .sort = -1, .left = true },
 	[S_OWNER] = { .title = "OWNER",
 		      .direct = DIRECT_CALLER,
 		      .width = 14,
 		      .wide = 22,
-		      .rank = 1,
+		      .rank = 2,
 		      .sort = -1,
 		      .left = true },
 };
@@ -97,6 +102,10 @@ static void refresh(struct view *v, bool resort)
 	s->count = query_sites(v->ui->shown.query,
 			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
 			       s->t.reverse, resort, &s->rows);
+	if (v->ui->compared) {
+		GROW(s->judged, s->judged_room, s->count);
+		diff_judge_sites(v->ui->compared, v->ui->shown.query, s->rows, s->count, s->judged);
+	}
 	table_view_update(v, s->count, NULL);
 	bool shown = !model_of_sessions(s->t.v.ui->shown.model) &&
 		     (table_shows(table(s), term_columns(), C_AGE) ||
@@ -164,13 +173,15 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
 			 int w)
 {
-	const struct site *r = &((struct site_list *)arg)->rows[row];
+	const struct site_list *s = arg;
+	const struct site *r = &s->rows[row];
 	struct cell c = { a, y, x, w, r->estimate };
 
 	switch (column) {
 	case S_A: cell_bytes(c, live_bytes(&r->sum) - (uint64_t)net_bytes(&r->change)); break;
 	case S_B: cell_bytes(c, live_bytes(&r->sum)); break;
 	case S_NET: cell_net(c, net_bytes(&r->change)); break;
+	case S_KIND: judgement_cell(c, &s->judged[row]); break;
 	case S_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
 	case S_SITE: cell_site(c, r); break;
 	case S_AT:
@@ -185,7 +196,8 @@ bool site_list_dim(void *arg, size_t row)
 {
 	const struct site_list *s = arg;
 
-	return (s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
+	return s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED) ||
+	       (s->t.v.ui->compared && s->judged[row].noise);
 }
 
 bool site_list_match(struct view *v, size_t row, const char *text)
@@ -308,8 +320,11 @@ long site_list_search(struct view *v, const char *text, size_t *pending)
 
 void site_list_free(struct view *v)
 {
-	ages_release(&((struct site_list *)v)->ages);
-	free(v);
+	struct site_list *s = (struct site_list *)v;
+
+	ages_release(&s->ages);
+	free(s->judged);
+	free(s);
 }
 
 /* Or by LIVE again; the largest first. */

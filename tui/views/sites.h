@@ -7,12 +7,15 @@
 
 #include "views/ages.h"
 #include "views/table_view.h"
+#include "widgets/judgement.h"
 
 struct site_list {
 	struct table_view t;     /* first */
 	const struct site *rows; /* of the query, until the next query_sites() */
 	size_t count;
 	struct ages ages;
+	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
+	size_t judged_room;
 };
 
 const struct site *site_list_at(const struct site_list *s, size_t line);

@@ -45,12 +45,15 @@ struct shown {
 };
 
 struct ui_ops;
+struct diff_tree;
 
 struct ui {
 	const struct ui_ops *ops;
 	struct shown shown;
 	struct processes *processes; /* borrowed */
-	struct others others;        /* the other processes */
+	/* what the shown session is a diff of; NULL = of one program; borrowed */
+	const struct diff_tree *compared;
+	struct others others; /* the other processes */
 	/* state of the process page, kept while it is closed */
 	struct process_list process_list;
 	struct every every;

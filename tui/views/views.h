@@ -16,9 +16,12 @@ struct view *view_output_new(struct ui *ui, int fd); /* the output file's */
 
 /* --- pages */
 
-/* `here`: the foci of the current view, NULL = none; `output`: the Output view exists.
+/* `here`: the foci of the current view, NULL = none; `output`: the Output view exists; `of_diff`:
+ * of a diff of sessions, a request's line, NULL for one that it lacks; itself NULL = no such diff.
  */
-struct view *view_help_new(struct ui *ui, const enum focus *here, bool output);
+typedef const char *help_line_fn(enum request r);
+struct view *view_help_new(struct ui *ui, const enum focus *here, bool output,
+			   help_line_fn *of_diff);
 struct view *view_agent_new(struct ui *ui);
 /* `choice`: beside the tree, too. */
 struct view *view_processes_new(struct ui *ui, bool choice);

@@ -5,6 +5,7 @@
 #include "widgets/columns.h"
 
 #include "base/ascii.h"
+#include "widgets/judgement.h"
 
 #include <string.h>
 
@@ -29,6 +30,7 @@ static const struct {
 	{ "NET", "BORN - GONE; of two sessions: B - A" },
 	{ "A", "live in A: a diff's first session, or the mean of its sessions" },
 	{ "B", "live in B: a diff's second session, or the mean of its sessions" },
+	{ JUDGEMENT_TITLE, "new, grown, shrunk, gone, same, noise (runs differ as much)" },
 	{ "SHAPE", "how it grew: steady as of a leak, slowing as of a cache" },
 	{ "/MIN", "NET per minute" },
 	{ "GREW IN", "in how many intervals it grew" },

@@ -125,6 +125,8 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	quality_of(m, &f->quality);
 	f->state = model_state(m, &f->status, &f->status_known);
 	f->complete = model_complete(m);
+	/* live, the rest is on its way */
+	f->whole = f->complete && (f->state != MTW_CUT || model_whole(m));
 	f->final = model_final(m);
 }
 

@@ -49,6 +49,7 @@ struct figures {
 	uint32_t state; /* enum mtw_state */
 	int status;
 	bool status_known, complete, final;
+	bool whole;           /* sums by library and stack are no lower bounds */
 	struct point *points; /* owned */
 	bool *known;          /* per point: owners are known; owned */
 	size_t point_count, point_room;

@@ -33,6 +33,16 @@ static json_t *stack(const struct check_stack *s)
 	return o;
 }
 
+static json_t *range(const struct check_before *b)
+{
+	json_t *o = json_object();
+
+	set(o, "count", json_integer((json_int_t)b->count));
+	set(o, "least", number(b->low));
+	set(o, "most", number(b->high));
+	return o;
+}
+
 static json_t *verdict(const struct check *c, const struct check_verdict *v)
 {
 	json_t *o = json_object(), *stacks = json_array();
@@ -48,7 +58,8 @@ static json_t *verdict(const struct check *c, const struct check_verdict *v)
 	set(o, "passed", json_boolean(!v->failed));
 	set(o, "found", v->judged ? json_integer(v->found) : json_null());
 	set(o, "limit", v->judged ? number(v->most) : json_null());
-	set(o, "baseline", v->kind == CHECK_BASELINE ? number(v->before) : json_null());
+	set(o, "baseline", v->kind == CHECK_BASELINE ? number(v->before.mean) : json_null());
+	set(o, "baselines", v->before.count > 1 ? range(&v->before) : json_null());
 	set(o, "blocks", json_integer(v->blocks));
 	set(o, "estimate", json_boolean(v->estimate));
 	set(o, "text", report_json_text(words_verdict(c, v, text)));

@@ -5,6 +5,7 @@
 #include "check/formats/formats.h"
 
 #include "base/sanitize.h"
+#include "report/between.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -79,16 +80,25 @@ static void add_found(const struct check *c, const struct check_verdict *v, char
 		add(buf, " in ");
 		add_blocks(buf, v->blocks, v->estimate);
 	}
-	if (v->kind == CHECK_GROWTH)
-		add(buf, " from %s to %s", c->options.from, c->options.to);
+	if (v->kind == CHECK_GROWTH && c->options.between->to)
+		add(buf, " from %s to %s", c->options.between->from, c->options.between->to);
+	else if (v->kind == CHECK_GROWTH)
+		add(buf, " born in %s", c->options.between->from);
 	else if (v->kind != CHECK_BASELINE)
 		add(buf, " %s", what[v->kind]);
 }
 
 static void add_before(const struct check_verdict *v, char buf[VERDICT_TEXT])
 {
-	add(buf, ", the baseline has ");
-	add_bytes(buf, (int64_t)v->before, false, false);
+	if (v->before.count > 1)
+		add(buf, ", the %zu baselines have ", v->before.count);
+	else
+		add(buf, ", the baseline has ");
+	add_bytes(buf, (int64_t)v->before.low, false, false);
+	if (v->before.high == v->before.low)
+		return;
+	add(buf, " to ");
+	add_bytes(buf, (int64_t)v->before.high, false, false);
 }
 
 const char *words_verdict(const struct check *c, const struct check_verdict *v,

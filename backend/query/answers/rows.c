@@ -447,6 +447,26 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 	return q->shown.count;
 }
 
+bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *arg)
+{
+	const struct trow *r = q->rows[q->rows[id]->tail ? q->rows[id]->tail : id];
+	uint32_t node;
+
+	for (size_t i = 0; i < r->member_count; i++) {
+		const struct member *m = &r->members[i];
+		model_dense(q->m, q->inverted ? m->leaf : m->index, &node);
+		fn(arg, node, !q->inverted);
+	}
+	return !r->rest;
+}
+
+bool query_passes(const struct query *q, uint32_t leaf)
+{
+	const struct node *n = model_node(q->m, leaf);
+
+	return n && filter_passed(q, n->index);
+}
+
 size_t query_index(const struct query *q, row_id id)
 {
 	const struct shown *s = &q->shown;

@@ -225,21 +225,36 @@ static void say_growth(struct query *q, struct verdict *v)
 	}
 }
 
+/* Nothing more comes: the verdict was not possible at that instant. */
+static void say_too_early(struct query *q, struct verdict *v)
+{
+	unsigned needed = (unsigned)(GROWTH_NEEDED_NS / NS);
+	uint64_t ran = model_time(q->m);
+
+	if (ran < GROWTH_NEEDED_NS)
+		say(v, "no verdict on growth: that takes %u s of a run, and this is after %.1f s",
+		    needed, (double)ran / (double)NS);
+	else
+		say(v, "no verdict on growth: too few of the agent's samples up to here");
+}
+
 static void say_waiting(struct query *q, struct verdict *v, bool whole)
 {
 	const struct growth *g = &q->sites->growth;
 
 	v->kind = V_WATCHING;
 	v->word = "WATCHING";
-	v->needed_ns = g->needed_ns;
 	if (!whole)
 		say(v, "loading: no verdict until the state is complete");
 	else if (!model_samples_told(q->m))
 		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
 		       "samples");
+	else if (model_still(q->m))
+		say_too_early(q, v);
 	else
 		say(v, "a verdict on growth needs %u s more",
 		    (unsigned)((g->needed_ns + NS - 1) / NS));
+	v->needed_ns = model_still(q->m) ? 0 : g->needed_ns;
 }
 
 /* --- */
@@ -291,7 +306,8 @@ void query_verdict(struct query *q, struct verdict *v)
 	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT) {
 		ended(q, v, whole);
 	} else if (!model_totals(q->m)->sum.alloc_blocks) {
-		say(v, "waiting for the first allocation");
+		say(v, model_still(q->m) ? "no allocation up to here"
+					 : "waiting for the first allocation");
 		if (t->growth.count)
 			look_at_rss(q, v, 0);
 	} else if (!whole && t->verdict.text[0]) {

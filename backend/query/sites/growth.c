@@ -24,10 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS 1000000000ull
-#define START_UP_NS (5 * NS)
-#define NEEDED_NS (15 * NS) /* of samples after that */
-#define NEEDED_SAMPLES 8u   /* and so many of them, two a span */
+#define NEEDED_SAMPLES 8u /* and so many of them, two a span */
 #define SPANS_LEAST 4u
 #define TICKS_A_SPAN 20u /* at least: low and high of the whole come from so many */
 #define CHANCE 4u
@@ -50,10 +47,10 @@ static void cut_spans(struct site_table *t, uint64_t now)
 {
 	struct growth *g = &t->growth;
 	size_t first = 0, n = t->sample_count;
-	uint64_t ready = START_UP_NS + NEEDED_NS;
+	uint64_t ready = GROWTH_NEEDED_NS;
 
 	*g = (struct growth){ .needed_ns = ready > now ? ready - now : 1 };
-	while (first < n && t->samples[first].time_ns < START_UP_NS)
+	while (first < n && t->samples[first].time_ns < GROWTH_START_UP_NS)
 		first++;
 	if (n - first < NEEDED_SAMPLES || t->samples[n - 1].time_ns < ready)
 		return;

@@ -17,6 +17,10 @@ struct rise { /* from the low of each span to the low of the next */
 	struct swing swing;
 };
 
+#define GROWTH_START_UP_NS 5000000000ull /* of a run, which do not count */
+/* No verdict comes before: 15 s of samples must follow. */
+#define GROWTH_NEEDED_NS (GROWTH_START_UP_NS + 15000000000ull)
+
 /* The basis for judging growth, the same for every site and for the whole
  * (query/sites/growth.c). */
 struct growth {

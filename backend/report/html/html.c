@@ -87,22 +87,9 @@ static void begin_page(const struct page *p)
 static void put_end(const struct page *p)
 {
 	const struct model *m = p->report->model;
-	int status;
-	bool known;
-	uint32_t state = model_state(m, &status, &known);
-	char signal[FORMAT_SIGNAL];
+	char end[REPORT_END];
 
-	if (state == MTW_EXITED && known)
-		fprintf(p->out, "exited with status %d", status);
-	else if (state == MTW_SIGNALLED && known)
-		fprintf(p->out, "ended by %s", format_signal(status, signal));
-	else if (state == MTW_LINK_LOST)
-		put(p, "link lost");
-	else if (state == MTW_CUT)
-		put(p, "recording cut off");
-	else
-		put(p, report_state(state, known));
-	fprintf(p->out, " after %.1f s", (double)model_time(m) / 1e9);
+	fprintf(p->out, "%s after %.1f s", report_end(m, end), (double)model_time(m) / 1e9);
 }
 
 static void put_command(const struct page *p)

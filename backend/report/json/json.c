@@ -62,6 +62,8 @@ static json_t *program(const struct model *m)
 	int status;
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
+	struct program_end end =
+		state == MTW_CUT ? model_cut_end(m) : (struct program_end){ state, status, known };
 
 	for (size_t i = 0; i < g->arg_count; i++)
 		json_array_append_new(args, report_json_text(g->args[i]));
@@ -71,8 +73,11 @@ static json_t *program(const struct model *m)
 	set(o, "start_time", start_time(g));
 	set(o, "duration_s", seconds(model_time(m)));
 	set(o, "state", json_string(report_state(state, known)));
-	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
-	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
+	set(o, "status",
+	    end.state == MTW_EXITED && end.known ? json_integer(end.status) : json_null());
+	set(o, "signal",
+	    end.state == MTW_SIGNALLED && end.known ? json_integer(end.status) : json_null());
+	set(o, "complete", json_boolean(model_whole(m)));
 	return o;
 }
 

@@ -96,25 +96,10 @@ static void head(const struct page *p)
 {
 	const struct model *m = p->report->model;
 	const struct program *g = model_program(m);
-	int status;
-	bool known;
-	uint32_t state = model_state(m, &status, &known);
-	char name[256], signal[FORMAT_SIGNAL];
+	char name[256], end[REPORT_END];
 
-	fprintf(p->out, "%s [%u]  ", sanitize_clean(name, sizeof name, *g->name ? g->name : "?"),
-		g->pid);
-	if (state == MTW_EXITED && known)
-		fprintf(p->out, "exited with status %d", status);
-	else if (state == MTW_SIGNALLED && known)
-		fprintf(p->out, "ended by %s", format_signal(status, signal));
-	else if (state == MTW_LINK_LOST)
-		fprintf(p->out, "link lost");
-	else if (state == MTW_CUT)
-		fprintf(p->out, "recording cut off");
-	else if (state == MTW_EXITED)
-		fprintf(p->out, "ended (how is not known)");
-	else
-		fputs(report_state(state, known), p->out);
+	fprintf(p->out, "%s [%u]  %s", sanitize_clean(name, sizeof name, *g->name ? g->name : "?"),
+		g->pid, report_end(m, end));
 	put_when(p);
 	put_command(p, g);
 }

@@ -148,7 +148,7 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			const struct request_info *info = request_info((enum request)r);
 			bool none = (r == REQ_DIFF && front_view(a)->ops->no_diff) ||
-				    (a->options->diff && compared_lacks((enum request)r));
+				    (a->options->diff && !compared_help((enum request)r));
 			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
 				    (r == REQ_DIFF && interval_between(a->ui.shown.model));
 			if (!*info->brief || ends || none ||
@@ -227,7 +227,7 @@ static int draw_top(struct app *a, const struct area *s)
 	int y = 1;
 
 	if (a->options->diff)
-		return draw_top_compared(a->options->diff, s);
+		return draw_top_compared(a->options->diff->d, s);
 	frame_header(a, s);
 	if (s->h >= 6)
 		frame_verdict(a, s, y++);
@@ -251,7 +251,7 @@ void frame_draw(struct app *a)
 	measure_sizes(a);
 	table_direct(a->ui.shown.figures.direct);
 	cells_percent_of(a->choices.percent ? live_bytes(&a->ui.shown.figures.totals.sum) : 0);
-	cells_prefix(a->ui.shown.figures.complete || !model_program(a->ui.shown.model)
+	cells_prefix(a->ui.shown.figures.whole || !model_program(a->ui.shown.model)
 			     ? ""
 			     : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)

@@ -93,15 +93,19 @@ static int draw_amounts(const struct diff *d, const char *name, enum diff_value 
 {
 	const struct tally *sums = d->totals.sums;
 	double by = diff_change(d, sums, v);
-	char a[40], b[40], net[40], text[160];
+	bool judged = v == d->value && d->judged && by != 0;
+	char a[40], b[40], net[40], text[180];
 
-	snprintf(text, sizeof text, "%s A %s" BESIDE "B %s" BESIDE "%s%s", name,
+	snprintf(text, sizeof text, "%s A %s" BESIDE "B %s" BESIDE "%s%s%s", name,
 		 amount(d, a, diff_mean(d, sums, false, v), v),
 		 amount(d, b, diff_mean(d, sums, true, v), v),
 		 diff_whole(fabs(by)) == 0 ? ""
 		 : by < 0                  ? "-"
 					   : "+",
-		 amount(d, net, by, v));
+		 amount(d, net, by, v),
+		 !judged           ? ""
+		 : d->totals.noise ? " (noise)"
+				   : " (a change)");
 	if (x > 1 && x + text_width(text) > s->w)
 		return x;
 	return x + draw_clip(s, y, x, s->w - x, ROLE_NUMBER, CLIP_END, text) + 4;
@@ -129,8 +133,17 @@ void compared_totals(const struct diff *d, const struct area *s, int y)
 		draw_text(s, y, x, ROLE_WARNING, text);
 }
 
-bool compared_lacks(enum request r)
+/* The requests that need a program, its marks, its threads or its time. */
+static bool lacks(enum request r)
 {
+	switch (request_info(r)->focus) {
+	case FOCUS_MARKS:
+	case FOCUS_THREADS:
+	case FOCUS_GRAPH:
+	case FOCUS_PROCESSES:
+	case FOCUS_CHOOSER: return true;
+	default: break;
+	}
 	switch (r) {
 	case REQ_OVERVIEW:
 	case REQ_MARKS:
@@ -139,6 +152,7 @@ bool compared_lacks(enum request r)
 	case REQ_OUTPUT:
 	case REQ_INSTANT_BACK:
 	case REQ_INSTANT_ON:
+	case REQ_INSTANT_PEAK:
 	case REQ_MARK:
 	case REQ_MARK_NAMED:
 	case REQ_DIFF:
@@ -149,7 +163,29 @@ bool compared_lacks(enum request r)
 	case REQ_CHURN:
 	case REQ_DETACH:
 	case REQ_AGENT:
+	case REQ_PERCENT:    /* of LIVE, which no column shows */
+	case REQ_INLINED:    /* the session's inlined functions are rows like all others */
+	case REQ_FOCUS_NEXT: /* a view is one list */
+	case REQ_FOCUS_PREV:
 	case REQ_EXPECT: return true;
 	default: return false;
+	}
+}
+
+const char *compared_help(enum request r)
+{
+	switch (r) {
+	case REQ_TREE: return "Tree: what changed, by call path";
+	case REQ_SITES: return "Sites: what changed, by call site";
+	case REQ_LIBS: return "Libs: what changed, by owner library";
+	case REQ_FILTER:
+		return "filter by function, library or file; also lib:ssl size>64k grew new";
+	case REQ_SAVE: return "save the diff: " DIFF_ENDING_WORDS;
+	case REQ_BACK: return "go back; in the tree: quit, after a question";
+	case REQ_QUIT: return "quit";
+	case REQ_SUSPEND: return "suspend memtop";
+	case REQ_DETAIL:
+	case REQ_SITE_DETAIL: return "detail of the row: what A and B hold, stack, source";
+	default: return lacks(r) ? NULL : request_info(r)->help;
 	}
 }

@@ -168,7 +168,8 @@ static unsigned help(struct app *a)
 	struct view *v = a->front.views[a->front.current];
 
 	front_open(a, view_help_new(&a->ui, a->page ? NULL : v->ops->foci(v),
-				    a->front.views[VIEW_OUTPUT] != NULL));
+				    a->front.views[VIEW_OUTPUT] != NULL,
+				    a->options->diff ? compared_help : NULL));
 	return VIEW_DRAW;
 }
 
@@ -236,7 +237,7 @@ unsigned action_request(struct app *a, enum request r)
 {
 	char name[32];
 
-	if (a->options->diff && compared_lacks(r)) {
+	if (a->options->diff && !compared_help(r)) {
 		request_word(r, name);
 		return said(status_error("%s: not in a diff of two sessions; 2 Tree, 3 Sites and "
 					 "4 Libs show it",

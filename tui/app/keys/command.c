@@ -4,6 +4,7 @@
  * few commands with an argument.
  */
 #include "app/keys/keys.h"
+#include "app/frame/compared.h"
 #include "app/actions.h"
 #include "views/tree/tree.h"
 #include "app/config.h"
@@ -225,7 +226,7 @@ static const struct command *command_named(const char *name)
 static bool needs_program(const struct command *c)
 {
 	return c->run == set_options || c->run == every || c->run == window || c->run == at ||
-	       c->run == now || c->run == mark || c->run == suppress;
+	       c->run == now || c->run == mark || c->run == suppress || c->run == inlined;
 }
 
 static void commanding(void *arg, enum prompt_event e, const char *text)
@@ -278,20 +279,22 @@ static bool complete_argument(const char *command, const char *word, size_t n, c
 	return false;
 }
 
-static bool complete_command(const char *word, size_t n, char *out)
+/* What works here, in the order of the tables. */
+static bool complete_command(const struct app *a, const char *word, size_t n, char *out)
 {
+	const struct diff_tree *diff = a->options->diff;
 	size_t count = 0;
 	char name[32];
 	enum request r;
 
 	for (size_t i = 0; i < COMMANDS; i++)
-		if (commands[i].words &&
+		if (commands[i].words && !(diff && needs_program(&commands[i])) &&
 		    offer(commands[i].name, strlen(commands[i].name), word, n, &count, out))
 			return true;
 	for (int i = 1; i < REQ_COUNT; i++) {
 		request_word((enum request)i, name);
-		if (!command_named(name) && request_named(name, &r) &&
-		    offer(name, strlen(name), word, n, &count, out))
+		if (!command_named(name) && !(diff && !compared_help((enum request)i)) &&
+		    request_named(name, &r) && offer(name, strlen(name), word, n, &count, out))
 			return true;
 	}
 	return false;
@@ -306,7 +309,7 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 	prompt_text(&a->ui.prompt, text);
 	char *space = strchr(text, ' ');
 	if (!space)
-		return complete_command(word, n, out);
+		return complete_command(a, word, n, out);
 	*space = 0;
 	return complete_argument(text, word, n, out);
 }

@@ -122,7 +122,11 @@ const struct option_spec opt_first_only = {
 };
 
 const struct option_spec opt_between = {
-	0,    "between", "A..B", "what changed between two marks", offsetof(struct args, between),
+	0,
+	"between",
+	"A..B",
+	"what changed between two marks, or in the window of a name",
+	offsetof(struct args, between),
 	false
 };
 

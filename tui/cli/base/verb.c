@@ -126,7 +126,7 @@ void cmd_note_rules(const struct args *a, struct watch *w)
 	watch_note(w, a->rules_wrong.text);
 }
 
-static int view(const struct args *a, const struct target *t, const struct diff *d)
+static int view(const struct args *a, const struct target *t, const struct diff_tree *d)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
@@ -191,7 +191,7 @@ int cmd_view(const struct args *a, const struct target *t)
 	return view(a, t, NULL);
 }
 
-int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d)
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff_tree *d)
 {
 	struct args args = *a;
 

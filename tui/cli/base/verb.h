@@ -50,8 +50,8 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
  * exit status. */
 int cmd_view(const struct args *a, const struct target *t);
 /* Likewise, of the session file that diff_write_session() made of d. */
-struct diff;
-int cmd_view_diff(const struct args *a, const struct target *t, const struct diff *d);
+struct diff_tree;
+int cmd_view_diff(const struct args *a, const struct target *t, const struct diff_tree *d);
 
 /*
  * A complete watch on t: sums whole, the agent's scans done (watch_look()), requested names

@@ -29,9 +29,9 @@ struct words {
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
-		*serial, *adb, *activity, *process, *at, *value, *stacks, *baseline, *tolerance,
-		*session, *mark_every, *mark_on_growth, *mark_on, *until;
-	struct words symbol_dirs, suppressions, limits[CHECK_LIMITS];
+		*serial, *adb, *activity, *process, *at, *value, *stacks, *tolerance, *session,
+		*mark_every, *mark_on_growth, *mark_on, *until;
+	struct words symbol_dirs, suppressions, baselines, limits[CHECK_LIMITS];
 	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only,
 		allow_incomplete, progress;
 	struct expected *rules; /* of --suppress; NULL = none */

@@ -6,7 +6,7 @@
  */
 #include "views/detail/detail.h"
 
-#include "widgets/cells.h"
+#include "widgets/judgement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +67,10 @@ static void add_rates(struct detail *d, const struct node *n)
 /* Of a diff of two sessions. */
 static void add_sides(struct detail *d, const struct tally *b, const struct change *c)
 {
+	const struct diff_tree *tree = d->p.v.ui->compared;
 	const char *w = detail_about(d);
-	char n[32], size[32], net[32];
+	char n[32], size[32], net[32], words[200];
+	struct diff_judgement judged;
 
 	page_add(&d->p, ROLE_NORMAL, "A: %s%s in %s%s blocks.", w,
 		 text_bytes(size, live_bytes(b) - (uint64_t)net_bytes(c)), w,
@@ -76,6 +78,10 @@ static void add_sides(struct detail *d, const struct tally *b, const struct chan
 	page_add(&d->p, ROLE_NORMAL, "B: %s%s in %s%s blocks.  NET %s%s.", w,
 		 text_bytes(size, live_bytes(b)), w, format_count(n, live_blocks(b)), w,
 		 text_bytes_signed(net, net_bytes(c)));
+	diff_judge_node(tree, d->node, d->inclusive, &judged);
+	judgement_words(tree->d, &judged, words, sizeof words);
+	if (*words)
+		page_add(&d->p, ROLE_NORMAL, "%s", words);
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 }
 
@@ -189,6 +195,8 @@ static void refresh(struct view *v, bool resort)
 	}
 	add_figures(d, n);
 	add_stack(d);
+	if (v->ui->compared)
+		return; /* of which no block's age, size or thread is known */
 	if (d->slots_marks != model_marks_generation(v->ui->shown.model))
 		collect(d);
 	detail_survival(d);

@@ -38,15 +38,20 @@ static const struct column diff_columns[] = {
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
 
-enum { S_A, S_B, S_NET, S_BLOCKS, S_NAME = C_NAME, S_AT = C_AT };
+enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_NAME, S_AT };
 
 static const struct column session_columns[] = {
-	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
-	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
+	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1 },
+	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE },
 	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
-	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
+	[S_KIND] = { .title = JUDGEMENT_TITLE,
+		     .width = JUDGEMENT_WIDTH,
+		     .rank = 1,
+		     .sort = -1,
+		     .left = true },
+	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },
 	[S_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
-	[S_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
+	[S_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 2, .sort = -1, .left = true },
 };
 
 /* The part of a chain "a > b > c" that fits, in whole names. It ends with the most telling name,
@@ -130,13 +135,21 @@ static uint64_t live_before(const struct row *r)
 	return live_bytes(&r->incl) - (uint64_t)net_bytes(&r->change);
 }
 
-static void session_cell(const struct row *r, size_t column, struct cell c)
+static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
+			 int w)
 {
+	struct tree *t = arg;
+	const struct row *r = &t->rows[row];
+	struct cell c = { a, y, x, w, r->estimate };
+
 	switch (column) {
 	case S_A: cell_bytes(c, live_before(r)); break;
 	case S_B: cell_bytes(c, live_bytes(&r->incl)); break;
 	case S_NET: cell_net(c, net_bytes(&r->change)); break;
+	case S_KIND: judgement_cell(c, &t->judged[row]); break;
 	case S_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
+	case S_NAME: name_cell(r, c); break;
+	case S_AT: place_cell(t, r, c); break;
 	}
 }
 
@@ -153,8 +166,6 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		place_cell(t, r, c);
 	} else if (column == C_AGE || column == C_OLDEST) {
 		cell_age(c, ages_at(&t->ages, row, r->id), column == C_OLDEST);
-	} else if (model_of_sessions(t->tv.v.ui->shown.model)) {
-		session_cell(r, column, c);
 	} else if (table_view_diffing(&t->tv)) {
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
@@ -186,7 +197,7 @@ static bool dim(void *arg, size_t row)
 {
 	const struct tree *t = arg;
 
-	return t->rows[row].flags & ROW_ZERO;
+	return t->rows[row].flags & ROW_ZERO || (t->tv.v.ui->compared && t->judged[row].noise);
 }
 
 /* Ages count blocks alive now, so they do not fit an interval between two marks. */
@@ -203,8 +214,8 @@ static const struct table tables[4] = {
 	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id,
 	  is_hit },
 	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id, is_hit },
-	{ "Tree", session_columns, sizeof session_columns / sizeof session_columns[0], cell, dim,
-	  tree_id, is_hit },
+	{ "Tree", session_columns, sizeof session_columns / sizeof session_columns[0], session_cell,
+	  dim, tree_id, is_hit },
 };
 
 const struct table *tree_table(const struct tree *t)
@@ -225,8 +236,35 @@ enum ages_of tree_ages(const struct tree *t)
 			   t->tv.sort[table_view_diffing(&t->tv)]);
 }
 
-static void draw_sessions(const struct row *r, const struct area *a)
+static void draw_place(const struct row *r, const struct module *m, const struct area *a, int y)
 {
+	if (r->file && r->line)
+		draw_printf(a, y, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
+	else if (r->file)
+		draw_printf(a, y, 1, ROLE_PLACE, "%.400s", r->file);
+	else if (m && m->path)
+		draw_printf(a, y, 1, ROLE_PLACE, "%.400s%s", m->path,
+			    r->flags & ROW_PENDING ? "  (resolving names)"
+						   : "  (no line information)");
+}
+
+static bool noise_judged(const struct tree *t)
+{
+	const struct diff_tree *d = t->tv.v.ui->compared;
+
+	return d && d->d->judged;
+}
+
+int tree_panel_height(const struct tree *t)
+{
+	return 3 + noise_judged(t);
+}
+
+/* Below, where its code is. */
+static void draw_sessions(const struct tree *t, const struct row *r, const struct module *m,
+			  const struct area *a)
+{
+	char words[200];
 	char one[32], two[32], three[32];
 	uint64_t blocks = live_blocks(&r->incl);
 	const char *about = r->estimate ? "~" : "";
@@ -237,18 +275,12 @@ static void draw_sessions(const struct row *r, const struct area *a)
 		    text_bytes((char[32]){ 0 }, live_bytes(&r->incl)), about,
 		    format_count((char[32]){ 0 }, blocks), about,
 		    text_bytes_signed(three, net_bytes(&r->change)));
-}
-
-static void draw_place(const struct row *r, const struct module *m, const struct area *a)
-{
-	if (r->file && r->line)
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
-	else if (r->file)
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s", r->file);
-	else if (m && m->path)
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
-			    r->flags & ROW_PENDING ? "  (resolving names)"
-						   : "  (no line information)");
+	if (noise_judged(t)) {
+		judgement_words(t->tv.v.ui->compared->d, &t->judged[t->tv.list.at], words,
+				sizeof words);
+		draw_text(a, 2, 1, ROLE_NORMAL, words);
+	}
+	draw_place(r, m, a, 2 + noise_judged(t));
 }
 
 /* Describes the selected row. */
@@ -270,8 +302,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 		 module && strcmp(module, what) ? module : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
 	if (model_of_sessions(t->tv.v.ui->shown.model)) {
-		draw_sessions(r, a);
-		draw_place(r, m, a);
+		draw_sessions(t, r, m, a);
 		return;
 	}
 	draw_printf(a, 1, 1, ROLE_NORMAL,
@@ -290,6 +321,6 @@ void tree_panel(const struct tree *t, const struct area *a)
 			    interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
 			    format_count(two, r->change.gone_blocks));
 	} else {
-		draw_place(r, m, a);
+		draw_place(r, m, a, 2);
 	}
 }

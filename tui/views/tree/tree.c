@@ -17,12 +17,23 @@ static size_t find(void *arg, uint64_t id)
 	return query_index(((struct tree *)arg)->tv.v.ui->shown.query, (row_id)id);
 }
 
+static void judge(struct tree *t)
+{
+	const struct ui *ui = t->tv.v.ui;
+
+	if (!ui->compared)
+		return;
+	GROW(t->judged, t->judged_room, t->count);
+	diff_judge_rows(ui->compared, ui->shown.query, t->rows, t->count, t->judged);
+}
+
 static void fetch(struct tree *t, bool resort)
 {
 	struct query *q = t->tv.v.ui->shown.query;
 
 	query_set_sort(q, (enum query_column)t->tv.sort[table_view_diffing(&t->tv)], t->tv.reverse);
 	t->count = query_rows(q, resort, &t->rows);
+	judge(t);
 	if (t->instead && find(t, t->tv.list.id) == SIZE_MAX)
 		t->tv.list.id = t->instead;
 	if (t->crumb_count > query_zoom_depth(q)) /* the zoomed row is gone */
@@ -117,7 +128,7 @@ static void hurry_names(const struct tree *t)
 static void draw(struct view *v, const struct area *a)
 {
 	struct tree *t = (struct tree *)v;
-	int panel = a->h >= 14 && t->count ? 3 : 0;
+	int panel = a->h >= 14 && t->count ? tree_panel_height(t) : 0;
 	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
 
 	table_view_draw_why(v, &list);
@@ -301,8 +312,11 @@ void view_tree_select_node(struct view *v, uint32_t node)
 
 static void view_free(struct view *v)
 {
-	ages_release(&((struct tree *)v)->ages);
-	free(v);
+	struct tree *t = (struct tree *)v;
+
+	ages_release(&t->ages);
+	free(t->judged);
+	free(t);
 }
 
 static const struct table *columns_of(struct view *v)

@@ -8,6 +8,7 @@
 
 #include "views/ages.h"
 #include "views/table_view.h"
+#include "widgets/judgement.h"
 
 #define CRUMBS_MAX 8
 
@@ -22,6 +23,8 @@ struct tree {
 	struct ages ages;
 	/* selected once the selected row is gone; 0 = the row on its line */
 	row_id instead;
+	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
+	size_t judged_room;
 	char owner[64]; /* zoomed library; "": none */
 	/* zoomed rows within it, as far as they fit */
 	size_t crumb_count;
@@ -46,7 +49,8 @@ static inline const struct row *tree_selected(const struct tree *t) /* NULL = no
 /* The columns shown now. */
 const struct table *tree_table(const struct tree *t);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
-/* The selected row in words, in three lines. */
+/* The selected row in words, in so many lines. */
+int tree_panel_height(const struct tree *t);
 void tree_panel(const struct tree *t, const struct area *a);
 /* Zooms into the row or its library; out of the innermost row, then out of the library. VIEW_DRAW =
  * no zoom was left. */

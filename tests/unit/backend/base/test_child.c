@@ -8,6 +8,8 @@
 #include "base/child.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +48,36 @@ TEST(a_child_keeps_what_it_needs)
 		close(ends[i]);
 		close(sockets[i]);
 	}
+}
+
+static void end_the_screen(void)
+{
+	puts("the parent's screen ends");
+	fflush(stdout);
+}
+
+/* A bug in a child says so, and leaves the parent's screen alone. */
+TEST(a_child_with_a_bug_has_no_screen)
+{
+	int ends[2], status = 0;
+	char text[500] = "";
+
+	CHECK_EQ(pipe(ends), 0);
+	bug_restore = end_the_screen;
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		dup2(ends[1], STDERR_FILENO);
+		child_begin(-1);
+		BUG("of a child");
+	}
+	bug_restore = NULL;
+	close(ends[1]);
+	waitpid(pid, &status, 0);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK(read(ends[0], text, sizeof text - 1) > 0);
+	CHECK(strstr(text, "of a child") && !strstr(text, "screen ends"));
+	close(ends[0]);
 }
 
 TEST(a_child_without_memory_says_nothing)

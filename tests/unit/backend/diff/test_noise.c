@@ -33,6 +33,18 @@ TEST(two_sessions_a_side_need_a_wider_gap)
 	CHECK(noise_apart(a, 2, far, 2));
 }
 
+/* With one session B, the most that is no change is where noise_apart() begins. */
+TEST(the_most_of_one_session)
+{
+	uint64_t a[] = { 10, 20, 15 }, same[] = { 7, 7 }, wide[] = { 0, UINT64_MAX / 2 };
+
+	CHECK_EQ(noise_most(a, 3), 120);
+	CHECK_EQ(noise_most(same, 2), 7);
+	CHECK_EQ(noise_most(wide, 2), UINT64_MAX);
+	for (uint64_t b = 100; b < 140; b++)
+		CHECK_EQ(noise_apart(a, 3, &b, 1), b > noise_most(a, 3));
+}
+
 static double noise_of(int kind)
 {
 	double u = (rand() + 1.0) / (RAND_MAX + 2.0), sum = 0;

@@ -67,6 +67,34 @@ TEST(every_reason_has_words)
 	CHECK_STR(report_state(MTW_EXITED, false), "ended");
 }
 
+static void cut_is_said(uint32_t state, int status, bool known, const char *words)
+{
+	struct model *m = model_new();
+	char buf[REPORT_END];
+
+	model_set_state(m, state, status, known);
+	CHECK(report_cut_end(m) == NULL);
+	model_set_cut(m);
+	CHECK_EQ(model_state(m, NULL, NULL), MTW_CUT);
+	CHECK_STR(report_end(m, buf), "recording cut off");
+	char *sentence = report_cut_end(m);
+	CHECK_STR(sentence, words);
+	free(sentence);
+	model_free(m);
+}
+
+TEST(a_cut_file_says_what_it_knows_of_the_end)
+{
+	cut_is_said(MTW_RUNNING, 0, false, "The program's end is not known: the file ends before.");
+	cut_is_said(MTW_EXITED, 3, true,
+		    "The program exited with status 3; the file ends before its last state.");
+	cut_is_said(MTW_SIGNALLED, 9, true,
+		    "The program ended by SIGKILL; the file ends before its last state.");
+	cut_is_said(
+		MTW_EXITED, 0, false,
+		"The program ended, and how is not known; the file ends before its last state.");
+}
+
 TEST(formats_are_found)
 {
 	CHECK_STR(formats_by_name("json")->name, "json");

@@ -277,6 +277,10 @@ TEST(verdicts_of_beginning_and_end)
 	begin(&x);
 	query_verdict(x.q, &v);
 	CHECK_EQ(v.kind, V_EMPTY);
+	CHECK_STR(v.text, "waiting for the first allocation");
+	model_set_still(x.m);
+	query_verdict(x.q, &v);
+	CHECK_STR(v.text, "no allocation up to here");
 	end(&x);
 	family(&x);
 	query_verdict(x.q, &v);

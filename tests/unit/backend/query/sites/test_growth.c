@@ -197,6 +197,12 @@ TEST(not_enough_is_said)
 	CHECK_EQ(v.kind, V_WATCHING);
 	CHECK_EQ(v.needed_ns, 20 * SECOND - x.now);
 	CHECK_STR(v.text, "a verdict on growth needs 10 s more");
+	model_set_still(x.m); /* a past instant, or the end of a file: nothing more comes */
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_WATCHING);
+	CHECK_EQ(v.needed_ns, 0);
+	CHECK_STR(v.text,
+		  "no verdict on growth: that takes 20 s of a run, and this is after 10.0 s");
 	end(&x);
 	begin(&x);
 	node(&x, 1, 0, 0, "main");

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * between.h - the interval that a user named: two marks, or a window. Main thread only.
+ */
+#ifndef REPORT_BETWEEN_H
+#define REPORT_BETWEEN_H
+
+#include "report/format.h"
+
+struct between {
+	const char *text; /* "m1..m2", or "parse"; borrowed */
+	char from[128];   /* the first mark, or the window */
+	const char *to;   /* the second mark, in text; NULL = a window */
+};
+
+/* 0, or -1 and *err (2): it is neither. */
+int between_parse(const char *text, struct between *b, struct err *err);
+/* "start" and "now" are 0. -1 and *err (2): there is no such mark. */
+int between_mark(const struct model *m, const char *word, uint32_t *id, struct err *err);
+/* Sets o->from, to and window. -1 and *err (2): a mark is missing. */
+int between_find(const struct model *m, const struct between *b, struct report_options *o,
+		 struct err *err);
+
+#endif
