@@ -112,12 +112,9 @@ static bool node_same(const void *item, const void *key)
 
 static void node_fill(void *item, const void *key)
 {
-	struct node *n = item;
 	const struct node_key *k = key;
 
-	n->parent = k->parent;
-	/* The server takes a node with a code for whole. */
-	__atomic_store_n(&n->code, k->code, __ATOMIC_RELEASE);
+	stacks_label(item, k->parent, k->code);
 }
 
 static _Atomic uint32_t *node_link(void *item)
@@ -203,14 +200,6 @@ node_id mt_stacks_reserve(uint32_t n, enum need need)
 	return room ? set_reserve(&nodes, &node_kind, n) : 0;
 }
 
-void mt_stacks_fill(node_id id, node_id parent, code_id code, node_id child)
-{
-	struct node *n = stacks_node(id);
-
-	atomic_store_explicit(&n->xfirst, child, memory_order_relaxed);
-	node_fill(n, &(struct node_key){ parent, code });
-}
-
 node_id mt_stacks_enter(node_id id)
 {
 	struct node *n = stacks_node(id), *parent = stacks_node(n->parent);
@@ -255,7 +244,7 @@ node_id mt_stacks_child(node_id parent, code_id code, enum need need)
 	id = mt_stacks_reserve(1, need);
 	if (!id)
 		return 0;
-	mt_stacks_fill(id, parent, code, 0);
+	stacks_fill(id, parent, code, 0);
 	return mt_stacks_enter(id);
 }
 

@@ -24,6 +24,22 @@ MT_INLINE struct node *stacks_node(node_id id)
 	return &chunk[id & ((1u << NODE_SHIFT) - 1)];
 }
 
+/* The server takes a node with a code for whole, so that comes last. */
+MT_INLINE void stacks_label(struct node *n, node_id parent, code_id code)
+{
+	n->parent = parent;
+	__atomic_store_n(&n->code, code, __ATOMIC_RELEASE);
+}
+
+/* Fills a node that nobody can see yet. */
+MT_INLINE void stacks_fill(node_id id, node_id parent, code_id code, node_id child)
+{
+	struct node *n = stacks_node(id);
+
+	atomic_store_explicit(&n->xfirst, child, memory_order_relaxed);
+	stacks_label(n, parent, code);
+}
+
 /* Looks among the children from `id`, the newest, to the oldest. Returns the one with the code, and
  * *child is it; or 0, and *count is their number. */
 MT_INLINE node_id stacks_among(node_id id, code_id code, struct node **child, uint32_t *count)
