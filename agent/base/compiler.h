@@ -9,6 +9,24 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define MT_COLD __attribute__((noinline, cold))
 #define MT_INLINE static inline __attribute__((always_inline))
+/* Computes the fifth argument of a later call here, once: compilers do so at each use where that is
+ * one instruction. */
+#if defined(__x86_64__)
+#define in_register_of_fifth(x)                                                                    \
+	do {                                                                                       \
+		register uintptr_t r8 __asm__("r8") = (x);                                         \
+		__asm__("" : "+r"(r8));                                                            \
+		(x) = r8;                                                                          \
+	} while (0)
+#else
+#define in_register_of_fifth(x) ((void)0)
+#endif
+/* Words that every event reads, and nothing else: they share a cache line. */
+#if defined(__ELF__) && !defined(__BIONIC__)
+#define MT_HOT __attribute__((section("mt_hot")))
+#else
+#define MT_HOT
+#endif
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_PRINTF(a, b) __attribute__((format(printf, a, b)))
 

@@ -19,9 +19,9 @@ struct tally mt_before_fork;
 _Atomic bool mt_forks;
 _Atomic bool mt_attached;
 _Atomic bool mt_setting_up;
-_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
+MT_HOT _Atomic uint32_t mt_era = 2; /* a hit starts at 0 = never */
 _Atomic uint64_t mt_epoch;
-_Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
+MT_HOT _Alignas(32) _Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
 
 static _Atomic int xsealed; /* enum seal */
 static const char *preload = "";

@@ -52,11 +52,19 @@ bool mt_state_is_fork(void); /* a fork that has not executed another program sin
 bool mt_state_shares_pages(void);
 
 /* Changes with everything that a remembered stack (struct hit) depends on: the epoch, the modules,
- * the birth tick, the collector's pass. Each event tests this one word. */
+ * the birth tick, the collector's pass. Each event tests this one word. So the word also says
+ * whether a filter is on: no stack has an era with that bit. */
+#define ERA_FILTERED 1u
 extern _Atomic uint32_t mt_era;
 MT_INLINE void mt_era_next(void)
 {
-	atomic_fetch_add_explicit(&mt_era, 1, memory_order_release);
+	atomic_fetch_add_explicit(&mt_era, ERA_FILTERED + 1, memory_order_release);
+}
+
+/* What a stack found up to date now has as its era. */
+MT_INLINE uint32_t mt_era_now(void)
+{
+	return atomic_load_explicit(&mt_era, memory_order_acquire) & ~ERA_FILTERED;
 }
 
 extern _Atomic uint64_t mt_epoch; /* record/slots.c moves it, at a mark */

@@ -119,20 +119,21 @@ struct pair {
 struct hit {
 	uintptr_t sp; /* of malloc's caller; 0 = the hit is empty */
 	uintptr_t pc, fp;
-	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
-	uint32_t few;          /* how many of own[], or HIT_DEEP: those and the outer ones */
+	intptr_t first;        /* unwind/pairs_fast.h's: where the comparison begins, */
+	int32_t pairs_at;      /* ... and where it goes on when that is with fp */
 	uint32_t era;          /* mt_era for which the following fields hold */
 	uint64_t mark;         /* the blocks' entry in the live map, without the size */
 	struct counts *counts; /* those of slot */
 	/* the stack that followed it last time, by the stack before it; never NULL */
 	struct hit *next[HIT_NEXT];
 	uint64_t epoch;
-	struct leaf *leaf; /* where counts lie */
 	slot_id slot;
 	uint32_t suspicion; /* of the maps then */
+	uint16_t few;       /* how many of own[], or HIT_DEEP: `count` and the outer ones */
 	uint16_t count;     /* how many of own[] in any case */
 	uint16_t tag;   /* tells apart stacks that precede a third one: offset into their next[], in
 			   bytes */
+	bool needs_fp;  /* fp must be the same */
 	uint32_t outer; /* deep: the kept stack's frames up to this one are its outer part, */
 	uint64_t made;  /* ... as long as that frame has this number */
 	struct pair own[HIT_PAIRS]; /* to compare, outermost first */
@@ -148,6 +149,8 @@ _Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
  * it (with a new index for ages and names): see record/thread.c. Never unmapped. The owner thread
  * writes; the server reads the fields with an x. */
 struct thread {
+	/* record/slots.c's; first, where its address is the state's: an event indexes it */
+	struct mid *_Atomic root[ROOT_MIDS];
 	struct thread *next;      /* list of all, immutable once linked */
 	struct hot *hot;          /* its gate, in wiped-on-fork memory; immutable */
 	_Atomic uint32_t xindex;  /* MTW thread index of the present owner, 0 = overflowed */
@@ -166,11 +169,10 @@ struct thread {
 	uint64_t due_at; /* number of events when one was last due to be timed */
 	/* events to let pass before one is timed, so that clock and code are warm */
 	uint32_t skip, dice;
-	uintptr_t due;     /* BUSY_TIMED: the next is; 0: not yet */
-	uintptr_t busy_sp; /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
-	/* the stack predicted for the next allocation; that of the last one */
-	struct hit *expected, *last;
-	struct hit **link;  /* the place that `expected` was read from, for correction */
+	uintptr_t due;      /* BUSY_TIMED: the next is; 0: not yet */
+	uintptr_t busy_sp;  /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
+	struct hit *last;   /* the stack of the last allocation */
+	struct hit **link;  /* the place of the one predicted for the next, for correction */
 	struct hit *hits;   /* HITS of them; NULL until one is needed */
 	uint32_t hit_count; /* in use: a thread with few stacks has touched few pages */
 	/* the last stack, when it cannot be remembered; its sp is 0, so it never matches */
@@ -191,7 +193,6 @@ struct thread {
 	/* robust, held by the owner until it ends: the kernel then releases it */
 	pthread_mutex_t alive;
 #endif
-	struct mid *_Atomic root[ROOT_MIDS]; /* see record/slots.c */
 };
 
 /* The word that hooks test first, through a pointer of their thread's (base/self.h). It lies in a

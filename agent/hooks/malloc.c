@@ -110,8 +110,6 @@ MT_EXPORT void free(void *p)
 {
 	struct thread *t = mt_self_hot()->open;
 
-	if (unlikely(!p))
-		return;
 	if (unlikely(!t))
 		closed_free(p);
 	else
@@ -138,54 +136,60 @@ MT_EXPORT void *calloc(size_t n, size_t size)
 	return likely(p) ? RECORD_FAST(t, p, n * size) : NULL;
 }
 
+static void *failed_realloc(struct thread *t, void *p, size_t n, const struct block *old)
+{
+	if (n)
+		mt_record_restore(t, p, old);
+	else
+		mt_record_gone(t, old); /* realloc(p, 0) freed it */
+	return NULL;
+}
+
+MT_COLD static void *failed_small(struct thread *t, void *p, size_t n, uint64_t entry)
+{
+	struct block old = unpack_small(entry);
+
+	return failed_realloc(t, p, n, &old);
+}
+
 /* The old block is out of the map before the real call, for its address may be reused within it. */
 static void *counted_realloc(struct thread *t, void *p, size_t n, uintptr_t pc, uintptr_t sp,
 			     uintptr_t fp)
 {
-	struct block old;
-	void *fresh;
+	struct block old = { .slot = 0 };
 
-	if (unlikely(!record_take(t, p, &old)))
+	if (p && unlikely(!mt_record_take(t, p, &old)))
 		return leave_pool(p, mt_hooks_plain_malloc(n), n);
-	fresh = mt_real.realloc(p, n);
-	if (unlikely(!fresh)) {
-		if (n)
-			mt_record_restore(t, p, &old);
-		else
-			mt_record_gone(t, &old); /* realloc(p, 0) freed it */
-		return NULL;
-	}
-	record_gone(t, &old);
+	void *fresh = mt_real.realloc(p, n);
+	if (unlikely(!fresh))
+		return p ? failed_realloc(t, p, n, &old) : NULL;
+	if (p)
+		mt_record_gone(t, &old);
 	return mt_record_alloc(t, fresh, n, pc, sp, fp);
 }
 
-MT_COLD static void *closed_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+static void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_gate_slow();
+	struct thread *t = mt_gate_enter();
 
-	if (!t)
-		return plain_realloc(p, n);
-	if (p)
-		return counted_realloc(t, p, n, pc, sp, fp);
-	p = mt_real.realloc(NULL, n);
-	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
-}
-
-MT_INLINE void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	struct thread *t = mt_self_hot()->open;
-
-	if (unlikely(!t))
-		return closed_realloc(p, n, pc, sp, fp);
-	if (p)
-		return counted_realloc(t, p, n, pc, sp, fp);
-	p = mt_real.realloc(NULL, n);
-	return likely(p) ? record_alloc(t, p, n, pc, sp, fp) : NULL;
+	return t ? counted_realloc(t, p, n, pc, sp, fp) : plain_realloc(p, n);
 }
 
 MT_EXPORT void *realloc(void *p, size_t n)
 {
-	return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
+	struct thread *t = mt_self_hot()->open;
+
+	if (unlikely(!t))
+		return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
+	uint64_t old = likely(p) ? record_take(p) : 0;
+	if (unlikely(p && !old))
+		return counted_realloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP);
+	void *fresh = mt_real.realloc(p, n);
+	if (unlikely(!fresh))
+		return old ? failed_small(t, p, n, old) : NULL;
+	if (old)
+		record_gone(t, old);
+	return RECORD_FAST(t, fresh, n);
 }
 
 MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)

@@ -78,7 +78,7 @@ MT_COLD void *mt_book_after(struct thread *t, void *p, size_t bytes, _Atomic uin
 	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 
 	live_put(e, bytes, t->last->mark);
-	mt_slots_after_slow(t, t->last->slot);
+	mt_slots_after_slow(t);
 	if (stale) {
 		struct block old = unpack_small(stale);
 		mt_book_heal(t, &old);

@@ -336,5 +336,9 @@ const char *mt_filter_update(void)
 		mt_live_dense();
 	atomic_store_explicit(&mt_filter_on, on ? number << FILTER_SHIFT | on : 0,
 			      memory_order_release);
+	if (on)
+		atomic_fetch_or(&mt_era, ERA_FILTERED);
+	else
+		atomic_fetch_and(&mt_era, ~ERA_FILTERED);
 	return NULL;
 }

@@ -2,8 +2,9 @@
  *
  * filter.h - which blocks are recorded, and how many blocks each of them stands for.
  *
- * Without a filter mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens.
- * mt_record_free() tests nothing: see FREE.
+ * Without a filter mt_filter_on is 0. With one, mt_era has a bit that no remembered stack has, so
+ * each allocation leaves its usual path, which tests mt_era in any case, and then looks at
+ * mt_filter_on. mt_record_free() tests nothing: see FREE.
  *
  * A BLOCK THAT IS LEFT OUT has no entry in the live map and counts nowhere. Its free finds nothing
  * and is passed on. Once any filter was on (mt_filter_ever), the free of an unknown block is no
@@ -98,7 +99,7 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 			       size_t size);
 #pragma GCC visibility pop
 
-/* What every allocation asks. */
+/* What an allocation asks that has another stack than the expected one. */
 MT_INLINE bool filter_is_on(void)
 {
 	return unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed));

@@ -52,14 +52,14 @@
 
 #define TICKS 65536
 
-region_leaf *_Atomic mt_live_fast;
+MT_HOT region_leaf *_Atomic mt_live_fast;
 region_leaf *_Atomic mt_live_open;
 const region_leaf *_Atomic mt_live_closed;
 _Atomic uint32_t mt_live_unguarded;
 struct shadow mt_live_even, mt_live_odd;
 struct used *_Atomic mt_live_used;
 static _Atomic bool xsuspected;
-unsigned mt_live_granule_shift = 4;
+MT_HOT unsigned mt_live_granule_shift = 4;
 
 _Atomic uint32_t mt_live_xtick;
 static size_t leaf_bytes(enum leaf_kind kind);

@@ -33,6 +33,7 @@
 #include "record/live_sampled.h"
 #include "record/loss.h"
 #include "record/record_fast.h"
+#include "record/record_stack.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
@@ -133,10 +134,9 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* Any block, with a weight of one: not small, or the first in its region, or the guard is not
- * simply open. */
-void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp)
+/* Any block, with a weight of one. */
+static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, size_t bytes,
+						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
 	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
@@ -145,12 +145,12 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->expected;
-	if (unwind_hits(h, pc, sp, fp)) {
+	struct hit *h = *t->link;
+	if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
 		record_met(t, h);
 		record_any(t, p, bytes);
 	} else {
-		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
+		mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
 	}
 	if (unlikely(timed))
 		add_sample(t, begin);
@@ -209,7 +209,7 @@ static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, s
 {
 	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
 		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
-	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
+	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
 MT_INLINE bool filter_timed(const struct filtering *f)
@@ -235,29 +235,40 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 
 	mt_filter_renew(f, on);
 	if (!filter_timed(f))
-		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	begin = read_clock();
 	filter_count(&f->xevents, 1);
 	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
-	mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+	mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
 		add_filter_sample(f, begin);
 	return p;
 }
 
-/* Some filter is on, or was a moment ago: see record/filter.h. Blocks that are left out take a path
- * without calls. */
-void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			       uintptr_t fp)
+/* A filter is on (see record/filter.h), or the block is not small, or the first in its region, or
+ * the guard is not simply open. Blocks that are left out take a path without calls. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
 {
 	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
+	if (!on)
+		return alloc_whole(t, p, bytes, pc, sp, fp);
 	if (unlikely(t->filter.on != on || filter_timed(&t->filter)))
 		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
 	if (unlikely(!filter_skips(&t->filter, on, bytes)))
 		return alloc_wanted(t, p, bytes, pc, sp, fp);
 	filter_count(&t->filter.xevents, 1);
 	return p;
+}
+
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
+{
+	if (likely(!filter_is_on()))
+		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
+	guard_out(t);
+	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
@@ -346,8 +357,10 @@ MT_INLINE void free_left_out(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-void mt_record_free_unknown(struct thread *t, void *p)
+void mt_record_free_unknown(void *p, struct thread *t)
 {
+	if (unlikely(!p))
+		return;
 	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) ||
 		     mt_live_knows_large(p)))
 		free_any(t, p);
@@ -355,8 +368,10 @@ void mt_record_free_unknown(struct thread *t, void *p)
 		free_left_out(t, p);
 }
 
-void mt_record_free_slow(struct thread *t, void *p)
+void mt_record_free_slow(void *p, struct thread *t)
 {
+	if (unlikely(!p))
+		return;
 	if (likely(live_few_none(p)) ||
 	    (atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) && !mt_live_knows(p)))
 		free_left_out(t, p);
@@ -364,15 +379,15 @@ void mt_record_free_slow(struct thread *t, void *p)
 		free_any(t, p);
 }
 
-MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)
+MT_COLD void mt_record_gone_after(struct thread *t)
 {
-	mt_slots_after_slow(t, slot);
+	mt_slots_after_slow(t);
 	guard_out(t);
 }
 
-MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
+MT_COLD void mt_record_free_after(void *p, struct thread *t)
 {
-	mt_record_gone_after(t, slot);
+	mt_record_gone_after(t);
 	mt_real.free(p);
 }
 
@@ -401,6 +416,13 @@ void mt_record_gone(struct thread *t, const struct block *b)
 		return;
 	book_free(c, b);
 	guard_out(c);
+}
+
+void mt_record_gone_small(struct thread *t, uint64_t entry)
+{
+	struct block b = unpack_small(entry);
+
+	mt_record_gone(t, &b);
 }
 
 void mt_record_restore(struct thread *t, void *p, const struct block *b)

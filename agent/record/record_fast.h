@@ -18,28 +18,27 @@
 #include "record/filter.h"
 #include "record/live_fast.h"
 #include "record/record.h"
-#include "record/record_stack.h"
 #include "record/slots_fast.h"
 #include "unwind/fast.h"
 
 /* Each returns p. */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp); /* not small, or the guard is not open */
-void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			       uintptr_t fp); /* some filter is on */
-void mt_record_free_slow(struct thread *t, void *p);
-void mt_record_free_unknown(struct thread *t, void *p); /* no small block has an entry at p */
-void mt_record_free_after(struct thread *t, void *p, slot_id slot);
-void mt_record_gone_after(struct thread *t, slot_id slot);
+			   uintptr_t fp); /* not small, filtered, or the guard is not open */
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp); /* not the expected stack; the guard is set */
+/* p comes first, where the real free expects it, so the usual path moves nothing. */
+void mt_record_free_slow(void *p, struct thread *t);    /* or p is NULL */
+void mt_record_free_unknown(void *p, struct thread *t); /* no small block has an entry at p */
+void mt_record_free_after(void *p, struct thread *t);
+void mt_record_gone_after(struct thread *t);
+void mt_record_gone_small(struct thread *t, uint64_t entry);
 
 /* Predicts the next stack: the one that followed the last two when they last came in this order. */
 MT_INLINE void record_met(struct thread *t, struct hit *h)
 {
-	struct hit **link = (struct hit **)((char *)h->next + t->last->tag);
-
+	t->link = (struct hit **)((char *)h->next + t->last->tag);
+	atomic_signal_fence(memory_order_seq_cst); /* two stores, not a vector of both */
 	t->last = h;
-	t->link = link;
-	t->expected = *link;
 }
 
 /* Counted, then entered. `e` = live_small(p); t->last = h. */
@@ -66,82 +65,106 @@ MT_INLINE void *record_any(struct thread *t, void *p, size_t bytes)
 	return record_book(t, t->last, p, bytes, e);
 }
 
+/* The frame pointer of the hook's caller, for a call that is seldom made: where it has a register
+ * of its own, it is not copied before. */
+MT_INLINE uintptr_t caller_fp(uintptr_t fp)
+{
+#if defined(MT_FIXED_RBP)
+	__asm__("mov %%rbp, %0" : "=r"(fp));
+#endif
+	return fp;
+}
+
 MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			     uintptr_t fp)
 {
-	if (unlikely(filter_is_on()))
-		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
 	_Atomic uint64_t *e = live_small(p);
+	in_register_of_fifth(sp);
 	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp))
-		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
+		return mt_record_alloc_rare(t, p, bytes, pc, sp, caller_fp(fp));
 	live_expect(e);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->expected;
-	if (unlikely(!unwind_hits(h, pc, sp, fp)))
-		return mt_record_alloc_other(t, p, bytes, pc, sp, fp);
+	struct hit *h = *t->link;
+	uint32_t era = atomic_load_explicit(&mt_era, memory_order_relaxed);
+	if (unlikely(!unwind_hits(h, pc, sp, fp, era)))
+		return mt_record_alloc_other(t, p, bytes, pc, sp, caller_fp(fp));
 	record_met(t, h);
 	return record_book(t, h, p, bytes, e);
 }
 
-/* mt_record_take() */
-MT_INLINE bool record_take(struct thread *t, void *p, struct block *b)
+/* Is no event of the thread under way, and the leaf stamped? One branch tells. */
+MT_INLINE bool record_may_count(const struct thread *t, const struct leaf *leaf)
+{
+	return likely(!(t->busy_sp | slots_unstamped(leaf)));
+}
+
+/* Sets the guard of an event that calls nothing: any address further in than the caller's does. */
+MT_INLINE void record_enter(struct thread *t)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rsp, %0" : "=m"(t->busy_sp));
+#else
+	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
+#endif
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* mt_record_take() for a small block's entry, which it returns; 0: that has to look further. */
+MT_INLINE uint64_t record_take(const void *p)
 {
 	_Atomic uint64_t *e = live_small(p);
 	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
 
-	if (unlikely(!v))
-		return mt_record_take(t, p, b);
-	*b = unpack_small(v);
-	atomic_store_explicit(e, 0, memory_order_relaxed);
-	return true;
+	if (likely(v))
+		atomic_store_explicit(e, 0, memory_order_relaxed);
+	return v;
 }
 
-/* mt_record_gone() */
-MT_INLINE void record_gone(struct thread *t, const struct block *b)
+/* mt_record_gone() for record_take()'s */
+MT_INLINE void record_gone(struct thread *t, uint64_t v)
 {
-	struct leaf *leaf = slots_leaf(t, b->slot);
+	struct block b = unpack_small(v);
+	struct leaf *leaf = slots_leaf(t, b.slot);
 
-	if (unlikely(t->busy_sp || !slots_stamped(leaf))) {
-		mt_record_gone(t, b);
+	if (unlikely(!record_may_count(t, leaf))) {
+		mt_record_gone_small(t, v);
 		return;
 	}
-	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
-	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, b->slot), b->size))) {
-		mt_record_gone_after(t, b->slot);
+	record_enter(t);
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size))) {
+		mt_record_gone_after(t);
 		return;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy_sp = 0;
 }
 
-/* Taken out, then counted, then freed. */
+/* Taken out, then counted, then freed. NULL has no entry, like an unknown block. */
 MT_INLINE void record_free(struct thread *t, void *p)
 {
 	_Atomic uint64_t *e = live_small(p);
 
 	if (unlikely(!e)) {
-		mt_record_free_slow(t, p);
+		mt_record_free_slow(p, t);
 		return;
 	}
 	uint64_t v = atomic_load_explicit(e, memory_order_acquire);
 	if (unlikely(!v)) {
-		mt_record_free_unknown(t, p);
+		mt_record_free_unknown(p, t);
 		return;
 	}
 	struct block b = unpack_small(v);
 	struct leaf *leaf = slots_leaf(t, b.slot);
-	if (unlikely(t->busy_sp || !slots_stamped(leaf))) {
-		mt_record_free_slow(t, p);
+	if (unlikely(!record_may_count(t, leaf))) {
+		mt_record_free_slow(p, t);
 		return;
 	}
-	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
-	atomic_signal_fence(memory_order_seq_cst);
+	record_enter(t);
 	atomic_store_explicit(e, 0, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size))) {
-		mt_record_free_after(t, p, b.slot);
+		mt_record_free_after(p, t);
 		return;
 	}
 	atomic_signal_fence(memory_order_seq_cst);

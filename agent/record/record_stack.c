@@ -41,7 +41,7 @@
 static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
 	h->mark = live_mark(t, h->slot);
-	mt_slots_stamp(t, h->slot, h->leaf);
+	mt_slots_stamp(t, h->slot, slots_leaf(t, h->slot));
 	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
 	h->era = era;
 }
@@ -87,7 +87,7 @@ MT_COLD static bool judge(struct thread *t)
 	t->misses = 0;
 	if (bare) {
 		t->bare = BARE;
-		t->expected = &t->none; /* never matches */
+		t->none.next[0] = &t->none; /* never matches */
 		t->link = t->none.next;
 	}
 	return bare;
@@ -124,7 +124,7 @@ static __attribute__((noinline)) void *alloc_bare(struct thread *t, void *p, siz
 static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
 						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	uint32_t era = mt_era_now();
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	struct regs r = { pc, sp, fp };
 	struct leaf *leaf;
@@ -141,7 +141,6 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
 	h->slot = slot;
-	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
 	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
 	for (int i = 0; i < HIT_NEXT; i++)
@@ -158,7 +157,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, size_t bytes,
 						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	uint32_t era = mt_era_now();
 
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 	if (unlikely(!h))
@@ -170,7 +169,7 @@ static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, s
 	return record_any(t, p, bytes);
 }
 
-void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp)
 {
 	if (t->bare)

@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 /* The guard is set. The caller's pc, sp and fp as in struct regs. Returns p. */
-void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp);
 #pragma GCC visibility pop
 

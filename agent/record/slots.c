@@ -263,13 +263,10 @@ MT_COLD static void publish(int64_t bytes)
 /* A thread's allocations and frees since it published are bounded separately, so their difference
  * is, too. More threads than usual make the step smaller; each learns this when it publishes, not
  * at each event. */
-MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
+MT_COLD void mt_slots_after_slow(struct thread *t)
 {
-	struct leaf *leaf = slots_leaf(t, s);
 	int64_t live = slots_live(t);
 
-	if (!slots_stamped(leaf))
-		mt_slots_stamp(t, s, leaf);
 	if (t->alloc_room >= 0 && t->free_room >= 0)
 		return;
 	publish(live - t->published);
@@ -322,7 +319,7 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, true, 1, bytes);
 	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes))
-		mt_slots_after_slow(t, s);
+		mt_slots_after_slow(t);
 	return true;
 }
 
@@ -335,7 +332,7 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, false, 1, bytes);
 	else if (!slots_count_free(t, slots_counts(leaf, s), bytes))
-		mt_slots_after_slow(t, s);
+		mt_slots_after_slow(t);
 	return true;
 }
 
@@ -361,7 +358,7 @@ bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, 
 		}
 	}
 	slots_room(alloc ? &t->alloc_room : &t->free_room, bytes);
-	mt_slots_after_slow(t, s);
+	mt_slots_after_slow(t);
 	return true;
 }
 

@@ -14,8 +14,7 @@
 
 extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
 void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
-/* Stamps the leaf of slot s, and updates the global balance when due. */
-void mt_slots_after_slow(struct thread *t, slot_id s);
+void mt_slots_after_slow(struct thread *t); /* updates the global balance when due */
 slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
 
 /* mt_slots_no_leaf where the thread has never been, and for slot 0. It is never stamped. */
@@ -43,11 +42,22 @@ MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 #endif
 }
 
-/* Is the leaf stamped with this pass? */
+/* 0: the leaf is stamped with this pass. */
+MT_INLINE uintptr_t slots_unstamped(const struct leaf *leaf)
+{
+	uintptr_t stamp = atomic_load_explicit(&leaf->xstamp, memory_order_relaxed);
+
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	__asm__("xorl %1, %k0" : "+r"(stamp) : "m"(mt_pass)); /* one instruction: see below */
+	return stamp;
+#else
+	return stamp ^ atomic_load_explicit(&mt_pass, memory_order_relaxed);
+#endif
+}
+
 MT_INLINE bool slots_stamped(const struct leaf *leaf)
 {
-	return likely(atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) ==
-		      atomic_load_explicit(&mt_pass, memory_order_relaxed));
+	return likely(!slots_unstamped(leaf));
 }
 
 /* The thread's totals, which it reports to the global balance in steps. */

@@ -238,7 +238,7 @@ static bool begin_owner(struct thread *t)
 	t->bare = t->misses = 0;
 	for (int i = 0; i < HIT_NEXT; i++)
 		t->none.next[i] = &t->none;
-	t->last = t->expected = &t->none;
+	t->last = &t->none;
 	t->link = t->none.next;
 	t->deleting = 0;
 	t->quiet = false;

@@ -70,6 +70,11 @@ struct unwind_cache {
 	/* the end of room for `capacity`: new frames of it, laid down from there */
 	struct step *steps_end;
 	struct pair *pairs; /* 3 * capacity: pairs to compare, outermost first */
+	/* mt_unwind_lasting()'s answer, for stacks with this number in frame 2 and this pc in frame
+	 * 3 */
+	uint32_t lasting;
+	uint64_t lasting_made;
+	uintptr_t lasting_pc;
 
 	/* some of pcs[], each at the one place that its pc has here */
 	_Alignas(64) struct pc_entry front[FRONT];

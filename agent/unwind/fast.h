@@ -5,8 +5,9 @@
  * An engine keeps the thread's last stack as pairs: each word that a walk would read, and its value
  * then (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy of
  * the pairs and of the results. For a deep stack it has the inner pairs only, and shares the outer
- * ones with the kept stack, as long as that is unchanged there (frame.made). Programs repeat a few
- * stacks, so a thread has some hits, found by pc and sp. The lookup runs under the guard of
+ * ones with the kept stack, as long as that is unchanged there (frame.made). The pairs of the
+ * frames that start a program or a thread are compared once (unwind/unwind.c). Programs repeat a
+ * few stacks, so a thread has some hits, found by pc and sp. The lookup runs under the guard of
  * record/record.c, so no capture can be under way.
  */
 #ifndef MT_UNWIND_FAST_H
@@ -18,47 +19,23 @@
 #include "modules/maps.h"
 #include "unwind/cache.h"
 #include "unwind/incremental.h"
+#include "unwind/pairs_fast.h"
 
 #include <string.h>
 
-MT_INLINE bool pair_holds(const struct pair *p)
+bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number, from the inside out */
+
+MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp)
 {
-	return likely(*(const uintptr_t *)p->at == p->is);
+	return likely(h->sp == sp && h->pc == pc);
 }
 
-/* Compares from the inside out. The first difference ends it, so it reads no word that a walk would
- * not read. It jumps to the first comparison needed: the addresses are constants then, without a
- * loop counter. */
-bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
-/* clang-format off */
-#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
-#define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
-MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
+/* 4 instructions a frame; 10 besides. `era`: mt_era itself, which is no stack's while a filter
+ * is on, or mt_era_now(). */
+MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			   uint32_t era)
 {
-	_Static_assert(HIT_PAIRS == 30, "one comparison for each");
-	switch (n) {
-	HOLDS(29) HOLDS(28)
-	HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0)
-	case 0:
-		return true;
-	case HIT_DEEP:
-		return false;
-	}
-	__builtin_unreachable();
-}
-/* clang-format on */
-
-MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask));
-}
-
-/* 4 instructions a frame; some 15 besides. */
-MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	return unwind_same_place(h, pc, sp, fp) &&
-	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
-	       unwind_few_pairs_hold(h->own, h->few);
+	return unwind_same_place(h, pc, sp) && likely(h->era == era) && unwind_words_hold(h, fp);
 }
 
 /* The outer part of a deep stack: is the kept stack unchanged there, and does it still hold? */
@@ -101,9 +78,10 @@ MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t
 	return unwind_hit(t, way[i]);
 }
 
-MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h)
+MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h, uintptr_t fp)
 {
-	return mt_unwind_pairs_hold(h->own, h->count) && unwind_outer_holds(t->unwind, h);
+	return (!h->needs_fp || h->fp == fp) && mt_unwind_pairs_hold(h->own, h->count) &&
+	       unwind_outer_holds(t->unwind, h);
 }
 
 /* NULL: not a recent stack. The hit's era may be over, but nothing that its stack depends on has
@@ -117,38 +95,51 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 
 	for (; way < end && *way; way++) {
 		struct hit *h = unwind_hit(t, *way);
-		if (unwind_same_place(h, pc, sp, fp) &&
+		if (unwind_same_place(h, pc, sp) &&
 		    likely(h->epoch == epoch && h->suspicion == suspicion) &&
-		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h)
-					: unwind_few_pairs_hold(h->own, h->few)))
+		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h, fp) : unwind_words_hold(h, fp)))
 			return h;
 	}
 	return NULL;
 }
 
+/* How many of the kept stack's outermost pairs hold as long as the frames inside of them are there:
+ * sets u->lasting. A hit needs no copy of these. */
+void mt_unwind_lasting(struct unwind_cache *u);
+MT_INLINE void unwind_settle_lasting(struct unwind_cache *u)
+{
+	const struct frame *f = u->frames;
+
+	if (unlikely(u->count < 4))
+		u->lasting = u->lasting_made = 0;
+	else if (unlikely(f[2].made != u->lasting_made || f[3].at.pc != u->lasting_pc))
+		mt_unwind_lasting(u);
+}
+
 /* Number of inner frames of a deep stack that a hit keeps itself. */
 #define HIT_FRAMES 14u
 
-/* Number of the kept stack's pairs that a hit would have to copy: all, or those of a deep stack's
- * inner frames. */
+/* Number of the kept stack's pairs that a hit would have to copy: all but the lasting ones, or
+ * those of a deep stack's inner frames. */
 MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 {
-	uint32_t pairs = u->frames[u->count - 1].pairs;
+	uint32_t all = u->frames[u->count - 1].pairs, pairs = all - u->lasting;
 
 	/* few frames of three pairs each */
 	if (pairs <= HIT_PAIRS || unlikely(u->count <= HIT_FRAMES))
 		return pairs;
-	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
+	return all - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }
 
 /* After a capture: may the stack be remembered? Not if the pairs alone do not prove it: a truncated
  * stack is counted each time, a foreign one may be unmapped, and the loader's allocations announce
  * loads. */
-MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *r)
+MT_INLINE bool unwind_is_plain(struct unwind_cache *u, const struct regs *r)
 {
 	if (unlikely(!u || !u->count || u->base || u->known.foreign || u->known.spilled ||
 		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		return false;
+	unwind_settle_lasting(u);
 	const struct frame *top = &u->frames[u->count - 1];
 	return likely(top->at.sp == r->sp && top->at.pc == r->pc) &&
 	       likely(unwind_inner(u) <= HIT_PAIRS);
@@ -160,8 +151,8 @@ MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 	const struct frame *top = &u->frames[u->count - 1];
 	uint32_t inner = unwind_inner(u);
 
-	h->count = h->few = inner;
-	if (unlikely(inner != top->pairs)) {
+	h->count = h->few = (uint16_t)inner;
+	if (unlikely(inner + u->lasting != top->pairs)) {
 		h->few = HIT_DEEP;
 		h->outer = u->count - 1 - HIT_FRAMES;
 		h->made = u->frames[h->outer].made;
@@ -169,7 +160,7 @@ MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 	memcpy(h->own, u->pairs + (top->pairs - inner), inner * sizeof(*h->own));
 	h->pc = top->at.pc;
 	h->fp = top->at.bp;
-	h->fp_mask = top->at.call.shape & FRAME_BP_USED ? ~(uintptr_t)0 : 0;
+	unwind_begin_at(h, top->at.call.shape & FRAME_BP_USED);
 	h->suspicion = u->suspicion;
 	atomic_signal_fence(memory_order_release);
 	h->sp = top->at.sp;

@@ -26,6 +26,7 @@
 #include "unwind/cfi_engine.h"
 #include "unwind/ehabi.h"
 #include "unwind/engine.h"
+#include "unwind/fast.h"
 #include "unwind/fp.h"
 #include "unwind/fp_proof.h"
 #include "unwind/incremental.h"
@@ -38,6 +39,7 @@
 #include <link.h>
 #include <memtop/wire.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define NATIVE_BELOW ((uintptr_t)256 << 10)
 #define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
@@ -256,6 +258,87 @@ static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
 	node_id node = mt_stacks_child(top, mt_stacks_code(r->pc, MTW_NODE_CODE), NEED_CALL_SITES);
 
 	return node ? node : top;
+}
+
+#if defined(__x86_64__)
+static bool in_libc(uintptr_t pc)
+{
+	const struct module *m = mt_maps_find(pc_lookup(pc));
+
+	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_LIBC;
+}
+
+#define HLT 0xf4 /* what _start has behind its only call */
+
+/* The code behind a thread's first call ends the thread: mov %rax, %rdi; mov $SYS_exit, %eax;
+ * syscall. */
+static bool ends_thread(uintptr_t pc)
+{
+	static const uint8_t code[] = { 0x89, 0xc7, 0xb8, SYS_exit, 0, 0, 0, 0x0f, 0x05 };
+	const uint8_t *at = (const uint8_t *)pc;
+
+	if (*at == 0x48) /* or mov %eax, %edi */
+		at++;
+	for (size_t i = 0; i < sizeof(code); i++)
+		if (at[i] != code[i])
+			return false;
+	return true;
+}
+
+/* Frames 1..n have one pair each, a return address. */
+static uint32_t with_one_pair(const struct frame *f, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (i < n && f[i].pairs == i && !(f[i + 1].at.call.shape & ~(FRAME_SAVED | FRAME_PLAIN)))
+		i++;
+	return f[i].pairs == i ? i : 0;
+}
+
+/*
+ * The outermost frame has made its only call: behind it there is nothing but the end of the process
+ * or the thread. So while there is a frame inside of it, at the place where its callee was, that
+ * callee's return address is as it was. The callee is libc's start of a program or a thread. It
+ * calls main (in newer glibcs by one more function), constructors, or the thread's function. It
+ * calls each from one place, so who finds that function's frame at its place, by its pc and sp,
+ * knows the return addresses further out. Other functions that libc's start calls are libc's own;
+ * nothing is said of them. Only native stacks are remembered (unwind_is_plain()), so nobody else
+ * lays frames there. Without the table's word that the frame is the outermost one (no pair),
+ * nothing lasts.
+ */
+static uint32_t lasting(const struct frame *f)
+{
+	uintptr_t pc = f[0].at.pc;
+	bool program;
+	uint32_t n = 2;
+
+	if (pc & PC_EXACT || f[0].at.call.shape)
+		return 0;
+	program = *(const uint8_t *)pc == HLT;
+	if (!program && !ends_thread(pc))
+		return 0;
+	if (program && in_libc(f[2].at.pc))
+		n = 3;
+	if (!in_libc(f[1].at.pc) || in_libc(f[n].at.pc))
+		n = 1;
+	return with_one_pair(f, n);
+}
+#else
+static uint32_t lasting(const struct frame *f)
+{
+	(void)f;
+	return 0;
+}
+#endif
+
+MT_COLD void mt_unwind_lasting(struct unwind_cache *u)
+{
+	u->lasting_made = 0; /* a handler may leave here for good */
+	atomic_signal_fence(memory_order_release);
+	u->lasting = lasting(u->frames);
+	u->lasting_pc = u->frames[3].at.pc;
+	atomic_signal_fence(memory_order_release);
+	u->lasting_made = u->frames[2].made;
 }
 
 /* Is the mark that a capture is under way left over from one that never came back? */

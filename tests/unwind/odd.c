@@ -10,11 +10,14 @@
 #include "base/types.h"
 #include "modules/maps.h"
 #include "unwind/cache.h"
+#include "unwind/fast.h"
 #include "unwind/stacks.h"
 #include "unwind/unwind.h"
 
 #include <alloca.h>
 #include <memtop/wire.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #define MANY 512
@@ -223,6 +226,78 @@ TEST(guard_page)
 		CHECK_EQ(taken.n, 2); /* leaf, switch_blindly */
 		check_whole();
 	}
+}
+
+/* Is the caller's stack one that is remembered? Then it is, from now on. */
+static bool met(struct thread *t, struct regs r)
+{
+	struct hit *h = t->hits ? unwind_recent(t, r.pc, r.sp, r.fp) : NULL;
+
+	mt_unwind_capture(t, &r);
+	CHECK(unwind_is_plain(t->unwind, &r));
+	if (!t->hits)
+		t->hits = calloc(HITS, sizeof(*t->hits));
+	if (!h)
+		unwind_remember(t->unwind, unwind_hit_place(t, r.pc, r.sp));
+	return h;
+}
+
+static int times_met;
+
+#define LEVEL(name, further)                                                                       \
+	__attribute__((noinline, optimize("no-omit-frame-pointer"))) static void name(             \
+		struct thread *t)                                                                  \
+	{                                                                                          \
+		further;                                                                           \
+		__asm__ volatile("" : : "r"(t) : "memory");                                        \
+	}
+LEVEL(level_3, {
+	uintptr_t *frame = __builtin_frame_address(0);
+	times_met += met(t, (struct regs){ (uintptr_t)__builtin_return_address(0),
+					   (uintptr_t)(frame + 2), frame[0] });
+})
+LEVEL(level_2, level_3(t))
+LEVEL(level_1, level_2(t))
+
+/* The table says that nobody called it, and it calls `fn` from two places. */
+__asm__(".text\n.type twice, @function\ntwice:\n.cfi_startproc\n.cfi_undefined rip\npush %rbx\n"
+	"push %rbp\nsub $8, %rsp\nmov %rdi, %rbx\nmov %rsi, %rbp\nmov %rbp, %rdi\ncall *%rbx\n"
+	"mov %rbp, %rdi\ncall *%rbx\nadd $8, %rsp\npop %rbp\npop %rbx\nret\n.cfi_endproc\n"
+	".size twice, .-twice\n");
+void twice(void (*fn)(struct thread *), struct thread *t);
+
+static void *in_a_thread(void *arg)
+{
+	struct thread *t = arg;
+
+	for (volatile int i = 0; i < 2; i++)
+		level_1(t);
+	CHECK_EQ(t->unwind->lasting, 2); /* start_thread's return address, and this function's */
+	return NULL;
+}
+
+/* Return addresses that cannot change are not compared again, and others are, also where the table
+ * says that the frame further out is the last. */
+TEST(outermost_frames)
+{
+	static struct thread own, other;
+	pthread_t thread;
+
+	begin();
+	for (volatile int i = 0; i < 2; i++)
+		level_1(&own);
+	CHECK_EQ(times_met, 1);
+	CHECK(own.unwind->lasting >= 2); /* newer glibcs call main by one function more */
+	for (volatile int i = 0; i < 2; i++)
+		twice(level_1, &own);
+	CHECK_EQ(times_met, 3); /* each of the two places once */
+	CHECK_EQ(own.unwind->lasting, 0);
+	for (volatile int i = 0; i < 2; i++)
+		level_1(&own);
+	CHECK_EQ(times_met, 4); /* another call of it than the first */
+	CHECK_EQ(pthread_create(&thread, NULL, in_a_thread, &other), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(times_met, 5);
 }
 
 /* The same addresses again, with less behind them each time. */

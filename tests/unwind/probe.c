@@ -74,7 +74,7 @@ static struct hit *met(const struct regs *r)
 {
 	struct hit *h = state.hits ? unwind_recent(&state, r->pc, r->sp, r->fp) : NULL;
 
-	if (h && h->few != HIT_DEEP && !unwind_hits(h, r->pc, r->sp, r->fp)) {
+	if (h && h->few != HIT_DEEP && !unwind_hits(h, r->pc, r->sp, r->fp, mt_era_now())) {
 		puts("difference: the two comparisons of remembered stacks disagree");
 		atomic_fetch_add(&differences, 1);
 	}

@@ -58,7 +58,7 @@ static void capture_recent(struct thread *t, const struct regs *r)
 {
 	struct hit *h = NULL;
 
-	if (unwind_hits(t->last, r->pc, r->sp, r->fp))
+	if (unwind_hits(t->last, r->pc, r->sp, r->fp, mt_era_now()))
 		h = t->last;
 	else if (t->hits)
 		h = unwind_recent(t, r->pc, r->sp, r->fp);

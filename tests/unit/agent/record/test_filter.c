@@ -325,6 +325,28 @@ TEST(what_is_left_out_by_size)
 	CHECK(mt_conf_set("nothing", "x", mt_filter_update) != NULL);
 }
 
+static __attribute__((noinline, noipa)) bool is_recorded(size_t bytes)
+{
+	struct block b;
+	void *p = malloc(bytes);
+	bool known = mt_live_peek(p, &b);
+
+	free(p);
+	return known;
+}
+
+/* Also those of a stack that comes again and again, to which the usual path leads. */
+TEST(remembered_stacks_meet_a_new_filter)
+{
+	for (volatile int round = 0; round < 4; round++) {
+		bool filtered = round % 2;
+		set("min_size", filtered ? "100" : "0");
+		for (volatile int i = 0; i < 6; i++)
+			CHECK_EQ(is_recorded(i % 2 ? 40 : 200), !filtered || i % 2 == 0);
+	}
+	CHECK_EQ(losses(), 0);
+}
+
 TEST(expressions)
 {
 	/* clang-format off */
