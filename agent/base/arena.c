@@ -30,7 +30,7 @@
 #define ALIGN 16u
 #define BASE_CAP ((uint64_t)64 << 20)
 #define LEAST_ROOM (32u << 10) /* the next chunk of nodes must fit */
-#define ROOM_SHARE 16          /* a million paths take 180 MiB: 2 GiB of room are enough for them */
+#define ROOM_SHARE 16          /* a million paths take 120 MiB: 2 GiB of room are enough for them */
 
 /* Up to which part of the cap, in 64ths, each need gets memory. The last two are for call sites:
  * their nodes and slots take some 40 bytes each, so the smallest default has room for 50,000. */

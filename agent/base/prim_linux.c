@@ -179,9 +179,17 @@ static bool in_memory(uintptr_t start, size_t pages, unsigned char *touched)
 	return true;
 }
 
-/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 =
- * mapped once. Where the kernel does not report bit 56, every present page counts as mapped once.
- */
+/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 61 = a
+ * file's, 56 = mapped once. Where the kernel does not report bit 56 (`unsaid`), every present page
+ * counts as mapped once. */
+static unsigned char page_kind(uint64_t word, uint64_t unsaid)
+{
+	if (!(word >> 62))
+		return 0;
+	return (unsigned char)(PAGE_THERE | ((word | unsaid) >> 56 & 1 ? PAGE_ALONE : 0) |
+			       (word >> 61 == 5 ? PAGE_OF_FILE : 0));
+}
+
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 {
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap",
@@ -199,11 +207,7 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 		if (got < (long)(some * 8))
 			break;
 		for (size_t i = 0; i < some; i++)
-			touched[done + i] =
-				!(words[i] >> 62)
-					? 0
-					: PAGE_THERE |
-						  ((words[i] | unsaid) >> 56 & 1 ? PAGE_ALONE : 0);
+			touched[done + i] = page_kind(words[i], unsaid);
 		done += some;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);

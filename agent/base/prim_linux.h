@@ -34,10 +34,10 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
 long mt_prim_call_seldom(long nr, long a, long b, long c);
 long mt_prim_read_at(long fd, void *to, size_t bytes, uint64_t at); /* pread */
 size_t mt_prim_page_bytes(void);
-enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
-/* Tells, for each page from `start` on, whether it is present (in memory or swapped out) and mapped
- * by this process alone. A page that was only read is the kernel's page of zeros: present, but not
- * alone. false: unknown. Opens a file. */
+enum { PAGE_THERE = 1, PAGE_ALONE = 2, PAGE_OF_FILE = 4 };
+/* Tells, for each page from `start` on, whether it is present (in memory or swapped out), mapped by
+ * this process alone, and a file's own (no private copy of it). A page that was only read is the
+ * kernel's page of zeros: present, but not alone. false: unknown. Opens a file. */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
 /* makes each thread of the process pass a memory barrier; false: not supported */
 bool mt_prim_barrier(void);

@@ -27,8 +27,9 @@
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then
  *          256 s each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
- *   node   67,108,863 (MTW_NODES_MAX); before that stacks are folded (unwind/fold.c)
- *   epoch  40 bits
+ *   node   33,554,431; before that stacks are folded (unwind/fold.c)
+ *   code   8,388,607 code locations; then TRUNCATED(NODES)
+ *   epoch  33 bits
  */
 #ifndef MT_BASE_TYPES_H
 #define MT_BASE_TYPES_H
@@ -43,7 +44,11 @@ typedef uint32_t node_id; /* trie node; 0 = root, outermost */
 typedef uint32_t slot_id; /* (node, epoch); 0 = none */
 typedef uint32_t code_id; /* interned code location; 0 = none */
 
-#define SLOTS_END (1u << 23) /* slot ids are below it */
+struct node; /* of the trie: base/node.h */
+
+#define NODES_END (1u << 25) /* node ids are below it; base/node.h has their layout */
+#define CODES_END (1u << 23)
+#define SLOTS_END (1u << 23)
 /* in an entry of the live map: a sampled block. No thread ever has */
 #define SLOT_WEIGHED (1u << 23)
 #define SLOT_UP (1u << 22) /* counters under such an id, so that its free leaves the usual path */
@@ -210,23 +215,14 @@ struct code {
 	uint8_t kind;    /* enum mtw_node */
 };
 
-/* A trie node. parent and code are immutable once published; xslot changes with the epoch. */
-struct node {
-	node_id parent;
-	code_id code;
-	_Atomic uint64_t xslot; /* epoch << 24 | slot: this stack's newest slot, 0 = none */
-	_Atomic node_id xfirst; /* unwind/stacks.c's: the newest of its listed children */
-	_Atomic node_id xnext;  /* ... the next older of its parent's, or the next in hash order */
-};
-_Static_assert(sizeof(struct node) == 24, "a program can have a million and more");
-
-/* A slot's stack and epoch. Immutable once published: to threads by their node's xslot, to the
+/* A slot's stack and epoch. Immutable once published: to threads by its node, to the
  * server by the first block that is counted in it. */
 struct slot {
-	node_id node;
-	uint32_t rate; /* of sampling, by number; 0 = exact */
-	uint64_t epoch;
+	uint64_t epoch : 33;
+	uint64_t rate : 6; /* of sampling, by number; 0 = exact */
+	uint64_t node : 25;
 };
+_Static_assert(sizeof(struct slot) == 8, "a program can have a hundred thousand and more");
 
 /* The effort of captures, without stacks that were simply remembered. */
 struct effort {

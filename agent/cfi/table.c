@@ -65,29 +65,65 @@ static unsigned find_indexed(const struct module *m, uintptr_t frames, uintptr_t
 	return find_among(m, (const uint8_t *)index->entry, index->count, index->base, pc, fde);
 }
 
-unsigned mt_cfi_find(const struct module *m, uintptr_t pc, struct fde *fde)
+/* A search table, as .eh_frame_hdr has it. */
+struct header {
+	const uint8_t *table; /* NULL: in a form that cannot be searched */
+	uint64_t count;
+	uintptr_t frames;
+	bool bad;
+};
+
+static struct header read_header(const struct module *m)
 {
+	struct header h = { .bad = true };
 	uintptr_t low, high;
 
+	if (!mt_maps_segment(m, m->eh_frame_hdr, &low, &high))
+		return h;
+	struct cfi_cursor c = { (const uint8_t *)m->eh_frame_hdr, (const uint8_t *)high, false };
+	if (cfi_fixed(&c, 1) != 1)
+		return h;
+	uint8_t frame_encoding = (uint8_t)cfi_fixed(&c, 1);
+	uint8_t count_encoding = (uint8_t)cfi_fixed(&c, 1);
+	uint8_t table_encoding = (uint8_t)cfi_fixed(&c, 1);
+	h.frames = mt_cfi_pointer(&c, frame_encoding, m->eh_frame_hdr);
+	h.count = mt_cfi_pointer(&c, count_encoding, m->eh_frame_hdr);
+	if (count_encoding != PE_OMIT && table_encoding == (PE_DATAREL | 0x0b))
+		h.table = c.at;
+	h.bad = c.bad || (h.table && h.count > (uint64_t)(c.end - c.at) / 8);
+	return h;
+}
+
+unsigned mt_cfi_find(const struct module *m, uintptr_t pc, struct fde *fde)
+{
 	if (!m)
 		return MTW_TRUNC_NO_CFI;
 	if (!m->eh_frame_hdr)
 		return find_indexed(m, 0, pc, fde);
-	if (!mt_maps_segment(m, m->eh_frame_hdr, &low, &high))
+	struct header h = read_header(m);
+	if (h.bad)
 		return MTW_TRUNC_NO_CFI;
-	struct cfi_cursor c = { (const uint8_t *)m->eh_frame_hdr, (const uint8_t *)high, false };
-	if (cfi_fixed(&c, 1) != 1)
-		return MTW_TRUNC_NO_CFI;
-	uint8_t frame_encoding = (uint8_t)cfi_fixed(&c, 1);
-	uint8_t count_encoding = (uint8_t)cfi_fixed(&c, 1);
-	uint8_t table_encoding = (uint8_t)cfi_fixed(&c, 1);
-	uintptr_t frames = mt_cfi_pointer(&c, frame_encoding, m->eh_frame_hdr);
-	uint64_t count = mt_cfi_pointer(&c, count_encoding, m->eh_frame_hdr);
-	if (c.bad)
-		return MTW_TRUNC_NO_CFI;
-	if (count_encoding == PE_OMIT || table_encoding != (PE_DATAREL | 0x0b))
-		return find_indexed(m, frames, pc, fde);
-	if (count > (uint64_t)(c.end - c.at) / 8)
-		return MTW_TRUNC_NO_CFI;
-	return find_among(m, c.at, count, m->eh_frame_hdr, pc, fde);
+	if (!h.table)
+		return find_indexed(m, h.frames, pc, fde);
+	return find_among(m, h.table, h.count, m->eh_frame_hdr, pc, fde);
+}
+
+/* Linkers lay the records before the search table, or behind it, and nearly in its order. */
+bool mt_cfi_extent(const struct module *m, uintptr_t *from, uintptr_t *to)
+{
+	uintptr_t low, high;
+	int32_t last[2];
+
+	if (!m->eh_frame_hdr)
+		return false;
+	struct header h = read_header(m);
+	if (h.bad || !h.table || !h.count || !mt_maps_segment(m, m->eh_frame_hdr, &low, &high))
+		return false;
+	memcpy(last, h.table + (h.count - 1) * 8, sizeof(last));
+	uintptr_t fde = m->eh_frame_hdr + (uintptr_t)(intptr_t)last[1];
+	*from = h.frames >= low && h.frames < m->eh_frame_hdr ? h.frames : m->eh_frame_hdr;
+	*to = (uintptr_t)h.table + h.count * 8;
+	if (fde > *to && fde < high)
+		*to = fde;
+	return true;
 }

@@ -15,6 +15,8 @@
 
 /* MTW_TRUNC_NONE, or why the pc has no record. */
 unsigned mt_cfi_find(const struct module *m, uintptr_t pc, struct fde *fde);
+/* Where the module's search table and the records behind it lie; false: it has none. */
+bool mt_cfi_extent(const struct module *m, uintptr_t *from, uintptr_t *to);
 
 #pragma GCC visibility pop
 

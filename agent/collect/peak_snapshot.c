@@ -64,8 +64,9 @@ static struct peak_slot *make_slot(struct peak_snapshot *p, slot_id id)
 static bool take_slot(struct server *s, slot_id id, const struct tally *is)
 {
 	struct peak_snapshot *p = &s->peak;
+	struct sum room;
 
-	if ((!is->alloc_blocks && !is->free_blocks) || !sums_at(&s->sums, id))
+	if ((!is->alloc_blocks && !is->free_blocks) || !sums_at(&s->sums, id, &room))
 		return true;
 	/* Threads that share a state do not wait for each other's copy: it may lack an event. */
 	bool sound = is->free_blocks <= is->alloc_blocks && is->free_bytes <= is->alloc_bytes;

@@ -37,7 +37,8 @@ struct taking {
 
 static void visit(struct sums *sums, struct taking *t, slot_id id)
 {
-	const struct sum *sum = sums_at(sums, id);
+	struct sum room;
+	const struct sum *sum = sums_at(sums, id, &room);
 
 	if (!sum || sum->changed <= t->since)
 		return;

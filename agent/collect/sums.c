@@ -35,7 +35,8 @@ static uint32_t owner_of(slot_id id)
 
 	for (node_id n = slot ? slot->node : 0; n;) {
 		const struct node *node = mt_stacks_node(n);
-		const struct code *code = node && node->code ? mt_stacks_code_at(node->code) : NULL;
+		const struct code *code =
+			node && node_code(node) ? mt_stacks_code_at(node_code(node)) : NULL;
 		if (!code)
 			break;
 		if (code->kind == MTW_NODE_CODE || code->kind == MTW_NODE_SIGNAL) {
@@ -44,35 +45,90 @@ static uint32_t owner_of(slot_id id)
 			    !(atomic_load_explicit(&m->xflags, memory_order_relaxed) & wrappers))
 				return code->module;
 		}
-		n = node->parent;
+		n = node_parent(node);
 	}
 	return NO_OWNER;
 }
 
-static struct sum *make_sum(struct sums *sums, slot_id id)
+static struct sum_chunk *make_chunk(struct sums *sums, slot_id id)
 {
-	struct sum_chunk **c = &sums->chunk[id / SUM_CHUNK];
+	struct sum_chunk **at = &sums->chunk[id / SUM_CHUNK];
 
-	if (!*c) {
-		*c = memory_map(sizeof(**c));
-		if (!*c)
-			return NULL;
+	if (*at)
+		return *at;
+	struct sum_chunk *c = memory_map(sizeof(*c));
+	if (c && !(c->narrow = memory_map(SUM_CHUNK * sizeof(*c->narrow)))) {
+		memory_unmap(c, sizeof(*c));
+		c = NULL;
 	}
-	return &(*c)->sum[id % SUM_CHUNK];
+	return *at = c;
 }
 
-struct sum *sums_at(struct sums *sums, slot_id id)
+static struct sum from_narrow(const struct narrow_sum *n)
 {
-	struct sum_chunk *c = id < MTW_SLOTS_MAX ? sums->chunk[id / SUM_CHUNK] : NULL;
+	return (struct sum){
+		.now = { n->alloc_blocks, n->alloc_bytes, n->free_blocks, n->free_bytes },
+		.changed = n->changed,
+		.owner = n->owner,
+	};
+}
 
-	return c && c->sum[id % SUM_CHUNK].changed ? &c->sum[id % SUM_CHUNK] : NULL;
+static bool widen(struct sum_chunk *c)
+{
+	struct sum *wide = memory_map(SUM_CHUNK * sizeof(*wide));
+
+	if (!wide)
+		return false;
+	for (uint32_t i = 0; i < SUM_CHUNK; i++)
+		wide[i] = from_narrow(&c->narrow[i]);
+	memory_unmap(c->narrow, SUM_CHUNK * sizeof(*c->narrow));
+	c->narrow = NULL;
+	c->wide = wide;
+	return true;
+}
+
+/* False: no memory. */
+static bool put(struct sum_chunk *c, slot_id id, const struct sum *is)
+{
+	const struct tally *t = &is->now;
+	bool fits = !((t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes) >> 32);
+
+	if (!fits && !c->wide && !widen(c))
+		return false;
+	if (c->wide)
+		c->wide[id % SUM_CHUNK] = *is;
+	else
+		c->narrow[id % SUM_CHUNK] = (struct narrow_sum){
+			(uint32_t)t->alloc_blocks,
+			(uint32_t)t->alloc_bytes,
+			(uint32_t)t->free_blocks,
+			(uint32_t)t->free_bytes,
+			is->changed,
+			is->owner,
+		};
+	return true;
+}
+
+const struct sum *sums_at(const struct sums *sums, slot_id id, struct sum *room)
+{
+	const struct sum_chunk *c = id < MTW_SLOTS_MAX ? sums->chunk[id / SUM_CHUNK] : NULL;
+
+	if (!c)
+		return NULL;
+	if (c->wide)
+		return c->wide[id % SUM_CHUNK].changed ? &c->wide[id % SUM_CHUNK] : NULL;
+	*room = from_narrow(&c->narrow[id % SUM_CHUNK]);
+	return room->changed ? room : NULL;
 }
 
 static void stamp(struct sums *sums, slot_id id, uint32_t pass)
 {
 	struct sum_chunk *c = sums->chunk[id / SUM_CHUNK];
 
-	c->sum[id % SUM_CHUNK].changed = pass;
+	if (c->wide)
+		c->wide[id % SUM_CHUNK].changed = pass;
+	else
+		c->narrow[id % SUM_CHUNK].changed = pass;
 	c->group[id % SUM_CHUNK / SUM_GROUP] = pass;
 	c->changed = pass;
 }
@@ -100,30 +156,37 @@ static void tell_loading(struct server *s, slot_id id, int64_t more)
 static void changed(void *arg, slot_id id)
 {
 	struct server *s = arg;
-	struct sum *sum = make_sum(&s->sums, id);
-	struct tally now;
+	struct sum_chunk *c = make_chunk(&s->sums, id);
+	struct sum room, is = { .changed = 0 };
 
-	if (!sum)
+	if (!c)
 		return;
-	mt_slots_sum(id, &now);
-	if (!memcmp(&now, &sum->now, sizeof(now)))
+	const struct sum *was = sums_at(&s->sums, id, &room);
+	bool is_new = !was;
+	if (was)
+		is = *was;
+	struct tally then = is.now;
+	mt_slots_sum(id, &is.now);
+	if (!memcmp(&is.now, &then, sizeof(then)))
 		return;
-	if (!sum->changed) {
-		sum->owner = owner_of(id);
+	if (is_new)
+		is.owner = owner_of(id);
+	if (!put(c, id, &is))
+		return;
+	if (is_new) {
 		s->sums.slots_seen++;
 		if (id >= s->sums.slot_limit)
 			s->sums.slot_limit = id + 1;
 	}
-	int64_t more = live_bytes(&now) - live_bytes(&sum->now);
-	s->sums.totals.alloc_blocks += now.alloc_blocks - sum->now.alloc_blocks;
-	s->sums.totals.alloc_bytes += now.alloc_bytes - sum->now.alloc_bytes;
-	s->sums.totals.free_blocks += now.free_blocks - sum->now.free_blocks;
-	s->sums.totals.free_bytes += now.free_bytes - sum->now.free_bytes;
-	if (sum->owner != NO_OWNER)
-		s->sums.module_live[sum->owner] += more;
+	int64_t more = live_bytes(&is.now) - live_bytes(&then);
+	s->sums.totals.alloc_blocks += is.now.alloc_blocks - then.alloc_blocks;
+	s->sums.totals.alloc_bytes += is.now.alloc_bytes - then.alloc_bytes;
+	s->sums.totals.free_blocks += is.now.free_blocks - then.free_blocks;
+	s->sums.totals.free_bytes += is.now.free_bytes - then.free_bytes;
+	if (is.owner != NO_OWNER)
+		s->sums.module_live[is.owner] += more;
 	if (more)
 		tell_loading(s, id, more);
-	sum->now = now;
 	stamp(&s->sums, id, s->sums.pass);
 }
 

@@ -27,10 +27,18 @@ struct sum {
 	uint32_t owner;   /* module id, NO_OWNER = none but wrappers */
 };
 
+/* The same, in little more than half the room, while all its counters are below 2^32. */
+struct narrow_sum {
+	uint32_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
+	uint32_t changed, owner;
+};
+
 struct sum_chunk {
 	uint32_t changed; /* newest of its groups */
 	uint32_t group[SUM_CHUNK / SUM_GROUP];
-	struct sum sum[SUM_CHUNK];
+	/* SUM_CHUNK of these, or of those once one of them needs it; the other is NULL */
+	struct narrow_sum *narrow;
+	struct sum *wide;
 };
 
 struct thread_row {
@@ -63,8 +71,9 @@ bool sums_init(struct sums *sums);
 void sums_pass(struct server *s, bool all);
 void sums_threads(struct server *s);
 void sums_modules(struct sums *sums);
-struct sum *sums_at(struct sums *sums, slot_id id); /* NULL = never seen */
-void sums_touch(struct sums *sums, slot_id id);     /* as if it changed in the pass to come */
+/* NULL = never seen. It may be in *room, which is the caller's. */
+const struct sum *sums_at(const struct sums *sums, slot_id id, struct sum *room);
+void sums_touch(struct sums *sums, slot_id id); /* as if it changed in the pass to come */
 
 #pragma GCC visibility pop
 

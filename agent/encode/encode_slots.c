@@ -70,11 +70,11 @@ static void sort(uint32_t *a, uint32_t n)
 static void put_node(struct mtw_out *o, node_id id, uint32_t before)
 {
 	const struct node *n = mt_stacks_node(id);
-	const struct code *c = mt_stacks_code_at(n->code);
+	const struct code *c = mt_stacks_code_at(node_code(n));
 
 	mtw_put(o, id - before);
 	mtw_put(o, c->kind);
-	mtw_put(o, n->parent);
+	mtw_put(o, node_parent(n));
 	if (c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL)
 		mtw_put(o, c->module);
 	mtw_put(o, c->offset);
@@ -85,8 +85,9 @@ static bool is_proven(node_id id)
 {
 	const struct node *n = mt_stacks_node(id);
 
-	return n->parent && mt_unwind_by_pointer(n->code) &&
-	       mt_stacks_code_at(mt_stacks_node(n->parent)->code)->kind != MTW_NODE_TRUNCATED;
+	return node_parent(n) && mt_unwind_by_pointer(node_code(n)) &&
+	       mt_stacks_code_at(node_code(mt_stacks_node(node_parent(n))))->kind !=
+		       MTW_NODE_TRUNCATED;
 }
 
 static void flush_proven(struct server *s, struct viewer *v)
@@ -185,7 +186,8 @@ static void flush_counts(struct server *s, struct viewer *v)
 	sort(b->count, b->counts);
 	mtw_put(&o, b->counts);
 	for (uint32_t i = 0; i < b->counts; i++) {
-		const struct tally *t = &sums_at(&s->sums, b->count[i])->now;
+		struct sum room;
+		const struct tally *t = &sums_at(&s->sums, b->count[i], &room)->now;
 		mtw_put(&o, b->count[i] - before);
 		mtw_put(&o, t->alloc_blocks);
 		mtw_put(&o, t->alloc_bytes);
@@ -264,7 +266,7 @@ void encode_slots_modules(struct server *s, struct viewer *v)
 /* The module that a node names precedes it. */
 static bool have_module(struct server *s, struct viewer *v, node_id id)
 {
-	const struct code *c = mt_stacks_code_at(mt_stacks_node(id)->code);
+	const struct code *c = mt_stacks_code_at(node_code(mt_stacks_node(id)));
 
 	if (c->kind != MTW_NODE_CODE && c->kind != MTW_NODE_SIGNAL)
 		return true;
@@ -283,7 +285,7 @@ static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t ro
 	uint32_t n = 0;
 
 	for (node_id id = leaf; id && !bit_get(v->node_known, id);
-	     id = mt_stacks_node(id)->parent) {
+	     id = node_parent(mt_stacks_node(id))) {
 		if (n == CHAIN_MAX) {
 			/* Deeper than the list: the outer part first. */
 			if (!add_path(s, v, id, room))
@@ -344,6 +346,7 @@ static unsigned class_of(const struct sum *sum)
 bool encode_slots_list(struct server *s, struct viewer *v)
 {
 	struct slots_batch *b = s->batch;
+	struct sum room;
 	uint32_t at = 0;
 
 	v->list_limit = s->sums.slot_limit ? s->sums.slot_limit : 1;
@@ -353,7 +356,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		return false;
 	memset(b->class, 0, sizeof(b->class));
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(&s->sums, id);
+		const struct sum *sum = sums_at(&s->sums, id, &room);
 		if (sum)
 			b->class[class_of(sum)]++;
 	}
@@ -363,7 +366,7 @@ bool encode_slots_list(struct server *s, struct viewer *v)
 		at += n;
 	}
 	for (slot_id id = 1; id < v->list_limit; id++) {
-		const struct sum *sum = sums_at(&s->sums, id);
+		const struct sum *sum = sums_at(&s->sums, id, &room);
 		if (sum)
 			v->list[b->class[class_of(sum)]++] = id;
 	}
@@ -376,8 +379,9 @@ static void end_list(struct sums *sums, struct viewer *v)
 {
 	memory_unmap(v->list, v->list_bytes);
 	v->list = NULL;
+	struct sum room;
 	for (slot_id id = 1; id < sums->slot_limit; id++)
-		if (sums_at(sums, id) && !bit_get(v->slot_known, id))
+		if (sums_at(sums, id, &room) && !bit_get(v->slot_known, id))
 			v->clean[id / SUM_GROUP] = v->swept = 0;
 }
 
@@ -387,18 +391,19 @@ void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 	size_t have = viewer_room(v);
 	room = room < have ? room : have;
 	uint64_t limit = v->produced + room;
+	struct sum sum;
 
 	for (; v->list_at < v->list_count; v->list_at++) {
 		slot_id id = v->list[v->list_at];
 		size_t left = limit > v->produced ? (size_t)(limit - v->produced) : 0;
-		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(&s->sums, id), left))
+		if (left < FRAME_BYTES || !add_slot(s, v, id, sums_at(&s->sums, id, &sum), left))
 			break;
 	}
 	flush(s, v);
 	/* A path that is longer than a whole empty window must go all the same. */
 	if (v->list_at < v->list_count && v->quiet && v->list_at == v->list_before) {
 		slot_id id = v->list[v->list_at];
-		v->list_at += add_slot(s, v, id, sums_at(&s->sums, id), viewer_space(v));
+		v->list_at += add_slot(s, v, id, sums_at(&s->sums, id, &sum), viewer_space(v));
 		flush(s, v);
 	}
 	v->list_before = v->list_at;
@@ -412,9 +417,10 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 	slot_id id = g * SUM_GROUP;
 	uint64_t limit = v->produced + viewer_room(v);
 	struct slots_batch *b = s->batch;
+	struct sum room;
 
 	for (unsigned i = 0; i < SUM_GROUP; i++, id++) {
-		const struct sum *sum = sums_at(&s->sums, id);
+		const struct sum *sum = sums_at(&s->sums, id, &room);
 		if (!sum || sum->changed <= v->clean[g] ||
 		    (!bit_get(v->slot_known, id) && id < v->list_limit && v->list))
 			continue;

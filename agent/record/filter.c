@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define PERIODS 1024u
-#define RATES 64u
+#define RATES 64u /* as struct slot has bits for them */
 #define KEY_SHIFT 10u
 #define LN2_Q32 2977044472u
 #define ONE ((uint64_t)1 << 63) /* 1.0 in Q63 */
@@ -247,10 +247,10 @@ static node_id cut(node_id node, uint64_t keep)
 {
 	uint64_t depth = 0;
 
-	for (node_id n = node; n; n = mt_stacks_node(n)->parent)
+	for (node_id n = node; n; n = node_parent(mt_stacks_node(n)))
 		depth++;
 	for (; depth > keep; depth--)
-		node = mt_stacks_node(node)->parent;
+		node = node_parent(mt_stacks_node(node));
 	return node;
 }
 

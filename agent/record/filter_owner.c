@@ -46,13 +46,13 @@ static uint32_t owner_of(node_id node)
 {
 	while (node) {
 		const struct node *n = mt_stacks_node(node);
-		const struct code *c = mt_stacks_code_at(n->code);
+		const struct code *c = mt_stacks_code_at(node_code(n));
 		const struct module *m = c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL
 						 ? mt_maps_module(c->module)
 						 : NULL;
 		if (m && is_owner(m))
 			return m->id;
-		node = n->parent;
+		node = node_parent(n);
 	}
 	return UNKNOWN;
 }

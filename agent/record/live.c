@@ -14,6 +14,9 @@
  *               granule; bits 3..9 of the address are kept, so that no neighbour is taken for it.
  *   odd map     the same once more for blocks at address % 16 == 8, made when the first appears
  *
+ * While blocks are sampled, small ones have a place in leaves of their own instead:
+ * record/live_sampled.h.
+ *
  * An entry belongs to the block's owner: the thread that malloc just gave it to, or the thread that
  * frees it. So plain loads and stores do, at a tenth of the cost of an atomic exchange. Two threads
  * that free one block at the same time count it twice, before libc ends the program for it.
@@ -160,9 +163,14 @@ size_t mt_live_small_bytes(void)
 	return sizeof(uint64_t) << (REGION_SHIFT - mt_live_granule_shift);
 }
 
+static bool is_of_large(enum leaf_kind kind)
+{
+	return kind == LEAF_LARGE || kind == LEAF_SPARSE;
+}
+
 static size_t leaf_bytes(enum leaf_kind kind)
 {
-	return kind == LEAF_LARGE ? LARGE_COUNT * sizeof(struct large) : mt_live_small_bytes();
+	return is_of_large(kind) ? LARGE_COUNT * sizeof(struct large) : mt_live_small_bytes();
 }
 
 static void remember(void *leaf, enum leaf_kind kind, size_t region)
@@ -208,7 +216,7 @@ static bool add_leaf(region_leaf *at, region_leaf *open, size_t region, enum lea
 
 	if (!leaf)
 		return false;
-	uintptr_t base = biased(leaf, region << REGION_SHIFT, kind == LEAF_LARGE);
+	uintptr_t base = biased(leaf, region << REGION_SHIFT, is_of_large(kind));
 	if (!base || !atomic_compare_exchange_strong(at, &none, base)) {
 		mt_prim_unmap(leaf, bytes);
 		return none;
@@ -230,6 +238,9 @@ MT_COLD static bool make_leaf(uintptr_t addr, bool large)
 	if (large)
 		return add_leaf(&s->xlarge[region], NULL, region, LEAF_LARGE);
 	bool is_odd = s == &mt_live_odd;
+	region_leaf *sparse = atomic_load(&mt_live_few) ? atomic_load(&mt_live_sparse) : NULL;
+	if (sparse && !is_odd) /* without it the small leaf holds all */
+		add_leaf(&sparse[region], NULL, region, LEAF_SPARSE);
 	return add_leaf(&s->xsmall[region], is_odd ? NULL : &mt_live_open[region], region,
 			is_odd ? LEAF_ODD : LEAF_EVEN);
 }
@@ -265,19 +276,6 @@ bool mt_live_ready(const void *p, size_t size)
 	return make_leaf(addr, large);
 }
 
-MT_INLINE uint64_t pack_large(uintptr_t addr, slot_id slot, uint32_t tick, uint32_t thread)
-{
-	return (uint64_t)slot << 40 | (uint64_t)tick << 24 | (uint64_t)thread << 10 |
-	       (addr & (LARGE_MIN - 1)) >> 3;
-}
-
-MT_INLINE struct block unpack_large(uint64_t meta, uint64_t size)
-{
-	struct block b = { size, meta >> 40, meta >> 24 & 0xffff, meta >> 10 & 0x3fff };
-
-	return b;
-}
-
 static bool take_stale(_Atomic uint64_t *e, struct block *old)
 {
 	uint64_t stale = e ? atomic_load_explicit(e, memory_order_relaxed) : 0;
@@ -306,7 +304,8 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 		*old = unpack_large(stale, stale_size);
 		return true;
 	}
-	return take_stale(small_at(s, addr), old) || take_stale(twin_at(s, addr), old);
+	return take_stale(small_at(s, addr), old) || take_stale(twin_at(s, addr), old) ||
+	       mt_live_sparse_take(addr, old);
 }
 
 /* A large block reaches past its granule: a small one that starts there, and not before it, lies in
@@ -343,7 +342,7 @@ static bool enter_small(uintptr_t addr, uint64_t entry, struct block *old)
 			atomic_store_explicit(other, 0, memory_order_relaxed);
 	}
 	if (likely(!stale))
-		return take_covering(s, addr, old);
+		return mt_live_sparse_take(addr, old) || take_covering(s, addr, old);
 	*old = unpack_small(stale);
 	return true;
 }
@@ -355,6 +354,8 @@ static bool enter_any(const struct thread *t, uintptr_t addr, const struct block
 	if (unlikely(b->size >= LARGE_MIN))
 		return enter_large(addr, b->size, pack_large(addr, b->slot, b->tick, b->thread),
 				   old);
+	if (mt_live_sparse_put(addr, b, old))
+		return old->slot || take_covering(shadow_of(addr), addr, old);
 	if (unlikely(t->shared))
 		atomic_fetch_add(&mt_live_unguarded, 1);
 	bool occupied = enter_small(addr, pack_small(b->size, b->slot, b->tick, b->thread), old);
@@ -395,7 +396,7 @@ static struct block take_large(const struct shadow *s, uintptr_t addr)
 	if (!l)
 		return none;
 	uint64_t meta = atomic_load_explicit(&l->xmeta, memory_order_acquire);
-	if (!meta || (meta & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
+	if (!large_is_at(meta, addr))
 		return none;
 	uint64_t size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, 0, memory_order_release);
@@ -418,9 +419,12 @@ static struct block take(uintptr_t addr)
 {
 	struct block none = { 0, 0, 0, 0 };
 	const struct shadow *s = shadow_of(addr);
+	struct block sampled;
 
 	if (unlikely(!s))
 		return none;
+	if (mt_live_sparse_take(addr, &sampled))
+		return sampled;
 	_Atomic uint64_t *e = small_at(s, addr);
 	if (likely(e)) {
 		uint64_t v = atomic_load_explicit(e, memory_order_acquire);
@@ -452,6 +456,8 @@ bool mt_live_peek(const void *p, struct block *b)
 
 	if (unlikely(!s))
 		return false;
+	if (mt_live_sparse_peek(addr, b))
+		return true;
 	_Atomic uint64_t *e = small_at(s, addr);
 	uint64_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
 	if (!v && (e = twin_at(s, addr)))
@@ -462,7 +468,7 @@ bool mt_live_peek(const void *p, struct block *b)
 	}
 	struct large *l = large_at(s, addr);
 	v = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
-	if (!v || (v & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
+	if (!large_is_at(v, addr))
 		return false;
 	*b = unpack_large(v, atomic_load_explicit(&l->xsize, memory_order_relaxed));
 	return true;
@@ -483,9 +489,10 @@ bool mt_live_knows_large(const void *p)
 	const struct large *l = large_at(&mt_live_even, addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_relaxed) : 0;
 
-	if (unlikely(meta) && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3)
+	if (unlikely(large_is_at(meta, addr)))
 		return true;
-	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed)) &&
+	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed) ||
+			atomic_load_explicit(&mt_live_sparse, memory_order_relaxed)) &&
 	       mt_live_knows(p);
 }
 
@@ -496,7 +503,7 @@ static void scan_large(struct large *from, size_t n, uintptr_t addr, block_visit
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t meta = atomic_load_explicit(&from[i].xmeta, memory_order_acquire);
-		if (!meta)
+		if (!meta || meta == SPARSE_CLAIMED)
 			continue;
 		uint64_t size = atomic_load_explicit(&from[i].xsize, memory_order_acquire);
 		if (atomic_load_explicit(&from[i].xmeta, memory_order_relaxed) != meta)
@@ -534,7 +541,7 @@ static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 		char *at = (char *)u->leaf + i * page;
 		if (known && !touched[i])
 			continue;
-		if (u->kind == LEAF_LARGE)
+		if (is_of_large(u->kind))
 			scan_large((struct large *)at, larges, addr + (i * larges << LARGE_SHIFT),
 				   visit, arg);
 		else

@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.c - counts how many recorded blocks start in each page. record/live_sampled.h has
- * the design.
+ * live_sampled.c - counts how many recorded blocks start in each page, and holds them.
+ * record/live_sampled.h has the design.
  */
 #include "record/live_sampled.h"
 #include "base/arena.h"
 #include "base/prim_linux.h"
+#include "record/internal.h"
 
 #define TABLE_BYTES ((size_t)1 << (REGION_SHIFT - FEW_SHIFT))
 #define ROOT_BYTES (sizeof(region_leaf) << (ADDRESS_BITS - REGION_SHIFT))
 #define STUCK UINT8_MAX
 
 region_leaf *_Atomic mt_live_few;
+region_leaf *_Atomic mt_live_sparse;
 
-bool mt_live_few_begin(void)
+static region_leaf *new_root(void)
 {
 	region_leaf *root = mt_prim_map(ROOT_BYTES, true);
 
+	if (root)
+		mt_arena_range((uintptr_t)root, ROOT_BYTES, PART_MAP);
+	return root;
+}
+
+/* Without a second root the small leaves hold all. */
+bool mt_live_few_begin(void)
+{
+	region_leaf *root = new_root();
+
 	if (!root)
 		return false;
-	mt_arena_range((uintptr_t)root, ROOT_BYTES, PART_MAP);
 	atomic_store(&mt_live_few, root);
+	if (!atomic_load(&mt_live_sparse))
+		atomic_store(&mt_live_sparse, new_root());
 	return true;
 }
 
@@ -79,4 +92,59 @@ bool mt_live_few_end(void)
 {
 	atomic_store(&mt_live_few, NULL);
 	return mt_prim_barrier();
+}
+
+/* The place of the block's KiB; NULL: there is none. */
+static struct large *place_of(uintptr_t addr)
+{
+	region_leaf *root = atomic_load_explicit(&mt_live_sparse, memory_order_acquire);
+
+	if (!root || addr & 8 || address_beyond(addr))
+		return NULL;
+	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
+	return leaf ? (struct large *)(leaf + (addr >> LARGE_SHIFT) * sizeof(struct large)) : NULL;
+}
+
+/* The size goes in while the place is claimed, with release: who reads it sees the claim, too, and
+ * takes it for no older block's. */
+bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old)
+{
+	bool counting = atomic_load_explicit(&mt_live_few, memory_order_relaxed);
+	struct large *l = unlikely(counting) ? place_of(addr) : NULL;
+
+	if (likely(!l))
+		return false;
+	uint64_t is = atomic_load_explicit(&l->xmeta, memory_order_acquire);
+	if (is && !large_is_at(is, addr))
+		return false;
+	*old = unpack_large(is, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	if (!atomic_compare_exchange_strong(&l->xmeta, &is, SPARSE_CLAIMED))
+		return false;
+	atomic_store_explicit(&l->xsize, b->size, memory_order_release);
+	atomic_store_explicit(&l->xmeta, pack_large(addr, b->slot, b->tick, b->thread),
+			      memory_order_release);
+	return true;
+}
+
+bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b)
+{
+	struct large *l = place_of(addr);
+	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+
+	if (!large_is_at(meta, addr))
+		return false;
+	*b = unpack_large(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	return true;
+}
+
+/* Who finds a block that was freed unseen may do so at the same time as another: one takes it. */
+bool mt_live_sparse_take_any(uintptr_t addr, struct block *b)
+{
+	struct large *l = place_of(addr);
+	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+
+	if (!large_is_at(meta, addr))
+		return false;
+	*b = unpack_large(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
 }

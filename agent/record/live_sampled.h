@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.h - which pages of the heap have recorded blocks, while sampling records few.
+ * live_sampled.h - where the recorded blocks are, while sampling records few: which pages of the
+ * heap have any, and a leaf of their own.
  *
  * With sampling one block in thousands is recorded. Each free would still look in the live map,
  * whose entries are as cold in the cache as the blocks themselves. So one byte per page of the heap
@@ -13,6 +14,15 @@
  * record/live.c, which counts it. Then counting ends, all threads pass a barrier, and only after
  * that live_small() finds leaves. So a thread that frees a block entered without a count also finds
  * counting ended. Without a barrier (Linux before 4.14) live_small() stays closed.
+ *
+ * A SPARSE LEAF holds the small blocks at even addresses that are entered in that time: one entry
+ * per KiB of heap, as the large leaf's. A page of the small leaf would be touched for each of them,
+ * for it covers 16 KiB of heap; a page of this one covers 256. The block that comes first takes the
+ * place; a second one in the same KiB goes to the small leaf. Blocks of one KiB may belong to
+ * several threads, so a place is claimed by compare-and-swap: 0, SPARSE_CLAIMED, the entry. While
+ * it is claimed it belongs to no block: a signal handler, or another thread, goes to the small
+ * leaf, and in a child that was forked in between it stays so. Only its block's owner frees a
+ * place. These entries stay when the counting ends, so lookups go on to find them.
  */
 #ifndef MT_RECORD_LIVE_SAMPLED_H
 #define MT_RECORD_LIVE_SAMPLED_H
@@ -32,6 +42,15 @@ bool mt_live_few_begin(void);            /* once, before any block is entered */
 void mt_live_few_add(uintptr_t addr);    /* before the entry is there */
 void mt_live_few_remove(uintptr_t addr); /* after it has gone */
 bool mt_live_few_end(void);              /* server thread; true: every thread has seen it */
+
+/* The root of sparse leaves, which record/live.c fills; NULL: there have never been any. */
+extern region_leaf *_Atomic mt_live_sparse;
+#define SPARSE_CLAIMED UINT64_C(1) /* no slot, and no even address */
+/* False: it goes elsewhere. True: it is entered; old->slot is not 0: in the place of *old, which
+ * was freed unseen. */
+bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old);
+bool mt_live_sparse_take_any(uintptr_t addr, struct block *b);
+bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b);
 #pragma GCC visibility pop
 
 /* True: a block at p has no entry. False: unknown. */
@@ -45,6 +64,19 @@ MT_INLINE bool live_few_none(const void *p)
 	uintptr_t table = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
 	return !table || !atomic_load_explicit((_Atomic uint8_t *)(table + (addr >> FEW_SHIFT)),
 					       memory_order_relaxed);
+}
+
+/* False: the block at addr has no entry here. */
+MT_INLINE bool mt_live_sparse_take(uintptr_t addr, struct block *b)
+{
+	return unlikely(atomic_load_explicit(&mt_live_sparse, memory_order_relaxed)) &&
+	       mt_live_sparse_take_any(addr, b);
+}
+
+MT_INLINE bool mt_live_sparse_peek(uintptr_t addr, struct block *b)
+{
+	return unlikely(atomic_load_explicit(&mt_live_sparse, memory_order_relaxed)) &&
+	       mt_live_sparse_peek_any(addr, b);
 }
 
 #endif

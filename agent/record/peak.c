@@ -19,7 +19,8 @@
  * COST. From a heap of a to one of b bytes there are at most log(b / a) / log(1 + 1 / PEAK_SHARE)
  * peaks in the program's life, 89 for each doubling, and each of them copies a leaf (1 KiB) at most
  * once, on its next event. A program whose heap does not grow any more has no cost. In memory: a
- * copy of each leaf that changed after a peak, at most as much as the counters.
+ * copy of each leaf that changed after a peak, half as much as its counters until one of them is
+ * 2^32 or more.
  *
  * RACES. An event that had begun when a peak began counts as before it. A block's free is never
  * without its allocation: who frees it has seen the pass that the allocating thread saw. The shared
@@ -31,10 +32,22 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 
+/* Of nearly all leaves each counter fits in 32 bits: struct counts, in half the room. */
+struct narrow {
+	_Atomic uint32_t xalloc_blocks, xalloc_bytes, xfree_blocks, xfree_bytes;
+};
+
 struct kept_leaf {
-	struct counts slot[LEAF_SLOTS];
-	_Atomic uint32_t xclaimed; /* the peak that somebody copies it for */
-	_Atomic uint32_t xpass;    /* ... it was copied for */
+	_Atomic uint32_t xclaimed;    /* the peak that somebody copies it for */
+	_Atomic uint32_t xpass;       /* ... it was copied for */
+	struct counts *_Atomic xwide; /* LEAF_SLOTS, once a counter needs them; NULL: narrow[] */
+	struct narrow narrow[LEAF_SLOTS];
+};
+
+/* Where the counters at the peak are: one of the two, or neither. */
+struct then {
+	const struct counts *wide;
+	const struct narrow *narrow;
 };
 
 _Atomic uint32_t mt_peak_pass;
@@ -87,19 +100,58 @@ void mt_peak_restart(void)
 	atomic_store(&mt_peak_pass, 0);
 }
 
+/* These copy with release: a reader who meets one of the words sees the newer peak, too. */
 static void copy_word(_Atomic uint64_t *to, const _Atomic uint64_t *from)
 {
 	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed),
 			      memory_order_release);
 }
 
-/* With release: a reader who meets one of these sees the newer peak, too. */
-static void copy_counts(struct counts *to, const struct counts *from)
+static void copy_wide(struct counts *to, const struct leaf *leaf)
 {
-	copy_word(&to->xfree_blocks, &from->xfree_blocks);
-	copy_word(&to->xfree_bytes, &from->xfree_bytes);
-	copy_word(&to->xalloc_blocks, &from->xalloc_blocks);
-	copy_word(&to->xalloc_bytes, &from->xalloc_bytes);
+	for (const struct counts *from = leaf->slot; from < leaf->slot + LEAF_SLOTS; from++, to++) {
+		copy_word(&to->xfree_blocks, &from->xfree_blocks);
+		copy_word(&to->xfree_bytes, &from->xfree_bytes);
+		copy_word(&to->xalloc_blocks, &from->xalloc_blocks);
+		copy_word(&to->xalloc_bytes, &from->xalloc_bytes);
+	}
+}
+
+/* Returns the bits that did not fit. */
+static uint64_t copy_half(_Atomic uint32_t *to, const _Atomic uint64_t *from)
+{
+	uint64_t is = atomic_load_explicit(from, memory_order_relaxed);
+
+	atomic_store_explicit(to, (uint32_t)is, memory_order_release);
+	return is >> 32;
+}
+
+/* False: a counter does not fit. */
+static bool copy_narrow(struct narrow *to, const struct leaf *leaf)
+{
+	uint64_t more = 0;
+
+	for (const struct counts *from = leaf->slot; from < leaf->slot + LEAF_SLOTS; from++, to++) {
+		more |= copy_half(&to->xfree_blocks, &from->xfree_blocks);
+		more |= copy_half(&to->xfree_bytes, &from->xfree_bytes);
+		more |= copy_half(&to->xalloc_blocks, &from->xalloc_blocks);
+		more |= copy_half(&to->xalloc_bytes, &from->xalloc_bytes);
+	}
+	return !more;
+}
+
+/* False: no memory. Of several threads one alone copies for a peak. */
+static bool copy_leaf(struct kept_leaf *k, const struct leaf *leaf)
+{
+	struct counts *wide = atomic_load_explicit(&k->xwide, memory_order_relaxed);
+
+	if (!wide && copy_narrow(k->narrow, leaf))
+		return true;
+	if (!wide && !(wide = mt_arena_alloc_for(NEED_PEAK, LEAF_SLOTS * sizeof(*wide))))
+		return false;
+	copy_wide(wide, leaf);
+	atomic_store_explicit(&k->xwide, wide, memory_order_release);
+	return true;
 }
 
 /* The room for its copy, from its first one on; NULL = no memory. */
@@ -130,8 +182,8 @@ MT_COLD void mt_peak_keep(const struct thread *t, struct leaf *leaf)
 	uint32_t was = atomic_load_explicit(&k->xclaimed, memory_order_relaxed);
 	if (t->shared && (was == pass || !atomic_compare_exchange_strong(&k->xclaimed, &was, pass)))
 		return;
-	for (unsigned i = 0; i < LEAF_SLOTS; i++)
-		copy_counts(&k->slot[i], &leaf->slot[i]);
+	if (!copy_leaf(k, leaf))
+		return;
 	atomic_store_explicit(&k->xpass, pass, memory_order_release);
 	atomic_store_explicit(&leaf->xstamp, pass, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst); /* seen before the change that follows */
@@ -143,28 +195,39 @@ uint32_t mt_peak_newest(uint64_t *time_ns)
 	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
 }
 
-/* The leaf's counters at the peak; *none: it had not been met. NULL: they were not kept. */
-static const struct counts *kept_counts(const struct leaf *leaf, uint32_t number, bool *none)
+/* The leaf's counters at the peak; *none: it had not been met. Neither: they were not kept. */
+static struct then counts_then(const struct leaf *leaf, uint32_t number, bool *none)
 {
 	const struct kept_leaf *k;
 
 	*none = false;
 	if (atomic_load_explicit(&leaf->xstamp, memory_order_acquire) < number)
-		return leaf->slot;
+		return (struct then){ leaf->slot, NULL };
 	*none = atomic_load_explicit(&leaf->xborn, memory_order_relaxed) >= number;
 	k = atomic_load_explicit(&leaf->xkept, memory_order_acquire);
-	return k && atomic_load_explicit(&k->xpass, memory_order_acquire) == number ? k->slot
-										    : NULL;
+	if (!k || atomic_load_explicit(&k->xpass, memory_order_acquire) != number)
+		return (struct then){ NULL, NULL };
+	const struct counts *wide = atomic_load_explicit(&k->xwide, memory_order_acquire);
+	return (struct then){ wide, wide ? NULL : k->narrow };
 }
 
-static void read_counts(const struct counts *from, struct tally is[LEAF_SLOTS])
+static void read_wide(const struct counts *c, struct tally is[LEAF_SLOTS])
 {
-	for (unsigned i = 0; i < LEAF_SLOTS; i++) {
-		const struct counts *c = &from[i];
-		is[i].free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
-		is[i].free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
-		is[i].alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
-		is[i].alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_acquire);
+	for (struct tally *t = is; t < is + LEAF_SLOTS; t++, c++) {
+		t->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
+		t->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
+		t->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
+		t->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_acquire);
+	}
+}
+
+static void read_narrow(const struct narrow *c, struct tally is[LEAF_SLOTS])
+{
+	for (struct tally *t = is; t < is + LEAF_SLOTS; t++, c++) {
+		t->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
+		t->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
+		t->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
+		t->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_acquire);
 	}
 }
 
@@ -172,17 +235,20 @@ static void read_counts(const struct counts *from, struct tally is[LEAF_SLOTS])
 bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS])
 {
 	struct tally is[LEAF_SLOTS];
-	const struct counts *from, *again;
+	struct then from, again;
 	bool none;
 
-	for (from = kept_counts(leaf, number, &none);; from = again) {
+	for (from = counts_then(leaf, number, &none);; from = again) {
 		if (none)
 			return true;
-		if (!from)
+		if (from.wide)
+			read_wide(from.wide, is);
+		else if (from.narrow)
+			read_narrow(from.narrow, is);
+		else
 			return false;
-		read_counts(from, is);
-		again = kept_counts(leaf, number, &none);
-		if (again == from)
+		again = counts_then(leaf, number, &none);
+		if (again.wide == from.wide && again.narrow == from.narrow)
 			break;
 	}
 	for (unsigned i = 0; i < LEAF_SLOTS; i++) {

@@ -61,11 +61,10 @@ MT_COLD static bool make_hits(struct thread *t)
 MT_INLINE slot_id counted_slot(const struct thread *t, node_id node, uint64_t epoch,
 			       struct leaf **leaf)
 {
-	uint64_t seen = atomic_load_explicit(&stacks_node(node)->xslot, memory_order_acquire);
-	slot_id slot = seen & 0xffffff;
+	slot_id slot = node_slot(stacks_node(node));
 
 	*leaf = slots_leaf(t, slot);
-	return likely(seen >> 24 == epoch && *leaf != &mt_slots_no_leaf) ? slot : 0;
+	return likely(*leaf != &mt_slots_no_leaf && slots_is_of(slot, epoch)) ? slot : 0;
 }
 
 /* Books to a stack without counters. */

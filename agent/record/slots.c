@@ -86,10 +86,10 @@ void mt_slots_thread_init(struct thread *t)
  * nodes deep. */
 static enum need need_of(node_id node)
 {
-	node_id parent = mt_stacks_node(node)->parent;
+	node_id parent = node < MTW_TRUNC_COUNT ? 0 : node_parent(mt_stacks_node(node));
 
 	if (parent >= MTW_TRUNC_COUNT)
-		parent = mt_stacks_node(parent)->parent;
+		parent = node_parent(mt_stacks_node(parent));
 	return parent < MTW_TRUNC_COUNT ? NEED_ALL : NEED_COUNTERS;
 }
 
@@ -105,7 +105,7 @@ static struct slot *slot_place(slot_id id, enum need need)
 		if (!fresh)
 			return NULL;
 		if (atomic_compare_exchange_strong(at, &c, fresh))
-			c = fresh; /* else the loser's chunk is lost: 64 KiB, once */
+			c = fresh; /* else the loser's chunk is lost: 32 KiB, once */
 	}
 	return &c[id & (CHUNK_SLOTS - 1)];
 }
@@ -123,13 +123,11 @@ slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate)
 		if (!s)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&xnext, &id, id + 1));
-	s->node = node;
-	s->rate = rate;
-	s->epoch = epoch;
+	*s = (struct slot){ .epoch = epoch, .rate = rate, .node = node };
 	return id;
 }
 
-MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
+MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, slot_id seen, uint64_t epoch)
 {
 	slot_id id = mt_slots_new(node, epoch, 0);
 
@@ -137,26 +135,24 @@ MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, ui
 		node_id site = mt_stacks_call_site(node);
 		if (site == node) {
 			mt_record_loss(MTW_LOSS_SLOTS, 0);
-			id = seen & 0xffffff; /* an older epoch of the same stack */
-			return id ? id : SLOT_ROOT;
+			return seen ? seen : SLOT_ROOT; /* an older epoch of the same stack */
 		}
 		id = mt_slots_of(site); /* the stack's, too, for the rest of this epoch */
 	}
-	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
-						    memory_order_acq_rel, memory_order_acquire))
+	if (node_swap_slot(n, &seen, id))
 		return id;
 	/* Another thread was faster: our id stays unused, with counters of 0. */
-	return seen & 0xffffff;
+	return seen;
 }
 
 slot_id mt_slots_of(node_id node)
 {
 	struct node *n = mt_stacks_node(node);
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	uint64_t seen = atomic_load_explicit(&n->xslot, memory_order_acquire);
+	slot_id seen = node_slot(n);
 
-	if (likely(seen >> 24 == epoch && seen & 0xffffff))
-		return seen & 0xffffff;
+	if (likely(seen && slots_is_of(seen, epoch)))
+		return seen;
 	return mt_slots_of_slow(node, n, seen, epoch);
 }
 

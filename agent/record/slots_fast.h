@@ -9,13 +9,21 @@
 #include "base/compiler.h"
 #include "base/state.h"
 #include "base/types.h"
+#include "record/slots.h"
 
 #define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
 
 extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
 void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
 void mt_slots_after_slow(struct thread *t); /* updates the global balance when due */
-slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
+slot_id mt_slots_of_slow(node_id node, struct node *n, slot_id seen, uint64_t epoch);
+
+/* Is slot `s`, of some node, that of the epoch, or of one that has begun meanwhile? While nobody
+ * has set a mark there is but one, and no need to look at the slot. */
+MT_INLINE bool slots_is_of(slot_id s, uint64_t epoch)
+{
+	return likely(!epoch) || mt_slots_at(s)->epoch >= epoch;
+}
 
 /* mt_slots_no_leaf where the thread has never been, and for slot 0. It is never stamped. */
 MT_INLINE struct leaf *slots_leaf(const struct thread *t, slot_id s)

@@ -19,6 +19,7 @@
 #include "base/conf.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
+#include "cfi/pages.h"
 #include "encode/encode.h"
 #include "encode/encode_slots.h"
 #include "collect/history.h"
@@ -51,6 +52,7 @@
 #include "server/target_exit.h"
 #include "server/viewer.h"
 #include "unwind/fp_proof.h"
+#include "unwind/stacks.h"
 
 #include <memtop/wire.h>
 #include <poll.h>
@@ -207,6 +209,23 @@ static void begin(struct server *s)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
 }
 
+/* The pages of unwind tables that were read since the last time. */
+static void give_tables_back(void)
+{
+	static uint32_t seen;
+	uint32_t codes = mt_stacks_code_count();
+
+	if (codes == seen)
+		return;
+	seen = codes;
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		const struct module *m = mt_maps_module(id);
+		uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
+		if (m && !(flags & (MTW_MODULE_GONE | MTW_MODULE_VDSO | MTW_MODULE_HEAP)))
+			mt_cfi_give_back(m);
+	}
+}
+
 /* Before its hooks are in place, an attached agent cannot keep objects from being unloaded while it
  * reads them. */
 static void look_at_modules(void)
@@ -226,6 +245,7 @@ static void look_at_modules(void)
 	if (!held)
 		return;
 	coverage_look();
+	give_tables_back();
 	mt_dlclose_release();
 }
 

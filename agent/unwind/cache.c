@@ -279,8 +279,8 @@ const struct call *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 /* The node of `code` on the path to `node`, 0 = there is none. */
 static node_id met_before(node_id node, code_id code)
 {
-	for (; node; node = mt_stacks_node(node)->parent)
-		if (mt_stacks_node(node)->code == code)
+	for (; node; node = node_parent(mt_stacks_node(node)))
+		if (node_code(mt_stacks_node(node)) == code)
 			break;
 	return node;
 }

@@ -131,7 +131,7 @@ MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id co
 {
 	struct node *at;
 	uint32_t listed;
-	node_id child = stacks_listed(stacks_node(parent), code, &at, &listed);
+	node_id child = stacks_listed(stacks_node(parent), node_step(parent, code), &at, &listed);
 
 	if (!child && unlikely(listed >= LISTED || unwind_folds_recursion()))
 		child = mt_unwind_edge_slow(u, parent, code, listed);

@@ -58,9 +58,9 @@ static node_id take_path(struct inner *inner, node_id at)
 {
 	while (at >= MTW_TRUNC_COUNT) {
 		const struct node *n = mt_stacks_node(at);
-		if (!fold_takes(inner, n->code))
+		if (!fold_takes(inner, node_code(n)))
 			return NO_NODE;
-		at = n->parent;
+		at = node_parent(n);
 	}
 	return at;
 }

@@ -350,7 +350,8 @@ MT_INLINE struct path follow(struct unwind_cache *u, struct path path, const str
 		path.node = path.next++;
 		return path;
 	}
-	node_id child = stacks_listed(path.at, s->call.code, &path.at, &listed);
+	node_id child =
+		stacks_listed(path.at, node_step(path.node, s->call.code), &path.at, &listed);
 	if (likely(child)) {
 		path.node = child;
 		return path;

@@ -19,9 +19,10 @@
  *
  * Why this is safe without a lock:
  * - Entering is a compare-and-swap of the parent's xfirst, from the number h that was read to the
- *   new child's, whose xnext is h. Children never leave, and xnext never changes once its node is
- *   in a list. So equal h means an equal list: there is no ABA. Hence no code is entered twice, for
- *   the thread compared all from h on, and no list gets longer than LISTED, for it counted them.
+ *   new child's, whose xnext is h. (The other bits of that word never change: base/node.h.)
+ * Children never leave, and xnext never changes once its node is in a list. So equal h means an
+ * equal list: there is no ABA. Hence no code is entered twice, for the thread compared all from h
+ * on, and no list gets longer than LISTED, for it counted them.
  * - Once a list is full, it never changes. Only then a child goes to the set, and only if it is not
  *   in the list. So a code is in one of the two, whoever looks, and whichever it asks first.
  * - The exchange is a release, and xfirst is loaded with acquire, so who finds a child sees it
@@ -29,7 +30,7 @@
  *   acquired by the newer one's, which counted it. So xnext needs no ordering of its own. This
  *   holds on any processor.
  * - A loser of the race for a code takes the winner's node. Its own stay filled, and belong to
- *   nobody: 24 bytes each, in a race that each path can have but once.
+ *   nobody: 16 bytes each, in a race that each path can have but once.
  * - A fork copies a list before or after an exchange, never between. The child loses the numbers
  *   that another thread had reserved. A signal handler that enters a sibling makes the interrupted
  *   exchange fail, and that thread looks again.
@@ -50,7 +51,6 @@
 #include <memtop/wire.h>
 
 #define CODE_SHIFT 8u
-#define CODES_MAX (1u << 24)
 
 struct cell {
 	struct code code;
@@ -72,8 +72,9 @@ struct node_key {
 
 static struct node first_nodes[1u << NODE_SHIFT];
 static struct cell first_cells[1u << CODE_SHIFT];
-void *_Atomic mt_stacks_chunks[MTW_NODES_MAX >> NODE_SHIFT] = { first_nodes };
-static void *_Atomic cell_chunks[CODES_MAX >> CODE_SHIFT] = { first_cells };
+/* Without contents in the file, so that only what is used of them takes memory. */
+void *_Atomic mt_stacks_chunks[NODES_END >> NODE_SHIFT];
+static void *_Atomic cell_chunks[CODES_END >> CODE_SHIFT];
 static struct set nodes = SET_INIT(MTW_TRUNC_COUNT, mt_stacks_chunks);
 static struct set cells = SET_INIT(MTW_TRUNC_COUNT, cell_chunks);
 
@@ -99,7 +100,7 @@ static uint32_t node_hash(const void *item)
 {
 	const struct node *n = item;
 
-	return hash_node(n->parent, n->code);
+	return hash_node(node_parent(n), node_code(n));
 }
 
 static bool node_same(const void *item, const void *key)
@@ -107,14 +108,14 @@ static bool node_same(const void *item, const void *key)
 	const struct node *n = item;
 	const struct node_key *k = key;
 
-	return n->parent == k->parent && n->code == k->code;
+	return node_parent(n) == k->parent && node_code(n) == k->code;
 }
 
-static void node_fill(void *item, const void *key)
+static void node_fill_key(void *item, const void *key)
 {
 	const struct node_key *k = key;
 
-	stacks_label(item, k->parent, k->code);
+	node_fill(item, k->parent, k->code, 0);
 }
 
 static _Atomic uint32_t *node_link(void *item)
@@ -125,11 +126,11 @@ static _Atomic uint32_t *node_link(void *item)
 static const struct set_kind node_kind = {
 	.bytes = sizeof(struct node),
 	.chunk_shift = NODE_SHIFT,
-	.limit = MTW_NODES_MAX,
+	.limit = NODES_END,
 	.need = NEED_CALL_SITES,
 	.hash = node_hash,
 	.same = node_same,
-	.fill = node_fill,
+	.fill = node_fill_key,
 	.link = node_link,
 };
 
@@ -167,7 +168,7 @@ static _Atomic uint32_t *cell_link(void *item)
 static const struct set_kind cell_kind = {
 	.bytes = sizeof(struct cell),
 	.chunk_shift = CODE_SHIFT,
-	.limit = CODES_MAX,
+	.limit = CODES_END,
 	.need = NEED_CALL_SITES,
 	.hash = cell_hash,
 	.same = cell_same,
@@ -175,14 +176,18 @@ static const struct set_kind cell_kind = {
 	.link = cell_link,
 };
 
-/* The truncations are filled, not linked, because no lookup is by key. Idempotent. */
+/* The truncations are filled, not linked, because no lookup is by key. An agent that is attached
+ * again finds them filled, and with children. */
 void mt_stacks_init(void)
 {
+	atomic_store_explicit(&mt_stacks_chunks[0], first_nodes, memory_order_relaxed);
+	atomic_store_explicit(&cell_chunks[0], first_cells, memory_order_relaxed);
 	for (unsigned reason = 1; reason < MTW_TRUNC_COUNT; reason++) {
 		struct code_key key = { reason, NULL, UINT32_MAX, MTW_NODE_TRUNCATED };
-		struct node_key node = { 0, reason };
+		if (node_code(&first_nodes[reason]))
+			break;
 		cell_fill(&first_cells[reason], &key);
-		node_fill(&first_nodes[reason], &node);
+		node_fill(&first_nodes[reason], 0, reason, 0);
 	}
 }
 
@@ -195,29 +200,28 @@ node_id mt_stacks_truncated(unsigned reason)
 node_id mt_stacks_reserve(uint32_t n, enum need need)
 {
 	bool room = need == NEED_CALL_SITES ||
-		    (mt_arena_has(need) && mt_stacks_count() < MTW_NODES_MAX / 8 * 7);
+		    (mt_arena_has(need) && mt_stacks_count() < NODES_END / 8 * 7);
 
 	return room ? set_reserve(&nodes, &node_kind, n) : 0;
 }
 
 node_id mt_stacks_enter(node_id id)
 {
-	struct node *n = stacks_node(id), *parent = stacks_node(n->parent);
-	node_id head = atomic_load_explicit(&parent->xfirst, memory_order_acquire);
-	struct node_key key = { n->parent, n->code };
-	struct node *same;
+	struct node *n = stacks_node(id), *same;
+	struct node_key key = { node_parent(n), node_code(n) };
+	struct node *parent = stacks_node(key.parent);
+	node_id head = node_first(parent);
 	uint32_t count;
 
 	do {
-		node_id other = stacks_among(head, n->code, &same, &count);
+		node_id other = stacks_among(head, node_step(key.parent, key.code), &same, &count);
 		if (unlikely(other))
 			return other;
 		if (unlikely(count >= LISTED))
 			return set_intern(&nodes, &node_kind, hash_node(key.parent, key.code), &key,
 					  id);
 		atomic_store_explicit(&n->xnext, head, memory_order_relaxed);
-	} while (!atomic_compare_exchange_weak_explicit(
-		&parent->xfirst, &head, id, memory_order_release, memory_order_acquire));
+	} while (!node_swap_first(parent, &head, id));
 	return id;
 }
 
@@ -232,7 +236,9 @@ node_id mt_stacks_child(node_id parent, code_id code, enum need need)
 {
 	struct node *child;
 	uint32_t count;
-	node_id id = code ? stacks_listed(stacks_node(parent), code, &child, &count) : 0;
+	node_id id =
+		code ? stacks_listed(stacks_node(parent), node_step(parent, code), &child, &count)
+		     : 0;
 
 	if (id || !code)
 		return id;
@@ -253,11 +259,11 @@ node_id mt_stacks_call_site(node_id id)
 	const struct node *n = stacks_node(id);
 	node_id top = mt_stacks_truncated(MTW_TRUNC_NODES);
 
-	if (id < MTW_TRUNC_COUNT || n->parent < MTW_TRUNC_COUNT)
+	if (id < MTW_TRUNC_COUNT || node_parent(n) < MTW_TRUNC_COUNT)
 		return id;
-	if (mt_stacks_code_at(n->code)->pc == HEAP_PC)
-		top = mt_stacks_call_site(n->parent);
-	node_id site = mt_stacks_child(top, n->code, NEED_CALL_SITES);
+	if (mt_stacks_code_at(node_code(n))->pc == HEAP_PC)
+		top = mt_stacks_call_site(node_parent(n));
+	node_id site = mt_stacks_child(top, node_code(n), NEED_CALL_SITES);
 	return site ? site : top;
 }
 
@@ -304,14 +310,15 @@ _Atomic uint64_t *mt_stacks_rule(code_id id)
 /* The node's list: its own children, each code once, and no longer than it may be. */
 static bool check_list(node_id id, uint32_t *length)
 {
-	node_id child = atomic_load(&stacks_node(id)->xfirst);
+	node_id child = node_first(stacks_node(id));
 
 	for (*length = 0; child; child = atomic_load(&stacks_node(child)->xnext)) {
 		const struct node *n = stacks_node(child);
 		struct node *same;
 		uint32_t older;
-		if (++*length > LISTED || n->parent != id || child <= id ||
-		    stacks_among(atomic_load(&n->xnext), n->code, &same, &older))
+		if (++*length > LISTED || node_parent(n) != id || child <= id ||
+		    stacks_among(atomic_load(&n->xnext), node_step(id, node_code(n)), &same,
+				 &older))
 			return false;
 	}
 	return true;
@@ -323,12 +330,13 @@ static bool check_node(node_id id, uint32_t *found)
 	const struct node *n = stacks_node(id);
 	struct node *child;
 	uint32_t length;
-	node_id same = stacks_listed(stacks_node(n->parent), n->code, &child, &length);
+	node_id same = stacks_listed(stacks_node(node_parent(n)),
+				     node_step(node_parent(n), node_code(n)), &child, &length);
 
 	if (!same)
-		same = length >= LISTED ? mt_stacks_hashed(n->parent, n->code) : 0;
+		same = length >= LISTED ? mt_stacks_hashed(node_parent(n), node_code(n)) : 0;
 	*found += same == id;
-	return n->parent < id;
+	return node_parent(n) < id;
 }
 
 bool mt_stacks_check(void)
@@ -339,7 +347,7 @@ bool mt_stacks_check(void)
 	    !set_check(&cells, &cell_kind, &linked_cells))
 		return false;
 	for (node_id id = 0, end = mt_stacks_count(); id < end; id++) {
-		code_id code = __atomic_load_n(&stacks_node(id)->code, __ATOMIC_ACQUIRE);
+		code_id code = node_code(stacks_node(id));
 		uint32_t length;
 		if (!check_list(id, &length))
 			return false;

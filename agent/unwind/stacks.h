@@ -6,6 +6,7 @@
 #define MT_UNWIND_STACKS_H
 
 #include "base/arena.h"
+#include "base/node.h"
 #include "base/types.h"
 
 #define HEAP_PC 1u /* of the location that stands for a heap (record/heaps.c): no code is there */

@@ -7,6 +7,7 @@
 #define MT_UNWIND_STACKS_FAST_H
 
 #include "base/compiler.h"
+#include "base/node.h"
 #include "base/types.h"
 
 #define NODE_SHIFT 10u
@@ -24,29 +25,19 @@ MT_INLINE struct node *stacks_node(node_id id)
 	return &chunk[id & ((1u << NODE_SHIFT) - 1)];
 }
 
-/* The server takes a node with a code for whole, so that comes last. */
-MT_INLINE void stacks_label(struct node *n, node_id parent, code_id code)
-{
-	n->parent = parent;
-	__atomic_store_n(&n->code, code, __ATOMIC_RELEASE);
-}
-
 /* Fills a node that nobody can see yet. */
 MT_INLINE void stacks_fill(node_id id, node_id parent, code_id code, node_id child)
 {
-	struct node *n = stacks_node(id);
-
-	atomic_store_explicit(&n->xfirst, child, memory_order_relaxed);
-	stacks_label(n, parent, code);
+	node_fill(stacks_node(id), parent, code, child);
 }
 
-/* Looks among the children from `id`, the newest, to the oldest. Returns the one with the code, and
+/* Looks among the children from `id`, the newest, to the oldest. Returns the one of this step, and
  * *child is it; or 0, and *count is their number. */
-MT_INLINE node_id stacks_among(node_id id, code_id code, struct node **child, uint32_t *count)
+MT_INLINE node_id stacks_among(node_id id, uint32_t step, struct node **child, uint32_t *count)
 {
 	for (*count = 0; id; ++*count) {
 		struct node *n = stacks_node(id);
-		if (n->code == code) {
+		if (node_is(n, step)) {
 			*child = n;
 			return id;
 		}
@@ -55,12 +46,11 @@ MT_INLINE node_id stacks_among(node_id id, code_id code, struct node **child, ui
 	return 0;
 }
 
-/* A child in the node's list. */
-MT_INLINE node_id stacks_listed(const struct node *parent, code_id code, struct node **child,
+/* A child in the node's list; `step`: node_step() of its number and the code. */
+MT_INLINE node_id stacks_listed(const struct node *parent, uint32_t step, struct node **child,
 				uint32_t *count)
 {
-	return stacks_among(atomic_load_explicit(&parent->xfirst, memory_order_acquire), code,
-			    child, count);
+	return stacks_among(node_first(parent), step, child, count);
 }
 
 #pragma GCC visibility pop

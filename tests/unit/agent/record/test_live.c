@@ -142,6 +142,109 @@ TEST(pages_with_a_recorded_block_are_known)
 	CHECK_EQ(mt_live_take(at(0x200000 + FAR + 8)).slot, 5);
 }
 
+static unsigned scanned;
+static struct block last_scanned;
+
+static void note(void *arg, uintptr_t addr, const struct block *b)
+{
+	if (addr == (uintptr_t)arg) {
+		scanned++;
+		last_scanned = *b;
+	}
+}
+
+static unsigned scan_for(void *p)
+{
+	scanned = 0;
+	mt_live_scan(note, p);
+	return scanned;
+}
+
+/* While blocks are sampled: one place for each KiB, and the small leaf for a second block. */
+TEST(sampled_blocks_have_a_leaf_of_their_own)
+{
+	struct block old, b;
+
+	CHECK(mt_live_few_begin());
+	CHECK(!enter(0x300010, 24, 3, &old));
+	CHECK(!enter(0x300110, 40, 4, &old)); /* in the same KiB */
+	CHECK(mt_live_sparse_peek((uintptr_t)at(0x300010), &b));
+	CHECK(!mt_live_sparse_peek((uintptr_t)at(0x300110), &b));
+	CHECK(mt_live_peek(at(0x300110), &b));
+	CHECK_EQ(b.slot, 4);
+	CHECK(!mt_live_peek(at(0x300020), &b));
+	CHECK_EQ(scan_for(at(0x300010)), 1);
+	CHECK_EQ(last_scanned.size, 24);
+	CHECK_EQ(last_scanned.slot, 3);
+	CHECK(enter(0x300010, 30, 5, &old)); /* freed unseen: small on small, */
+	CHECK_EQ(old.size, 24);
+	CHECK_EQ(old.slot, 3);
+	CHECK(enter(0x300010, 3000, 6, &old)); /* and large on small */
+	CHECK_EQ(old.size, 30);
+	CHECK_EQ(mt_live_take(at(0x300010)).size, 3000);
+	CHECK_EQ(mt_live_take(at(0x300010)).slot, 0);
+	CHECK_EQ(mt_live_take(at(0x300110)).slot, 4);
+	CHECK(!enter(0x300000, 0, 7, &old)); /* the place is free again */
+	CHECK(mt_live_sparse_peek((uintptr_t)at(0x300000), &b));
+	CHECK(!mt_live_sparse_peek((uintptr_t)at(0x300008), &b));
+}
+
+TEST(sampled_blocks_are_found_when_all_are_recorded)
+{
+	struct block old, b;
+
+	CHECK(mt_live_few_begin());
+	CHECK(!enter(0x300010, 24, 3, &old));
+	CHECK(!enter(0x310010, 24, 4, &old));
+	CHECK(!enter(0x320010, 24, 5, &old));
+	CHECK(mt_live_few_end());
+	CHECK(!enter(0x330010, 24, 6, &old));
+	CHECK(!mt_live_sparse_peek((uintptr_t)at(0x330010), &b));
+	CHECK(mt_live_knows_large(at(0x300010)));
+	CHECK_EQ(mt_live_take(at(0x300010)).slot, 3);
+	CHECK(enter(0x310010, 90, 7, &old)); /* freed unseen */
+	CHECK_EQ(old.slot, 4);
+	CHECK(enter(0x320010, 9000, 8, &old));
+	CHECK_EQ(old.slot, 5);
+	CHECK_EQ(mt_live_take(at(0x310010)).size, 90);
+	CHECK_EQ(mt_live_take(at(0x310010)).slot, 0);
+	CHECK_EQ(mt_live_take(at(0x320010)).size, 9000);
+	CHECK(!mt_live_knows(at(0x320010)));
+}
+
+enum { NEIGHBOURS = 4, TURNS = 40000 };
+
+/* Blocks of several threads in one KiB: each finds its own, whoever has the place. */
+static void *neighbour(void *arg)
+{
+	uintptr_t mine = 0x400000 + 64 * (uintptr_t)arg;
+	struct block old;
+
+	for (unsigned i = 0; i < TURNS; i++) {
+		slot_id slot = 1 + (slot_id)(uintptr_t)arg;
+		size_t size = (i + (uintptr_t)arg) % 1000;
+		if (enter(mine, size, slot, &old))
+			return arg;
+		struct block b = mt_live_take(at(mine));
+		if (b.slot != slot || b.size != size || mt_live_knows(at(mine)))
+			return arg;
+	}
+	return NULL;
+}
+
+TEST(threads_share_a_place_of_sampled_blocks)
+{
+	pthread_t t[NEIGHBOURS];
+
+	CHECK(mt_live_few_begin());
+	for (uintptr_t i = 0; i < NEIGHBOURS; i++)
+		CHECK(!pthread_create(&t[i], NULL, neighbour, (void *)(i + 1)));
+	for (unsigned i = 0; i < NEIGHBOURS; i++) {
+		void *failed;
+		CHECK(!pthread_join(t[i], &failed) && !failed);
+	}
+}
+
 TEST(a_failed_realloc_is_taken_back)
 {
 	struct block old, b;

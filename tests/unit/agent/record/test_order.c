@@ -18,6 +18,7 @@
 #include "modules/maps.h"
 #include "record/filter.h"
 #include "record/live.h"
+#include "record/live_sampled.h"
 #include "record/live_trim.h"
 #include "record/loss.h"
 #include "record/slots.h"
@@ -65,6 +66,7 @@ static bool over(void)
 static void set_up(void)
 {
 	atomic_store(&mt_state, AGENT_ON);
+	mt_stacks_init();
 	CHECK(mt_thread_init() && mt_live_init(16));
 	mt_live_advance(0, false);
 }
@@ -99,9 +101,9 @@ static void look_at(slot_id s)
 {
 	const struct slot *slot = mt_slots_at(s);
 
-	for (node_id n = slot->node; n; n = mt_stacks_node(n)->parent)
-		seen_codes +=
-			mt_stacks_code_at(mt_stacks_node(n)->code)->pc + slot->epoch + slot->rate;
+	for (node_id n = slot->node; n; n = node_parent(mt_stacks_node(n)))
+		seen_codes += mt_stacks_code_at(node_code(mt_stacks_node(n)))->pc + slot->epoch +
+			      slot->rate;
 	if (!slot->node)
 		_exit(5);
 }
@@ -155,6 +157,39 @@ TEST(slots_by_the_live_map)
 {
 	with_a_thread(allocates, entries);
 	CHECK(seen_codes);
+}
+
+/* Blocks of two owners in one KiB, each with a new slot. */
+static void *samples(void *offset)
+{
+	struct thread *t = mt_gate_slow();
+	char *p = (char *)(((uintptr_t)blocks | 1023) + 1 + (uintptr_t)offset);
+
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		struct block old;
+		code_id code = mt_stacks_code(1 + i + 65536 * (uintptr_t)offset, MTW_NODE_CODE);
+		slot_id slot = mt_slots_of(mt_stacks_child(0, code, NEED_WHOLE));
+		if (!mt_live_ready(p, 100) || mt_live_enter(t, p, 100, slot, &old))
+			_exit(9);
+		if (mt_live_take(p).slot != slot)
+			_exit(10);
+	}
+	atomic_store_explicit(&xover, true, memory_order_relaxed);
+	return NULL;
+}
+
+TEST(sampled_blocks_by_the_live_map)
+{
+	pthread_t t[2];
+
+	set_up();
+	CHECK(mt_live_few_begin());
+	for (uintptr_t i = 0; i < 2; i++)
+		CHECK(!pthread_create(&t[i], NULL, samples, (void *)(i * 512)));
+	while (!over())
+		entries();
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_join(t[i], NULL));
 }
 
 /* --- the trie */

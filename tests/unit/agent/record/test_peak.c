@@ -121,6 +121,33 @@ TEST(as_if_all_were_copied_at_the_peak)
 	CHECK(kept_live() + kept_live() / 100 >= peak_now());
 }
 
+/* Copies hold 32 bits of each counter until one needs more, in the middle of the leaf. */
+TEST(counters_past_32_bits)
+{
+	static const uint64_t rises[] = { 1000, (UINT64_C(1) << 32) - 1000, 7, UINT64_C(1) << 40 };
+	struct thread *t = mt_thread_self();
+	struct tally then = { 0, 0, 0, 0 };
+	uint64_t time_ns;
+
+	make_slots();
+	mt_peak_restart();
+	slot_id s = slot[SLOTS / 2], next = slot[SLOTS / 2 + 1];
+	mt_slots_alloc(t, next, 3);
+	for (unsigned i = 0; i < sizeof(rises) / sizeof(rises[0]); i++) {
+		mt_slots_weighed(t, s, true, 1, rises[i]);
+		then.alloc_blocks++;
+		then.alloc_bytes += rises[i];
+		mt_peak_begin((int64_t)then.alloc_bytes);
+		mt_slots_alloc(t, next, 5); /* the leaf is copied first */
+		mt_slots_free(t, next, 5);
+		struct tally k = kept(s), other = kept(next);
+		CHECK(!memcmp(&k, &then, sizeof(k)));
+		CHECK_EQ(other.alloc_bytes, 3 + i * 5);
+		CHECK_EQ(other.free_blocks, i);
+	}
+	CHECK(mt_peak_newest(&time_ns));
+}
+
 static pthread_barrier_t barrier;
 static _Atomic int running;
 

@@ -409,9 +409,9 @@ static bool is_whole(slot_id s)
 {
 	node_id n = mt_slots_at(s)->node;
 
-	while (mt_stacks_node(n)->parent)
-		n = mt_stacks_node(n)->parent;
-	return mt_stacks_code_at(mt_stacks_node(n)->code)->kind != MTW_NODE_TRUNCATED;
+	while (node_parent(mt_stacks_node(n)))
+		n = node_parent(mt_stacks_node(n));
+	return mt_stacks_code_at(node_code(mt_stacks_node(n)))->kind != MTW_NODE_TRUNCATED;
 }
 
 /* Who finds that the guard's frame is gone, with a stack that is remembered, ends the capture that

@@ -24,7 +24,7 @@ static inline node_id known(node_id parent, code_id code)
 {
 	struct node *child;
 	uint32_t listed;
-	node_id id = stacks_listed(stacks_node(parent), code, &child, &listed);
+	node_id id = stacks_listed(stacks_node(parent), node_step(parent, code), &child, &listed);
 
 	return id || listed < LISTED ? id : mt_stacks_hashed(parent, code);
 }

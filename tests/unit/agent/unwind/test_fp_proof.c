@@ -38,15 +38,15 @@ static void path(node_id node)
 	bool proven = false;
 
 	memset(&taken, 0, sizeof(taken));
-	for (; node && taken.n < MANY; node = mt_stacks_node(node)->parent) {
-		const struct code *c = mt_stacks_code_at(mt_stacks_node(node)->code);
+	for (; node && taken.n < MANY; node = node_parent(mt_stacks_node(node))) {
+		const struct code *c = mt_stacks_code_at(node_code(mt_stacks_node(node)));
 		if (c->kind == MTW_NODE_TRUNCATED) {
 			taken.reason = (unsigned)c->offset;
 			return;
 		}
 		taken.proven[taken.n] = proven;
 		taken.pc[taken.n++] = c->pc;
-		proven = mt_unwind_by_pointer(mt_stacks_node(node)->code);
+		proven = mt_unwind_by_pointer(node_code(mt_stacks_node(node)));
 	}
 }
 

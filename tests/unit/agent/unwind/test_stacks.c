@@ -29,14 +29,24 @@ TEST(truncations_are_there_from_the_start)
 	for (unsigned reason = 1; reason < MTW_TRUNC_COUNT; reason++) {
 		node_id id = mt_stacks_truncated(reason);
 		const struct node *n = mt_stacks_node(id);
-		const struct code *c = mt_stacks_code_at(n->code);
+		const struct code *c = mt_stacks_code_at(node_code(n));
 		CHECK(id != 0);
-		CHECK_EQ(n->parent, 0);
+		CHECK_EQ(node_parent(n), 0);
 		CHECK_EQ(c->kind, MTW_NODE_TRUNCATED);
 		CHECK_EQ(c->offset, reason);
 	}
 	CHECK(mt_stacks_truncated(MTW_TRUNC_COUNT) != 0);
 	CHECK(mt_stacks_check());
+}
+
+TEST(truncations_keep_their_children)
+{
+	mt_stacks_init();
+	node_id top = mt_stacks_truncated(MTW_TRUNC_NODES);
+	node_id child = mt_stacks_child(top, 11, NEED_WHOLE);
+	mt_stacks_init(); /* an agent that is attached again */
+	CHECK_EQ(mt_stacks_child(top, 11, NEED_WHOLE), child);
+	CHECK_EQ(node_parent(mt_stacks_node(child)), top);
 }
 
 TEST(same_key_same_node)
@@ -49,8 +59,8 @@ TEST(same_key_same_node)
 	CHECK_EQ(mt_stacks_child(0, 11, NEED_WHOLE), a);
 	CHECK_EQ(mt_stacks_child(a, 12, NEED_WHOLE), c);
 	CHECK_EQ(mt_stacks_count(), before + 3);
-	CHECK_EQ(mt_stacks_node(c)->parent, a);
-	CHECK_EQ(mt_stacks_node(c)->code, 12);
+	CHECK_EQ(node_parent(mt_stacks_node(c)), a);
+	CHECK_EQ(node_code(mt_stacks_node(c)), 12);
 	CHECK_EQ(mt_stacks_child(a, 0, NEED_WHOLE), 0);
 }
 
@@ -119,8 +129,8 @@ TEST(threads_agree)
 	race(build);
 	for (int i = 0; i < NODES; i++) {
 		const struct node *n = mt_stacks_node(tree[0][i]);
-		CHECK(n->parent < tree[0][i]);
-		CHECK_EQ(mt_stacks_child(n->parent, n->code, NEED_WHOLE), tree[0][i]);
+		CHECK(node_parent(n) < tree[0][i]);
+		CHECK_EQ(mt_stacks_child(node_parent(n), node_code(n), NEED_WHOLE), tree[0][i]);
 	}
 }
 
@@ -156,7 +166,9 @@ TEST(more_children_than_a_list_holds)
 	for (code_id code = 1; code <= 100; code++) {
 		struct node *none;
 		uint32_t listed;
-		CHECK_EQ(stacks_listed(stacks_node(parent), code, &none, &listed), 0);
+		CHECK_EQ(
+			stacks_listed(stacks_node(parent), node_step(parent, code), &none, &listed),
+			0);
 		CHECK_EQ(listed, code <= LISTED ? code - 1 : LISTED);
 		child[code - 1] = mt_stacks_child(parent, code, NEED_WHOLE);
 		CHECK(child[code - 1] > parent);
@@ -176,7 +188,7 @@ TEST(a_path_in_one_piece)
 	CHECK_EQ(mt_stacks_child(top, 31, NEED_WHOLE), first);
 	CHECK_EQ(mt_stacks_child(first, 32, NEED_WHOLE), first + 1);
 	CHECK_EQ(mt_stacks_child(first + 2, 34, NEED_WHOLE), first + 3);
-	CHECK_EQ(mt_stacks_node(first + 3)->parent, first + 2);
+	CHECK_EQ(node_parent(mt_stacks_node(first + 3)), first + 2);
 	CHECK_EQ(branch(top, there, 2), first); /* the other was there first */
 	node_id side = mt_stacks_child(first, 35, NEED_WHOLE);
 	CHECK(side > first + 3);
@@ -184,17 +196,17 @@ TEST(a_path_in_one_piece)
 	CHECK(mt_stacks_check());
 }
 
-/* 2^26 numbers are never in a row, and the last ones of a chunk go on in the next. */
+/* So many numbers are never in a row, and the last ones of a chunk go on in the next. */
 TEST(numbers_in_a_row)
 {
 	mt_stacks_init();
-	CHECK_EQ(mt_stacks_reserve(MTW_NODES_MAX, NEED_WHOLE), 0);
+	CHECK_EQ(mt_stacks_reserve(NODES_END, NEED_WHOLE), 0);
 	uint32_t before = mt_stacks_count();
 	node_id first = mt_stacks_reserve(3000, NEED_WHOLE);
 	CHECK_EQ(first, before);
 	CHECK_EQ(mt_stacks_count(), before + 3000);
 	stacks_fill(first + 2999, first, 1, 0);
-	CHECK_EQ(mt_stacks_node(first + 2999)->parent, first);
+	CHECK_EQ(node_parent(mt_stacks_node(first + 2999)), first);
 }
 
 TEST(the_cap_is_met_and_said)
