@@ -60,14 +60,14 @@ static inline unsigned list_path(node_id node, struct list *out)
 	out->n = 0;
 	while (node) {
 		const struct node *n = mt_stacks_node(node);
-		const struct code *c = mt_stacks_code_at(n->code);
+		const struct code *c = mt_stacks_code_at(node_code(n));
 		if (c->kind == MTW_NODE_TRUNCATED)
 			return (unsigned)c->offset;
 		if (out->n < DEEPEST) {
 			out->exact[out->n] = c->kind == MTW_NODE_SIGNAL;
 			out->pc[out->n++] = c->pc;
 		}
-		node = n->parent;
+		node = node_parent(n);
 	}
 	return MTW_TRUNC_NONE;
 }

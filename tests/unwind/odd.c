@@ -38,13 +38,13 @@ static void path(node_id node, struct list *out)
 	out->reason = MTW_TRUNC_NONE;
 	while (node && out->n < MANY) {
 		const struct node *n = mt_stacks_node(node);
-		const struct code *c = mt_stacks_code_at(n->code);
+		const struct code *c = mt_stacks_code_at(node_code(n));
 		if (c->kind == MTW_NODE_TRUNCATED) {
 			out->reason = (unsigned)c->offset;
 			return;
 		}
 		out->pc[out->n++] = (void *)c->pc;
-		node = n->parent;
+		node = node_parent(n);
 	}
 }
 

@@ -32,8 +32,8 @@ PLAIN static int path(node_id node, uintptr_t *pcs)
 {
 	int n = 0;
 
-	for (; node && n < MANY; node = mt_stacks_node(node)->parent) {
-		const struct code *c = mt_stacks_code_at(mt_stacks_node(node)->code);
+	for (; node && n < MANY; node = node_parent(mt_stacks_node(node))) {
+		const struct code *c = mt_stacks_code_at(node_code(mt_stacks_node(node)));
 		if (c->kind != MTW_NODE_TRUNCATED)
 			pcs[n++] = c->pc;
 	}
