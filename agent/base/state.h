@@ -16,7 +16,7 @@ extern _Atomic int mt_state; /* enum agent_state */
 extern uint64_t mt_start_ns; /* CLOCK_MONOTONIC when the agent started */
 /* nanoseconds since then, some milliseconds behind, never 0: at that instant nothing was */
 uint64_t mt_state_coarse_ns(void);
-extern int mt_pid;           /* the process that is watched */
+extern int mt_pid; /* the process that is watched */
 /* this process, as of the last fork seen: not mt_pid in a forked child that has no session yet */
 extern int mt_own_pid;
 extern uint64_t mt_forked_ns; /* when it was forked, CLOCK_MONOTONIC_COARSE; 0 = it was executed */
