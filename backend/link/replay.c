@@ -8,6 +8,10 @@
  * between two ticks, and is made from the agent's snapshot instead (model/recall.c).
  *
  * Nobody looks at the ticks on the way: they are applied in bulk (model/bulk.c).
+ *
+ * All of it is done in slices of the loop, and each step of a slice is small: some heads of blocks
+ * to find the key frames, a block of a key frame, some call paths, a frame. Between two steps the
+ * way may end, or lead elsewhere.
  */
 #include "link/replay.h"
 
@@ -19,9 +23,18 @@
 #include <string.h>
 
 #define SLICE_NS 8000000u
-#define SEED_STEPS 4096u
-#define FRAMES_A_LOOK 16 /* at the clock */
-#define FEW_TICKS 3u     /* are applied one by one */
+#define SEED_STEPS 1024u
+#define HEADS 256u        /* of a step */
+#define WORK_A_LOOK 1000u /* at the clock; a unit takes about a microsecond */
+#define BYTES_A_UNIT 256u /* of a frame */
+#define PATHS_A_UNIT 4u   /* call paths that are entered */
+#define FEW_TICKS 3u      /* are applied one by one */
+
+enum stage {
+	FINDING,  /* the key frames of the file */
+	STARTING, /* a key frame is unpacked */
+	PLAYING,
+};
 
 struct replay {
 	struct loop *loop;
@@ -33,11 +46,15 @@ struct replay {
 	void (*moved)(void *arg);
 	void *arg;
 	struct instant to;
-	bool peak;   /* towards the heap's peak: no file is played */
-	bool ours;   /* the frames are of the program that is watched */
-	bool in_key; /* they are those of a key frame */
+	enum stage stage;
+	uint64_t key_ticks; /* of the key frame that is unpacked or applied */
+	bool peak;          /* towards the heap's peak: no file is played */
+	bool ours;          /* the frames are of the program that is watched */
+	bool in_key;        /* they are those of a key frame */
 	bool seeded;
-	bool ending; /* all was played, and is being made current */
+	bool ending;       /* all was played, and is being made current */
+	uint64_t slice_ns; /* of work in a turn of the loop */
+	uint64_t work;     /* replay_work(), beside the open file's */
 	struct err problem;
 };
 
@@ -47,6 +64,7 @@ struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(
 	struct replay *p = xcalloc(1, sizeof *p);
 
 	p->loop = loop;
+	p->slice_ns = getenv("MEMTOP_TEST_STEPS") ? 0 : SLICE_NS;
 	p->shown = p->now = shown;
 	p->moved = moved;
 	p->arg = arg;
@@ -64,6 +82,7 @@ static void drop_file(struct replay *p)
 	stop(p);
 	model_free(p->making);
 	p->making = NULL;
+	p->work = replay_work(p);
 	session_reader_free(p->file);
 	p->file = NULL;
 	p->problem.text[0] = '\0';
@@ -89,6 +108,11 @@ struct model *replay_now(const struct replay *p)
 bool replay_away(const struct replay *p)
 {
 	return p->now != p->shown;
+}
+
+uint64_t replay_work(const struct replay *p)
+{
+	return p->work + (p->file ? session_work(p->file) : 0);
 }
 
 const char *replay_problem(const struct replay *p)
@@ -148,25 +172,69 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 
 	if (e->type == MTW_HELLO)
 		p->ours = same_program(p, e);
-	if (!p->ours || e->type == MTW_NOTICE)
+	if (!p->ours)
 		return 0;
 	return model_apply(playing(p), e, err);
 }
 
 static void make_new(struct replay *p)
 {
+	model_free(p->making);
 	p->making = model_new();
+	model_set_sliced(p->making, true);
 	model_want_interval(p->making, p->shown);
-	p->ours = p->seeded = p->in_key = false;
+	p->ours = p->seeded = p->in_key = p->ending = false;
+	p->problem.text[0] = '\0';
 }
 
+/* From the file's start. */
 static void start_over(struct replay *p)
 {
-	p->problem.text[0] = '\0';
 	session_rewind(p->file);
-	model_free(p->making);
 	make_new(p);
 	model_bulk_begin(p->making);
+	p->stage = PLAYING;
+}
+
+/* Begins at the last key frame before the wanted instant. */
+static int find(struct replay *p)
+{
+	const struct session_key *keys;
+
+	if (!session_find_keys(p->file, HEADS))
+		return 0;
+	size_t n = session_keys(p->file, &keys);
+	while (n && keys[n - 1].ticks > p->to.ticks)
+		n--;
+	if (n) {
+		session_start(p->file, &keys[n - 1]);
+		p->key_ticks = keys[n - 1].ticks;
+		p->stage = STARTING;
+	} else {
+		start_over(p);
+	}
+	return 0;
+}
+
+static int unpack(struct replay *p)
+{
+	int rc = session_start_on(p->file);
+
+	if (rc < 0)
+		start_over(p);
+	if (rc > 0) {
+		p->in_key = true;
+		p->stage = PLAYING;
+	}
+	return 0;
+}
+
+/* Frames that the model made from a key frame has already, or that hold at any time. */
+static bool passes_over(const struct replay *p, uint64_t type)
+{
+	return type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE ||
+	       (p->in_key && p->seeded &&
+		(type == MTW_NODES || type == MTW_SLOTS || type == MTW_PROVEN));
 }
 
 /* 1: arrived; 0: more frames follow; -1: impossible to continue. */
@@ -178,6 +246,8 @@ static int play_frame(struct replay *p)
 
 	if (model_ticks_read(playing(p)) >= p->to.ticks)
 		return 1;
+	if (!session_near(p->file))
+		return 0;
 	int rc = session_next(p->file, &time_ns, &type, &payload, &len, &p->problem);
 	if (rc == 0 && session_more(p->file))
 		return 0;
@@ -185,18 +255,17 @@ static int play_frame(struct replay *p)
 		err_set(&p->problem, 3, "the session file ends there");
 	if (rc <= 0)
 		return -1;
-	if (type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE)
-		return 0; /* names hold at any time */
-	if (type == MTW_S_KEY)
-		p->in_key = false;
-	if (p->in_key && p->seeded &&
-	    (type == MTW_NODES || type == MTW_SLOTS || type == MTW_PROVEN))
-		return 0; /* the model has them all */
+	p->work += 1 + len / BYTES_A_UNIT;
+	if (passes_over(p, type))
+		return 0;
 	rc = wire_read(type, payload, len, on_event, p, &p->problem);
-	if (rc && p->in_key) { /* this memtop does not take its frames: the stream has it all */
+	/* Of another program, or with frames that this memtop does not take: the stream has it
+	 * all. */
+	if (p->in_key && (rc || !p->ours)) {
 		start_over(p);
 		return 0;
 	}
+	p->in_key = p->in_key && type != MTW_S_KEY;
 	return rc;
 }
 
@@ -205,6 +274,7 @@ static int make_ready(struct replay *p)
 {
 	if (!p->making || p->seeded || !model_program(p->making))
 		return 1;
+	p->work += SEED_STEPS / PATHS_A_UNIT;
 	int rc = model_seed(p->making, p->now, SEED_STEPS, &p->problem);
 	p->seeded = rc == 1;
 	return rc;
@@ -235,8 +305,12 @@ static void arrive(struct replay *p)
 
 static int step(struct replay *p)
 {
-	if (p->peak)
+	if (p->peak) {
+		p->work += SEED_STEPS / PATHS_A_UNIT;
 		return model_recall_peak(p->making, p->now, SEED_STEPS, &p->problem);
+	}
+	if (p->stage != PLAYING)
+		return p->stage == FINDING ? find(p) : unpack(p);
 	int rc = make_ready(p);
 	return rc == 1 ? play_frame(p) : rc;
 }
@@ -244,19 +318,23 @@ static int step(struct replay *p)
 static void on_slice(void *arg)
 {
 	struct replay *p = arg;
-	uint64_t end = now_ns() + SLICE_NS;
+	uint64_t end = now_ns() + p->slice_ns, look = replay_work(p) + WORK_A_LOOK;
 	struct err last = { 0 };
 	int rc = p->ending;
 
-	for (unsigned n = 1; !rc && (n % FRAMES_A_LOOK || now_ns() < end); n++)
-		rc = step(p);
-	if (rc && !p->ending && model_bulk_end(playing(p), &last) && !*p->problem.text)
-		p->problem = last;
+	for (; !rc && (replay_work(p) < look || now_ns() < end); rc = step(p))
+		if (replay_work(p) >= look)
+			look = replay_work(p) + WORK_A_LOOK;
 	p->ending = rc;
-	if (rc && model_go_on(playing(p), end))
-		arrive(p);
-	else
-		loop_timer_set(p->slice, 0);
+	if (rc && model_bulk_sum(playing(p), end)) {
+		if (model_bulk_end(playing(p), &last) && !*p->problem.text)
+			p->problem = last;
+		if (model_go_on(playing(p), end)) {
+			arrive(p);
+			return;
+		}
+	}
+	loop_timer_set(p->slice, 0);
 }
 
 static void begin(struct replay *p)
@@ -267,66 +345,48 @@ static void begin(struct replay *p)
 		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
 }
 
-/* Is the key frame of the program that is watched? Its first frames tell. */
-static bool is_ours(struct replay *p)
-{
-	struct err none = { 0 };
-	const uint8_t *payload;
-	uint64_t time_ns, type;
-	size_t len;
-
-	while (session_next(p->file, &time_ns, &type, &payload, &len, &none) > 0) {
-		if (wire_read(type, payload, len, on_event, p, &none))
-			return false;
-		if (type == MTW_HELLO)
-			return p->ours;
-	}
-	return false;
-}
-
-/* Begins at the last key frame before the wanted instant. */
-static void start_late(struct replay *p, uint64_t ticks)
-{
-	const struct session_key *keys;
-	size_t n = session_keys(p->file, &keys);
-
-	while (n && keys[n - 1].ticks > ticks)
-		n--;
-	if (!n || !session_start_at(p->file, &keys[n - 1]))
-		return;
-	model_bulk_begin(p->making);
-	p->in_key = is_ours(p);
-	if (p->in_key)
-		return;
-	session_rewind(p->file);
-	model_free(p->making);
-	make_new(p);
-}
-
 void replay_go_to_peak(struct replay *p)
 {
 	drop_file(p);
 	make_new(p);
+	p->stage = PLAYING;
 	p->peak = true;
 	p->to = (struct instant){ .time_ns = model_peak(p->now)->time_ns };
 	begin(p);
+}
+
+/* What playing goes on from. */
+static uint64_t ticks_reached(const struct replay *p)
+{
+	if (p->making && (p->in_key || p->stage == STARTING))
+		return p->key_ticks;
+	return model_ticks_read(playing(p));
 }
 
 /* Would a key frame save much of the way on? Each follows several times its own size. */
 static bool is_far(const struct replay *p, uint64_t ticks)
 {
 	const struct session_key *keys;
-	size_t n = session_keys(p->file, &keys), between = 0;
+	size_t between = 0;
 
+	if (!session_find_keys(p->file, 0))
+		return false;
+	size_t n = session_keys(p->file, &keys);
 	while (n && keys[n - 1].ticks > ticks)
 		n--;
-	for (; n && keys[n - 1].ticks > model_ticks_read(playing(p)); n--)
+	for (; n && keys[n - 1].ticks > ticks_reached(p); n--)
 		between++;
 	return between > 1;
 }
 
-int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
-	      struct err *err)
+static bool goes_on(const struct replay *p, const char *path, bool live, uint64_t ticks)
+{
+	return p->file && (p->making || replay_away(p)) && ticks_reached(p) <= ticks &&
+	       !(live && session_replaced(p->file, path)) && !is_far(p, ticks);
+}
+
+int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
+	      uint64_t time_ns, struct err *err)
 {
 	const struct instant *list;
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
@@ -334,14 +394,17 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time
 	if (!n)
 		return err_set(err, 3, "the first state is still loading; try again");
 	struct instant to = list[at == SIZE_MAX ? 0 : at];
-	if (!p->file || !(p->making || replay_away(p)) || model_ticks_read(playing(p)) > to.ticks ||
-	    is_far(p, to.ticks)) {
+	if (p->file && w)
+		session_learn_keys(p->file, w);
+	if (!goes_on(p, path, w != NULL, to.ticks)) {
 		drop_file(p);
 		p->file = session_open(path, stream, err);
 		if (!p->file)
 			return -1;
+		if (w)
+			session_learn_keys(p->file, w);
 		make_new(p);
-		start_late(p, to.ticks);
+		p->stage = FINDING;
 		p->peak = false;
 	}
 	if (p->making || to.ticks - model_ticks_read(p->shown) > FEW_TICKS)

@@ -9,7 +9,7 @@
  * changed (model/rewind.c says why).
  *
  * Playing runs in slices of the loop; until the arrival the old state stays on screen. A later
- * instant is played from the shown one on, an earlier one from the start of the session.
+ * instant is played from the shown one on, an earlier one from the last key frame before it.
  */
 #ifndef LINK_REPLAY_H
 #define LINK_REPLAY_H
@@ -18,6 +18,7 @@
 
 struct loop;
 struct replay;
+struct session_writer;
 
 /* moved: called when another instant or the current state is shown; also for an arrival that
  * changed nothing. */
@@ -25,9 +26,10 @@ struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(
 			  void *arg);
 void replay_free(struct replay *p); /* `shown` then has the current state */
 /* Starts towards the last instant up to time_ns (the first if none is), from a file that holds
- * the current session. 0; -1 and *err. */
-int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
-	      struct err *err);
+ * the current session; w: who writes it, NULL = nobody here. Takes the place of a replay under way.
+ * 0; -1 and *err. */
+int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
+	      uint64_t time_ns, struct err *err);
 /* Starts towards the heap's peak: from model_peak() of the current state, without a file. */
 void replay_go_to_peak(struct replay *p);
 /* Shows the current state; cancels a replay under way. */
@@ -35,6 +37,9 @@ void replay_return(struct replay *p);
 struct model *replay_now(const struct replay *p); /* the model that receives the stream */
 bool replay_away(const struct replay *p);         /* it is not the shown model */
 int replay_percent(const struct replay *p);       /* of the way; 100 = arrived */
+/* Work that was done, in units of about a microsecond: a turn of the loop looks at the clock after
+ * each thousand. */
+uint64_t replay_work(const struct replay *p);
 /* why the file ended before the instant; "" = it did not end early */
 const char *replay_problem(const struct replay *p);
 

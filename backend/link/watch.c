@@ -340,6 +340,7 @@ static void on_instant(void *arg)
 	set_text(&w->instant, said);
 	free(said);
 	symbols_look_at(w->in.symbols, w->in.model);
+	model_on_notice(w->shown, NULL, NULL); /* what it plays was said then */
 	model_on_notice(w->in.model, on_notice, w);
 	tell(w, WATCH_INSTANT);
 }
@@ -504,7 +505,8 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 	if (!model_complete(w->in.model))
 		return err_set(err, 3, "the first state is still loading; try again");
 	recorder_flush(&w->keep);
-	return replay_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
+	return replay_go(w->past, path, w->conn ? w->keep.stream : w->target.stream,
+			 w->conn ? recorder_writer(&w->keep) : NULL, time_ns, err);
 }
 
 void watch_return(struct watch *w)

@@ -164,10 +164,35 @@ static int apply_totals(struct model *m, const struct event *e, struct err *err)
 	return 0;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Those of marks and of the peak stay. */
+static void thin_instants(struct model *m)
+{
+	uint64_t pins[MTW_MARKS_MAX + 3];
+	size_t n = 0;
+
+	pins[n++] = m->totals.peak_time_ns;
+	pins[n++] = m->totals_staged.peak_time_ns;
+	pins[n++] = m->peak.at.time_ns;
+	for (size_t id = 1; id < m->marks.limit; id++)
+		if (m->marks.list[id].known)
+			pins[n++] = m->marks.list[id].time_ns;
+	qsort(pins, n, sizeof *pins, by_time);
+	instants_thin(&m->instants, pins, n);
+}
+
 static int apply_tick(struct model *m, const struct event *e, struct err *err)
 {
 	if (e->u.tick.time_ns < bulk_time(m))
 		return err_set(err, 3, "stream: time goes back; connect again");
+	if (instants_full(&m->instants))
+		thin_instants(m);
 	instants_tick(&m->instants, e->u.tick.time_ns, e->u.tick.flags);
 	slices_tick(m, e->u.tick.time_ns, e->u.tick.flags);
 	return 0;
@@ -175,11 +200,10 @@ static int apply_tick(struct model *m, const struct event *e, struct err *err)
 
 static void apply_notice(struct model *m, const struct event *e)
 {
-	if (!m->observers.on_notice)
-		return;
-	char *text = text_own(e->u.notice);
-	m->observers.on_notice(m->observers.notice_arg, text);
-	free(text);
+	const char *text = notices_take(&m->notices, e);
+
+	if (m->observers.on_notice)
+		m->observers.on_notice(m->observers.notice_arg, text);
 }
 
 static void apply_history(struct model *m, const struct event *e)
@@ -243,8 +267,7 @@ static int apply_counts(struct model *m, const struct event *e, struct err *err)
 {
 	if (!m->tick.bulk.on)
 		return tick_stage(m, e->u.counts.slot, &e->u.counts.now, err);
-	bulk_counts(m, e->u.counts.slot, &e->u.counts.now);
-	return 0;
+	return bulk_counts(m, e->u.counts.slot, &e->u.counts.now, err);
 }
 
 int model_apply(struct model *m, const struct event *e, struct err *err)

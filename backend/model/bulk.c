@@ -12,22 +12,27 @@
  *                                              take effect like one tick, in slices
  *
  * Slots lie anywhere in memory, and a session names millions of them. So counters are gathered
- * until another event comes, and each slot is prefetched while the ones before it are checked.
+ * until another event comes, or many have, and each slot is prefetched while the ones before it are
+ * checked.
  */
 #include "model/bulk.h"
 
 #include "model/internal.h"
+#include "model/sums.h"
+#include "model/walk.h"
 
 #include <stdlib.h>
 
-#define AHEAD 16u /* in memory */
+#define AHEAD 16u   /* in memory */
+#define MANY 16384u /* counters */
 
-void bulk_counts(struct model *m, uint32_t slot, const struct tally *now)
+int bulk_counts(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
 {
 	struct bulk *b = &m->tick.bulk;
 
 	GROW(b->coming, b->coming_room, b->coming_count + 1);
 	b->coming[b->coming_count++] = (struct staged){ slot, *now };
+	return b->coming_count < MANY ? 0 : bulk_take(m, err);
 }
 
 /* What the slot has from the next tick on. */
@@ -167,6 +172,7 @@ void bulk_begin(struct model *m)
 	b->merge = m->complete && !m->resuming;
 	b->ticks = b->flags = 0;
 	b->has_totals = false;
+	b->of = 0;
 }
 
 /* Counters of a tick that has not come belong to the next one: the job takes what is staged. */
@@ -198,6 +204,34 @@ static void release(struct bulk *b)
 	b->coming_room = b->changed_room = 0;
 }
 
+/* Changes with each tick and with each call path. */
+static uint64_t state_of(const struct model *m)
+{
+	return 1 + m->instants.ticks_read + m->trie.node_count + m->trie.slot_count;
+}
+
+bool bulk_sum(struct model *m, uint64_t end_ns)
+{
+	struct bulk *b = &m->tick.bulk;
+
+	if (b->merge || moving(&m->interval))
+		return true;
+	if (b->of != state_of(m)) {
+		b->of = state_of(m);
+		b->sums = b->rates = (struct parts){ 0 };
+		walk_undo(m);
+	}
+	return sums_make(&m->trie, &b->sums, end_ns) &&
+	       rates_sum_all(&m->rates, &m->trie, &b->rates, end_ns);
+}
+
+static bool is_summed(struct model *m)
+{
+	const struct bulk *b = &m->tick.bulk;
+
+	return b->of == state_of(m) && !moving(&m->interval) && bulk_sum(m, UINT64_MAX);
+}
+
 int bulk_end(struct model *m, struct err *err)
 {
 	bool merge = m->tick.bulk.merge;
@@ -209,7 +243,8 @@ int bulk_end(struct model *m, struct err *err)
 	release(&m->tick.bulk);
 	if (merge)
 		return rc;
-	tick_sum_all(m);
+	if (!is_summed(m))
+		tick_sum_all(m);
 	observers_tell(&m->observers, NULL, 0);
 	rates_rest(&m->rates);
 	interval_resume(m);

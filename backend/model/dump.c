@@ -9,6 +9,7 @@
  *
  * Only a model between two ticks can be written, and only while nothing arrives in parts.
  */
+#include "model/history/cells.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -296,18 +297,8 @@ static void put_threads(struct dump *d, const struct model *m)
 static void put_cells(struct dump *d, uint64_t type, uint32_t number,
 		      const struct mark_cells *cells)
 {
-	size_t i = 0;
-
-	do {
-		for (; i < cells->count && d->count < BATCH; i++) {
-			begin_entry(d, cells->list[i].slot);
-			mtw_put(&d->body, cells->list[i].blocks);
-			mtw_put(&d->body, cells->list[i].bytes);
-		}
-		put(d, number);
-		put(d, i == cells->count);
-		put_entries(d, type);
-	} while (i < cells->count);
+	if (!d->rc)
+		d->rc = cells_write(cells, type, number, true, d->fn, d->arg);
 }
 
 static void put_marks(struct dump *d, const struct marks *x)
@@ -589,6 +580,7 @@ int model_dump(const struct model *m,
 	start(&d);
 	put_hello(&d, m);
 	put_options(&d, m);
+	d.rc = d.rc ? d.rc : notices_write(&m->notices, fn, arg);
 	put_state(&d, m);
 	put_figures(&d, m);
 	put_modules(&d, m);

@@ -16,6 +16,7 @@
 #include "model/history/marks.h"
 #include "model/model.h"
 #include "model/state/modules.h"
+#include "model/state/notices.h"
 #include "model/observers.h"
 #include "model/state/options.h"
 #include "model/history/peak.h"
@@ -60,6 +61,7 @@ struct model {
 	struct interval interval;
 	struct figures figures;
 	struct options options;
+	struct notices notices;
 	struct filters filters;
 	struct instants instants;
 	struct scanned_ages ages;

@@ -20,6 +20,7 @@ static void reset(struct model *m)
 {
 	program_free(&m->program);
 	options_clear(&m->options);
+	notices_clear(&m->notices);
 	modules_clear(&m->modules);
 	filters_clear(&m->filters);
 	scanned_ages_clear(&m->ages);

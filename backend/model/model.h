@@ -60,9 +60,11 @@ bool model_busy(const struct model *m);
  * these two, ticks are applied without inclusive sums and rates, and observers hear nothing. A
  * complete state stays as it is until the end, and then model_go_on() brings it up to date; else
  * nobody may read the model meanwhile. At the end it is the same as if each tick had been applied.
- * -1 and *err: of the last counters.
+ * -1 and *err: of the last counters. model_bulk_sum() does most of the end's work before, until
+ * end_ns of now_ns(): true, it is done.
  */
 void model_bulk_begin(struct model *m);
+bool model_bulk_sum(struct model *m, uint64_t end_ns);
 int model_bulk_end(struct model *m, struct err *err);
 
 /*
@@ -279,5 +281,7 @@ const struct slot *model_dense_slot(const struct model *m, uint32_t index);
 
 /* Notices from the agent or other viewers; called from model_apply(). */
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg);
+/* those so far, each once, the newest last; of many the last ones */
+size_t model_notices(const struct model *m, const char *const **sentences);
 
 #endif

@@ -256,6 +256,12 @@ const uint64_t *model_history_owner_bytes(const struct model *m, size_t point)
 	return point < m->history.series.from_agent ? m->history.series.owner_bytes[point] : NULL;
 }
 
+size_t model_notices(const struct model *m, const char *const **sentences)
+{
+	*sentences = (const char *const *)m->notices.list;
+	return m->notices.count;
+}
+
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg)
 {
 	m->observers.on_notice = fn;

@@ -91,6 +91,11 @@ void model_bulk_begin(struct model *m)
 	bulk_begin(m);
 }
 
+bool model_bulk_sum(struct model *m, uint64_t end_ns)
+{
+	return !m->tick.bulk.on || bulk_sum(m, end_ns);
+}
+
 int model_bulk_end(struct model *m, struct err *err)
 {
 	bool shows = m->tick.bulk.merge;

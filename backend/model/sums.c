@@ -203,32 +203,45 @@ bool sums_settle(struct model *m, uint64_t end_ns)
 	return true;
 }
 
-void sums_make(struct trie *t)
+static void begin_sum(void *trie, uint32_t i)
 {
-	for (uint32_t i = 0; i < t->sum_count; i++) {
-		sum_at(t, i)->incl = (struct tally){ 0 };
-		sum_at(t, i)->sampled = 0;
-	}
-	for (uint32_t i = 0; i < t->slot_count; i++) {
-		const struct slot *s = slot_at(t, i);
-		struct node *n = node_at(t, s->node);
-		bool estimate = slot_is_estimate(s, &s->now);
-		if (s->sum != NO_ID)
-			tally_add(&sum_at(t, s->sum)->incl, &s->now);
-		n->self_estimate |= estimate;
-	}
+	sum_at(trie, i)->incl = (struct tally){ 0 };
+	sum_at(trie, i)->sampled = 0;
+}
+
+static void sum_slot(void *trie, uint32_t i)
+{
+	const struct slot *s = slot_at(trie, i);
+
+	if (s->sum != NO_ID)
+		tally_add(&sum_at(trie, s->sum)->incl, &s->now);
+	node_at(trie, s->node)->self_estimate |= slot_is_estimate(s, &s->now);
+}
+
+static void sum_node(void *trie, uint32_t i)
+{
+	const struct node *n = node_at(trie, i);
+	uint32_t above = n->self_estimate ? sum_above(trie, n) : NO_ID;
+
+	if (above != NO_ID)
+		sum_at(trie, above)->sampled++;
+	const struct sum *s = n->sum != NO_ID ? sum_at(trie, n->sum) : NULL;
+	if (!s || s->up == NO_ID)
+		return;
+	tally_add(&sum_at(trie, s->up)->incl, &s->incl);
+	sum_at(trie, s->up)->sampled += s->sampled;
+}
+
+bool sums_make(struct trie *t, struct parts *x, uint64_t end_ns)
+{
 	/* Children come after their parents, so backwards is bottom-up. */
-	for (uint32_t i = t->node_count; i-- > 0;) {
-		const struct node *n = node_at(t, i);
-		uint32_t above = n->self_estimate ? sum_above(t, n) : NO_ID;
-		if (above != NO_ID)
-			sum_at(t, above)->sampled++;
-		const struct sum *s = n->sum != NO_ID ? sum_at(t, n->sum) : NULL;
-		if (!s || s->up == NO_ID)
-			continue;
-		tally_add(&sum_at(t, s->up)->incl, &s->incl);
-		sum_at(t, s->up)->sampled += s->sampled;
-	}
+	const struct part list[] = {
+		{ begin_sum, t->sum_count, false },
+		{ sum_slot, t->slot_count, false },
+		{ sum_node, t->node_count, true },
+	};
+
+	return parts_go_on(x, list, sizeof list / sizeof *list, t, end_ns);
 }
 
 bool sums_check(const struct trie *t, struct err *err)

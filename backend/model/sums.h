@@ -5,6 +5,7 @@
 #ifndef MODEL_SUMS_H
 #define MODEL_SUMS_H
 
+#include "model/paths/parts.h"
 #include "model/paths/trie.h"
 
 struct model;
@@ -15,7 +16,8 @@ void sums_before(struct model *m, struct node *n, bool child);
 uint32_t sum_above(const struct trie *t, const struct node *n);
 /* nothing may be in progress. True: no sum is late any more */
 bool sums_settle(struct model *m, uint64_t end_ns);
-void sums_make(struct trie *t); /* recomputes all sums */
+/* Recomputes all sums: true, x is at its end. Nothing may change on the way. */
+bool sums_make(struct trie *t, struct parts *x, uint64_t end_ns);
 bool sums_check(const struct trie *t, struct err *err);
 
 #endif

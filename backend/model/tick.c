@@ -88,9 +88,10 @@ void tick_sum_all(struct model *m)
 {
 	if (m->interval.moves)
 		GROW(m->interval.moves, m->interval.moves_room, m->trie.sum_count);
+	struct parts sums = { 0 }, rates = { 0 };
 	walk_undo(m);
-	sums_make(&m->trie);
-	rates_sum_all(&m->rates, &m->trie);
+	sums_make(&m->trie, &sums, UINT64_MAX);
+	rates_sum_all(&m->rates, &m->trie, &rates, UINT64_MAX);
 	if (moving(&m->interval))
 		interval_sum_moves(m);
 }

@@ -6,6 +6,7 @@
 #define MODEL_TICK_H
 
 #include "model/model.h"
+#include "model/paths/parts.h"
 #include "model/paths/rate.h"
 
 struct staged {
@@ -78,6 +79,9 @@ struct bulk {
 	uint32_t flags; /* of all ticks */
 	struct totals totals;
 	bool has_totals;
+	/* bulk_sum(): done so far, since the model was as it is: `of` */
+	struct parts sums, rates;
+	uint64_t of;
 };
 
 struct tick {

@@ -9,6 +9,7 @@
  */
 #include "session/session.h"
 #include "session/format.h"
+#include "session/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,14 @@ struct session_reader {
 	struct session_key *keys; /* session_keys() */
 	size_t key_count, key_room;
 	bool keys_known;
-	struct err damage; /* text not empty: nothing follows */
+	/* of the heads that were looked at for keys: the next one; of a key under way, 0 = none */
+	uint64_t heads_at, key_open;
+	struct {
+		struct session_key key;
+		uint64_t at, sum; /* its next block; raw bytes of those before */
+	} start;                  /* session_start() */
+	uint64_t work;            /* session_work() */
+	struct err damage;        /* text not empty: nothing follows */
 };
 
 /* Exactly len bytes, or false. */
@@ -122,7 +130,7 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	r->fd = fd;
 	r->stream = stream;
 	r->path = xstrdup(path);
-	r->at = SESSION_HEAD;
+	r->at = r->heads_at = SESSION_HEAD;
 	r->cut = true;
 	/* asked before the size is: a writer that ends now leaves a whole file */
 	r->growing = is_locked(fd);
@@ -221,6 +229,7 @@ static const char *unpack(struct session_reader *r, uint64_t at, uint64_t packed
 	if (!frames_fill(to, raw))
 		return "a block holds no frames";
 	r->raw_len += raw;
+	r->work += raw / 1024;
 	return NULL;
 }
 
@@ -243,6 +252,7 @@ static int next_block(struct session_reader *r, struct err *err)
 	uint64_t left = r->size - r->at;
 	size_t n = left < sizeof head ? (size_t)left : sizeof head;
 
+	r->work++;
 	if (!read_at(r, r->at, head, n))
 		return damaged(r, "cannot be read", err);
 	bool one = !memcmp(head, SESSION_BLOCK, n < 4 ? n : 4),
@@ -268,6 +278,13 @@ static int next_block(struct session_reader *r, struct err *err)
 	r->block_at = r->at;
 	r->at += head_len + packed;
 	return 1;
+}
+
+bool session_near(struct session_reader *r)
+{
+	if (r->raw_at == r->raw_len && !r->ended && !*r->damage.text)
+		next_block(r, NULL);
+	return r->raw_at < r->raw_len || r->ended || *r->damage.text;
 }
 
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
@@ -302,39 +319,39 @@ int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 
 /* --- key frames */
 
-/* Takes the head of a block: the last one of a key frame completes it. *open: the offset of the
- * first block of a key frame under way, 0 = none. */
-static void take_head(struct session_reader *r, const struct session_entry *e, uint64_t *open)
+static void add_key(struct session_reader *r, const struct session_key *key)
+{
+	GROW(r->keys, r->key_room, r->key_count + 1);
+	r->keys[r->key_count++] = *key;
+}
+
+/* Takes the head of a block: the last one of a key frame completes it. */
+static void take_head(struct session_reader *r, const struct session_entry *e)
 {
 	uint32_t stream = (uint32_t)e->stream;
 
 	if (!session_is_key(stream) ||
 	    session_key_stream(r->stream, true) != (stream | SESSION_KEY_LAST))
 		return;
-	*open = *open ? *open : e->offset;
+	r->key_open = r->key_open ? r->key_open : e->offset;
 	if (!(stream & SESSION_KEY_LAST))
 		return;
-	if (r->key_count && *open <= r->keys[r->key_count - 1].offset) {
-		*open = 0; /* an index that names one block again and again */
-		return;
-	}
-	GROW(r->keys, r->key_room, r->key_count + 1);
-	r->keys[r->key_count++] = (struct session_key){ *open, e->first_ns, e->last_ns };
-	*open = 0;
+	/* else an index that names one block again and again */
+	if (!r->key_count || r->key_open > r->keys[r->key_count - 1].offset)
+		add_key(r, &(struct session_key){ r->key_open, e->first_ns, e->last_ns });
+	r->key_open = 0;
 }
 
 static void keys_of_index(struct session_reader *r)
 {
-	uint64_t bytes = r->size - SESSION_TRAILER - r->index_at - 12, open = 0;
+	uint64_t bytes = r->size - SESSION_TRAILER - r->index_at - 12;
 	uint8_t *p = xmalloc(bytes + 8);
 
 	if (read_at(r, r->index_at, p, bytes + 8) && !memcmp(p, SESSION_INDEX_OF, 4))
 		for (const uint8_t *e = p + 8; e < p + 8 + bytes; e += SESSION_INDEX_OF_ENTRY)
-			take_head(r,
-				  &(struct session_entry){ session_get(e, 8), session_get(e + 8, 8),
-							   session_get(e + 16, 8),
-							   session_get(e + 24, 8) },
-				  &open);
+			take_head(r, &(struct session_entry){
+					     session_get(e, 8), session_get(e + 8, 8),
+					     session_get(e + 16, 8), session_get(e + 24, 8) });
 	free(p);
 }
 
@@ -351,65 +368,51 @@ static size_t head_at(const struct session_reader *r, uint64_t at, uint8_t *head
 	return SESSION_BLOCK_OF_HEAD;
 }
 
-static void keys_of_heads(struct session_reader *r)
+/* True: that was the last one. */
+static bool look_at_head(struct session_reader *r)
 {
 	uint8_t head[SESSION_BLOCK_OF_HEAD];
-	uint64_t open = 0;
-	size_t len;
+	size_t len = head_at(r, r->heads_at, head);
 
-	for (uint64_t at = SESSION_HEAD; (len = head_at(r, at, head)) != 0;) {
-		uint64_t next = at + len + session_get(head + 4, 4);
-		if (next > r->size)
-			return;
-		if (len == SESSION_BLOCK_OF_HEAD)
-			take_head(r,
-				  &(struct session_entry){ at, session_get(head + 12, 8),
-							   session_get(head + 20, 8),
-							   session_get(head + 28, 4) },
-				  &open);
-		at = next;
+	r->work++;
+	if (!len)
+		return true;
+	uint64_t next = r->heads_at + len + session_get(head + 4, 4);
+	if (next > r->size)
+		return true;
+	if (len == SESSION_BLOCK_OF_HEAD)
+		take_head(r, &(struct session_entry){ r->heads_at, session_get(head + 12, 8),
+						      session_get(head + 20, 8),
+						      session_get(head + 28, 4) });
+	r->heads_at = next;
+	return false;
+}
+
+bool session_find_keys(struct session_reader *r, size_t heads)
+{
+	if (!r->keys_known && r->indexed) {
+		keys_of_index(r);
+		r->keys_known = true;
 	}
+	while (!r->keys_known && heads--)
+		r->keys_known = look_at_head(r);
+	return r->keys_known;
+}
+
+void session_learn_keys(struct session_reader *r, const struct session_writer *w)
+{
+	r->key_count = 0;
+	for (size_t i = 0; i < w->key_count; i++)
+		if (w->keys[i].stream == r->stream)
+			add_key(r, &w->keys[i].key);
+	r->keys_known = true;
 }
 
 size_t session_keys(struct session_reader *r, const struct session_key **list)
 {
-	if (!r->keys_known && r->indexed)
-		keys_of_index(r);
-	else if (!r->keys_known)
-		keys_of_heads(r);
-	r->keys_known = true;
+	session_find_keys(r, SIZE_MAX);
 	*list = r->keys;
 	return r->key_count;
-}
-
-/* Goes through the blocks of a key frame, by their heads alone or unpacking them. */
-static bool walk_key(struct session_reader *r, const struct session_key *key, bool take)
-{
-	uint8_t head[SESSION_BLOCK_OF_HEAD];
-	uint64_t at = key->offset, sum = 0;
-
-	for (;;) {
-		if (head_at(r, at, head) != SESSION_BLOCK_OF_HEAD)
-			return false;
-		uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
-		uint32_t stream = (uint32_t)session_get(head + 28, 4);
-		sum += raw;
-		if ((stream | SESSION_KEY_LAST) != session_key_stream(r->stream, true) ||
-		    session_get(head + 12, 8) != key->resume || raw > SESSION_RAW_MAX ||
-		    packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX) || sum > SESSION_KEY_RAW_MAX ||
-		    (take && unpack(r, at + SESSION_BLOCK_OF_HEAD, packed, raw)))
-			return false;
-		if (stream & SESSION_KEY_LAST)
-			return true;
-		at += SESSION_BLOCK_OF_HEAD + packed;
-	}
-}
-
-/* All blocks of a key frame are unpacked, so that nothing of a damaged one is ever used; none of
- * one that has no end. */
-static bool unpack_key(struct session_reader *r, const struct session_key *key)
-{
-	return walk_key(r, key, false) && walk_key(r, key, true);
 }
 
 void session_rewind(struct session_reader *r)
@@ -418,18 +421,65 @@ void session_rewind(struct session_reader *r)
 	r->at = SESSION_HEAD;
 	r->time_ns = 0;
 	r->ended = false;
+	r->damage.text[0] = '\0';
+}
+
+void session_start(struct session_reader *r, const struct session_key *key)
+{
+	session_rewind(r);
+	r->start.key = *key;
+	r->start.at = key->offset;
+	r->start.sum = 0;
+}
+
+/* The next block of the key frame: 1 it was the last one, 0 more follow, -1 it is damaged. */
+static int unpack_next(struct session_reader *r)
+{
+	uint8_t head[SESSION_BLOCK_OF_HEAD];
+
+	r->work++;
+	if (head_at(r, r->start.at, head) != SESSION_BLOCK_OF_HEAD)
+		return -1;
+	uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
+	uint32_t stream = (uint32_t)session_get(head + 28, 4);
+	r->start.sum += raw;
+	if ((stream | SESSION_KEY_LAST) != session_key_stream(r->stream, true) ||
+	    session_get(head + 12, 8) != r->start.key.resume || raw > SESSION_RAW_MAX ||
+	    packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX) || r->start.sum > SESSION_KEY_RAW_MAX ||
+	    unpack(r, r->start.at + SESSION_BLOCK_OF_HEAD, packed, raw))
+		return -1;
+	r->start.at += SESSION_BLOCK_OF_HEAD + packed;
+	return (stream & SESSION_KEY_LAST) != 0;
+}
+
+/* All blocks of a key frame are unpacked first, so that nothing of a damaged one is ever used. */
+int session_start_on(struct session_reader *r)
+{
+	uint64_t resume = r->start.key.resume;
+	int rc = resume < SESSION_HEAD || resume > r->size ? -1 : unpack_next(r);
+
+	if (rc < 0)
+		session_rewind(r);
+	if (rc > 0) {
+		r->at = resume;
+		r->now = r->stream;
+	}
+	return rc;
 }
 
 bool session_start_at(struct session_reader *r, const struct session_key *key)
 {
-	session_rewind(r);
-	if (key->resume < SESSION_HEAD || key->resume > r->size || !unpack_key(r, key)) {
-		r->raw_len = 0;
-		return false;
-	}
-	r->at = key->resume;
-	r->now = r->stream;
-	return true;
+	int rc;
+
+	session_start(r, key);
+	while ((rc = session_start_on(r)) == 0)
+		;
+	return rc > 0;
+}
+
+uint64_t session_work(const struct session_reader *r)
+{
+	return r->work;
 }
 
 uint32_t session_stream(const struct session_reader *r)
@@ -456,6 +506,14 @@ bool session_cut(const struct session_reader *r)
 bool session_growing(const struct session_reader *r)
 {
 	return r->growing;
+}
+
+bool session_replaced(const struct session_reader *r, const char *path)
+{
+	struct stat at, own;
+
+	return !fstat(r->fd, &own) && !stat(path, &at) &&
+	       (at.st_dev != own.st_dev || at.st_ino != own.st_ino);
 }
 
 bool session_more(struct session_reader *r)

@@ -32,28 +32,22 @@
  * reader that knows none, or finds a damaged one, reads the stream from its start. Without an index
  * (killed, being written) the heads of the blocks tell where they are.
  *
- * History thins out with age. A recording that reached 8 MiB is written again with fewer ticks, and
- * then each time it has doubled, so that each byte is written some two times more. Of the ticks of
- * an age one stays in
- *
- *   up to 1 minute     every tick
- *   up to 10 minutes   1 second
- *   up to 2 hours      10 seconds
- *   up to a day        1 minute
- *   older              10 minutes
- *
- * less an eighth, since ticks are not punctual; what comes after a thinning is denser until the
- * next. Also stay: the first complete tick and the last, those of an incomplete state, the last one
- * up to each mark and to the peak, and that of each key frame. Counters are cumulative, so a tick
- * that stays has those of the ticks before it; MTW_S_OMITTED says how many these are, so that ticks
- * are counted as before. All other frames stay, unless a later one before the same tick says all
- * that they do: figures of the process, a thread, a scan (but resident memory around a mark stays).
+ * History thins out with age. A session that reached 8 MiB is written again with fewer ticks, and
+ * then each time it has doubled, so that each byte is written some two times more; one with a limit
+ * when it comes near that. Of the ticks of an age one stays in the time that base/ages.h says; what
+ * comes after a thinning is denser until the next. Also stay: the first complete tick and the last,
+ * those of an incomplete state, the last one up to each mark and to the peak, and that of each key
+ * frame. Counters are cumulative, so a tick that stays has those of the ticks before it, and the
+ * samples and the peak that came with them are merged as a reader merges them; MTW_S_OMITTED says
+ * how many these are, so that ticks are counted as before. All other frames stay, unless a later
+ * one before the same tick says all that they do: figures of the process, a thread, a loss, a scan
+ * (but resident memory around a mark stays).
  * Key frames are copied, with the instants that are left; the newest stays, and of the others those
  * that new ones would be.
  *
  * The new file is made beside the old one, as FILE.thin, and renamed over it: a kill at any moment
  * leaves one of the two whole, and a full disk the old one. Readers of the old one keep it. Not
- * thinned is a file that has another name, owner or link, or was moved; nor one with a limit.
+ * thinned is a file that has another name, owner or link, or was moved.
  *
  * Append-only else; blocks are closed at least every second (the writer's owner calls
  * session_flush() when nothing arrives). A file cut at any byte reads to its last whole block.
@@ -73,6 +67,7 @@ struct session_reader;
 
 #define SESSION_ALL (UINT32_MAX - 1) /* for a reader: every stream, block by block */
 #define SESSION_TABLE UINT32_MAX     /* the stream of MTW_S_TREE and MTW_S_PROCESS */
+#define SESSION_THIN ".thin"         /* behind the name of a file: the one that replaces it */
 
 /* mode 0600; max 0 = unbounded */
 struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err);
@@ -116,17 +111,29 @@ struct session_key { /* of the reader's stream */
 };
 /* All whole ones, in the file's order. */
 size_t session_keys(struct session_reader *r, const struct session_key **list);
+/* Before that, for who may not wait: looks at so many heads of blocks. True: all are known. */
+bool session_find_keys(struct session_reader *r, size_t heads);
+/* The writer of the file knows them. */
+void session_learn_keys(struct session_reader *r, const struct session_writer *w);
 /* Before the first session_next(): that begins with the frames of this one. false: it is damaged,
  * and reading begins at the file's start. */
 bool session_start_at(struct session_reader *r, const struct session_key *key);
+/* The same, block by block: 0 more follow, 1 session_next() may begin, -1 it is damaged. */
+void session_start(struct session_reader *r, const struct session_key *key);
+int session_start_on(struct session_reader *r);
 void session_rewind(struct session_reader *r); /* to the file's start */
 /* Next frame: 1; 0 at the end; -1 damaged from here on (err names the byte; earlier frames are
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 		 const uint8_t **payload, size_t *len, struct err *err);
-void session_limit(struct session_reader *r, uint64_t bytes); /* the file ends there */
-uint64_t session_block(const struct session_reader *r);       /* offset of the last frame's block */
-bool session_cut(const struct session_reader *r); /* no trailer: cut, or being written: */
+/* Reads one block at most. True: session_next() will have no blocks of others to pass over. */
+bool session_near(struct session_reader *r);
+/* What was read so far: a head counts 1, as a KiB of frames does. */
+uint64_t session_work(const struct session_reader *r);
+bool session_replaced(const struct session_reader *r, const char *path); /* by another file */
+void session_limit(struct session_reader *r, uint64_t bytes);            /* the file ends there */
+uint64_t session_block(const struct session_reader *r); /* offset of the last frame's block */
+bool session_cut(const struct session_reader *r);       /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
 bool session_growing(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */

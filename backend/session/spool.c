@@ -56,20 +56,21 @@ static int make_dirs(char *path)
 	}
 }
 
-/* "...-PID-YYYYMMDDTHHMMSS.mtop" */
-static bool is_ours(const char *name)
+/* Does the name end so? 0: a digit. */
+static bool ends_in(const char *name, const char *pattern)
 {
-	size_t n = strlen(name);
-	static const char pattern[] = "-00000000T000000.mtop";
-	const char *at = name + n - (sizeof pattern - 1);
+	size_t n = strlen(name), len = strlen(pattern);
+	const char *at = name + n - len;
 
-	if (n < sizeof pattern)
+	if (n <= len)
 		return false;
 	for (const char *p = pattern; *p; p++, at++)
 		if (*p == '0' ? *at < '0' || *at > '9' : *at != *p)
 			return false;
 	return true;
 }
+
+#define SPOOL_NAME "-00000000T000000.mtop" /* "...-PID-YYYYMMDDTHHMMSS.mtop" */
 
 static int newest_first(const void *a, const void *b)
 {
@@ -81,7 +82,7 @@ static int newest_first(const void *a, const void *b)
 	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
 }
 
-static size_t list_kept(const char *dir, struct kept **list)
+static size_t list_kept(const char *dir, const char *pattern, struct kept **list)
 {
 	DIR *d = opendir(dir);
 	size_t n = 0, room = 0;
@@ -90,8 +91,8 @@ static size_t list_kept(const char *dir, struct kept **list)
 
 	*list = NULL;
 	while (d && (e = readdir(d))) {
-		if (!is_ours(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
+		if (!ends_in(e->d_name, pattern) ||
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		GROW(*list, room, n + 1);
 		snprintf((*list)[n].name, sizeof(*list)->name, "%s", e->d_name);
@@ -112,7 +113,7 @@ int spool_newest(char *path, size_t size, struct err *err)
 	if (spool_dir(dir, sizeof dir, NULL))
 		return err_set(err, 3,
 			       "--last: no folder for sessions; set HOME or XDG_STATE_HOME");
-	size_t n = list_kept(dir, &list);
+	size_t n = list_kept(dir, SPOOL_NAME, &list);
 	if (n)
 		snprintf(path, size, "%s/%s", dir, list[0].name);
 	free(list);
@@ -124,20 +125,27 @@ int spool_newest(char *path, size_t size, struct err *err)
 	return 0;
 }
 
-static void prune(const char *dir)
+static void prune_all(const char *dir, const char *pattern, size_t keep)
 {
 	struct kept *list;
-	size_t n = list_kept(dir, &list);
+	size_t n = list_kept(dir, pattern, &list);
 	char path[PATH_MAX + NAME_MAX + 2];
 	time_t now = time(NULL);
 
-	for (size_t i = SPOOL_KEEP - 1; i < n; i++) {
+	for (size_t i = keep; i < n; i++) {
 		if (now - list[i].mtime.tv_sec < BUSY_S)
 			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, list[i].name);
 		unlink(path);
 	}
 	free(list);
+}
+
+static void prune(const char *dir)
+{
+	prune_all(dir, SPOOL_NAME, SPOOL_KEEP - 1);
+	/* what a view left that was killed while its session became thinner */
+	prune_all(dir, SPOOL_NAME SESSION_THIN, 0);
 }
 
 struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size,

@@ -10,6 +10,8 @@
  */
 #include "session/writer.h"
 
+#include "base/child.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,6 +26,7 @@
 
 #define THIN_LEAST (8u << 20)
 #define THIN_TIMES 2u
+#define LIMIT_PART 8u /* of a file with a limit: the room that is left when it is thinned */
 
 static uint64_t least(void)
 {
@@ -32,11 +35,14 @@ static uint64_t least(void)
 	return test ? strtoull(test, NULL, 10) : THIN_LEAST;
 }
 
-static void set_next(struct session_writer *w)
+/* A file with a limit is thinned before it reaches that. */
+static void set_next(struct session_writer *w, uint64_t bytes)
 {
-	uint64_t first = least(), times = w->written * THIN_TIMES;
+	uint64_t first = least(), last = w->max_bytes - w->max_bytes / LIMIT_PART;
 
-	w->thinning.least = times > first ? times : first;
+	w->thinning.least = bytes > first ? bytes : first;
+	if (w->max_bytes && w->written < last && w->thinning.least > last)
+		w->thinning.least = last;
 }
 
 /* Is the path still this file, and can another take its place? A link, or another owner or name of
@@ -53,9 +59,8 @@ static bool may_replace(const struct session_writer *w)
 static bool is_due(struct session_writer *w)
 {
 	if (!w->thinning.least)
-		w->thinning.least = least();
-	return !w->max_bytes && !w->keys_under_way && !*w->failed.text &&
-	       w->written >= w->thinning.least;
+		set_next(w, 0);
+	return !w->keys_under_way && !*w->failed.text && w->written >= w->thinning.least;
 }
 
 static void forget_child(struct session_writer *w)
@@ -70,7 +75,7 @@ static int give_up(struct session_writer *w, int why, struct err *err)
 {
 	unlink(w->thinning.path);
 	forget_child(w);
-	set_next(w);
+	set_next(w, w->written * THIN_TIMES);
 	if (w->thinning.told || !why)
 		return 0;
 	w->thinning.told = true;
@@ -83,11 +88,7 @@ static int give_up(struct session_writer *w, int why, struct err *err)
 
 static _Noreturn void child(const struct session_writer *w, session_rewrite *rewrite)
 {
-	sigset_t all;
-
-	/* Handlers of the loop would write into the parent's pipes. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	child_begin(-1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGXFSZ, SIG_IGN);
 	if (nice(10) < 0)
@@ -119,7 +120,7 @@ static int start(struct session_writer *w, session_rewrite *rewrite, struct err 
 	t->kept = memfd_create("memtop-thin", MFD_CLOEXEC);
 	if (t->kept < 0)
 		return 0;
-	t->path = xasprintf("%s.thin", w->path);
+	t->path = xasprintf("%s" SESSION_THIN, w->path);
 	t->bytes = w->written;
 	int why = make_file(t->path);
 	if (why)
@@ -250,17 +251,17 @@ static int take(struct session_writer *w, struct err *err)
 		return give_up(w, why, err);
 	}
 	close(w->fd);
-	free(w->index);
 	w->fd = h.fd;
-	w->index = h.index;
-	w->index_len = h.count;
-	w->index_room = h.room;
+	w->index_len = w->key_count = 0;
+	for (size_t i = 0; i < h.count; i++)
+		session_enter(w, &h.index[i]);
+	free(h.index);
 	w->version = h.version;
 	w->written = h.bytes;
 	take_ticks(w);
 	w->thinning.times++;
 	forget_child(w);
-	set_next(w);
+	set_next(w, w->written * THIN_TIMES);
 	return 0;
 }
 
@@ -273,7 +274,7 @@ int session_thin(struct session_writer *w, session_rewrite *rewrite, struct err 
 			return 0;
 		if (may_replace(w))
 			return start(w, rewrite, err);
-		set_next(w);
+		set_next(w, w->written * THIN_TIMES);
 		return 0;
 	}
 	pid_t pid = waitpid(w->thinning.pid, &status, WNOHANG);

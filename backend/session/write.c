@@ -133,6 +133,7 @@ static void writer_free(struct session_writer *w)
 	free(w->streams);
 	free(w->packed);
 	free(w->index);
+	free(w->keys);
 	free(w->thinning.ticks);
 	free(w);
 }
@@ -231,6 +232,25 @@ static int raise_version(struct session_writer *w)
 	return 0;
 }
 
+void session_enter(struct session_writer *w, const struct session_entry *e)
+{
+	uint32_t stream = (uint32_t)e->stream;
+
+	GROW(w->index, w->index_room, w->index_len + 1);
+	w->index[w->index_len++] = *e;
+	if (!session_is_key(stream)) {
+		w->key_open = 0;
+		return;
+	}
+	w->key_open = w->key_open ? w->key_open : e->offset;
+	if (!(stream & SESSION_KEY_LAST))
+		return;
+	GROW(w->keys, w->key_room, w->key_count + 1);
+	w->keys[w->key_count++] = (struct written_key){ stream & ~(SESSION_KEY | SESSION_KEY_LAST),
+							{ w->key_open, e->first_ns, e->last_ns } };
+	w->key_open = 0;
+}
+
 static int flush_stream(struct session_writer *w, struct stream *s, struct err *err)
 {
 	size_t head = s->number ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
@@ -252,9 +272,7 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 		rc = session_write_all(w->fd, w->packed, head + n);
 	if (rc)
 		return give_up(w, -rc, err);
-	GROW(w->index, w->index_room, w->index_len + 1);
-	w->index[w->index_len++] =
-		(struct session_entry){ w->written, s->first_ns, s->last_ns, s->number };
+	session_enter(w, &(struct session_entry){ w->written, s->first_ns, s->last_ns, s->number });
 	w->written += head + n;
 	s->since_key += head + n;
 	s->raw_len = 0;
@@ -308,11 +326,9 @@ static void index_key(struct session_writer *w, const uint8_t *blocks, size_t le
 {
 	for (size_t at = 0; at < len;) {
 		const uint8_t *head = blocks + at;
-		GROW(w->index, w->index_room, w->index_len + 1);
-		w->index[w->index_len++] =
-			(struct session_entry){ w->written + at, session_get(head + 12, 8),
-						session_get(head + 20, 8),
-						session_get(head + 28, 4) };
+		session_enter(w, &(struct session_entry){
+					 w->written + at, session_get(head + 12, 8),
+					 session_get(head + 20, 8), session_get(head + 28, 4) });
 		at += SESSION_BLOCK_OF_HEAD + session_get(head + 4, 4);
 	}
 }
@@ -450,9 +466,13 @@ static int copy_bytes(int from, int to, uint64_t bytes)
 
 int session_copy(struct session_writer *w, const char *path, struct err *err)
 {
+	char own[64];
+
 	if (session_flush(w, NULL) && !w->index_len)
 		return is_failed(w, err);
-	int from = open(w->path, O_RDONLY | O_CLOEXEC);
+	/* By its name it may be a thinner one already, which another process has put there. */
+	snprintf(own, sizeof own, "/proc/self/fd/%d", w->fd);
+	int from = open(own, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
 		return err_set(err, 125, "%s: can no longer be read: %s; save a report instead",
 			       w->path, strerror(errno));

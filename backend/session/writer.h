@@ -33,6 +33,11 @@ struct thinning {
 	size_t tick_count; /* numbers in it */
 };
 
+struct written_key { /* a whole key frame in the file */
+	uint32_t stream;
+	struct session_key key;
+};
+
 struct session_writer {
 	int fd;
 	char *path;         /* owned */
@@ -46,6 +51,9 @@ struct session_writer {
 	struct ZSTD_CCtx_s *zstd;
 	struct session_entry *index;
 	size_t index_len, index_room;
+	struct written_key *keys; /* in the file's order, so that none has to be looked for */
+	size_t key_count, key_room;
+	uint64_t key_open; /* offset of the first block of one that has no end yet; 0 = none */
 	unsigned keys_under_way; /* session_key_resume() without session_key_over() */
 	struct thinning thinning;
 	struct err failed; /* text not empty: writing is over */
@@ -53,5 +61,7 @@ struct session_writer {
 };
 
 int session_write_all(int fd, const uint8_t *p, size_t len); /* 0 or -errno */
+/* A block is in the file now: enters it into the index, and the key frame that it ends. */
+void session_enter(struct session_writer *w, const struct session_entry *e);
 
 #endif

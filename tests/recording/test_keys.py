@@ -105,6 +105,14 @@ def write(folder, name, data):
     return path
 
 
+def pid_of(child):
+    """Of the program that `memtop record` started."""
+    def children():
+        with open(f"/proc/{child.pid}/task/{child.pid}/children", encoding="ascii") as f:
+            return f.read().split()
+    return wait_for(children, 20)[0]
+
+
 def without_keys(data):
     """The blocks alone, as an older memtop that was killed left them."""
     return data[:mtop.HEAD] + b"".join(data[at:end] for at, head, end in heads(data) if not stream_of(head) & KEY)
@@ -252,6 +260,32 @@ def live_recorded_reopened_reported():
     with open(copy, "wb") as f:
         f.write(read(path))
     assert report(copy) == want
+
+
+@test
+def what_the_agent_said_is_in_a_late_key():
+    """Another viewer sets marks: the agent tells the recorder, in frames that no later one repeats."""
+    folder = temporary_folder()
+    path, child = record(folder, "a.mtop", wait=False)
+    wait_for(lambda: os.path.exists(path) and keys(read(path)), 20)  # the recorder is there, and is told
+    for name in ("early", "later"):
+        before = len(keys(read(path)))
+        wait_for(lambda name=name: subprocess.run([MEMTOP, "mark", "-p", pid_of(child), name], env=environment(), check=False,
+                                                  capture_output=True).returncode == 0, 20)
+        wait_for(lambda n=before: len(keys(read(path))) > n, 20)
+    assert child.wait(60) == 0
+    data = read(path)
+    said = [payload.decode(errors="replace") for head, frames in mtop.blocks(data[:keys(data)[-1][0]])
+            for kind, payload, _ in frames if kind == wire.NOTICE and not stream_of(head)]
+    assert len(said) == 2, said
+    begin = keys(data)[-1][0]
+    broken = bytearray(data)
+    for at, head, stop in heads(data):
+        if not stream_of(head) & KEY and stop <= begin:
+            broken[stop - 1] ^= 0xff
+    want = report(write(folder, "plain.mtop", without_keys(data)))["agent"]["notices"]
+    assert [n.split()[-1] for n in want] == ["early", "later"], want
+    assert report(write(folder, "late.mtop", bytes(broken)))["agent"]["notices"] == want
 
 
 if __name__ == "__main__":

@@ -1,19 +1,21 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_travel.py - time travel: views show an instant as they showed it then."""
+import json
 import os
 import re
 import signal
+import time
 
-from harness import BUILD, MEMTOP, main, temporary_folder, test
+from harness import BUILD, MEMTOP, main, run, temporary_folder, test, wait_for
 from term import Terminal, command, running
 
 FIRST = r"(0|[\d.]+K|[1-6]\.\dM)"  # somewhere on the way to the first phase's end
 PHASES = ["6.2M", "25.0M", "21.9M"]  # s_phases.c, in whole blocks
 
 
-def kept_in(folder, program="tests/targets/s_phases wait"):
-    return running(f"{BUILD}/{program}".split(), env={"XDG_STATE_HOME": folder, "HOME": folder})
+def kept_in(folder, program="tests/targets/s_phases wait", **env):
+    return running(f"{BUILD}/{program}".split(), env={"XDG_STATE_HOME": folder, "HOME": folder, **env})
 
 
 def live_is(t, text, state):
@@ -135,6 +137,41 @@ def t_by_the_cursor_and_back():
 
 
 @test
+def t_a_session_that_became_thinner_has_its_past():
+    """Its file gives way to a thinner one while it is watched, and while an instant is shown."""
+    folder = temporary_folder()
+    with kept_in(folder, MEMTOP_TEST_THIN_BYTES="2000", MEMTOP_TEST_THIN_AGES="100", MEMTOP_TEST_KEY_BYTES="3000") as t:
+        def inode():
+            names = [n for n in os.listdir(f"{folder}/memtop") if n.endswith(".mtop")]
+            return os.stat(f"{folder}/memtop/{names[0]}").st_ino
+
+        def thinned():
+            was = inode()
+            t.wait_for(lambda lines: inode() != was, 60, "a thinner file")
+
+        first = inode()
+        phases(t)
+        t.wait_for(lambda lines: inode() != first, 60, "a thinner file")
+        for i in (0, 2, 1):
+            command(t, f"at m{i + 1}")
+            live_is(t, PHASES[i], "PAST")
+        thinned()
+        live_is(t, PHASES[1], "PAST")
+        command(t, "at m3")  # on from there
+        live_is(t, PHASES[2], "PAST")
+        command(t, "at m1")
+        live_is(t, PHASES[0], "PAST")
+        t.keys("Escape")
+        live_is(t, PHASES[2], "LIVE")
+        command(t, f"w {folder}/copy.mtop")
+        t.wait_for("copy.mtop", 20)
+        wait_for(lambda: os.path.exists(f"{folder}/copy.mtop"), 20)
+        for i, live in enumerate((6.2, 25.0, 21.9)):
+            done = run([MEMTOP, "report", "--format", "json", "--at", f"m{i + 1}", f"{folder}/copy.mtop"])
+            assert abs(json.loads(done.stdout)["totals"]["live_bytes"] / 2**20 - live) < 0.1, done
+
+
+@test
 def t_a_file_has_its_past():
     folder = temporary_folder()
     with kept_in(folder) as t:
@@ -190,6 +227,28 @@ def t_the_past_does_not_wait_until_a_file_is_read():
         t.keys("Escape")
         t.wait_for("reading", 30)  # from its start again: what it had is not lost
         t.wait_for(lambda lines: "reading" not in lines[0] and "PAST" not in lines[0], 60)
+
+
+@test
+def t_keys_on_the_way_back_are_answered_and_do_not_end_it():
+    folder = temporary_folder()
+    many = f"exec {BUILD}/tests/targets/s_paths 17 hold < <(exec sleep 60)"  # so many paths that keys come in between
+    with running(["bash", "-c", many], env={"XDG_STATE_HOME": folder, "HOME": folder, "MEMTOP_TEST_KEY_BYTES": "20000"}) as t:
+        t.wait_for(re.compile(r"s_paths.*LIVE 0:00:(0[6-9]|[1-5])"), 30)
+        t.keys("2")
+        for _ in range(3):
+            t.keys("[")
+            for i in range(30):  # one meets each part of the way
+                t.keys("Up" if i % 2 else "Down")
+                time.sleep(0.03)
+            t.wait_for(lambda lines: "PAST" in lines[0] and "going to" not in lines[0], 30, "the earlier instant")
+            t.keys("[")
+            t.wait_for("going to", 10)
+            t.keys("3")
+            t.wait_for("[3 Sites]", 10)
+            t.keys("Escape")  # the way ends
+            t.wait_for(lambda lines: "LIVE" in lines[0] and "going to" not in lines[0], 10, "the present")
+            t.keys("2")
 
 
 @test

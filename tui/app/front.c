@@ -36,7 +36,9 @@ void front_end(struct app *a)
 	a->ui.building = find_busy(&a->front.find) && left < 0 ? 99 /* the search is left to do */
 			 : a->building.rows_whole              ? -1
 							       : left;
-	a->building.working = left >= 0 || a->ui.building >= 0;
+	/* a key's own slice says nothing of what was under way before it */
+	a->building.working = left >= 0 || a->ui.building >= 0 || !a->building.rows_whole ||
+			      travel_looks(&a->front.travel);
 	if (a->ui.building >= 0)
 		a->building.since_ns = was ? a->building.since_ns : now_ns();
 	if (a->building.working)

@@ -32,6 +32,11 @@ bool travel_under_way(const struct travel *t)
 	return t->to_ns != 0;
 }
 
+bool travel_looks(const struct travel *t)
+{
+	return t->looking;
+}
+
 static void give_up(struct travel *t, struct shown *of, const char *why)
 {
 	status_error("%s", why);

@@ -34,6 +34,7 @@ void travel_release(struct travel *t);
 void travel_read(struct travel *t, struct shown *of);
 void travel_read_on(struct travel *t, struct shown *of); /* the present was drawn again */
 bool travel_under_way(const struct travel *t);
+bool travel_looks(const struct travel *t); /* at a stop: travel_go_on() has work left */
 struct owners *travel_owners(const struct travel *t,
 			     const struct shown *of); /* whose history the graphs show */
 /* "0:12:09", "-2m", a mark, "now": the command :at. */

@@ -4,40 +4,13 @@
  */
 #include "link/thin/stream.h"
 
+#include "base/ages.h"
 #include "wire/decode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NS 1000000000ull
-#define BATCH 4096u        /* entries of a frame */
-#define COUNTS_MANY 65536u /* entries, after which double ones are dropped */
-
-static const struct {
-	uint64_t younger_ns, apart_ns;
-} rule[] = {
-	{ 60 * NS, 0 },          { 600 * NS, NS },         { 7200 * NS, 10 * NS },
-	{ 86400 * NS, 60 * NS }, { UINT64_MAX, 600 * NS },
-};
-
-/* In tests ticks are old earlier. */
-static uint64_t faster(void)
-{
-	const char *test = getenv("MEMTOP_TEST_THIN_AGES");
-
-	return test ? strtoull(test, NULL, 10) : 1;
-}
-
-uint64_t thinned_apart(uint64_t age_ns)
-{
-	uint64_t times = faster();
-	size_t i = 0;
-
-	while (age_ns >= rule[i].younger_ns / times && rule[i].younger_ns != UINT64_MAX)
-		i++;
-	return rule[i].apart_ns - rule[i].apart_ns / 8; /* ticks are not punctual */
-}
-
 void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		 size_t len)
 {
@@ -51,13 +24,13 @@ static void put_held(struct thinned *s, const struct frames *f, size_t i)
 	thinned_put(s, x->time_ns, x->type, f->bytes + x->at, x->len);
 }
 
-/* Is the thread's next state in the group, too? */
+/* Is the next state of the same thread, or kind of loss, in the group, too? */
 static bool comes_again(const struct frames *f, size_t i)
 {
-	uint64_t thread = frames_number(f, i, 0);
+	uint64_t type = f->list[i].type, of = frames_number(f, i, 0);
 
-	while ((i = frames_next(f, i, MTW_THREAD)) != SIZE_MAX)
-		if (frames_number(f, i, 0) == thread)
+	while ((i = frames_next(f, i, type)) != SIZE_MAX)
+		if (frames_number(f, i, 0) == of)
 			return true;
 	return false;
 }
@@ -118,11 +91,13 @@ static bool is_replaced(const struct thinned *s, size_t i)
 	case MTW_PROCESS:
 	case MTW_STACKS:
 	case MTW_MEMORY:
+	case MTW_SAMPLES:
 	case MTW_SCAN_AGES:
 	case MTW_SCAN_THREADS: return frames_next(f, i, f->list[i].type) != SIZE_MAX;
 	case MTW_SCAN_MEMORY:
 		return frames_next(f, i, MTW_SCAN_MEMORY) != SIZE_MAX && !is_near_pin(s, i);
 	case MTW_SCAN_COHORTS: return is_asked_again(f, i);
+	case MTW_LOSS:
 	case MTW_THREAD: return comes_again(f, i);
 	default: return false;
 	}
@@ -130,67 +105,26 @@ static bool is_replaced(const struct thinned *s, size_t i)
 
 /* --- counters */
 
-static int by_slot(const void *a, const void *b)
-{
-	const struct count *x = a, *y = b;
-
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
-	return x->nth < y->nth ? -1 : 1;
-}
-
-/* In the order of their slots, the last of each. */
-static void settle(struct thinned *s)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->count_count; i++)
-		s->counts[i].nth = (uint32_t)i;
-	if (s->count_count)
-		qsort(s->counts, s->count_count, sizeof *s->counts, by_slot);
-	for (size_t i = 0; i < s->count_count; i++)
-		if (i + 1 == s->count_count || s->counts[i + 1].slot != s->counts[i].slot)
-			s->counts[kept++] = s->counts[i];
-	s->count_count = s->unique = kept;
-}
-
 static int on_count(void *arg, const struct event *e, struct err *err)
 {
 	struct thinned *s = arg;
 
 	(void)err;
-	if (s->count_count >= COUNTS_MANY && s->count_count >= 2 * s->unique)
-		settle(s);
-	GROW(s->counts, s->count_room, s->count_count + 1);
-	s->counts[s->count_count++] = (struct count){ e->u.counts.slot, 0, e->u.counts.now };
+	counts_add(&s->counts, e->u.counts.slot, &e->u.counts.now);
 	return 0;
-}
-
-static void put_batch(struct thinned *s, const struct count *list, size_t n)
-{
-	uint8_t payload[64 + BATCH * 50];
-	struct mtw_out o = { payload, payload + sizeof payload, false };
-	uint32_t last = 0;
-
-	mtw_put(&o, n);
-	for (size_t i = 0; i < n; i++) {
-		mtw_put(&o, list[i].slot - last);
-		mtw_put(&o, list[i].now.alloc_blocks);
-		mtw_put(&o, list[i].now.alloc_bytes);
-		mtw_put(&o, list[i].now.free_blocks);
-		mtw_put(&o, list[i].now.free_bytes);
-		last = list[i].slot;
-	}
-	thinned_put(s, s->at_ns, MTW_COUNTS, payload, (size_t)(o.at - payload));
 }
 
 static void put_counts(struct thinned *s)
 {
-	settle(s);
-	for (size_t i = 0; i < s->count_count; i += BATCH)
-		put_batch(s, s->counts + i,
-			  s->count_count - i < BATCH ? s->count_count - i : BATCH);
-	s->count_count = s->unique = 0;
+	uint8_t payload[COUNTS_BYTES];
+
+	counts_settle(&s->counts);
+	for (size_t i = 0; i < s->counts.count;) {
+		struct mtw_out o = { payload, payload + sizeof payload, false };
+		i = counts_put(&s->counts, i, &o);
+		thinned_put(s, s->at_ns, MTW_COUNTS, payload, (size_t)(o.at - payload));
+	}
+	counts_drop(&s->counts);
 }
 
 /* --- ticks */
@@ -204,6 +138,14 @@ static void put_omitted(struct thinned *s)
 	thinned_put(s, s->group.list[0].time_ns, MTW_S_OMITTED, payload, (size_t)(o.at - payload));
 }
 
+static int put_merged(void *arg, uint64_t type, const uint8_t *payload, size_t len)
+{
+	struct thinned *s = arg;
+
+	thinned_put(s, s->at_ns, type, payload, len);
+	return 0;
+}
+
 /* Frames before the tick's, then its counters, totals and itself. */
 static void put_group(struct thinned *s)
 {
@@ -214,6 +156,7 @@ static void put_group(struct thinned *s)
 		if (type != MTW_TOTALS && type != MTW_TICK && !is_replaced(s, i))
 			put_held(s, &s->group, i);
 	}
+	merged_put(&s->merged, put_merged, s);
 	put_counts(s);
 	for (int last = 0; last < 2; last++)
 		for (size_t i = 0; i < s->group.count; i++)
@@ -227,8 +170,8 @@ static void note_written(struct thinned *s)
 	struct program_ticks *x = &s->ticks;
 
 	GROW(x->kept, x->room, x->count + 1);
-	x->kept[x->count++] = x->read;
-	s->written_ns = s->at_ns;
+	x->kept[x->count++] = x->last;
+	s->written_ns = s->tick_ns;
 }
 
 /* The last tick that was read stays. */
@@ -245,8 +188,13 @@ static void write_group(struct thinned *s)
 
 static void write_open(struct thinned *s)
 {
-	for (size_t i = 0; i < s->open.count; i++)
+	for (size_t i = 0; i < s->open.count; i++) {
+		const struct frame *x = &s->open.list[i];
 		put_held(s, &s->open, i);
+		if (merged_takes(x->type))
+			s->damaged |= merged_pass(&s->merged, x->type, s->open.bytes + x->at,
+						  x->len) != 0;
+	}
 	frames_drop(&s->open);
 	s->omits_open = 0;
 }
@@ -258,20 +206,28 @@ void thinned_drain(struct thinned *s)
 	write_open(s);
 }
 
+static void join_frame(struct thinned *s, size_t i)
+{
+	const struct frame *x = &s->open.list[i];
+	const uint8_t *payload = s->open.bytes + x->at;
+	int held = 1;
+
+	if (x->type == MTW_COUNTS)
+		held = wire_read(x->type, payload, x->len, on_count, s, &s->err);
+	else if (merged_takes(x->type))
+		held = merged_join(&s->merged, &s->open, i);
+	s->damaged |= held < 0;
+	if (held > 0 && x->type != MTW_S_OMITTED)
+		frames_hold(&s->group, x->time_ns, x->type, payload, x->len);
+}
+
 /* The frames of the tick join the group. */
 static void join(struct thinned *s)
 {
 	s->omits += s->omits_open + s->has_tick;
 	s->omits_open = 0;
-	for (size_t i = 0; i < s->open.count; i++) {
-		const struct frame *x = &s->open.list[i];
-		const uint8_t *payload = s->open.bytes + x->at;
-		if (x->type == MTW_COUNTS)
-			s->damaged |=
-				wire_read(x->type, payload, x->len, on_count, s, &s->err) != 0;
-		else if (x->type != MTW_S_OMITTED)
-			frames_hold(&s->group, x->time_ns, x->type, payload, x->len);
-	}
+	for (size_t i = 0; i < s->open.count; i++)
+		join_frame(s, i);
 	frames_drop(&s->open);
 	s->has_tick = true;
 }
@@ -281,7 +237,7 @@ static bool stays(const struct thinned *s, uint32_t flags)
 	uint64_t age = s->end_ns > s->at_ns ? s->end_ns - s->at_ns : 0;
 
 	return flags != MTW_TICK_COMPLETE || !s->complete ||
-	       s->at_ns - s->written_ns >= thinned_apart(age);
+	       ages_keep(age, s->written_ns, s->tick_ns, 1);
 }
 
 static void take_tick(struct thinned *s, uint64_t at_ns, const struct event *e)
@@ -291,7 +247,7 @@ static void take_tick(struct thinned *s, uint64_t at_ns, const struct event *e)
 	/* two ticks may have one time: the first is the instant */
 	if (s->has_tick && is_pinned(s, s->tick_ns, time_ns > s->tick_ns ? time_ns : time_ns + NS))
 		write_group(s);
-	s->ticks.read++;
+	s->ticks.last = ++s->ticks.read;
 	s->tick_ns = time_ns;
 	s->at_ns = at_ns;
 	bool keep = stays(s, e->u.tick.flags);
@@ -316,6 +272,7 @@ static void take_hello(struct thinned *s, const struct event *e)
 	x->pid = e->u.hello.pid;
 	x->start_unix_ns = e->u.hello.start_unix_ns;
 	x->read = x->count = 0;
+	merged_clear(&s->merged);
 }
 
 struct taken {
@@ -359,7 +316,8 @@ void thinned_free(struct thinned *s)
 {
 	frames_free(&s->open);
 	frames_free(&s->group);
-	free(s->counts);
+	counts_free(&s->counts);
+	merged_clear(&s->merged);
 	free(s->ticks.kept);
 	free(s->pins);
 	free(s->keys);

@@ -7,25 +7,22 @@
  *   group    those of the ticks since the last one that was written
  *
  * Counters are cumulative, so a tick can be left out when the next one that stays has its counters,
- * too, as on a slow link. A tick that stays and is alone in its group is written as it came. Any
- * thread.
+ * too, as on a slow link; so do samples and the peak (link/thin/merged.h). A tick that stays and is
+ * alone in its group is written as it came. Any thread.
  */
 #ifndef LINK_THIN_STREAM_H
 #define LINK_THIN_STREAM_H
 
+#include "link/thin/counts.h"
 #include "link/thin/frames.h"
+#include "link/thin/merged.h"
 #include "model/paths/event.h"
 #include "session/session.h"
-
-struct count {
-	uint32_t slot;
-	uint32_t nth; /* of the list: the last one of a slot wins */
-	struct tally now;
-};
 
 /* The ticks of a program: their numbers count those that were left out. */
 struct program_ticks {
 	uint64_t pid, start_unix_ns, read;
+	uint64_t last; /* that came, and was not left out: of these behind it `read` has more */
 	uint64_t *kept;
 	size_t count, room;
 };
@@ -33,14 +30,14 @@ struct program_ticks {
 struct thinned {
 	uint32_t stream;
 	struct frames open, group;
-	struct count *counts; /* of the group */
-	size_t count_count, count_room, unique;
+	struct counts counts; /* of the group */
+	struct merged merged;
 	bool has_tick; /* the group */
 	/* ticks that are left out: of the group, and those that open says */
 	uint64_t omits, omits_open;
 	uint64_t tick_ns;    /* the last tick: its program's time, */
 	uint64_t at_ns;      /* the file's; */
-	uint64_t written_ns; /* that of the last one that was written */
+	uint64_t written_ns; /* the program's, of the last one that was written */
 	bool complete;       /* such a tick came since the HELLO */
 	struct program_ticks ticks;
 	const char *from; /* the old file; */
@@ -56,8 +53,6 @@ struct thinned {
 	size_t key_count, key_at;
 };
 
-/* Least ns between two ticks that are so much older than the newest one. */
-uint64_t thinned_apart(uint64_t age_ns);
 void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		 size_t len);
 /* The next frame, in the order of the file. */

@@ -5,7 +5,10 @@
  */
 #include "model/history/cells.h"
 
+#include <memtop/wire.h>
 #include <stdlib.h>
+
+#define BATCH 4096u /* entries of a frame */
 
 /* Merges `older` below k's own cells; both sorted by slot. */
 void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older)
@@ -70,4 +73,29 @@ int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, stru
 	}
 	k->list[k->count++] = cell;
 	return 0;
+}
+
+int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool whole,
+		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg)
+{
+	uint8_t payload[BATCH * 25 + 30];
+	size_t i = 0;
+	int rc;
+
+	do {
+		struct mtw_out o = { payload, payload + sizeof payload, false };
+		size_t end = k->count - i < BATCH ? k->count : i + BATCH;
+		uint32_t last = 0;
+		mtw_put(&o, number);
+		mtw_put(&o, whole && end == k->count);
+		mtw_put(&o, end - i);
+		for (; i < end; i++) {
+			mtw_put(&o, k->list[i].slot - last);
+			mtw_put(&o, k->list[i].blocks);
+			mtw_put(&o, k->list[i].bytes);
+			last = k->list[i].slot;
+		}
+		rc = fn(arg, type, payload, (size_t)(o.at - payload));
+	} while (i < k->count && !rc);
+	return rc;
 }

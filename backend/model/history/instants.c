@@ -11,7 +11,12 @@
  */
 #include "model/history/instants.h"
 
+#include "base/ages.h"
+
 #include <stdlib.h>
+
+#define LEFT_MAX (INSTANTS_MAX / 4 * 3) /* after they were thinned */
+#define TIMES_MAX (1u << 20)            /* of a peer whose clock is no clock */
 
 void instants_clear(struct instants *x)
 {
@@ -23,13 +28,47 @@ void instants_clear(struct instants *x)
 		x->looked_ns[k] = x->answers[k] = 0;
 }
 
-static void thin(struct instants *x)
+bool instants_full(const struct instants *x)
+{
+	return x->count == INSTANTS_MAX;
+}
+
+/* Cells of the rule that are so many times as long. */
+static void pass(struct instants *x, const uint64_t *pins, size_t n, uint64_t times)
+{
+	uint64_t now = x->list[x->count - 1].time_ns;
+	size_t kept = 1, pin = 0;
+
+	for (size_t i = 1; i < x->count; i++) {
+		uint64_t t = x->list[i].time_ns;
+		bool last = i + 1 == x->count;
+		while (pin < n && pins[pin] < t)
+			pin++;
+		if (last || (pin < n && pins[pin] < x->list[i + 1].time_ns) ||
+		    ages_keep(now - t, x->list[kept - 1].time_ns, t, times))
+			x->list[kept++] = x->list[i];
+	}
+	x->count = kept;
+}
+
+/* All of them may be at marks. */
+static void halve(struct instants *x)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < x->count; i += 2)
-		x->list[kept++] = x->list[i];
+	for (size_t i = 0; i < x->count; i++)
+		if (i % 2 == 0 || i + 1 == x->count)
+			x->list[kept++] = x->list[i];
 	x->count = kept;
+}
+
+void instants_thin(struct instants *x, const uint64_t *pins, size_t n)
+{
+	pass(x, pins, n, 1);
+	for (uint64_t times = 2; x->count > LEFT_MAX && times <= TIMES_MAX; times *= 2)
+		pass(x, pins, n, times);
+	if (x->count > LEFT_MAX)
+		halve(x);
 }
 
 void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags)
@@ -40,8 +79,6 @@ void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags)
 	bool again = x->count && x->list[x->count - 1].time_ns == time_ns;
 	if (again && !(flags & MTW_TICK_FINAL))
 		return;
-	if (!again && x->count == INSTANTS_MAX)
-		thin(x);
 	GROW(x->list, x->room, x->count + 1);
 	x->count += !again;
 	x->list[x->count - 1] = (struct instant){ time_ns, x->ticks_read };

@@ -8,7 +8,7 @@
 
 #include "model/paths/types.h"
 
-/* past this, every second one is dropped: 1 MiB, an hour and 49 minutes of ticks */
+/* at this they thin out by their age: 1 MiB, an hour and 49 minutes of ticks */
 #define INSTANTS_MAX (1u << 16)
 
 struct instants {
@@ -20,6 +20,11 @@ struct instants {
 	uint64_t answers[MTW_KIND_COUNT]; /* their number, including empty ones */
 };
 
+/* Before each tick: is there no room for it? */
+bool instants_full(const struct instants *x);
+/* The rule of base/ages.h. Also stay: the first and the last one, and the last one up to each of
+ * these times, which ascend. */
+void instants_thin(struct instants *x, const uint64_t *pins, size_t n);
 void instants_tick(struct instants *x, uint64_t time_ns, uint32_t flags);
 /* time_ns 0: at the last tick, tick_ns */
 void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, uint64_t tick_ns);

@@ -5,7 +5,8 @@
  * viewers of a session or its file judge alike.
  *
  * The list arrives whole each time. A sample missing from it gives its cells to the next remaining
- * one, as the agent's did: nothing is sent twice.
+ * one, as the agent's did: nothing is sent twice. Several may be missing in a row, and the newest
+ * of them wins: it gives first.
  */
 #include "model/history/samples.h"
 
@@ -48,7 +49,7 @@ int samples_apply(struct samples *x, struct quota *q, const struct event *e, str
 		if (e->u.samples.list[i].serial <= e->u.samples.list[i - 1].serial ||
 		    e->u.samples.list[i].time_ns < e->u.samples.list[i - 1].time_ns)
 			return err_set(err, 3, "stream: samples are out of order; connect again");
-	for (size_t i = 0; i < x->count; i++) {
+	for (size_t i = x->count; i-- > 0;) {
 		const struct sample_figures *f = listed(e, x->list[i].f.serial);
 		if (!f || f->serial != x->list[i].f.serial)
 			leave(q, &x->list[i], f ? by_serial(x, f->serial) : NULL);
@@ -84,7 +85,7 @@ int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const
 		x->generation++;
 		return 0;
 	}
-	if (!slot_by_id(t, e->u.mark_live.slot))
+	if (t && !slot_by_id(t, e->u.mark_live.slot))
 		return err_set(
 			err, 3,
 			"stream: sample %u names slot %u, which was never named; connect again",

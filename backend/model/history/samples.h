@@ -16,6 +16,7 @@ struct samples {
 };
 
 int samples_apply(struct samples *x, struct quota *q, const struct event *e, struct err *err);
+/* t: whose slots there are; NULL = any */
 int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const struct event *e,
 		 bool resuming, struct err *err);
 void samples_clear(struct samples *x);

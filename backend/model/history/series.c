@@ -6,19 +6,14 @@
  */
 #include "model/history/series.h"
 
+#include "base/ages.h"
+
 #include <string.h>
 
 #define NS 1000000000ull
 #define ROOM_FOR_NEW 600u /* room that a pass must leave free */
 #define FIRST_SPACING_NS (20 * NS)
-
-static const struct {
-	uint64_t younger_ns, apart_ns;
-} fine[] = {
-	{ 60 * NS, NS / 10 },
-	{ 600 * NS, NS },
-	{ 7200 * NS, 10 * NS },
-};
+#define LEAST_SPACING_NS (NS / 10)
 
 void series_clear(struct series *s)
 {
@@ -37,11 +32,9 @@ void series_start(struct series *s, const uint32_t *owners, size_t count)
 /* The minimum distance of a point of this age to the previous one; ticks are not punctual. */
 static uint64_t apart(const struct series *s, uint64_t age_ns)
 {
-	uint64_t ns = s->spacing_ns;
+	uint64_t ns = age_ns < AGES_FINE_NS ? ages_apart(age_ns) : s->spacing_ns;
 
-	for (size_t i = sizeof fine / sizeof fine[0]; i-- > 0;)
-		if (age_ns < fine[i].younger_ns)
-			ns = fine[i].apart_ns;
+	ns = ns > LEAST_SPACING_NS ? ns : LEAST_SPACING_NS;
 	return ns - ns / 8;
 }
 

@@ -2,10 +2,10 @@
  *
  * series.h - the history: points oldest first, denser the younger they are. Main thread only.
  *
- * First come the agent's own points (since it was loaded), then one per tick. The last minute keeps
- * every tick, the last ten minutes one a second, the last two hours one in ten seconds, and all
- * older time some six hundred, so that a graph is sharp over ten seconds and over a month. The
- * first and the newest point always stay.
+ * First come the agent's own points (since it was loaded), then one per tick, ten a second at most.
+ * They thin out by the rule of base/ages.h up to two hours, and all older time keeps some six
+ * hundred, so that a graph is sharp over ten seconds and over a month. The first and the newest
+ * point always stay.
  */
 #ifndef MODEL_HISTORY_SERIES_H
 #define MODEL_HISTORY_SERIES_H

@@ -185,25 +185,51 @@ static struct rate *in_page(void *r, uint32_t slot)
 	return rate_at(r, slot);
 }
 
-void rates_sum_all(struct rate_book *r, const struct trie *t)
+struct rated { /* a walk over both */
+	struct rate_book *rates;
+	const struct trie *trie;
+};
+
+static void begin_sum(void *arg, uint32_t i)
 {
-	forget_pages(r);
-	for (uint32_t i = 0; i < t->sum_count; i++)
-		sum_at(t, i)->rate = (struct rate){ 0, 0 };
-	add_batches(r, in_page, r);
-	if (!r->pages)
-		return;
-	for (uint32_t i = 0; i < t->slot_count; i++) {
-		struct rate own = rate_read(r, i);
-		if (slot_at(t, i)->sum != NO_ID)
-			rate_add(&sum_at(t, slot_at(t, i)->sum)->rate, &own);
+	const struct rated *x = arg;
+
+	sum_at(x->trie, i)->rate = (struct rate){ 0, 0 };
+}
+
+static void sum_slot(void *arg, uint32_t i)
+{
+	const struct rated *x = arg;
+	struct rate own = rate_read(x->rates, i);
+
+	if (slot_at(x->trie, i)->sum != NO_ID)
+		rate_add(&sum_at(x->trie, slot_at(x->trie, i)->sum)->rate, &own);
+}
+
+static void sum_node(void *arg, uint32_t i)
+{
+	const struct rated *x = arg;
+	const struct node *n = node_at(x->trie, i);
+	const struct sum *s = n->sum != NO_ID ? sum_at(x->trie, n->sum) : NULL;
+
+	if (s && s->up != NO_ID)
+		rate_add(&sum_at(x->trie, s->up)->rate, &s->rate);
+}
+
+bool rates_sum_all(struct rate_book *r, const struct trie *t, struct parts *x, uint64_t end_ns)
+{
+	struct rated of = { r, t };
+
+	if (!x->part && !x->done) {
+		forget_pages(r);
+		add_batches(r, in_page, r);
 	}
-	for (uint32_t i = t->node_count; i-- > 0;) {
-		const struct node *n = node_at(t, i);
-		const struct sum *s = n->sum != NO_ID ? sum_at(t, n->sum) : NULL;
-		if (s && s->up != NO_ID)
-			rate_add(&sum_at(t, s->up)->rate, &s->rate);
-	}
+	const struct part list[] = {
+		{ begin_sum, t->sum_count, false },
+		{ sum_slot, r->pages ? t->slot_count : 0, false },
+		{ sum_node, r->pages ? t->node_count : 0, true },
+	};
+	return parts_go_on(x, list, sizeof list / sizeof *list, &of, end_ns);
 }
 
 static struct rate *in_array(void *rates, uint32_t slot)

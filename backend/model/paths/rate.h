@@ -5,6 +5,7 @@
 #ifndef MODEL_PATHS_RATE_H
 #define MODEL_PATHS_RATE_H
 
+#include "model/paths/parts.h"
 #include "model/paths/trie.h"
 
 #define RATE_TICKS 64u
@@ -52,8 +53,9 @@ size_t rates_room(const struct rate_book *r);    /* slots in pages that exist, a
 /* the first slot from this one on that has a rate; SIZE_MAX = none */
 size_t rates_next(const struct rate_book *r, size_t slot);
 void rates_rest(struct rate_book *r); /* without batches: clears the rates and frees their memory */
-/* recomputes all rates from the remaining batches */
-void rates_sum_all(struct rate_book *r, const struct trie *t);
+/* Recomputes all rates from the remaining batches: true, x is at its end. Nothing may change on the
+ * way. */
+bool rates_sum_all(struct rate_book *r, const struct trie *t, struct parts *x, uint64_t end_ns);
 /* adds the batches' rates of slots to slots[] */
 void rates_add_up(const struct rate_book *r, struct rate *slots);
 void rates_clear(struct rate_book *r);

@@ -4,10 +4,16 @@
  */
 #include "model/state/rss.h"
 
+#include "base/ages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MAX 512u /* then every second one goes, but the first, and those next to a mark */
+#define LIST_MAX                                                                                   \
+	512u /* then they thin out by their age, but the first, and those next to a mark           \
+	      */
+#define LEFT_MAX (LIST_MAX / 4 * 3)
+#define TIMES_MAX (1u << 20) /* of a peer whose clock is no clock */
 #define BYTES_MAX ((uint64_t)1 << 48)
 
 static void clear_named(struct rss_answers *x)
@@ -50,20 +56,43 @@ const struct rss *rss_at(const struct rss_answers *x, uint64_t time_ns)
 	return i == SIZE_MAX ? NULL : &x->list[i];
 }
 
-static void thin(struct rss_answers *x, const struct marks *marks)
+/* Those next to a mark; of many the oldest. */
+static void keep_marks(const struct rss_answers *x, const struct marks *marks, bool *keep)
 {
-	bool keep[LIST_MAX] = { true };
-	size_t kept = 0, wanted = 0;
+	size_t wanted = 0;
 
 	for (uint32_t id = 1; id < marks->limit; id++) {
 		size_t i = marks->list[id].known ? next_to(x, marks->list[id].time_ns) : SIZE_MAX;
 		if (i != SIZE_MAX && wanted < LIST_MAX / 4 && !keep[i])
 			wanted += keep[i] = true;
 	}
-	for (size_t i = 0; i < x->count; i++)
-		if (keep[i] || i % 2 == 0)
+}
+
+/* By the rule of base/ages.h, in cells that are so many times as long. */
+static void pass(struct rss_answers *x, const struct marks *marks, uint64_t times)
+{
+	bool keep[LIST_MAX] = { true };
+	uint64_t now = x->list[x->count - 1].time_ns;
+	size_t kept = 0;
+
+	keep_marks(x, marks, keep);
+	for (size_t i = 0; i < x->count; i++) {
+		uint64_t t = x->list[i].time_ns;
+		if (keep[i] ||
+		    ages_keep(now > t ? now - t : 0, x->list[kept - 1].time_ns, t, times))
 			x->list[kept++] = x->list[i];
+	}
 	x->count = kept;
+}
+
+static void thin(struct rss_answers *x, const struct marks *marks)
+{
+	for (uint64_t times = 1; x->count > LEFT_MAX && times <= TIMES_MAX; times *= 2)
+		pass(x, marks, times);
+	if (x->count <= LEFT_MAX)
+		return;
+	x->list[LEFT_MAX - 1] = x->list[x->count - 1];
+	x->count = LEFT_MAX;
 }
 
 bool rss_apply(struct rss_answers *x, const struct marks *marks, const struct event *e)

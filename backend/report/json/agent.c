@@ -36,6 +36,16 @@ static json_t *memory(const struct model *m)
 	return list;
 }
 
+static json_t *notices(const struct model *m)
+{
+	const char *const *sentences;
+	json_t *list = json_array();
+
+	for (size_t i = 0, n = model_notices(m, &sentences); i < n; i++)
+		json_array_append_new(list, report_json_text(sentences[i]));
+	return list;
+}
+
 /* How the stacks were captured, and where they were cut. */
 static json_t *stack_effort(const struct report *r, const struct quality *q)
 {
@@ -105,5 +115,6 @@ json_t *report_json_agent(const struct report *r)
 	set(o, "truncated_stacks", number(r->truncated_stacks));
 	set(o, "stacks", stack_effort(r, &q));
 	set(o, "lost", lost);
+	set(o, "notices", notices(m));
 	return o;
 }

@@ -5,8 +5,9 @@
  * Usage: aged FROM TO SECONDS
  *
  * Repeats the ticks of FROM with later times and with counters that go on, as often as it takes,
- * through the writer and the thinning that memtop records with. Prints the size after an
- * hour, after all, and the largest in between.
+ * through the writer and the thinning that memtop records with. Samples come as an agent takes them
+ * after the first ten minutes. Prints the size after an hour, after all, and the largest in
+ * between.
  */
 #include "link/thin/thin.h"
 #include "session/session.h"
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #define NS 1000000000ull
+#define SAMPLES 32u
+#define SAMPLE_NS (20 * NS)
 
 struct frame {
 	uint64_t time_ns, type;
@@ -29,7 +32,10 @@ static size_t count, room, first; /* of the frames that are repeated */
 static struct tally *from, *to;   /* of each slot, before the first and after the last one */
 static uint64_t slots, begin_ns, length_ns;
 static struct session_writer *file;
-static struct tally all; /* that a round adds */
+static struct tally all;                       /* that a round adds */
+static struct sample_figures samples[SAMPLES]; /* the list, in the file's times */
+static size_t sample_count;
+static uint32_t sample_serial;
 
 static void check(int failed, const struct err *err)
 {
@@ -111,6 +117,40 @@ static void put_later(struct mtw_out *o, const struct tally *t, const struct tal
 	mtw_put(o, t->free_bytes + by->free_bytes * n);
 }
 
+/* What a sample differs by, of the last recorded one: a new sample each twenty seconds. */
+static void put_sample(const struct frame *f, uint64_t round)
+{
+	static uint8_t bytes[MTW_FRAME_MAX];
+	struct mtw_out o = { bytes, bytes + sizeof bytes, false };
+	struct mtw_in in = { f->bytes, f->bytes + f->len, false };
+	uint64_t at = f->time_ns + round * length_ns, before = 0;
+	struct err err = { 0 };
+
+	if (sample_count && at - samples[sample_count - 1].time_ns < SAMPLE_NS)
+		return;
+	if (sample_count == SAMPLES) /* the oldest ones give way together */
+		memmove(samples, samples + 4, (sample_count -= 4) * sizeof *samples);
+	uint64_t live = live_bytes(&all) + at / NS;
+	samples[sample_count++] =
+		(struct sample_figures){ ++sample_serial, at, live, live, 0, live };
+	mtw_put(&o, 0);
+	mtw_put(&o, sample_count);
+	for (size_t i = 0; i < sample_count; before = samples[i++].serial) {
+		const uint64_t figures[] = { samples[i].serial - before, samples[i].time_ns,
+					     samples[i].live_bytes,      samples[i].low_bytes,
+					     samples[i].fall_bytes,      samples[i].rss_bytes };
+		for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
+			mtw_put(&o, figures[k]);
+	}
+	check(session_frame(file, 0, at, MTW_SAMPLES, bytes, (size_t)(o.at - bytes), &err), &err);
+	o.at = bytes;
+	mtw_put(&o, sample_serial);
+	mtw_get(&in);
+	memcpy(o.at, in.at, (size_t)(in.end - in.at));
+	size_t len = (size_t)(o.at - bytes) + (size_t)(in.end - in.at);
+	check(session_frame(file, 0, at, MTW_SAMPLE_LIVE, bytes, len, &err), &err);
+}
+
 static int on_later(void *arg, const struct event *e, struct err *err)
 {
 	struct again *x = arg;
@@ -146,9 +186,10 @@ static int on_later(void *arg, const struct event *e, struct err *err)
 static bool recurs(uint64_t type)
 {
 	return type == MTW_COUNTS || type == MTW_TOTALS || type == MTW_TICK ||
-	       type == MTW_PROCESS || type == MTW_STACKS || type == MTW_MEMORY ||
-	       type == MTW_THREAD || (type >= MTW_SCAN_THREADS && type <= MTW_SCAN_AGES) ||
-	       type == MTW_SCAN_MEMORY || type == MTW_SCAN_COHORTS;
+	       type == MTW_SAMPLE_LIVE || type == MTW_PROCESS || type == MTW_STACKS ||
+	       type == MTW_MEMORY || type == MTW_THREAD ||
+	       (type >= MTW_SCAN_THREADS && type <= MTW_SCAN_AGES) || type == MTW_SCAN_MEMORY ||
+	       type == MTW_SCAN_COHORTS;
 }
 
 static void put(const struct frame *f, uint64_t round)
@@ -160,6 +201,12 @@ static void put(const struct frame *f, uint64_t round)
 	struct err err = { 0 };
 	uint64_t at = f->time_ns + round * length_ns;
 
+	if (f->type == MTW_SAMPLES)
+		return;
+	if (f->type == MTW_SAMPLE_LIVE) {
+		put_sample(f, round);
+		return;
+	}
 	if (f->type == MTW_SCAN_MEMORY) { /* v request id, v time_ns, ... */
 		struct mtw_in in = { f->bytes, f->bytes + f->len, false };
 		mtw_put(&x.head, mtw_get(&in));

@@ -7,10 +7,13 @@
 #include "frames.h"
 #include "base/loop.h"
 #include "link/replay.h"
+#include "link/thin/thin.h"
+#include "session/format.h"
 #include "session/key.h"
 #include "session/session.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TICKS 150
@@ -139,7 +142,7 @@ static void go(uint64_t ns)
 	unsigned before = moved;
 
 	session_flush(file, &err);
-	CHECK_EQ(replay_go(past, path, 0, ns, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, ns, &err), 0);
 	while (moved == before)
 		CHECK(loop_once(loop, 20000));
 	now = replay_now(past);
@@ -322,19 +325,19 @@ TEST(turning_round_on_the_way)
 	enter();
 	start(140);
 	session_flush(file, &err);
-	CHECK_EQ(replay_go(past, path, 0, 13000 * MS, &err), 0);
-	CHECK_EQ(replay_go(past, path, 0, 900 * MS, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, 900 * MS, &err), 0);
 	CHECK(replay_percent(past) < 100);
 	while (!moved)
 		CHECK(loop_once(loop, 20000));
 	now = replay_now(past);
 	same_as(shown, 9);
 	CHECK_EQ(replay_percent(past), 100);
-	CHECK_EQ(replay_go(past, path, 0, 13000 * MS, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, &err), 0);
 	replay_return(past); /* before it arrives */
 	CHECK(replay_now(past) == shown);
 	same_as(shown, 140);
-	CHECK_EQ(replay_go(past, "/nowhere/file.mtop", 0, 100 * MS, &err), -1);
+	CHECK_EQ(replay_go(past, "/nowhere/file.mtop", 0, NULL, 100 * MS, &err), -1);
 	CHECK(*err.text);
 	same_as(shown, 140);
 	leave();
@@ -442,5 +445,178 @@ TEST(a_model_of_a_key_frame_holds_all)
 	CHECK_EQ(dumps[0].len, dumps[1].len);
 	CHECK(dumps[0].len > 5000);
 	CHECK(!memcmp(dumps[0].bytes, dumps[1].bytes, dumps[0].len));
+	leave();
+}
+
+/* --- little by little */
+
+#define FILLING 250u   /* a frame that nobody knows */
+#define HEADS 5000u    /* of blocks of another stream, between two ticks */
+#define LOOK 1000u     /* replay.c: work between two looks at the clock */
+#define STEP_MAX 2200u /* a block with its heads */
+#define KEY_BLOCKS 24u /* of a MiB each, in each key frame: to unpack, and to pass over */
+#define KEY_WORK (KEY_BLOCKS * (1024 + 4096))
+
+static void put_large_key(void)
+{
+	static uint8_t filling[MTW_FRAME_MAX / 2];
+	struct err err = { 0 };
+	size_t len;
+	struct session_key_out *key = session_key_new(
+		0, session_key_resume(file, 0), (uint64_t)ticks * 100 * MS, model_ticks_read(now));
+
+	model_dump(now, session_key_frame, key);
+	for (unsigned i = 0; i < 2 * KEY_BLOCKS; i++)
+		session_key_frame(key, FILLING, filling, sizeof filling);
+	model_dump_end(now, session_key_frame, key);
+	uint8_t *blocks = session_key_end(key, &len);
+	CHECK_EQ(session_put_key(file, 0, blocks, len, &err), 0);
+	session_key_over(file);
+	free(blocks);
+}
+
+static void put_others(void)
+{
+	struct err err = { 0 };
+
+	for (unsigned i = 0; i < HEADS; i++) {
+		uint64_t at_ns = (uint64_t)ticks * 100 * MS;
+		CHECK_EQ(session_frame(file, 7, at_ns, FILLING, (uint8_t[]){ 1 }, 1, &err), 0);
+		CHECK_EQ(session_flush(file, &err), 0);
+	}
+}
+
+/* Ticks 20, 40, 60, 80 have key frames, and each but the last one others' blocks behind it. */
+static void start_large(void)
+{
+	setenv("MEMTOP_TEST_STEPS", "1", 1); /* each turn ends at its first look at the clock */
+	enter();
+	hello_frame(100, 5);
+	module_frame();
+	while (ticks < 90) {
+		step(MTW_TICK_COMPLETE);
+		if (ticks % 20)
+			continue;
+		put_large_key();
+		if (ticks < 80)
+			put_others();
+	}
+}
+
+/* Goes there turn by turn, each of which does little. Returns the turns. */
+static unsigned by_turns(uint64_t ns, const struct session_writer *w, uint64_t *work)
+{
+	struct err err = { 0 };
+	unsigned before = moved, turns = 0;
+	uint64_t begun = replay_work(past);
+
+	session_flush(file, &err);
+	CHECK_EQ(replay_go(past, path, 0, w, ns, &err), 0);
+	CHECK_EQ(replay_work(past), begun); /* nothing yet */
+	while (moved == before) {
+		uint64_t done = replay_work(past);
+		CHECK(loop_once(loop, 20000));
+		CHECK(replay_work(past) - done < LOOK + STEP_MAX);
+		turns++;
+	}
+	now = replay_now(past);
+	*work = replay_work(past) - begun;
+	return turns;
+}
+
+TEST(a_turn_of_the_loop_does_little)
+{
+	uint64_t work;
+
+	start_large();
+	/* Nobody knows where key frames are: all heads are read, and one key frame. */
+	unsigned turns = by_turns(7000 * MS, NULL, &work);
+	same_as(shown, 70);
+	CHECK(work > KEY_WORK + 3 * HEADS);
+	CHECK(turns > work / (LOOK + STEP_MAX));
+	replay_return(past);
+	now = shown;
+	/* The writer knows: no head is. */
+	turns = by_turns(5000 * MS, file, &work);
+	same_as(shown, 50);
+	CHECK(work > KEY_WORK && work < KEY_WORK + HEADS + HEADS / 2);
+	CHECK(turns > work / (LOOK + STEP_MAX));
+	same_as(now, ticks);
+	leave();
+}
+
+TEST(the_way_may_end_or_turn_after_any_turn)
+{
+	struct err err = { 0 };
+	uint64_t work;
+
+	start_large();
+	unsigned all = by_turns(7000 * MS, file, &work);
+	replay_return(past);
+	now = shown;
+	for (unsigned turns = 0; turns < all; turns += 1 + turns / 3) {
+		CHECK_EQ(replay_go(past, path, 0, file, 7000 * MS, &err), 0);
+		for (unsigned i = 0; i < turns; i++)
+			CHECK(loop_once(loop, 20000));
+		replay_return(past); /* Escape */
+		CHECK(!replay_away(past) && replay_now(past) == shown);
+		CHECK_EQ(replay_percent(past), 100);
+		same_as(shown, ticks);
+		CHECK_EQ(replay_go(past, path, 0, file, 7000 * MS, &err), 0);
+		for (unsigned i = 0; i < turns; i++)
+			CHECK(loop_once(loop, 20000));
+		int to = 1 + (int)(turns * 13 % 89); /* [ or ] again */
+		by_turns((uint64_t)to * 100 * MS, file, &work);
+		same_as(shown, to);
+		same_as(now, ticks);
+		replay_return(past);
+		now = shown;
+	}
+	leave();
+}
+
+TEST(a_thinner_file_takes_its_place_on_the_way)
+{
+	static const struct timespec wait = { 0, 1000000 };
+	struct err err = { 0 };
+	const struct instant *list;
+	const uint64_t *left;
+	unsigned times = 0;
+
+	setenv("MEMTOP_TEST_THIN_BYTES", "1000", 1);
+	setenv("MEMTOP_TEST_THIN_AGES", "100", 1); /* the last 600 ms keep all */
+	enter();
+	start(60);
+	put_key();
+	session_key_over(file);
+	while (ticks < 100)
+		step(MTW_TICK_COMPLETE);
+	session_flush(file, &err);
+	CHECK_EQ(replay_go(past, path, 0, file, 4000 * MS, &err), 0); /* of the old file */
+	do {
+		CHECK_EQ(session_thin(file, thin_file, &err), 0);
+	} while (session_thins(file) && !nanosleep(&wait, NULL));
+	size_t n = session_thinned(file, 0, &times, &left);
+	CHECK(n > 10 && n < 60);
+	model_keep_instants(now, left, n);
+	while (!moved)
+		CHECK(loop_once(loop, 20000));
+	now = replay_now(past);
+	same_as(shown, 40);
+	for (int i = 0; i < 20; i++)
+		step(MTW_TICK_COMPLETE);
+	session_flush(file, &err);
+	n = model_instants(now, &list);
+	for (size_t i = 0; i < 3 * n; i++) { /* on, and back */
+		const struct instant *to = &list[(i * 7 + n / 2) % n];
+		unsigned before = moved;
+		CHECK_EQ(replay_go(past, path, 0, file, to->time_ns, &err), 0);
+		while (moved == before)
+			CHECK(loop_once(loop, 20000));
+		now = replay_now(past);
+		CHECK_STR(replay_problem(past), "");
+		same_as(shown, (int)(to->time_ns / (100 * MS)));
+		n = model_instants(now, &list);
+	}
 	leave();
 }

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
+#include "model/history/instants.h"
 #include "model/history/series.h"
 
 #define TICK 100000000ull
@@ -371,5 +372,79 @@ TEST(the_agents_memory_by_part)
 	CHECK_EQ(model_memory(m, &parts), 1);
 	model_clear(m);
 	CHECK_EQ(model_memory(m, &parts), 0);
+	model_free(m);
+}
+
+static void list_samples(struct model *m, uint32_t from, uint32_t to)
+{
+	struct event e = { .type = MTW_SAMPLES };
+
+	for (uint32_t serial = from; serial <= to; serial++)
+		e.u.samples.list[e.u.samples.count++] =
+			(struct sample_figures){ .serial = serial, .time_ns = serial * TICK };
+	made_apply(m, &e);
+}
+
+static void sample_cell(struct model *m, uint32_t serial, uint32_t slot, uint64_t bytes)
+{
+	struct event e = { .type = MTW_SAMPLE_LIVE };
+
+	e.u.mark_live.mark = serial;
+	e.u.mark_live.slot = slot;
+	e.u.mark_live.blocks = 1;
+	e.u.mark_live.bytes = bytes;
+	e.u.mark_live.end = !slot;
+	made_apply(m, &e);
+}
+
+TEST(of_samples_that_go_together_the_newest_wins)
+{
+	struct model *m = family();
+	const struct sample *list;
+
+	for (uint32_t serial = 1; serial <= 4; serial++) {
+		list_samples(m, 1, serial);
+		sample_cell(m, serial, serial < 4 ? 1 : 2, 10 * serial);
+		sample_cell(m, serial, 0, 0);
+	}
+	list_samples(m, 4, 4);
+	CHECK_EQ(model_samples(m, &list), 1);
+	CHECK_EQ(list[0].cells.count, 2);
+	CHECK_EQ(list[0].cells.list[0].slot, 1);
+	CHECK_EQ(list[0].cells.list[0].bytes, 30);
+	CHECK_EQ(list[0].cells.list[1].bytes, 40);
+	model_free(m);
+}
+
+TEST(instants_thin_out_by_age_and_those_of_marks_stay)
+{
+	struct model *m = family();
+	const struct instant *list;
+	size_t n = 0, young = 0, at_mark = 0;
+
+	for (uint64_t i = 1; i <= 200000; i++) {
+		struct event e = { .type = MTW_MARK };
+		made_counts(m, 1, i, i * 10, 0, 0);
+		made_tick(m, i * TICK, MTW_TICK_COMPLETE);
+		if (i == 7777) {
+			e.u.mark.id = 1;
+			e.u.mark.flags = MTW_MARK_TOTALS_ONLY;
+			e.u.mark.time_ns = i * TICK + TICK / 2;
+			made_apply(m, &e);
+		}
+		CHECK(model_instants(m, &list) <= INSTANTS_MAX);
+	}
+	n = model_instants(m, &list);
+	CHECK_EQ(list[0].time_ns, TICK);
+	CHECK_EQ(list[n - 1].time_ns, 200000 * TICK);
+	for (size_t i = 1; i < n; i++) {
+		uint64_t gap = (list[i].time_ns - list[i - 1].time_ns) / TICK;
+		CHECK(gap && gap <= 600); /* a minute: none is a day old */
+		young += gap == 1;
+		at_mark += list[i].ticks == 7777;
+	}
+	CHECK_EQ(at_mark, 1);
+	CHECK(young >= 600);
+	CHECK(n < INSTANTS_MAX);
 	model_free(m);
 }

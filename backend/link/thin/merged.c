@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * merged.c - see link/thin/merged.h.
+ */
+#include "link/thin/merged.h"
+
+#include "model/history/cells.h"
+#include "wire/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool merged_takes(uint64_t type)
+{
+	return type == MTW_SAMPLES || type == MTW_SAMPLE_LIVE || type == MTW_PEAK;
+}
+
+/* --- samples */
+
+static bool is_fresh(const struct merged *x, uint32_t serial)
+{
+	for (size_t i = x->fresh_count; i-- > 0;)
+		if (x->fresh[i] == serial)
+			return true;
+	return false;
+}
+
+static void note_fresh(struct merged *x, uint32_t serial)
+{
+	if (is_fresh(x, serial))
+		return;
+	GROW(x->fresh, x->fresh_room, x->fresh_count + 1);
+	x->fresh[x->fresh_count++] = serial;
+}
+
+static int on_sample(void *arg, const struct event *e, struct err *err)
+{
+	struct merged *x = arg;
+
+	if (e->type == MTW_SAMPLES)
+		return samples_apply(&x->samples, &x->quota, e, err);
+	note_fresh(x, e->u.mark_live.mark);
+	return samples_cell(&x->samples, &x->quota, NULL, e, false, err);
+}
+
+/* A sample that came earlier takes over others' entries in the reader, too. */
+static void put_samples(struct merged *x,
+			int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len),
+			void *arg)
+{
+	for (size_t i = 0; i < x->samples.count; i++) {
+		struct sample *s = &x->samples.list[i];
+		if (!is_fresh(x, s->f.serial))
+			continue;
+		if (!s->whole)
+			cells_finish(&s->cells); /* frames have them by slot */
+		cells_write(&s->cells, MTW_SAMPLE_LIVE, s->f.serial, s->whole, fn, arg);
+	}
+	x->fresh_count = 0;
+}
+
+/* --- the peak */
+
+static int on_peak(void *arg, const struct event *e, struct err *err)
+{
+	struct merged *x = arg;
+
+	(void)err;
+	x->last.serial = e->u.peak.serial;
+	x->last.time_ns = e->u.peak.time_ns;
+	x->last.sum = e->u.peak.sum;
+	if (e->u.peak.slot)
+		counts_add(&x->peak, e->u.peak.slot, &e->u.peak.then);
+	return 0;
+}
+
+static int take_whole(struct merged *x)
+{
+	struct err none = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < x->coming.count && !rc; i++)
+		rc = wire_read(MTW_PEAK, x->coming.bytes + x->coming.list[i].at,
+			       x->coming.list[i].len, on_peak, x, &none);
+	frames_drop(&x->coming);
+	x->begun = false;
+	return rc;
+}
+
+static int join_peak(struct merged *x, const struct frames *f, size_t i)
+{
+	const struct frame *a = &f->list[i];
+	uint64_t flags = frames_number(f, i, 1);
+
+	if (flags & MTW_PART_FIRST) {
+		frames_drop(&x->coming);
+		x->begun = true;
+	}
+	if (!x->begun)
+		return 1; /* it began in an earlier group */
+	frames_hold(&x->coming, a->time_ns, a->type, f->bytes + a->at, a->len);
+	return flags & MTW_PART_LAST ? take_whole(x) : 0;
+}
+
+static void put_head(const struct merged *x, uint64_t flags, struct mtw_out *o)
+{
+	mtw_put(o, x->last.serial);
+	mtw_put(o, flags);
+	mtw_put(o, x->last.time_ns);
+	mtw_put(o, x->last.sum.alloc_blocks);
+	mtw_put(o, x->last.sum.alloc_bytes);
+	mtw_put(o, x->last.sum.free_blocks);
+	mtw_put(o, x->last.sum.free_bytes);
+}
+
+static void put_peak(struct merged *x,
+		     int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len),
+		     void *arg)
+{
+	uint8_t payload[COUNTS_BYTES + 80];
+
+	counts_settle(&x->peak);
+	for (size_t i = 0, next; i < x->peak.count; i = next) {
+		struct mtw_out o = { payload, payload + sizeof payload, false };
+		bool last = x->peak.count - i <= COUNTS_BATCH;
+		put_head(x, (i ? 0 : MTW_PART_FIRST) | (last ? MTW_PART_LAST : 0), &o);
+		next = counts_put(&x->peak, i, &o);
+		fn(arg, MTW_PEAK, payload, (size_t)(o.at - payload));
+	}
+	counts_drop(&x->peak);
+	for (size_t i = 0; i < x->coming.count; i++)
+		fn(arg, MTW_PEAK, x->coming.bytes + x->coming.list[i].at, x->coming.list[i].len);
+	frames_drop(&x->coming);
+	x->begun = false;
+}
+
+/* --- all */
+
+int merged_join(struct merged *x, const struct frames *f, size_t i)
+{
+	const struct frame *a = &f->list[i];
+	struct err none = { 0 };
+
+	if (a->type == MTW_PEAK)
+		return join_peak(x, f, i);
+	if (wire_read(a->type, f->bytes + a->at, a->len, on_sample, x, &none))
+		return -1;
+	return a->type == MTW_SAMPLES;
+}
+
+int merged_pass(struct merged *x, uint64_t type, const uint8_t *payload, size_t len)
+{
+	struct err none = { 0 };
+	int rc = type == MTW_PEAK ? 0 : wire_read(type, payload, len, on_sample, x, &none);
+
+	x->fresh_count = 0;
+	return rc;
+}
+
+void merged_put(struct merged *x,
+		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg)
+{
+	put_samples(x, fn, arg);
+	put_peak(x, fn, arg);
+}
+
+void merged_clear(struct merged *x)
+{
+	samples_clear(&x->samples);
+	frames_free(&x->coming);
+	counts_free(&x->peak);
+	free(x->fresh);
+	*x = (struct merged){ 0 };
+}
