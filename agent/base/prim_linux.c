@@ -254,6 +254,20 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 	return map_at(0, bytes, reserve_only ? MAP_NORESERVE : 0);
 }
 
+void *mt_prim_map_large(size_t bytes)
+{
+	char *p = mt_prim_map(bytes + PRIM_LARGE, false);
+
+	if (!p)
+		return NULL;
+	size_t before = -(uintptr_t)p % PRIM_LARGE;
+	if (before)
+		mt_prim_unmap(p, before);
+	mt_prim_unmap(p + before + bytes, PRIM_LARGE - before);
+	advise(p + before, bytes, MADV_HUGEPAGE);
+	return p + before;
+}
+
 /* There if that range is free, else anywhere. */
 void *mt_prim_map_at(uintptr_t place, size_t bytes)
 {

@@ -14,6 +14,9 @@
 
 /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
 void *mt_prim_map(size_t bytes, bool reserve_only);
+/* likewise, but in pages of PRIM_LARGE bytes, where the kernel has some; a multiple of that */
+#define PRIM_LARGE ((size_t)2 << 20)
+void *mt_prim_map_large(size_t bytes);
 /* likewise, reserve_only; there if that range is free */
 void *mt_prim_map_at(uintptr_t place, size_t bytes);
 void *mt_prim_map_nothing(size_t bytes); /* addresses without access; NULL on failure */

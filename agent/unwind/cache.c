@@ -2,20 +2,24 @@
  *
  * cache.c - a thread's caches of pcs and trie edges, and the slow ways to fill them.
  *
- * Both caches are two-way: the newest entry goes first, and the former first moves to second. A
- * miss on a pc looks in the shared cache (unwind/stacks.c keeps the rule with the location). Most
- * edges are in the list of their node and need no cache. The others are looked up by hash, so they
- * are cached; a miss is a lookup.
+ * In a set of either the newest entry goes first, and the others move on by one. A miss on a pc
+ * looks in the shared cache (unwind/stacks.c keeps the rule with the location). A compiler meets
+ * 20,000 pcs: at random in a table for all of them, each lookup would miss the processor's own
+ * caches. So the pcs met last have a small table in front of it.
+ *
+ * Most edges are in the list of their node and need no cache. The others are looked up by hash, so
+ * they are cached; a miss is a lookup.
  *
  * With fold_recursion=on, and when memory gets short (server/commands.c), a call site that is
  * already on a path leads back to it instead of making a new step: main > walk > visit > walk >
  * leaf is main > walk > leaf. So a path is no longer than the number of call sites, and recursion
  * makes few paths. A cached edge keeps where it led.
  *
- * A table that missed as often as it has entries is replaced by an empty one four times as large,
- * up to a limit: a thread with few stacks touches few pages, and a compiler's gets the size that it
- * needs. Old tables stay mapped, because an interrupted capture may be looking at them; all
- * together they take a third of the new one.
+ * A table that is too small is replaced by a larger one, up to a limit: a thread with few stacks
+ * touches few pages, and a compiler's gets the size that it needs. The edges' table gets four times
+ * the size, empty, when it missed as often as it has entries. The pcs' table gets twice the size,
+ * with its entries, when it lost as many as it has sets. Old tables stay mapped, because an
+ * interrupted capture may be looking at them; all together they take no more than the new one.
  */
 #include "unwind/cache.h"
 #include "base/arena.h"
@@ -30,7 +34,7 @@
 #include <memtop/wire.h>
 #include <string.h>
 
-#define PC_SETS 128u /* 6 KiB; to begin with */
+#define PC_SETS 32u /* 2 KiB; to begin with */
 #define PC_SETS_MAX 8192u
 #define EDGE_SETS 256u /* 6 KiB */
 #define EDGE_SETS_MAX 16384u
@@ -43,8 +47,7 @@ _Atomic bool mt_unwind_folds;
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {
-	size_t tables =
-		PC_SETS * sizeof(struct pc_entry[2]) + EDGE_SETS * sizeof(struct edge_entry[2]);
+	size_t tables = PC_SETS * sizeof(struct pc_set) + EDGE_SETS * sizeof(struct edge_entry[2]);
 	size_t bytes =
 		sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
 		frames * (sizeof(struct frame) + sizeof(struct step) + 3 * sizeof(struct pair));
@@ -56,52 +59,83 @@ static struct unwind_cache *map_cache(uint32_t frames)
 		return NULL;
 	u->bytes = bytes;
 	u->capacity = frames;
-	u->pcs = (struct pc_entry(*)[2])(u + 1);
+	u->pcs = (struct pc_set *)(u + 1);
 	u->pc_mask = PC_SETS - 1;
-	u->pcs_full = 2 * PC_SETS;
+	u->pcs_left = PC_SETS;
 	u->edges = (struct edge_entry(*)[2])(u->pcs + PC_SETS);
 	u->edge_mask = EDGE_SETS - 1;
 	u->edges_left = 2 * EDGE_SETS;
 	u->frames = (struct frame *)(u->edges + EDGE_SETS) + 1;
 	u->frames[-1].at.sp = UINTPTR_MAX; /* ends the search for a kept frame */
-	u->steps = (struct step *)(u->frames + frames);
-	u->pairs = (struct pair *)(u->steps + frames);
+	u->steps_end = (struct step *)(u->frames + frames) + frames;
+	u->pairs = (struct pair *)u->steps_end;
 	u->generation = mt_maps_generation();
 	mt_arena_range((uintptr_t)u, bytes, PART_CACHES);
 	return u;
 }
 
-/* Four times `sets`, empty; NULL: no memory. */
-static void *larger_table(uint32_t sets, size_t set_bytes)
+/* Of zeros; NULL: no memory. */
+static void *map_table(size_t bytes)
 {
-	size_t bytes = 4 * sets * set_bytes;
 	void *table = mt_prim_map(bytes, false);
 
-	if (table) {
+	if (table)
 		mt_arena_range((uintptr_t)table, bytes, PART_CACHES);
-	}
 	return table;
 }
 
+static struct pc_set *set_of(struct pc_set *pcs, uint32_t mask, uintptr_t pc)
+{
+	return &pcs[(uint32_t)(unwind_pc_hash(pc) >> 40) & mask];
+}
+
+/* A handler that never returns here leaves no call with another pc. */
+static void put_entry(struct pc_entry *to, const struct pc_entry *e)
+{
+	to->pc = 0;
+	atomic_signal_fence(memory_order_release);
+	to->call = e->call;
+	atomic_signal_fence(memory_order_release);
+	to->pc = e->pc;
+}
+
+/* The newest entry goes first. Returns whether an old one is lost. */
+static bool put_pc(struct pc_set *set, const struct pc_entry *e)
+{
+	bool full = set->way[PC_WAYS - 1].pc;
+
+	for (int i = PC_WAYS - 1; i > 0; i--)
+		put_entry(&set->way[i], &set->way[i - 1]);
+	put_entry(&set->way[0], e);
+	return full;
+}
+
+/* With all entries: they spread over two sets each. */
 static void grow_pcs(struct unwind_cache *u)
 {
 	uint32_t sets = u->pc_mask + 1;
-	void *table = sets < PC_SETS_MAX ? larger_table(sets, sizeof(*u->pcs)) : NULL;
+	struct pc_set *table = sets < PC_SETS_MAX ? map_table(2 * sets * sizeof(*table)) : NULL;
 
-	u->pcs_full = table ? u->effort.pc_misses + 8 * (uint64_t)sets : UINT64_MAX;
+	u->pcs_left = table ? 2 * sets : UINT64_MAX;
 	if (!table)
 		return;
+	for (uint32_t i = 0; i < sets; i++)
+		for (int way = PC_WAYS - 1; way >= 0; way--) {
+			const struct pc_entry *e = &u->pcs[i].way[way];
+			if (e->pc)
+				put_pc(set_of(table, 2 * sets - 1, e->pc), e);
+		}
 	u->pc_mask = 0; /* an interruption finds less, but nothing wrong */
 	atomic_signal_fence(memory_order_seq_cst);
 	u->pcs = table;
 	atomic_signal_fence(memory_order_seq_cst);
-	u->pc_mask = 4 * sets - 1;
+	u->pc_mask = 2 * sets - 1;
 }
 
 static void grow_edges(struct unwind_cache *u)
 {
 	uint32_t sets = u->edge_mask + 1;
-	void *table = sets < EDGE_SETS_MAX ? larger_table(sets, sizeof(*u->edges)) : NULL;
+	void *table = sets < EDGE_SETS_MAX ? map_table(4 * sets * sizeof(*u->edges)) : NULL;
 
 	u->edges_left = table ? 8 * (uint64_t)sets : UINT64_MAX;
 	if (!table)
@@ -147,6 +181,7 @@ void mt_unwind_cache_settle(struct unwind_cache *u)
 	u->generation = generation;
 	u->count = 0;
 	memset(u->pcs, 0, (u->pc_mask + 1) * sizeof(*u->pcs));
+	memset(u->front, 0, sizeof(u->front));
 	mt_unwind_proof_forget(&u->known);
 }
 
@@ -161,6 +196,12 @@ static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
 			atomic_store_explicit(place, rule, memory_order_relaxed);
 	}
 	return rule;
+}
+
+uint64_t mt_unwind_rule_of(uintptr_t pc, code_id code)
+{
+	return code ? atomic_load_explicit(mt_stacks_rule(code), memory_order_relaxed)
+		    : mt_unwind_rule(mt_maps_find(pc_lookup(pc)), pc);
 }
 
 static uint32_t shape_of(uint64_t rule)
@@ -178,29 +219,61 @@ static uint32_t shape_of(uint64_t rule)
 	return shape;
 }
 
-const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
+/* Steps outwards within the frame, by whole words, and no more of them than a call can hold: its
+ * rule is in the call. */
+static void make_plain(struct call *call, uint64_t rule)
+{
+	const intptr_t word = sizeof(uintptr_t), most = UINT16_MAX * word;
+	intptr_t cfa = rule_cfa(rule), bp = -rule_bp(rule);
+	bool saved = rule & RULE_SAVED;
+
+	if (rule & (RULE_KIND | RULE_WORD) || cfa <= 0 || cfa > most || cfa % word)
+		return;
+	if (saved ? bp % word || bp > cfa || bp < (BY_RECORDS ? 2 * word : word) : BY_RECORDS)
+		return;
+	call->shape |= FRAME_PLAIN;
+	call->cfa = (uint16_t)(cfa / word);
+	call->bp = (uint16_t)(bp / word);
+}
+
+static MT_COLD struct pc_entry make_entry(uintptr_t pc)
 {
 	struct module *m = mt_maps_find(pc_lookup(pc));
 	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
 	/* Linked statically, the agent is part of the program: nothing is skipped then. */
 	uint64_t own =
 		(flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT ? RULE_OWN : 0;
-	struct pc_entry e = { pc, 0, { 0, 0 } };
+	struct pc_entry e = { .pc = pc };
 
 	if (!m) /* no return address at all? */
 		own |= mt_unwind_rule(m, pc) & RULE_OWN;
 	if (!own)
 		e.call.code = mt_stacks_code_in(pc_bare(pc),
 						pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
-	e.rule = shared_rule(e.call.code, m, pc) | own;
-	e.call.shape = shape_of(e.rule);
+	uint64_t rule = shared_rule(e.call.code, m, pc) | own;
+	e.call.shape = shape_of(rule);
+	make_plain(&e.call, rule);
+	return e;
+}
+
+const struct call *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
+{
+	struct pc_entry *front = &u->front[unwind_pc_hash(pc) >> (64 - FRONT_BITS)];
+	struct pc_set *set = set_of(u->pcs, u->pc_mask, pc);
+	int way = 0;
+
+	while (way < PC_WAYS && set->way[way].pc != pc)
+		way++;
+	if (likely(way < PC_WAYS)) {
+		put_entry(front, &set->way[way]);
+		return &front->call;
+	}
+	struct pc_entry e = make_entry(pc);
 	u->effort.pc_misses++;
-	if (unlikely(u->effort.pc_misses >= u->pcs_full))
+	put_entry(front, &e);
+	if (put_pc(set, &e) && --u->pcs_left == 0)
 		grow_pcs(u);
-	struct pc_entry *set = unwind_pc_set(u, pc);
-	set[1] = set[0];
-	set[0] = e;
-	return &set[0];
+	return &front->call;
 }
 
 /* The node of `code` on the path to `node`, 0 = there is none. */

@@ -19,16 +19,26 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A frame's place in the program, and FRAME_* of unwind/incremental.h. */
+/* A frame's place in the program, and how it is left. */
 struct call {
-	code_id code; /* 0 = the agent's own frame, or no room */
-	uint32_t shape;
+	code_id code : 24;  /* 0 = the agent's own frame, or no room */
+	uint32_t shape : 8; /* FRAME_* of unwind/incremental.h */
+	uint16_t cfa;       /* FRAME_PLAIN: words from its register up to the CFA */
+	uint16_t bp;        /* ... and from where bp is saved */
 };
 
 struct pc_entry {
-	uintptr_t pc;  /* with PC_EXACT; 0 = empty */
-	uint64_t rule; /* unwind/rule.h; RULE_OWN marks the agent's text */
+	uintptr_t pc; /* with PC_EXACT; 0 = empty */
 	struct call call;
+};
+
+#define FRONT_BITS 10
+#define FRONT (1u << FRONT_BITS)
+
+/* One cache line, of 64-bit addresses. */
+#define PC_WAYS 4
+struct pc_set {
+	struct pc_entry way[PC_WAYS];
 };
 
 struct edge_entry {
@@ -57,20 +67,23 @@ struct unwind_cache {
 	uint32_t base;        /* enum mtw_truncation below which the kept stack hangs */
 	uintptr_t zero_at;    /* the return address of 0 that ends the kept stack; 0 = none */
 	struct frame *frames; /* capacity: the kept stack, outermost first */
-	struct step *steps;   /* capacity: new frames of it, laid down from the end */
-	struct pair *pairs;   /* 3 * capacity: pairs to compare, outermost first */
+	/* the end of room for `capacity`: new frames of it, laid down from there */
+	struct step *steps_end;
+	struct pair *pairs; /* 3 * capacity: pairs to compare, outermost first */
 	/* mt_unwind_lasting()'s answer, for stacks with this number in frame 2 and this pc in frame
 	 * 3 */
 	uint32_t lasting;
 	uint64_t lasting_made;
 	uintptr_t lasting_pc;
 
-	/* Two-way, a power of two of sets; a table grows when it misses (unwind/cache.c). */
-	struct pc_entry (*pcs)[2];
+	/* some of pcs[], each at the one place that its pc has here */
+	_Alignas(64) struct pc_entry front[FRONT];
+	/* A power of two of sets; unwind/cache.c says when a table grows. */
+	struct pc_set *pcs;
 	struct edge_entry (*edges)[2];
 	uint32_t pc_mask, edge_mask; /* sets - 1 */
-	uint64_t pcs_full;           /* misses at which they grow */
-	uint64_t edges_left;         /* ... until they grow */
+	uint64_t pcs_left;           /* entries to lose until they grow */
+	uint64_t edges_left;         /* misses until they grow */
 };
 
 /* The step from a pc to its caller, by the engine in use: unwind/unwind.c sets it. */
@@ -79,15 +92,12 @@ extern unwind_rule mt_unwind_rule;
 /* Made when missing or too small for `depth`; NULL: no memory. */
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
 void mt_unwind_cache_settle(struct unwind_cache *u); /* drop entries that an unload made stale */
-const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
+const struct call *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc); /* not in front */
+/* The engine's rule for a pc that was looked up, with its code. */
+uint64_t mt_unwind_rule_of(uintptr_t pc, code_id code);
 /* `listed`: so many children are in the parent's list, and none is it. 0: there is no such child.
  */
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code, uint32_t listed);
-
-MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t pc)
-{
-	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
-}
 
 /* Edges to a child that is in no list. Those of one code lie together if its parents have
  * neighbouring numbers. */
@@ -97,15 +107,9 @@ MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_
 	return u->edges[(parent + code * 0x9e3779b1u) & u->edge_mask];
 }
 
-MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
+MT_INLINE uint64_t unwind_pc_hash(uintptr_t pc)
 {
-	struct pc_entry *set = unwind_pc_set(u, pc);
-
-	if (likely(set[0].pc == pc))
-		return &set[0];
-	if (set[1].pc == pc)
-		return &set[1];
-	return mt_unwind_pc_slow(u, pc);
+	return pc * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* Is recursion folded? By fold_recursion=on, or by the server. */
@@ -115,26 +119,22 @@ MT_INLINE bool unwind_folds_recursion(void)
 	return atomic_load_explicit(&mt_unwind_folds, memory_order_relaxed);
 }
 
-/* The child of node `parent`, which is *at, and *at becomes it. 0 when it does not exist. */
-MT_INLINE node_id unwind_known_edge(struct unwind_cache *u, node_id parent, code_id code,
-				    struct node **at)
+MT_INLINE const struct call *unwind_pc(struct unwind_cache *u, uintptr_t pc)
 {
-	uint32_t count;
-	node_id child = stacks_listed(*at, node_step(parent, code), at, &count);
+	const struct pc_entry *e = &u->front[unwind_pc_hash(pc) >> (64 - FRONT_BITS)];
 
-	if (likely(child) || likely(count < LISTED && !unwind_folds_recursion()))
-		return child;
-	child = mt_unwind_edge_slow(u, parent, code, count);
-	*at = stacks_node(child);
-	return child;
+	return likely(e->pc == pc) ? &e->call : mt_unwind_pc_slow(u, pc);
 }
 
 /* Makes it if need be; 0 when the need's share of memory is taken. */
 MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code, enum need need)
 {
-	struct node *at = stacks_node(parent);
-	node_id child = unwind_known_edge(u, parent, code, &at);
+	struct node *at;
+	uint32_t listed;
+	node_id child = stacks_listed(stacks_node(parent), node_step(parent, code), &at, &listed);
 
+	if (!child && unlikely(listed >= LISTED || unwind_folds_recursion()))
+		child = mt_unwind_edge_slow(u, parent, code, listed);
 	return likely(child) ? child : mt_stacks_child(parent, code, need);
 }
 

@@ -18,7 +18,7 @@
  * again. A stack that comes again is a hit (unwind/fast.h).
  */
 #include "unwind/fold.h"
-#include "unwind/rule.h"
+#include "unwind/incremental.h"
 #include "unwind/stacks.h"
 
 #include <memtop/wire.h>
@@ -71,8 +71,8 @@ MT_COLD node_id mt_unwind_fold_list(struct unwind_cache *u, const uintptr_t *pcs
 	struct inner inner = { .n = 0 };
 
 	for (int i = 0; i < n; i++) {
-		const struct pc_entry *e = unwind_pc(u, pcs[i]);
-		if (!(e->rule & RULE_OWN) && !fold_takes(&inner, e->call.code))
+		const struct call *call = unwind_pc(u, pcs[i]);
+		if (!(call->shape & FRAME_OWN) && !fold_takes(&inner, call->code))
 			return mt_unwind_fold(u, &inner, NO_NODE);
 	}
 	return mt_unwind_fold(u, &inner, take_path(&inner, outer));

@@ -94,17 +94,45 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 	return true;
 }
 
-/* Adds *at to the new frames, and makes it its caller. */
-MT_INLINE enum left advance(struct walk *w, struct place *at)
+/* Where plain steps must end from `sp` on: with its stack. 0: none may begin there. */
+MT_INLINE uintptr_t plain_end(const struct unwind_cache *u, uintptr_t sp)
 {
-	const struct pc_entry *e = unwind_pc(w->u, pc_code(at->pc));
-	uint64_t rule = e->rule;
-	struct step *f = --w->next;
+	const struct bounds *b = &u->known.at[0];
 
-	f->pc = at->pc;
-	f->sp = at->sp;
-	f->bp = at->bp;
-	f->call = e->call;
+	return likely(sp > b->lo && sp <= b->hi && !(sp & (WORD - 1))) ? b->hi : 0;
+}
+
+/* Leaves `f` by a plain rule (FRAME_PLAIN): one comparison proves all that it reads. */
+MT_INLINE bool leave_plain(struct step *f, const struct call *call, struct place *at, uintptr_t end)
+{
+	uintptr_t from = at->sp;
+
+	if (unlikely(!(call->shape & FRAME_PLAIN)))
+		return false;
+	if (call->shape & FRAME_USES_BP) {
+		from = at->bp;
+		if (unlikely(from < at->sp || from & (WORD - 1)))
+			return false;
+	}
+	uintptr_t cfa = from + call->cfa * WORD;
+	if (unlikely(cfa > end))
+		return false;
+	if (call->shape & FRAME_SAVED) {
+		f->bp_slot = cfa - call->bp * WORD;
+		at->bp = word_at(f->bp_slot);
+	}
+	at->pc = word_at(RETURN_AT(f, cfa));
+	at->sp = cfa;
+	return likely((intptr_t)at->pc > 0);
+}
+
+/* ... by any other rule, or to a caller that is no usual one. */
+static __attribute__((noinline)) enum left leave_other(struct walk *w, struct step *f,
+						       struct place *at)
+{
+	uint64_t rule = mt_unwind_rule_of(pc_code(f->pc), f->call.code);
+
+	*at = (struct place){ f->pc, f->sp, f->bp };
 	if (unlikely(!leave_fast(w->u, f, rule, at))) {
 		enum left left = mt_unwind_leave_rare(w, f, rule, at);
 		if (left != LEFT_ON)
@@ -160,33 +188,61 @@ static bool meets(struct walk *w, int32_t i, struct place *at, int32_t *to)
 	return false;
 }
 
+/* Is the kept frame k where the walk is? */
+MT_INLINE bool is_at(const struct frame *k, const struct place *at)
+{
+	return k->at.sp == at->sp && k->at.pc == at->pc &&
+	       (k->at.bp == at->bp || !(k->at.call.shape & FRAME_BP_USED));
+}
+
+/* Must the kept frame's caller be found again? The first comparison that meets() would make, which
+ * mostly decides. */
+MT_INLINE bool left_elsewhere(const struct unwind_cache *u, const struct frame *k)
+{
+	return k->pairs && !pair_holds(&u->pairs[k->pairs - 1]);
+}
+
 /*
  * Walks until the stack ends (returns -1) or until a kept frame is met below which everything
  * holds (returns its index). Before the outermost kept frame lies one whose sp is above all
- * (unwind/cache.c).
+ * (unwind/cache.c). Plain steps may go up to `end`.
  */
-static int32_t walk(struct walk *w, struct place at)
+static int32_t walk(struct walk *w, struct place at, uintptr_t end)
 {
-	const struct frame *kept = w->u->frames, *k = kept + w->u->count;
+	struct unwind_cache *u = w->u;
+	const struct frame *kept = u->frames, *k = kept + u->count;
+	struct place place;
 
-	for (;;) {
+	for (struct step *f;; w->next = f) {
 		while (k[-1].at.sp < at.sp)
 			k--;
-		if (k[-1].at.sp == at.sp && k[-1].at.pc == at.pc &&
-		    (k[-1].at.bp == at.bp || !(k[-1].at.call.shape & FRAME_BP_USED))) {
-			int32_t i = (int32_t)(k - kept) - 1, to;
-			if (meets(w, i, &at, &to))
+		if (is_at(&k[-1], &at) && !left_elsewhere(u, --k)) {
+			int32_t i = (int32_t)(k - kept), to;
+			place = at;
+			if (meets(w, i, &place, &to))
 				return i;
 			if (to < 0)
 				return -1;
 			k = kept + to;
+			at = place;
 		}
 		if (unlikely(w->next == w->full)) {
 			w->base = MTW_TRUNC_DEPTH;
 			return -1;
 		}
-		if (unlikely(advance(w, &at) != LEFT_ON))
+		f = w->next - 1;
+		const struct call *call = unwind_pc(u, pc_code(at.pc));
+		f->pc = at.pc;
+		f->sp = at.sp;
+		f->bp = at.bp;
+		f->call = *call;
+		if (likely(leave_plain(f, call, &at, end)))
+			continue;
+		w->next = f;
+		if (unlikely(leave_other(w, f, &place) != LEFT_ON))
 			return -1;
+		at = place;
+		end = plain_end(u, at.sp);
 	}
 }
 
@@ -226,70 +282,83 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 	return p;
 }
 
-/* The steps s..end lead from `node` to where no path has been: makes the nodes for all of them.
- * Returns the first one's; *next is the second one's, from where on the numbers are in a row. 0:
- * there is no room for whole stacks. When another thread was here just now, the first is its, and
- * *next is 0. */
-static __attribute__((noinline)) node_id branch_off(struct unwind_cache *u, node_id node,
-						    const struct step *s, const struct step *end,
-						    node_id *next)
+/* A path of nodes that grows inwards. */
+struct path {
+	node_id node;    /* the innermost so far; NO_NODE: there was no room for it */
+	node_id next;    /* its child, where that was made with it, else 0 */
+	struct node *at; /* `node` itself, where its child must be looked for */
+};
+
+/* Stands for NO_NODE: it has no children. */
+static struct node nowhere;
+
+static struct path path_at(node_id node)
 {
-	bool folds = unwind_folds_recursion(); /* then each step may lead back */
+	return (struct path){ node, 0, likely(node != NO_NODE) ? stacks_node(node) : &nowhere };
+}
+
+/* The steps s..end lead from `node` to where no path has been: makes the nodes for all of them. The
+ * path then stands at the first, and the others' numbers are in a row; or at the node of another
+ * thread that was here just now; or nowhere, because there is no room for whole stacks. */
+static struct path branch_off(struct unwind_cache *u, node_id node, const struct step *s,
+			      const struct step *end)
+{
+	bool folds = unwind_folds_recursion(); /* then each further step may lead back */
 	uint32_t n = 0;
 
 	for (const struct step *at = s; at < end && !(n && folds); at++)
 		if (!(at->call.shape & FRAME_OWN)) {
 			if (unlikely(!at->call.code))
-				return 0;
+				return path_at(NO_NODE);
 			n++;
 		}
-	node_id first = mt_stacks_reserve(n, NEED_WHOLE), id = first;
+	node_id first = mt_stacks_reserve(n, NEED_WHOLE);
 	if (unlikely(!first))
-		return 0;
+		return path_at(NO_NODE);
 	u->effort.edge_misses += n;
-	for (; id < first + n; s++)
+	for (node_id id = first, last = first + n - 1; id <= last; s++)
 		if (!(s->call.shape & FRAME_OWN)) {
-			mt_stacks_fill(id, node, s->call.code, id + 1 < first + n ? id + 1 : 0);
+			stacks_fill(id, node, s->call.code, id < last ? id + 1 : 0);
 			node = id++;
 		}
-	id = mt_stacks_enter(first);
-	*next = id == first && n > 1 ? first + 1 : 0;
-	return id;
+	struct path path = path_at(mt_stacks_enter(first));
+	path.next = path.node == first && n > 1 ? first + 1 : 0;
+	return path;
 }
 
-/* The trie has no room for these frames. They are kept without nodes, so that the stack can still
- * be remembered. */
-static MT_COLD node_id no_nodes(struct frame *f, ptrdiff_t n)
+/* The path gets the node of `s`, which is not among the `listed` children of its last one. */
+static __attribute__((noinline)) void extend(struct unwind_cache *u, struct path *path,
+					     const struct step *s, const struct step *end,
+					     uint32_t listed)
 {
-	for (; n > 0; n--, f++)
-		f->node = NO_NODE;
-	return NO_NODE;
+	node_id child = 0;
+
+	if (unlikely(path->node == NO_NODE))
+		return;
+	if (unlikely(listed >= LISTED || unwind_folds_recursion()))
+		child = mt_unwind_edge_slow(u, path->node, s->call.code, listed);
+	*path = child ? path_at(child) : branch_off(u, path->node, s, end);
 }
 
-/* The nodes of the steps s..end, which are to be the frames from f on, below `node`. Returns the
- * innermost one's. Where there is no room for whole stacks it is NO_NODE, and so is that of each
- * frame from there inwards. */
-MT_INLINE node_id nodes_of(struct unwind_cache *u, struct frame *f, const struct step *s,
-			   const struct step *end, node_id node)
+/* The path with the node of `s`, the first of the steps s..end that are still to come. */
+MT_INLINE struct path follow(struct unwind_cache *u, struct path path, const struct step *s,
+			     const struct step *end)
 {
-	node_id next = 0; /* the next step's, if it was made with the last one's */
-	struct node *at = stacks_node(node);
+	uint32_t listed;
 
-	for (; s < end; s++, f++) {
-		if (unlikely(s->call.shape & FRAME_OWN)) {
-			f->node = node;
-			continue;
-		}
-		node_id child = next ? next++ : unwind_known_edge(u, node, s->call.code, &at);
-		if (unlikely(!child)) {
-			child = branch_off(u, node, s, end, &next);
-			if (unlikely(!child))
-				return no_nodes(f, end - s);
-			at = stacks_node(child);
-		}
-		f->node = node = child;
+	if (path.next) { /* in a row, to the last step */
+		path.node = path.next++;
+		return path;
 	}
-	return node;
+	node_id child =
+		stacks_listed(path.at, node_step(path.node, s->call.code), &path.at, &listed);
+	if (likely(child)) {
+		path.node = child;
+		return path;
+	}
+	struct path longer = path;
+	extend(u, &longer, s, end, listed);
+	return longer;
 }
 
 /* What the outermost kept frame hangs below. */
@@ -298,10 +367,11 @@ static node_id base_node(const struct unwind_cache *u)
 	return u->base ? mt_stacks_truncated(u->base) : 0;
 }
 
-/* A frame of the kept stack: its pairs, and whether its bp matters (`bp`: the outer one's does). */
-static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, bool bp, struct pair *p)
+/* A frame of the kept stack: its pairs, and whether its bp matters. */
+static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, struct pair *p)
 {
 	uint32_t shape = f->at.call.shape;
+	bool bp = f != u->frames && f[-1].at.call.shape & FRAME_BP_USED;
 
 	if (unlikely(f == u->frames)) {
 		p = pairs_of_last(u, f, p);
@@ -317,35 +387,44 @@ static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, bool
 	return p;
 }
 
+/* The shape of most frames inside of f, but for FRAME_SAVED: they were left by a plain rule for sp,
+ * and no bp matters. So each has one pair, where it returns. */
+MT_INLINE uint32_t common_inside(const struct frame *f)
+{
+	return f->at.call.shape & FRAME_BP_USED ? FRAME_ODD : FRAME_PLAIN;
+}
+
 /* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. Returns the
- * innermost one's node. */
+ * innermost one's node. NO_NODE, as of all frames from where there is no room for whole stacks: the
+ * frames stay kept, so that the stack can be remembered. */
 static node_id number(struct unwind_cache *u, uint32_t from, const struct step *s,
 		      const struct step *end)
 {
 	struct frame *f = u->frames + from;
-	struct pair *p = u->pairs + (from ? f[-1].pairs : 0);
-	bool bp = from && f[-1].at.call.shape & FRAME_BP_USED;
+	uint32_t pairs = from ? f[-1].pairs : 0, common = from ? common_inside(&f[-1]) : FRAME_ODD;
+	struct pair *p = u->pairs + pairs;
 	uint64_t made = u->passes;
+	struct path path = path_at(from ? f[-1].node : base_node(u));
 
-	node_id node = from ? f[-1].node : base_node(u);
-	if (likely(node != NO_NODE))
-		node = nodes_of(u, f, s, end, node);
-	else
-		no_nodes(f, end - s);
 	for (; s < end; s++, f++) {
 		f->at = *s;
 		f->made = made;
-		/* most frames: left by a call, and no bp matters */
-		if (likely(!bp && !(s->call.shape & ~FRAME_SAVED) && f != u->frames)) {
+		if (likely((s->call.shape & ~FRAME_SAVED) == common)) {
 			*p++ = (struct pair){ RETURN_AT(s, f[-1].at.sp), f[-1].at.pc };
+			pairs++;
+			path = follow(u, path, s, end);
 		} else {
-			p = pairs_of(u, f, bp, p);
-			bp = f->at.call.shape & FRAME_BP_USED;
+			p = pairs_of(u, f, p);
+			pairs = (uint32_t)(p - u->pairs);
+			common = common_inside(f);
+			if (!(s->call.shape & FRAME_OWN))
+				path = follow(u, path, s, end);
 		}
-		f->pairs = (uint32_t)(p - u->pairs);
+		f->pairs = pairs;
+		f->node = path.node;
 	}
 	u->count = (uint32_t)(f - u->frames);
-	return node;
+	return path.node;
 }
 
 /*
@@ -399,12 +478,16 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 	u->known.proven_sp = 0;
 	if (unlikely(u->known.foreign || u->known.spilled) && !mt_unwind_renew(&u->known, r->sp))
 		u->count = 0;
-	if (unlikely(!unwind_in(&u->known.at[0], r->sp - WORD) &&
-		     !mt_unwind_enter(&u->known, r->sp, true)))
-		return mt_stacks_truncated(MTW_TRUNC_BAD_CFI);
-	struct step *end = u->steps + u->capacity;
+	uintptr_t stack_end = plain_end(u, r->sp);
+	if (unlikely(!stack_end)) {
+		if (!unwind_in(&u->known.at[0], r->sp - WORD) &&
+		    !mt_unwind_enter(&u->known, r->sp, true))
+			return mt_stacks_truncated(MTW_TRUNC_BAD_CFI);
+		stack_end = plain_end(u, r->sp);
+	}
+	struct step *end = u->steps_end;
 	struct walk w = { .u = u, .r = r, .next = end, .full = end - depth, .depth = depth };
-	int32_t met = walk(&w, (struct place){ r->pc, r->sp, r->fp });
+	int32_t met = walk(&w, (struct place){ r->pc, r->sp, r->fp }, stack_end);
 	if (BY_RECORDS && unlikely(w.listed)) {
 		u->count = 0;
 		return mt_unwind_list_capture(u, r);

@@ -17,6 +17,10 @@
 #define FRAME_SLOW 32u   /* needs other registers, or is broken: never matches */
 /* its bp affects a frame further out, or its own step */
 #define FRAME_BP_USED 64u
+/* Its rule is plain: CFA = sp or bp + a, above that register; bp left alone, or saved in between,
+ * both at whole words. */
+#define FRAME_PLAIN 128u
+#define FRAME_ODD 256u /* no frame's */
 
 /* A frame as a walk found it. */
 struct step {

@@ -85,7 +85,7 @@ bool mt_shadow_on;
 static uint64_t rule_at(const struct walk *w, uintptr_t pc)
 {
 	if (likely(w->u))
-		return unwind_pc(w->u, pc)->rule;
+		return mt_unwind_rule_of(pc, unwind_pc(w->u, pc)->code);
 	return mt_cfi_rule(mt_maps_find(pc_lookup(pc)), pc_lookup(pc), pc & PC_EXACT);
 }
 
@@ -362,10 +362,10 @@ static node_id number(struct walk *w, node_id top, unsigned frames)
 		}
 		if (i == 0)
 			return node;
-		const struct pc_entry *e = unwind_pc(w->u, w->out[i - 1]);
-		if (e->rule & RULE_OWN)
+		const struct call *call = unwind_pc(w->u, w->out[i - 1]);
+		if (call->shape & FRAME_OWN)
 			continue;
-		node = e->call.code ? unwind_edge(w->u, node, e->call.code, NEED_WHOLE) : 0;
+		node = call->code ? unwind_edge(w->u, node, call->code, NEED_WHOLE) : 0;
 		if (unlikely(!node))
 			return mt_unwind_fold_list(w->u, w->out, w->n, top);
 	}

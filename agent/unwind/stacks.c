@@ -205,11 +205,6 @@ node_id mt_stacks_reserve(uint32_t n, enum need need)
 	return room ? set_reserve(&nodes, &node_kind, n) : 0;
 }
 
-void mt_stacks_fill(node_id id, node_id parent, code_id code, node_id child)
-{
-	node_fill(stacks_node(id), parent, code, child);
-}
-
 node_id mt_stacks_enter(node_id id)
 {
 	struct node *n = stacks_node(id), *same;
@@ -255,7 +250,7 @@ node_id mt_stacks_child(node_id parent, code_id code, enum need need)
 	id = mt_stacks_reserve(1, need);
 	if (!id)
 		return 0;
-	mt_stacks_fill(id, parent, code, 0);
+	stacks_fill(id, parent, code, 0);
 	return mt_stacks_enter(id);
 }
 

@@ -31,7 +31,6 @@ bool mt_stacks_check(void);
  * with its parent and only child (0 = none), and enters the outermost: the answer is that number,
  * or the one of the same step that another thread entered first. */
 node_id mt_stacks_reserve(uint32_t n, enum need need);
-void mt_stacks_fill(node_id id, node_id parent, code_id code, node_id child);
 node_id mt_stacks_enter(node_id id);
 
 /* For the unwinder: the rule kept with a location. */

@@ -25,6 +25,12 @@ MT_INLINE struct node *stacks_node(node_id id)
 	return &chunk[id & ((1u << NODE_SHIFT) - 1)];
 }
 
+/* Fills a node that nobody can see yet. */
+MT_INLINE void stacks_fill(node_id id, node_id parent, code_id code, node_id child)
+{
+	node_fill(stacks_node(id), parent, code, child);
+}
+
 /* Looks among the children from `id`, the newest, to the oldest. Returns the one of this step, and
  * *child is it; or 0, and *count is their number. */
 MT_INLINE node_id stacks_among(node_id id, uint32_t step, struct node **child, uint32_t *count)

@@ -221,10 +221,10 @@ static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsig
 	node_id top = reason ? mt_stacks_truncated(reason) : 0, node = top;
 
 	for (int i = n - 1; i >= 0; i--) {
-		const struct pc_entry *e = unwind_pc(u, pcs[i]);
-		if (e->rule & RULE_OWN)
+		const struct call *call = unwind_pc(u, pcs[i]);
+		if (call->shape & FRAME_OWN)
 			continue;
-		node = e->call.code ? unwind_edge(u, node, e->call.code, NEED_WHOLE) : 0;
+		node = call->code ? unwind_edge(u, node, call->code, NEED_WHOLE) : 0;
 		if (unlikely(!node))
 			return mt_unwind_fold_list(u, pcs, n, top);
 	}
@@ -290,7 +290,7 @@ static uint32_t with_one_pair(const struct frame *f, uint32_t n)
 {
 	uint32_t i = 0;
 
-	while (i < n && f[i].pairs == i && !(f[i + 1].at.call.shape & ~FRAME_SAVED))
+	while (i < n && f[i].pairs == i && !(f[i + 1].at.call.shape & ~(FRAME_SAVED | FRAME_PLAIN)))
 		i++;
 	return f[i].pairs == i ? i : 0;
 }

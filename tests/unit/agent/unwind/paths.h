@@ -14,7 +14,7 @@ static inline node_id branch(node_id parent, const code_id *code, uint32_t n)
 	node_id first = mt_stacks_reserve(n, NEED_WHOLE);
 
 	for (node_id id = first; id && id < first + n; id++) {
-		mt_stacks_fill(id, parent, *code++, id + 1 < first + n ? id + 1 : 0);
+		stacks_fill(id, parent, *code++, id + 1 < first + n ? id + 1 : 0);
 		parent = id;
 	}
 	return first ? mt_stacks_enter(first) : 0;

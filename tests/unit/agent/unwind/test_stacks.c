@@ -205,7 +205,7 @@ TEST(numbers_in_a_row)
 	node_id first = mt_stacks_reserve(3000, NEED_WHOLE);
 	CHECK_EQ(first, before);
 	CHECK_EQ(mt_stacks_count(), before + 3000);
-	mt_stacks_fill(first + 2999, first, 1, 0);
+	stacks_fill(first + 2999, first, 1, 0);
 	CHECK_EQ(node_parent(mt_stacks_node(first + 2999)), first);
 }
 
