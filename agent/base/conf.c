@@ -67,6 +67,7 @@ static const struct option options[] = {
 	{ "mark_memory", BYTES, AT(mark_memory), 0, UINT64_MAX, false, NULL },
 	{ "tick_ms", MILLISECONDS, AT(tick_ns), 10, 60000, false, NULL },
 	{ "wait", MILLISECONDS, AT(wait_ns), 0, 600000, false, NULL },
+	{ "wait_for", NUMBER, AT(wait_for), 0, INT32_MAX, false, NULL },
 	{ "follow", SWITCH, AT(follow_exec), 0, 0, false, "exec" },
 	{ "follow_static", SWITCH, AT(follow_static), 0, 0, false, "yes" },
 	{ "fold_recursion", SWITCH, AT(fold_recursion), 0, 0, false, "on" },
@@ -79,7 +80,6 @@ static const struct option options[] = {
 	{ "dump_on_growth", BYTES, AT(dump_on_growth), 0, (uint64_t)1 << 47, false, NULL },
 	{ "dump_on_rss", BYTES, AT(dump_on_rss), 0, (uint64_t)1 << 47, false, NULL },
 	{ "dump_to", TEXT, AT(dump_to), 1, sizeof(mt_conf.dump_to), false, NULL },
-	{ "run_id", TEXT, AT(run_id), 1, sizeof(mt_conf.run_id), false, NULL },
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 

@@ -281,13 +281,14 @@ struct conf {
 	char listen[256];
 	char unwind[16];
 	char token_file[256];
-	char run_id[65];         /* set by memtop run, lets it recognise its own child */
 	_Atomic uint32_t xdepth; /* frames kept */
 	uint64_t max_memory;     /* bytes, 0 = default rule */
 	uint64_t mark_memory;
 	uint64_t tick_ns;
-	uint64_t wait_ns; /* wait=: the longest time that the constructor waits for a first viewer;
-			     0 = does not wait */
+	uint64_t wait_ns;  /* wait=: the longest time that the constructor waits for a first viewer;
+			      0 = does not wait */
+	uint64_t wait_for; /* ... which is this process: the memtop that started the program; 0 =
+			      anyone */
 	bool follow_exec;
 	bool follow_static;
 	bool fold_recursion; /* each call site appears on a stack only once: unwind/cache.c */

@@ -129,10 +129,26 @@ static void turn_away(struct stranger *t, unsigned code, const char *text)
 	leave(t);
 }
 
-/* wait=: the program has waited for its first viewer long enough. */
-static void end_wait(struct server *s)
+/* Does the program wait for the viewer at fd? Of one in another pid namespace the number is 0. */
+static bool is_waited_for(int fd)
 {
-	if (!atomic_exchange(&s->shared->xviewer_futex, 1))
+	struct {
+		int pid;
+		uint32_t uid, gid;
+	} peer;
+	socklen_t len = sizeof(peer);
+
+	return !mt_conf.wait_for ||
+	       mt_prim_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&len,
+			    0) ||
+	       peer.pid <= 0 || (uint64_t)peer.pid == mt_conf.wait_for;
+}
+
+/* wait=: the program has waited for its first viewer long enough. Another one may come first, as
+ * memtop serve --all does: a short program would end before its own viewer has come. */
+static void end_wait(struct server *s, int fd)
+{
+	if (is_waited_for(fd) && !atomic_exchange(&s->shared->xviewer_futex, 1))
 		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0,
 			     0, 0);
 }
@@ -196,8 +212,8 @@ static void refuse(struct server *s, int fd, const char *why)
 	put_greeting(&o, &s->listening);
 	put_error(&o, MTW_E_ACCESS, why);
 	say(fd, &o, bytes);
+	end_wait(s, fd); /* the start may wait for this viewer */
 	hang_up(fd);
-	end_wait(s); /* the start may wait for this viewer */
 }
 
 uint64_t handshake_opens(const struct server *s)
@@ -338,7 +354,8 @@ static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 	if (in->bad)
 		return false;
 	long failed;
-	struct viewer *v = viewer_enter(s, t->fd, &failed);
+	int fd = t->fd;
+	struct viewer *v = viewer_enter(s, fd, &failed);
 	if (!v) {
 		turn_away(t, MTW_E_BUSY, viewer_refusal(failed));
 		return true;
@@ -346,7 +363,7 @@ static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 	memcpy(v->who, who, who_len);
 	v->tick_ns = tick ? tick : mt_conf.tick_ns;
 	t->stage = DOOR_FREE;
-	end_wait(s);
+	end_wait(s, fd);
 	viewer_hear(s, v, in->end, (size_t)(t->in + t->in_len - in->end));
 	return true;
 }

@@ -8,7 +8,7 @@
  * that a successful exec closes reports a failed start; the child itself prints nothing.
  *
  *   LD_PRELOAD = agent (unless it is linked in) [":" the user's value]
- *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
+ *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=... wait_for=..." [" " the user's] [" " --options]
  *   MEMTOP_BOARD = where the agents of the tree write; without it memtop follows this process alone
  */
 #include "launch/launch.h"
@@ -194,9 +194,9 @@ static void environment_make(struct environment *e, const char *agent, const cha
 	if (agent)
 		e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "",
 				       preload ? preload : "");
-	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d%s%s%s%s", WAIT_MS,
-			       options ? " " : "", options ? options : "", extra ? " " : "",
-			       extra ? extra : "");
+	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d wait_for=%d%s%s%s%s",
+			       WAIT_MS, getpid(), options ? " " : "", options ? options : "",
+			       extra ? " " : "", extra ? extra : "");
 	if (e->preload)
 		put_entry(e->entries, &count, e->preload);
 	put_entry(e->entries, &count, e->options);

@@ -8,7 +8,8 @@ import socket
 
 import container
 import wire
-from harness import Skip, main, temporary_folder, test, wait_for
+from client import Client
+from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, run, start, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
 from servers import server_of
 
@@ -416,6 +417,19 @@ def t_waits_for_a_first_viewer():
     p.tell("x 4")
     c.until_final()
     assert c.state["status"] == 4
+
+
+@test
+def t_waits_for_the_viewer_that_started_it():
+    """Another viewer may be there first, as memtop serve --all: a program that soon ends still waits for its own."""
+    options = f"listen=@memtop-test.%p wait=60000 wait_for={os.getpid()}"
+    p = start([f"{TARGETS}/s_named", "2"], env=environment(LD_PRELOAD=AGENT, MEMTOP_OPTIONS=options))
+    name = f"@memtop-test.{p.pid}"
+    wait_for(lambda: not run([MEMTOP, "report", "--format", "json", "-o", "/dev/null", name], env=environment()).returncode, 20,
+             "another viewer's report")
+    c = Client(name)
+    c.until_final()
+    assert c.totals["allocated_blocks"] >= 2 and p.wait() == 0, c.totals
 
 
 @test

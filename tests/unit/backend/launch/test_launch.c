@@ -84,8 +84,11 @@ TEST(the_environment_but_for_two_entries)
 	at += 4;
 	CHECK(!strncmp(at, want, strlen(want)));
 	at += strlen(want);
-	CHECK_STR(at, "PATH=/usr/bin:/bin\nZ=\xff= 2\nMEMTOP_OPTIONS=listen=@memtop.%p wait=5000 "
-		      "depth=9\n");
+	snprintf(want, sizeof want,
+		 "PATH=/usr/bin:/bin\nZ=\xff= 2\nMEMTOP_OPTIONS=listen=@memtop.%%p wait=5000 "
+		 "wait_for=%d depth=9\n",
+		 getpid());
+	CHECK_STR(at, want);
 	setenv("PATH", "/usr/bin:/bin", 1);
 	leave();
 }
