@@ -43,7 +43,7 @@ void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *fin
 	size_t line = l->at - l->top, found;
 
 	l->count = count;
-	if (!l->touched) {
+	if (!l->touched || l->first) {
 		l->at = l->top = 0;
 	} else if (count) {
 		found = find ? find(arg, l->id) : find_by_scan(l, count, id, arg);
@@ -61,6 +61,7 @@ void list_select(struct list *l, size_t index, list_id_fn *id, void *arg)
 {
 	l->at = index;
 	l->touched = true;
+	l->first = false;
 	keep_in_view(l);
 	if (l->count)
 		l->id = id(arg, l->at);
@@ -87,6 +88,7 @@ bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
 		list_select(l, l->at > step ? l->at - step : 0, id, arg);
 	else
 		list_select(l, last - l->at > step ? l->at + step : last, id, arg);
+	l->first = r == REQ_FIRST;
 	return true;
 }
 

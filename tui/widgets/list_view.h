@@ -82,6 +82,7 @@ struct list {
 	int height;            /* rows on screen, as last drawn */
 	uint64_t id;           /* of the selected row */
 	bool touched;          /* the user chose a row; until then the first one is selected */
+	bool first;            /* the user chose the first row, whichever that is */
 };
 
 typedef uint64_t list_id_fn(void *arg, size_t index);

@@ -53,6 +53,28 @@ TEST(an_untouched_list_stays_at_its_first_row)
 	CHECK_EQ(l.id, 8);
 }
 
+/* Else the row that becomes first would lie above the screen. */
+TEST(the_first_row_by_request_is_the_first_after_a_sort_too)
+{
+	struct list l = { .height = 10 };
+
+	number(50);
+	list_update(&l, 50, id_of, NULL, NULL);
+	list_request(&l, REQ_LAST, id_of, NULL);
+	list_request(&l, REQ_FIRST, id_of, NULL);
+	swap(0, 7);
+	list_update(&l, 50, id_of, NULL, NULL);
+	CHECK_EQ(l.at, 0);
+	CHECK_EQ(l.top, 0);
+	CHECK_EQ(l.id, 8);
+	list_request(&l, REQ_DOWN, id_of, NULL);
+	uint64_t chosen = l.id;
+	swap(1, 9);
+	list_update(&l, 50, id_of, NULL, NULL);
+	CHECK_EQ(l.at, 9);
+	CHECK_EQ(l.id, chosen);
+}
+
 TEST(rows_visited_by_down_are_distinct_while_neighbours_swap)
 {
 	struct list l = { .height = 10 };
