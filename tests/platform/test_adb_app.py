@@ -306,6 +306,7 @@ def t_server_gone_in_the_view():
     phone.install(APP, PROGRAM, port=1)
     with viewed(phone, "--start", APP) as t:
         t.wait_for("[1 Over", 60)
+        t.wait_for(f"[{phone.pid(APP)}]", 60)
         phone.adb.call("kill-server")
         t.wait_for("STALE", 60)
         t.keys("Q")
