@@ -501,7 +501,7 @@ def t_children_and_ends():
     late.process.stdin.flush()
     client.until_final()
     assert (client.state["state"], client.state["status"]) == (wire.EXITED, 0), client.state
-    assert late.process.wait(10) == 0
+    assert late.process.wait(60) == 0
 
 
 @test

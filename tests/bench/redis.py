@@ -103,7 +103,7 @@ class Server:
         with contextlib.suppress(OSError):
             self.ask("SHUTDOWN NOSAVE")
         try:
-            self.process.wait(30)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

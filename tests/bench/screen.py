@@ -127,7 +127,7 @@ class Agent:
 
     def close(self):
         """Its viewer is gone: (ticks sent, ticks due)."""
-        self.process.wait(30)
+        self.process.wait(60)
         return tuple(map(int, self.said["ticks"]))
 
 

@@ -387,7 +387,7 @@ def t_a_check_that_is_ended():
     with open(f"/proc/{ended.pid}/task/{ended.pid}/children", encoding="ascii") as f:
         children = [int(pid) for pid in f.read().split()]
     ended.terminate()
-    status = ended.wait(30)
+    status = ended.wait(60)
     for child in children:
         kill(child)  # it runs on, and has our pipes
     assert status == 1, status

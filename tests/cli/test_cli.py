@@ -237,7 +237,7 @@ def t_list_empty_and_full():
     wait_for(lambda: child in memtop("list").stdout.split(), 20, "the process in the list")
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("\n")
-    assert p.wait(20) == 0
+    assert p.wait(60) == 0
 
 
 @test
@@ -253,7 +253,7 @@ def t_list_has_every_kind_of_socket():
         assert done.returncode == 0 and json.loads(done.stdout)["program"]["pid"] == p.pid, done
         with open(folder + "/go", "w", encoding="utf-8") as go:
             go.write("\n")
-        assert p.wait(20) == 0
+        assert p.wait(60) == 0
 
 
 @test
@@ -272,7 +272,7 @@ def t_why_an_agent_listens_nowhere():
         one_line(memtop("report", "-p", str(p.pid)), 3, f"sh has the agent, but no session: listen=unix:{address}: {why}")
         with open(folder + "/go", "w", encoding="utf-8") as go:
             go.write("\n")
-        assert p.wait(20) == 0
+        assert p.wait(60) == 0
 
 
 @test

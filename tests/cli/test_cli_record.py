@@ -135,7 +135,7 @@ def t_for_seconds_of_a_program():
     with open(folder + "/said", "w+", encoding="utf-8") as said:  # the program keeps it open
         p = start([MEMTOP, "record", "--for", "0.7", "-o", path, "--", "/bin/sleep", "60"],
                   env=environment(), stdout=subprocess.DEVNULL, stderr=said)
-        assert p.wait(30) == 0, p
+        assert p.wait(60) == 0, p
         said.seek(0)
         words = said.read()
     found = re.search(r"recorded for 0\.7 s; it runs on as process (\d+), kill \1 ends it", words)
@@ -247,7 +247,7 @@ def t_record_interrupted():
     p.send_signal(signal.SIGQUIT)
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("\n")
-    assert p.wait(20) == 9, p.returncode
+    assert p.wait(60) == 9, p.returncode
     os.unlink(folder + "/pid")
     os.unlink(path)
 
@@ -255,7 +255,7 @@ def t_record_interrupted():
     pid = int(wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid", encoding="utf-8").read().strip(), 20))
     wait_for_session(path)
     p.send_signal(signal.SIGTERM)
-    assert p.wait(20) == 0, p.returncode
+    assert p.wait(60) == 0, p.returncode
     os.kill(pid, 0)
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("\n")
@@ -278,15 +278,15 @@ def t_record_of_a_target():
     p = start([MEMTOP, "record", name, "-o", folder + "/b.mtop"], env=env, stderr=subprocess.DEVNULL)
     wait_for_session(folder + "/b.mtop")
     p.send_signal(signal.SIGINT)
-    assert p.wait(20) == 0, p.returncode
+    assert p.wait(60) == 0, p.returncode
     assert report(folder + "/b.mtop")["program"]["state"] == "running" and target.poll() is None
 
     p = start([MEMTOP, "record", "-o", folder + "/c.mtop", "-p", str(target.pid)], env=env, stderr=subprocess.DEVNULL)
     wait_for_session(folder + "/c.mtop")
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("x")
-    assert target.wait(20) == 0
-    assert p.wait(20) == 0, p.returncode
+    assert target.wait(60) == 0
+    assert p.wait(60) == 0, p.returncode
     r = report(folder + "/c.mtop")
     assert (r["program"]["state"], r["program"]["status"]) == ("exited", 0), r["program"]
 

@@ -321,7 +321,7 @@ def t_marks_of_a_script():
     assert third and third.stdout.startswith("m3"), third
     with open(folder + "/end", "w", encoding="utf-8") as go:
         go.write("\n")
-    assert p.wait(20) == 0
+    assert p.wait(60) == 0
     r = contract(folder + "/a.mtop", ["--since", "before"])
     assert [m["id"] for m in r["marks"]] == [1, 2, 3], r["marks"]
     net = sum(c["net_bytes"] for c in r["changes"])

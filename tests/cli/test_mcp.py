@@ -53,7 +53,7 @@ class Client:
 
     def end(self):
         self.process.stdin.close()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
         assert self.process.stdout.read() == b""
 
 

@@ -104,7 +104,7 @@ def t_until_a_prompt():
     script = "echo begin; printf 'almost'; sleep 0.4; printf ' ready> '; while [ ! -e go ]; do sleep 0.1; done; echo; echo late; rm go"
     with open(folder + "/out", "wb") as out, open(folder + "/err", "wb") as err:
         p = recording(folder + "/a.mtop", ["--until", "almost$|ready>"], ["/bin/sh", "-c", script], cwd=folder, stdout=out, stderr=err)
-        assert p.wait(20) == 0
+        assert p.wait(60) == 0
     said = open(folder + "/err", encoding="utf-8").read()
     found = re.fullmatch(r'memtop: /bin/sh: recorded until "ready>"; it runs on as process (\d+), kill \1 ends it\n', said)
     assert found, said
@@ -125,7 +125,7 @@ def t_memtop_killed():
     wait_for(lambda: os.path.getsize(folder + "/out"), 10, "the first line")
     at_end(kill, int(open(folder + "/out", "rb").read()))
     p.send_signal(signal.SIGKILL)
-    p.wait(10)
+    p.wait(60)
     open(folder + "/go", "w", encoding="ascii").close()
     wait_for(lambda: open(folder + "/out", "rb").read().endswith(b"\nlate\n"), 10, "the late line")
 
@@ -153,7 +153,7 @@ def t_slow_reader():
     wait_for(stands, 20, "the program to stop")
     assert written() <= 4 * 65536, f"{written()} bytes were taken with no reader"
     p.stdout.close()
-    assert p.wait(20) in (128 + signal.SIGPIPE, 1), p.returncode  # Python turns EPIPE into an exception
+    assert p.wait(60) in (128 + signal.SIGPIPE, 1), p.returncode  # Python turns EPIPE into an exception
 
 
 @mostly_waits
@@ -194,7 +194,7 @@ def on_terminal(command, seconds=30, columns=93):
         elif p.poll() is not None:
             break
     os.close(master)
-    return out, p.wait(10)
+    return out, p.wait(60)
 
 
 @test
@@ -286,19 +286,20 @@ def t_a_reader_that_leaves_while_nothing_is_written():
     p.stdout.close()
     wait_for(lambda: "memtop-tee" in children(p.pid, "Z"), 10, "the end of the process that copies")
     p.stdin.close()
-    assert p.wait(20) == 42, p.returncode
+    assert p.wait(60) == 42, p.returncode
 
 
 @mostly_waits
 def t_ended_while_output_waits_for_its_reader():
-    """The program has ended, its output has not been read: the session is whole already."""
+    """The program has ended, its output has not been read: the session is whole already. The output fills one pipe,
+    and goes into two."""
     path = temporary_folder() + "/a.mtop"
-    p = recording(path, ["--mark-on", "q"], [PYTHON, "-c", "import os\nos.write(1, bytes(100000)); os.write(1, bytes(70000))"],
+    p = recording(path, ["--mark-on", "q"], [PYTHON, "-c", "import os\nos.write(1, bytes(60000)); os.write(1, bytes(50000))"],
                   stdout=subprocess.PIPE)
     wait_for(lambda: os.path.exists(path) and open(path, "rb").read().endswith(b"MEMTOPE\n"), 20, "a whole file")
     assert p.poll() is None
     p.terminate()
-    assert p.wait(10) == -signal.SIGTERM
+    assert p.wait(60) == -signal.SIGTERM
     r = report(path)
     assert r["program"]["state"] == "exited" and not [w for w in r["warnings"] if "cut" in w], r["warnings"]
 

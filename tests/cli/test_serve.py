@@ -166,7 +166,7 @@ def t_marks():
     assert listed["pid"] == pid and [m["name"] for m in listed["marks"]][0] == "over http" and len(listed["marks"]) == 6, listed
     assert s.ask("/report.txt?since=m1")[0] == 200
     recording.send_signal(signal.SIGINT)
-    recording.wait(30)
+    recording.wait(60)
     assert "over http" in [m["name"] for m in report(path)["marks"]]
 
 

@@ -53,7 +53,7 @@ def t_who_may_ask():
     unix = Server("-p", pid, listen=f"unix:{folder}/s")
     assert unix.ask("/metrics")[0] == 200 and os.stat(f"{folder}/s").st_mode & 0o777 == 0o600
     unix.process.send_signal(signal.SIGTERM)
-    assert unix.process.wait(10) == 0 and not os.path.exists(f"{folder}/s")
+    assert unix.process.wait(60) == 0 and not os.path.exists(f"{folder}/s")
 
 
 def connected(server):

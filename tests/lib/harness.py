@@ -31,7 +31,7 @@ if os.environ.get("SANITIZED"):
 LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
-PATIENCE = 4 if os.environ.get("SANITIZED") else 1  # times as long, wherever a script waits
+PATIENCE = 12 if os.environ.get("SANITIZED") else 3  # times as long, wherever a script waits: machines are busy
 
 _tests, _waiting = [], []
 _saying = threading.Lock()

@@ -47,4 +47,4 @@ class Obedient:
 
     def end(self):
         self.process.stdin.close()
-        return self.process.wait(10)
+        return self.process.wait(60)

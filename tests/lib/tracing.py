@@ -42,7 +42,7 @@ class HeldAtClose:
         self.watched, self.held, self.released = threading.Event(), threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._trace, daemon=True)
         self.thread.start()
-        self.watched.wait(10)
+        self.watched.wait(60)
         assert not self.error, self.error
 
     def _trace(self):

@@ -24,7 +24,7 @@ def t_adb_forward_real_program():
     assert r["program"]["state"] == "running", r["program"]
     assert program.poll() is None
     program.send_signal(signal.SIGTERM)
-    assert program.wait(10) == -signal.SIGTERM
+    assert program.wait(60) == -signal.SIGTERM
 
 
 @test

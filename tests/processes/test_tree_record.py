@@ -430,7 +430,7 @@ def t_the_recording_of_a_daemon_can_be_ended():
         at_end(kill, pid)
         wait_for(lambda: [p for p in processes_of(folder) if p["recorded"] and p["pid"] == pid], seconds=20, what="frames of it")
         recorder.send_signal(number)
-        assert recorder.wait(20) == 3, recorder.returncode
+        assert recorder.wait(60) == 3, recorder.returncode
         p = [p for p in processes(folder + "/a.mtop")["processes"] if p["pid"] == pid][0]
         assert p["state"] == "running" and p["live_bytes"] >= 3000000, p
         os.kill(pid, 0)
@@ -560,7 +560,7 @@ def t_who_has_another_proc():
     assert cat["why"] == "it has a /proc of its own, as in a container, where its agent does not find memtop; run memtop inside it", cat
     assert cat["pid"] == 1, cat
     p.stdin.close()
-    assert p.wait(20) == 0
+    assert p.wait(60) == 0
 
 
 @test

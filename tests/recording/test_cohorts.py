@@ -127,7 +127,7 @@ def t_a_session_has_those_of_its_end():
     time.sleep(4)
     p.stdin.write(b"w")
     p.stdin.close()
-    assert p.wait(30) == 0
+    assert p.wait(60) == 0
     with Terminal([MEMTOP, "open", path], 140, 30) as t:
         t.keys("3")
         t.wait_for(re.compile(r"97\.7K .* [3-6] s +[3-6] s .*early"))

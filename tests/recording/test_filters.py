@@ -55,7 +55,7 @@ class Watched:
         self.process.stdin.close()
         assert self.process.stdout.readline() == "freed 0\n"
         self.client.until_final()
-        assert self.process.wait(10) == 0
+        assert self.process.wait(60) == 0
         return self.client
 
     def exact(self, key="allocated_blocks"):
@@ -390,7 +390,7 @@ def t_a_budget_without_a_person():
             wait_for(lambda: os.path.getsize(path) > 0)
         p.stdin.close()
         assert p.stdout.readline() == "freed 0\n"
-        assert p.wait(20) == 0
+        assert p.wait(60) == 0
         r = report(path)
         assert bool(r["sampling"]) == allowed, r["sampling"]
         assert not any(s["live_blocks"] for s in r["stacks"] if any(f["function"] == "churn" for f in s["frames"]))

@@ -156,7 +156,7 @@ def t_attached_late():
         assert done.returncode == 0, done
         go_on()
     p.stdin.close()
-    assert p.wait(30) == 0
+    assert p.wait(60) == 0
 
 
 @test

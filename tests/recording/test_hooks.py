@@ -379,7 +379,7 @@ def t_frees_past_the_agent_are_healed():
 def t_a_large_block_freed_past_the_agent_is_healed_by_a_small_one():
     folder = build_plugins()
     p = start(["./host", "large"], cwd=folder, env=preload(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert p.stdout.readline() == b"ready\n", p.wait(10)
+    assert p.stdout.readline() == b"ready\n", p.wait(60)
     c = Client(f"@memtop.{p.pid}").until_complete()
     lost = c.losses[3]
     assert (lost["events"], lost["bytes"]) == (1, 3000), lost
@@ -477,7 +477,7 @@ def answers(p, count):
     for _ in range(count):
         name, _, answer = p.stdout.readline().strip().partition(" ")
         found[name] = answer
-    assert p.wait(10) == 0 and len(found) == count, found
+    assert p.wait(60) == 0 and len(found) == count, found
     return found
 
 
@@ -569,7 +569,7 @@ def t_thread_names():
     c = Client(f"@memtop.{p.pid}")
     c.until(lambda: any(t["name"] == "namely" for t in c.threads.values()), "the thread's name")
     p.stdin.close()
-    p.wait(10)
+    p.wait(60)
 
 
 if __name__ == "__main__":

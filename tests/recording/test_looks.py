@@ -79,7 +79,7 @@ def t_live_recorded_and_reopened():
         t.keys("Enter")
         t.wait_for("saved:")
     recording.terminate()
-    assert recording.wait(20) == 0
+    assert recording.wait(60) == 0
     assert figures(live)[0]["io-7"][:2] == (10000, 50), live["threads"]
     for kept in (session, folder + "/saved.mtop"):
         file = report(kept)

@@ -92,13 +92,13 @@ def t_a_crowd_of_threads():
 def resting(count, **env):
     """Resident bytes of private memory of the program with so many sleeping threads, its server's tables included."""
     p = start([TORTURE, "resting", str(count)], env=environment(**env), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert p.stdout.readline() == b"ready\n", p.wait(10)
+    assert p.stdout.readline() == b"ready\n", p.wait(60)
     if env:
         Client(f"@memtop.{p.pid}").until_complete()
     with open(f"/proc/{p.pid}/smaps_rollup", encoding="ascii") as f:
         kib = dict(re.findall(r"^(\w+): +(\d+) kB", f.read(), re.M))
     p.stdin.close()
-    assert p.wait(30) == 0
+    assert p.wait(60) == 0
     return int(kib["Anonymous"]) << 10
 
 

@@ -24,7 +24,7 @@ def listens(process):
 def goes_on(process):
     wait_for(lambda: not listens(process), 10, "the agent's end")
     process.send_signal(signal.SIGTERM)
-    assert "checked" in process.communicate(timeout=10)[0] and process.returncode == 0
+    assert "checked" in process.communicate(timeout=60)[0] and process.returncode == 0
 
 
 @test

@@ -109,7 +109,7 @@ def live_and_files(c, word):
     before = wait_for(files, 90, "a file of one sample")
     saved = names[-1]
     c.recorder.send_signal(signal.SIGINT)
-    c.recorder.wait(20)
+    c.recorder.wait(60)
     assert verdict([saved]) == before, (verdict([saved]), before)
     assert in_text([saved]) == [shown(before["text"])]
     with Terminal([MEMTOP, "open", saved], 160, 36) as t:

@@ -316,7 +316,7 @@ def t_a_terminal_that_is_killed():
             r.send(prepare)
             r.hang_up()
             try:
-                r.process.wait(20)
+                r.process.wait(60)
                 assert r.process.returncode == 128 + signal.SIGHUP, r.process.returncode
                 os.kill(pid, 0)
                 with open(f"/proc/{pid}/stat", encoding="ascii") as f:
@@ -348,7 +348,7 @@ def t_memtop_is_killed():
             os.kill(pid, 0)
             assert last_session(state)["program"]["pid"] == pid
             reset = start(["tput", "-T", "xterm-256color", "reset"], stdin=r.slave, stdout=r.slave, stderr=r.slave)
-            assert reset.wait(20) == 0
+            assert reset.wait(60) == 0
         finally:
             os.kill(pid, signal.SIGKILL)
 

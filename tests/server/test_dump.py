@@ -64,7 +64,7 @@ def t_signal():
     second = report(dumps(folder, 2)[1])
     assert second["totals"]["live_blocks"] == 50, second["totals"]
     p.tell("x 0")
-    assert p.process.wait(10) == 0
+    assert p.process.wait(60) == 0
     dumps(folder, 2)
 
 
@@ -138,7 +138,7 @@ def t_killed_while_a_dump_is_written():
     os.kill(p.pid, signal.SIGUSR2)
     wait_for(lambda: files(folder), 20, "the dump begins")
     p.kill()
-    p.wait(20)
+    p.wait(60)
     first, second = (report(d) for d in dumps(folder, 2))
     assert (note(first), note(second)) == ("dump_signal=SIGUSR2", "dump_on_fail=yes")
     assert first["totals"]["live_blocks"] == second["totals"]["live_blocks"] >= 1500000, (first["totals"], second["totals"])
@@ -155,7 +155,7 @@ def t_end():
         p = program("dump_at_exit=yes", folder)
         p.do("a 10 1000")
         p.tell(command)
-        assert p.process.wait(20) == status, (command, p.process.returncode)
+        assert p.process.wait(60) == status, (command, p.process.returncode)
         if command[0] in "x_":
             assert len(files(folder)) == 1 and files(folder)[0].endswith("mtop"), (command, files(folder))
         r = report(dumps(folder, what=command)[0])
@@ -169,7 +169,7 @@ def t_failure_only():
         folder = temporary_folder()
         p = program("dump_on_fail=yes", folder)
         p.tell(command)
-        p.process.wait(20)
+        p.process.wait(60)
         if count:
             assert note(report(dumps(folder)[0])) == "dump_on_fail=yes"
         else:
@@ -219,7 +219,7 @@ def one_failure(folder, options, why, state="a 10 10", **named):
             os.kill(p.pid, signal.SIGUSR2)
         wait_for(lambda: os.path.getsize(folder + "/said"), 20, "a line")
         p.tell("x 7")
-        assert p.process.wait(20) == 7
+        assert p.process.wait(60) == 7
     text = open(folder + "/said", encoding="utf-8").read()
     assert re.fullmatch(r"memtop: [^\n]*: the dump was not written: [^\n]+; choose another dump_to=\n", text) and why in text, text
     assert files(folder) == [], files(folder)
@@ -307,7 +307,7 @@ def t_no_memory_for_the_tables():
         os.kill(p.pid, signal.SIGUSR2)
         wait_for(lambda: os.path.getsize(folder + "/said"), 20, "a line")
         p.tell("x 0")
-        assert p.process.wait(20) == 0
+        assert p.process.wait(60) == 0
     text = open(folder + "/said", encoding="utf-8").read()
     assert re.fullmatch(r"memtop: \S+: the dump was not written: the agent has no memory for it; raise the program's limit of memory \(ulimit -v, -d\)\n", text), text
     assert files(folder) == [], files(folder)
@@ -373,7 +373,7 @@ def t_rights():
             if command != "z":  # which kills for the return of a handler
                 os.kill(p.pid, signal.SIGUSR2)
             p.process.stdin.close()
-            assert p.process.wait(20) == 0, (command, p.process.returncode)
+            assert p.process.wait(60) == 0, (command, p.process.returncode)
         text = open(folder + "/said", encoding="utf-8").read()
         assert text.startswith("memtop: no dumps from now on: the program " + (words or "has another root")) and text.count("\n") == 1, text
         assert files(folder) == [], files(folder)
@@ -397,7 +397,7 @@ def t_fork_and_exec():
         return [n for n in os.listdir("/proc") if n.isdigit() and comm(n) == "memtop-agent" and cmdline(n) == cmdline(child)]
     wait_for(lambda: len(own_server()) >= 2, 20, "the child's server")
     p.stdin.close()
-    assert p.wait(20) == 0
+    assert p.wait(60) == 0
     first, second = dumps(folder, 2)
     by_pid = {os.path.basename(f).split(".")[1]: report(f) for f in (first, second)}
     assert set(by_pid) == {str(p.pid), child}, by_pid.keys()

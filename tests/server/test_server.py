@@ -290,7 +290,7 @@ def t_exit_codes():
         p.tell(command)
         c.until_final()
         assert (c.state["state"], c.state["status"], c.state["known"]) == (wire.EXITED, status, 1), (command, c.state)
-        assert c.complete and p.process.wait(5) == status
+        assert c.complete and p.process.wait(60) == status
         assert c.totals["allocated_blocks"] >= 5
         c.until(lambda: c.ended, "closed after the final tick")
 
@@ -309,7 +309,7 @@ def t_signals():
         c.until_final()
         assert (c.state["state"], c.state["status"], c.state["known"]) == (wire.SIGNALLED, number, 1), c.state
         assert counters(c) == seen and c.live()[1] >= 500000
-        assert p.process.wait(5) == container.ended_by(number)
+        assert p.process.wait(60) == container.ended_by(number)
 
 
 @test
@@ -319,7 +319,7 @@ def t_killed_from_outside_unreaped_and_reaped():
     c = p.viewer().until_complete()
     p.do("a 500 77")
     os.kill(p.pid, signal.SIGKILL)
-    p.process.wait(5)
+    p.process.wait(60)
     c.until_final()
     assert c.state["state"] == wire.SIGNALLED and c.state["status"] == 9, c.state
     assert any(c.slot_live(s) == (500, 500 * 77) for s in c.counts)
@@ -335,7 +335,7 @@ def given_back(end, options=""):
     c.pump(1)
     assert resident_kib(server) > 200000
     end(p)
-    p.process.wait(20)
+    p.process.wait(60)
     full.until_final(30)
     # `slow` has not taken its last state: the server still waits for it, without the program's memory, as a new process.
     wait_for(lambda: [resident_kib(p) < 50000 for p in of_session(server)] == [True], 10, "memory given back")

@@ -54,7 +54,7 @@ def t_process_one():
     c.until_final()
     assert (c.state["state"], c.state["status"]) == (wire.EXITED, 3), c.state
     assert any(c.slot_live(s) == (10, 1000) for s in c.counts)
-    assert p.process.wait(10) == 3
+    assert p.process.wait(60) == 3
 
 
 @mostly_waits
@@ -92,7 +92,7 @@ def t_process_one_of_a_container():
         c.until_final()
         assert (c.state["state"], c.state["status"]) == (wire.EXITED, 3), c.state
         assert any(c.slot_live(s) == (10, 1000) for s in c.counts)
-        assert p.process.wait(10) == 3
+        assert p.process.wait(60) == 3
 
 
 @test
@@ -107,7 +107,7 @@ def t_filter_of_its_own():
             p.do(command, "0")
             p.viewer("after the filter").until_complete()
             p.tell("x 3")
-            assert p.process.wait(10) == 3, (kind, command, p.process.returncode)
+            assert p.process.wait(60) == 3, (kind, command, p.process.returncode)
 
 
 @test
@@ -228,7 +228,7 @@ def t_process_one_main_ends_with_pthread_exit():
     p = process_one()
     p.viewer().until_complete()
     p.tell("p")
-    assert p.process.wait(10) == 7
+    assert p.process.wait(60) == 7
 
 
 @test
@@ -251,7 +251,7 @@ def t_thread_where_a_process_is_refused():
     c.until_final()
     assert (c.state["state"], c.state["status"]) == (wire.EXITED, 3), c.state
     assert any(c.slot_live(s) == (10, 1000) for s in c.counts)
-    assert p.process.wait(10) == 3
+    assert p.process.wait(60) == 3
 
 
 def users(pid, tid):
@@ -301,7 +301,7 @@ def t_forked_child_that_lives_on():
     c.until_final()
     assert (c.state["state"], c.state["status"]) == (wire.SIGNALLED, 9), c.state
     parent.until_final()
-    assert parent.state["state"] == wire.EXITED and p.wait(10) == 0
+    assert parent.state["state"] == wire.EXITED and p.wait(60) == 0
 
 
 main()

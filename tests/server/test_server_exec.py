@@ -88,7 +88,7 @@ def t_exec_is_seen_without_kcmp():
         assert c.state["state"] == wire.EXECED, (command, c.state)
         assert any(c.slot_live(s) == (5, 500) for s in c.counts), command
         p.process.kill()
-        p.process.wait(10)
+        p.process.wait(60)
 
 
 @test
@@ -144,7 +144,7 @@ def t_survivors_keep_their_memory():
             assert p.answer() == "ok"
         wait_for(lambda: has_children(p.pid), 10, "the child")
         os.kill(p.pid, signal.SIGKILL)
-        p.process.wait(10)
+        p.process.wait(60)
         assert p.answer() == "survived"
         full.until_final(30)
         p.do("A")
@@ -169,7 +169,7 @@ def t_refused_a_copy_it_keeps_the_memory():
     slow = held_up(p)
     full = p.viewer().until_complete()
     os.kill(p.pid, signal.SIGKILL)
-    p.process.wait(10)
+    p.process.wait(60)
     full.until_final(30)
     slow.ack = True
     slow.acknowledge()
@@ -237,7 +237,7 @@ def t_program_that_writes_over_the_servers_list():
     c.until_complete()
     p.do("f 5 100000")
     p.process.kill()
-    p.process.wait(10)
+    p.process.wait(60)
     c.until_final(30)
     assert any(c.slot_live(s) == (5, 500) for s in c.counts)
     wait_for(lambda: ended(server), 30, "the server's end")
@@ -255,7 +255,7 @@ def t_server_that_walks_without_end():
     overwrite(server, chunk + 16, struct.pack("Q", chunk + 16))
     wait_for(lambda: ended(server) or cpu(server) > 1, 30, "the server in the ring")
     p.process.kill()
-    p.process.wait(10)
+    p.process.wait(60)
     resource.prlimit(server, resource.RLIMIT_CPU, (1, hard))
     wait_for(lambda: ended(server), 30, "the server's end")
 

@@ -179,7 +179,7 @@ def t_sealed_server_outlives_its_target():
     at_end(signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     p.process.kill()
     c.until_final(30)
-    p.process.wait(10)
+    p.process.wait(60)
 
     def small():
         for entry in filter(str.isdigit, os.listdir("/proc")):
@@ -217,7 +217,7 @@ def ends_hidden(command, before, end, reaped=False):
         p.do(line, "0")
     p.tell(end)
     if reaped:
-        p.process.wait(10)
+        p.process.wait(60)
     c.until_final()
     return c.state["state"], c.state["status"], c.state["known"]
 

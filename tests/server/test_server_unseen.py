@@ -96,7 +96,7 @@ def t_pipe_ends():
     assert os.read(r, 1) == b"", "something else holds the pipe"
     os.close(r)
     q.stdin.close()
-    assert q.wait(5) == 1
+    assert q.wait(60) == 1
     c.until_complete()
 
 
@@ -106,7 +106,7 @@ def t_main_ends_with_pthread_exit():
         p = Obedient(watched=watched)
         c = p.viewer().until_complete() if watched else None
         p.tell("p")
-        assert p.process.wait(10) == 7
+        assert p.process.wait(60) == 7
         if c:
             c.until_final()
             assert (c.state["state"], c.state["status"]) == (wire.EXITED, 7), c.state
@@ -157,7 +157,7 @@ def t_core_file_is_no_bigger():
             p.viewer().until_complete()
         p.do("f 3 1000000")
         p.tell("k 11")
-        p.process.wait(10)
+        p.process.wait(60)
         cores = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith("core")]
         if not cores:
             raise Skip("no core file is written here")
@@ -249,7 +249,7 @@ def t_exit_at_once_is_reported_to_a_waiting_viewer():
         p = run_watched(["/bin/sh", "-c", f"exit {status}"], "listen=@memtop-test.%p wait=60000")
         c = Client(f"@memtop-test.{p.pid}").until_final()
         assert (c.state["state"], c.state["status"], c.state["known"]) == (wire.EXITED, status, 1), c.state
-        assert p.wait(5) == status
+        assert p.wait(60) == status
 
 
 main()

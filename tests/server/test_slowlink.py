@@ -66,7 +66,7 @@ def t_slow_link_end_over_tcp():
                      stderr=subprocess.PIPE, text=True)
     wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 2000, 15, "the recording's first block")
     target.stdin.close()
-    assert target.wait(10) == 0
+    assert target.wait(60) == 0
     status = recorder.wait(60)
     said = recorder.stderr.read()
     assert status == 0 and "the link broke before the end" not in said, f"status {status}: {said}"

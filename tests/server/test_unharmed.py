@@ -255,7 +255,7 @@ def t_redis():
         text += cli("lrange", "list3", "0", "5") + cli("dbsize") + cli("config", "get", "maxmemory")
         text += "".join(x for x in cli("info", "persistence").splitlines() if x.startswith("rdb_last_bgsave_status"))
         cli("shutdown", "nosave")
-        return text, server.wait(20)
+        return text, server.wait(60)
     plain = session(plain_environment())
     watched = session(under_agent(plain_environment()))
     assert plain[1] == 0, plain
@@ -285,13 +285,13 @@ def t_nginx():
             master = int(f.read())
         try:
             wait_for(lambda: answers(port), 10, "nginx's port")
-            sizes = [len(urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10).read()) for _ in range(60)]
+            sizes = [len(urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60).read()) for _ in range(60)]
             missing = run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{port}/none"], 10).stdout
             before = set(wait_for(lambda: len(free_of_children(master)) == 2 and free_of_children(master), 10, "two workers"))
             os.kill(master, signal.SIGHUP)  # new workers, the old ones end
             wait_for(lambda: (now := set(free_of_children(master))) and len(now) == 2 and not now & before, 20, "new workers")
             wait_for(lambda: answers(port), 10, "the port after a reload")
-            sizes += [len(urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10).read()) for _ in range(20)]
+            sizes += [len(urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60).read()) for _ in range(20)]
         finally:
             os.kill(master, signal.SIGQUIT)
             wait_for(lambda: not os.path.exists(f"/proc/{master}"), 20, "nginx's end")

@@ -121,7 +121,7 @@ def t_map_that_comes_later():
     assert names(report(p.name)) == {1000: (None, None, None), 500: ("later", None, None)}
     p.do("n 0 late")
     p.end()
-    assert r.wait(20) == 0
+    assert r.wait(60) == 0
     assert names(report(folder + "/t.mtop")) == {1000: ("late", None, None), 500: ("later", None, None)}
 
 
@@ -167,7 +167,7 @@ def t_sysroot_and_symbols():
     r = start([MEMTOP, "record", "-o", session, p.name], env=environment(), stdout=subprocess.DEVNULL)
     wait_for_session(session)
     p.end()
-    assert r.wait(20) == 0
+    assert r.wait(60) == 0
     got = report(session)
     assert names(got) == {1000: (None, None, None)}, names(got)
     address = innermost(got)[1000]["address"]

@@ -81,7 +81,7 @@ def serve(environment):
          "200000" if LONG else "20000", "-P", "16", "-r", "100000", "-d", "64", "-q"], setting.PLAIN)
     client.ask("FLUSHALL", "ASYNC")  # its own thread frees
     client.send("SHUTDOWN", "NOSAVE")
-    assert redis.process.wait(30) == 0, "redis-server did not end well"
+    assert redis.process.wait(60) == 0, "redis-server did not end well"
 
 
 def compare(agent, name, command):
