@@ -121,6 +121,12 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 {
 	switch (t->kind) {
 	case TARGET_TCP:
+		if (t->forwarded)
+			return err_set(
+				err, 3,
+				"%s: adb forwards it no longer: %s; its server or the device "
+				"has gone: start memtop adb again",
+				t->text, strerror(why));
 		return err_set(err, 3,
 			       "%s: nothing listens there: %s; forward the port first: ssh -L "
 			       "%d:/PATH.sock HOST, or adb forward tcp:%d localabstract:memtop.PID",

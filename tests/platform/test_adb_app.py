@@ -292,7 +292,7 @@ def t_device_lost_in_the_view():
     with viewed(phone, "--start", APP) as t:
         t.wait_for("[1 Over", 60)
         phone.adb.device.kill()
-        t.wait_for(re.compile("STALE|lost|nothing listens|forwarded to nobody"), 60)
+        t.wait_for(re.compile("STALE|lost|no longer|forwarded to nobody"), 60)
         t.keys("Q")
         assert t.wait_exit(60) in (0, 3)
     goes_on(phone.pid(APP))
@@ -309,6 +309,7 @@ def t_server_gone_in_the_view():
         t.wait_for(f"[{phone.pid(APP)}]", 60)
         phone.adb.call("kill-server")
         t.wait_for("STALE", 60)
+        t.wait_for("adb forwards it no longer", 60)
         t.keys("Q")
         assert t.wait_exit(60) == 0
     with socket.socket() as s:
