@@ -65,6 +65,7 @@ static int put_totals(struct settling *x, const struct mark *k)
 	return model_apply(x->shown, &e, x->err);
 }
 
+/* Whole when it returns, however much changed. */
 static int put_tick(struct settling *x, const struct mark *k)
 {
 	uint64_t now = model_time(x->shown);
@@ -72,7 +73,10 @@ static int put_tick(struct settling *x, const struct mark *k)
 			   .u.tick = { .time_ns = k->time_ns > now ? k->time_ns : now,
 				       .flags = MTW_TICK_COMPLETE } };
 
-	return model_apply(x->shown, &e, x->err);
+	if (model_apply(x->shown, &e, x->err))
+		return -1;
+	model_go_on(x->shown, UINT64_MAX);
+	return 0;
 }
 
 static void note(struct watch *w, const struct mark *k, uint64_t instant_ns)
@@ -99,6 +103,7 @@ int settle_at_mark(struct watch *w, uint32_t mark, struct err *err)
 	uint64_t instant = model_time(x.shown);
 	int rc = -1;
 
+	model_go_on(x.shown, UINT64_MAX);
 	x.slots = model_slot_count(x.shown);
 	x.at = xcalloc(x.slots + 1u, sizeof *x.at);
 	if (model_between(now, 0, mark, keep_live, &x)) {

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 
 import browser
-from cli import memtop, one_line
+from cli import compiled, memtop, one_line, recorded
 from harness import (MEMTOP, Skip, Synthetic, at_end, environment, main, need, report, run, temporary_folder, test,
                      wait_for)
 from protobuf import fields, varints
@@ -97,6 +97,34 @@ def t_a_mark_is_exact():
     assert figures("--at", "now")["totals"] == whole["totals"]
     peak = figures("--at", "peak")
     assert peak["totals"]["live_bytes"] > 2 * whole["totals"]["live_bytes"] and peak["program"]["state"] == "running"
+
+
+MANY = """
+#include <stdlib.h>
+#include <unistd.h>
+static void one(int steps, int way);
+static void other(int steps, int way) { if (steps) (way & 1 ? one : other)(steps - 1, way / 2); else malloc(16 + (size_t)way); __asm__(""); }
+static void one(int steps, int way) { if (steps) (way & 1 ? one : other)(steps - 1, way / 2); else malloc(100); __asm__(""); }
+int main(void)
+{
+	for (int round = 0; round < 60; round++, usleep(50000))
+		for (int way = 0; way < 8192; way++)
+			one(13, way);
+}
+"""
+
+
+@test
+def t_a_mark_is_exact_where_much_changes():
+    """Thousands of stacks change between the recorded instant and the mark."""
+    path = recorded(compiled(MANY), arguments=["--mark-every", "1s"])
+    marks = report(path)["marks"]
+    assert len(marks) >= 2, marks
+    for mark in marks:
+        r = report(path, arguments=["--at", f"m{mark['id']}", "--stacks", "all"])
+        assert len(r["stacks"]) >= 8192
+        for unit in ("bytes", "blocks"):
+            assert mark[f"live_{unit}"] == r["totals"][f"live_{unit}"] == sum(s[f"live_{unit}"] for s in r["stacks"]), (mark, r["totals"])
 
 
 @test
