@@ -413,7 +413,7 @@ def t_killed_dumps():
         p = Obedient("listen=@memtop-test.%p dump_signal=SIGUSR2", cwd=folder)
         p.do("s 4000")
         with socket.socket(socket.AF_UNIX) as viewer:
-            viewer.connect("\0" + p.name[1:])
+            wait_for(lambda v=viewer, to="\0" + p.name[1:]: not v.connect_ex(to), 20, "the server")
             server = struct.unpack("3i", viewer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
         assert server not in (p.pid, 0)
         os.kill(p.pid, signal.SIGUSR2)

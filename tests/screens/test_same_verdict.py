@@ -43,6 +43,7 @@ class Compared:
                              start_new_session=True)
         self.born = time.monotonic()
         self.target = ["-p", str(self.process.pid)]
+        wait_for(lambda: not run([MEMTOP, "report", *self.target], stdout=-3, stderr=-3).returncode, 20, "its server")
         self.first = self.viewer()
         self.recorder = start([MEMTOP, "record", "-o", f"{self.folder}/recorded.mtop", *self.target], stdout=-3, stderr=-3)
         self.marks = 0
