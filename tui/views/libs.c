@@ -69,15 +69,7 @@ static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
 enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_NAME };
 
 static const struct column session_columns[] = {
-	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
-	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE },
-	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
-	[S_KIND] = { .title = JUDGEMENT_TITLE,
-		     .width = JUDGEMENT_WIDTH,
-		     .rank = 1,
-		     .sort = -1,
-		     .left = true },
-	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 4, .sort = -1 },
+	JUDGED_COLUMNS(2),
 	[S_NAME] = { .title = "OWNER LIBRARY",
 		     .direct = DIRECT_CALLER,
 		     .left = true,

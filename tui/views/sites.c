@@ -68,15 +68,7 @@ static const struct column between_columns[] =
 enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_SITE, S_AT, S_OWNER };
 
 static const struct column session_columns[] = {
-	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1 },
-	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE },
-	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
-	[S_KIND] = { .title = JUDGEMENT_TITLE,
-		     .width = JUDGEMENT_WIDTH,
-		     .rank = 1,
-		     .sort = -1,
-		     .left = true },
-	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },
+	JUDGED_COLUMNS(3),
 	[S_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
 	[S_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 6, .sort = -1, .left = true },
 	[S_OWNER] = { .title = "OWNER",

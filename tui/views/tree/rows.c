@@ -41,15 +41,7 @@ static const struct column diff_columns[] = {
 enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_NAME, S_AT };
 
 static const struct column session_columns[] = {
-	[S_A] = { .title = "A", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1 },
-	[S_B] = { .title = "B", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE },
-	[S_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
-	[S_KIND] = { .title = JUDGEMENT_TITLE,
-		     .width = JUDGEMENT_WIDTH,
-		     .rank = 1,
-		     .sort = -1,
-		     .left = true },
-	[S_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },
+	JUDGED_COLUMNS(3),
 	[S_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
 	[S_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 2, .sort = -1, .left = true },
 };

@@ -6,10 +6,10 @@
  */
 #include "check.h"
 #include "frames.h"
+#include "key.h"
 #include "base/loop.h"
 #include "link/replay.h"
 #include "link/thin/thin.h"
-#include "session/key.h"
 #include "session/spool.h"
 
 #include <malloc.h>
@@ -222,24 +222,6 @@ static void mark(uint32_t id)
 
 /* --- as a live view does */
 
-static void put_key(void)
-{
-	struct err err = { 0 };
-	size_t len;
-
-	if (!session_key_due(file, 0, false))
-		return;
-	struct session_key_out *key =
-		session_key_new(0, session_key_resume(file, 0), time_ns(), model_ticks_read(now));
-	CHECK(model_dumps(now));
-	CHECK_EQ(model_dump(now, session_key_frame, key), 0);
-	CHECK_EQ(model_dump_end(now, session_key_frame, key), 0);
-	uint8_t *blocks = session_key_end(key, &len);
-	CHECK_EQ(session_put_key(file, 0, blocks, len, &err), 0);
-	session_key_over(file);
-	free(blocks);
-}
-
 static void measure(void)
 {
 	struct mallinfo2 used = mallinfo2();
@@ -257,7 +239,7 @@ static void on_second(void)
 	const uint64_t *list;
 
 	CHECK_EQ(session_flush(file, &err), 0);
-	put_key();
+	key_put(file, now, time_ns());
 	measure();
 	do {
 		CHECK_EQ(session_thin(file, thin_file, &err), 0);

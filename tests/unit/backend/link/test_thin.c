@@ -5,9 +5,9 @@
  */
 #include "check.h"
 #include "frames.h"
+#include "key.h"
 #include "link/thin/thin.h"
 #include "model/model.h"
-#include "session/key.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -76,24 +76,6 @@ static void mark(uint32_t id)
 	end(MTW_MARK);
 }
 
-static void put_key(void)
-{
-	struct err err = { 0 };
-	size_t len;
-
-	if (!session_key_due(file, 0, false))
-		return;
-	struct session_key_out *key =
-		session_key_new(0, session_key_resume(file, 0), time_ns, model_ticks_read(now));
-	CHECK(model_dumps(now));
-	CHECK_EQ(model_dump(now, session_key_frame, key), 0);
-	CHECK_EQ(model_dump_end(now, session_key_frame, key), 0);
-	uint8_t *blocks = session_key_end(key, &len);
-	CHECK_EQ(session_put_key(file, 0, blocks, len, &err), 0);
-	session_key_over(file);
-	free(blocks);
-}
-
 static void start(void)
 {
 	struct err err = { 0 };
@@ -122,7 +104,7 @@ static void live(unsigned seconds, unsigned marks)
 		if (i % ((seconds - 120) / marks) == 0 && i / ((seconds - 120) / marks) <= marks)
 			mark(i / ((seconds - 120) / marks));
 		if (i % 60 == 0)
-			put_key();
+			key_put(file, now, time_ns);
 	}
 	for (unsigned i = 0; i < 1200; i++)
 		step(NS / 10, MTW_TICK_COMPLETE);
@@ -369,7 +351,7 @@ TEST(the_writer_goes_on_in_the_thinner_file)
 	old = session_open(path, 0, &err);
 	CHECK(session_growing(old));
 	session_reader_free(old);
-	put_key();
+	key_put(file, now, time_ns);
 	CHECK_EQ(session_close(file, &err), 0);
 	file = NULL;
 	struct model *m = model_new();
