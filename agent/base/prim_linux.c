@@ -190,7 +190,7 @@ static unsigned char page_kind(uint64_t word, uint64_t unsaid)
 			       (word >> 61 == 5 ? PAGE_OF_FILE : 0));
 }
 
-bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
+enum touched mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 {
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap",
 			       O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -198,7 +198,7 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 	size_t done = 0;
 
 	if (fd < 0)
-		return false;
+		return TOUCHED_UNKNOWN;
 	enum pagemap kind = pagemap_kind(fd);
 	unsaid = kind == PAGEMAP_WHOLE ? 0 : (uint64_t)1 << 56;
 	while (kind != PAGEMAP_FALSE && done < pages) {
@@ -211,7 +211,9 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 		done += some;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	return kind == PAGEMAP_FALSE ? in_memory(start, pages, touched) : done == pages;
+	if (kind == PAGEMAP_FALSE)
+		return in_memory(start, pages, touched) ? TOUCHED_IN_MEMORY : TOUCHED_UNKNOWN;
+	return done == pages ? TOUCHED_ALL : TOUCHED_UNKNOWN;
 }
 
 /*

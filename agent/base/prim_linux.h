@@ -37,8 +37,9 @@ size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2, PAGE_OF_FILE = 4 };
 /* Tells, for each page from `start` on, whether it is present (in memory or swapped out), mapped by
  * this process alone, and a file's own (no private copy of it). A page that was only read is the
- * kernel's page of zeros: present, but not alone. false: unknown. Opens a file. */
-bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
+ * kernel's page of zeros: present, but not alone. Opens a file. */
+enum touched { TOUCHED_UNKNOWN, TOUCHED_IN_MEMORY /* swapped ones are not told */, TOUCHED_ALL };
+enum touched mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
 /* makes each thread of the process pass a memory barrier; false: not supported */
 bool mt_prim_barrier(void);
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */

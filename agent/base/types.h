@@ -4,21 +4,24 @@
  *
  * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (regs -> node)
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
- *                                               -> record/live.c   (address -> packed entry)
- * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c
+ *                                               -> live/live.c     (address -> packed entry)
+ * and of one free:          hooks/malloc.c -> live/live.c (entry, cleared) -> record/slots.c
  *                                                                        (counters of the slot)
  *
  * Blocks that the program reports itself pass through hooks/heap_api.c, and record/heaps.c holds
- * them instead of record/live.c. server/start.c starts a process that shares this memory and reads
+ * them instead of live/live.c. server/start.c starts a process that shares this memory and reads
  * all of it.
  *
  * Rules: only its owner writes per-thread state. Shared tables are insert-only (CAS, or a ranked
  * lock off the hot path). The reader takes freed counters first (acquire), then allocated ones.
  *
  * BIT BUDGET. Which field overflows at which count, and the result. Totals always stay exact.
- *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
+ *   small entry (u32): number of its origin 22 | size 10
+ *   origin (u64): free 1 | round 1 | thread 14 | birth tick 16 | slot 24, in 32
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
+ *   number 4,194,302 origins that have live blocks; the server gives back the others, and further
+ *          blocks get wide entries (u64: origin and size): live/origins.h
  *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs
  *          (stack, epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
  *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
@@ -97,6 +100,10 @@ struct leaf {
 	/* record/peak.c's: the newest peak when it first changed; its counters at a peak */
 	_Atomic uint32_t xborn;
 	struct kept_leaf *_Atomic xkept;
+	/* live/origins.h's, of the owner alone: the round, birth tick and thread that the numbers
+	 * are of, and each slot's, as its blocks' entries have it; 0 = none */
+	uint32_t origins_of;
+	uint32_t origin[LEAF_SLOTS];
 };
 
 struct mid {
@@ -127,7 +134,7 @@ struct hit {
 	intptr_t first;        /* unwind/pairs_fast.h's: where the comparison begins, */
 	int32_t pairs_at;      /* ... and where it goes on when that is with fp */
 	uint32_t era;          /* mt_era for which the following fields hold */
-	uint64_t mark;         /* the blocks' entry in the live map, without the size */
+	uint32_t origin;       /* the blocks' entry in the live map, without the size */
 	struct counts *counts; /* those of slot */
 	/* the stack that followed it last time, by the stack before it; never NULL */
 	struct hit *next[HIT_NEXT];
@@ -149,6 +156,8 @@ _Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
 #define BUSY_TIMED ((uintptr_t)1) /* no event is under way, and the next one is timed */
 /* its session was ended (detach): late events do not count */
 #define BUSY_OVER (UINTPTR_MAX - 1)
+/* likewise, but an event was still under way */
+#define BUSY_OVERRUN (UINTPTR_MAX - 2)
 
 /* A thread's own state. It outlives the thread with all its counters, and a later thread continues
  * it (with a new index for ages and names): see record/thread.c. Never unmapped. The owner thread

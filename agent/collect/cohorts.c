@@ -8,7 +8,7 @@
  */
 #include "collect/cohorts.h"
 #include "collect/memory.h"
-#include "record/live.h"
+#include "live/ticks.h"
 #include "record/slots.h"
 
 #define COHORTS_MAX (1u << 19)

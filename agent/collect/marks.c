@@ -18,7 +18,7 @@
 #include "collect/shared.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
-#include "record/live.h"
+#include "live/ticks.h"
 #include "record/loss.h"
 
 #include <linux/futex.h>

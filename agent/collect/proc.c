@@ -13,7 +13,7 @@
 #include "collect/room.h"
 #include "collect/server.h"
 #include "modules/maps.h"
-#include "record/thread_list.h"
+#include "base/thread_list.h"
 #include "unwind/unwind.h"
 
 #include <fcntl.h>

@@ -131,7 +131,7 @@ static int options_error(const char *options)
 /* Runs more than once. The loader may have looked up a name before the agent changed it, and write
  * the slot after the agent's walk (a lazy call's first, a library under way). That window is some
  * hundred instructions, or longer when the thread loses its cpu there. A slot bound even later
- * stays unhooked, and the frees through it are found as unseen ones (record/live.c). */
+ * stays unhooked, and the frees through it are found as unseen ones (live/live.c). */
 static struct rebound put_in(void)
 {
 	struct rebound all = { .slots = 0 };

@@ -33,7 +33,7 @@
 #include "modules/object.h"
 #include "modules/real.h"
 #include "modules/rebind.h"
-#include "record/live.h"
+#include "live/live.h"
 #include "record/record.h"
 #include "record/record_fast.h"
 #include "record/thread.h"

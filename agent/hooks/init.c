@@ -37,7 +37,7 @@
 #include "modules/rebind.h"
 #include "record/filter.h"
 #include "record/heaps.h"
-#include "record/live.h"
+#include "live/session.h"
 #include "record/slots.h"
 #include "server/dlclose_gate.h"
 #include "server/start.h"
@@ -153,8 +153,8 @@ bool mt_init_late(void)
 	if (!again)
 		return again = set_up_engines();
 	mt_thread_restart();
-	mt_slots_restart();
 	mt_live_restart();
+	mt_slots_restart();
 	mt_heaps_restart();
 	mt_maps_restart();
 	return mt_unwind_init(mt_conf.unwind, mt_hooks_enter_is_ours());
@@ -416,6 +416,7 @@ void mt_init_forked(void)
 	mt_dlclose_forked();
 	mt_unwind_forked();
 	mt_thread_fork_child();
+	mt_live_forked();
 	mt_slots_forked();
 	void (*undo)(void) = atomic_load_explicit(&mt_init_in_child, memory_order_relaxed);
 	if (undo)

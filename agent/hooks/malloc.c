@@ -145,9 +145,9 @@ static void *failed_realloc(struct thread *t, void *p, size_t n, const struct bl
 	return NULL;
 }
 
-MT_COLD static void *failed_small(struct thread *t, void *p, size_t n, uint64_t entry)
+MT_COLD static void *failed_small(struct thread *t, void *p, size_t n, struct taken b)
 {
-	struct block old = unpack_small(entry);
+	struct block old = origin_block(b.origin, b.size);
 
 	return failed_realloc(t, p, n, &old);
 }
@@ -181,13 +181,13 @@ MT_EXPORT void *realloc(void *p, size_t n)
 
 	if (unlikely(!t))
 		return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
-	uint64_t old = likely(p) ? record_take(p) : 0;
-	if (unlikely(p && !old))
+	struct taken old = likely(p) ? record_take(p) : (struct taken){ 0, 0 };
+	if (unlikely(p && !old.origin))
 		return counted_realloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP);
 	void *fresh = mt_real.realloc(p, n);
 	if (unlikely(!fresh))
-		return old ? failed_small(t, p, n, old) : NULL;
-	if (old)
+		return old.origin ? failed_small(t, p, n, old) : NULL;
+	if (old.origin)
 		record_gone(t, old);
 	return RECORD_FAST(t, fresh, n);
 }

@@ -351,7 +351,7 @@ bool mt_real_find(void)
 
 /*
  * glibc's smallest chunk is 32 bytes, so one entry per 32 bytes is exact. Anybody else's malloc
- * may place blocks 16 (or 8: record/live.c) apart. glibc is known by a symbol beside its malloc.
+ * may place blocks 16 (or 8: live/live.c) apart. glibc is known by a symbol beside its malloc.
  */
 unsigned mt_real_granule(void)
 {

@@ -18,7 +18,7 @@
 #include "hooks/process_reals.h"
 #include "modules/loader.h"
 #include "modules/maps.h"
-#include "record/live.h"
+#include "live/live.h"
 #include "record/thread.h"
 #include "server/dlclose_gate.h"
 #include "server/start.h"

@@ -8,8 +8,9 @@
 #include "base/state.h"
 #include "record/filter.h"
 #include "record/guard.h"
-#include "record/live.h"
-#include "record/live_fast.h"
+#include "live/live.h"
+#include "live/live_fast.h"
+#include "live/origins.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
@@ -56,33 +57,45 @@ MT_COLD void mt_book_heal(struct thread *t, const struct block *old)
 	book_free(t, old);
 }
 
+/* The entry, without its size, of a small block that is counted in c; 0: no number fits it. */
+static uint32_t origin_of(const struct thread *c, const struct thread *owner, size_t bytes,
+			  slot_id slot)
+{
+	struct leaf *leaf = slots_leaf(c, slot);
+
+	if (c != owner || unlikely(c->shared) || bytes >= LARGE_MIN || leaf == &mt_slots_no_leaf)
+		return 0;
+	return live_entry(c, leaf, slot);
+}
+
 void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
 		   slot_id slot)
 {
 	struct block old;
 
-	if (unlikely(!mt_live_ready(p, bytes))) {
+	if (unlikely(!mt_live_ready(p, bytes) || !mt_book_count(t, slot, true, bytes))) {
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
 		return;
 	}
-	if (unlikely(!mt_book_count(t, slot, true, bytes))) {
+	switch (mt_live_enter(owner, p, bytes, slot, origin_of(t, owner, bytes, slot), &old)) {
+	case LIVE_ENTERED: break;
+	case LIVE_OCCUPIED: mt_book_heal(t, &old); break;
+	case LIVE_NO_ROOM:
+		mt_book_count(t, slot, false, bytes);
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
-		return;
 	}
-	if (unlikely(mt_live_enter(owner, p, bytes, slot, &old)))
-		mt_book_heal(t, &old);
 }
 
-MT_COLD void *mt_book_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
+/* Blocks in the way are taken out by their address: there may be several, or none that is known. */
+MT_COLD void *mt_book_after(struct thread *t, void *p, size_t bytes, small_entry *e)
 {
-	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
-
-	live_put(e, bytes, t->last->mark);
-	mt_slots_after_slow(t);
-	if (stale) {
-		struct block old = unpack_small(stale);
-		mt_book_heal(t, &old);
+	while (live_occupied(e)) {
+		struct block old = mt_live_take(p);
+		if (old.slot)
+			mt_book_heal(t, &old);
 	}
+	live_put(e, bytes, t->last->origin);
+	mt_slots_after_slow(t);
 	guard_out(t);
 	return p;
 }

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/types.h"
+#include "live/live_fast.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "record/thread.h"
@@ -26,7 +27,7 @@ void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t
 /* These two end the event, and return p. A block of t->last's slot: not a small one, or the first
  * in its region; a small one that is counted, but not entered yet, at its entry e. */
 void *mt_book_large(struct thread *t, void *p, size_t bytes);
-void *mt_book_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
+void *mt_book_after(struct thread *t, void *p, size_t bytes, small_entry *e);
 /* A block that the map had where a new one begins. */
 void mt_book_heal(struct thread *t, const struct block *old);
 void mt_book_weighed_free(struct thread *t, const struct block *b); /* a sampled block */

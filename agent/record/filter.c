@@ -13,7 +13,7 @@
 #include "base/state.h"
 #include "base/wide.h"
 #include "record/filter_owner.h"
-#include "record/live.h"
+#include "live/live.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "unwind/stacks.h"

@@ -40,7 +40,7 @@
  * FREE. The entry of a weighed block has SLOT_WEIGHED set in its slot. No thread has counters under
  * such a number, so mt_record_free() takes it for a slot that is new to the thread and leaves its
  * usual path without a test of its own. The free of a block that was left out asks
- * record/live_sampled.h while that has counts, else the live map.
+ * live/sampled.h while that has counts, else the live map.
  *
  * A thread reads mt_filter_on once for each block: the number of a period, and the kinds of filter.
  * Published periods do not change, so a thread decides and books by the same one, whatever is

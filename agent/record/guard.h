@@ -16,12 +16,17 @@
 bool mt_record_nested(const struct thread *t, uintptr_t sp);
 #pragma GCC visibility pop
 
+MT_INLINE bool busy_is_over(uintptr_t busy_sp)
+{
+	return busy_sp == BUSY_OVER || busy_sp == BUSY_OVERRUN;
+}
+
 /* The state to count in: t itself, or the shared one when the event interrupted another of t. NULL:
  * t's session is over, and the event came late. */
 MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
 	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || mt_record_nested(t, sp))))
-		return unlikely(t->busy_sp == BUSY_OVER) ? NULL : mt_thread_shared();
+		return unlikely(busy_is_over(t->busy_sp)) ? NULL : mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	return t;

@@ -28,7 +28,7 @@
 #include "base/arena.h"
 #include "base/prim_linux.h"
 #include "modules/maps.h"
-#include "record/live_fast.h"
+#include "live/meta.h"
 #include "unwind/stacks.h"
 
 #include <memtop/memtop.h>
@@ -221,8 +221,7 @@ MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigne
 	uint64_t what = atomic_load_explicit(&c->xwhat, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
 	*heap = (unsigned)(what >> HEAP_SHIFT);
-	*b = unpack_small(*meta);
-	b->size = what & SIZE_MASK;
+	*b = unpack_meta(*meta, what & SIZE_MASK);
 	return atomic_load_explicit(&c->xmeta, memory_order_relaxed) == *meta;
 }
 
@@ -278,8 +277,7 @@ void mt_heaps_put(struct cell *c, unsigned heap, uintptr_t key, const struct blo
 		size = SIZE_MASK;
 	atomic_store_explicit(&c->xkey, key, memory_order_relaxed);
 	atomic_store_explicit(&c->xwhat, (uint64_t)heap << HEAP_SHIFT | size, memory_order_relaxed);
-	atomic_store_explicit(&c->xmeta, pack_small(0, b->slot, b->tick, b->thread) | uses,
-			      memory_order_release);
+	atomic_store_explicit(&c->xmeta, pack_meta(b, uses), memory_order_release);
 	if (heap == HEAP_BACKING)
 		atomic_store_explicit(&mt_heaps_backed, true, memory_order_relaxed);
 }

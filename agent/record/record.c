@@ -28,9 +28,9 @@
 #include "record/filter.h"
 #include "record/guard.h"
 #include "record/heaps.h"
-#include "record/live.h"
-#include "record/live_fast.h"
-#include "record/live_sampled.h"
+#include "live/live.h"
+#include "live/live_fast.h"
+#include "live/sampled.h"
 #include "record/loss.h"
 #include "record/record_fast.h"
 #include "record/record_stack.h"
@@ -129,7 +129,7 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
 	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
-	if (likely(t->busy_sp != BUSY_OVER))
+	if (likely(!busy_is_over(t->busy_sp)))
 		mt_book_enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
 	return p;
 }
@@ -170,8 +170,14 @@ static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_
 		return;
 	}
 	filter_count(&t->filter.xweighed, w->blocks);
-	if (mt_live_enter(owner, p, bytes, w->entry, &old))
-		mt_book_heal(t, &old);
+	uint32_t origin = t == owner && !t->shared ? LIVE_OF_ITS_OWN : 0;
+	switch (mt_live_enter(owner, p, bytes, w->entry, origin, &old)) {
+	case LIVE_ENTERED: break;
+	case LIVE_OCCUPIED: mt_book_heal(t, &old); break;
+	case LIVE_NO_ROOM:
+		mt_book_weigh(t, w->slot, false, w->blocks, w->blocks * bytes);
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+	}
 }
 
 /* The stack decides, or the block is a sample: of the period that filter_skips() was asked
@@ -357,10 +363,9 @@ MT_INLINE void free_left_out(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-void mt_record_free_unknown(void *p, struct thread *t)
+/* No small block has an entry at p. */
+static void free_unknown(void *p, struct thread *t)
 {
-	if (unlikely(!p))
-		return;
 	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) ||
 		     mt_live_knows_large(p)))
 		free_any(t, p);
@@ -370,10 +375,14 @@ void mt_record_free_unknown(void *p, struct thread *t)
 
 void mt_record_free_slow(void *p, struct thread *t)
 {
+	const small_entry *e = live_small(live_fast(), p);
+
 	if (unlikely(!p))
 		return;
-	if (likely(live_few_none(p)) ||
-	    (atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) && !mt_live_knows(p)))
+	if (likely(e && !atomic_load_explicit(e, memory_order_relaxed)))
+		free_unknown(p, t);
+	else if (likely(live_few_none(p)) ||
+		 (atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) && !mt_live_knows(p)))
 		free_left_out(t, p);
 	else
 		free_any(t, p);
@@ -418,13 +427,6 @@ void mt_record_gone(struct thread *t, const struct block *b)
 	guard_out(c);
 }
 
-void mt_record_gone_small(struct thread *t, uint64_t entry)
-{
-	struct block b = unpack_small(entry);
-
-	mt_record_gone(t, &b);
-}
-
 void mt_record_restore(struct thread *t, void *p, const struct block *b)
 {
 	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
@@ -432,7 +434,10 @@ void mt_record_restore(struct thread *t, void *p, const struct block *b)
 
 	if (unlikely(!c))
 		return;
-	if (b->slot && mt_live_restore(t, p, b, &old))
-		mt_book_heal(c, &old);
+	switch (b->slot ? mt_live_restore(t, p, b, &old) : LIVE_ENTERED) {
+	case LIVE_ENTERED: break;
+	case LIVE_OCCUPIED: mt_book_heal(c, &old); break;
+	case LIVE_NO_ROOM: book_free(c, b); mt_record_loss(MTW_LOSS_SHADOW, b->size);
+	}
 	guard_out(c);
 }

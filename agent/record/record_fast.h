@@ -16,7 +16,7 @@
 #include "modules/real.h"
 #include "record/book.h"
 #include "record/filter.h"
-#include "record/live_fast.h"
+#include "live/live_fast.h"
 #include "record/record.h"
 #include "record/slots_fast.h"
 #include "unwind/fast.h"
@@ -27,11 +27,9 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp); /* not the expected stack; the guard is set */
 /* p comes first, where the real free expects it, so the usual path moves nothing. */
-void mt_record_free_slow(void *p, struct thread *t);    /* or p is NULL */
-void mt_record_free_unknown(void *p, struct thread *t); /* no small block has an entry at p */
+void mt_record_free_slow(void *p, struct thread *t); /* or p is NULL */
 void mt_record_free_after(void *p, struct thread *t);
 void mt_record_gone_after(struct thread *t);
-void mt_record_gone_small(struct thread *t, uint64_t entry);
 
 /* Predicts the next stack: the one that followed the last two when they last came in this order. */
 MT_INLINE void record_met(struct thread *t, struct hit *h)
@@ -41,15 +39,15 @@ MT_INLINE void record_met(struct thread *t, struct hit *h)
 	t->last = h;
 }
 
-/* Counted, then entered. `e` = live_small(p); t->last = h. */
+/* Counted, then entered. `e`: of live_small(); t->last = h. */
 MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size_t bytes,
-			    _Atomic uint64_t *e)
+			    small_entry *e)
 {
 	bool room = slots_count_alloc(t, h->counts, bytes);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(!room || live_occupied(e)))
 		return mt_book_after(t, p, bytes, e);
-	live_put(e, bytes, h->mark);
+	live_put(e, bytes, h->origin);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy_sp = 0;
 	return p;
@@ -58,7 +56,7 @@ MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size
 /* Any block of the stack t->last. */
 MT_INLINE void *record_any(struct thread *t, void *p, size_t bytes)
 {
-	_Atomic uint64_t *e = live_small(p);
+	small_entry *e = live_small(live_fast(), p);
 
 	if (unlikely(!e || bytes >= LARGE_MIN))
 		return mt_book_large(t, p, bytes);
@@ -78,7 +76,7 @@ MT_INLINE uintptr_t caller_fp(uintptr_t fp)
 MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			     uintptr_t fp)
 {
-	_Atomic uint64_t *e = live_small(p);
+	small_entry *e = live_small(live_fast(), p);
 	in_register_of_fifth(sp);
 	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, caller_fp(fp));
@@ -110,29 +108,38 @@ MT_INLINE void record_enter(struct thread *t)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* mt_record_take() for a small block's entry, which it returns; 0: that has to look further. */
-MT_INLINE uint64_t record_take(const void *p)
-{
-	_Atomic uint64_t *e = live_small(p);
-	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
+/* A small block, taken out of the map. */
+struct taken {
+	uint64_t origin; /* 0 = it has to be looked for */
+	size_t size;
+};
 
-	if (likely(v))
+/* mt_record_take() for most small blocks. */
+MT_INLINE struct taken record_take(const void *p)
+{
+	const struct live_open *in = live_fast();
+	small_entry *e = live_small(in, p);
+	uint32_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
+	struct taken b = { live_origin(in, v), live_size(v) };
+
+	if (likely(b.origin))
 		atomic_store_explicit(e, 0, memory_order_relaxed);
-	return v;
+	return b;
 }
 
 /* mt_record_gone() for record_take()'s */
-MT_INLINE void record_gone(struct thread *t, uint64_t v)
+MT_INLINE void record_gone(struct thread *t, struct taken b)
 {
-	struct block b = unpack_small(v);
-	struct leaf *leaf = slots_leaf(t, b.slot);
+	slot_id slot = (slot_id)b.origin;
+	struct leaf *leaf = slots_leaf(t, slot);
 
 	if (unlikely(!record_may_count(t, leaf))) {
-		mt_record_gone_small(t, v);
+		struct block any = origin_block(b.origin, b.size);
+		mt_record_gone(t, &any);
 		return;
 	}
 	record_enter(t);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size))) {
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, slot), b.size))) {
 		mt_record_gone_after(t);
 		return;
 	}
@@ -140,22 +147,20 @@ MT_INLINE void record_gone(struct thread *t, uint64_t v)
 	t->busy_sp = 0;
 }
 
-/* Taken out, then counted, then freed. NULL has no entry, like an unknown block. */
+/* Taken out, then counted, then freed. No entry, and an unusual one, have origin 0: no thread has
+ * counters of slot 0. NULL has no leaf. */
 MT_INLINE void record_free(struct thread *t, void *p)
 {
-	_Atomic uint64_t *e = live_small(p);
+	const struct live_open *in = live_fast();
+	small_entry *e = live_small(in, p);
 
 	if (unlikely(!e)) {
 		mt_record_free_slow(p, t);
 		return;
 	}
-	uint64_t v = atomic_load_explicit(e, memory_order_acquire);
-	if (unlikely(!v)) {
-		mt_record_free_unknown(p, t);
-		return;
-	}
-	struct block b = unpack_small(v);
-	struct leaf *leaf = slots_leaf(t, b.slot);
+	uint32_t v = atomic_load_explicit(e, memory_order_acquire);
+	slot_id slot = (slot_id)live_origin(in, v);
+	struct leaf *leaf = slots_leaf(t, slot);
 	if (unlikely(!record_may_count(t, leaf))) {
 		mt_record_free_slow(p, t);
 		return;
@@ -163,7 +168,7 @@ MT_INLINE void record_free(struct thread *t, void *p)
 	record_enter(t);
 	atomic_store_explicit(e, 0, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size))) {
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, slot), live_size(v)))) {
 		mt_record_free_after(p, t);
 		return;
 	}

@@ -19,7 +19,8 @@
 #include "base/state.h"
 #include "record/book.h"
 #include "record/guard.h"
-#include "record/live_fast.h"
+#include "live/live_fast.h"
+#include "live/origins.h"
 #include "record/record_fast.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
@@ -37,13 +38,20 @@
 
 /* Recomputes the parts of `h` that depend on more than the stack. Its counters are stamped, so they
  * are seen to change. `era` was read before everything that it covers, so a change meanwhile ends
- * it. */
-static void renew(struct thread *t, struct hit *h, uint32_t era)
+ * it. False: there is no number for its blocks. */
+static bool renew(struct thread *t, struct hit *h, uint32_t era)
 {
-	h->mark = live_mark(t, h->slot);
-	mt_slots_stamp(t, h->slot, slots_leaf(t, h->slot));
+	struct leaf *leaf = slots_leaf(t, h->slot);
+
+	h->origin = live_entry(t, leaf, h->slot);
+	if (unlikely(!h->origin)) {
+		h->era = era - (ERA_FILTERED + 1); /* over */
+		return false;
+	}
+	mt_slots_stamp(t, h->slot, leaf);
 	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
 	h->era = era;
+	return true;
 }
 
 MT_COLD static bool make_hits(struct thread *t)
@@ -67,11 +75,11 @@ MT_INLINE slot_id counted_slot(const struct thread *t, node_id node, uint64_t ep
 	return likely(*leaf != &mt_slots_no_leaf && slots_is_of(slot, epoch)) ? slot : 0;
 }
 
-/* Books to a stack without counters. */
-static __attribute__((noinline)) void *book_first(struct thread *t, void *p, size_t bytes,
-						  node_id node)
+/* Books to a slot without counters yet, or without a number for its blocks. */
+static __attribute__((noinline)) void *book_unusual(struct thread *t, void *p, size_t bytes,
+						    slot_id slot)
 {
-	mt_book_enter(t, t, p, bytes, mt_slots_of(node));
+	mt_book_enter(t, t, p, bytes, slot);
 	guard_out(t);
 	return p;
 }
@@ -110,9 +118,11 @@ static __attribute__((noinline)) void *alloc_bare(struct thread *t, void *p, siz
 			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) + 1;
 	h->slot = slot;
 	if (unlikely(!slot))
-		return book_first(t, p, bytes, node);
+		return book_unusual(t, p, bytes, mt_slots_of(node));
 	h->counts = slots_counts(leaf, slot);
-	h->mark = live_mark(t, slot);
+	h->origin = live_entry(t, leaf, slot);
+	if (unlikely(!h->origin))
+		return book_unusual(t, p, bytes, slot);
 	if (unlikely(!slots_stamped(leaf)))
 		mt_slots_stamp(t, slot, leaf);
 	t->last = h;
@@ -133,7 +143,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	node_id node = mt_unwind_capture(t, &r);
 	slot_id slot = counted_slot(t, node, epoch, &leaf);
 	if (unlikely(!slot))
-		return book_first(t, p, bytes, node);
+		return book_unusual(t, p, bytes, mt_slots_of(node));
 	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
 	struct hit *h = plain ? unwind_hit_place(t, pc, sp) : &t->none;
 	h->sp = 0;
@@ -144,12 +154,12 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
 	for (int i = 0; i < HIT_NEXT; i++)
 		h->next[i] = h;
-	renew(t, h, era);
+	bool current = renew(t, h, era);
 	if (likely(plain))
 		unwind_remember(t->unwind, h);
 	*t->link = h;
 	record_met(t, h);
-	return record_any(t, p, bytes);
+	return likely(current) ? record_any(t, p, bytes) : book_unusual(t, p, bytes, slot);
 }
 
 /* Perhaps one of the thread's recent stacks. */
@@ -161,8 +171,8 @@ static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, s
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 	if (unlikely(!h))
 		return alloc_new(t, p, bytes, pc, sp, fp);
-	if (unlikely(h->era != era))
-		renew(t, h, era);
+	if (unlikely(h->era != era && !renew(t, h, era)))
+		return book_unusual(t, p, bytes, h->slot);
 	*t->link = h;
 	record_met(t, h);
 	return record_any(t, p, bytes);

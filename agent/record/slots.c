@@ -40,7 +40,7 @@
 #include "record/loss.h"
 #include "record/peak.h"
 #include "record/slots_fast.h"
-#include "record/thread_list.h"
+#include "base/thread_list.h"
 #include "unwind/stacks.h"
 
 #include <memtop/wire.h>
@@ -470,6 +470,7 @@ static void restart_thread(struct thread *t)
 			if (leaf == &mt_slots_no_leaf)
 				continue;
 			memset(leaf->slot, 0, sizeof(leaf->slot));
+			leaf->origins_of = 0;
 			atomic_store(&leaf->xstamp, 0);
 		}
 	}

@@ -21,9 +21,10 @@
 #include "base/self.h"
 #include "base/state.h"
 #include "base/wiped.h"
+#include "record/guard.h"
 #include "record/loss.h"
 #include "record/slots.h"
-#include "record/thread_list.h"
+#include "base/thread_list.h"
 #include "unwind/unwind.h"
 
 #include <errno.h>
@@ -36,8 +37,8 @@
 #include <unistd.h>
 
 #define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
-#define RETIRE_TRIES 500       /* a fifth of a millisecond apart */
-#define RETIRE_NS 200000000u   /* ... and for so long: old kernels take milliseconds for each */
+#define RETIRE_TRIES 5000      /* a fifth of a millisecond apart */
+#define RETIRE_NS 1000000000u  /* ... and for so long: old kernels take milliseconds for each */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */
@@ -329,7 +330,7 @@ static bool retire(struct thread *t)
 
 	if (t->hot)
 		t->hot->open = NULL;
-	if (busy == BUSY_OVER)
+	if (busy_is_over(busy))
 		return true;
 	if (busy <= BUSY_TIMED || t->shared)
 		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
@@ -358,7 +359,8 @@ void mt_thread_retire_all(void)
 			mt_prim_sleep(200000);
 	}
 	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
-		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
+		if (!busy_is_over(__atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE)))
+			__atomic_store_n(&t->busy_sp, BUSY_OVERRUN, __ATOMIC_RELEASE);
 }
 
 void mt_thread_restart(void)

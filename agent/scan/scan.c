@@ -21,7 +21,8 @@
 #include "collect/viewer.h"
 #include "record/filter.h"
 #include "record/heaps.h"
-#include "record/live.h"
+#include "live/scan.h"
+#include "live/ticks.h"
 
 #include <memtop/wire.h>
 

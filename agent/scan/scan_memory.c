@@ -28,9 +28,9 @@
 #include "modules/segments.h"
 #include "record/filter.h"
 #include "record/heaps.h"
-#include "record/live.h"
-#include "record/live_fast.h"
-#include "record/thread_list.h"
+#include "live/scan.h"
+#include "live/live_fast.h"
+#include "base/thread_list.h"
 
 #include <fcntl.h>
 #include <memtop/wire.h>

@@ -18,7 +18,7 @@
 #include "collect/viewer.h"
 #include "modules/hook_list.h"
 #include "modules/rebind.h"
-#include "record/live.h"
+#include "live/session.h"
 #include "record/thread.h"
 #include "server/dlclose_gate.h"
 

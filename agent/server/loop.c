@@ -35,8 +35,9 @@
 #include "collect/sums.h"
 #include "collect/viewer.h"
 #include "modules/maps.h"
-#include "record/live.h"
-#include "record/live_trim.h"
+#include "live/collect.h"
+#include "live/ticks.h"
+#include "live/trim.h"
 #include "record/slots.h"
 #include "server/commands.h"
 #include "collect/coverage.h"
@@ -254,7 +255,10 @@ void loop_tick(struct server *s, bool all)
 	if (!s->over) {
 		look_at_modules();
 		mt_unwind_proof_expire(server_now());
-		mt_live_give_back(server_now());
+		uint64_t peak, error, at_ns;
+		mt_slots_peak(&peak, &error, &at_ns);
+		mt_live_give_back(server_now(), peak);
+		mt_live_collect(server_now());
 		mt_live_advance(server_now(), false);
 	}
 	marks_requests(s);

@@ -142,7 +142,7 @@ def t_attach_that_says_why():
     """Between enough for the session and enough for the agent lies a limit too low for its
     server."""
     said = []
-    for mib in range(64, 4, -1):
+    for mib in range(100, 4, -1):
         done = attached_within(mib)
         assert done.returncode in (0, 3) and done.stderr.count("\n") == (done.returncode == 3), done
         said.append(done.stderr)

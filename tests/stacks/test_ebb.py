@@ -73,8 +73,8 @@ def t_memory_for_blocks_that_are_gone_is_given_back():
     empty = ebb.memory()
     ebb.tell("f")
     full = ebb.memory()
-    assert full > empty + 40 * MIB, f"{BLOCKS} blocks took {(full - empty) / MIB:.1f} MiB"
-    wait_for(lambda: ebb.map_by_its_own_word() > 40 * MIB, 20, "the agent to say so, too")
+    assert full > empty + 20 * MIB, f"{BLOCKS} blocks took {(full - empty) / MIB:.1f} MiB"
+    wait_for(lambda: ebb.map_by_its_own_word() > 20 * MIB, 20, "the agent to say so, too")
     ebb.tell("d")
     ebb.ebbs(empty + 4 * MIB)
     wait_for(lambda: ebb.map_by_its_own_word() < 4 * MIB, 20, "the agent to say so, too")
@@ -90,7 +90,7 @@ def t_blocks_that_come_meanwhile_are_not_lost():
     ebb.obey("f")
     ebb.obey("s")
     ebb.obey("d")
-    ebb.ebbs(empty + 20 * MIB)
+    ebb.ebbs(empty + 10 * MIB)
     ebb.tell("e")
     ebb.tell("f")
     ebb.tell("d")

@@ -12,7 +12,7 @@
 #include "lists.h"
 #include "base/self.h"
 #include "base/types.h"
-#include "record/live.h"
+#include "live/live.h"
 #include "record/slots.h"
 #include "unwind/cache.h"
 #include "unwind/unwind.h"

@@ -9,7 +9,7 @@
 #include "base/regex.h"
 #include "base/types.h"
 #include "record/filter.h"
-#include "record/live.h"
+#include "live/live.h"
 #include "record/loss.h"
 #include "record/slots.h"
 

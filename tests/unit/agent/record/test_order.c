@@ -17,9 +17,14 @@
 #include "hooks/init.h"
 #include "modules/maps.h"
 #include "record/filter.h"
-#include "record/live.h"
-#include "record/live_sampled.h"
-#include "record/live_trim.h"
+#include "live/collect.h"
+#include "live/live.h"
+#include "live/origins.h"
+#include "live/sampled.h"
+#include "live/scan.h"
+#include "live/session.h"
+#include "live/ticks.h"
+#include "live/trim.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "record/thread.h"
@@ -87,7 +92,7 @@ static void *allocates(void *arg)
 		mt_slots_alloc(t, slot, i % 3 ? 100 : 0);
 		if (!mt_live_ready(p, 100))
 			_exit(4);
-		mt_live_enter(t, p, 100, slot, &b);
+		mt_live_enter(t, p, 100, slot, LIVE_OF_ITS_OWN, &b);
 		if (i % 7)
 			mt_slots_free(t, mt_live_take(p).slot, 100);
 	}
@@ -169,7 +174,8 @@ static void *samples(void *offset)
 		struct block old;
 		code_id code = mt_stacks_code(1 + i + 65536 * (uintptr_t)offset, MTW_NODE_CODE);
 		slot_id slot = mt_slots_of(mt_stacks_child(0, code, NEED_WHOLE));
-		if (!mt_live_ready(p, 100) || mt_live_enter(t, p, 100, slot, &old))
+		if (!mt_live_ready(p, 100) ||
+		    mt_live_enter(t, p, 100, slot, LIVE_OF_ITS_OWN, &old) != LIVE_ENTERED)
 			_exit(9);
 		if (mt_live_take(p).slot != slot)
 			_exit(10);
@@ -190,6 +196,61 @@ TEST(sampled_blocks_by_the_live_map)
 		entries();
 	for (int i = 0; i < 2; i++)
 		CHECK(!pthread_join(t[i], NULL));
+}
+
+/* --- numbers of origins */
+
+#define NUMBERS 90000 /* after 65,536 there is a round */
+#define OWN_SLOTS 256
+
+/* A block in each of these slots at a time, with a new number in each tick. */
+static void *takes_numbers(void *arg)
+{
+	static struct leaf leaves[OWN_SLOTS / LEAF_SLOTS];
+	static slot_id slot[OWN_SLOTS];
+	struct thread *t = mt_gate_slow();
+
+	for (unsigned i = 0; i < OWN_SLOTS; i++) {
+		code_id code = mt_stacks_code(1 + i, MTW_NODE_CODE);
+		slot[i] = mt_slots_of(mt_stacks_child(0, code, NEED_WHOLE));
+	}
+	for (unsigned i = 0; mt_origins_taken() < NUMBERS; i++) {
+		char *p = &blocks[i % 1024 * 64];
+		slot_id s = slot[i % OWN_SLOTS];
+		struct block b, old;
+		if (!mt_live_ready(p, 100))
+			_exit(11);
+		__atomic_store_n(&t->busy_sp, (uintptr_t)&b, __ATOMIC_RELAXED);
+		uint32_t entry = live_entry(t, &leaves[i % OWN_SLOTS / LEAF_SLOTS], s);
+		if (!entry || mt_live_enter(t, p, 100, s, entry, &old) != LIVE_ENTERED)
+			_exit(12);
+		__atomic_store_n(&t->busy_sp, 0, __ATOMIC_RELAXED);
+		b = mt_live_take(p);
+		if (b.slot != s || b.size != 100)
+			_exit(13);
+	}
+	atomic_store_explicit(&xover, true, memory_order_relaxed);
+	return arg;
+}
+
+/* What the server does at a tick. One ends when many slots had their number: ticks have an end. */
+static void serves(void)
+{
+	static uint64_t now_ns, last;
+
+	mt_live_collect(now_ns += 1000000000);
+	if (mt_origins_taken() - last < OWN_SLOTS / 2)
+		return;
+	last = mt_origins_taken();
+	mt_live_advance(now_ns, true);
+	if (mt_live_tick() % 64 == 0)
+		entries();
+}
+
+TEST(numbers_of_origins)
+{
+	with_a_thread(takes_numbers, serves);
+	CHECK(mt_origins_end() < NUMBERS); /* some were handed out once more */
 }
 
 /* --- the trie */

@@ -9,7 +9,7 @@
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
-#include "record/thread_list.h"
+#include "base/thread_list.h"
 #include "unwind/stacks.h"
 #include "check.h"
 

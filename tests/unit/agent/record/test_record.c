@@ -8,7 +8,7 @@
 #include "base/state.h"
 #include "base/types.h"
 #include "modules/maps.h"
-#include "record/live.h"
+#include "live/live.h"
 #include "record/slots.h"
 #include "record/thread.h"
 #include "unwind/stacks.h"

@@ -7,7 +7,7 @@
 #include "base/types.h"
 #include "record/slots.h"
 #include "record/thread.h"
-#include "record/thread_list.h"
+#include "base/thread_list.h"
 #include "unwind/stacks.h"
 #include "check.h"
 

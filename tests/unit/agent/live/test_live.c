@@ -8,12 +8,15 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "base/types.h"
-#include "record/internal.h"
-#include "record/live.h"
-#include "record/live_fast.h"
-#include "record/live_sampled.h"
-#include "record/live_trim.h"
+#include "live/leaves.h"
+#include "live/live.h"
+#include "live/live_fast.h"
+#include "live/sampled.h"
+#include "live/scan.h"
+#include "live/ticks.h"
+#include "live/trim.h"
 #include "record/loss.h"
+#include "record/slots.h"
 #include "record/thread.h"
 
 #include <memtop/wire.h>
@@ -34,7 +37,7 @@ static void *at(uintptr_t offset)
 static bool enter(uintptr_t offset, size_t size, slot_id slot, struct block *old)
 {
 	CHECK(mt_live_ready(at(offset), size));
-	return mt_live_enter(&owner, at(offset), size, slot, old);
+	return mt_live_enter(&owner, at(offset), size, slot, LIVE_OF_ITS_OWN, old) == LIVE_OCCUPIED;
 }
 
 TEST(sizes_come_back)
@@ -251,7 +254,7 @@ TEST(a_failed_realloc_is_taken_back)
 
 	enter(0x3000, 77, 9, &old);
 	b = mt_live_take(at(0x3000));
-	CHECK(!mt_live_restore(&owner, at(0x3000), &b, &old));
+	CHECK_EQ(mt_live_restore(&owner, at(0x3000), &b, &old), LIVE_ENTERED);
 	b = mt_live_take(at(0x3000));
 	CHECK_EQ(b.size, 77);
 	CHECK_EQ(b.slot, 9);
@@ -353,12 +356,20 @@ TEST(ticks_follow_the_clock_and_marks)
 
 static void *large;
 
+static uint64_t peak(void)
+{
+	uint64_t bytes, error, at_ns;
+
+	mt_slots_peak(&bytes, &error, &at_ns);
+	return bytes;
+}
+
 /* What the server does at a tick. */
 static void pass(void)
 {
 	static uint64_t now = SECOND_NS;
 
-	mt_live_give_back(now += 2 * (uint64_t)SECOND_NS);
+	mt_live_give_back(now += 2 * (uint64_t)SECOND_NS, peak());
 }
 
 /* Much was alive, is no longer, and the leaves are looked at twice. */
@@ -374,7 +385,7 @@ static void give_back(void)
 static size_t resident_pages(void)
 {
 	static unsigned char touched[16384];
-	size_t sum = 0, pages = mt_live_small_bytes() / mt_prim_page_bytes();
+	size_t sum = 0, pages = mt_live_leaf_bytes(LEAF_EVEN) / mt_prim_page_bytes();
 
 	for (const struct used *u = mt_live_used; u; u = u->next) {
 		if (u->kind != LEAF_EVEN || !mt_prim_touched((uintptr_t)u->leaf, pages, touched))
@@ -387,7 +398,7 @@ static size_t resident_pages(void)
 
 TEST(memory_is_given_back_when_blocks_are_gone)
 {
-	enum { BLOCKS = 400000 }; /* of 64 bytes: 1,800 pages of entries */
+	enum { BLOCKS = 800000 }; /* of 64 bytes: 1,800 pages of entries */
 	static void *block[BLOCKS];
 	struct block b;
 
@@ -419,7 +430,7 @@ TEST(memory_is_given_back_when_blocks_are_gone)
  * stays open. */
 TEST(who_is_in_the_middle_of_an_event_delays_it)
 {
-	enum { BLOCKS = 50000 };
+	enum { BLOCKS = 100000 };
 	static void *block[BLOCKS];
 	struct thread *t = mt_thread_self();
 	uint64_t given;
@@ -460,7 +471,7 @@ static void *stays_inside(void *arg)
 
 static bool gives_back(void)
 {
-	enum { BLOCKS = 50000 };
+	enum { BLOCKS = 100000 };
 	static void *block[BLOCKS];
 	uint64_t given;
 
@@ -524,8 +535,8 @@ TEST(a_closed_region_takes_blocks_all_the_same)
 	CHECK(!enter(0x40, 100, 0xabc001, &old));
 	CHECK(mt_live_make_twin(&mt_live_even, region));
 	mt_live_closed = &mt_live_even.xsmall[region];
-	mt_live_open[region] = 0;
-	CHECK(!live_small(at(0x40)));
+	mt_live_open->leaf[region] = 0;
+	CHECK(!live_small(live_fast(), at(0x40)));
 	CHECK(!enter(0x80, 200, 0xabc002, &old));
 	CHECK(mt_live_peek(at(0x40), &b));
 	CHECK_EQ(b.size, 100);
@@ -539,9 +550,9 @@ TEST(a_closed_region_takes_blocks_all_the_same)
 	mt_live_scan(visit, &s);
 	CHECK_EQ(s.blocks, 2);
 	CHECK_EQ(s.bytes, 500);
-	mt_live_give_back(1); /* a server that finds it so opens it */
+	mt_live_give_back(1, 0); /* a server that finds it so opens it */
 	CHECK(!mt_live_closed);
-	CHECK(live_small(at(0x40)));
+	CHECK(live_small(live_fast(), at(0x40)));
 	CHECK_EQ(mt_live_take(at(0x80)).size, 200);
 	CHECK_EQ(mt_live_take(at(0x80)).slot, 0);
 	CHECK(enter(0x40, 400, 0xabc004, &old)); /* ... and while it was */
@@ -558,9 +569,9 @@ TEST(a_large_block_ends_what_was_put_aside)
 	CHECK(mt_live_ready(at(0), 1));
 	CHECK(mt_live_make_twin(&mt_live_even, region));
 	mt_live_closed = &mt_live_even.xsmall[region];
-	mt_live_open[region] = 0;
+	mt_live_open->leaf[region] = 0;
 	CHECK(!enter(0x40, 200, 0xabc002, &old));
-	mt_live_give_back(1);
+	mt_live_give_back(1, 0);
 	CHECK(enter(0x40, 5000, 0xabc003, &old)); /* freed unseen */
 	CHECK_EQ(old.size, 200);
 	CHECK_EQ(mt_live_take(at(0x40)).size, 5000);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.c - counts how many recorded blocks start in each page, and holds them.
- * record/live_sampled.h has the design.
+ * sampled.c - counts how many recorded blocks start in each page, and holds them.
+ * live/sampled.h has the design.
  */
-#include "record/live_sampled.h"
+#include "live/sampled.h"
 #include "base/arena.h"
 #include "base/prim_linux.h"
-#include "record/internal.h"
+#include "live/leaves.h"
 
 #define TABLE_BYTES ((size_t)1 << (REGION_SHIFT - FEW_SHIFT))
-#define ROOT_BYTES (sizeof(region_leaf) << (ADDRESS_BITS - REGION_SHIFT))
+#define ROOT_BYTES (REGIONS * sizeof(region_leaf))
 #define STUCK UINT8_MAX
 
 region_leaf *_Atomic mt_live_few;
@@ -97,12 +97,7 @@ bool mt_live_few_end(void)
 /* The place of the block's KiB; NULL: there is none. */
 static struct large *place_of(uintptr_t addr)
 {
-	region_leaf *root = atomic_load_explicit(&mt_live_sparse, memory_order_acquire);
-
-	if (!root || addr & 8 || address_beyond(addr))
-		return NULL;
-	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
-	return leaf ? (struct large *)(leaf + (addr >> LARGE_SHIFT) * sizeof(struct large)) : NULL;
+	return addr & 8 || address_beyond(addr) ? NULL : large_at(&mt_live_sparse, addr);
 }
 
 /* The size goes in while the place is claimed, with release: who reads it sees the claim, too, and
@@ -117,12 +112,11 @@ bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old
 	uint64_t is = atomic_load_explicit(&l->xmeta, memory_order_acquire);
 	if (is && !large_is_at(is, addr))
 		return false;
-	*old = unpack_large(is, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	*old = unpack_meta(is, atomic_load_explicit(&l->xsize, memory_order_relaxed));
 	if (!atomic_compare_exchange_strong(&l->xmeta, &is, SPARSE_CLAIMED))
 		return false;
 	atomic_store_explicit(&l->xsize, b->size, memory_order_release);
-	atomic_store_explicit(&l->xmeta, pack_large(addr, b->slot, b->tick, b->thread),
-			      memory_order_release);
+	atomic_store_explicit(&l->xmeta, pack_large(addr, b), memory_order_release);
 	return true;
 }
 
@@ -133,7 +127,7 @@ bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b)
 
 	if (!large_is_at(meta, addr))
 		return false;
-	*b = unpack_large(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	*b = unpack_meta(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
 	return true;
 }
 
@@ -145,6 +139,6 @@ bool mt_live_sparse_take_any(uintptr_t addr, struct block *b)
 
 	if (!large_is_at(meta, addr))
 		return false;
-	*b = unpack_large(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	*b = unpack_meta(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
 	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
 }

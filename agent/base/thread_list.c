@@ -2,7 +2,7 @@
  *
  * thread_list.c - the list of thread states, for sums over all threads.
  */
-#include "record/thread_list.h"
+#include "base/thread_list.h"
 
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_trim.c - gives memory of the live map back: pages of small leaves whose blocks are gone.
+ * trim.c - gives memory of the live map back: pages of small leaves whose blocks are gone.
  *
- * A page of entries covers 16 KiB of heap (8 where granules are of 16). When much less is live than
- * was, the server looks at all leaves twice, a second apart, and returns the pages that were empty
- * both times. It does not see a rise and fall between two ticks. So when much was freed, it looks
- * now and then in any case, less often when it finds nothing. No thread waits for it, and the usual
- * paths of malloc and free have no instruction for it. One thing could go wrong: a thread writes an
- * entry after the server has seen the page empty, and before the page is gone.
+ * A page of entries covers 32 KiB of heap (16 where granules are of 16). When much less is live
+ * than was, the server looks at all leaves twice, a second apart, and returns the pages that were
+ * empty both times. It does not see a rise and fall between two ticks. So when much was freed, it
+ * looks now and then in any case, less often when it finds nothing. No thread waits for it, and the
+ * usual paths of malloc and free have no instruction for it. One thing could go wrong: a thread
+ * writes an entry after the server has seen the page empty, and before the page is gone.
  *
  * So the region is closed meanwhile. In this order the server
  *   1. gives the region a twin leaf, marks it closed in mt_live_closed, takes it from mt_live_open,
@@ -23,11 +23,11 @@
  * some point of its program: 3 sees every store before that point, and no load after it returns
  * values older than 1. An entry under way at that point is complete when the thread was seen
  * outside its guard. All others go elsewhere:
- *   - A slow writer (enter() in record/live.c) reads mt_live_closed with its guard set. If it does
+ *   - A slow writer (enter() in live/live.c) reads mt_live_closed with its guard set. If it does
  *     so after its point, it takes the twin. If before, the guard was set before, too.
  *   - The fast path (record_alloc) looks the leaf up first and then sets its guard, so it may hold
  *     a leaf that was open. But it books there only after it has read mt_era and found the era of
- *     the stack that it expects; else it looks again (book_any). If it reads mt_era before its
+ *     the stack that it expects; else it looks again (record_any). If it reads mt_era before its
  *     point, its guard is seen. If after, it reads the new era. Then an earlier event of this
  *     thread with the same stack pointer renewed the stack in the new era, so no event of a signal
  *     handler within this one did. So the thread looked the leaf up after that, and found none.
@@ -38,20 +38,18 @@
  *
  * On failure it does nothing: no membarrier (Linux before 4.14), no pagemap, or a guard left behind
  * by a thread that never comes back. Large leaves, a sixty-fourth of the heap, are kept; so are
- * twins. A child that was forked in between finds the region closed, which is slower but correct,
- * until its own server opens it.
+ * twins and wide ones. A child that was forked in between finds the region closed, which is slower
+ * but correct, until its own server opens it.
  *
  * The server calls this at each tick. All state here is its own.
  */
-#include "record/live_trim.h"
+#include "live/trim.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
-#include "record/internal.h"
-#include "record/live_fast.h"
-#include "record/slots.h"
-#include "record/thread_list.h"
-
-#include <sys/syscall.h>
+#include "base/thread_list.h"
+#include "live/leaves.h"
+#include "live/live_fast.h"
+#include "live/passed.h"
 
 #define PAUSE_NS 1000000000u    /* between looks, and between the two at a page */
 #define WORTH_BYTES (16u << 20) /* of blocks that went */
@@ -60,8 +58,6 @@
 #define FEW_PAGES 16       /* are not worth a barrier */
 #define PAGES_AT_ONCE 4096 /* looked at in one call: some milliseconds */
 #define TRIES 20           /* to see every thread outside of its guard */
-#define POLLS 40           /* in one of them */
-#define POLL_NS 50000
 
 uint64_t mt_live_given_back;
 
@@ -90,34 +86,16 @@ static struct shadow *map_of(const struct used *u)
 	return u->kind == LEAF_ODD ? &mt_live_odd : &mt_live_even;
 }
 
-static bool inside(const struct thread *t)
+/* The word of an even leaf in what live_small() reads. */
+static region_leaf *word_of_fast(const struct used *u)
 {
-	return !t->shared && __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE) > BUSY_TIMED;
-}
-
-/* Was each thread outside of its guard at some time since the barrier? */
-static bool all_passed(void)
-{
-	long moment[2] = { 0, POLL_NS };
-	int left = POLLS;
-
-	for (const struct thread *t = atomic_load(&mt_threads); t;) {
-		if (!inside(t)) {
-			t = t->next;
-			continue;
-		}
-		if (!left--)
-			return false;
-		mt_prim_call(SYS_nanosleep, (long)moment, 0, 0, 0, 0, 0);
-	}
-	return !atomic_load(&mt_live_unguarded);
+	return &atomic_load_explicit(&mt_live_open, memory_order_relaxed)->leaf[u->region];
 }
 
 static void open_again(const struct used *u)
 {
 	if (u->kind == LEAF_EVEN)
-		atomic_store(word_of(&mt_live_open, u),
-			     atomic_load(word_of(&mt_live_even.xsmall, u)));
+		atomic_store(word_of_fast(u), atomic_load(word_of(&mt_live_even.xsmall, u)));
 	atomic_store(&mt_live_closed, NULL);
 }
 
@@ -128,11 +106,9 @@ static bool close_region(const struct used *u)
 		return false;
 	atomic_store(&mt_live_closed, word_of(&map_of(u)->xsmall, u));
 	if (u->kind == LEAF_EVEN)
-		atomic_store(word_of(&mt_live_open, u), 0);
+		atomic_store(word_of_fast(u), 0);
 	mt_era_next();
-	/* The second: where stores are seen out of order, an entry may be seen after its guard's
-	 * end. */
-	if (mt_prim_barrier() && all_passed() && mt_prim_barrier())
+	if (mt_live_passed())
 		return true;
 	open_again(u);
 	return false;
@@ -140,12 +116,12 @@ static bool close_region(const struct used *u)
 
 static bool is_empty(const struct used *u, size_t page)
 {
-	size_t n = mt_prim_page_bytes() / sizeof(uint64_t);
-	const _Atomic uint64_t *e = (const _Atomic uint64_t *)u->leaf + page * n;
-	uint64_t any = 0;
+	size_t n = mt_prim_page_bytes() / sizeof(small_entry);
+	const small_entry *e = (const small_entry *)u->leaf + page * n;
+	uint32_t any = 0;
 
-	for (size_t i = 0; i < n && !any; i += 8)
-		for (size_t k = i; k < i + 8; k++)
+	for (size_t i = 0; i < n && !any; i += 16)
+		for (size_t k = i; k < i + 16; k++)
 			any |= atomic_load_explicit(&e[k], memory_order_relaxed);
 	return !any;
 }
@@ -215,11 +191,10 @@ static bool reached(uint64_t now_ns, uint64_t when_ns, uint64_t most_ns)
 }
 
 /* Is it time for a look, and worth one? */
-static bool due(uint64_t now_ns)
+static bool due(uint64_t now_ns, uint64_t peak)
 {
-	uint64_t freed, peak, error, at_ns, live = live_bytes(&freed);
+	uint64_t freed, live = live_bytes(&freed);
 
-	mt_slots_peak(&peak, &error, &at_ns);
 	if (peak != look.peak_bytes && peak > look.most_bytes)
 		look.most_bytes = peak; /* it may have been between two calls */
 	look.peak_bytes = peak;
@@ -258,7 +233,7 @@ static void finish(uint64_t now_ns)
 /* Counts the pages that it looked at; false: threads are in the way, so look at the leaf again. */
 static bool give(const struct used *u, size_t *looked_at)
 {
-	size_t pages = mt_live_small_bytes() / mt_prim_page_bytes(), found;
+	size_t pages = mt_live_leaf_bytes(u->kind) / mt_prim_page_bytes(), found;
 
 	*looked_at = look_at(u, pages, &found);
 	if (!look.second || found < FEW_PAGES)
@@ -283,13 +258,13 @@ static void open_left(void)
 			open_again(u);
 }
 
-void mt_live_give_back(uint64_t now_ns)
+void mt_live_give_back(uint64_t now_ns, uint64_t peak_bytes)
 {
 	size_t left = PAGES_AT_ONCE, looked_at;
 
 	open_left();
 	if (!look.at) {
-		if (!due(now_ns))
+		if (!due(now_ns, peak_bytes))
 			return;
 		look.at = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 	}

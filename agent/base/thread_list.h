@@ -3,8 +3,8 @@
  * thread_list.h - the states of all threads, ended ones included: insert-only. record/thread.c
  * makes them.
  */
-#ifndef MT_RECORD_THREAD_LIST_H
-#define MT_RECORD_THREAD_LIST_H
+#ifndef MT_BASE_THREAD_LIST_H
+#define MT_BASE_THREAD_LIST_H
 
 #include "base/types.h"
 

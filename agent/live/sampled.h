@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.h - where the recorded blocks are, while sampling records few: which pages of the
+ * sampled.h - where the recorded blocks are, while sampling records few: which pages of the
  * heap have any, and a leaf of their own.
  *
  * With sampling one block in thousands is recorded. Each free would still look in the live map,
@@ -11,25 +11,25 @@
  *
  * The counts hold from the start of a program that is sampled from its start, until a switch ends
  * the sampling. All that time live_small() finds nothing, so every new entry goes through
- * record/live.c, which counts it. Then counting ends, all threads pass a barrier, and only after
+ * live/live.c, which counts it. Then counting ends, all threads pass a barrier, and only after
  * that live_small() finds leaves. So a thread that frees a block entered without a count also finds
  * counting ended. Without a barrier (Linux before 4.14) live_small() stays closed.
  *
  * A SPARSE LEAF holds the small blocks at even addresses that are entered in that time: one entry
  * per KiB of heap, as the large leaf's. A page of the small leaf would be touched for each of them,
- * for it covers 16 KiB of heap; a page of this one covers 256. The block that comes first takes the
+ * for it covers 32 KiB of heap; a page of this one covers 256. The block that comes first takes the
  * place; a second one in the same KiB goes to the small leaf. Blocks of one KiB may belong to
  * several threads, so a place is claimed by compare-and-swap: 0, SPARSE_CLAIMED, the entry. While
  * it is claimed it belongs to no block: a signal handler, or another thread, goes to the small
  * leaf, and in a child that was forked in between it stays so. Only its block's owner frees a
  * place. These entries stay when the counting ends, so lookups go on to find them.
  */
-#ifndef MT_RECORD_LIVE_SAMPLED_H
-#define MT_RECORD_LIVE_SAMPLED_H
+#ifndef MT_LIVE_SAMPLED_H
+#define MT_LIVE_SAMPLED_H
 
 #include "base/compiler.h"
 #include "base/types.h"
-#include "record/live_fast.h"
+#include "live/live_fast.h"
 
 #define FEW_SHIFT 12
 
@@ -43,7 +43,7 @@ void mt_live_few_add(uintptr_t addr);    /* before the entry is there */
 void mt_live_few_remove(uintptr_t addr); /* after it has gone */
 bool mt_live_few_end(void);              /* server thread; true: every thread has seen it */
 
-/* The root of sparse leaves, which record/live.c fills; NULL: there have never been any. */
+/* The root of sparse leaves, which live/live.c fills; NULL: there have never been any. */
 extern region_leaf *_Atomic mt_live_sparse;
 #define SPARSE_CLAIMED UINT64_C(1) /* no slot, and no even address */
 /* False: it goes elsewhere. True: it is entered; old->slot is not 0: in the place of *old, which

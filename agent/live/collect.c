@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect.c - gives numbers of origins back that no block has any more. live/origins.h has the
+ * scheme, and why none is given back that an entry has.
+ *
+ * A round reads all small leaves. So it begins when as many numbers were taken as were in use after
+ * the last one: it reads a few entries for each number that it may find. The table then has twice
+ * as many words as are needed, and no program with less than LEAST numbers ever comes here. Where
+ * the numbers run short, a round begins earlier, and reads more at once.
+ *
+ * All state here is the server's own; that of a forked child, and of the next session, begins anew.
+ */
+#include "live/collect.h"
+#include "base/arena.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+#include "live/leaves.h"
+#include "live/origins.h"
+#include "live/passed.h"
+
+#include <string.h>
+
+#define LEAST 65536u              /* numbers taken since the last round: half a MiB of the table */
+#define SHORT (ORIGINS / 4)       /* so few are left */
+#define SELDOM_NS 8000000000u     /* between rounds that found little, and after TRIES */
+#define TRIES 20                  /* to see every thread outside of its guard */
+#define BYTES_AT_ONCE (16u << 20) /* of entries, read in one call: some milliseconds */
+#define MARK_BYTES (ORIGINS / 8)
+
+static struct {
+	int pid;               /* whose process this state is of */
+	const struct used *at; /* the next leaf to read; NULL = no round is under way */
+	struct round round;
+	uint64_t taken;   /* mt_origins_taken() when it began */
+	uint32_t in_use;  /* after the last one */
+	uint64_t next_ns; /* none before */
+	unsigned tries;   /* in vain */
+} look;
+
+static uint64_t *mark; /* a bit for each number; pages only during a round */
+
+static bool make_marks(void)
+{
+	if (mark)
+		return true;
+	mark = mt_prim_map(MARK_BYTES, true);
+	if (mark)
+		mt_arena_range((uintptr_t)mark, MARK_BYTES, PART_MAP);
+	return mark;
+}
+
+/* Numbers that were not in use after the last round, and that nobody has taken since. */
+static uint32_t left(void)
+{
+	uint64_t gone = look.in_use + (mt_origins_taken() - look.taken);
+
+	return gone < ORIGINS ? ORIGINS - (uint32_t)gone : 0;
+}
+
+static bool due(uint64_t now_ns)
+{
+	uint64_t enough = look.in_use > LEAST ? look.in_use : LEAST;
+
+	if (now_ns < look.next_ns && look.next_ns - now_ns <= SELDOM_NS)
+		return false;
+	return mt_origins_taken() - look.taken >= enough || left() < SHORT || !mt_origins_left();
+}
+
+/* False: not now. */
+static bool begin(uint64_t now_ns)
+{
+	if (!make_marks())
+		return false;
+	look.round = mt_origins_begin();
+	if (!mt_live_passed()) {
+		if (++look.tries % TRIES == 0)
+			look.next_ns = now_ns + SELDOM_NS;
+		return false;
+	}
+	look.tries = 0;
+	look.taken = mt_origins_taken();
+	look.at = atomic_load_explicit(&mt_live_used, memory_order_acquire);
+	return true;
+}
+
+static void mark_page(const struct used *u, size_t page)
+{
+	size_t n = mt_prim_page_bytes() / sizeof(small_entry);
+	const small_entry *e = (const small_entry *)u->leaf + page * n;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = atomic_load_explicit(&e[i], memory_order_relaxed) >> LARGE_SHIFT;
+		mark[number / 64] |= (uint64_t)1 << number % 64;
+	}
+}
+
+/* Every page that may have an entry: also those that are swapped out. */
+static size_t mark_leaf(const struct used *u)
+{
+	static unsigned char touched[LEAF_PAGES_MAX];
+	size_t pages = mt_live_leaf_bytes(u->kind) / mt_prim_page_bytes(), read = 0;
+	bool all = mt_prim_touched((uintptr_t)u->leaf, pages, touched) != TOUCHED_ALL;
+
+	for (size_t i = 0; i < pages; i++)
+		if (all || touched[i]) {
+			mark_page(u, i);
+			read += mt_prim_page_bytes();
+		}
+	return read;
+}
+
+static void end(uint64_t now_ns)
+{
+	uint32_t before = look.in_use;
+
+	look.in_use = mt_origins_sweep(look.round, mark);
+	mt_prim_drop(mark, MARK_BYTES);
+	if (left() < SHORT || look.in_use > before + LEAST)
+		look.next_ns = now_ns + SELDOM_NS;
+}
+
+static void reset(uint64_t taken)
+{
+	if (mark)
+		mt_prim_drop(mark, MARK_BYTES);
+	memset(&look, 0, sizeof(look));
+	look.pid = mt_pid;
+	look.taken = taken;
+}
+
+void mt_live_collect_restart(void)
+{
+	reset(mt_origins_taken());
+}
+
+void mt_live_collect(uint64_t now_ns)
+{
+	if (look.pid != mt_pid) {
+		mt_origins_forked();
+		reset(0); /* of what was in use, much may not be any more */
+	}
+	if (atomic_load(&mt_live_unlisted) || (!look.at && (!due(now_ns) || !begin(now_ns))))
+		return;
+	size_t most = left() < SHORT ? 16 * BYTES_AT_ONCE : BYTES_AT_ONCE;
+	for (size_t read = 0; look.at && read < most; look.at = look.at->next)
+		if (leaf_is_small(look.at->kind))
+			read += mark_leaf(look.at);
+	if (!look.at && !atomic_load(&mt_live_unlisted))
+		end(now_ns);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session.c - begins a session: makes the live map, or empties it.
+ */
+#include "live/session.h"
+#include "live/collect.h"
+#include "live/leaves.h"
+#include "live/origins.h"
+#include "live/ticks.h"
+
+bool mt_live_init(unsigned granule_bytes)
+{
+	return mt_live_ticks_init() && mt_live_leaves_init(granule_bytes);
+}
+
+void mt_live_forked(void)
+{
+	mt_live_leaves_forked();
+}
+
+void mt_live_restart(void)
+{
+	mt_live_leaves_restart();
+	mt_origins_restart();
+	mt_live_ticks_restart();
+	mt_live_collect_restart();
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ticks.c - birth ticks, and when each began.
+ */
+#include "live/ticks.h"
+#include "base/arena.h"
+#include "base/prim_linux.h"
+#include "base/state.h"
+
+#define TICKS 65536
+
+#define NOW_FIRST (UINT32_C(1) << 31)
+
+_Atomic uint32_t mt_live_now = NOW_FIRST;
+static uint64_t *tick_start; /* TICKS long; written by the server before mt_live_now */
+
+bool mt_live_ticks_init(void)
+{
+	tick_start = mt_prim_map(TICKS * sizeof(*tick_start), true);
+	if (!tick_start)
+		return false;
+	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start), PART_MAP);
+	return true;
+}
+
+void mt_live_ticks_restart(void)
+{
+	mt_prim_drop(tick_start, TICKS * sizeof(*tick_start));
+	atomic_store(&mt_live_now, NOW_FIRST | (~atomic_load(&mt_live_now) & NOW_ROUND));
+}
+
+uint32_t mt_live_tick(void)
+{
+	return atomic_load_explicit(&mt_live_now, memory_order_acquire) >> NOW_TICK & (TICKS - 1);
+}
+
+uint64_t mt_live_tick_ns(uint32_t tick)
+{
+	return tick < TICKS && tick_start ? tick_start[tick] : 0;
+}
+
+/* How long tick n lasts: see the bit budget in base/types.h. */
+static uint64_t tick_length_ns(uint32_t n)
+{
+	uint64_t s = n < 32768 ? 1 : n < 49152 ? 4 : n < 57344 ? 16 : n < 61440 ? 64 : 256;
+
+	return s * 1000 * 1000 * 1000;
+}
+
+void mt_live_advance(uint64_t now_ns, bool mark)
+{
+	uint32_t n = mt_live_tick();
+
+	if (n + 1 >= TICKS || (!mark && now_ns - tick_start[n] < tick_length_ns(n)))
+		return;
+	tick_start[n + 1] = now_ns;
+	atomic_fetch_add_explicit(&mt_live_now, UINT32_C(1) << NOW_TICK, memory_order_release);
+	mt_era_next();
+}
+
+void mt_live_next_round(void)
+{
+	atomic_fetch_xor_explicit(&mt_live_now, NOW_ROUND, memory_order_release);
+	mt_era_next();
+}
