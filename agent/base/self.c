@@ -57,9 +57,7 @@ bool mt_self_inherit(struct thread *t)
 	return true;
 }
 #else
-MT_TLS struct hot *mt_self_tls_hot = &mt_self_nobody;
-MT_TLS struct thread *mt_self_tls_state;
-MT_TLS struct shadow *mt_self_tls_shadow;
+MT_TLS struct self mt_self_tls = { .hot = &mt_self_nobody };
 
 bool mt_self_init(void)
 {

@@ -63,34 +63,38 @@ static inline void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: 
 #define MT_TLS __thread __attribute__((tls_model("global-dynamic")))
 #endif
 
-extern MT_TLS struct hot *mt_self_tls_hot;
-extern MT_TLS struct thread *mt_self_tls_state;
-extern MT_TLS struct shadow *mt_self_tls_shadow;
+/* In one object: a hook that reads two of them looks for one address. */
+struct self {
+	struct hot *hot;
+	struct thread *state;
+	struct shadow *shadow;
+};
+extern MT_TLS struct self mt_self_tls;
 
 static inline struct thread *mt_self(void)
 {
-	return mt_self_tls_state;
+	return mt_self_tls.state;
 }
 
 static inline struct hot *mt_self_hot(void)
 {
-	return mt_self_tls_hot;
+	return mt_self_tls.hot;
 }
 
 static inline struct shadow *mt_self_shadow(void)
 {
-	return mt_self_tls_shadow;
+	return mt_self_tls.shadow;
 }
 
 static inline void mt_self_become(struct thread *t)
 {
-	mt_self_tls_state = t;
-	mt_self_tls_hot = t->hot;
+	mt_self_tls.state = t;
+	mt_self_tls.hot = t->hot;
 }
 
 static inline void mt_self_set_shadow(struct thread *t, struct shadow *s)
 {
-	t->shadow = mt_self_tls_shadow = s;
+	t->shadow = mt_self_tls.shadow = s;
 }
 #endif
 

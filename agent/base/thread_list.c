@@ -15,3 +15,12 @@ void mt_threads_add(struct thread *t)
 		;
 	atomic_fetch_add_explicit(&mt_thread_states, 1, memory_order_relaxed);
 }
+
+void mt_threads_close(void)
+{
+	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	for (; t; t = t->next)
+		if (t->hot)
+			t->hot->open = t->hot->sampled = NULL;
+}

@@ -14,6 +14,8 @@ extern struct thread *_Atomic mt_threads; /* the newest; NULL = none */
 extern _Atomic uint32_t mt_thread_states; /* how many */
 
 void mt_threads_add(struct thread *t); /* any thread */
+/* No gate is open then. Threads open theirs at their next event; any thread, also the server's. */
+void mt_threads_close(void);
 
 #pragma GCC visibility pop
 

@@ -79,10 +79,12 @@ struct tally {
 
 /* A thread's part in sampling and filtering: record/filter.h. */
 struct filtering {
-	uint32_t on;           /* mt_filter_on when `xleft` was drawn */
-	_Atomic int64_t xleft; /* bytes until the next sample */
+	uint32_t on;            /* mt_filter_on when `xleft` was drawn */
+	_Atomic uint64_t xleft; /* bytes before the one that makes the next sample */
 	uint64_t random;
-	_Atomic uint64_t xevents; /* allocations and frees that were not counted, or were weighed */
+	/* allocations and frees that were not counted, or were weighed; and xuntimed more */
+	_Atomic uint64_t xevents;
+	_Atomic int64_t xuntimed; /* events before the next timed one; 0 or less: the next */
 	/* number of blocks that the weighed ones stand for, out of the total */
 	_Atomic uint64_t xweighed;
 	uint64_t samples, ns; /* self-measurement of those events */
@@ -209,11 +211,14 @@ struct thread {
 #endif
 };
 
-/* The word that hooks test first, through a pointer of their thread's (base/self.h). It lies in a
- * MADV_WIPEONFORK mapping: in a forked child `open` reads NULL, and the first hook takes the slow
- * branch. A thread without a state points at a static object that is never open. */
+/* A thread's gate. Hooks test `open` first, through a pointer of their thread's (base/self.h). It
+ * lies in a MADV_WIPEONFORK mapping: in a forked child both words read NULL, and the first hook
+ * takes the slow branch. A thread without a state points at a static object that is never open. At
+ * most one of them is not NULL. Its thread sets them; the server only closes. */
 struct hot {
-	struct thread *open; /* its state; NULL = slow branch (not ready, forked, disabled) */
+	struct thread *open; /* its state; NULL = not ready, forked, disabled, or: */
+	/* its state, while sampling is all that filters; NULL = slow branch */
+	struct thread *sampled;
 };
 
 /* One interned code location: the label of a trie edge. Immutable once published. */

@@ -9,11 +9,12 @@
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "collect/memory.h"
 #include "collect/room.h"
 #include "collect/server.h"
 #include "modules/maps.h"
-#include "base/thread_list.h"
+#include "record/filter.h"
 #include "unwind/unwind.h"
 
 #include <fcntl.h>
@@ -163,7 +164,7 @@ static uint64_t hook_time(void)
 			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
 			atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
 		const struct filtering *f = &t->filter;
-		uint64_t filtered = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+		uint64_t filtered = filter_events(f);
 		uint64_t weighed = atomic_load_explicit(&f->xweighed, memory_order_relaxed);
 		events = events > weighed ? events - weighed : 0; /* those are among `filtered` */
 		if (t->hook_samples)

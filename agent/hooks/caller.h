@@ -30,11 +30,13 @@ register uintptr_t mt_rbp __asm__("rbp");
 #define RECORD_FAST(t, p, n) record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 
 /* A hook that enters the real function by a jump, also in debug builds; clang can be told for whole
- * files only. */
+ * files only, or (JUMP_RETURN) for a call of a function that has the hook's own type. */
 #ifdef __clang__
 #define JUMPS
+#define JUMP_RETURN __attribute__((musttail)) return
 #else
 #define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
+#define JUMP_RETURN return
 #endif
 
 #endif

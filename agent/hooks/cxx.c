@@ -21,21 +21,22 @@
  *
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */
-#include "hooks/caller.h"
 #include "hooks/cxx.h"
 #include "base/compiler.h"
 #include "base/self.h"
 #include "base/state.h"
 #include "base/types.h"
+#include "hooks/caller.h"
 #include "hooks/gate.h"
 #include "hooks/malloc.h"
+#include "live/live.h"
 #include "modules/loader.h"
 #include "modules/object.h"
 #include "modules/real.h"
 #include "modules/rebind.h"
-#include "live/live.h"
 #include "record/record.h"
 #include "record/record_fast.h"
+#include "record/sampled_fast.h"
 #include "record/thread.h"
 
 #include <stdlib.h>
@@ -263,20 +264,17 @@ static new_fn find_new(enum form f)
 static new_fn find_beside(enum form f, uintptr_t caller)
 {
 	struct thread *t = mt_thread_self();
-	struct thread *open = t->hot ? t->hot->open : NULL;
 	bool quiet = t->quiet;
 
 	if (mt_real_linked())
 		return NULL;
 	t->quiet = !t->shared;
 	if (t->hot)
-		t->hot->open = NULL;
+		t->hot->open = t->hot->sampled = NULL; /* the next event opens one again */
 	if (mt_real_is_agent(caller))
 		caller = t->origin;
 	t->origin = caller;
 	new_fn fn = (new_fn)mt_real_beside(caller, new_names[f]);
-	if (t->hot)
-		t->hot->open = open;
 	t->quiet = quiet;
 	return fn;
 }
@@ -365,8 +363,13 @@ MT_COLD static void *slow_new(enum form f, size_t n, uintptr_t tag, uintptr_t pc
 MT_INLINE void *plain_new(enum form f, size_t n, uintptr_t tag, uintptr_t pc, uintptr_t sp,
 			  uintptr_t fp)
 {
-	struct thread *t = mt_self_hot()->open;
+	const struct hot *hot = mt_self_hot();
+	struct thread *t = hot->open;
 
+	if (unlikely(!t && kind == PLAIN && sampled_skips(hot, n))) {
+		void *p = mt_real.malloc(n);
+		return likely(p) ? p : slow_new(f, n, tag, pc, sp, fp);
+	}
 	if (unlikely(!t || kind != PLAIN))
 		return slow_new(f, n, tag, pc, sp, fp);
 	void *p = mt_real.malloc(n ? n : 1);
@@ -448,7 +451,17 @@ MT_INLINE void any_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 		foreign_delete(g, p, a, b);
 		return;
 	}
-	struct thread *t = mt_gate_enter();
+	const struct hot *hot = mt_self_hot();
+	struct thread *t = hot->open;
+	if (unlikely(!t)) {
+		t = hot->sampled;
+		if (unlikely(!t))
+			t = mt_gate_slow();
+		else if (sampled_unknown(t, p)) {
+			mt_real.free(p);
+			return;
+		}
+	}
 	if (unlikely(!t))
 		mt_hooks_plain_free(p);
 	else

@@ -5,7 +5,25 @@
  */
 #include "hooks/gate.h"
 #include "base/state.h"
+#include "record/filter.h"
 #include "record/thread.h"
+
+/* For its next events, by the filter in force. The server may switch that at the same time, and
+ * then closes all gates (mt_filter_update()). Both write mt_filter_on: if this comes first, the
+ * server sees the gate and closes it; else this sees the switch. */
+static void open_gate(struct thread *t)
+{
+	uint32_t on = atomic_load(&mt_filter_on);
+
+	if (filter_only_samples(on)) {
+		mt_filter_renew(&t->filter, on);
+		t->hot->sampled = t;
+	} else {
+		t->hot->open = t;
+	}
+	if (unlikely(atomic_fetch_add(&mt_filter_on, 0) != on))
+		t->hot->open = t->hot->sampled = NULL;
+}
 
 struct thread *mt_gate_slow(void)
 {
@@ -22,13 +40,13 @@ struct thread *mt_gate_slow(void)
 	if (state == AGENT_DORMANT)
 		mt_init_dormant();
 	else if (state == AGENT_ON && t->hot)
-		t->hot->open = t;
+		open_gate(t);
 	/* A detach closes gates after it has changed the state: one that was opened too late is
 	 * seen here. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
 		if (t->hot)
-			t->hot->open = NULL;
+			t->hot->open = t->hot->sampled = NULL;
 		return NULL;
 	}
 	return t;

@@ -8,16 +8,16 @@
  * weights, in the same order. The heap is one more frame, the innermost. A malloc block that a heap
  * reports as the source of its blocks stops counting, as if freed there; its later free is ignored.
  */
-#include "hooks/caller.h"
 #include "base/compiler.h"
 #include "base/types.h"
+#include "hooks/caller.h"
 #include "hooks/gate.h"
 #include "hooks/init.h"
+#include "live/live.h"
+#include "live/ticks.h"
 #include "record/filter.h"
 #include "record/guard.h"
 #include "record/heaps.h"
-#include "live/live.h"
-#include "live/ticks.h"
 #include "record/loss.h"
 #include "record/record.h"
 #include "record/slots.h"
@@ -86,7 +86,7 @@ static void book_judged(struct report *r, node_id node, uint32_t on)
 	struct filtering *f = &r->t->filter;
 	node_id cut = node;
 
-	filter_count(&f->xevents, 1);
+	filter_event(f);
 	if (on & FILTER_SAMPLE)
 		mt_filter_draw(f, period);
 	if (on & FILTER_STACK && !mt_filter_stack(period, &cut))
@@ -112,7 +112,7 @@ static bool is_left_out(struct filtering *f, uint32_t on, size_t size)
 		mt_filter_renew(f, on);
 	if (!filter_skips(f, on, size))
 		return false;
-	filter_count(&f->xevents, 1);
+	filter_event(f);
 	return true;
 }
 

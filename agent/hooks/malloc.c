@@ -7,20 +7,23 @@
  * realloc is one free and one allocation at its own stack, in place or not.
  *
  * mt_gate_enter() is one thread-local load and one compare. NULL means that this call does not
- * count (a bad option, start-up, the agent's own call), and the plain twin serves it. reallocarray,
+ * count (a bad option, start-up, the agent's own call), and the plain twin serves it. Behind the
+ * same compare the frequent hooks look for the gate of a sampled thread (record/sampled_fast.h):
+ * an event that is left out jumps on to the real function and saves no registers. reallocarray,
  * free_sized and free_aligned_sized call realloc and free: libc's own versions would come back
  * through the PLT and count twice, and older libcs lack them. Where the program has a malloc that
  * precedes the hooks, they call that one's realloc and free, which count if it passes the call on.
  */
-#include "hooks/caller.h"
 #include "hooks/malloc.h"
 #include "base/compiler.h"
 #include "base/self.h"
 #include "base/types.h"
+#include "hooks/caller.h"
 #include "hooks/gate.h"
 #include "modules/real.h"
 #include "record/record.h"
 #include "record/record_fast.h"
+#include "record/sampled_fast.h"
 #include "record/thread.h"
 
 #include <errno.h>
@@ -70,24 +73,31 @@ static void *plain_realloc(void *p, size_t n)
 	return !p ? mt_hooks_plain_malloc(n) : mt_real.realloc(p, n);
 }
 
-MT_COLD static void *closed_malloc(size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* As closed_calloc(): entered by a jump, so its caller is the hook's. */
+MT_COLD static void *closed_malloc(size_t n)
 {
-	struct thread *t = mt_gate_slow();
+	struct thread *t = mt_gate_enter();
 
 	if (!t)
 		return mt_hooks_plain_malloc(n);
 	void *p = mt_real.malloc(n);
-	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
+	return p ? RECORD(t, p, n) : NULL;
 }
 
-MT_EXPORT void *malloc(size_t n)
+JUMPS MT_EXPORT void *malloc(size_t n)
 {
-	struct thread *t = mt_self_hot()->open;
+	const struct hot *hot = mt_self_hot();
+	struct thread *t = hot->open;
 
-	if (unlikely(!t))
-		return closed_malloc(n, CALLER_PC, CALLER_SP, CALLER_FP);
+	if (unlikely(!t)) {
+		if (sampled_skips(hot, n))
+			return mt_real.malloc(n);
+		JUMP_RETURN closed_malloc(n);
+	}
+	t = gate_state(t);
+	size_t bytes = gate_copy(n);
 	void *p = mt_real.malloc(n);
-	return likely(p) ? RECORD_FAST(t, p, n) : NULL;
+	return likely(p) ? RECORD_FAST(t, p, bytes) : NULL;
 }
 
 MT_INLINE void any_free(void *p)
@@ -108,32 +118,48 @@ MT_COLD static void closed_free(void *p)
 
 MT_EXPORT void free(void *p)
 {
-	struct thread *t = mt_self_hot()->open;
+	const struct hot *hot = mt_self_hot();
+	struct thread *t = hot->open;
 
-	if (unlikely(!t))
-		closed_free(p);
-	else
-		record_free(t, p);
+	if (unlikely(!t)) {
+		t = hot->sampled;
+		if (unlikely(!t)) {
+			closed_free(p);
+			return;
+		}
+		if (sampled_unknown(t, p)) {
+			mt_real.free(p);
+			return;
+		}
+	}
+	record_free(t, p);
 }
 
-MT_COLD static void *closed_calloc(size_t n, size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+MT_COLD static void *closed_calloc(size_t n, size_t size)
 {
-	struct thread *t = mt_gate_slow();
+	struct thread *t = mt_gate_enter();
 
 	if (!t)
 		return plain_calloc(n, size);
 	void *p = mt_real.calloc(n, size);
-	return p ? mt_record_alloc(t, p, n * size, pc, sp, fp) : NULL;
+	return p ? RECORD(t, p, n * size) : NULL;
 }
 
-MT_EXPORT void *calloc(size_t n, size_t size)
+JUMPS MT_EXPORT void *calloc(size_t n, size_t size)
 {
-	struct thread *t = mt_self_hot()->open;
+	const struct hot *hot = mt_self_hot();
+	struct thread *t = hot->open;
+	size_t bytes;
 
-	if (unlikely(!t))
-		return closed_calloc(n, size, CALLER_PC, CALLER_SP, CALLER_FP);
+	if (unlikely(!t)) {
+		if (!__builtin_mul_overflow(n, size, &bytes) && sampled_skips(hot, bytes))
+			return mt_real.calloc(n, size);
+		JUMP_RETURN closed_calloc(n, size);
+	}
+	t = gate_state(t);
+	bytes = gate_copy(n) * size;
 	void *p = mt_real.calloc(n, size);
-	return likely(p) ? RECORD_FAST(t, p, n * size) : NULL;
+	return likely(p) ? RECORD_FAST(t, p, bytes) : NULL;
 }
 
 static void *failed_realloc(struct thread *t, void *p, size_t n, const struct block *old)
@@ -177,8 +203,11 @@ static void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_
 
 MT_EXPORT void *realloc(void *p, size_t n)
 {
-	struct thread *t = mt_self_hot()->open;
+	const struct hot *hot = mt_self_hot();
+	struct thread *t = hot->open;
 
+	if (unlikely(!t && sampled_moves(hot, p, n)))
+		return mt_real.realloc(p, n);
 	if (unlikely(!t))
 		return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
 	struct taken old = likely(p) ? record_take(p) : (struct taken){ 0, 0 };

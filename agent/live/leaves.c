@@ -2,11 +2,11 @@
  *
  * leaves.c - makes the roots and leaves of the live map. live/live.c has the design.
  */
+#include "live/leaves.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "base/conf.h"
 #include "base/prim_linux.h"
-#include "live/leaves.h"
 #include "live/live.h"
 #include "live/sampled.h"
 

@@ -8,17 +8,17 @@
  * in debug builds; a test uses a plugin that only its caller's RUNPATH finds. fork needs no jump.
  * Children made in other ways are recognised by their wiped gate (record/thread.c).
  */
-#include "hooks/caller.h"
 #include "base/compiler.h"
 #include "base/state.h"
 #include "base/types.h"
 #include "follow/board.h"
-#include "process/found.h"
+#include "hooks/caller.h"
 #include "hooks/init.h"
 #include "hooks/process_reals.h"
+#include "live/live.h"
 #include "modules/loader.h"
 #include "modules/maps.h"
-#include "live/live.h"
+#include "process/found.h"
 #include "record/thread.h"
 #include "server/dlclose_gate.h"
 #include "server/start.h"

@@ -17,12 +17,12 @@
  * waits for a lock, a condition or a semaphore: libc waits for those by itself, on memory, and
  * calls no hook.
  */
-#include "hooks/caller.h"
 #include "base/compiler.h"
 #include "base/prim_linux.h"
 #include "base/self.h"
 #include "base/state.h"
 #include "base/types.h"
+#include "hooks/caller.h"
 #include "hooks/init.h"
 #include "hooks/wait_reals.h"
 #include "record/thread.h"
@@ -344,7 +344,9 @@ MT_COLD static bool closed(void)
 /* An open gate says that all is looked up, and that this is no dormant process. */
 MT_INLINE bool dormant(void)
 {
-	return unlikely(!mt_self_hot()->open) && closed();
+	const struct hot *hot = mt_self_hot();
+
+	return unlikely(!hot->open && !hot->sampled) && closed();
 }
 
 #define UNWRAP(...) __VA_ARGS__

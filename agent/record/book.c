@@ -6,11 +6,11 @@
 #include "record/book.h"
 #include "base/compiler.h"
 #include "base/state.h"
-#include "record/filter.h"
-#include "record/guard.h"
 #include "live/live.h"
 #include "live/live_fast.h"
 #include "live/origins.h"
+#include "record/filter.h"
+#include "record/guard.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
@@ -37,7 +37,7 @@ MT_COLD void mt_book_weighed_free(struct thread *t, const struct block *b)
 	uint64_t blocks = mt_filter_weight(b);
 	slot_id slot = b->slot & (WEIGHED_END - 1);
 
-	filter_count(&t->filter.xevents, 1);
+	filter_event(&t->filter);
 	filter_count(&t->filter.xweighed, blocks);
 	if (!mt_book_weigh(t, slot, false, blocks, blocks * b->size))
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);

@@ -11,9 +11,10 @@
 #include "base/prim_linux.h"
 #include "base/set.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "base/wide.h"
-#include "record/filter_owner.h"
 #include "live/live.h"
+#include "record/filter_owner.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "unwind/stacks.h"
@@ -117,8 +118,10 @@ static uint64_t draw(struct filtering *f)
 MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
 	/* each state draws its own random sequence, seeded by its address and the clock */
-	if (!f->random)
+	if (!f->random) {
 		f->random = mix((uintptr_t)f ^ mt_prim_now_ns()) | 1;
+		filter_put_off(f);
+	}
 	if (f->on == on)
 		return;
 	f->on = on;
@@ -128,7 +131,9 @@ MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 
 void mt_filter_draw(struct filtering *f, const struct period *p)
 {
-	atomic_store_explicit(&f->xleft, mt_filter_gap(f, p->sample), memory_order_relaxed);
+	uint64_t gap = (uint64_t)mt_filter_gap(f, p->sample);
+
+	atomic_store_explicit(&f->xleft, gap - 1, memory_order_relaxed);
 }
 
 /* -log2(x / 2^64) in Q32, for x > 0. */
@@ -334,11 +339,13 @@ const char *mt_filter_update(void)
 		atomic_store(&mt_filter_ever, 1);
 	if (!want.sample)
 		mt_live_dense();
-	atomic_store_explicit(&mt_filter_on, on ? number << FILTER_SHIFT | on : 0,
-			      memory_order_release);
+	on |= number << FILTER_SHIFT;
+	uint32_t was = atomic_exchange(&mt_filter_on, on);
 	if (on)
 		atomic_fetch_or(&mt_era, ERA_FILTERED);
 	else
 		atomic_fetch_and(&mt_era, ~ERA_FILTERED);
+	if (on != was)
+		mt_threads_close(); /* each opens the gate of the new period */
 	return NULL;
 }

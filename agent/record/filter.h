@@ -14,7 +14,7 @@
  *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a
  *                        block is recorded when one of its bytes is. A thread draws the distance to
  *                        its next hit (exponential, mean R) and counts down: one subtraction, one
- *                        compare.
+ *                        compare. Without other filters record/sampled_fast.h does it.
  *   libs, exclude        by the owner of the stack: here the innermost module that is neither the
  *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers also
  *                        know function names, and look through g_malloc and its like.)
@@ -105,11 +105,71 @@ MT_INLINE bool filter_is_on(void)
 	return unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed));
 }
 
+/* Then threads have gates of their own: record/sampled_fast.h. */
+MT_INLINE bool filter_only_samples(uint32_t on)
+{
+	return (on & ((1u << FILTER_SHIFT) - 1)) == FILTER_SAMPLE;
+}
+
 /* Relaxed and not atomic as a whole: the shared state's countdown may lose some. */
 MT_INLINE void filter_count(_Atomic uint64_t *x, uint64_t n)
 {
 	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n,
 			      memory_order_relaxed);
+}
+
+/*
+ * EVENTS are counted down, so that the step that counts one also tells when one is due to be timed:
+ * one subtraction, one branch. Their number is xevents - xuntimed; to put the next timing off adds
+ * to both.
+ */
+MT_INLINE uint64_t filter_events(const struct filtering *f)
+{
+	int64_t untimed = atomic_load_explicit(&f->xuntimed, memory_order_acquire);
+
+	return atomic_load_explicit(&f->xevents, memory_order_relaxed) - (uint64_t)untimed;
+}
+
+/* False: it is due to be timed, and not counted yet. */
+MT_INLINE bool filter_event_untimed(struct filtering *f)
+{
+	bool due;
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	__asm__("subq $1, %0" : "+m"(f->xuntimed), "=@ccs"(due));
+#else
+	int64_t left = atomic_load_explicit(&f->xuntimed, memory_order_relaxed) - 1;
+	atomic_store_explicit(&f->xuntimed, left, memory_order_relaxed);
+	due = left < 0;
+#endif
+	if (likely(!due))
+		return true;
+	atomic_store_explicit(&f->xuntimed,
+			      atomic_load_explicit(&f->xuntimed, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	return false;
+}
+
+/* One that is not timed, or was. */
+MT_INLINE void filter_event(struct filtering *f)
+{
+	atomic_store_explicit(&f->xuntimed,
+			      atomic_load_explicit(&f->xuntimed, memory_order_relaxed) - 1,
+			      memory_order_relaxed);
+}
+
+MT_INLINE bool filter_timed(const struct filtering *f)
+{
+	return unlikely(atomic_load_explicit(&f->xuntimed, memory_order_relaxed) <= 0);
+}
+
+/* In this order: readers see no fewer events than there were. */
+MT_INLINE void filter_put_off(struct filtering *f)
+{
+	filter_count(&f->xevents, FILTER_TIMED);
+	atomic_store_explicit(&f->xuntimed,
+			      atomic_load_explicit(&f->xuntimed, memory_order_relaxed) +
+				      (int64_t)FILTER_TIMED,
+			      memory_order_release);
 }
 
 /* Is a block of this size left out, whatever its stack? f->on must be `on`: see mt_filter_renew().
@@ -123,10 +183,11 @@ MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 	}
 	if (!(on & FILTER_SAMPLE))
 		return false;
-	int64_t left =
-		atomic_load_explicit(&f->xleft, memory_order_relaxed) - (int64_t)(size + !size);
-	atomic_store_explicit(&f->xleft, left, memory_order_relaxed);
-	return likely(left > 0);
+	uint64_t left = atomic_load_explicit(&f->xleft, memory_order_relaxed), bytes = size + !size;
+	if (unlikely(bytes > left))
+		return false;
+	atomic_store_explicit(&f->xleft, left - bytes, memory_order_relaxed);
+	return true;
 }
 
 #endif

@@ -27,8 +27,8 @@
 #include "record/heaps.h"
 #include "base/arena.h"
 #include "base/prim_linux.h"
-#include "modules/maps.h"
 #include "live/meta.h"
+#include "modules/maps.h"
 #include "unwind/stacks.h"
 
 #include <memtop/memtop.h>

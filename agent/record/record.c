@@ -23,14 +23,14 @@
 #include "base/prim_linux.h"
 #include "base/stack_bounds.h"
 #include "base/state.h"
+#include "live/live.h"
+#include "live/live_fast.h"
+#include "live/sampled.h"
 #include "modules/real.h"
 #include "record/book.h"
 #include "record/filter.h"
 #include "record/guard.h"
 #include "record/heaps.h"
-#include "live/live.h"
-#include "live/live_fast.h"
-#include "live/sampled.h"
 #include "record/loss.h"
 #include "record/record_fast.h"
 #include "record/record_stack.h"
@@ -193,7 +193,7 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 		!c->shared ? mt_unwind_capture(t, r)
 			   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
-	filter_count(&t->filter.xevents, 1);
+	filter_event(&t->filter);
 	if (on & FILTER_SAMPLE)
 		mt_filter_draw(&t->filter, period);
 	if (!(on & FILTER_STACK) || mt_filter_stack(period, &node)) {
@@ -218,12 +218,6 @@ static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, s
 	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
-MT_INLINE bool filter_timed(const struct filtering *f)
-{
-	return unlikely(atomic_load_explicit(&f->xevents, memory_order_relaxed) % FILTER_TIMED ==
-			FILTER_TIMED - 1);
-}
-
 static void add_filter_sample(struct filtering *f, struct reading begin)
 {
 	f->ns += ns_since(begin);
@@ -243,10 +237,10 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 	if (!filter_timed(f))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	begin = read_clock();
-	filter_count(&f->xevents, 1);
-	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+	filter_put_off(f);
+	before = filter_events(f);
 	mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
-	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
+	if (filter_events(f) != before)
 		add_filter_sample(f, begin);
 	return p;
 }
@@ -264,7 +258,7 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
 	if (unlikely(!filter_skips(&t->filter, on, bytes)))
 		return alloc_wanted(t, p, bytes, pc, sp, fp);
-	filter_count(&t->filter.xevents, 1);
+	filter_event(&t->filter);
 	return p;
 }
 
@@ -292,7 +286,7 @@ void mt_record_restart(void)
 uint64_t mt_record_seen(const struct thread *t)
 {
 	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
-	       atomic_load_explicit(&t->filter.xevents, memory_order_relaxed);
+	       filter_events(&t->filter);
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, from before we came,
@@ -345,7 +339,8 @@ MT_COLD static void free_timed(struct thread *t, void *p)
 	struct reading begin = read_clock();
 	bool pass_on = !mt_live_knows(p) && !mt_real_boot_owns(p);
 
-	filter_count(&t->filter.xevents, 1);
+	filter_put_off(&t->filter);
+	filter_event(&t->filter);
 	add_filter_sample(&t->filter, begin);
 	if (pass_on)
 		mt_real.free(p);
@@ -358,7 +353,7 @@ MT_INLINE void free_left_out(struct thread *t, void *p)
 		free_timed(t, p);
 		return;
 	}
-	filter_count(&t->filter.xevents, 1);
+	filter_event(&t->filter);
 	if (likely(!mt_real_boot_owns(p)))
 		mt_real.free(p);
 }

@@ -13,10 +13,10 @@
 
 #include "base/compiler.h"
 #include "base/types.h"
+#include "live/live_fast.h"
 #include "modules/real.h"
 #include "record/book.h"
 #include "record/filter.h"
-#include "live/live_fast.h"
 #include "record/record.h"
 #include "record/slots_fast.h"
 #include "unwind/fast.h"

@@ -36,11 +36,11 @@
 #include "base/compiler.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "base/wiped.h"
 #include "record/loss.h"
 #include "record/peak.h"
 #include "record/slots_fast.h"
-#include "base/thread_list.h"
 #include "unwind/stacks.h"
 
 #include <memtop/wire.h>
@@ -478,9 +478,7 @@ static void restart_thread(struct thread *t)
 	memset(&t->base, 0, sizeof(t->base));
 	t->alloc_room = t->free_room = t->published = t->step = 0;
 	t->hook_samples = t->hook_ns = t->due_at = t->due = 0;
-	t->filter.samples = t->filter.ns = 0;
-	atomic_store(&t->filter.xevents, 0);
-	atomic_store(&t->filter.xweighed, 0);
+	memset(&t->filter, 0, sizeof(t->filter));
 	atomic_store(&t->xstamp, 0);
 }
 

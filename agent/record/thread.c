@@ -6,7 +6,8 @@
  * once the first one is gone for good (base/self.c).
  *
  * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
- * state, in a forked child, and while the agent itself allocates; mt_gate_slow() then tells which.
+ * state, in a forked child, while the agent itself allocates, and while the program is sampled
+ * (hot->sampled); mt_gate_slow() then tells which.
  * `xbirth`, in the same memory, reads 0 in a child that no hook announced (raw clone, _Fork).
  * Children that share memory (vfork, posix_spawn) see the parent's word, which is right: they work
  * on the parent's heap, by the parent's thread.
@@ -20,11 +21,11 @@
 #include "base/prim_linux.h"
 #include "base/self.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "base/wiped.h"
 #include "record/guard.h"
 #include "record/loss.h"
 #include "record/slots.h"
-#include "base/thread_list.h"
 #include "unwind/unwind.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
+#define HOT_BYTES (512 * 1024) /* 32,768 gates; threads beyond them share one state */
 #define RETIRE_TRIES 5000      /* a fifth of a millisecond apart */
 #define RETIRE_NS 1000000000u  /* ... and for so long: old kernels take milliseconds for each */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
@@ -329,7 +330,7 @@ static bool retire(struct thread *t)
 	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE);
 
 	if (t->hot)
-		t->hot->open = NULL;
+		t->hot->open = t->hot->sampled = NULL;
 	if (busy_is_over(busy))
 		return true;
 	if (busy <= BUSY_TIMED || t->shared)
@@ -384,7 +385,7 @@ void mt_thread_fork_child(void)
 	for (; t; t = t->next) {
 		if (t->shared)
 			continue;
-		t->hot->open = NULL;
+		t->hot->open = t->hot->sampled = NULL;
 		t->busy_sp = 0; /* whoever was within an event is not here */
 		if (t == self)
 			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()),

@@ -13,16 +13,16 @@
 #include "collect/bits.h"
 #include "collect/breath.h"
 #include "collect/cohorts.h"
-#include "encode/encode.h"
 #include "collect/memory.h"
 #include "collect/output.h"
-#include "scan/scan_memory.h"
 #include "collect/server.h"
 #include "collect/viewer.h"
-#include "record/filter.h"
-#include "record/heaps.h"
+#include "encode/encode.h"
 #include "live/scan.h"
 #include "live/ticks.h"
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "scan/scan_memory.h"
 
 #include <memtop/wire.h>
 

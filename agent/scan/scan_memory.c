@@ -20,17 +20,17 @@
 #include "base/arena.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
+#include "base/thread_list.h"
 #include "collect/breath.h"
 #include "collect/memory.h"
 #include "collect/proc.h"
 #include "collect/server.h"
+#include "live/live_fast.h"
+#include "live/scan.h"
 #include "modules/maps.h"
 #include "modules/segments.h"
 #include "record/filter.h"
 #include "record/heaps.h"
-#include "live/scan.h"
-#include "live/live_fast.h"
-#include "base/thread_list.h"
 
 #include <fcntl.h>
 #include <memtop/wire.h>

@@ -16,9 +16,9 @@
 #include "collect/output.h"
 #include "collect/server.h"
 #include "collect/viewer.h"
+#include "live/session.h"
 #include "modules/hook_list.h"
 #include "modules/rebind.h"
-#include "live/session.h"
 #include "record/thread.h"
 #include "server/dlclose_gate.h"
 

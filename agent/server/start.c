@@ -46,14 +46,14 @@
 #include "collect/proc.h"
 #include "collect/server.h"
 #include "collect/shared.h"
+#include "dump/say.h"
 #include "record/slots.h"
 #include "server/descriptors.h"
-#include "dump/say.h"
 #include "server/handshake.h"
 #include "server/listen.h"
-#include "server/signals.h"
 #include "server/loop.h"
 #include "server/seccomp_probe.h"
+#include "server/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t is, uint64_t deadline_ns
 #if defined(__GLIBC__)
 static size_t tls_bytes(uintptr_t self)
 {
-	uintptr_t ours = (uintptr_t)&mt_self_tls_hot; /* always at a fixed place from it */
+	uintptr_t ours = (uintptr_t)&mt_self_tls; /* always at a fixed place from it */
 
 	return ours < self ? self - ours : ours - self;
 }
@@ -137,7 +137,7 @@ static size_t tls_bytes(uintptr_t self)
 
 static size_t tls_bytes(uintptr_t self)
 {
-	uintptr_t ours = (uintptr_t)&mt_self_tls_hot;
+	uintptr_t ours = (uintptr_t)&mt_self_tls;
 	size_t away = ours < self ? self - ours : ours - self;
 
 	return away < TLS_NEAR ? away : 0; /* further away they are found through the dtv alone */
@@ -153,7 +153,7 @@ static void give_dtv(void **tp, uint8_t *room)
 #else
 static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_self_tls_hot;
+	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_self_tls;
 
 	(void)size;
 	for (int i = 0; data && i < info->dlpi_phnum; i++)

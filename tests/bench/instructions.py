@@ -9,6 +9,9 @@ without the agent is subtracted, which removes libc's version. valgrind fixes th
 environment is fixed and the program's name has a fixed length, so that caches indexed by address
 behave alike.
 
+"cfi sampled" is a pair that sampling leaves out: the mean distance between samples is so long that
+no run has one.
+
     instructions.py              prints the table, those of the tree beside the committed ones
     instructions.py --write      writes instructions.txt
 """
@@ -24,14 +27,15 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 COMMITTED = os.path.join(HERE, "instructions.txt")
 FEW, MANY = 10000, 30000
 SHAPES = {"depth 10": (10, 0), "depth 30": (30, 0), "depth 10, 3 new frames": (10, 3), "depth 30, 3 new frames": (30, 3)}
-ENGINES = ("cfi", "caller")
+OPTIONS = {"cfi": "unwind=cfi", "caller": "unwind=caller", "cfi sampled": "unwind=cfi sample=1000g"}
+ROWS = [(e, s) for e in (None, "cfi", "caller") for s in SHAPES] + [("cfi sampled", "depth 10")]
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
 def total(folder, engine, pairs, shape):
     """Instructions of a whole run; engine None: without the agent."""
     # The loader takes the agent: by LD_PRELOAD valgrind's own launcher would have it, and its tool is static.
-    environment = {"PATH": "/usr/bin:/bin", **({"MEMTOP_OPTIONS": f"listen=none unwind={engine}"} if engine else {})}
+    environment = {"PATH": "/usr/bin:/bin", **({"MEMTOP_OPTIONS": f"listen=none {OPTIONS[engine]}"} if engine else {})}
     words = ["/usr/bin/valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", LOADER,
              *(["--preload", "./agent.so"] if engine else []), "./pairs", str(pairs), *map(str, shape)]
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
@@ -41,18 +45,18 @@ def total(folder, engine, pairs, shape):
     return int(found[-1])
 
 
-def added(build, engines=ENGINES):
+def added(build):
     """{(engine, shape): instructions added to a pair}; the plain ones under (None, shape)."""
     folder = tempfile.mkdtemp(prefix="memtop-instr-")  # names of one length each time
     try:
         shutil.copy(os.path.join(build, "bench/pairs"), os.path.join(folder, "pairs"))
         shutil.copy(os.path.join(build, "libmemtop-agent.so"), os.path.join(folder, "agent.so"))
-        runs = [(e, s, n) for e in (None, *engines) for s in SHAPES for n in (FEW, MANY)]
+        runs = [(*row, n) for row in ROWS for n in (FEW, MANY)]
         with ThreadPoolExecutor(2) as pool:
             totals = dict(zip(runs, pool.map(lambda r: total(folder, r[0], r[2], SHAPES[r[1]]), runs)))
     finally:
         shutil.rmtree(folder)
-    per = {(e, s): (totals[e, s, MANY] - totals[e, s, FEW]) / (MANY - FEW) for e in (None, *engines) for s in SHAPES}
+    per = {(e, s): (totals[e, s, MANY] - totals[e, s, FEW]) / (MANY - FEW) for e, s in ROWS}
     return {(e, s): v - per[None, s] if e else v for (e, s), v in per.items()}
 
 
@@ -79,7 +83,8 @@ def write(values):
 def rows(values):
     """(engine, figure of each shape) for a table."""
     engines = dict.fromkeys(e for e, _ in values)
-    return [(e or "the program without the agent", *(f"{'+' if e else ''}{values[e, s]:.0f}" for s in SHAPES)) for e in engines]
+    return [(e or "the program without the agent", *(f"{'+' if e else ''}{values[e, s]:.0f}" if (e, s) in values else "-" for s in SHAPES))
+            for e in engines]
 
 
 def main():
@@ -88,7 +93,7 @@ def main():
         write(values)
     old = committed() if os.path.exists(COMMITTED) else {}
     for (engine, shape), value in values.items():
-        print(f"{engine or 'plain':8} {shape:24} {value:8.1f}  committed {old.get((engine, shape), '-')}")
+        print(f"{engine or 'plain':12} {shape:24} {value:8.1f}  committed {old.get((engine, shape), '-')}")
 
 
 if __name__ == "__main__":

@@ -7,15 +7,20 @@
 #include "check.h"
 #include "base/conf.h"
 #include "base/regex.h"
+#include "base/self.h"
+#include "base/state.h"
 #include "base/types.h"
-#include "record/filter.h"
 #include "live/live.h"
+#include "record/filter.h"
 #include "record/loss.h"
 #include "record/slots.h"
+#include "record/thread.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define KEEP __attribute__((noinline, noipa))
 #define RATE (64u << 10)
@@ -88,6 +93,14 @@ TEST(gaps_are_exponential)
 	CHECK(off * off < 16.0 / n);
 	double e = 0.36787944117144233, part = above / n - e;
 	CHECK(part * part < 16 * e * (1 - e) / n);
+}
+
+/* A test is a forked child: dormant, with closed gates. From here on they open, as in a program. */
+static void wake(void)
+{
+	free(malloc(1));
+	CHECK_EQ(atomic_load(&mt_state), AGENT_DORMANT);
+	atomic_store(&mt_state, AGENT_ON);
 }
 
 static uint32_t set(const char *name, const char *value)
@@ -197,6 +210,7 @@ KEEP static void fill(void **blocks)
 TEST(blocks_keep_the_weight_they_were_born_with)
 {
 	static void *before[BLOCKS], *sampled[BLOCKS], *rarer[BLOCKS], *after[BLOCKS];
+	wake();
 	uint64_t lost = losses();
 	struct sums exact = sums(false);
 
@@ -270,6 +284,7 @@ TEST(switching_under_load_loses_and_invents_nothing)
 	};
 	pthread_t threads[4];
 
+	wake();
 	for (uintptr_t i = 0; i < 4; i++)
 		CHECK(!pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)));
 	while (atomic_load(&xrounds) < 4)
@@ -291,6 +306,109 @@ TEST(switching_under_load_loses_and_invents_nothing)
 	CHECK(sums(false).live < 100); /* what the C library holds, not one of thousands */
 	CHECK_EQ(losses(), 0);
 	CHECK_EQ(atomic_load(&mt_filter_on), 0);
+}
+
+static uint64_t events(void)
+{
+	return filter_events(&mt_self()->filter);
+}
+
+/* Which of the thread's two gates is open: the one of this filter. */
+static bool gate_is(bool sampled)
+{
+	const struct hot *hot = mt_self_hot();
+	const struct thread *t = mt_self();
+
+	return hot->open == (sampled ? NULL : t) && hot->sampled == (sampled ? t : NULL);
+}
+
+static bool gates_are_closed(void)
+{
+	return !mt_self_hot()->open && !mt_self_hot()->sampled;
+}
+
+KEEP static void touch(size_t bytes)
+{
+	free(malloc(bytes));
+}
+
+TEST(sampling_alone_has_a_gate_of_its_own)
+{
+	static const char *const others[] = { "min_size", "max_size", "merge" };
+
+	wake();
+	touch(1);
+	CHECK(gate_is(false));
+	set("sample", "64k");
+	CHECK(gates_are_closed());
+	touch(1);
+	CHECK(gate_is(true));
+	for (int i = 0; i < 3; i++) {
+		set(others[i], "8");
+		touch(1);
+		CHECK(gate_is(false));
+		set(others[i], "0");
+		touch(1);
+		CHECK(gate_is(true));
+	}
+	set("sample", "1m");
+	touch(1);
+	CHECK_EQ(mt_self()->filter.on, atomic_load(&mt_filter_on));
+	set("sample", "0");
+	touch(1);
+	CHECK(gate_is(false));
+}
+
+TEST(a_fork_and_a_detach_close_the_gate_of_sampling)
+{
+	int status;
+
+	wake();
+	set("sample", "64k");
+	touch(1);
+	CHECK(gate_is(true));
+	pid_t child = fork();
+	if (!child)
+		_exit(!gates_are_closed());
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	CHECK(gate_is(true));
+	uint64_t before = events();
+	atomic_store(&mt_state, AGENT_OFF);
+	mt_thread_retire_all();
+	CHECK(gates_are_closed());
+	touch(1);
+	CHECK(gates_are_closed());
+	CHECK_EQ(events(), before);
+}
+
+/* Each is one event, whichever path it takes, and each thousandth is timed. */
+TEST(events_that_sampling_leaves_out_are_counted)
+{
+	struct sums exact = sums(false);
+
+	wake();
+	set("sample", "1000g");
+	touch(1);
+	uint64_t before = events(), timed = mt_self()->filter.samples;
+	uint64_t left = atomic_load(&mt_self()->filter.xleft);
+	for (volatile int i = 0; i < 10000; i++)
+		touch(i % 100 ? 40 : 0);
+	CHECK_EQ(events() - before, 20000);
+	CHECK_EQ(left - atomic_load(&mt_self()->filter.xleft), 9900 * 40 + 100);
+	uint64_t now = mt_self()->filter.samples;
+	CHECK(now - timed >= 19 && now - timed <= 20);
+	before = events();
+	left = atomic_load(&mt_self()->filter.xleft);
+	char *volatile p = calloc(3, 7);
+	p = realloc(p, 100);
+	volatile size_t most = SIZE_MAX - 4096;
+	CHECK(!calloc(most, 3) && !malloc(most)); /* neither counts */
+	free(p);
+	CHECK_EQ(events() - before, 3);
+	CHECK_EQ(left - atomic_load(&mt_self()->filter.xleft), 121);
+	set("sample", "0");
+	CHECK_EQ(sums(false).live, exact.live);
+	CHECK_EQ(losses(), 0);
 }
 
 TEST(what_is_left_out_by_size)

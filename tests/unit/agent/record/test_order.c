@@ -15,8 +15,6 @@
 #include "base/types.h"
 #include "hooks/gate.h"
 #include "hooks/init.h"
-#include "modules/maps.h"
-#include "record/filter.h"
 #include "live/collect.h"
 #include "live/live.h"
 #include "live/origins.h"
@@ -25,6 +23,8 @@
 #include "live/session.h"
 #include "live/ticks.h"
 #include "live/trim.h"
+#include "modules/maps.h"
+#include "record/filter.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "record/thread.h"
@@ -48,6 +48,7 @@ bool mt_init_early(void) { return true; }
 void mt_init_dormant(void) { }
 void mt_init_forked(void) { _exit(3); } /* nobody forks here: somebody was mistaken for a child */
 void mt_unwind_thread_end(struct thread *t) { (void)t; }
+void mt_filter_renew(struct filtering *f, uint32_t on) { (void)f; (void)on; }
 void mt_msg(const char *format, ...) { (void)format; }
 size_t mt_format(char *buf, size_t size, const char *format, ...)
 {

@@ -3,15 +3,15 @@
  * test_peak.c - the counters at the peak, by slot, however late they are read: exact with one
  * thread and with many, in a thread's first events, in a forked child, read while threads run.
  */
+#include "check.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "base/types.h"
 #include "record/peak.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
 #include "record/thread.h"
-#include "base/thread_list.h"
 #include "unwind/stacks.h"
-#include "check.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

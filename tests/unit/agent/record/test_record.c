@@ -4,16 +4,16 @@
  * same, in the thread's own counters unless it is in the middle of an update. The agent records the
  * test's own malloc.
  */
+#include "check.h"
 #include "base/stack_bounds.h"
 #include "base/state.h"
 #include "base/types.h"
-#include "modules/maps.h"
 #include "live/live.h"
+#include "modules/maps.h"
 #include "record/slots.h"
 #include "record/thread.h"
-#include "unwind/stacks.h"
-#include "check.h"
 #include "unwind/cache.h"
+#include "unwind/stacks.h"
 
 #include <dlfcn.h>
 #include <memtop/wire.h>

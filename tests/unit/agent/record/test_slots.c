@@ -3,13 +3,13 @@
  * test_slots.c - slots by stack and epoch, counters by thread, what a collection reports, the peak.
  * Uses stacks of made-up addresses; the test process's own allocations have stacks of their own.
  */
+#include "check.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "base/types.h"
 #include "record/slots.h"
 #include "record/thread.h"
-#include "base/thread_list.h"
 #include "unwind/stacks.h"
-#include "check.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>
