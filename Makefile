@@ -61,7 +61,7 @@ FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/
 $(addprefix $(B)/agent/record/,record.o record_stack.o book.o): AGENT_CFLAGS += -fomit-frame-pointer
 $(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 # A walk's registers stay registers: no pairs of them in vectors.
-$(B)/agent/unwind/incremental.o: AGENT_CFLAGS += -fno-tree-slp-vectorize
+$(B)/agent/unwind/incremental.o: AGENT_CFLAGS += -fno-tree-slp-vectorize -fomit-frame-pointer
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)

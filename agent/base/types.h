@@ -115,7 +115,8 @@ struct mid {
 
 /* A stack word that a walk read, and its value. */
 struct pair {
-	uintptr_t at, is;
+	uintptr_t is;
+	uintptr_t end; /* of the word: a return address ends where the frame of its caller begins */
 };
 
 #define HIT_PAIRS 30 /* makes a hit 640 bytes, with addresses of 64 bits */

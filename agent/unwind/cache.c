@@ -7,8 +7,11 @@
  * 20,000 pcs: at random in a table for all of them, each lookup would miss the processor's own
  * caches. So the pcs met last have a small table in front of it.
  *
- * Most edges are in the list of their node and need no cache. The others are looked up by hash, so
- * they are cached; a miss is a lookup.
+ * An edge that is met is cached. A program with few stacks so finds each child at once, wherever it
+ * is among its parent's. One with more edges than a small table holds would have its own caches
+ * evicted by a large one, and meets each edge seldom. There the lists are better: seven of ten
+ * nodes have one child, which lies beside its parent. So such a thread looks in the list first,
+ * and caches only edges to children that are in none.
  *
  * With fold_recursion=on, and when memory gets short (server/commands.c), a call site that is
  * already on a path leads back to it instead of making a new step: main > walk > visit > walk >
@@ -36,21 +39,24 @@
 
 #define PC_SETS 32u /* 2 KiB; to begin with */
 #define PC_SETS_MAX 8192u
-#define EDGE_SETS 256u /* 6 KiB */
+#define EDGE_SETS 256u      /* 6 KiB */
+#define EDGE_SETS_FEW 4096u /* 96 KiB: for all edges */
 #define EDGE_SETS_MAX 16384u
+#define SELDOM 16u /* captures for each miss */
 #define LEAST_FRAMES 160u
 #define MOST_FRAMES 8192u
 #define SLACK 64 /* an interrupted capture may write a frame's pairs too many */
 
 unwind_rule mt_unwind_rule = BEST_RULE;
 _Atomic bool mt_unwind_folds;
+const uintptr_t mt_unwind_zero;
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {
 	size_t tables = PC_SETS * sizeof(struct pc_set) + EDGE_SETS * sizeof(struct edge_entry[2]);
-	size_t bytes =
-		sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
-		frames * (sizeof(struct frame) + sizeof(struct step) + 3 * sizeof(struct pair));
+	size_t bytes = sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
+		       sizeof(struct pair) +
+		       frames * (2 * sizeof(struct frame) + 3 * sizeof(struct pair));
 	struct unwind_cache *u;
 
 	bytes = (bytes + SLACK + 4095) & ~(size_t)4095;
@@ -67,8 +73,9 @@ static struct unwind_cache *map_cache(uint32_t frames)
 	u->edges_left = 2 * EDGE_SETS;
 	u->frames = (struct frame *)(u->edges + EDGE_SETS) + 1;
 	u->frames[-1].at.sp = UINTPTR_MAX; /* ends the search for a kept frame */
-	u->steps_end = (struct step *)(u->frames + frames) + frames;
-	u->pairs = (struct pair *)u->steps_end;
+	u->fresh_end = u->frames + 2 * frames;
+	u->pairs = (struct pair *)u->fresh_end + 1;
+	u->pairs[-1] = unwind_never(); /* ends the search for a pair that differs */
 	u->generation = mt_maps_generation();
 	mt_arena_range((uintptr_t)u, bytes, PART_CACHES);
 	return u;
@@ -132,19 +139,30 @@ static void grow_pcs(struct unwind_cache *u)
 	u->pc_mask = 2 * sets - 1;
 }
 
+/* The edges missed as often as there are entries. If that took many captures, they are well enough
+ * as they are. */
 static void grow_edges(struct unwind_cache *u)
 {
 	uint32_t sets = u->edge_mask + 1;
-	void *table = sets < EDGE_SETS_MAX ? map_table(4 * sets * sizeof(*u->edges)) : NULL;
+	bool seldom = u->passes - u->edges_since > SELDOM * 2 * (uint64_t)sets,
+	     give_up = sets >= EDGE_SETS_FEW && !u->lists_first;
 
-	u->edges_left = table ? 8 * (uint64_t)sets : UINT64_MAX;
-	if (!table)
+	u->edges_since = u->passes;
+	u->edges_left = 2 * (uint64_t)sets;
+	if (seldom)
 		return;
+	void *table =
+		!give_up && sets < EDGE_SETS_MAX ? map_table(4 * sets * sizeof(*u->edges)) : NULL;
+	if (!table) {
+		u->lists_first = NO_NODE;
+		return;
+	}
 	u->edge_mask = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	u->edges = table;
 	atomic_signal_fence(memory_order_seq_cst);
 	u->edge_mask = 4 * sets - 1;
+	u->edges_left = 8 * (uint64_t)sets;
 }
 
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
@@ -158,7 +176,7 @@ struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
 	/* A smaller one stays mapped: it may be in use further out. */
 	struct unwind_cache *u = map_cache(wanted);
 	if (u && t->unwind) {
-		u->passes = t->unwind->passes;
+		u->passes = u->edges_since = t->unwind->passes;
 		u->effort = t->unwind->effort;
 	}
 	if (u)
@@ -206,7 +224,7 @@ uint64_t mt_unwind_rule_of(uintptr_t pc, code_id code)
 
 static uint32_t shape_of(uint64_t rule)
 {
-	uint32_t shape = rule & RULE_OWN ? FRAME_OWN : 0;
+	uint32_t shape = FRAME_BY_RULE | (rule & RULE_OWN ? FRAME_OWN : 0);
 
 	switch (rule & RULE_KIND) {
 	case RULE_FAST:
@@ -231,7 +249,7 @@ static void make_plain(struct call *call, uint64_t rule)
 		return;
 	if (saved ? bp % word || bp > cfa || bp < (BY_RECORDS ? 2 * word : word) : BY_RECORDS)
 		return;
-	call->shape |= FRAME_PLAIN;
+	call->shape &= ~FRAME_BY_RULE;
 	call->cfa = (uint16_t)(cfa / word);
 	call->bp = (uint16_t)(bp / word);
 }
@@ -252,13 +270,14 @@ static MT_COLD struct pc_entry make_entry(uintptr_t pc)
 						pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
 	uint64_t rule = shared_rule(e.call.code, m, pc) | own;
 	e.call.shape = shape_of(rule);
-	make_plain(&e.call, rule);
+	if (likely(e.call.code || own)) /* else it is no common frame: unwind/incremental.c */
+		make_plain(&e.call, rule);
 	return e;
 }
 
-const struct call *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
+void mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 {
-	struct pc_entry *front = &u->front[unwind_pc_hash(pc) >> (64 - FRONT_BITS)];
+	struct pc_entry *front = unwind_front(u, pc);
 	struct pc_set *set = set_of(u->pcs, u->pc_mask, pc);
 	int way = 0;
 
@@ -266,14 +285,13 @@ const struct call *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 		way++;
 	if (likely(way < PC_WAYS)) {
 		put_entry(front, &set->way[way]);
-		return &front->call;
+		return;
 	}
 	struct pc_entry e = make_entry(pc);
 	u->effort.pc_misses++;
 	put_entry(front, &e);
 	if (put_pc(set, &e) && --u->pcs_left == 0)
 		grow_pcs(u);
-	return &front->call;
 }
 
 /* The node of `code` on the path to `node`, 0 = there is none. */
@@ -285,24 +303,41 @@ static node_id met_before(node_id node, code_id code)
 	return node;
 }
 
-node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code, uint32_t listed)
+/* A handler that never returns here leaves no edge to another child. */
+static void put_edge(struct edge_entry *to, const struct edge_entry *e)
 {
-	struct edge_entry *set = unwind_edge_set(u, parent, code);
+	to->code = 0;
+	atomic_signal_fence(memory_order_release);
+	to->parent = e->parent;
+	to->child = e->child;
+	atomic_signal_fence(memory_order_release);
+	to->code = e->code;
+}
 
-	for (int way = 0; way < 2; way++)
-		if (set[way].code == code && set[way].parent == parent)
-			return set[way].child;
-	node_id child = unlikely(unwind_folds_recursion()) ? met_before(parent, code) : 0;
-	if (!child && listed >= LISTED)
-		child = mt_stacks_hashed(parent, code);
-	if (!child)
-		return 0;
-	u->effort.edge_misses++;
-	if (unlikely(--u->edges_left == 0)) {
-		grow_edges(u);
-		set = unwind_edge_set(u, parent, code);
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code)
+{
+	struct node *at;
+	uint32_t older;
+	node_id child;
+
+	child = stacks_listed(stacks_node(parent), node_step(parent, code), &at, &older);
+	if (!child) {
+		bool folds = unwind_folds_recursion();
+		if (likely(older < LISTED && !folds))
+			return 0;
+		if (u->lists_first && edge_cached(u, parent, code, &child))
+			return child;
+		child = unlikely(folds) ? met_before(parent, code) : 0;
+		if (!child && older >= LISTED)
+			child = mt_stacks_hashed(parent, code);
+		if (!child)
+			return 0;
+		u->effort.edge_misses++;
 	}
-	set[1] = set[0];
-	set[0] = (struct edge_entry){ parent, code, child };
+	if (unlikely(--u->edges_left == 0))
+		grow_edges(u);
+	struct edge_entry *set = unwind_edge_set(u, parent, code);
+	put_edge(&set[1], &set[0]);
+	put_edge(&set[0], &(struct edge_entry){ parent, code, child });
 	return child;
 }

@@ -10,8 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-#define FOLD_MOST 16u      /* frames that a folded stack keeps */
-#define NO_NODE UINT32_MAX /* never a node's number */
+#define FOLD_MOST 16u /* frames that a folded stack keeps */
 
 /* A stack's inner frames, innermost first. */
 struct inner {

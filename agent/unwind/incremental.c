@@ -28,10 +28,14 @@
  * CFA is unknown, the record's end stands for it. caller's rule ends at once. On AArch64 the return
  * address is always the word above the saved frame pointer. A frame without both has no packed
  * rule, nor has a signal's frame; a stack with the latter is taken as a list that is not kept.
+ *
+ * The way of every capture is one function, mt_unwind_capture(): compilers then keep its values in
+ * registers. Whether it may begin at all, and other engines, are unwind/unwind.c's.
  */
 #include "unwind/incremental.h"
 #include "base/compiler.h"
 #include "base/conf.h"
+#include "modules/maps.h"
 #include "unwind/fast.h"
 #include "unwind/fold.h"
 #include "unwind/leave.h"
@@ -40,33 +44,41 @@
 #include "unwind/unwind.h"
 
 #include <memtop/wire.h>
+#include <string.h>
 
-/* A word that is never what its pair says. */
-static const uintptr_t never = 0;
-
-/* The innermost of the first `count` pairs that differs, as an index, or -1. */
-MT_INLINE int32_t differing(const struct pair *pairs, uint32_t count)
+/* The word at `at`, and its value. */
+MT_INLINE struct pair pair_at(uintptr_t at, uintptr_t is)
 {
-	const struct pair *p = pairs + count;
+	return (struct pair){ is, at + WORD };
+}
 
-	for (; p - pairs >= 4; p -= 4) {
-		if (!pair_holds(&p[-1]))
-			return (int32_t)(p - pairs) - 1;
-		if (!pair_holds(&p[-2]))
-			return (int32_t)(p - pairs) - 2;
-		if (!pair_holds(&p[-3]))
-			return (int32_t)(p - pairs) - 3;
-		if (!pair_holds(&p[-4]))
-			return (int32_t)(p - pairs) - 4;
+/* Of the kept stack's pairs up to `end`, those that hold are behind the result. Before the first
+ * one lies one that never does (unwind/cache.c). */
+MT_INLINE const struct pair *holding(const struct pair *end)
+{
+	for (;; end -= 4) {
+		if (!pair_holds(&end[-1]))
+			return end;
+		if (!pair_holds(&end[-2]))
+			return end - 1;
+		if (!pair_holds(&end[-3]))
+			return end - 2;
+		if (!pair_holds(&end[-4]))
+			return end - 3;
 	}
-	while (p > pairs && pair_holds(&p[-1]))
-		p--;
-	return (int32_t)(p - pairs) - 1;
 }
 
 bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n)
 {
-	return differing(p, n) < 0;
+	const struct pair *end = p + n;
+
+	for (; end - p >= 4; end -= 4)
+		if (!pair_holds(&end[-1]) || !pair_holds(&end[-2]) || !pair_holds(&end[-3]) ||
+		    !pair_holds(&end[-4]))
+			return false;
+	while (end > p && pair_holds(&end[-1]))
+		end--;
+	return end == p;
 }
 
 /* Leaves `f` for its caller *to: by call, its CFA from a register, bp left alone or saved in the
@@ -87,9 +99,9 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
 	}
-	if (BY_RECORDS && unlikely(!is_word(u, RETURN_AT(f, cfa))))
+	if (BY_RECORDS && unlikely(!is_word(u, return_at(f, cfa))))
 		return false;
-	to->pc = word_at(RETURN_AT(f, cfa));
+	to->pc = word_at(return_at(f, cfa));
 	to->sp = cfa;
 	return true;
 }
@@ -102,26 +114,22 @@ MT_INLINE uintptr_t plain_end(const struct unwind_cache *u, uintptr_t sp)
 	return likely(sp > b->lo && sp <= b->hi && !(sp & (WORD - 1))) ? b->hi : 0;
 }
 
-/* Leaves `f` by a plain rule (FRAME_PLAIN): one comparison proves all that it reads. */
-MT_INLINE bool leave_plain(struct step *f, const struct call *call, struct place *at, uintptr_t end)
+/* Leaves *at by a plain rule (no FRAME_BY_RULE): one comparison proves all that it reads. */
+MT_INLINE bool leave_plain(const struct call *call, struct place *at, uintptr_t end)
 {
 	uintptr_t from = at->sp;
 
-	if (unlikely(!(call->shape & FRAME_PLAIN)))
-		return false;
-	if (call->shape & FRAME_USES_BP) {
+	if (call->shape & (FRAME_BY_RULE | FRAME_USES_BP)) {
 		from = at->bp;
-		if (unlikely(from < at->sp || from & (WORD - 1)))
+		if (unlikely(call->shape & FRAME_BY_RULE || from < at->sp || from & (WORD - 1)))
 			return false;
 	}
 	uintptr_t cfa = from + call->cfa * WORD;
 	if (unlikely(cfa > end))
 		return false;
-	if (call->shape & FRAME_SAVED) {
-		f->bp_slot = cfa - call->bp * WORD;
-		at->bp = word_at(f->bp_slot);
-	}
-	at->pc = word_at(RETURN_AT(f, cfa));
+	if (call->shape & FRAME_SAVED)
+		at->bp = word_at(plain_slot(call, cfa));
+	at->pc = word_at(BY_RECORDS ? plain_slot(call, cfa) + WORD : cfa - WORD);
 	at->sp = cfa;
 	return likely((intptr_t)at->pc > 0);
 }
@@ -133,6 +141,8 @@ static __attribute__((noinline)) enum left leave_other(struct walk *w, struct st
 	uint64_t rule = mt_unwind_rule_of(pc_code(f->pc), f->call.code);
 
 	*at = (struct place){ f->pc, f->sp, f->bp };
+	w->base = MTW_TRUNC_NONE;
+	w->zero_at = 0;
 	if (unlikely(!leave_fast(w->u, f, rule, at))) {
 		enum left left = mt_unwind_leave_rare(w, f, rule, at);
 		if (left != LEFT_ON)
@@ -142,50 +152,45 @@ static __attribute__((noinline)) enum left leave_other(struct walk *w, struct st
 }
 
 /* Kept frames from..to+1 keep their shape and count as new; *at becomes frame `to`. */
-static bool take_shapes(struct walk *w, int32_t from, int32_t to, struct place *at)
+static bool take_shapes(struct walk *w, const struct frame *from, const struct frame *to,
+			struct place *at)
 {
-	const struct frame *kept = w->u->frames;
 	uintptr_t bp = at->bp;
 
-	for (int32_t i = from; i > to; i--) {
+	for (const struct frame *k = from; k > to; k--) {
 		if (w->next == w->full) {
 			w->base = MTW_TRUNC_DEPTH;
+			w->zero_at = 0;
 			return false;
 		}
-		struct step *f = --w->next;
-		*f = kept[i].at;
+		struct step *f = &(--w->next)->at;
+		*f = k->at;
 		f->bp = bp;
 		if (f->call.shape & FRAME_SAVED)
-			bp = word_at(f->bp_slot);
+			bp = word_at(step_slot(f, k[-1].at.sp));
 	}
-	*at = (struct place){ kept[to].at.pc, kept[to].at.sp, bp };
+	*at = (struct place){ to->at.pc, to->at.sp, bp };
 	return true;
 }
 
-/* Which kept frame, from `i` outwards, made the pair. */
-static int32_t owner_of(const struct frame *kept, int32_t i, int32_t pair)
+/* Which kept frame, from `k` outwards, made the last of so many pairs. */
+static const struct frame *owner_of(const struct frame *kept, const struct frame *k, uint32_t pairs)
 {
-	while (i > 0 && (int32_t)kept[i - 1].pairs > pair)
-		i--;
-	return i;
+	while (k > kept && k[-1].pairs >= pairs)
+		k--;
+	return k;
 }
 
-/* The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the last
- * one that does, *to is its index, and its caller must be found again; -1 when the limit was met.
- */
-static bool meets(struct walk *w, int32_t i, struct place *at, int32_t *to)
+/* The walk is at the kept frame k, and of the pairs from there on `pairs` do not hold; or the limit
+ * cuts more off than before. *at becomes the last frame that is as it was: the result, whose caller
+ * must be found again. NULL: the limit was met. */
+static __attribute__((noinline)) const struct frame *meet_partly(struct walk *w,
+								 const struct frame *k,
+								 uint32_t pairs, struct place *at)
 {
-	struct unwind_cache *u = w->u;
-	const struct frame *kept = u->frames;
-	int32_t pair = differing(u->pairs, kept[i].pairs);
-	bool cut = u->base == MTW_TRUNC_DEPTH && i + 1 < w->next - w->full;
+	const struct frame *kept = w->u->frames, *to = pairs ? owner_of(kept, k, pairs) : kept;
 
-	*to = pair < 0 ? 0 : owner_of(kept, i, pair);
-	if (pair < 0 && !cut)
-		return true;
-	if (!take_shapes(w, i, *to, at))
-		*to = -1;
-	return false;
+	return take_shapes(w, k, to, at) ? to : NULL;
 }
 
 /* Is the kept frame k where the walk is? */
@@ -195,55 +200,59 @@ MT_INLINE bool is_at(const struct frame *k, const struct place *at)
 	       (k->at.bp == at->bp || !(k->at.call.shape & FRAME_BP_USED));
 }
 
-/* Must the kept frame's caller be found again? The first comparison that meets() would make, which
- * mostly decides. */
-MT_INLINE bool left_elsewhere(const struct unwind_cache *u, const struct frame *k)
-{
-	return k->pairs && !pair_holds(&u->pairs[k->pairs - 1]);
-}
-
 /*
- * Walks until the stack ends (returns -1) or until a kept frame is met below which everything
- * holds (returns its index). Before the outermost kept frame lies one whose sp is above all
- * (unwind/cache.c). Plain steps may go up to `end`.
+ * Walks until the stack ends, or until a kept frame is met from which outwards everything holds.
+ * Returns the place inside of it, or of no frame. Before the outermost kept frame lies one whose sp
+ * is above all (unwind/cache.c). Plain steps may go up to `end`.
  */
-static int32_t walk(struct walk *w, struct place at, uintptr_t end)
+static struct frame *walk(struct walk *w, struct place at, uintptr_t end)
 {
 	struct unwind_cache *u = w->u;
-	const struct frame *kept = u->frames, *k = kept + u->count;
+	const struct frame *k = u->frames + u->count;
+	struct frame *f = w->next, *const full = w->full;
 	struct place place;
 
-	for (struct step *f;; w->next = f) {
+	for (;;) {
 		while (k[-1].at.sp < at.sp)
 			k--;
-		if (is_at(&k[-1], &at) && !left_elsewhere(u, --k)) {
-			int32_t i = (int32_t)(k - kept), to;
-			place = at;
-			if (meets(w, i, &place, &to))
-				return i;
-			if (to < 0)
-				return -1;
-			k = kept + to;
-			at = place;
+		if (is_at(&k[-1], &at)) {
+			const struct pair *first = u->pairs, *last = first + (--k)->pairs;
+			/* else its caller must be found again, as most often */
+			if (pair_holds(&last[-1]) || last == first) {
+				const struct pair *p = holding(last);
+				w->next = f;
+				if (likely(p == first) && (likely(u->base != MTW_TRUNC_DEPTH) ||
+							   k - u->frames + 1 >= f - full))
+					return (struct frame *)k + 1;
+				place = at;
+				k = meet_partly(w, k, (uint32_t)(p - first), &place);
+				if (!k)
+					return u->frames;
+				f = w->next;
+				at = place;
+			}
 		}
-		if (unlikely(w->next == w->full)) {
+		if (unlikely(f == full)) {
 			w->base = MTW_TRUNC_DEPTH;
-			return -1;
+			w->zero_at = 0;
+			break;
 		}
-		f = w->next - 1;
 		const struct call *call = unwind_pc(u, pc_code(at.pc));
-		f->pc = at.pc;
-		f->sp = at.sp;
-		f->bp = at.bp;
-		f->call = *call;
-		if (likely(leave_plain(f, call, &at, end)))
+		f[-1].at.pc = at.pc;
+		f[-1].at.sp = at.sp;
+		f[-1].at.bp = at.bp;
+		f[-1].at.call = *call;
+		f--;
+		if (likely(leave_plain(call, &at, end)))
 			continue;
 		w->next = f;
-		if (unlikely(leave_other(w, f, &place) != LEFT_ON))
-			return -1;
+		if (unlikely(leave_other(w, &f->at, &place) != LEFT_ON))
+			break;
 		at = place;
 		end = plain_end(u, at.sp);
 	}
+	w->next = f;
+	return u->frames;
 }
 
 /* The outermost frame: only the reason that ended the walk must hold. */
@@ -251,12 +260,12 @@ static MT_COLD struct pair *pairs_of_last(const struct unwind_cache *u, const st
 					  struct pair *p)
 {
 	if (u->zero_at) {
-		*p++ = (struct pair){ u->zero_at, 0 };
+		*p++ = pair_at(u->zero_at, 0);
 		if (f->at.call.shape & FRAME_WORD)
-			*p++ = (struct pair){ f->at.word, u->zero_at + WORD };
+			*p++ = pair_at(f->at.word, u->zero_at + WORD);
 	}
 	if (f->at.call.shape & FRAME_SLOW)
-		*p++ = (struct pair){ (uintptr_t)&never, 1 };
+		*p++ = unwind_never();
 	return p;
 }
 
@@ -267,104 +276,87 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 	const struct step *outer = &f[-1].at;
 
 	if (f->at.call.shape & FRAME_SLOW) {
-		*p++ = (struct pair){ (uintptr_t)&never, 1 };
+		*p++ = unwind_never();
 		return p;
 	}
 	bool signal = f->at.call.shape & FRAME_SIGNAL;
-	*p++ = (struct pair){ signal ? f->at.sp + UC_PC : RETURN_AT(&f->at, outer->sp),
-			      pc_bare(outer->pc) };
+	*p++ = pair_at(signal ? f->at.sp + UC_PC : return_at(&f->at, outer->sp),
+		       pc_bare(outer->pc));
 	if (outer_bp && f->at.call.shape & FRAME_SAVED)
-		*p++ = (struct pair){ f->at.bp_slot, outer->bp };
+		*p++ = pair_at(step_slot(&f->at, outer->sp), outer->bp);
 	if (signal)
-		*p++ = (struct pair){ f->at.sp + UC_SP, outer->sp };
+		*p++ = pair_at(f->at.sp + UC_SP, outer->sp);
 	else
-		*p++ = (struct pair){ f->at.word, outer->sp };
+		*p++ = pair_at(f->at.word, outer->sp);
 	return p;
 }
 
-/* A path of nodes that grows inwards. */
-struct path {
-	node_id node;    /* the innermost so far; NO_NODE: there was no room for it */
-	node_id next;    /* its child, where that was made with it, else 0 */
-	struct node *at; /* `node` itself, where its child must be looked for */
-};
-
-/* Stands for NO_NODE: it has no children. */
-static struct node nowhere;
-
-static struct path path_at(node_id node)
-{
-	return (struct path){ node, 0, likely(node != NO_NODE) ? stacks_node(node) : &nowhere };
-}
-
-/* The steps s..end lead from `node` to where no path has been: makes the nodes for all of them. The
- * path then stands at the first, and the others' numbers are in a row; or at the node of another
- * thread that was here just now; or nowhere, because there is no room for whole stacks. */
-static struct path branch_off(struct unwind_cache *u, node_id node, const struct step *s,
-			      const struct step *end)
+/* The frames f..end lead from `node` to where no path has been: makes the nodes for all of them,
+ * each the only child of the one before, and returns the first; or the node of another thread that
+ * was here just now; or NO_NODE, because there is no room for whole stacks. */
+static node_id branch_off(struct unwind_cache *u, node_id node, const struct frame *f,
+			  const struct frame *end)
 {
 	bool folds = unwind_folds_recursion(); /* then each further step may lead back */
 	uint32_t n = 0;
 
-	for (const struct step *at = s; at < end && !(n && folds); at++)
-		if (!(at->call.shape & FRAME_OWN)) {
-			if (unlikely(!at->call.code))
-				return path_at(NO_NODE);
+	for (const struct frame *at = f; at < end && !(n && folds); at++)
+		if (!(at->at.call.shape & FRAME_OWN)) {
+			if (unlikely(!at->at.call.code))
+				return NO_NODE;
 			n++;
 		}
 	node_id first = mt_stacks_reserve(n, NEED_WHOLE);
 	if (unlikely(!first))
-		return path_at(NO_NODE);
+		return NO_NODE;
 	u->effort.edge_misses += n;
-	for (node_id id = first, last = first + n - 1; id <= last; s++)
-		if (!(s->call.shape & FRAME_OWN)) {
-			stacks_fill(id, node, s->call.code, id < last ? id + 1 : 0);
+	for (node_id id = first, last = first + n - 1; id <= last; f++)
+		if (!(f->at.call.shape & FRAME_OWN)) {
+			stacks_fill(id, node, f->at.call.code, id < last ? id + 1 : 0);
 			node = id++;
 		}
-	struct path path = path_at(mt_stacks_enter(first));
-	path.next = path.node == first && n > 1 ? first + 1 : 0;
-	return path;
+	return mt_stacks_enter(first);
 }
 
-/* The path gets the node of `s`, which is not among the `listed` children of its last one. */
-static __attribute__((noinline)) void extend(struct unwind_cache *u, struct path *path,
-					     const struct step *s, const struct step *end,
-					     uint32_t listed)
+/* The node of `f` below `node`, by an edge that is not cached. */
+static MT_COLD node_id extend(struct unwind_cache *u, node_id node, const struct frame *f,
+			      const struct frame *end)
 {
-	node_id child = 0;
-
-	if (unlikely(path->node == NO_NODE))
-		return;
-	if (unlikely(listed >= LISTED || unwind_folds_recursion()))
-		child = mt_unwind_edge_slow(u, path->node, s->call.code, listed);
-	*path = child ? path_at(child) : branch_off(u, path->node, s, end);
+	if (unlikely(node == NO_NODE))
+		return NO_NODE;
+	node_id child = mt_unwind_edge_slow(u, node, f->at.call.code);
+	return likely(child) ? child : branch_off(u, node, f, end);
 }
 
-/* The path with the node of `s`, the first of the steps s..end that are still to come. */
-MT_INLINE struct path follow(struct unwind_cache *u, struct path path, const struct step *s,
-			     const struct step *end)
+/* The node of `f` below `node`; f..end are the frames that are still to come. NO_NODE: there is no
+ * room for it, or was none for `node`. */
+MT_INLINE node_id follow(struct unwind_cache *u, node_id node, const struct frame *f,
+			 const struct frame *end)
 {
-	uint32_t listed;
+	node_id child;
 
-	if (path.next) { /* in a row, to the last step */
-		path.node = path.next++;
-		return path;
-	}
-	node_id child =
-		stacks_listed(path.at, node_step(path.node, s->call.code), &path.at, &listed);
-	if (likely(child)) {
-		path.node = child;
-		return path;
-	}
-	struct path longer = path;
-	extend(u, &longer, s, end, listed);
-	return longer;
+	return likely(unwind_edge_known(u, node, f->at.call.code, &child))
+		       ? child
+		       : extend(u, node, f, end);
 }
 
 /* What the outermost kept frame hangs below. */
 static node_id base_node(const struct unwind_cache *u)
 {
 	return u->base ? mt_stacks_truncated(u->base) : 0;
+}
+
+/* The first pair of a frame that was left by a call: where it returns. */
+MT_INLINE void pair_of_return(struct pair *p, const struct frame *f, const struct frame *outer)
+{
+	if (BY_RECORDS) {
+		*p = (struct pair){ outer->at.pc, return_at(&f->at, outer->at.sp) + WORD };
+		return;
+	}
+	_Static_assert(offsetof(struct step, pc) == offsetof(struct pair, is) &&
+			       offsetof(struct step, sp) == offsetof(struct pair, end),
+		       "it returns by the word that ends where its caller's frame begins");
+	memcpy(p, &outer->at, sizeof(*p));
 }
 
 /* A frame of the kept stack: its pairs, and whether its bp matters. */
@@ -378,9 +370,9 @@ static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, stru
 	} else if (unlikely(shape & (FRAME_SIGNAL | FRAME_SLOW | FRAME_WORD))) {
 		p = pairs_of_odd(f, bp, p);
 	} else {
-		*p++ = (struct pair){ RETURN_AT(&f->at, f[-1].at.sp), f[-1].at.pc };
+		pair_of_return(p++, f, &f[-1]);
 		if (bp && shape & FRAME_SAVED)
-			*p++ = (struct pair){ f->at.bp_slot, f[-1].at.bp };
+			*p++ = pair_at(step_slot(&f->at, f[-1].at.sp), f[-1].at.bp);
 	}
 	bp = shape & FRAME_USES_BP || (bp && !(shape & FRAME_SAVED));
 	f->at.call.shape = bp ? shape | FRAME_BP_USED : shape & ~FRAME_BP_USED;
@@ -391,63 +383,60 @@ static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, stru
  * and no bp matters. So each has one pair, where it returns. */
 MT_INLINE uint32_t common_inside(const struct frame *f)
 {
-	return f->at.call.shape & FRAME_BP_USED ? FRAME_ODD : FRAME_PLAIN;
+	return (f->at.call.shape & FRAME_BP_USED) * (FRAME_ODD / FRAME_BP_USED);
 }
 
-/* Stores the new frames s..end inside of the first `from`, with their nodes and pairs. Returns the
- * innermost one's node. NO_NODE, as of all frames from where there is no room for whole stacks: the
- * frames stay kept, so that the stack can be remembered. */
-static node_id number(struct unwind_cache *u, uint32_t from, const struct step *s,
-		      const struct step *end)
+/* Stores the new frames s..end from `f` on, with their nodes and pairs. Returns the innermost one's
+ * node. NO_NODE, as of all frames from where there is no room for whole stacks: the frames stay
+ * kept, so that the stack can be remembered. */
+MT_INLINE node_id number(struct unwind_cache *u, struct frame *f, const struct frame *s,
+			 const struct frame *end)
 {
-	struct frame *f = u->frames + from;
-	uint32_t pairs = from ? f[-1].pairs : 0, common = from ? common_inside(&f[-1]) : FRAME_ODD;
+	bool whole = f == u->frames;
+	uint32_t pairs = whole ? 0 : f[-1].pairs,
+		 common = whole ? FRAME_ODD : common_inside(&f[-1]);
 	struct pair *p = u->pairs + pairs;
 	uint64_t made = u->passes;
-	struct path path = path_at(from ? f[-1].node : base_node(u));
+	node_id node = whole ? base_node(u) : f[-1].node;
 
 	for (; s < end; s++, f++) {
-		f->at = *s;
 		f->made = made;
-		if (likely((s->call.shape & ~FRAME_SAVED) == common)) {
-			*p++ = (struct pair){ RETURN_AT(s, f[-1].at.sp), f[-1].at.pc };
+		if (likely((s->at.call.shape & ~FRAME_SAVED) == common)) {
+			memcpy(&f->at, &s->at, STEP_PLAIN);
+			pair_of_return(p, f, &f[-1]);
+			node = follow(u, node, s, end);
+			p++;
 			pairs++;
-			path = follow(u, path, s, end);
 		} else {
+			f->at = s->at;
 			p = pairs_of(u, f, p);
 			pairs = (uint32_t)(p - u->pairs);
 			common = common_inside(f);
-			if (!(s->call.shape & FRAME_OWN))
-				path = follow(u, path, s, end);
+			if (!(s->at.call.shape & FRAME_OWN))
+				node = likely(s->at.call.code) ? follow(u, node, s, end) : NO_NODE;
 		}
 		f->pairs = pairs;
-		f->node = path.node;
+		f->node = node;
 	}
-	u->count = (uint32_t)(f - u->frames);
-	return path.node;
+	return node;
 }
 
-/*
- * The walk's frames become the kept stack, inside of the `same` outermost that still hold. Returns
- * how many of those keep their place: none where the limit cuts some off at the outer end.
- */
-static uint32_t settle_base(struct walk *w, uint32_t same, const struct step *end)
+/* The stack is new from its outer end on, or the limit cuts some frames off there: the `same`
+ * frames that still hold become new, too. */
+static __attribute__((noinline)) struct frame *settle_base(struct walk *w, const struct frame *same,
+							   bool cut)
 {
 	struct unwind_cache *u = w->u;
-	uint32_t count = (uint32_t)(end - w->next), total = same + count;
-	uint32_t cut = total > w->depth ? total - w->depth : 0;
+	const struct frame *walked = w->next;
 
-	u->effort.frames += count;
-	u->effort.whole += same == 0;
-	if (same == 0 || cut) {
-		u->base = cut ? MTW_TRUNC_DEPTH : w->base;
-		u->zero_at = cut ? 0 : w->zero_at;
-	}
-	if (!cut)
-		return same;
-	while (same > cut) /* cut <= same: the walk itself stops at the limit */
-		*--w->next = u->frames[--same].at;
-	return 0;
+	u->effort.whole += same == u->frames;
+	u->base = cut ? MTW_TRUNC_DEPTH : w->base;
+	u->zero_at = cut ? 0 : w->zero_at;
+	/* as many as fit: the walk itself stops at the limit */
+	while (same > u->frames && w->next > w->full)
+		(--w->next)->at = (--same)->at;
+	u->effort.frames -= (uint64_t)(walked - w->next); /* the caller counts them all */
+	return u->frames;
 }
 
 /* There is no room for the whole kept stack. Once there is some again, the stack is dropped, and
@@ -465,16 +454,11 @@ static MT_COLD node_id fold_kept(struct unwind_cache *u)
 	return mt_unwind_fold(u, &inner, i ? NO_NODE : base_node(u));
 }
 
-node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
+/* Captures by the kept stack. */
+MT_INLINE node_id capture_kept(struct unwind_cache *u, const struct regs *r)
 {
-	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 	node_id node;
 
-	if (unlikely(depth > u->capacity))
-		depth = u->capacity;
-	if (unlikely(u->depth != depth))
-		u->count = 0;
-	u->depth = depth;
 	u->known.proven_sp = 0;
 	if (unlikely(u->known.foreign || u->known.spilled) && !mt_unwind_renew(&u->known, r->sp))
 		u->count = 0;
@@ -485,16 +469,65 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 			return mt_stacks_truncated(MTW_TRUNC_BAD_CFI);
 		stack_end = plain_end(u, r->sp);
 	}
-	struct step *end = u->steps_end;
-	struct walk w = { .u = u, .r = r, .next = end, .full = end - depth, .depth = depth };
-	int32_t met = walk(&w, (struct place){ r->pc, r->sp, r->fp }, stack_end);
+	struct frame *end = u->fresh_end;
+	struct walk w;
+	w.u = u;
+	w.r = r;
+	w.next = end;
+	w.full = end - u->depth;
+	if (BY_RECORDS)
+		w.listed = false;
+	struct frame *from = walk(&w, (struct place){ r->pc, r->sp, r->fp }, stack_end);
 	if (BY_RECORDS && unlikely(w.listed)) {
 		u->count = 0;
 		return mt_unwind_list_capture(u, r);
 	}
+	if (unlikely(from == u->frames))
+		settle_base(&w, from, false);
+	else if (unlikely(w.next - w.full < from - u->frames))
+		from = settle_base(&w, from, true);
+	uint32_t same = (uint32_t)(from - u->frames), fresh = (uint32_t)(end - w.next);
+	u->effort.frames += fresh;
 	/* till all are there: record/record.c's hits look here */
-	u->count = settle_base(&w, (uint32_t)(met + 1), end);
+	u->count = same;
 	atomic_signal_fence(memory_order_release);
-	node = number(u, u->count, w.next, end);
+	node = number(u, from, w.next, end);
+	atomic_signal_fence(memory_order_release);
+	u->count = same + fresh;
 	return likely(node != NO_NODE) ? node : fold_kept(u);
+}
+
+node_id mt_unwind_capture(struct thread *t, const struct regs *r)
+{
+	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
+	struct unwind_cache *u = t->unwind;
+	node_id node;
+
+	if (unlikely(!u || u->asked != depth ||
+		     atomic_load_explicit(&u->xwalking, memory_order_relaxed))) {
+		unsigned reason;
+		u = mt_unwind_begin(t, r, &reason);
+		if (!u)
+			return mt_unwind_caller(r, reason);
+	}
+	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	uint64_t pass = ++u->passes;
+	/* The loader allocates before it maps anything, so a replaced object is already gone. */
+	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
+		mt_maps_invalidate();
+	if (unlikely(u->suspicion !=
+			     atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) ||
+		     u->generation != atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
+		mt_unwind_cache_settle(u);
+	node = likely(mt_unwind_keeps) ? NO_NODE : mt_unwind_capture_anew(u, r);
+	if (likely(node == NO_NODE))
+		node = capture_kept(u, r);
+	if (unlikely(u->passes != pass)) {
+		u->count = 0;
+		node = mt_unwind_caller(r, MTW_TRUNC_REENTRY);
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
+	return node;
 }

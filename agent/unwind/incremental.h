@@ -17,9 +17,9 @@
 #define FRAME_SLOW 32u   /* needs other registers, or is broken: never matches */
 /* its bp affects a frame further out, or its own step */
 #define FRAME_BP_USED 64u
-/* Its rule is plain: CFA = sp or bp + a, above that register; bp left alone, or saved in between,
- * both at whole words. */
-#define FRAME_PLAIN 128u
+/* Its rule is not plain, so not in the call: mt_unwind_rule_of() has it. Plain is: CFA = sp or bp
+ * + a, above that register; bp left alone, or saved in between, both at whole words. */
+#define FRAME_BY_RULE 128u
 #define FRAME_ODD 256u /* no frame's */
 
 /* A frame as a walk found it. */
@@ -27,10 +27,12 @@ struct step {
 	uintptr_t pc; /* with PC_EXACT */
 	uintptr_t sp; /* its value in this frame when the call returns */
 	uintptr_t bp; /* true when FRAME_BP_USED; may be older otherwise */
+	struct call call;
+	/* only a FRAME_BY_RULE has these: see unwind/leave.h's step_slot() */
 	uintptr_t bp_slot;
 	uintptr_t word;
-	struct call call;
 };
+#define STEP_PLAIN offsetof(struct step, bp_slot)
 
 /* ... and as stored. One cache line. */
 struct frame {
@@ -41,9 +43,5 @@ struct frame {
 	 * too */
 	uint64_t made;
 };
-
-#pragma GCC visibility push(hidden)
-node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r);
-#pragma GCC visibility pop
 
 #endif

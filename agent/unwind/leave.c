@@ -41,9 +41,9 @@ static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint6
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
 	}
-	if (!is_word(u, RETURN_AT(f, cfa)))
+	if (!is_word(u, return_at(f, cfa)))
 		return LEFT_BROKEN;
-	to->pc = pc_bare(word_at(RETURN_AT(f, cfa)));
+	to->pc = pc_bare(word_at(return_at(f, cfa)));
 	to->sp = cfa;
 	return LEFT_ON;
 }
@@ -67,7 +67,7 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 {
 	uintptr_t pc = f->pc, sp = f->sp;
 
-	if (!mt_unwind_ehabi_leave(&w->u->known, w->r, w->depth, &pc, &sp, &w->base))
+	if (!mt_unwind_ehabi_leave(&w->u->known, w->r, w->u->depth, &pc, &sp, &w->base))
 		return LEFT_BROKEN;
 	*to = (struct place){ pc, sp, 0 };
 	return LEFT_ON;
@@ -97,7 +97,7 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 		return LEFT_BROKEN;
 	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != pc_code(f->pc);
 	     i++) {
-		if (i >= w->depth || !mt_cfi_step(known, &regs, &w->base))
+		if (i >= w->u->depth || !mt_cfi_step(known, &regs, &w->base))
 			return LEFT_BROKEN;
 	}
 	if (!mt_cfi_step(known, &regs, &w->base)) {
@@ -175,6 +175,6 @@ MT_COLD enum left mt_unwind_leave_last(struct walk *w, const struct step *f, str
 		at->pc = pc_bare(at->pc);
 	if (at->pc)
 		return LEFT_ON;
-	w->zero_at = f->call.shape & (FRAME_SIGNAL | FRAME_SLOW) ? 0 : RETURN_AT(f, at->sp);
+	w->zero_at = f->call.shape & (FRAME_SIGNAL | FRAME_SLOW) ? 0 : return_at(f, at->sp);
 	return LEFT_LAST;
 }

@@ -10,6 +10,7 @@
 #include "base/stack_bounds.h"
 #include "base/types.h"
 #include "unwind/incremental.h"
+#include "unwind/rule.h"
 
 #define WORD sizeof(uintptr_t)
 
@@ -17,16 +18,31 @@ struct walk {
 	struct unwind_cache *u;
 	const struct regs *r;
 	/* the last new frame: they are put down from the end, so outermost first */
-	struct step *next;
-	struct step *full; /* ... where the limit is met */
-	uint32_t depth;    /* the limit as a number */
+	struct frame *next;
+	struct frame *full; /* ... where the limit is met */
+	/* once it has ended otherwise than by meeting the kept stack: */
 	unsigned base;     /* why it ended: enum mtw_truncation */
 	uintptr_t zero_at; /* where a return address of 0 ended it; 0 = it ended otherwise */
 	bool listed;       /* its stack can be taken as a list only */
 };
 
+/* Where a frame that is left by a plain rule, and ends at cfa, has its caller's bp. */
+MT_INLINE uintptr_t plain_slot(const struct call *call, uintptr_t cfa)
+{
+	return cfa - call->bp * WORD;
+}
+
+/* ... any frame that has it. */
+MT_INLINE uintptr_t step_slot(const struct step *f, uintptr_t cfa)
+{
+	return f->call.shape & FRAME_BY_RULE ? f->bp_slot : plain_slot(&f->call, cfa);
+}
+
 /* Where the frame at f, which ends at cfa, has its return address. */
-#define RETURN_AT(f, cfa) (BY_RECORDS ? (f)->bp_slot + WORD : (cfa)-WORD)
+MT_INLINE uintptr_t return_at(const struct step *f, uintptr_t cfa)
+{
+	return BY_RECORDS ? step_slot(f, cfa) + WORD : cfa - WORD;
+}
 
 /* Between two frames. */
 struct place {

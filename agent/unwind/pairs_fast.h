@@ -16,14 +16,14 @@
 
 MT_INLINE bool pair_holds(const struct pair *p)
 {
-	return likely(*(const uintptr_t *)p->at == p->is);
+	return likely(((const uintptr_t *)p->end)[-1] == p->is);
 }
 
 /* Bytes of code: of a comparison (two loads, a comparison, a jump); of the jump ahead of all that a
  * deep stack takes; and ahead of that, of the frame pointer's comparison, which goes on at
  * pairs_at.
  */
-#define PAIR_CODE 23
+#define PAIR_CODE 24
 #define DEEP_CODE 5
 #define FP_CODE 32
 
@@ -32,9 +32,9 @@ _Static_assert(HIT_PAIRS == 30, "one comparison for each");
 #if defined(__x86_64__)
 #define TO_END ".long %l[differs] - . - 4\n\t"
 #define COMPARE(i) \
-	"mov %c[own]+16*" #i "(%[h]), %%rdx\n\t" \
-	"mov %c[own]+8+16*" #i "(%[h]), %%r10\n\t" \
-	"cmp %%r10, (%%rdx)\n\t" \
+	"mov %c[own]+8+16*" #i "(%[h]), %%rdx\n\t" \
+	"mov %c[own]+16*" #i "(%[h]), %%r10\n\t" \
+	"cmp %%r10, -8(%%rdx)\n\t" \
 	".byte 0x0f, 0x85\n\t" TO_END /* jne, of one length */
 #define COMPARE3(a, b, c) COMPARE(a) COMPARE(b) COMPARE(c)
 

@@ -381,9 +381,7 @@ static struct walk make_walk(struct unwind_cache *u, uint32_t depth)
 	w.mark_max = (int)u->capacity;
 	return w;
 }
-_Static_assert(sizeof(struct frame) + sizeof(struct step) >=
-		       sizeof(uintptr_t) + sizeof(struct mark),
-	       "room");
+_Static_assert(2 * sizeof(struct frame) >= sizeof(uintptr_t) + sizeof(struct mark), "room");
 
 static bool recalls(const struct memo *m, const struct entry *last, const struct unwind_cache *u,
 		    const struct regs *r)
@@ -399,7 +397,7 @@ node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 
 	if (empty())
-		return mt_unwind_kept_capture(u, r);
+		return NO_NODE;
 	depth = depth < u->capacity ? depth : u->capacity;
 	u->count = 0;
 	struct memo *m =

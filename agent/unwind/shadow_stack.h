@@ -60,6 +60,7 @@ extern bool mt_shadow_on; /* functions are tracked: the enter hook tests this fi
 /* The engine "instrument": see unwind/engine.h. */
 int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			      unsigned *reason);
+/* NO_NODE (unwind/cache.h): its own stack is empty. */
 node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r);
 void mt_unwind_instrument_end(struct thread *t);
 

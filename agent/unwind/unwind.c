@@ -53,6 +53,7 @@ enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
 #endif
 
 static enum engine engine;
+bool mt_unwind_keeps = true;
 static unwind_walk walk;
 static const char *why = "";
 
@@ -174,6 +175,7 @@ static bool set_engine(const char *name)
 		if (strcmp(name, engines[i].name))
 			continue;
 		engine = engines[i].engine;
+		mt_unwind_keeps = engine == ENGINE_KEPT;
 		walk = engines[i].walk;
 		mt_unwind_rule = engines[i].rule;
 		mt_unwind_proof_allow(engine == ENGINE_KEPT && !strcmp(name, "cfi"));
@@ -244,15 +246,14 @@ node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
 	return node;
 }
 
-static MT_COLD node_id capture_rare(struct unwind_cache *u, const struct regs *r)
+MT_COLD node_id mt_unwind_capture_anew(struct unwind_cache *u, const struct regs *r)
 {
 	if (engine == ENGINE_INSTRUMENT)
 		return mt_unwind_instrument_capture(u, r);
 	return mt_unwind_list_capture(u, r);
 }
 
-/* The caller alone, under the reason; touches nothing that belongs to the thread. */
-static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
+MT_COLD node_id mt_unwind_caller(const struct regs *r, unsigned reason)
 {
 	node_id top = mt_stacks_truncated(reason);
 	node_id node = mt_stacks_child(top, mt_stacks_code(r->pc, MTW_NODE_CODE), NEED_CALL_SITES);
@@ -290,7 +291,8 @@ static uint32_t with_one_pair(const struct frame *f, uint32_t n)
 {
 	uint32_t i = 0;
 
-	while (i < n && f[i].pairs == i && !(f[i + 1].at.call.shape & ~(FRAME_SAVED | FRAME_PLAIN)))
+	while (i < n && f[i].pairs == i &&
+	       !(f[i + 1].at.call.shape & ~(FRAME_SAVED | FRAME_BY_RULE)))
 		i++;
 	return f[i].pairs == i ? i : 0;
 }
@@ -312,7 +314,7 @@ static uint32_t lasting(const struct frame *f)
 	bool program;
 	uint32_t n = 2;
 
-	if (pc & PC_EXACT || f[0].at.call.shape)
+	if (pc & PC_EXACT || f[0].at.call.shape != FRAME_BY_RULE)
 		return 0;
 	program = *(const uint8_t *)pc == HLT;
 	if (!program && !ends_thread(pc))
@@ -362,41 +364,32 @@ void mt_unwind_abandon(struct unwind_cache *u)
 	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
 }
 
-node_id mt_unwind_capture(struct thread *t, const struct regs *r)
+MT_COLD struct unwind_cache *mt_unwind_begin(struct thread *t, const struct regs *r,
+					     unsigned *reason)
 {
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 	struct unwind_cache *u = t->unwind;
-	node_id node;
 
-	if (unlikely(!u || depth > u->capacity)) {
+	if (!u || depth > u->capacity)
 		u = mt_unwind_cache(t, depth);
-		if (!u)
-			return capture_caller(r, MTW_TRUNC_EARLY);
-	}
+	*reason = MTW_TRUNC_EARLY;
+	if (!u)
+		return NULL;
 	uintptr_t walking = atomic_load_explicit(&u->xwalking, memory_order_relaxed);
-	if (unlikely(walking)) {
+	if (walking) {
+		*reason = MTW_TRUNC_REENTRY;
 		if (!stale(u, walking, r))
-			return capture_caller(r, MTW_TRUNC_REENTRY);
+			return NULL;
 		mt_unwind_abandon(u);
 	}
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	uint64_t pass = ++u->passes;
-	/* The loader allocates before it maps anything, so a replaced object is already gone. */
-	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
-		mt_maps_invalidate();
-	if (unlikely(u->suspicion !=
-			     atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) ||
-		     u->generation != atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
-		mt_unwind_cache_settle(u);
-	node = likely(engine == ENGINE_KEPT) ? mt_unwind_kept_capture(u, r) : capture_rare(u, r);
-	if (unlikely(u->passes != pass)) {
+	if (u->asked != depth) {
 		u->count = 0;
-		node = capture_caller(r, MTW_TRUNC_REENTRY);
+		u->depth = depth < u->capacity ? depth : u->capacity;
+		u->asked = depth;
 	}
-	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
-	return node;
+	return u;
 }
 
 static int list(unwind_walk by, struct thread *t, const struct regs *r, void **pcs, int max)

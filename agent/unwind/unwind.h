@@ -31,6 +31,15 @@ bool mt_unwind_by_pointer(code_id code);
 
 /* Abandons a capture under way, because its frame is gone. */
 void mt_unwind_abandon(struct unwind_cache *u);
+
+/* For mt_unwind_capture(), which is in unwind/incremental.c. A cache for today's depth limit, that
+ * no capture is using; NULL: there is none, and *reason says why. */
+struct unwind_cache *mt_unwind_begin(struct thread *t, const struct regs *r, unsigned *reason);
+/* The caller alone, under the reason; touches nothing that belongs to the thread. */
+node_id mt_unwind_caller(const struct regs *r, unsigned reason);
+extern bool mt_unwind_keeps; /* the engine in use has rules, and its last stack is kept; else: */
+/* NO_NODE (unwind/cache.h): capture by the kept stack. */
+node_id mt_unwind_capture_anew(struct unwind_cache *u, const struct regs *r);
 /* Captures by the engine's walk, as a path of the trie; stores nothing. */
 node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r);
 
