@@ -148,7 +148,7 @@ static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, si
 	struct hit *h = *t->link;
 	if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
 		record_met(t, h);
-		record_any(t, p, bytes);
+		record_any(t, h, p, bytes);
 	} else {
 		mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
 	}

@@ -53,14 +53,14 @@ MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size
 	return p;
 }
 
-/* Any block of the stack t->last. */
-MT_INLINE void *record_any(struct thread *t, void *p, size_t bytes)
+/* Any block of the stack h, which is t->last. */
+MT_INLINE void *record_any(struct thread *t, const struct hit *h, void *p, size_t bytes)
 {
 	small_entry *e = live_small(live_fast(), p);
 
 	if (unlikely(!e || bytes >= LARGE_MIN))
 		return mt_book_large(t, p, bytes);
-	return record_book(t, t->last, p, bytes, e);
+	return record_book(t, h, p, bytes, e);
 }
 
 /* The frame pointer of the hook's caller, for a call that is seldom made: where it has a register

@@ -72,7 +72,11 @@ MT_INLINE slot_id counted_slot(const struct thread *t, node_id node, uint64_t ep
 	slot_id slot = node_slot(stacks_node(node));
 
 	*leaf = slots_leaf(t, slot);
-	return likely(*leaf != &mt_slots_no_leaf && slots_is_of(slot, epoch)) ? slot : 0;
+	if (unlikely(*leaf == &mt_slots_no_leaf) || unlikely(!slots_is_of(slot, epoch)))
+		return 0;
+	if (!slot)
+		__builtin_unreachable(); /* no thread has counters for it */
+	return slot;
 }
 
 /* Books to a slot without counters yet, or without a number for its blocks. */
@@ -126,7 +130,7 @@ static __attribute__((noinline)) void *alloc_bare(struct thread *t, void *p, siz
 	if (unlikely(!slots_stamped(leaf)))
 		mt_slots_stamp(t, slot, leaf);
 	t->last = h;
-	return record_any(t, p, bytes);
+	return record_any(t, h, p, bytes);
 }
 
 /* A stack that was not met lately. */
@@ -159,7 +163,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		unwind_remember(t->unwind, h);
 	*t->link = h;
 	record_met(t, h);
-	return likely(current) ? record_any(t, p, bytes) : book_unusual(t, p, bytes, slot);
+	return likely(current) ? record_any(t, h, p, bytes) : book_unusual(t, p, bytes, slot);
 }
 
 /* Perhaps one of the thread's recent stacks. */
@@ -175,7 +179,7 @@ static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, s
 		return book_unusual(t, p, bytes, h->slot);
 	*t->link = h;
 	record_met(t, h);
-	return record_any(t, p, bytes);
+	return record_any(t, h, p, bytes);
 }
 
 void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
