@@ -2,7 +2,7 @@
  *
  * types.h - every structure that more than one file of the agent touches, and its limits.
  *
- * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (regs -> node)
+ * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/incremental.c (-> node)
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
  *                                               -> live/live.c     (address -> packed entry)
  * and of one free:          hooks/malloc.c -> live/live.c (entry, cleared) -> record/slots.c
@@ -104,7 +104,7 @@ struct leaf {
 	struct kept_leaf *_Atomic xkept;
 	/* live/origins.h's, of the owner alone: the round, birth tick and thread that the numbers
 	 * are of, and each slot's, as its blocks' entries have it; 0 = none */
-	uint32_t origins_of;
+	uint64_t origins_of;
 	uint32_t origin[LEAF_SLOTS];
 };
 
@@ -176,7 +176,7 @@ struct thread {
 	_Atomic uint32_t xstamp;  /* newest stamp of its mids */
 	int64_t published; /* the part of its live bytes that the global balance (peak) includes */
 	int64_t alloc_room, free_room; /* bytes until the next report to the global balance */
-	struct unwind_cache *unwind;   /* owned by unwind/unwind.c; NULL until the first capture */
+	struct unwind_cache *unwind;   /* unwind/cache.c makes it; NULL until the first capture */
 	struct shadow *shadow;         /* hooks/instrument.c's; NULL until it is needed */
 	struct counts total;           /* events counted in this set by all of its owners */
 	struct tally base;             /* total when the present owner took over */

@@ -192,7 +192,7 @@ static bool make_leaf(uintptr_t addr, bool large)
 			region, is_odd ? LEAF_ODD : LEAF_EVEN);
 }
 
-/* Others may enter blocks in the leaf before it is in the list. */
+/* Others may enter blocks in the leaf before it is in the list: also in a child forked then. */
 MT_COLD bool mt_live_make_leaf(uintptr_t addr, bool large)
 {
 	atomic_fetch_add(&mt_live_unguarded, 1);
@@ -212,7 +212,10 @@ static bool make_seldom(region_leaf *_Atomic *root, const struct shadow *s, size
 
 bool mt_live_make_twin(struct shadow *s, size_t region)
 {
-	return make_seldom(&s->xtwin, s, region, LEAF_TWIN);
+	atomic_fetch_add(&mt_live_unguarded, 1);
+	bool made = make_seldom(&s->xtwin, s, region, LEAF_TWIN);
+	atomic_fetch_sub(&mt_live_unguarded, 1);
+	return made;
 }
 
 bool mt_live_make_wide(uintptr_t addr)

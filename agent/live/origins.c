@@ -60,7 +60,7 @@ static uint32_t new_entry(uint64_t origin)
 }
 
 /* A handler that leaves by a jump may cut this anywhere: the leaf says last what it has. */
-MT_COLD static void forget(struct leaf *leaf, uint32_t born)
+MT_COLD static void forget(struct leaf *leaf, uint64_t born)
 {
 	leaf->origins_of = 0;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -69,13 +69,13 @@ MT_COLD static void forget(struct leaf *leaf, uint32_t born)
 	leaf->origins_of = born;
 }
 
-static uint64_t origin_of(slot_id slot, uint32_t born)
+static uint64_t origin_of(slot_id slot, uint64_t born)
 {
-	return (born & NOW_ROUND ? ORIGIN_ROUND : 0) |
+	return (born >> NOW_ROUND & 1 ? ORIGIN_ROUND : 0) |
 	       origin_pack(slot, born >> NOW_TICK & 0xffff, born & 0x3fff);
 }
 
-uint32_t mt_origins_entry(struct leaf *leaf, slot_id slot, uint32_t born)
+uint32_t mt_origins_entry(struct leaf *leaf, slot_id slot, uint64_t born)
 {
 	if (leaf->origins_of != born)
 		forget(leaf, born);
@@ -158,7 +158,7 @@ void mt_origins_forked(void)
 /* Can no thread enter a block with it any more? */
 static bool is_over(uint64_t origin, uint32_t tick)
 {
-	bool now = atomic_load_explicit(&mt_live_now, memory_order_relaxed) & NOW_ROUND;
+	bool now = atomic_load_explicit(&mt_live_now, memory_order_relaxed) >> NOW_ROUND & 1;
 
 	return !origin || !(origin & ORIGIN_ROUND) == now || origin_block(origin, 0).tick < tick;
 }

@@ -2,18 +2,19 @@
  *
  * origins.h - what the blocks of one slot, birth tick and thread share, under a number.
  *
- * An entry of a small block has four bytes, and there for the number of its origin. The thread
- * takes a number when it first needs one for a slot in a tick, and keeps it in the leaf of that
- * slot's counters: `origins_of` says of which tick and thread the leaf's numbers are. Only the
- * thread itself does so, within its guard and in no nested event.
+ * An entry of a small block has four bytes, and so the number of its origin instead of that. The
+ * thread takes a number when it first needs one for a slot in a tick, and keeps it in the leaf of
+ * that slot's counters: `origins_of` says of which round, tick and thread the leaf's numbers are.
+ * Only the thread itself does so, within its guard and in no nested event.
  *
  * THE TABLE. mt_live_open->origin[number]. The word is written before the number is handed out, so
  * who reads an entry (acquire) reads its origin.
  *
  * USED AGAIN. The server gives back numbers that no block has any more, in rounds:
- *   1. it begins a round, notes which numbers have been handed out so far, and moves mt_era; the
- *      numbers of the tick before, or of the round before, are candidates then, and those whose
- *      origin was never written (the words have the low bit of their round);
+ *   1. it notes which numbers have been handed out so far, begins a round, and with it an era. Of
+ *      these numbers it may give back those of an earlier tick, those whose origin was never
+ *      written, and those of the round before: a word has the low bit of its round, so one that
+ *      stays in use for longer is passed over in every second round;
  *   2. sees each thread outside its guard after a memory barrier of all (mt_live_passed());
  *   3. marks the numbers in all small leaves, some leaves at a time;
  *   4. gives back the candidates without a mark.
@@ -22,8 +23,8 @@
  * mt_era moves with both, so a hit of an older era is renewed; an event that read the old era, tick
  * or round had its guard set and was waited for, and with it the number that it was just taking.
  * Entries that no number of the present fits (restored, nested, without a state) are wide ones, and
- * have none. So only frees change what 3 sees, and a mark too many costs a round. The tick says
- * which of the round before the last are over, too; it stands still in the end.
+ * have none. So only frees change what 3 sees, and a mark too many costs a round. (The round is
+ * there because several may fall into a tick, and the last tick never ends.)
  *
  * Who frees a block reads its origin first, and then takes the entry out: the store depends on what
  * was read. So when the server finds the entry gone, the origin has been read.
@@ -39,8 +40,8 @@
  * the change may enter its block with such a number: that reads as origin 0, a block that nobody
  * knows.
  *
- * WITHOUT A NUMBER. When all are taken, or the kernel has no membarrier, a block gets a wide entry:
- * the number ORIGIN_WIDE, whose origin is 0, and its own eight bytes in a wide leaf.
+ * WITHOUT A NUMBER. When all are taken (without membarrier none comes back), a block gets a wide
+ * entry: the number ORIGIN_WIDE, whose origin is 0, and its own eight bytes in a wide leaf.
  */
 #ifndef MT_LIVE_ORIGINS_H
 #define MT_LIVE_ORIGINS_H
@@ -62,7 +63,7 @@ extern struct live_open *_Atomic mt_live_open;
 
 /* The entry, without a size, of blocks of `slot` that are `born` so; 0: there is no number. The
  * guard of the leaf's thread is set. */
-uint32_t mt_origins_entry(struct leaf *leaf, slot_id slot, uint32_t born);
+uint32_t mt_origins_entry(struct leaf *leaf, slot_id slot, uint64_t born);
 uint32_t mt_origins_entry_of_one(const struct thread *t, slot_id slot); /* ... of one block */
 void mt_origins_restart(void);                                          /* no thread counts */
 
@@ -84,7 +85,7 @@ bool mt_origins_left(void);
 #pragma GCC visibility pop
 
 /* What the numbers of a leaf are of, never 0. */
-MT_INLINE uint32_t origins_born(const struct thread *t)
+MT_INLINE uint64_t origins_born(const struct thread *t)
 {
 	return atomic_load_explicit(&mt_live_now, memory_order_relaxed) |
 	       atomic_load_explicit(&t->xindex, memory_order_relaxed);
@@ -94,7 +95,7 @@ MT_INLINE uint32_t origins_born(const struct thread *t)
  * The leaf is t's, of that slot; t's guard is set by this event. */
 MT_INLINE uint32_t live_entry(const struct thread *t, struct leaf *leaf, slot_id slot)
 {
-	uint32_t born = origins_born(t);
+	uint64_t born = origins_born(t);
 	uint32_t entry = leaf->origin[slot % LEAF_SLOTS];
 
 	if (likely(leaf->origins_of == born && entry))

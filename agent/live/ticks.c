@@ -9,9 +9,9 @@
 
 #define TICKS 65536
 
-#define NOW_FIRST (UINT32_C(1) << 31)
+#define NOW_FIRST (UINT64_C(1) << 30)
 
-_Atomic uint32_t mt_live_now = NOW_FIRST;
+_Atomic uint64_t mt_live_now = NOW_FIRST;
 static uint64_t *tick_start; /* TICKS long; written by the server before mt_live_now */
 
 bool mt_live_ticks_init(void)
@@ -25,8 +25,10 @@ bool mt_live_ticks_init(void)
 
 void mt_live_ticks_restart(void)
 {
+	uint64_t round = (atomic_load(&mt_live_now) >> NOW_ROUND) + 1;
+
 	mt_prim_drop(tick_start, TICKS * sizeof(*tick_start));
-	atomic_store(&mt_live_now, NOW_FIRST | (~atomic_load(&mt_live_now) & NOW_ROUND));
+	atomic_store(&mt_live_now, round << NOW_ROUND | NOW_FIRST);
 }
 
 uint32_t mt_live_tick(void)
@@ -54,12 +56,12 @@ void mt_live_advance(uint64_t now_ns, bool mark)
 	if (n + 1 >= TICKS || (!mark && now_ns - tick_start[n] < tick_length_ns(n)))
 		return;
 	tick_start[n + 1] = now_ns;
-	atomic_fetch_add_explicit(&mt_live_now, UINT32_C(1) << NOW_TICK, memory_order_release);
+	atomic_fetch_add_explicit(&mt_live_now, UINT64_C(1) << NOW_TICK, memory_order_release);
 	mt_era_next();
 }
 
 void mt_live_next_round(void)
 {
-	atomic_fetch_xor_explicit(&mt_live_now, NOW_ROUND, memory_order_release);
+	atomic_fetch_add_explicit(&mt_live_now, UINT64_C(1) << NOW_ROUND, memory_order_release);
 	mt_era_next();
 }

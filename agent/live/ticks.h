@@ -9,10 +9,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* 1 | low bit of the round (live/origins.h) | tick 16 | 0 in 14 bits: what a thread's index makes
- * the word of its numbers. The server alone changes it. */
-extern _Atomic uint32_t mt_live_now;
-#define NOW_ROUND (UINT32_C(1) << 30)
+/* Round 32 (live/origins.h) | 1 in 2 bits | tick 16 | 0 in 14 bits: with a thread's index, what its
+ * numbers are of. It never comes again. The server alone changes it. */
+extern _Atomic uint64_t mt_live_now;
+#define NOW_ROUND 32
 #define NOW_TICK 14
 
 bool mt_live_ticks_init(void);           /* false: no memory */

@@ -209,6 +209,22 @@ TEST(numbers_taken_in_a_round_stay)
 	CHECK_EQ(count_free(), TAKEN);
 }
 
+TEST(a_leaf_keeps_no_number_past_a_round)
+{
+	static uint64_t mark[ORIGINS / 64];
+	static struct leaf leaf;
+
+	mt_state_seal(SEAL_RIGHTS);
+	uint32_t entry = live_entry(&owner, &leaf, SLOT);
+	CHECK_EQ(mt_origins_sweep(mt_origins_begin(), mark), 0);
+	CHECK_EQ(mt_origins_entry_of_one(&owner, SLOT + 1), entry);
+	mark[number(entry) / 64] |= (uint64_t)1 << number(entry) % 64;
+	for (int i = 0; i < 4; i++) { /* all in one tick */
+		CHECK_EQ(mt_origins_sweep(mt_origins_begin(), mark), 1);
+		CHECK(live_entry(&owner, &leaf, SLOT) != entry);
+	}
+}
+
 /* It has a number of the tick before, and has not entered its block yet. */
 TEST(who_is_in_the_middle_of_an_event_delays_a_round)
 {
