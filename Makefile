@@ -58,10 +58,10 @@ $(B)/agent/process/spawn.o: AGENT_CFLAGS += -fno-exceptions
 # The path of every event ends in tail calls and has no use for a frame. See agent/hooks/caller.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
 	-ffixed-rbp -DMT_FIXED_RBP)
-$(addprefix $(B)/agent/record/,record.o record_stack.o book.o): AGENT_CFLAGS += -fomit-frame-pointer
+$(foreach libc,agent musl,$(addprefix $(B)/$(libc)/record/,record.o record_stack.o book.o)): AGENT_CFLAGS += -fomit-frame-pointer
 $(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 # A walk's registers stay registers: no pairs of them in vectors.
-$(B)/agent/unwind/incremental.o: AGENT_CFLAGS += -fno-tree-slp-vectorize -fomit-frame-pointer
+$(B)/agent/unwind/incremental.o $(B)/musl/unwind/incremental.o: AGENT_CFLAGS += -fno-tree-slp-vectorize -fomit-frame-pointer
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)

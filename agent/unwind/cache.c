@@ -336,8 +336,13 @@ node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code
 	}
 	if (unlikely(--u->edges_left == 0))
 		grow_edges(u);
-	struct edge_entry *set = unwind_edge_set(u, parent, code);
-	put_edge(&set[1], &set[0]);
+	uint64_t pass = u->passes;
+	atomic_signal_fence(memory_order_seq_cst);
+	struct edge_entry *set = unwind_edge_set(u, parent, code), before = set[0];
+	put_edge(&set[1], &before);
 	put_edge(&set[0], &(struct edge_entry){ parent, code, child });
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(u->passes != pass)) /* a handler's capture was here, and left for a while */
+		set[0].code = set[1].code = 0;
 	return child;
 }

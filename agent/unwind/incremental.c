@@ -114,6 +114,12 @@ MT_INLINE uintptr_t plain_end(const struct unwind_cache *u, uintptr_t sp)
 	return likely(sp > b->lo && sp <= b->hi && !(sp & (WORD - 1))) ? b->hi : 0;
 }
 
+/* A caller's pc as most are: no mark, and not 0 without what pc_code() strips. */
+MT_INLINE bool is_usual(uintptr_t pc)
+{
+	return (intptr_t)pc > 0 && (pc_code(UINTPTR_MAX) == UINTPTR_MAX || pc_code(pc));
+}
+
 /* Leaves *at by a plain rule (no FRAME_BY_RULE): one comparison proves all that it reads. */
 MT_INLINE bool leave_plain(const struct call *call, struct place *at, uintptr_t end)
 {
@@ -121,7 +127,8 @@ MT_INLINE bool leave_plain(const struct call *call, struct place *at, uintptr_t 
 
 	if (call->shape & (FRAME_BY_RULE | FRAME_USES_BP)) {
 		from = at->bp;
-		if (unlikely(call->shape & FRAME_BY_RULE || from < at->sp || from & (WORD - 1)))
+		if (unlikely(call->shape & FRAME_BY_RULE || from < at->sp || from > end ||
+			     from & (WORD - 1)))
 			return false;
 	}
 	uintptr_t cfa = from + call->cfa * WORD;
@@ -131,7 +138,7 @@ MT_INLINE bool leave_plain(const struct call *call, struct place *at, uintptr_t 
 		at->bp = word_at(plain_slot(call, cfa));
 	at->pc = word_at(BY_RECORDS ? plain_slot(call, cfa) + WORD : cfa - WORD);
 	at->sp = cfa;
-	return likely((intptr_t)at->pc > 0);
+	return likely(is_usual(at->pc));
 }
 
 /* ... by any other rule, or to a caller that is no usual one. */
@@ -148,7 +155,7 @@ static __attribute__((noinline)) enum left leave_other(struct walk *w, struct st
 		if (left != LEFT_ON)
 			return left;
 	}
-	return likely((intptr_t)at->pc > 0) ? LEFT_ON : mt_unwind_leave_last(w, f, at);
+	return likely(is_usual(at->pc)) ? LEFT_ON : mt_unwind_leave_last(w, f, at);
 }
 
 /* Kept frames from..to+1 keep their shape and count as new; *at becomes frame `to`. */
@@ -427,7 +434,6 @@ static __attribute__((noinline)) struct frame *settle_base(struct walk *w, const
 							   bool cut)
 {
 	struct unwind_cache *u = w->u;
-	const struct frame *walked = w->next;
 
 	u->effort.whole += same == u->frames;
 	u->base = cut ? MTW_TRUNC_DEPTH : w->base;
@@ -435,7 +441,6 @@ static __attribute__((noinline)) struct frame *settle_base(struct walk *w, const
 	/* as many as fit: the walk itself stops at the limit */
 	while (same > u->frames && w->next > w->full)
 		(--w->next)->at = (--same)->at;
-	u->effort.frames -= (uint64_t)(walked - w->next); /* the caller counts them all */
 	return u->frames;
 }
 
@@ -482,12 +487,12 @@ MT_INLINE node_id capture_kept(struct unwind_cache *u, const struct regs *r)
 		u->count = 0;
 		return mt_unwind_list_capture(u, r);
 	}
+	u->effort.frames += (uint64_t)(end - w.next);
 	if (unlikely(from == u->frames))
 		settle_base(&w, from, false);
 	else if (unlikely(w.next - w.full < from - u->frames))
 		from = settle_base(&w, from, true);
 	uint32_t same = (uint32_t)(from - u->frames), fresh = (uint32_t)(end - w.next);
-	u->effort.frames += fresh;
 	/* till all are there: record/record.c's hits look here */
 	u->count = same;
 	atomic_signal_fence(memory_order_release);

@@ -10,7 +10,7 @@
 
 /* The step from a frame to its caller, and its influence further out (call.shape). */
 #define FRAME_USES_BP 1u /* its rule computes from bp */
-#define FRAME_SAVED 2u   /* its caller's bp is in bp_slot; else it left bp unchanged */
+#define FRAME_SAVED 2u   /* its caller's bp is in step_slot(); else it left bp unchanged */
 #define FRAME_WORD 4u    /* its CFA was read from `word` */
 #define FRAME_OWN 8u     /* the agent's code: has no node of its own */
 #define FRAME_SIGNAL 16u /* pc and sp of its caller lie in a ucontext at its sp */

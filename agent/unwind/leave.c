@@ -173,8 +173,12 @@ MT_COLD enum left mt_unwind_leave_last(struct walk *w, const struct step *f, str
 {
 	if (!(f->call.shape & (FRAME_SIGNAL | FRAME_SLOW)))
 		at->pc = pc_bare(at->pc);
-	if (at->pc)
+	if (pc_code(at->pc))
 		return LEFT_ON;
+#if defined(__arm__) /* 1: a mark without an address */
+	if (at->pc)
+		w->base = MTW_TRUNC_BAD_CFI;
+#endif
 	w->zero_at = f->call.shape & (FRAME_SIGNAL | FRAME_SLOW) ? 0 : return_at(f, at->sp);
 	return LEFT_LAST;
 }

@@ -312,13 +312,15 @@ unsigned long fake[4] = { 0x4141414141414141, 0x4242424242424242 };
 WITH(one, "mov $1, %ebp")
 WITH(odd, "movabs $0x7ffdeadbeef1, %rbp")
 WITH(high, "mov $-256, %rbp")
+WITH(higher, "mov $-16, %rbp")
+WITH(highest, "mov $-8, %rbp")
 WITH(text, "lea take(%rip), %rbp")
 WITH(data, "lea fake(%rip), %rbp")
 WITH(itself, "mov %rsp, (%rsp)\nmovq $1, 8(%rsp)\nmov %rsp, %rbp")
 WITH(outwards, "lea 16(%rsp), %rbp\nmov %rbp, (%rbp)\nlea fake(%rip), %rax\nmov %rax, 8(%rbp)")
 WITH(beyond, "lea 0x40000000(%rsp), %rbp")
 int main(void) {
-    for (int i = 0; i < 10; i++) { one(); odd(); high(); text(); data(); itself(); outwards(); beyond(); }
+    for (int i = 0; i < 10; i++) { one(); odd(); high(); higher(); highest(); text(); data(); itself(); outwards(); beyond(); }
     return 0;
 }
 """)
@@ -329,10 +331,33 @@ int main(void) {
     for key in ("allocated_blocks", "allocated_bytes", "freed_bytes"):
         assert r["totals"][key] == whole["totals"][key], (key, r["totals"], whole["totals"])
     taken = [s for s in r["stacks"] if "take" in functions(s, "odd")]
-    assert sum(s["allocated_blocks"] for s in taken) == 80, taken
+    assert sum(s["allocated_blocks"] for s in taken) == 100, taken
     assert all(s["truncated"] for s in taken), taken
     same_program = watch(["/usr/bin/python3", "-c", "print(sum(len(str(i)) for i in range(9999)))"], "unwind=fp")
     assert same_program[1].stdout == "38886\n", same_program[1].stdout
+
+
+@test
+def t_cfi_where_rbp_is_something_else():
+    """A function that saves rbp, and does not say so, calls malloc with anything in it; its caller's frame begins there."""
+    folder = temporary_folder()
+    with open(f"{folder}/unsaid.c", "w", encoding="utf-8") as f:
+        f.write(r"""#include <stdlib.h>
+void *with_rbp(long);
+__asm__(".text\n.type with_rbp, @function\nwith_rbp:\n.cfi_startproc\npush %rbp\n.cfi_adjust_cfa_offset 8\nmov %rdi, %rbp\n"
+    "mov $4000, %edi\ncall malloc@plt\npop %rbp\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n.size with_rbp, .-with_rbp\n");
+int main(void) {
+    for (long i = 0; i < 10; i++)
+        for (long rbp = -64; rbp < 0; rbp += 8) free(with_rbp(rbp));
+    return 0;
+}
+""")
+    done = run(["gcc", "-O0", "-fno-omit-frame-pointer", "-o", f"{folder}/unsaid", f"{folder}/unsaid.c"])
+    assert done.returncode == 0, done.stderr
+    r, done = watch([f"{folder}/unsaid"], "unwind=cfi")
+    assert done.returncode == 0, done
+    taken = [s for s in r["stacks"] if "with_rbp" in functions(s, "unsaid")]
+    assert sum(s["allocated_blocks"] for s in taken) == 80 and all(s["truncated"] for s in taken), taken
 
 
 @test
