@@ -89,6 +89,7 @@ static inline struct shadow *mt_self_shadow(void)
 static inline void mt_self_become(struct thread *t)
 {
 	mt_self_tls.state = t;
+	atomic_signal_fence(memory_order_seq_cst); /* who finds the gate open takes the state */
 	mt_self_tls.hot = t->hot;
 }
 

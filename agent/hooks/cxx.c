@@ -346,8 +346,11 @@ static void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t
 		return foreign_new(f, n, align, a, b, caller);
 	struct thread *t = mt_gate_enter();
 	void *p = align ? try_aligned(mt_real.aligned_alloc, n, align) : mt_real.malloc(n ? n : 1);
-	if (unlikely(!p))
+	if (unlikely(!p)) {
+		if (t)
+			mt_record_failed(t, n);
 		return call_new(f, n, a, b, caller);
+	}
 	if (likely(t))
 		mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp);
 	return p;
@@ -457,10 +460,8 @@ MT_INLINE void any_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 		t = hot->sampled;
 		if (unlikely(!t))
 			t = mt_gate_slow();
-		else if (sampled_unknown(t, p)) {
-			mt_real.free(p);
+		else if (sampled_frees(t, p))
 			return;
-		}
 	}
 	if (unlikely(!t))
 		mt_hooks_plain_free(p);

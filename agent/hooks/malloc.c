@@ -3,8 +3,9 @@
  * malloc.c - the malloc family, interposed.
  *
  * Each hook keeps the C library's contract: the real function determines the result and errno.
- * Counting comes before the real free and after the real malloc. A failed call counts nothing. A
- * realloc is one free and one allocation at its own stack, in place or not.
+ * Counting comes before the real free and after the real malloc. A failed call counts nothing,
+ * but in the distance to the next sample. A realloc is one free and one allocation at its own
+ * stack, in place or not.
  *
  * mt_gate_enter() is one thread-local load and one compare. NULL means that this call does not
  * count (a bad option, start-up, the agent's own call), and the plain twin serves it. Behind the
@@ -73,6 +74,12 @@ static void *plain_realloc(void *p, size_t n)
 	return !p ? mt_hooks_plain_malloc(n) : mt_real.realloc(p, n);
 }
 
+MT_COLD static void *failed(struct thread *t, size_t n)
+{
+	mt_record_failed(t, n);
+	return NULL;
+}
+
 /* As closed_calloc(): entered by a jump, so its caller is the hook's. */
 MT_COLD static void *closed_malloc(size_t n)
 {
@@ -81,7 +88,7 @@ MT_COLD static void *closed_malloc(size_t n)
 	if (!t)
 		return mt_hooks_plain_malloc(n);
 	void *p = mt_real.malloc(n);
-	return p ? RECORD(t, p, n) : NULL;
+	return p ? RECORD(t, p, n) : failed(t, n);
 }
 
 JUMPS MT_EXPORT void *malloc(size_t n)
@@ -127,10 +134,8 @@ MT_EXPORT void free(void *p)
 			closed_free(p);
 			return;
 		}
-		if (sampled_unknown(t, p)) {
-			mt_real.free(p);
+		if (sampled_frees(t, p))
 			return;
-		}
 	}
 	record_free(t, p);
 }
@@ -142,7 +147,7 @@ MT_COLD static void *closed_calloc(size_t n, size_t size)
 	if (!t)
 		return plain_calloc(n, size);
 	void *p = mt_real.calloc(n, size);
-	return p ? RECORD(t, p, n * size) : NULL;
+	return p ? RECORD(t, p, n * size) : failed(t, n * size);
 }
 
 JUMPS MT_EXPORT void *calloc(size_t n, size_t size)
@@ -164,10 +169,12 @@ JUMPS MT_EXPORT void *calloc(size_t n, size_t size)
 
 static void *failed_realloc(struct thread *t, void *p, size_t n, const struct block *old)
 {
-	if (n)
+	if (n) {
 		mt_record_restore(t, p, old);
-	else
+		mt_record_failed(t, n);
+	} else {
 		mt_record_gone(t, old); /* realloc(p, 0) freed it */
+	}
 	return NULL;
 }
 
@@ -188,7 +195,7 @@ static void *counted_realloc(struct thread *t, void *p, size_t n, uintptr_t pc, 
 		return leave_pool(p, mt_hooks_plain_malloc(n), n);
 	void *fresh = mt_real.realloc(p, n);
 	if (unlikely(!fresh))
-		return p ? failed_realloc(t, p, n, &old) : NULL;
+		return p ? failed_realloc(t, p, n, &old) : failed(t, n);
 	if (p)
 		mt_record_gone(t, &old);
 	return mt_record_alloc(t, fresh, n, pc, sp, fp);

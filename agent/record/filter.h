@@ -42,7 +42,8 @@
  * usual path without a test of its own. The free of a block that was left out asks
  * live/sampled.h while that has counts, else the live map.
  *
- * A thread reads mt_filter_on once for each block: the number of a period, and the kinds of filter.
+ * A thread reads mt_filter_on once for each block, but for those that its own gate stands for
+ * (record/sampled_fast.h): the number of a period, and the kinds of filter.
  * Published periods do not change, so a thread decides and books by the same one, whatever is
  * switched meanwhile.
  *
@@ -162,14 +163,14 @@ MT_INLINE bool filter_timed(const struct filtering *f)
 	return unlikely(atomic_load_explicit(&f->xuntimed, memory_order_relaxed) <= 0);
 }
 
-/* In this order: readers see no fewer events than there were. */
+/* In this order: readers see no fewer events than there were. Some callers count events without a
+ * look at xuntimed, so it may be far below 0. */
 MT_INLINE void filter_put_off(struct filtering *f)
 {
-	filter_count(&f->xevents, FILTER_TIMED);
-	atomic_store_explicit(&f->xuntimed,
-			      atomic_load_explicit(&f->xuntimed, memory_order_relaxed) +
-				      (int64_t)FILTER_TIMED,
-			      memory_order_release);
+	int64_t untimed = atomic_load_explicit(&f->xuntimed, memory_order_relaxed);
+
+	filter_count(&f->xevents, (uint64_t)((int64_t)FILTER_TIMED - untimed));
+	atomic_store_explicit(&f->xuntimed, (int64_t)FILTER_TIMED, memory_order_release);
 }
 
 /* Is a block of this size left out, whatever its stack? f->on must be `on`: see mt_filter_renew().

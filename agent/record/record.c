@@ -271,6 +271,15 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
 
+MT_COLD void mt_record_failed(struct thread *t, size_t bytes)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+	struct filtering *f = &t->filter;
+
+	if (!t->shared && filter_only_samples(on) && f->on == on && !filter_skips(f, on, bytes))
+		mt_filter_draw(f, &mt_filter_period[on >> FILTER_SHIFT]);
+}
+
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {

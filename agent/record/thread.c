@@ -338,6 +338,19 @@ static bool retire(struct thread *t)
 	return false;
 }
 
+/* It may leave just now. */
+static void overrun(struct thread *t)
+{
+	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE), over;
+
+	do {
+		if (busy_is_over(busy))
+			return;
+		over = busy <= BUSY_TIMED ? BUSY_OVER : BUSY_OVERRUN;
+	} while (!__atomic_compare_exchange_n(&t->busy_sp, &busy, over, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
+}
+
 /*
  * The state was OFF before. A thread that passed its gate before that may be anywhere up to its
  * guard, for as long as it likes: there it finds BUSY_OVER. It may have looked at its guard just
@@ -360,8 +373,7 @@ void mt_thread_retire_all(void)
 			mt_prim_sleep(200000);
 	}
 	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
-		if (!busy_is_over(__atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE)))
-			__atomic_store_n(&t->busy_sp, BUSY_OVERRUN, __ATOMIC_RELEASE);
+		overrun(t);
 }
 
 void mt_thread_restart(void)
@@ -386,7 +398,9 @@ void mt_thread_fork_child(void)
 		if (t->shared)
 			continue;
 		t->hot->open = t->hot->sampled = NULL;
-		t->busy_sp = 0; /* whoever was within an event is not here */
+		t->busy_sp = 0;   /* whoever was within an event is not here */
+		t->filter.on = 0; /* draws anew: siblings must not have the same samples */
+		t->filter.random = 0;
 		if (t == self)
 			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()),
 					      memory_order_relaxed);
