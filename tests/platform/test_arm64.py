@@ -53,6 +53,38 @@ def t_stacks_with_signed_return_addresses():
         m.check_stacks(program, engine)
 
 
+# A coroutine's first function, at the very end of its stack: it was entered with a return address of 0, and signs it.
+BEGINS = """#include <stdlib.h>
+#include <sys/mman.h>
+void *on_stack(void *);
+__asm__(".text\\n.type on_stack, %function\\non_stack:\\n.cfi_startproc\\nstp x29, x30, [sp, -48]!\\n.cfi_def_cfa_offset 48\\n"
+    ".cfi_offset 29, -48\\n.cfi_offset 30, -40\\nstp x19, x21, [sp, 16]\\nmov x19, sp\\nmov sp, x0\\nbl begins\\nmov sp, x19\\n"
+    "ldp x19, x21, [sp, 16]\\nldp x29, x30, [sp], 48\\nret\\n.cfi_endproc\\n.size on_stack, .-on_stack\\n"
+    ".type begins, %function\\nbegins:\\n.cfi_startproc\\nmov x21, x30\\nmov x30, 0\\nhint #25\\n.cfi_negate_ra_state\\n"
+    "stp x29, x30, [sp, -16]!\\n.cfi_def_cfa_offset 16\\n.cfi_offset 29, -16\\n.cfi_offset 30, -8\\nmov x0, 4000\\nbl malloc\\n"
+    "ldp x29, x30, [sp], 16\\nmov x30, x21\\nret\\n.cfi_endproc\\n.size begins, .-begins\\n");
+int main(void) {
+    char *stack = mmap(0, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(stack + (1 << 17), 1 << 17, PROT_NONE);
+    for (int i = 0; i < 10; i++) free(on_stack(stack + (1 << 17)));
+    return 0;
+}
+"""
+
+
+@test
+def t_a_stack_that_begins_with_a_signed_nothing():
+    m = machine()
+    folder = temporary_folder()
+    with open(f"{folder}/begins.c", "w", encoding="ascii") as f:
+        f.write(BEGINS)
+    program = m.compile("begins", folder=folder)
+    for engine in ("auto", "cfi", "fp"):
+        r, _ = m.recorded(program, options=f"unwind={engine}")
+        of = [s for s in r["stacks"] if s["allocated_bytes"] == 40000]
+        assert [f["function"] for s in of for f in s["frames"]] == ["begins"], (engine, of)
+
+
 @test
 def t_stacks_without_frame_pointers():
     m = machine()
