@@ -22,6 +22,12 @@ bool mt_self_init(void);                /* once, before any other call here */
 void mt_self_own(struct thread *t);     /* makes the caller the owner of a new state */
 bool mt_self_inherit(struct thread *t); /* true: its thread has ended, and the caller owns it now */
 
+/* Its thread's next event opens a gate again, or finds out why not. */
+static inline void hot_close(struct hot *hot)
+{
+	hot->open = hot->sampled = NULL;
+}
+
 extern struct hot mt_self_nobody; /* closed: the gate of a thread before its first hook */
 
 #ifdef __BIONIC__

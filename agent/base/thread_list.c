@@ -3,6 +3,7 @@
  * thread_list.c - the list of thread states, for sums over all threads.
  */
 #include "base/thread_list.h"
+#include "base/self.h"
 
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
@@ -22,5 +23,5 @@ void mt_threads_close(void)
 
 	for (; t; t = t->next)
 		if (t->hot)
-			t->hot->open = t->hot->sampled = NULL;
+			hot_close(t->hot);
 }

@@ -270,7 +270,7 @@ static new_fn find_beside(enum form f, uintptr_t caller)
 		return NULL;
 	t->quiet = !t->shared;
 	if (t->hot)
-		t->hot->open = t->hot->sampled = NULL; /* the next event opens one again */
+		hot_close(t->hot);
 	if (mt_real_is_agent(caller))
 		caller = t->origin;
 	t->origin = caller;

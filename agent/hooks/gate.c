@@ -22,7 +22,7 @@ static void open_gate(struct thread *t)
 		t->hot->open = t;
 	}
 	if (unlikely(atomic_fetch_add(&mt_filter_on, 0) != on))
-		t->hot->open = t->hot->sampled = NULL;
+		hot_close(t->hot);
 }
 
 struct thread *mt_gate_slow(void)
@@ -46,7 +46,7 @@ struct thread *mt_gate_slow(void)
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
 		if (t->hot)
-			t->hot->open = t->hot->sampled = NULL;
+			hot_close(t->hot);
 		return NULL;
 	}
 	return t;

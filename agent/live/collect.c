@@ -31,6 +31,7 @@ static struct {
 	int pid;               /* whose process this state is of */
 	const struct used *at; /* the next leaf to read; NULL = no round is under way */
 	struct round round;
+	bool begun;       /* the round; not every thread was seen outside of its guard yet */
 	uint64_t taken;   /* mt_origins_taken() when it began */
 	uint32_t in_use;  /* after the last one */
 	uint64_t next_ns; /* none before */
@@ -71,12 +72,15 @@ static bool begin(uint64_t now_ns)
 {
 	if (!make_marks())
 		return false;
-	look.round = mt_origins_begin();
+	if (!look.begun)
+		look.round = mt_origins_begin();
+	look.begun = true;
 	if (!mt_live_passed()) {
 		if (++look.tries % TRIES == 0)
 			look.next_ns = now_ns + SELDOM_NS;
 		return false;
 	}
+	look.begun = false;
 	look.tries = 0;
 	look.taken = mt_origins_taken();
 	look.at = atomic_load_explicit(&mt_live_used, memory_order_acquire);

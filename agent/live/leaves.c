@@ -22,8 +22,8 @@ struct used *_Atomic mt_live_used;
 _Atomic bool mt_live_unlisted;
 static _Atomic bool xsuspected;
 
-/* In a forked child: the threads that were at it are not here, and nor may a leaf be in the list.
- */
+/* The threads that were making leaves stayed with the parent; one of these leaves may not be in the
+ * list. */
 void mt_live_leaves_forked(void)
 {
 	if (atomic_exchange(&mt_live_unguarded, 0))

@@ -58,28 +58,30 @@ bool mt_live_ready(const void *p, size_t size)
 	return mt_live_make_leaf(addr, large);
 }
 
-/* False: there is no entry, or that of a block that nobody knows; it is gone then, too. What an
- * entry stands for is read before it goes: live/origins.h. */
-static bool take_small(const struct shadow *s, uintptr_t addr, small_entry *e, struct block *b)
+/* False: there is no entry. Of a block that nobody knows (live/origins.h), the slot is 0. */
+static bool read_small(const struct shadow *s, uintptr_t addr, const small_entry *e,
+		       struct block *b)
 {
 	uint32_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
 
-	if (!v)
-		return false;
-	*b = small_block(s, addr, v);
-	atomic_store_explicit(e, 0, memory_order_release);
-	return likely(b->slot);
+	if (v)
+		*b = small_block(s, addr, v);
+	return v;
 }
 
 static bool peek_small(const struct shadow *s, uintptr_t addr, const small_entry *e,
 		       struct block *b)
 {
-	uint32_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
+	return read_small(s, addr, e, b) && b->slot;
+}
 
-	if (!v)
+/* What an entry stands for is read before it goes: live/origins.h. */
+static bool take_small(const struct shadow *s, uintptr_t addr, small_entry *e, struct block *b)
+{
+	if (!read_small(s, addr, e, b))
 		return false;
-	*b = small_block(s, addr, v);
-	return likely(b->slot);
+	atomic_store_explicit(e, 0, memory_order_release);
+	return b->slot;
 }
 
 /* An entry of a small block that was freed unseen may lie where a large one starts now. */
@@ -194,7 +196,7 @@ enum live_entered mt_live_restore(const struct thread *t, void *p, const struct 
 	return enter(t, plain_address(p), b, 0, old);
 }
 
-static bool take_large(const struct shadow *s, uintptr_t addr, struct block *b)
+static bool peek_large(const struct shadow *s, uintptr_t addr, struct block *b)
 {
 	struct large *l = large_at(&s->xlarge, addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
@@ -202,7 +204,14 @@ static bool take_large(const struct shadow *s, uintptr_t addr, struct block *b)
 	if (!large_is_at(meta, addr))
 		return false;
 	*b = unpack_meta(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
-	atomic_store_explicit(&l->xmeta, 0, memory_order_release);
+	return true;
+}
+
+static bool take_large(const struct shadow *s, uintptr_t addr, struct block *b)
+{
+	if (!peek_large(s, addr, b))
+		return false;
+	atomic_store_explicit(&large_at(&s->xlarge, addr)->xmeta, 0, memory_order_release);
 	return true;
 }
 
@@ -221,17 +230,6 @@ struct block mt_live_take(const void *p)
 		return none;
 	mt_live_few_remove(addr);
 	return b;
-}
-
-static bool peek_large(const struct shadow *s, uintptr_t addr, struct block *b)
-{
-	struct large *l = large_at(&s->xlarge, addr);
-	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
-
-	if (!large_is_at(meta, addr))
-		return false;
-	*b = unpack_meta(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
-	return true;
 }
 
 bool mt_live_peek(const void *p, struct block *b)

@@ -120,25 +120,30 @@ bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old
 	return true;
 }
 
-bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b)
+/* The place of the block at addr, if that has it, and both its word and the block; else NULL. */
+static struct large *find(uintptr_t addr, uint64_t *meta, struct block *b)
 {
 	struct large *l = place_of(addr);
-	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
 
-	if (!large_is_at(meta, addr))
-		return false;
-	*b = unpack_meta(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
-	return true;
+	*meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+	if (!large_is_at(*meta, addr))
+		return NULL;
+	*b = unpack_meta(*meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	return l;
+}
+
+bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b)
+{
+	uint64_t meta;
+
+	return find(addr, &meta, b);
 }
 
 /* Who finds a block that was freed unseen may do so at the same time as another: one takes it. */
 bool mt_live_sparse_take_any(uintptr_t addr, struct block *b)
 {
-	struct large *l = place_of(addr);
-	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+	uint64_t meta;
+	struct large *l = find(addr, &meta, b);
 
-	if (!large_is_at(meta, addr))
-		return false;
-	*b = unpack_meta(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
-	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
+	return l && atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
 }

@@ -330,7 +330,7 @@ static bool retire(struct thread *t)
 	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE);
 
 	if (t->hot)
-		t->hot->open = t->hot->sampled = NULL;
+		hot_close(t->hot);
 	if (busy_is_over(busy))
 		return true;
 	if (busy <= BUSY_TIMED || t->shared)
@@ -397,7 +397,7 @@ void mt_thread_fork_child(void)
 	for (; t; t = t->next) {
 		if (t->shared)
 			continue;
-		t->hot->open = t->hot->sampled = NULL;
+		hot_close(t->hot);
 		t->busy_sp = 0;   /* whoever was within an event is not here */
 		t->filter.on = 0; /* draws anew: siblings must not have the same samples */
 		t->filter.random = 0;
