@@ -418,7 +418,7 @@ def rows():
     except Failed as why:  # a row that says so, not the end of the others
         busy = None
         unanswered = str(why).split("\n", 1)[0].rstrip(":")
-        print(f"  keys, symbolizer busy: {unanswered}", flush=True)
+        print(f"  keys, symbolizer busy: {why}", flush=True)  # with the screen
     rest = at_rest()
     path = {k: 1024 * (calm[k] - e) / calm["paths"] for k, e in zip(("VmHWM", "VmRSS"), empty)}
     reached = [
