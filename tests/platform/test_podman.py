@@ -54,9 +54,17 @@ class Podman:
             os.symlink(f"usr/{name}", f"{self.root}/{name}")
         at_end(self.do, "rm", "-fa", "-t", "0")
         at_end(self.do, "pod", "rm", "-fa", "-t", "0")
-        done = self.here("/bin/true")
+        self.unless_refused("podman runs nothing here")
+
+    def unless_refused(self, what, *flags):
+        """Skip with podman's reason where it runs no container with these flags."""
+        done = self.here("/bin/true", flags=flags)
         if done.returncode:
-            raise Skip(f"podman runs nothing here: {done.stderr.strip().splitlines()[-1]}")
+            raise Skip(f"{what}: {(done.stderr.strip() or str(done)).splitlines()[-1]}")
+
+    def need_init(self):
+        """Pods and --init need podman's init (catatonit), which a package of its own holds."""
+        self.unless_refused("podman has no init", "--init")
 
     def do(self, *arguments, **named):
         return run(["podman", "--root", f"{self.folder}/s", "--runroot", f"{self.folder}/r", "--tmpdir", f"{self.folder}/t",
@@ -108,6 +116,7 @@ def play(p, yaml, what):
 def t_the_side_car_in_a_pod():
     yaml, pod = the_pod()
     p = Podman()
+    p.need_init()
     source = f"{p.folder}/leak.c"
     with open(source, "w", encoding="utf-8") as f:
         f.write(LEAK)
@@ -165,29 +174,34 @@ def t_serve_is_process_1():
     assert not os.path.exists(f"{out}/http")
 
 
-@test
-def t_dumps_of_process_1():
+PYTHON = "/usr/bin/python3"
+
+
+def dumping():
+    """podman, a folder for what is dumped, and flags for a container that dumps there."""
     p = Podman()
-    python = "/usr/bin/python3"
-    need(python)
+    need(PYTHON)
     out = f"{p.folder}/out"
     os.mkdir(out)
     os.chmod(out, 0o777)
 
     def flags(options, *more):
         return ("-v", f"{out}:/out", "-e", f"LD_PRELOAD={AGENT}", "-e", f"MEMTOP_OPTIONS=listen=none,dump_to=/out/{options}", *more)
+    return p, out, flags
+
+
+@test
+def t_dumps_of_process_1():
+    p, out, flags = dumping()
     for user in ("0", "1000"):
         name = f"exit{user}.mtop"
-        done = p.here(python, "-c", "import sys; x = ['a' * 100000 for _ in range(100)]; sys.exit(3)", flags=flags(f"{name},dump_on_fail=yes", "--user", user))
+        done = p.here(PYTHON, "-c", "import sys; x = ['a' * 100000 for _ in range(100)]; sys.exit(3)", flags=flags(f"{name},dump_on_fail=yes", "--user", user))
         assert done.returncode == 3, done
         r = report(f"{out}/{name}")
         assert r["program"]["pid"] == 1 and r["program"]["state"] == "exited" and r["totals"]["peak_bytes"] > 10000000, r["program"]
         assert os.stat(f"{out}/{name}").st_uid == int(user)
-    # after a signal it takes an init, as memtop-agent(7) says
-    done = p.here(python, "-c", "import ctypes; ctypes.string_at(0)", flags=flags("signal.mtop,dump_on_fail=yes", "--init"))
-    assert done.returncode == 139, done
     p.must("run", "-d", "--name", "sleeper", "--network", "none", "-v", "/usr:/usr:ro", "-v", f"{ROOT}:{ROOT}:ro",
-           *flags("asked.mtop,dump_signal=SIGUSR2"), "--rootfs", p.root, python, "-c", "import time\nwhile True: time.sleep(1)")
+           *flags("asked.mtop,dump_signal=SIGUSR2"), "--rootfs", p.root, PYTHON, "-c", "import time\nwhile True: time.sleep(1)")
 
     def dumped():
         p.must("kill", "-s", "SIGUSR2", "sleeper")
@@ -196,6 +210,15 @@ def t_dumps_of_process_1():
     # before its handler stands, the signal is ignored, as always by process 1
     wait_for(dumped, 20, "the dump")
     assert report(f"{out}/asked.mtop")["program"]["pid"] == 1 and os.path.exists(f"/proc/{pid}")
+
+
+@test
+def t_a_dump_after_a_signal_below_an_init():
+    p, out, flags = dumping()
+    p.need_init()  # as memtop-agent(7) says
+    done = p.here(PYTHON, "-c", "import ctypes; ctypes.string_at(0)", flags=flags("signal.mtop,dump_on_fail=yes", "--init"))
+    assert done.returncode == 139, done
+    assert report(f"{out}/signal.mtop")["program"]["signal"] == 11
 
 
 main()
