@@ -7,8 +7,8 @@
  * page knows it. libevent's own server judges after the body, and bounds no connections.
  *
  * Each phase of a connection has its deadline, and their number is bounded. When all are taken, the
- * one that has waited longest without a request makes room. So a stranger who opens many delays
- * nobody for long.
+ * one whose bytes have rested longest makes room: nobody who opens many and reads nothing can shut
+ * others out. Who may not ask gets one answer, and the connection ends.
  *
  * A connection may break while its request is kept: then `gone` forgets it. Its plain end is none:
  * a client that ends its own side waits for the answer, and looks the same as one that has gone.
@@ -51,6 +51,7 @@ struct http_request {
 	struct bufferevent *bytes;
 	enum phase phase;
 	uint64_t since_ns; /* of the phase */
+	uint64_t moved_ns; /* the phase began, or the client took some of its answer */
 	struct head head;
 	char body[HEAD_BODY_MAX];
 };
@@ -70,7 +71,7 @@ struct http {
 static void enter(struct http_request *r, enum phase phase)
 {
 	r->phase = phase;
-	r->since_ns = now_ns();
+	r->since_ns = r->moved_ns = now_ns();
 }
 
 static void drop(struct http_request *r)
@@ -276,7 +277,7 @@ static bool read_head(struct http_request *r)
 		return false;
 	}
 	bool keep = r->head.keep;
-	r->head.keep = keep && !r->head.body_len; /* a refused body stays unread */
+	r->head.keep = false; /* of one that is refused, nothing more is read */
 	if (!may_ask(r))
 		return false;
 	r->head.keep = keep;
@@ -361,17 +362,31 @@ static void on_sweep(void *arg)
 	}
 }
 
-static bool make_room(struct http *h)
+/* A kept request waits for this server, not for its client: it goes only when all are kept. */
+static bool goes_before(const struct http_request *a, const struct http_request *b)
 {
-	struct http_request *oldest = NULL;
+	if ((a->phase == KEPT) != (b->phase == KEPT))
+		return b->phase == KEPT;
+	return a->moved_ns < b->moved_ns;
+}
 
-	for (struct http_request *r = h->connections; r; r = r->next)
-		if ((r->phase == IDLE || r->phase == READ_HEAD || r->phase == LEAVING) &&
-		    (!oldest || r->since_ns < oldest->since_ns))
-			oldest = r;
-	if (oldest)
-		drop(oldest);
-	return oldest != NULL;
+static void make_room(struct http *h)
+{
+	struct http_request *first = h->connections;
+
+	for (struct http_request *r = first->next; r; r = r->next)
+		if (goes_before(r, first))
+			first = r;
+	drop(first);
+}
+
+static void on_moved(struct evbuffer *out, const struct evbuffer_cb_info *info, void *arg)
+{
+	struct http_request *r = arg;
+
+	(void)out;
+	if (info->n_deleted)
+		r->moved_ns = now_ns();
 }
 
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *from, int len,
@@ -381,10 +396,8 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	const struct timeval stall = { .tv_sec = STALL_S };
 
 	(void)l, (void)from, (void)len;
-	if (h->count >= CONNECTIONS_MAX && !make_room(h)) {
-		close(fd);
-		return;
-	}
+	if (h->count >= CONNECTIONS_MAX)
+		make_room(h);
 	struct http_request *r = xcalloc(1, sizeof *r);
 	r->http = h;
 	r->bytes = bufferevent_socket_new(loop_base(h->loop), fd, BEV_OPT_CLOSE_ON_FREE);
@@ -398,6 +411,8 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 	h->count++;
 	enter(r, READ_HEAD);
 	bufferevent_setcb(r->bytes, on_read, on_written, on_event, r);
+	if (!evbuffer_add_cb(bufferevent_get_output(r->bytes), on_moved, r))
+		base_out_of_memory();
 	bufferevent_setwatermark(r->bytes, EV_READ, 0, HEAD_MAX + HEAD_BODY_MAX);
 	bufferevent_set_timeouts(r->bytes, NULL, &stall);
 	bufferevent_enable(r->bytes, EV_READ | EV_WRITE);

@@ -194,6 +194,30 @@ def t_connections_are_bounded():
     assert s.up(pid)
 
 
+@mostly_waits
+def t_who_reads_nothing_shuts_nobody_out():
+    """300 connections that ask again and again, and read nothing: without the token, and where none is needed."""
+    pid = str(phases().pid)
+    path = temporary_folder() + "/token"
+    token = secrets.token_hex(16)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(token)
+    for more in ({}, {"token": token}):
+        s = Server("-p", pid, *(["--token-file", path] if more else []), **more)
+        wait_for(lambda: s.up(pid), 20, "the state")
+        at = urllib.parse.urlsplit(s.address)
+        for _ in range(300):
+            c = socket.socket()
+            at_end(c.close)
+            c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2304)
+            c.settimeout(0.2)
+            with contextlib.suppress(OSError):  # the server has closed it, or takes no more
+                c.connect((at.hostname, at.port))
+                c.sendall((b"GET /metrics HTTP/1.1\r\n" + HOST + b"\r\n") * 300)
+        for _ in range(20):
+            assert s.up(pid)
+
+
 def children(pid):
     with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
         return [int(c) for c in f.read().split()]
