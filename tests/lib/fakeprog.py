@@ -360,6 +360,17 @@ class Program:
         c = self.slots[slot]
         return c[2] - c[4], c[3] - c[5]
 
+    def live_by_thread(self, slots):
+        """Of these slots: a slot's blocks are all of the thread of its site."""
+        threads = {site.node: site.thread for site in self.sites}
+        sums = {}
+        for s in slots:
+            blocks, size = self.live_of(s)
+            t = sums.setdefault(threads.get(self.slots[s][0], 1), [0, 0])
+            t[0] += blocks
+            t[1] += size
+        return [dict(thread=t, blocks=blocks, bytes=size) for t, (blocks, size) in sorted(sums.items())]
+
     def cohorts(self):
         """The slot's number determines the thread and the age of its blocks."""
         return [dict(slot=s, thread=1 + s % 2, age_s=(3, 40, 400)[s % 3], blocks=blocks, bytes=size)

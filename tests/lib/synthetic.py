@@ -123,13 +123,12 @@ class Viewer:
                 self.queue.append(wire.frame(wire.SCAN_COHORTS, request=value["request"], time_ns=p.now_ns, blocks=0,
                                              bytes=0, flags=flags, cohorts=cohorts[at:at + COHORTS]))
             return
-        if value["slots"]:
-            live = [p.live_of(s) for s in value["slots"]]
-            blocks, size = sum(b for b, _ in live), sum(n for _, n in live)
+        by_thread = p.live_by_thread(value["slots"] or range(1, len(p.slots)))
+        blocks, size = sum(t["blocks"] for t in by_thread), sum(t["bytes"] for t in by_thread)
         ages = [dict(birth_ns=p.now_ns // 2, blocks=blocks, bytes=size)]
         self.queue.append(wire.frame(wire.SCAN_AGES, request=value["request"], blocks=blocks, bytes=size, ages=ages,
                                      sizes=[dict(log2=7, blocks=blocks, bytes=size)],
-                                     threads=[dict(thread=1, blocks=blocks, bytes=size)]))
+                                     threads=by_thread))
 
     # --- what it is told
 

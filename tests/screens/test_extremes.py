@@ -138,6 +138,22 @@ def t_two_thousand_threads():
 
 
 @test
+def t_the_detail_of_a_pool():
+    """Others may hold more than the heaviest thread; bars keep their column at any number of threads."""
+    for threads in (12, 1000, 8000):
+        agent = Synthetic("--no-story", "--threads", threads, "--past", 5)
+        with Raw([MEMTOP, agent.address], 120, 60) as r:
+            r.wait_for(re.compile(r"worker|libvendor"), 40)
+            r.send("2", "g")
+            r.wait_for(re.compile(r"^>.* main", re.M), 40)
+            r.send("v")
+            r.wait_for(re.compile(r"^ +[\d,]+ others .*█$", re.M), 20)
+            bars = re.findall(r"^ +(?:worker-\d+ \d+|[\d,]+ others) +\S+ +\S+ *(█*)$", r.text(), re.M)
+            assert len(bars) == 9 and max(map(len, bars)) == 24 == len(bars[0 if threads == 12 else -1]), r.text()
+            leave(r)
+
+
+@test
 def t_a_hundred_marks():
     agent = Synthetic("--past", 300, "--past-marks", 100)
     with Raw([MEMTOP, agent.address], 120, 36) as r:

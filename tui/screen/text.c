@@ -54,6 +54,18 @@ const char *text_eighth(unsigned n)
 	return (ascii ? plain : blocks)[n > 8 ? 8 : n];
 }
 
+char *text_bar(char *out, double part, double whole, int width)
+{
+	const char *cell = text_eighth(8);
+	size_t at = 0, len = strlen(cell);
+	double filled = whole > 0 ? part * width / whole + 0.5 : 0;
+
+	for (int i = 1; i <= width && i <= filled && at + len < TEXT_MAX; i++, at += len)
+		memcpy(out + at, cell, len);
+	out[at] = 0;
+	return out;
+}
+
 /* Columns of a character: -1 = shown as '?', 0 = joins the one before, -2 = dropped. */
 static int columns(int32_t cp)
 {

@@ -48,6 +48,9 @@ const char *text_glyph(enum glyph g);
 /* Eighths of a cell, 0..8, growing from below. */
 const char *text_eighth(unsigned n);
 
+/* A bar of the columns that part is of whole, at most `width`, into out[TEXT_MAX]. Returns out. */
+char *text_bar(char *out, double part, double whole, int width);
+
 /* Columns that s takes after cleaning. */
 int text_width(const char *s);
 /*

@@ -256,12 +256,9 @@ static void sentence(const struct memory *m, char *out, size_t size)
 
 static void draw_share(const struct area *a, int y, int x, int w, uint64_t bytes, uint64_t all)
 {
-	char bar[256] = "";
-	int n = all ? (int)((double)bytes * w / (double)all + 0.5) : 0;
+	char bar[TEXT_MAX];
 
-	for (int i = 0; i < n && i < w && i < 60; i++)
-		strcat(bar, text_eighth(8));
-	draw_clip(a, y, x, w, ROLE_ALLOC, CLIP_END, bar);
+	draw_clip(a, y, x, w, ROLE_ALLOC, CLIP_END, text_bar(bar, (double)bytes, (double)all, w));
 }
 
 static void draw_trend(const struct memory *m, uint32_t what, const struct area *a, int y, int x,

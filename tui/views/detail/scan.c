@@ -23,15 +23,12 @@ const char *detail_about(const struct detail *d)
 static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64_t bytes,
 		    uint64_t most)
 {
-	char bar[BAR * 4 + 1] = "", one[32], two[32], size[40], count[40];
-	int n = most ? (int)((double)bytes * BAR / (double)most + 0.5) : 0;
+	char bar[TEXT_MAX], one[32], two[32], size[40], count[40];
 
-	for (int i = 0; i < n; i++)
-		strcat(bar, text_eighth(8));
 	snprintf(size, sizeof size, "%s%s", detail_about(d), text_bytes(one, bytes));
 	snprintf(count, sizeof count, "%s%s", detail_about(d), format_count(two, blocks));
 	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size,
-		 count, bar);
+		 count, text_bar(bar, (double)bytes, (double)most, BAR));
 }
 
 static void add_sizes(struct detail *d, const struct scan_ages *s)
@@ -111,29 +108,31 @@ static void add_threads(struct detail *d, const struct scan_ages *s)
 {
 	const struct model *m = d->p.v.ui->shown.model;
 	struct age_cell *by = xcalloc(s->thread_count + 1, sizeof *by), rest = { 0 };
-	char label[64];
+	char label[64], n[32];
 
 	memcpy(by, s->threads, s->thread_count * sizeof *by);
 	qsort(by, s->thread_count, sizeof *by, by_bytes);
+	for (size_t i = THREADS_SHOWN; i < s->thread_count; i++) {
+		rest.key += by[i].blocks > 0;
+		rest.blocks += by[i].blocks;
+		rest.bytes += by[i].bytes;
+	}
+	uint64_t most = rest.bytes > by[0].bytes ? rest.bytes : by[0].bytes;
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 	page_add(&d->p, ROLE_TITLE, "Allocated by");
-	for (size_t i = 0; i < s->thread_count; i++) {
+	for (size_t i = 0; i < s->thread_count && i < THREADS_SHOWN; i++) {
 		const struct thread *t = model_thread(m, (uint32_t)by[i].key);
 		if (!by[i].blocks)
 			continue;
-		if (i >= THREADS_SHOWN) {
-			rest.blocks += by[i].blocks;
-			rest.bytes += by[i].bytes;
-			continue;
-		}
 		if (t && t->known)
 			snprintf(label, sizeof label, "%.30s %u", t->name, t->tid);
 		else
 			snprintf(label, sizeof label, "unknown");
-		add_bar(d, label, by[i].blocks, by[i].bytes, by[0].bytes);
+		add_bar(d, label, by[i].blocks, by[i].bytes, most);
 	}
+	snprintf(label, sizeof label, "%s others", format_count(n, rest.key));
 	if (rest.blocks)
-		add_bar(d, "others", rest.blocks, rest.bytes, by[0].bytes);
+		add_bar(d, label, rest.blocks, rest.bytes, most);
 	free(by);
 }
 
@@ -192,7 +191,7 @@ void detail_survival(struct detail *d)
 	const struct model *m = d->p.v.ui->shown.model;
 	struct interval *list;
 	size_t n = intervals(m, &list);
-	char from[16], to[16], label[40], one[32], two[32], bar[BAR * 4 + 1];
+	char from[16], to[16], label[40], one[32], two[32], bar[TEXT_MAX];
 
 	for (size_t i = 0; n > 1 && d->slots_whole && i < d->slot_count; i++) {
 		const struct slot *s = model_slot(m, d->slots[i]);
@@ -213,12 +212,9 @@ void detail_survival(struct detail *d)
 		mark_name(list[i].from, "start", from, sizeof from);
 		mark_name(list[i].to, "now", to, sizeof to);
 		snprintf(label, sizeof label, "%s .. %s", from, to);
-		*bar = 0;
-		for (int k = (int)(part * BAR + 0.5); k > 0; k--)
-			strcat(bar, text_eighth(8));
 		page_add(&d->p, ROLE_NUMBER, "  %20s %6.1f%% %9s of %-9s %s", label, part * 100,
 			 format_count(one, live_blocks(t)), format_count(two, t->alloc_blocks),
-			 bar);
+			 text_bar(bar, part, 1, BAR));
 	}
 	free(list);
 }
@@ -232,7 +228,7 @@ void detail_scan(struct detail *d, const struct scan_ages *s)
 
 /* --- where the agent cannot be asked: of its last look at all blocks */
 
-static int by_birth(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
 	const struct age_cell *x = a, *y = b;
 
@@ -242,18 +238,29 @@ static int by_birth(const void *a, const void *b)
 static void add_cohort(struct scan_ages *s, const struct cohort *x, uint64_t now)
 {
 	uint64_t age = x->age_s * 1000000000ull;
-	size_t at = 0;
 
 	s->births[s->birth_count++] =
 		(struct age_cell){ now > age ? now - age : 0, x->blocks, x->bytes };
 	s->blocks += x->blocks;
 	s->bytes += x->bytes;
-	while (at < s->thread_count && s->threads[at].key != x->thread)
-		at++;
-	if (at == s->thread_count)
-		s->threads[s->thread_count++] = (struct age_cell){ .key = x->thread };
-	s->threads[at].blocks += x->blocks;
-	s->threads[at].bytes += x->bytes;
+	s->threads[s->thread_count++] = (struct age_cell){ x->thread, x->blocks, x->bytes };
+}
+
+/* One entry for each thread. */
+static void join_threads(struct scan_ages *s)
+{
+	size_t n = 0;
+
+	qsort(s->threads, s->thread_count, sizeof *s->threads, by_key);
+	for (size_t i = 0; i < s->thread_count; i++) {
+		if (n && s->threads[n - 1].key == s->threads[i].key) {
+			s->threads[n - 1].blocks += s->threads[i].blocks;
+			s->threads[n - 1].bytes += s->threads[i].bytes;
+		} else {
+			s->threads[n++] = s->threads[i];
+		}
+	}
+	s->thread_count = n;
 }
 
 void detail_looked(struct detail *d)
@@ -278,7 +285,8 @@ void detail_looked(struct detail *d)
 	for (size_t i = 0; i < d->slot_count; i++)
 		for (size_t n = cohorts_of_slot(c, d->slots[i], &first); n; n--, first++)
 			add_cohort(&s, first, c->time_ns);
-	qsort(s.births, s.birth_count, sizeof *s.births, by_birth);
+	qsort(s.births, s.birth_count, sizeof *s.births, by_key);
+	join_threads(&s);
 	page_add(&d->p, ROLE_DIM,
 		 "From the agent's last scan, %s before; sizes are known only while the program "
 		 "runs",

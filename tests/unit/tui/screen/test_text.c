@@ -178,3 +178,23 @@ TEST(sizes_in_each_unit)
 	CHECK_STR(text_bytes_signed(t, 0), "0");
 	CHECK_STR(format_signed(t, 96123456), "+91.7M");
 }
+
+TEST(a_bar_keeps_its_columns)
+{
+	static const struct {
+		double part, whole;
+		int width, columns;
+	} cases[] = {
+		{ 1, 2, 24, 12 }, { 2, 2, 24, 24 },        { 9, 2, 24, 24 },
+		{ 0, 2, 24, 0 },  { 2, 0, 24, 0 },         { 1e300, 1, 24, 24 },
+		{ 1, 1, -3, 0 },  { 1, 1, TEXT_MAX, 341 }, /* as many as fit */
+	};
+
+	utf8();
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		CHECK_EQ(text_width(text_bar(out, cases[i].part, cases[i].whole, cases[i].width)),
+			 cases[i].columns);
+	text_set_ascii(true);
+	CHECK_STR(text_bar(out, 3, 4, 4), "###");
+	text_set_ascii(false);
+}
