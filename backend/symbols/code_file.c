@@ -484,14 +484,18 @@ static size_t function_chain(struct code_file *f, Dwarf_Die *cu, Dwarf_Addr pc, 
 	return n;
 }
 
-/* Makes the unit's file name absolute: it is relative to the compilation folder. */
+/* Makes the unit's file name absolute: it is relative to the compilation folder. Where that folder
+ * is relative, as -ffile-prefix-map leaves it, libdw puts it before some names and not others. */
 static char *absolute(const char *file, Dwarf_Die *cu)
 {
 	Dwarf_Attribute attr;
 	const char *dir =
 		cu && *file != '/' ? dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr)) : NULL;
 
-	return dir ? xasprintf("%s/%s", dir, file) : xstrdup(file);
+	size_t len = dir ? strlen(dir) : 0;
+
+	return dir && (strncmp(file, dir, len) || file[len] != '/') ? xasprintf("%s/%s", dir, file)
+								    : xstrdup(file);
 }
 
 /* The call place of an inlined function, which is the line of the frame around it. */

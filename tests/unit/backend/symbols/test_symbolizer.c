@@ -95,6 +95,16 @@ static void chomp(char *line)
 	line[strcspn(line, "\n")] = '\0';
 }
 
+/* eu-addr2line joins a relative compilation folder to names that begin with it:
+ * "./csu/./csu/version.c", which is no file. */
+static const char *joined_once(const char *place)
+{
+	const char *again = strncmp(place, "./", 2) ? NULL : strstr(place + 2, "/./");
+	size_t len = again ? (size_t)(again - place) + 1 : 0;
+
+	return len && !strncmp(place, again + 1, len) ? again + 1 : place;
+}
+
 /* "file:12:3", "file:12" or "??:0" -> "|file|12\n" */
 static void add_place(char *text, size_t size, char *place)
 {
@@ -108,7 +118,7 @@ static void add_place(char *text, size_t size, char *place)
 		last = before;
 	}
 	size_t used = strlen(text);
-	snprintf(text + used, size - used, "|%s|%s\n", place, last + 1);
+	snprintf(text + used, size - used, "|%s|%s\n", joined_once(place), last + 1);
 }
 
 /*
