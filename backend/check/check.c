@@ -4,6 +4,9 @@
  */
 #include "check/internal.h"
 
+#include "base/format.h"
+
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,17 +99,44 @@ void check_note(struct check *c, const char *text)
 	c->notes[c->note_count++] = xstrdup(text);
 }
 
-void check_whole(struct check *c, size_t process, const char *why)
+void check_error(struct check *c, size_t process, enum check_kind kind, const char *why)
 {
-	if (c->options.allow_incomplete) {
-		check_note(c, why);
-		return;
-	}
-	struct check_verdict *v = check_add(c, process, CHECK_WHOLE);
-	v->failed = true;
-	v->name = xstrdup("whole");
+	struct check_verdict *v = check_add(c, process, kind);
+
+	v->failed = v->error = true;
+	v->name = xstrdup(limit_option(kind));
 	v->where = xstrdup("");
 	v->why = xstrdup(why);
+}
+
+void check_whole(struct check *c, size_t process, const char *why)
+{
+	if (c->options.allow_incomplete)
+		check_note(c, why);
+	else
+		check_error(c, process, CHECK_WHOLE, why);
+}
+
+/*
+ * Whoever started a process ends it by these, and knows it: `yes | head`, or a server that a test
+ * stops. The first process' starter is memtop, which sends none.
+ */
+static bool asks_to_end(int signal)
+{
+	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGPIPE;
+}
+
+void check_signalled(struct check *c, size_t process, int signal, bool known, bool first)
+{
+	char name[FORMAT_SIGNAL];
+
+	if (c->options.allow_crash || (!first && known && asks_to_end(signal)))
+		return;
+	char *why = xasprintf("%s ended it, so what it would have kept is not known; --allow-crash "
+			      "accepts such an end",
+			      known ? format_signal(signal, name) : "a signal");
+	check_error(c, process, CHECK_CRASH, why);
+	free(why);
 }
 
 void check_incomplete(struct check *c, const char *why)
@@ -123,6 +153,15 @@ bool check_compare(struct check_verdict *v, int64_t found, uint64_t most)
 	v->most = most;
 	v->failed = found > 0 && (uint64_t)found > most;
 	return !v->failed;
+}
+
+size_t check_errors(const struct check *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		n += c->verdicts[i].error;
+	return n;
 }
 
 size_t check_findings(const struct check *c)

@@ -27,7 +27,7 @@ struct check_options {
 	const struct suppressions *suppressions; /* NULL = none */
 	struct tolerance tolerance;              /* of the baseline */
 	const struct between *between;           /* of CHECK_GROWTH; NULL = none */
-	bool allow_incomplete;
+	bool allow_incomplete, allow_crash;
 	bool must_end; /* the program was started for this check */
 };
 
@@ -56,8 +56,9 @@ struct check_verdict {
 	size_t process;
 	char *name;  /* owned; "--max-live lib:ssl=2M", "--baseline: parse_word" */
 	char *where; /* owned; "lib:ssl"; of a baseline the figure or the call site; "" = all */
-	char *why;   /* owned; of CHECK_WHOLE the sentence, else a remark; NULL = none */
+	char *why;   /* owned; of an error the sentence, else a remark; NULL = none */
 	bool failed, estimate;
+	bool error;  /* it failed because nothing could be judged */
 	bool judged; /* found and most are known */
 	int64_t found, blocks;
 	uint64_t most;
@@ -116,7 +117,8 @@ void check_note(struct check *c, const char *text);
 /* A finding about the session as a whole, unless incomplete ones are allowed. */
 void check_incomplete(struct check *c, const char *why);
 
-size_t check_findings(const struct check *c);
+size_t check_findings(const struct check *c); /* failed verdicts */
+size_t check_errors(const struct check *c);   /* those of them that are errors */
 
 /* --- writers */
 

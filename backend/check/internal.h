@@ -87,7 +87,11 @@ void baseline_judge_totals(struct check *c, size_t process, const struct process
 /* --- check/check.c */
 struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind);
 size_t check_add_process(struct check *c, const char *name, int pid, const char *state);
+/* A verdict without figures: `why` says what could not be judged. */
+void check_error(struct check *c, size_t process, enum check_kind kind, const char *why);
 void check_whole(struct check *c, size_t process, const char *why);
+/* A signal ended the process: an error, unless it is allowed. first: of its tree, or alone. */
+void check_signalled(struct check *c, size_t process, int signal, bool known, bool first);
 /* Compares, and keeps what was found. Returns whether the limit is kept. */
 bool check_compare(struct check_verdict *v, int64_t found, uint64_t most);
 void heap_sums_release(struct heap_sums *h);

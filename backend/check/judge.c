@@ -67,8 +67,15 @@ static void whole(const struct judging *j, const char *why)
 
 static void judge_end(const struct judging *j)
 {
+	struct program_end end = model_cut_end(j->model);
 	uint32_t state = state_of(j);
 	const char *problem = watch_problem(j->watch);
+
+	if (state != MTW_CUT)
+		end.state = model_state(j->model, &end.status, &end.known);
+	if (end.state == MTW_SIGNALLED)
+		check_signalled(j->check, j->process, end.status, end.known,
+				!j->line || !j->line->parent);
 
 	if (state == MTW_CUT || state == MTW_LINK_LOST)
 		whole(j, problem ? problem : "The session ends before its program does.");

@@ -11,20 +11,21 @@
 
 static const struct {
 	const char *option, *example;
-} kinds[CHECK_LIMITS] = {
+} kinds[CHECK_KINDS] = {
 	[CHECK_LIVE] = { "max-live", "--max-live 10M or --max-live lib:ssl=2M" },
 	[CHECK_PEAK] = { "max-peak", "--max-peak 10M or --max-peak lib:ssl=2M" },
 	[CHECK_LEAKED] = { "max-leaked", "--max-leaked 64K or --max-leaked fn:parse_*=0" },
 	[CHECK_GROWTH] = { "max-growth", "--max-growth 1M or --max-growth lib:ssl=64K" },
 	[CHECK_BLOCKS] = { "max-blocks", "--max-blocks 10000 or --max-blocks lib:ssl=500" },
 	[CHECK_RATE] = { "max-rate", "--max-rate 10M (bytes a second)" },
+	[CHECK_BASELINE] = { "baseline", NULL },
+	[CHECK_WHOLE] = { "whole", NULL },
+	[CHECK_CRASH] = { "crash", NULL },
 };
 
 const char *limit_option(enum check_kind kind)
 {
-	return kind < CHECK_LIMITS      ? kinds[kind].option
-	       : kind == CHECK_BASELINE ? "baseline"
-					: "whole";
+	return kinds[kind].option;
 }
 
 /* "64K", "1.5M", "2GiB"; of blocks K is 1000. */

@@ -23,6 +23,8 @@ enum check_kind {
 	CHECK_LIMITS,
 	CHECK_BASELINE = CHECK_LIMITS, /* against another session */
 	CHECK_WHOLE,                   /* is the session whole? */
+	CHECK_CRASH,                   /* did a signal end the process? */
+	CHECK_KINDS
 };
 
 struct limit {

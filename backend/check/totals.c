@@ -68,6 +68,8 @@ void check_judge_totals(struct check *c, const struct process *p)
 			    p->why ? p->why : "It was not followed: nothing of it is known.");
 		return;
 	}
+	if (p->state == PROCESS_SIGNALLED)
+		check_signalled(c, process, p->status, p->status_known, !p->parent);
 	if (p->state == PROCESS_GONE)
 		check_whole(c, process, "Its end was not seen: the figures are its last ones.");
 	for (size_t i = 0; i < c->options.limit_count; i++)

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	for (int i = 0; (!strcmp(mode, "free") || !strcmp(mode, "fork")) && i < count; i++)
 		free(kept[i]);
 	if (!strcmp(mode, "killed"))
-		raise(SIGKILL);
+		raise(argc > 2 ? atoi(argv[2]) : SIGKILL);
 	return !strcmp(mode, "fails") ? 3 : 0;
 }
 """
@@ -309,6 +309,30 @@ def t_a_program_that_fails_itself():
 
 
 @test
+def t_a_crash_is_no_success():
+    """In every format, of the program and of a child, with figures and with totals alone, whatever the limits say."""
+    a, tree = session("killed", "11"), temporary_folder() + "/tree.mtop"
+    bad, _ = judged(1, "--max-live", "1G", a)
+    assert list(bad) == ["crash"] and "SIGSEGV ended it" in bad["crash"], bad
+    judged(0, "--max-live", "1G", "--allow-crash", a)
+    r = json.loads(judged(1, "--max-live", "1G", "-f", "json", a)[1])
+    assert (r["passed"], r["findings"], r["errors"]) == (False, 1, 1), r
+    assert [(v["kind"], v["error"]) for v in r["verdicts"] if not v["passed"]] == [("crash", True)], r
+    root = xml.fromstring(judged(1, "--max-live", "1G", "-f", "junit", a)[1].encode())
+    assert [e.get("errors") for e in (root, root[0])] == ["1", "1"] and root.get("failures") == "0", root.attrib
+    assert "SIGSEGV" in root.find(".//testcase[@name='crash']/error").text
+    assert judged(1, "--max-live", "1G", "-f", "github", a)[1].startswith("::error title=memtop check crash::")
+    for kept in ("--session", tree), ():
+        bad, _ = judged(1, "--max-live", "1G", *kept, "--", "/bin/sh", "-c", f"{built()} killed 6; :")
+        assert list(bad) == ["crash"] and "SIGABRT" in bad["crash"], bad
+    run([MEMTOP, "record", "-o", tree, "--", "/bin/sh", "-c", f"{built()} killed 9; :"], env=environment())
+    bad, _ = judged(1, "--max-live", "1G", tree)
+    assert list(bad) == ["crash"] and "SIGKILL" in bad["crash"], bad
+    judged(0, "--max-live", "1G", "--", "/bin/sh", "-c", f"{built()} killed 15; :")  # its starter asked it to end
+    judged(1, "--max-live", "1G", session("killed", "15"))
+
+
+@test
 def t_the_recording_goes_or_stays():
     tmp, kept = temporary_folder(), temporary_folder() + "/kept.mtop"
     judged(0, "--max-leaked", "1M", "--", built(), env=environment(TMPDIR=tmp))
@@ -416,6 +440,48 @@ def t_formats():
                     r"97\.7K \(100,000 bytes\)[^\n]*%0A[^\n]*keep_row", text), text
     done = check(*words, "--format", "yaml", a)
     one_line(done, 2, "yaml: no such format")
+
+
+@test
+def t_junit_names_stay_between_builds():
+    """A server finds a test case again by its names: no pid, no status, and two processes of a name differ."""
+    shell = f"{built()}; {built()} fails; :"
+    root = xml.fromstring(judged(0, "--max-live", "1G", "-f", "junit", "--", "/bin/sh", "-c", shell)[1].partition("<?xml")[2].partition("?>")[2])
+    assert [s.get("name") for s in root] == ["sh", "words", "words 2"], root[1].attrib
+    assert [c.get("classname") for c in root.iter("testcase")] == ["memtop.sh", "memtop.words", "memtop.words 2"]
+    assert [p.get("value") for p in root.iterfind(".//property[@name='state']")] == [f"exited with status {n}" for n in (0, 0, 3)]
+    dotted = temporary_folder() + "/words.1.2"
+    shutil.copy(built(), dotted)
+    root = xml.fromstring(judged(1, "--max-leaked", "0", "-f", "junit", "--", dotted)[1].partition("<?xml")[2].partition("?>")[2])
+    assert root[0].get("name") == "words.1.2" and root.find(".//testcase").get("classname") == "memtop.words_1_2"
+    failure = root.find(".//failure")
+    assert failure.text.startswith(failure.get("message") + "\n"), failure.text
+
+
+@test
+def t_annotations_have_paths_of_the_repository():
+    """From its root, wherever the step runs; the first frame outwards that is in it; none of a file outside."""
+    folder, outside = temporary_folder(), temporary_folder()
+    os.makedirs(folder + "/src/lib")
+    os.mkdir(folder + "/.git")
+    for path, text in ((f"{outside}/given.h", "#include <stdlib.h>\nstatic __attribute__((noinline)) void *given(void)\n{\n"
+                                              "\tvoid *volatile p = malloc(5000);\n\treturn p;\n}\n"),
+                       (f"{folder}/src/lib/a.c", f'#include "{outside}/given.h"\nint main(void)\n{{\n\treturn !given();\n}}\n')):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    for flags in ([], [f"-ffile-prefix-map={folder}=."]):
+        done = run(["gcc", "-g", "-O0", *flags, "-o", outside + "/a", "a.c"], cwd=folder + "/src/lib")
+        assert done.returncode == 0, done
+        for here in ("", "/src", "/src/lib"):
+            text = judged(1, "--max-leaked", "0", "-f", "github", "--", outside + "/a", cwd=folder + here)[1]
+            assert text.startswith("::error file=src/lib/a.c,line=4,title="), text
+        text = judged(1, "--max-leaked", "0", "-f", "github", "--", outside + "/a", cwd=outside)[1]
+        assert text.startswith("::error file=given.h,line=4,title="), text
+    os.mkdir(folder + "/src/.git")  # another repository
+    os.mkdir(folder + "/other")
+    os.mkdir(folder + "/other/.git")
+    text = judged(1, "--max-leaked", "0", "-f", "github", "--", outside + "/a", cwd=folder + "/other")[1]
+    assert text.startswith("::error title="), text
 
 
 @test

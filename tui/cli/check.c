@@ -312,6 +312,7 @@ static int run_gate(struct gate *g)
 		return STATUS_USAGE;
 	}
 	g->options.allow_incomplete = g->a.allow_incomplete;
+	g->options.allow_crash = g->a.allow_crash;
 	g->options.must_end = g->a.program;
 	g->check = check_new(&g->options);
 	g->loop = cmd_loop();
@@ -398,31 +399,23 @@ static const struct option_spec opt_allow = { 0,
 					      offsetof(struct args, allow_incomplete),
 					      false };
 
+static const struct option_spec opt_crash = { 0,
+					      "allow-crash",
+					      NULL,
+					      "a process that a signal ended is no error",
+					      offsetof(struct args, allow_crash),
+					      false };
+
 static const char *const synopsis[] = { "check [OPTION...] FILE.mtop | TARGET",
 					"check [OPTION...] [--] PROG [ARG...]", NULL };
-static const struct option_spec *const options[] = { &opt_leaked,
-						     &opt_live,
-						     &opt_peak,
-						     &opt_blocks,
-						     &opt_rate,
-						     &opt_growth,
-						     &opt_between,
-						     &opt_baseline,
-						     &opt_tolerance,
-						     &opt_suppressions,
-						     &opt_format,
-						     &opt_output,
-						     &opt_session,
-						     &opt_allow,
-						     &opt_pid,
-						     &opt_process,
-						     &opt_agent,
-						     &opt_agent_options,
-						     &opt_no_follow,
-						     &opt_first_only,
-						     &opt_symbols,
-						     &opt_sysroot,
-						     NULL };
+static const struct option_spec *const options[] = {
+	&opt_leaked,     &opt_live,         &opt_peak,          &opt_blocks,
+	&opt_rate,       &opt_growth,       &opt_between,       &opt_baseline,
+	&opt_tolerance,  &opt_suppressions, &opt_format,        &opt_output,
+	&opt_session,    &opt_allow,        &opt_crash,         &opt_pid,
+	&opt_process,    &opt_agent,        &opt_agent_options, &opt_no_follow,
+	&opt_first_only, &opt_symbols,      &opt_sysroot,       NULL
+};
 
 const struct verb verb_check = {
 	.name = "check",

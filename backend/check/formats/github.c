@@ -2,11 +2,15 @@
  *
  * github.c - findings as GitHub's workflow commands, which annotate the line of the call site:
  * ::error file=src/a.c,line=12,title=...::text
+ *
+ * GitHub annotates files of the repository, named from its root.
  */
 #include "check/formats/formats.h"
 
 #include "base/sanitize.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,25 +26,52 @@ static void put(FILE *out, const char *s, bool property)
 			fputc(*c, out);
 }
 
-/* GitHub finds a file by its path in the repository, where the step runs. */
-static const char *in_repository(const char *file)
+/* The folder that has .git, here or above: what `git rev-parse --show-toplevel` prints. Without
+ * one, the folder where the step runs. */
+static void find_root(char root[PATH_MAX])
 {
-	char here[4096];
-	size_t len;
+	char folder[PATH_MAX], git[PATH_MAX + 8], *slash;
 
-	if (!getcwd(here, sizeof here))
-		return file;
-	len = strlen(here);
-	return !strncmp(file, here, len) && file[len] == '/' ? file + len + 1 : file;
+	if (!getcwd(folder, sizeof folder))
+		snprintf(folder, sizeof folder, "/");
+	snprintf(root, PATH_MAX, "%s", folder);
+	for (;;) {
+		snprintf(git, sizeof git, "%s/.git", folder);
+		if (!access(git, F_OK))
+			break;
+		if (!(slash = strrchr(folder, '/')))
+			return;
+		*slash = '\0';
+	}
+	snprintf(root, PATH_MAX, "%s", folder);
 }
 
-/* The call site, else the first frame that has a line. */
-static const struct check_frame *place_of(const struct check_verdict *v)
+/* Does GitHub have the file? Then `path` is its place in the repository. A relative name, as
+ * -ffile-prefix-map leaves it, counts from here, else from the root. */
+static bool in_repository(const char *root, const char *file, char path[PATH_MAX])
+{
+	char joined[2 * PATH_MAX], real[PATH_MAX];
+	size_t len = strlen(root);
+
+	snprintf(joined, sizeof joined, "%s/%s", root, file);
+	if (!realpath(file, real) && (*file == '/' || !realpath(joined, real)))
+		return false;
+	if (strncmp(real, root, len) || real[len] != '/')
+		return false;
+	snprintf(path, PATH_MAX, "%s", real + len + 1);
+	return true;
+}
+
+/* The call site, else the first frame outwards whose line is in the repository; `path` is its
+ * file's. NULL = none. */
+static const struct check_frame *place_of(const struct check_verdict *v, char path[PATH_MAX])
 {
 	const struct check_stack *s = v->stacks;
+	char root[PATH_MAX];
 
+	find_root(root);
 	for (size_t i = v->stack_count ? words_first(s) : 0; v->stack_count && i < s->count; i++)
-		if (s->frames[i].file)
+		if (s->frames[i].file && in_repository(root, s->frames[i].file, path))
 			return &s->frames[i];
 	return NULL;
 }
@@ -63,13 +94,13 @@ static void put_frames(const struct check_verdict *v, FILE *out)
 
 static void put_error(const struct check *c, const struct check_verdict *v, FILE *out)
 {
-	const struct check_frame *at = place_of(v);
-	char text[VERDICT_TEXT];
+	char text[VERDICT_TEXT], path[PATH_MAX];
+	const struct check_frame *at = place_of(v, path);
 
 	fputs("::error ", out);
 	if (at) {
 		fputs("file=", out);
-		put(out, in_repository(at->file), true);
+		put(out, path, true);
 		fprintf(out, ",line=%u,", at->line);
 	}
 	fputs("title=memtop check ", out);

@@ -56,6 +56,7 @@ static json_t *verdict(const struct check *c, const struct check_verdict *v)
 	set(o, "where", report_json_text(v->where));
 	set(o, "pid", pid ? json_integer(pid) : json_null());
 	set(o, "passed", json_boolean(!v->failed));
+	set(o, "error", json_boolean(v->error));
 	set(o, "found", v->judged ? json_integer(v->found) : json_null());
 	set(o, "limit", v->judged ? number(v->most) : json_null());
 	set(o, "baseline", v->kind == CHECK_BASELINE ? number(v->before.mean) : json_null());
@@ -110,6 +111,7 @@ int check_json(const struct check *c, FILE *out, struct err *err)
 	set(o, "schema", json_integer(1));
 	set(o, "passed", json_boolean(!check_findings(c)));
 	set(o, "findings", number(check_findings(c)));
+	set(o, "errors", number(check_errors(c)));
 	set(o, "processes", processes(c));
 	set(o, "verdicts", verdicts);
 	set(o, "suppressed", suppressed(c));

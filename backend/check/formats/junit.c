@@ -2,6 +2,10 @@
  *
  * junit.c - the result of a check as JUnit XML, which most CI servers read: a suite for each
  * process, a test case for each limit.
+ *
+ * Jenkins and GitLab know a test case from one build to the next by its suite, class and name, so
+ * that these hold no pid and differ within a file. Jenkins takes what follows the last dot of a
+ * class for its name. GitLab shows the text of a failure and not its message.
  */
 #include "check/formats/formats.h"
 
@@ -25,6 +29,22 @@ static void put(FILE *out, const char *s)
 		}
 }
 
+/* "sh", and "sh 2" for the next process of that name; dots of a class are underscores. */
+static void put_name(const struct check *c, size_t process, bool class, FILE *out)
+{
+	char name[VERDICT_TEXT], *dot = name;
+	size_t turn = 1;
+
+	snprintf(name, sizeof name, "%s", c->processes[process].name);
+	while (class && (dot = strchr(dot, '.')))
+		*dot = '_';
+	put(out, name);
+	for (size_t i = 0; i < process; i++)
+		turn += !strcmp(c->processes[i].name, c->processes[process].name);
+	if (turn > 1)
+		fprintf(out, " %zu", turn);
+}
+
 static void put_stacks(const struct check_verdict *v, FILE *out)
 {
 	char text[VERDICT_TEXT];
@@ -32,48 +52,59 @@ static void put_stacks(const struct check_verdict *v, FILE *out)
 	for (size_t i = 0; i < v->stack_count; i++) {
 		const struct check_stack *s = &v->stacks[i];
 
-		put(out, words_stack(v, s, text));
 		fputc('\n', out);
+		put(out, words_stack(v, s, text));
 		for (size_t k = words_first(s); k < s->count; k++) {
-			fputs("    ", out);
+			fputs("\n    ", out);
 			put(out, words_frame(&s->frames[k], text));
-			fputc('\n', out);
 		}
 	}
 }
 
 static void put_case(const struct check *c, const struct check_verdict *v, FILE *out)
 {
+	const char *element = v->error ? "error" : v->failed ? "failure" : "system-out";
 	char text[VERDICT_TEXT];
 
 	fputs("    <testcase classname=\"memtop.", out);
-	put(out, c->processes[v->process].name);
+	put_name(c, v->process, true, out);
 	fputs("\" name=\"", out);
 	put(out, v->name);
-	fputs(v->failed ? "\">\n      <failure message=\"" : "\">\n      <system-out>", out);
-	put(out, words_verdict(c, v, text));
-	if (!v->failed) {
-		fputs("</system-out>\n    </testcase>\n", out);
-		return;
+	fprintf(out, "\">\n      <%s", element);
+	words_verdict(c, v, text);
+	if (v->failed) {
+		fprintf(out, " type=\"memtop.%s\" message=\"", limit_option(v->kind));
+		put(out, text);
+		fputc('"', out);
 	}
-	fputs("\" type=\"memtop\">", out);
+	fputc('>', out);
+	put(out, text);
 	put_stacks(v, out);
-	fputs("</failure>\n    </testcase>\n", out);
+	fprintf(out, "</%s>\n    </testcase>\n", element);
 }
 
 static void put_suite(const struct check *c, size_t process, FILE *out)
 {
-	size_t tests = 0, failures = 0;
-	char text[VERDICT_TEXT];
+	const struct check_process *p = &c->processes[process];
+	size_t tests = 0, failed = 0, errors = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		tests += c->verdicts[i].process == process;
-		failures += c->verdicts[i].process == process && c->verdicts[i].failed;
+		const struct check_verdict *v = &c->verdicts[i];
+
+		if (v->process != process)
+			continue;
+		tests++;
+		failed += v->failed;
+		errors += v->error;
 	}
 	fputs("  <testsuite name=\"", out);
-	put(out, words_process(&c->processes[process], text));
-	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", tests,
-		failures);
+	put_name(c, process, false, out);
+	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\">\n", tests,
+		failed - errors, errors);
+	fprintf(out, "    <properties>\n      <property name=\"pid\" value=\"%d\"/>\n", p->pid);
+	fputs("      <property name=\"state\" value=\"", out);
+	put(out, p->state);
+	fputs("\"/>\n    </properties>\n", out);
 	for (size_t i = 0; i < c->count; i++)
 		if (c->verdicts[i].process == process)
 			put_case(c, &c->verdicts[i], out);
@@ -84,8 +115,9 @@ int check_junit(const struct check *c, FILE *out, struct err *err)
 {
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<testsuites name=\"memtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"0\">\n",
-		c->count, check_findings(c));
+		"<testsuites name=\"memtop check\" tests=\"%zu\" failures=\"%zu\" "
+		"errors=\"%zu\">\n",
+		c->count, check_findings(c) - check_errors(c), check_errors(c));
 	for (size_t i = 0; i < c->process_count; i++)
 		put_suite(c, i, out);
 	fputs("</testsuites>\n", out);
