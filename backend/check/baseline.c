@@ -194,9 +194,12 @@ static void judge_figure(struct check *c, size_t process, const char *where, uin
 			 const struct amounts *before, uint64_t error)
 {
 	struct check_verdict *v = add(c, process, where);
+	char n[FORMAT_NUMBER];
 
 	v->before = summary(before);
-	check_compare(v, (int64_t)found, most_of(c, before) + error);
+	if (check_compare(v, (int64_t)found, most_of(c, before) + error) &&
+	    found + error > most_of(c, before))
+		v->why = xasprintf("the peaks are known to within %s", format_bytes(n, error));
 }
 
 static void judge_whole(struct check *c, size_t process, const struct heap_sums *now,

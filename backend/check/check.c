@@ -15,6 +15,7 @@ struct check *check_new(const struct check_options *o)
 	struct check *c = xcalloc(1, sizeof *c);
 
 	c->options = *o;
+	c->named = xcalloc(o->limit_count + 1, sizeof *c->named);
 	return c;
 }
 
@@ -37,6 +38,7 @@ static void release_verdict(struct check_verdict *v)
 	free(v->name);
 	free(v->where);
 	free(v->why);
+	free(v->window);
 }
 
 void heap_sums_release(struct heap_sums *h)
@@ -62,6 +64,7 @@ void check_free(struct check *c)
 	for (size_t i = 0; i < c->baseline_count; i++)
 		heap_sums_release(&c->baseline[i]);
 	string_pool_release(&c->pool);
+	free(c->named);
 	free(c->verdicts);
 	free(c->processes);
 	free(c->suppressed);
@@ -99,12 +102,13 @@ void check_note(struct check *c, const char *text)
 	c->notes[c->note_count++] = xstrdup(text);
 }
 
-void check_error(struct check *c, size_t process, enum check_kind kind, const char *why)
+void check_error(struct check *c, size_t process, enum check_kind kind, const char *name,
+		 const char *why)
 {
 	struct check_verdict *v = check_add(c, process, kind);
 
 	v->failed = v->error = true;
-	v->name = xstrdup(limit_option(kind));
+	v->name = xstrdup(name);
 	v->where = xstrdup("");
 	v->why = xstrdup(why);
 }
@@ -114,7 +118,7 @@ void check_whole(struct check *c, size_t process, const char *why)
 	if (c->options.allow_incomplete)
 		check_note(c, why);
 	else
-		check_error(c, process, CHECK_WHOLE, why);
+		check_error(c, process, CHECK_WHOLE, limit_option(CHECK_WHOLE), why);
 }
 
 /*
@@ -135,8 +139,14 @@ void check_signalled(struct check *c, size_t process, int signal, bool known, bo
 	char *why = xasprintf("%s ended it, so what it would have kept is not known; --allow-crash "
 			      "accepts such an end",
 			      known ? format_signal(signal, name) : "a signal");
-	check_error(c, process, CHECK_CRASH, why);
+	check_error(c, process, CHECK_CRASH, limit_option(CHECK_CRASH), why);
 	free(why);
+}
+
+void check_vague(struct check *c, struct check_verdict *v, char *why_take)
+{
+	v->failed = v->error = !c->options.allow_incomplete;
+	v->why = why_take;
 }
 
 void check_incomplete(struct check *c, const char *why)

@@ -62,6 +62,8 @@ struct check_verdict {
 	bool judged; /* found and most are known */
 	int64_t found, blocks;
 	uint64_t most;
+	char *window;   /* owned; the worst window of --between NAME; NULL = no window */
+	size_t windows; /* that were judged */
 	struct check_before before; /* CHECK_BASELINE */
 	struct check_stack *stacks; /* heaviest first; only if it failed */
 	size_t stack_count;
@@ -89,6 +91,7 @@ struct check {
 	size_t suppressed_count, suppressed_room;
 	char **notes; /* sentences */
 	size_t note_count, note_room;
+	bool *named; /* of each limit: some process has what it names */
 	struct heap_sums *baseline;
 	size_t baseline_count, baseline_room;
 	size_t baseline_sessions;
@@ -111,7 +114,8 @@ int check_judge(struct check *c, struct watch *w, const struct process *p, struc
 /* The same for a process with only its totals, or without any. */
 void check_learn_totals(struct check *c, const struct process *p);
 void check_judge_totals(struct check *c, const struct process *p);
-/* After the last process: -1 and *err (2) when no process has the marks of CHECK_GROWTH. */
+/* After the last process: a limit whose name no process has is an error. -1 and *err (2) when no
+ * process has the marks of CHECK_GROWTH. */
 int check_end(struct check *c, struct err *err);
 void check_note(struct check *c, const char *text);
 /* A finding about the session as a whole, unless incomplete ones are allowed. */

@@ -66,7 +66,8 @@ void judging_release(struct judging *j);
 /* Of the process, as the tree's line has it: the same with figures and without. */
 const char *judging_name(const struct judging *j);
 bool judging_counts(const struct judging *j, const struct report_stack *s);
-/* Which stacks does a limit cover, suppressed ones aside? By dense index; the caller frees it. */
+/* Which stacks does a limit cover, suppressed ones aside? By dense index; the caller frees it.
+ * Notes whether the process has what the limit names. */
 bool *judging_covers(struct judging *j, const struct limit *l);
 /* Copies a stack with its frames. */
 void judging_copy(struct judging *j, const struct report_stack *s, struct check_stack *to);
@@ -88,7 +89,11 @@ void baseline_judge_totals(struct check *c, size_t process, const struct process
 struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind);
 size_t check_add_process(struct check *c, const char *name, int pid, const char *state);
 /* A verdict without figures: `why` says what could not be judged. */
-void check_error(struct check *c, size_t process, enum check_kind kind, const char *why);
+void check_error(struct check *c, size_t process, enum check_kind kind, const char *name,
+		 const char *why);
+/* Of a verdict with figures that are too vague for its limit: an error, unless the session may be
+ * incomplete. */
+void check_vague(struct check *c, struct check_verdict *v, char *why_take);
 void check_whole(struct check *c, size_t process, const char *why);
 /* A signal ended the process: an error, unless it is allowed. first: of its tree, or alone. */
 void check_signalled(struct check *c, size_t process, int signal, bool known, bool first);

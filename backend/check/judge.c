@@ -278,22 +278,17 @@ static struct check_verdict *begin(struct judging *j, const struct limit *l)
 }
 
 /* The sum over the covered stacks; of the whole heap, the totals without the others. */
-static void judge_sum(struct judging *j, const struct limit *l, const struct report_stack *list,
-		      size_t n)
+static struct amount add_up(const struct judging *j, const struct limit *l, const bool *covered,
+			    const struct report_stack *list, size_t n)
 {
-	struct check_verdict *v = begin(j, l);
-	bool *covered = judging_covers(j, l), any = false;
 	struct amount sum = { 0 }, left = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		struct amount a = amount_of(&list[i], l->kind);
-		bool counts = is_counted(j, covered, l, &list[i]);
-		struct amount *to = counts ? &sum : &left;
+		struct amount *to = is_counted(j, covered, l, &list[i]) ? &sum : &left;
 
 		to->bytes += a.bytes;
 		to->blocks += a.blocks;
-		any |= covered[model_node(j->model, list[i].leaf)->index];
-		v->estimate |= counts && list[i].estimate && a.bytes;
 	}
 	if (l->covers == COVERS_ALL && l->kind != CHECK_GROWTH) {
 		struct amount all = amount_of_all(j, l->kind);
@@ -301,85 +296,188 @@ static void judge_sum(struct judging *j, const struct limit *l, const struct rep
 		sum.blocks = all.blocks > left.blocks ? all.blocks - left.blocks : 0;
 	}
 	per_second(j, l->kind, &sum);
+	return sum;
+}
+
+static struct check_verdict *judge_sum(struct judging *j, const struct limit *l,
+				       const bool *covered, const struct report_stack *list,
+				       size_t n)
+{
+	struct check_verdict *v = begin(j, l);
+	struct amount sum = add_up(j, l, covered, list, n);
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		bool counts = is_counted(j, covered, l, &list[i]);
+
+		any |= covered[model_node(j->model, list[i].leaf)->index];
+		v->estimate |= counts && list[i].estimate && amount_of(&list[i], l->kind).bytes;
+	}
 	v->blocks = sum.blocks;
 	if (!check_compare(v, l->kind == CHECK_BLOCKS ? sum.blocks : sum.bytes, l->most))
 		keep_heaviest(j, v, l, list, n, covered);
 	if (l->covers != COVERS_ALL && !any)
 		v->why = xasprintf("no stack of this process matches %s", l->where);
-	free(covered);
+	return v;
 }
 
-static void judge_whole_peak(struct judging *j, const struct limit *l)
+/* --- peaks */
+
+/* The stacks at the peak of the whole heap, as the agent kept them; NULL = it did not. */
+static struct report_stack *stacks_at_peak(const struct judging *j)
 {
-	const struct totals *t = model_totals(j->model);
+	size_t n = j->report->stack_count;
+	struct report_stack *list;
+	struct tally *of_node;
+
+	if (!model_peak(j->model))
+		return NULL;
+	list = xcalloc(n + 1, sizeof *list);
+	of_node = xcalloc((size_t)model_dense_count(j->model) + 1, sizeof *of_node);
+	for (uint32_t id = 0; id < model_slot_count(j->model); id++) {
+		const struct slot *s = model_slot(j->model, id);
+		struct tally then = model_peak_of_slot(j->model, id);
+		if (s && s->known)
+			tally_add(&of_node[s->node], &then);
+	}
+	for (size_t i = 0; i < n; i++) {
+		list[i] = j->report->stacks[i];
+		list[i].sum = of_node[model_node(j->model, list[i].leaf)->index];
+	}
+	free(of_node);
+	return list;
+}
+
+/*
+ * The peak lies between both. The stacks shown are those of the whole heap's peak; where the agent
+ * has not kept it, those of the end.
+ */
+static void judge_peak_within(struct judging *j, const struct limit *l, const bool *covered,
+			      uint64_t least, uint64_t most)
+{
 	struct check_verdict *v = begin(j, l);
-	char error[FORMAT_NUMBER];
+	char n[FORMAT_NUMBER];
 
 	v->estimate = model_estimate(j->model);
-	if (check_compare(v, (int64_t)t->peak_bytes, l->most) &&
-	    t->peak_bytes + t->peak_error_bytes > l->most)
-		v->why = xasprintf("the peak is known to within %s, so it may have been higher",
-				   format_bytes(error, t->peak_error_bytes));
-}
-
-/* The part's peak lies between what was seen and the peak of the whole heap. */
-static void remark_unseen(const struct judging *j, const struct limit *l, struct check_verdict *v)
-{
-	const struct totals *t = model_totals(j->model);
-
-	if (t->peak_bytes + t->peak_error_bytes > l->most)
-		v->why = xasprintf("a part's peak is known at recorded instants only, so it may "
-				   "have been higher between two of them");
-}
-
-/* The stacks shown are those of the end: what was alive at the part's peak is not kept. */
-static int judge_part_peak(struct judging *j, const struct limit *l, struct err *err)
-{
-	bool *covered = judging_covers(j, l);
-	struct part_peak part = { .covered = covered };
-	int rc = peaks_find(watch_target(j->watch), j->model, &part, 1, err);
-
-	if (!rc) {
-		struct check_verdict *v = begin(j, l);
-		v->estimate = model_estimate(j->model);
-		if (check_compare(v, (int64_t)part.bytes, l->most))
-			remark_unseen(j, l, v);
-		else
-			keep_heaviest(j, v, l, j->report->stacks, j->report->stack_count, covered);
+	if (!check_compare(v, (int64_t)least, l->most)) {
+		struct report_stack *then = stacks_at_peak(j);
+		keep_heaviest(j, v, l, then ? then : j->report->stacks, j->report->stack_count,
+			      covered);
+		free(then);
+	} else if (most > l->most) {
+		check_vague(j->check, v,
+			    xasprintf("it may have been up to %s, so it cannot be told whether the "
+				      "limit was kept",
+				      format_bytes(n, most)));
 	}
-	free(covered);
-	return rc;
 }
 
 static int judge_peak(struct judging *j, const struct limit *l, struct err *err)
 {
-	if (l->covers != COVERS_ALL)
-		return judge_part_peak(j, l, err);
-	judge_whole_peak(j, l);
-	return 0;
+	const struct totals *t = model_totals(j->model);
+	bool *covered = judging_covers(j, l);
+	struct part_peak peak = { .covered = covered };
+	int rc = 0;
+
+	if (l->covers != COVERS_ALL) {
+		rc = peaks_find(watch_target(j->watch), j->model, &peak, 1, err);
+	} else {
+		peak.bytes = t->peak_bytes;
+		peak.most = t->peak_bytes + t->peak_error_bytes;
+	}
+	if (!rc)
+		judge_peak_within(j, l, covered, peak.bytes, peak.most);
+	free(covered);
+	return rc;
 }
 
 /* --- growth */
 
+/* The changes of one interval, until a worse one comes. */
+struct worst {
+	struct report_stack *list; /* NULL = none yet */
+	size_t count, windows, unjudged;
+	int64_t bytes;
+	uint32_t from;
+	struct err why; /* of the last unjudged one */
+};
+
+static void keep_worst(struct judging *j, const struct limit *l, const bool *covered,
+		       const struct report_options *o, struct worst *w)
+{
+	size_t n;
+	struct report_stack *list = report_changes(j->report, o, &n, &w->why);
+	int64_t bytes = list ? add_up(j, l, covered, list, n).bytes : 0;
+
+	w->unjudged += !list;
+	if (!list || (w->list && bytes <= w->bytes)) {
+		free(list);
+		return;
+	}
+	free(w->list);
+	w->list = list;
+	w->count = n;
+	w->bytes = bytes;
+	w->from = o->from;
+}
+
+static void find_worst_window(struct judging *j, const struct limit *l, const bool *covered,
+			      struct worst *w)
+{
+	const char *name = j->check->options.between->from;
+	struct report_options o = { .changes = true };
+
+	for (uint32_t id = 0; (id = between_next_window(j->model, name, id)); w->windows++)
+		if (!between_window(j->model, id, &o, &w->why))
+			keep_worst(j, l, covered, &o, w);
+		else
+			w->unjudged++;
+}
+
+static void find_interval(struct judging *j, const struct limit *l, const bool *covered,
+			  struct worst *w)
+{
+	struct report_options o = { .changes = true };
+	struct err none;
+
+	if (!between_find(j->model, j->check->options.between, &o, &none))
+		keep_worst(j, l, covered, &o, w);
+}
+
+/* A window without an end, or without its stacks: what the others had says nothing of it. */
+static void note_unjudged(struct judging *j, const struct worst *w)
+{
+	char *text = xasprintf("%zu of %zu windows cannot be judged: %s", w->unjudged, w->windows,
+			       w->why.text);
+
+	if (w->unjudged)
+		whole(j, w->windows ? text : w->why.text);
+	free(text);
+}
+
 /* A child that began after a mark, or ended before it, does not have it. */
 static void judge_growth(struct judging *j, const struct limit *l)
 {
-	struct report_options between = { .changes = true };
-	struct err why;
-	size_t n;
+	bool *covered = judging_covers(j, l);
+	struct worst w = { 0 };
 
-	if (between_find(j->model, j->check->options.between, &between, &why)) {
+	if (j->check->options.between->to)
+		find_interval(j, l, covered, &w);
+	else
+		find_worst_window(j, l, covered, &w);
+	note_unjudged(j, &w);
+	if (w.list || w.unjudged)
+		j->check->marks_found = true;
+	else
 		check_note(j->check, "A process without these marks was not held against "
 				     "--max-growth.");
-		return;
+	if (w.list) {
+		struct check_verdict *v = judge_sum(j, l, covered, w.list, w.count);
+		v->windows = w.windows;
+		v->window = w.windows ? xstrdup(model_mark(j->model, w.from)->name) : NULL;
 	}
-	j->check->marks_found = true;
-	struct report_stack *list = report_changes(j->report, &between, &n, &why);
-	if (list)
-		judge_sum(j, l, list, n);
-	else
-		whole(j, why.text);
-	free(list);
+	free(w.list);
+	free(covered);
 }
 
 /* --- one process */
@@ -401,10 +499,13 @@ static int judge_limit(struct judging *j, const struct limit *l, struct err *err
 		return 0;
 	if (l->kind == CHECK_PEAK)
 		return judge_peak(j, l, err);
-	if (l->kind == CHECK_GROWTH)
+	if (l->kind == CHECK_GROWTH) {
 		judge_growth(j, l);
-	else
-		judge_sum(j, l, j->report->stacks, j->report->stack_count);
+		return 0;
+	}
+	bool *covered = judging_covers(j, l);
+	judge_sum(j, l, covered, j->report->stacks, j->report->stack_count);
+	free(covered);
 	return 0;
 }
 
@@ -443,11 +544,33 @@ void check_learn(struct check *c, struct watch *w, const struct process *p)
 		c->suppressed[i].live_bytes = c->suppressed[i].live_blocks = 0;
 }
 
+/* Such a limit holds whatever the program does: a function was renamed, or a name misspelt. */
+static void judge_names(struct check *c)
+{
+	for (size_t i = 0; i < c->options.limit_count; i++) {
+		const struct limit *l = &c->options.limits[i];
+
+		if (c->named[i] || l->covers == COVERS_ALL || l->optional)
+			continue;
+		char *name = xasprintf("--%s %s", limit_option(l->kind), l->text);
+		char *why = xasprintf("no process has %s %s; write %s?=... where it may be missing",
+				      l->covers == COVERS_LIBRARY ? "a library of the name"
+								  : "a stack through a function",
+				      strchr(l->where, ':') + 1, l->where);
+		if (!c->process_count)
+			check_add_process(c, "session", 0, "");
+		check_error(c, 0, l->kind, name, why);
+		free(name);
+		free(why);
+	}
+}
+
 int check_end(struct check *c, struct err *err)
 {
+	judge_names(c);
 	if (!wants(c, CHECK_GROWTH) || c->marks_found)
 		return 0;
 	return err_set(err, 2, "--between %s: no process has %s; memtop report lists the marks",
 		       c->options.between->text,
-		       c->options.between->to ? "both marks" : "the marks of this window");
+		       c->options.between->to ? "both marks" : "a window of this name");
 }

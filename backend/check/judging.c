@@ -106,43 +106,59 @@ static bool names_location(struct judging *j, const struct limit *l, uint32_t nu
 }
 
 /* A node is covered when its function is the one, or its parent is covered: parents come first. */
-static void cover_function(struct judging *j, const struct limit *l, bool *covered)
+static bool cover_function(struct judging *j, const struct limit *l, bool *covered)
 {
 	uint32_t places = model_location_count(j->model), n = model_dense_count(j->model), id;
-	bool *named = xcalloc((size_t)places + 1, sizeof *named);
+	bool *named = xcalloc((size_t)places + 1, sizeof *named), any = false;
 
 	for (uint32_t i = 0; i < places; i++)
-		named[i] = names_location(j, l, i);
+		any |= named[i] = names_location(j, l, i);
 	for (uint32_t i = 1; i < n; i++) {
 		const struct node *node = model_dense(j->model, i, &id);
 		covered[i] = (node->parent != NO_ID && covered[node->parent]) ||
 			     (node->location < places && named[node->location]);
 	}
 	free(named);
+	return any;
 }
 
-static void cover_library(struct judging *j, const struct limit *l, bool *covered)
+/* A library that allocated nothing has the name, too. */
+static bool is_loaded(const struct judging *j, const struct limit *l)
 {
+	for (uint32_t id = 0; id < model_module_count(j->model); id++) {
+		const struct module *k = model_module(j->model, id);
+		if (k && k->known && pattern_matches(l->pattern, k->name, false))
+			return true;
+	}
+	return false;
+}
+
+static bool cover_library(struct judging *j, const struct limit *l, bool *covered)
+{
+	bool any = is_loaded(j, l);
+
 	for (size_t i = 0; i < j->report->stack_count; i++) {
 		uint32_t leaf = j->report->stacks[i].leaf;
 		const struct owner *o = owners_of_node(j->report->owners, leaf);
 
-		covered[model_node(j->model, leaf)->index] =
+		any |= covered[model_node(j->model, leaf)->index] =
 			pattern_matches(l->pattern, o->name, false);
 	}
+	return any;
 }
 
 bool *judging_covers(struct judging *j, const struct limit *l)
 {
 	uint32_t n = model_dense_count(j->model);
-	bool *covered = xcalloc((size_t)n + 1, sizeof *covered);
+	bool *covered = xcalloc((size_t)n + 1, sizeof *covered), any = true;
 
 	if (l->covers == COVERS_FUNCTION)
-		cover_function(j, l, covered);
+		any = cover_function(j, l, covered);
 	else if (l->covers == COVERS_LIBRARY)
-		cover_library(j, l, covered);
+		any = cover_library(j, l, covered);
 	else
 		memset(covered, 1, n);
+	j->check->named[l - j->check->options.limits] |= any;
 	for (uint32_t i = 0; i < n; i++)
 		if (j->suppressed[i])
 			covered[i] = false;

@@ -57,15 +57,27 @@ static int not_a_limit(enum check_kind kind, const char *text, struct err *err)
 		       kinds[kind].example);
 }
 
-static void read_where(struct limit *l)
+/* false: no name is left before the `?` */
+static bool read_where(struct limit *l)
 {
-	const char *pattern = strchr(l->where, ':') + 1;
+	char *pattern = strchr(l->where, ':') + 1, *end = pattern + strlen(pattern) - 1;
 
+	l->optional = *end == '?';
+	if (l->optional)
+		*end = '\0';
 	l->covers = !strncmp(l->where, "lib:", 4) ? COVERS_LIBRARY : COVERS_FUNCTION;
 	if (l->covers == COVERS_LIBRARY && !strchr(pattern, '*'))
 		l->pattern = xasprintf("*%s*", pattern);
 	else
 		l->pattern = xstrdup(pattern);
+	return *pattern;
+}
+
+void limit_release(struct limit *l)
+{
+	free(l->text);
+	free(l->where);
+	free(l->pattern);
 }
 
 /* A function's name may have `=` in it: the amount follows the last one. */
@@ -83,16 +95,10 @@ int limit_parse(struct limit *l, enum check_kind kind, const char *text, struct 
 	*l = (struct limit){ .kind = kind, .most = l->most };
 	l->text = xstrdup(text);
 	l->where = xstrndup(text, len);
-	if (len)
-		read_where(l);
-	return 0;
-}
-
-void limit_release(struct limit *l)
-{
-	free(l->text);
-	free(l->where);
-	free(l->pattern);
+	if (!len || read_where(l))
+		return 0;
+	limit_release(l);
+	return not_a_limit(kind, text, err);
 }
 
 static bool read_part(struct tolerance *t, const char *part)

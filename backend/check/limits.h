@@ -2,11 +2,12 @@
  *
  * limits.h - the limits of `memtop check`, as a user writes them. No state; any thread.
  *
- *   limit = [lib:PATTERN= | fn:PATTERN=] AMOUNT        "10M", "lib:ssl=2M", "fn:parse_*=1000"
+ *   limit = [lib:PATTERN[?]= | fn:PATTERN[?]=] AMOUNT   "10M", "lib:ssl=2M", "fn:parse_*?=1000"
  *
  * A limit covers the whole heap, the stacks of an owner (lib:), or the stacks that pass through a
  * function (fn:). `*` stands for any text. A library's pattern without `*` may match a part of the
- * name; a function's must match the whole name, with or without its parameters.
+ * name; a function's must match the whole name, with or without its parameters. A name that no
+ * process has fails, because the limit would hold whatever the program does; `?` allows it.
  */
 #ifndef CHECK_LIMITS_H
 #define CHECK_LIMITS_H
@@ -33,6 +34,7 @@ struct limit {
 	char *text;    /* owned; as given */
 	char *where;   /* owned; "lib:ssl", "" = the whole heap */
 	char *pattern; /* owned; see check/pattern.h; NULL = the whole heap */
+	bool optional; /* no process needs to have the name */
 	uint64_t most; /* bytes; of CHECK_BLOCKS blocks; of CHECK_RATE bytes per second */
 };
 

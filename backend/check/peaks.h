@@ -10,7 +10,9 @@
 
 struct part_peak {
 	const bool *covered; /* by dense index of the session's last state: is the stack meant? */
-	uint64_t bytes, time_ns; /* the answer */
+	/* The answer: the largest sum that was recorded, and what no sum between two recorded
+	 * instants can have exceeded: bytes <= the part's peak <= most. */
+	uint64_t bytes, most;
 };
 
 /* Plays t's stream, a session file, from its start. All parts at once. -1 and *err (3). */

@@ -50,24 +50,62 @@ static bool ends(const char *mark, const char *window)
 	       (!mark[len + more] || mark[len + more] == '-');
 }
 
-static int find_window(const struct model *m, const char *name, struct report_options *o,
-		       struct err *err)
+/* NULL = the agent does not have it (any more) */
+static const struct mark *kept_mark(const struct model *m, uint32_t id)
 {
-	const struct mark *from, *to;
+	const struct mark *k = model_mark(m, id);
 
-	if (between_mark(m, name, &o->from, err))
-		return -1;
-	from = model_mark(m, o->from);
-	for (o->to = o->from + 1; from && o->to < model_mark_limit(m); o->to++) {
-		to = model_mark(m, o->to);
-		if (to && to->known && !(to->flags & MTW_MARK_DROPPED) &&
-		    ends(to->name, from->name))
+	return k && k->known && !(k->flags & MTW_MARK_DROPPED) ? k : NULL;
+}
+
+static int find_end(const struct model *m, struct report_options *o, struct err *err)
+{
+	const struct mark *from = model_mark(m, o->from), *to;
+
+	for (o->to = o->from + 1; from && o->to < model_mark_limit(m); o->to++)
+		if ((to = kept_mark(m, o->to)) && ends(to->name, from->name))
 			return 0;
-	}
 	return err_set(err, 2,
 		       "%s: no mark ends a window of this name; write --between %s..now, or "
 		       "--between m1..m2",
-		       name, name);
+		       from ? from->name : "start", from ? from->name : "start");
+}
+
+static int find_window(const struct model *m, const char *name, struct report_options *o,
+		       struct err *err)
+{
+	return between_mark(m, name, &o->from, err) || find_end(m, o, err) ? -1 : 0;
+}
+
+/* Is it "parse", or "parse-7", which the agent makes of a name that is taken? */
+static bool is_turn(const char *mark, const char *name)
+{
+	size_t len = strlen(name);
+	const char *number = mark + len + 1;
+
+	if (strncmp(mark, name, len))
+		return false;
+	return !mark[len] || (mark[len] == '-' && *number && !number[strspn(number, "0123456789")]);
+}
+
+uint32_t between_next_window(const struct model *m, const char *name, uint32_t after)
+{
+	const struct mark *k;
+	uint32_t named;
+	struct err none;
+
+	for (uint32_t id = after + 1; id < model_mark_limit(m); id++)
+		if ((k = kept_mark(m, id)) && is_turn(k->name, name))
+			return id;
+	/* "m3" */
+	return !after && !between_mark(m, name, &named, &none) ? named : 0;
+}
+
+int between_window(const struct model *m, uint32_t id, struct report_options *o, struct err *err)
+{
+	o->window = true;
+	o->from = id;
+	return find_end(m, o, err);
 }
 
 int between_find(const struct model *m, const struct between *b, struct report_options *o,

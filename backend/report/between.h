@@ -17,7 +17,13 @@ struct between {
 int between_parse(const char *text, struct between *b, struct err *err);
 /* "start" and "now" are 0. -1 and *err (2): there is no such mark. */
 int between_mark(const struct model *m, const char *word, uint32_t *id, struct err *err);
-/* Sets o->from, to and window. -1 and *err (2): a mark is missing. */
+/* The next window of that name after the mark `after`, 0 = from the first one on: "parse",
+ * "parse-2", ... 0 = there is none. */
+uint32_t between_next_window(const struct model *m, const char *name, uint32_t after);
+/* As between_find(), of the window that begins at that mark. -1 and *err (2): it has no end. */
+int between_window(const struct model *m, uint32_t id, struct report_options *o, struct err *err);
+/* Sets o->from, to and window; of several windows of a name the first. -1 and *err (2): a mark is
+ * missing. */
 int between_find(const struct model *m, const struct between *b, struct report_options *o,
 		 struct err *err);
 

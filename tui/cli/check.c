@@ -421,12 +421,14 @@ const struct verb verb_check = {
 	.name = "check",
 	.synopsis = synopsis,
 	.summary = "hold a session or a program against limits, for tests",
-	.details = "LIMIT is an amount (64K, 10M, 0), or lib:NAME=AMOUNT for the memory of a "
-		   "library, or\nfn:NAME=AMOUNT for the stacks through a function; * in a name is "
-		   "any text. Limits may be\nrepeated. Every process of a session is held against "
-		   "them by itself; --process chooses one.\n\nStatus 0: all limits are kept; 1: "
-		   "findings; 2: usage; 3: the session cannot be read. With\na program: its own "
-		   "failure, else 1 on findings; the result goes to stderr or to -o.\n",
+	.details =
+		"LIMIT is an amount (64K, 10M, 0), or lib:NAME=AMOUNT for the memory of a "
+		"library, or\nfn:NAME=AMOUNT for the stacks through a function; * in a name is "
+		"any text. A name\nthat no process has is an error; fn:NAME?=AMOUNT "
+		"accepts it. Limits may be repeated.\nEvery process of a session is held against "
+		"them by itself; --process chooses one.\n\nStatus 0: all limits are kept; 1: "
+		"findings; 2: usage; 3: the session cannot be read. With\na program: its own "
+		"failure, else 1 on findings; the result goes to stderr or to -o.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = check_run,

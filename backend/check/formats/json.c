@@ -62,6 +62,8 @@ static json_t *verdict(const struct check *c, const struct check_verdict *v)
 	set(o, "baseline", v->kind == CHECK_BASELINE ? number(v->before.mean) : json_null());
 	set(o, "baselines", v->before.count > 1 ? range(&v->before) : json_null());
 	set(o, "blocks", json_integer(v->blocks));
+	set(o, "window", report_json_text(v->window));
+	set(o, "windows", number(v->windows));
 	set(o, "estimate", json_boolean(v->estimate));
 	set(o, "text", report_json_text(words_verdict(c, v, text)));
 	set(o, "stacks", stacks);

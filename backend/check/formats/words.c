@@ -83,9 +83,11 @@ static void add_found(const struct check *c, const struct check_verdict *v, char
 	if (v->kind == CHECK_GROWTH && c->options.between->to)
 		add(buf, " from %s to %s", c->options.between->from, c->options.between->to);
 	else if (v->kind == CHECK_GROWTH)
-		add(buf, " born in %s", c->options.between->from);
+		add(buf, " born in %s", v->window);
 	else if (v->kind != CHECK_BASELINE)
 		add(buf, " %s", what[v->kind]);
+	if (v->windows > 1)
+		add(buf, ", the most of %zu windows", v->windows);
 }
 
 static void add_before(const struct check_verdict *v, char buf[VERDICT_TEXT])

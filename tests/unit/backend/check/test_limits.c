@@ -27,6 +27,8 @@ TEST(limits)
 		{ CHECK_LIVE, "lib:ssl=2M", "lib:ssl", "*ssl*", 2048 * K },
 		{ CHECK_LIVE, "lib:libssl.so.*=1", "lib:libssl.so.*", "libssl.so.*", 1 },
 		{ CHECK_LEAKED, "fn:parse_*=0", "fn:parse_*", "parse_*", 0 },
+		{ CHECK_LEAKED, "fn:parse_*?=0", "fn:parse_*", "parse_*", 0 },
+		{ CHECK_LIVE, "lib:ssl?=1", "lib:ssl", "*ssl*", 1 },
 		{ CHECK_LIVE, "fn:operator==(A, B)=7", "fn:operator==(A, B)", "operator==(A, B)",
 		  7 },
 	};
@@ -41,6 +43,7 @@ TEST(limits)
 		if (all[i].pattern)
 			CHECK_STR(l.pattern, all[i].pattern);
 		CHECK_EQ(l.covers == COVERS_ALL, !all[i].pattern);
+		CHECK_EQ(l.optional, strchr(all[i].text, '?') != NULL);
 		limit_release(&l);
 	}
 }
@@ -63,6 +66,7 @@ TEST(what_is_no_limit)
 		"ssl=2M",
 		"lib:=2M",
 		"fn:=1",
+		"fn:?=1",
 		"lib:ssl",
 		"lib=",
 		"lib:a=",
