@@ -12,18 +12,18 @@
 
 #pragma GCC visibility push(hidden)
 
-/* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
+/* Memory, apart from the program's (base/area.c): zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure. */
 void *mt_prim_map(size_t bytes, bool reserve_only);
 /* likewise, but in pages of PRIM_LARGE bytes, where the kernel has some; a multiple of that */
 #define PRIM_LARGE ((size_t)2 << 20)
 void *mt_prim_map_large(size_t bytes);
-/* likewise, reserve_only; there if that range is free */
+/* likewise, reserve_only, at a place of the area; NULL also where something is there */
 void *mt_prim_map_at(uintptr_t place, size_t bytes);
-void *mt_prim_map_nothing(size_t bytes); /* addresses without access; NULL on failure */
-void mt_prim_unmap(void *p, size_t bytes);
-void mt_prim_drop(void *p, size_t bytes); /* give the pages back, keep the range, zeroed */
-uint64_t mt_prim_now_ns(void);            /* CLOCK_MONOTONIC */
-uint64_t mt_prim_coarse_ns(void);         /* CLOCK_MONOTONIC_COARSE */
+void *mt_prim_map_nothing(size_t bytes);   /* addresses without access; NULL on failure */
+void mt_prim_unmap(void *p, size_t bytes); /* all of what one of the first three mapped */
+void mt_prim_drop(void *p, size_t bytes);  /* give the pages back, keep the range, zeroed */
+uint64_t mt_prim_now_ns(void);             /* CLOCK_MONOTONIC */
+uint64_t mt_prim_coarse_ns(void);          /* CLOCK_MONOTONIC_COARSE */
 uint64_t mt_prim_unix_ns(void);
 int mt_prim_getpid(void); /* real system call, never cached */
 int mt_prim_gettid(void);

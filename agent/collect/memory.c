@@ -3,14 +3,14 @@
  * memory.c - the server's own memory, and its clock.
  */
 #include "collect/memory.h"
+#include "base/area.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 
 #include <sys/syscall.h>
 
-/* the range of addresses that mappings are taken from, one below the other */
-#define ROOM_BYTES ((uintptr_t)16 << 30)
 #define PLACE_BYTES 65536u /* the largest page there is */
+#define TRIES 64
 
 /*
  * All mappings of the server, in a list, so that unmapping a dead target's memory spares them
@@ -36,29 +36,29 @@ static bool is_sound(const struct mapping *m)
 	return m->check == check_of(m);
 }
 
-/* An address far from the kernel's place for the program's mappings. A program of one thread may
- * unmap a range and later map there (MAP_FIXED, MREMAP_FIXED), because no other thread maps
- * anything meanwhile. The server does map, and must not land in the gap. The address is a hint
- * only, which the kernel grants where that range is free. 32-bit programs have no such room. */
-static uintptr_t next_place(size_t bytes)
+/* The next place below the last one, in a circle. A program of one thread may unmap a range and
+ * later map there (MAP_FIXED, MREMAP_FIXED), because no other thread maps anything meanwhile. The
+ * server does map, and must not land in the gap. Old mappings may be in the way: then the place
+ * after them. */
+static struct mapping *map_next(size_t bytes)
 {
-#if UINTPTR_MAX > UINT32_MAX
-	static uintptr_t top, place;
+	static uintptr_t place;
+	uintptr_t top = mt_area_top();
+	void *p = NULL;
 
-	if (!top)
-		top = ((uintptr_t)&mappings / 8 * 7) & ~(uintptr_t)(ROOM_BYTES - 1);
-	if (place < top - ROOM_BYTES + PLACE_BYTES + bytes)
-		place = top;
-	return place = (place - bytes) & ~(uintptr_t)(PLACE_BYTES - 1);
-#else
-	return (void)bytes, 0;
-#endif
+	for (int i = 0; top && !p && i < TRIES; i++) {
+		if (place < top - AREA_COMES_AND_GOES + PLACE_BYTES + bytes)
+			place = top;
+		place = (place - bytes) & ~(uintptr_t)(PLACE_BYTES - 1);
+		p = mt_prim_map_at(place, bytes);
+	}
+	return p ? p : mt_prim_map(bytes, true);
 }
 
 void *memory_map(size_t bytes)
 {
 	bytes = (bytes + sizeof(struct mapping) + 4095) & ~(size_t)4095;
-	struct mapping *m = mt_prim_map_at(next_place(bytes), bytes);
+	struct mapping *m = map_next(bytes);
 
 	if (!m)
 		return NULL;

@@ -19,6 +19,7 @@
  * The sums are those of all threads' own counters, which add up to the slots' (record/slots.c).
  */
 #include "follow/board.h"
+#include "base/area.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
@@ -98,19 +99,19 @@ static void map_board(const char *path)
 
 	if (fd < 0)
 		return;
-	long seals = mt_prim_call(CALL_FCNTL, fd, F_GET_SEALS, 0, 0, 0, 0), p = -1;
+	long seals = mt_prim_call(CALL_FCNTL, fd, F_GET_SEALS, 0, 0, 0, 0);
+	void *p = NULL;
 	if (seals >= 0 && (seals & SEALED) == SEALED)
-		p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-				 0);
+		p = mt_area_map(bytes, 1, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd);
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	if ((unsigned long)p >= (unsigned long)-4095L)
+	if (!p)
 		return;
-	if (!is_board((void *)p, bytes)) {
-		mt_prim_unmap((void *)p, bytes);
+	if (!is_board(p, bytes)) {
+		mt_prim_unmap(p, bytes);
 		return;
 	}
-	mt_prim_call(SYS_madvise, p, (long)bytes, MADV_DONTDUMP, 0, 0, 0);
-	board = (void *)p;
+	mt_prim_call(SYS_madvise, (long)p, (long)bytes, MADV_DONTDUMP, 0, 0, 0);
+	board = p;
 	records = board->records;
 }
 

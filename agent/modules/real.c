@@ -74,9 +74,10 @@ static struct boot_chunk *boot_grow(struct boot_chunk *old, size_t need)
 	c->bytes = bytes;
 	c->next = old;
 	atomic_store_explicit(&c->xused, sizeof(*c), memory_order_relaxed);
-	mt_arena_range((uintptr_t)c, bytes, PART_STACKS);
-	if (atomic_compare_exchange_strong(&mt_real_boot, &old, c))
+	if (atomic_compare_exchange_strong(&mt_real_boot, &old, c)) {
+		mt_arena_range((uintptr_t)c, bytes, PART_STACKS);
 		return c;
+	}
 	mt_prim_unmap(c, bytes);
 	return old; /* somebody else was faster: use theirs */
 }

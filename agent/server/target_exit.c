@@ -90,7 +90,7 @@ static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 	if (!more)
 		return MEMORY_UNKNOWN;
 	uint64_t ours = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(target, NULL);
-	mt_prim_unmap(more, bytes);
+	mt_prim_call(SYS_munmap, (long)more, (long)bytes, 0, 0, 0, 0);
 	if (!theirs || ours <= peak)
 		return MEMORY_UNKNOWN;
 	return theirs < ours ? MEMORY_OTHER : MEMORY_SAME;
@@ -361,7 +361,7 @@ static void unmap_the_dead(char *list)
 		at += *at == '-';
 		uintptr_t end = mt_hex(&at);
 		if (end > start && of_the_dead(line, start, end))
-			mt_prim_unmap((void *)start, end - start);
+			mt_prim_call(SYS_munmap, (long)start, (long)(end - start), 0, 0, 0, 0);
 	}
 }
 
