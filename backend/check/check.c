@@ -5,6 +5,7 @@
 #include "check/internal.h"
 
 #include "base/format.h"
+#include "query/expected.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ struct check *check_new(const struct check_options *o)
 
 	c->options = *o;
 	c->named = xcalloc(o->limit_count + 1, sizeof *c->named);
+	c->used_own = xcalloc(EXPECTED_MAX, sizeof *c->used_own);
+	c->used = xcalloc(SUPPRESSIONS_MAX, sizeof *c->used);
 	return c;
 }
 
@@ -65,6 +68,8 @@ void check_free(struct check *c)
 		heap_sums_release(&c->baseline[i]);
 	string_pool_release(&c->pool);
 	free(c->named);
+	free(c->used_own);
+	free(c->used);
 	free(c->verdicts);
 	free(c->processes);
 	free(c->suppressed);

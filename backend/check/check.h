@@ -92,6 +92,8 @@ struct check {
 	char **notes; /* sentences */
 	size_t note_count, note_room;
 	bool *named; /* of each limit: some process has what it names */
+	/* of each rule of options.suppressions: it matched something */
+	bool *used_own, *used;
 	struct heap_sums *baseline;
 	size_t baseline_count, baseline_room;
 	size_t baseline_sessions;

@@ -15,12 +15,14 @@
 
 struct rule_item {
 	enum { ITEM_ANY_FRAMES, ITEM_FUNCTION, ITEM_OBJECT, ITEM_SOURCE } kind;
-	char *pattern; /* owned; NULL of ITEM_ANY_FRAMES */
+	char *pattern; /* owned; as given; NULL of ITEM_ANY_FRAMES */
+	char *name;    /* owned; a mangled pattern, demangled; NULL = it is not */
 	uint32_t line; /* ITEM_SOURCE: 0 = any */
 };
 
 struct rule {
 	char *name;              /* owned */
+	char *place;             /* owned; "a.supp:12" */
 	char *pattern;           /* LeakSanitizer's; owned; NULL = valgrind's, by its items */
 	struct rule_item *items; /* owned */
 	size_t count, room;
@@ -30,7 +32,7 @@ struct rule {
 struct rule_frame {
 	const char *function, *file, *module, *path; /* NULL = unknown; path: of the module */
 	uint32_t line;
-	bool libc;
+	bool libc, inlined;
 };
 
 /* --- check/lsan.c */

@@ -543,34 +543,3 @@ void check_learn(struct check *c, struct watch *w, const struct process *p)
 	for (size_t i = 0; i < c->suppressed_count; i++)
 		c->suppressed[i].live_bytes = c->suppressed[i].live_blocks = 0;
 }
-
-/* Such a limit holds whatever the program does: a function was renamed, or a name misspelt. */
-static void judge_names(struct check *c)
-{
-	for (size_t i = 0; i < c->options.limit_count; i++) {
-		const struct limit *l = &c->options.limits[i];
-
-		if (c->named[i] || l->covers == COVERS_ALL || l->optional)
-			continue;
-		char *name = xasprintf("--%s %s", limit_option(l->kind), l->text);
-		char *why = xasprintf("no process has %s %s; write %s?=... where it may be missing",
-				      l->covers == COVERS_LIBRARY ? "a library of the name"
-								  : "a stack through a function",
-				      strchr(l->where, ':') + 1, l->where);
-		if (!c->process_count)
-			check_add_process(c, "session", 0, "");
-		check_error(c, 0, l->kind, name, why);
-		free(name);
-		free(why);
-	}
-}
-
-int check_end(struct check *c, struct err *err)
-{
-	judge_names(c);
-	if (!wants(c, CHECK_GROWTH) || c->marks_found)
-		return 0;
-	return err_set(err, 2, "--between %s: no process has %s; memtop report lists the marks",
-		       c->options.between->text,
-		       c->options.between->to ? "both marks" : "a window of this name");
-}

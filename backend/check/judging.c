@@ -30,16 +30,22 @@ static uint32_t suppressed_as(struct check *c, const char *name)
 static uint32_t rule_for(struct judging *j, uint32_t leaf, struct frame_out *frames)
 {
 	const struct suppressions *s = j->check->options.suppressions;
+	bool own = query_expected(j->query, leaf);
+	size_t rule = SIZE_MAX;
 	char key[EXPECTED_KEY_MAX];
 
-	if (query_expected(j->query, leaf)) {
+	if (own) {
 		query_stack_key(j->query, leaf, key);
-		return suppressed_as(j->check, key);
+		if (s)
+			expected_mark_used(suppressions_own(s), key, j->check->used_own);
 	}
-	if (!s || !suppressions_count(s))
-		return 0;
-	size_t n = query_stack(j->query, leaf, frames, FRAMES_MAX);
-	size_t rule = suppressions_match(s, j->model, frames, n < FRAMES_MAX ? n : FRAMES_MAX);
+	if (s && suppressions_count(s)) {
+		size_t n = query_stack(j->query, leaf, frames, FRAMES_MAX);
+		rule = suppressions_match(s, j->model, frames, n < FRAMES_MAX ? n : FRAMES_MAX,
+					  j->check->used);
+	}
+	if (own)
+		return suppressed_as(j->check, key);
 	return rule == SIZE_MAX ? 0 : suppressed_as(j->check, suppressions_name(s, rule));
 }
 

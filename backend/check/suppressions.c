@@ -51,6 +51,11 @@ const char *suppressions_name(const struct suppressions *s, size_t i)
 	return s->rules[i].name;
 }
 
+const char *suppressions_place(const struct suppressions *s, size_t i)
+{
+	return s->rules[i].place;
+}
+
 /* --- files */
 
 enum form { FORM_OWN, FORM_LSAN, FORM_VALGRIND };
@@ -59,7 +64,7 @@ struct reading {
 	struct suppressions *s;
 	const char *path;
 	struct err *wrong;
-	size_t line, wrongs;
+	size_t line, begin, wrongs; /* begin: line of the rule's first */
 	struct valgrind_reader valgrind;
 };
 
@@ -106,6 +111,7 @@ static void take(struct reading *r, struct rule *rule)
 		return;
 	}
 	GROW(s->rules, s->room, s->count + 1);
+	rule->place = xasprintf("%s:%zu", r->path, r->begin);
 	s->rules[s->count++] = *rule;
 	*rule = (struct rule){ 0 };
 }
@@ -116,6 +122,7 @@ static void read_lsan(struct reading *r, const char *line)
 
 	if (!*line || *line == '#')
 		return;
+	r->begin = r->line;
 	if (lsan_read(line, &rule))
 		take(r, &rule);
 	else
@@ -124,6 +131,8 @@ static void read_lsan(struct reading *r, const char *line)
 
 static void read_valgrind(struct reading *r, const char *line)
 {
+	if (!r->valgrind.at)
+		r->begin = r->line;
 	int rc = valgrind_read(&r->valgrind, line);
 
 	if (rc > 0)
@@ -218,7 +227,7 @@ int suppressions_read(struct suppressions *s, const char *path, struct err *wron
 #define FRAMES_MAX 512
 
 size_t suppressions_match(const struct suppressions *s, const struct model *m,
-			  const struct frame_out *frames, size_t count)
+			  const struct frame_out *frames, size_t count, bool *used)
 {
 	struct rule_frame seen[FRAMES_MAX];
 	size_t n = 0;
@@ -230,14 +239,24 @@ size_t suppressions_match(const struct suppressions *s, const struct model *m,
 		if (!f->has_offset && !f->address && !f->module)
 			continue; /* stands for frames that are not known */
 		seen[n++] = (struct rule_frame){
-			f->function,        f->file, f->module,
-			k ? k->path : NULL, f->line, k && (k->flags & MTW_MODULE_LIBC),
+			.function = f->function,
+			.file = f->file,
+			.module = f->module,
+			.path = k ? k->path : NULL,
+			.line = f->line,
+			.libc = k && (k->flags & MTW_MODULE_LIBC),
+			.inlined = f->inlined,
 		};
 	}
+	size_t first = SIZE_MAX;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct rule *r = &s->rules[i];
-		if (r->pattern ? lsan_matches(r, seen, n) : valgrind_matches(r, seen, n))
-			return i;
+		if (first < i && used[i])
+			continue;
+		if (r->pattern ? lsan_matches(r, seen, n) : valgrind_matches(r, seen, n)) {
+			used[i] = true;
+			first = first < i ? first : i;
+		}
 	}
-	return SIZE_MAX;
+	return first;
 }

@@ -34,8 +34,10 @@ struct expected *suppressions_own(const struct suppressions *s);
 /* All others, in the order of their files; name: "leak:parse_*", or valgrind's NAME. */
 size_t suppressions_count(const struct suppressions *s);
 const char *suppressions_name(const struct suppressions *s, size_t i);
-/* The first of the others that matches a stack; SIZE_MAX = none. Frames: query_stack(). */
+const char *suppressions_place(const struct suppressions *s, size_t i); /* "a.supp:12" */
+/* The first of the others that matches a stack; SIZE_MAX = none. Frames: query_stack(). Sets
+ * used[i] of all that match it. */
 size_t suppressions_match(const struct suppressions *s, const struct model *m,
-			  const struct frame_out *frames, size_t count);
+			  const struct frame_out *frames, size_t count, bool *used);
 
 #endif

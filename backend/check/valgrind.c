@@ -12,8 +12,14 @@
  *      obj:*libfoo.so*
  *   }
  *
- * Its frames must match the innermost ones of a stack; what follows outwards may be anything. A
- * mangled name without wildcards is demangled, since memtop's names are.
+ * Its frames must match the innermost ones of a stack; what follows outwards may be anything. The
+ * innermost frame of valgrind's stacks is the allocation function, which memtop's do not have: a
+ * rule that begins with one, or with what may stand for it, is compared with such a frame in front.
+ *
+ * valgrind knows a function by its mangled name, and an inlined one by its name in DWARF:
+ * `_M_allocate`, `clone<std::vector<int> >`, without namespaces, parameters and default arguments
+ * of templates. memtop has demangled names alone, so a mangled pattern is demangled, and of an
+ * inlined function the last part of its name counts, without template arguments.
  */
 #include "check/internal.h"
 
@@ -27,10 +33,13 @@
 
 void rule_release(struct rule *r)
 {
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
 		free(r->items[i].pattern);
+		free(r->items[i].name);
+	}
 	free(r->items);
 	free(r->name);
+	free(r->place);
 	free(r->pattern);
 	*r = (struct rule){ 0 };
 }
@@ -50,12 +59,60 @@ static bool is_tool(const char *line)
 	return colon && colon != line && colon[1];
 }
 
-/* A mangled pattern with wildcards cannot be compared with demangled names. */
-static char *name_pattern(const char *text)
+/* What valgrind's stacks begin with. */
+static const char *const allocators[] = {
+	"malloc",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"memalign",
+	"aligned_alloc",
+	"posix_memalign",
+	"valloc",
+	"pvalloc",
+	"_Znwm",
+	"_Znwj",
+	"_Znam",
+	"_Znaj",
+	"_ZnwmRKSt9nothrow_t",
+	"_ZnamRKSt9nothrow_t",
+	"_ZnwmSt11align_val_t",
+	"_ZnamSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t",
+	"_ZnamSt11align_val_tRKSt9nothrow_t",
+	"operator new",
+	"operator new[]",
+	"operator new(unsigned long)",
+	"operator new[](unsigned long)",
+};
+#define ALLOCATORS_OBJECT "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so"
+
+static bool may_be_allocator(const struct rule_item *item)
 {
-	if (strncmp(text, "_Z", 2))
-		return xstrdup(text);
-	return strpbrk(text, "*?") ? NULL : demangle(text);
+	if (item->kind == ITEM_OBJECT)
+		return pattern_matches(item->pattern, ALLOCATORS_OBJECT, true);
+	for (size_t i = 0;
+	     item->kind == ITEM_FUNCTION && i < sizeof allocators / sizeof *allocators; i++)
+		if (pattern_matches(item->pattern, allocators[i], true))
+			return true;
+	return item->kind == ITEM_ANY_FRAMES;
+}
+
+/* A mangled pattern with wildcards cannot be compared with demangled names: false, unless it is an
+ * allocation function's. */
+static bool read_function(struct rule_item *item, const char *text)
+{
+	bool mangled = !strncmp(text, "_Z", 2);
+
+	item->kind = ITEM_FUNCTION;
+	item->pattern = xstrdup(text);
+	if (mangled && strpbrk(text, "*?"))
+		return may_be_allocator(item);
+	item->name = mangled ? demangle(text) : NULL;
+	char *clone = mangled ? strstr(item->name, " [clone ") : NULL;
+	if (clone)
+		*clone = '\0';
+	return true;
 }
 
 static void read_source(struct rule_item *item, const char *text)
@@ -69,70 +126,45 @@ static void read_source(struct rule_item *item, const char *text)
 	item->pattern = colon ? xstrndup(text, (size_t)(colon - text)) : xstrdup(text);
 }
 
+static bool read_words(struct rule_item *item, const char *line)
+{
+	if (!strncmp(line, "fun:", 4) && line[4])
+		return read_function(item, line + 4);
+	if (!strncmp(line, "obj:", 4) && line[4]) {
+		item->kind = ITEM_OBJECT;
+		item->pattern = xstrdup(line + 4);
+		return true;
+	}
+	if (!strncmp(line, "src:", 4) && line[4]) {
+		item->kind = ITEM_SOURCE;
+		read_source(item, line + 4);
+		return true;
+	}
+	return !strcmp(line, "...");
+}
+
 static int read_item(struct rule *r, const char *line)
 {
-	struct rule_item item = { 0 };
-
 	if (r->count == RULE_ITEMS_MAX)
 		return -1;
-	if (!strncmp(line, "fun:", 4) && line[4]) {
-		item.kind = ITEM_FUNCTION;
-		item.pattern = name_pattern(line + 4);
-	} else if (!strncmp(line, "obj:", 4) && line[4]) {
-		item.kind = ITEM_OBJECT;
-		item.pattern = xstrdup(line + 4);
-	} else if (!strncmp(line, "src:", 4) && line[4]) {
-		item.kind = ITEM_SOURCE;
-		read_source(&item, line + 4);
-	} else if (strcmp(line, "...")) {
-		return -1;
-	}
-	if (item.kind != ITEM_ANY_FRAMES && !item.pattern)
-		return -1;
 	GROW(r->items, r->room, r->count + 1);
-	r->items[r->count++] = item;
-	return 0;
-}
-
-static const char *const allocators[] = {
-	"malloc",        "calloc",         "realloc", "reallocarray", "memalign",
-	"aligned_alloc", "posix_memalign", "valloc",  "pvalloc",
-};
-
-static bool is_allocator(const char *pattern)
-{
-	if (!strncmp(pattern, "operator new", 12))
-		return true;
-	for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
-		if (strcmp(pattern, "*") && pattern_matches(pattern, allocators[i], true))
-			return true;
-	return false;
-}
-
-static void drop_first(struct rule *r)
-{
-	free(r->items[0].pattern);
-	memmove(r->items, r->items + 1, --r->count * sizeof *r->items);
+	struct rule_item *item = &r->items[r->count++];
+	*item = (struct rule_item){ ITEM_ANY_FRAMES, NULL, NULL, 0 };
+	return read_words(item, line) ? 0 : -1;
 }
 
 /* 1: whole; -1: a rule that would match every stack, or no frame. */
-static int finish(struct valgrind_reader *v)
+static int finish(const struct rule *r)
 {
-	struct rule *r = &v->rule;
-	bool tells = false;
-
 	for (size_t i = 0; i < r->count; i++)
-		tells |= r->items[i].kind != ITEM_ANY_FRAMES;
-	if (!tells)
-		return -1;
-	if (r->items[0].kind == ITEM_FUNCTION && is_allocator(r->items[0].pattern))
-		drop_first(r);
-	return 1;
+		if (r->items[i].kind != ITEM_ANY_FRAMES)
+			return 1;
+	return -1;
 }
 
 static int end_rule(struct valgrind_reader *v)
 {
-	int rc = v->at < 3 ? -1 : !v->leak || v->broken ? 0 : finish(v);
+	int rc = v->at < 3 ? -1 : !v->leak || v->broken ? 0 : finish(&v->rule);
 
 	if (rc != 1)
 		rule_release(&v->rule);
@@ -168,11 +200,8 @@ int valgrind_read(struct valgrind_reader *v, const char *line)
 		v->leak = is_leak(line);
 		if (!is_tool(line))
 			return wrong(v);
-	} else if (v->leak && strncmp(line, "match-leak-kinds:", 17)) {
-		/* _Znwm and its kin: allocation functions, too */
-		bool skipped = !v->rule.count && !strncmp(line, "fun:_Zn", 7);
-		if (!skipped && read_item(&v->rule, line))
-			return wrong(v);
+	} else if (v->leak && strncmp(line, "match-leak-kinds:", 17) && read_item(&v->rule, line)) {
+		return wrong(v);
 	}
 	return 0;
 }
@@ -192,18 +221,58 @@ static bool libc_alias(const char *pattern, const char *function)
 	return false;
 }
 
-static bool matches_function(const char *pattern, const struct rule_frame *f)
+/* The last part of a short name: "app::Row::Row" -> "Row". */
+static const char *last_name(const char *brief)
 {
+	const char *last = brief;
+
+	for (const char *at; (at = strstr(last, "::")) && at[2];)
+		last = at + 2;
+	return last;
+}
+
+/* An inlined function, whose name in DWARF is the pattern. */
+static bool matches_inlined(const char *pattern, const char *brief)
+{
+	char *name = demangle_short(pattern);
+	bool hit = pattern_matches(name, last_name(brief), true);
+
+	free(name);
+	return hit;
+}
+
+/* A function that DWARF gives no mangled name, because no other unit can call it: "go" is
+ * "app::(anonymous namespace)::Anon::go()". */
+static bool is_bare(const char *function, const char *brief)
+{
+	return !strstr(brief, "::") &&
+	       (function[strlen(function) - 1] == '>' || !strcmp(function, brief));
+}
+
+static bool matches_bare(const char *demangled, const char *brief)
+{
+	char *name = demangle_short(demangled);
+	bool hit = !strcmp(last_name(name), brief);
+
+	free(name);
+	return hit;
+}
+
+static bool matches_function(const struct rule_item *item, const struct rule_frame *f)
+{
+	const char *pattern = item->name ? item->name : item->pattern;
+
 	if (!f->function)
 		return pattern_matches(pattern, "???", false) || !strcmp(pattern, "*");
 	if (pattern_matches(pattern, f->function, true))
 		return true;
 	if (f->libc && libc_alias(pattern, f->function))
 		return true;
-	if (!strpbrk(f->function, "(<"))
-		return false;
 	char *brief = demangle_short(f->function);
-	bool hit = pattern_matches(pattern, brief, true);
+	bool hit = pattern_matches(pattern, brief, true) ||
+		   (item->name ? !f->inlined && is_bare(f->function, brief) &&
+					 matches_bare(item->name, brief)
+			       : f->inlined && matches_inlined(pattern, brief));
 	free(brief);
 	return hit;
 }
@@ -220,10 +289,13 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* f NULL: the allocation function */
 static bool matches_item(const struct rule_item *item, const struct rule_frame *f)
 {
+	if (!f)
+		return may_be_allocator(item);
 	switch (item->kind) {
-	case ITEM_FUNCTION: return matches_function(item->pattern, f);
+	case ITEM_FUNCTION: return matches_function(item, f);
 	case ITEM_OBJECT: return either(item->pattern, f->path, f->module);
 	case ITEM_SOURCE:
 		return (!item->line || item->line == f->line) &&
@@ -233,19 +305,23 @@ static bool matches_item(const struct rule_item *item, const struct rule_frame *
 	return true;
 }
 
-/* As in pattern_matches(), a mismatch goes back to the last `...` alone. */
+/* As in pattern_matches(), a mismatch goes back to the last `...` alone. A rule that valgrind
+ * itself could never match, because it begins behind the allocation function, is compared from
+ * there. */
 bool valgrind_matches(const struct rule *r, const struct rule_frame *frames, size_t count)
 {
+	size_t hidden = may_be_allocator(&r->items[0]), n = hidden + count;
 	size_t i = 0, f = 0, after = SIZE_MAX, from = 0;
 
 	while (i < r->count) {
 		if (r->items[i].kind == ITEM_ANY_FRAMES) {
 			after = ++i;
 			from = f;
-		} else if (f < count && matches_item(&r->items[i], &frames[f])) {
+		} else if (f < n &&
+			   matches_item(&r->items[i], f < hidden ? NULL : &frames[f - hidden])) {
 			i++;
 			f++;
-		} else if (after != SIZE_MAX && from < count) {
+		} else if (after != SIZE_MAX && from < n) {
 			i = after;
 			f = ++from;
 		} else {

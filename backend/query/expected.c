@@ -5,6 +5,7 @@
  */
 #include "query/expected.h"
 #include "base/atomic_file.h"
+#include "symbols/demangle.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -111,12 +112,43 @@ static bool matches(const char *rule, const char *key)
 	}
 }
 
+/* The key without parameters and template arguments; "" = it is the same. */
+static void shorten(const char *key, char out[EXPECTED_KEY_MAX])
+{
+	const char *function = strchr(key, '!');
+
+	out[0] = '\0';
+	if (!function || !strpbrk(function, "(<"))
+		return;
+	char *brief = demangle_short(function + 1);
+	snprintf(out, EXPECTED_KEY_MAX, "%.*s%s", (int)(function + 1 - key), key, brief);
+	free(brief);
+}
+
+static bool rule_has(const struct expected_rule *r, const char *key, const char *brief)
+{
+	return matches(r->text, key) || (*brief && matches(r->text, brief));
+}
+
 bool expected_has(const struct expected *e, const char *key)
 {
+	char brief[EXPECTED_KEY_MAX];
+
+	if (e->count)
+		shorten(key, brief);
 	for (size_t i = e->count; i-- > 0;)
-		if (matches(e->rules[i].text, key))
+		if (rule_has(&e->rules[i], key, brief))
 			return e->rules[i].on;
 	return false;
+}
+
+void expected_mark_used(const struct expected *e, const char *key, bool *used)
+{
+	char brief[EXPECTED_KEY_MAX];
+
+	shorten(key, brief);
+	for (size_t i = 0; i < e->count; i++)
+		used[i] |= rule_has(&e->rules[i], key, brief);
 }
 
 uint64_t expected_version(const struct expected *e)

@@ -5,10 +5,11 @@
  *   rule = MODULE!FUNCTION     "libtile.so.2!tile_cache_put", "lib*!ns::cache<*>::put*"
  *
  * `*` stands for any text, `\` before a byte for that byte. The newest rule that matches a call
- * site's key decides whether it is expected. A key has the module's file name and the full function
- * name, without the suffixes that the compiler gives a copy (.constprop.0, [clone .part.0]), so
- * that it holds in other runs and builds. A place without a name is MODULE!+0xOFFSET@BUILD-ID: the
- * same offset in another build is another place.
+ * site's key decides whether it is expected. A function in a rule may lack its parameters and
+ * template arguments: "lib!ns::put" is for each lib!ns::put<T>(...). A key has the module's file
+ * name and the full function name, without the suffixes that the compiler gives a copy
+ * (.constprop.0, [clone .part.0]), so that it holds in other runs and builds. A place without a
+ * name is MODULE!+0xOFFSET@BUILD-ID: the same offset in another build is another place.
  *
  * A file of rules (.supp) has one a line; `not RULE` revokes an earlier one; empty lines and lines
  * that begin with # are ignored.
@@ -34,6 +35,8 @@ int expected_set(struct expected *e, const char *rule, bool on);
 /* adds all rules of `from` as the newest */
 void expected_take(struct expected *e, const struct expected *from);
 bool expected_has(const struct expected *e, const char *key);
+/* Sets used[i] where rule i, as expected_rules() counts them, matches the key. */
+void expected_mark_used(const struct expected *e, const char *key, bool *used);
 uint64_t expected_version(const struct expected *e); /* moves when a rule is added */
 /* Oldest first; borrowed until a rule is added. */
 size_t expected_rules(const struct expected *e, const struct expected_rule **rules);

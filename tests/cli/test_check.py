@@ -363,6 +363,82 @@ def t_suppressions_of_each_kind():
 
 
 @test
+def t_suppressions_that_matched_nothing():
+    """They are named, of each kind, with their place; one that only another one came before is not."""
+    a = session()
+    own, lsan = written("own.supp", "words!keep_row\nwords!keep_rows\nnot words!x\n"), written("l.supp", "leak:keep_row\nleak:keep_x\n")
+    valgrind = written("v.supp", "".join(f"{{\n{name}\nMemcheck:Leak\nfun:malloc\nfun:{name}\n}}\n" for name in ("keep_row", "keep_y")))
+    _, text = judged(0, "--max-live", "1G", "--suppress", own, "--suppress", lsan, "--suppress", valgrind, a)
+    assert f"! Suppressions that matched nothing: words!keep_rows, leak:keep_x ({lsan}:2), keep_y ({valgrind}:7).\n" in text, text
+    _, text = judged(0, "--max-live", "1G", "--suppress", written("m.supp", "".join(f"leak:nothing{i}\n" for i in range(30))), a)
+    assert text.count("nothing") == 9 and ", and 22 more." in text, text
+    _, text = judged(0, "--max-live", "1G", "--suppress", written("a.supp", "leak:keep_row\n"), "--", "/bin/sh", "-c", f"{built()}; :")
+    assert "matched nothing" not in text, text
+
+
+CPP = r"""
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+namespace app {
+struct Row { std::string name; std::vector<int> v; explicit Row(const char *n) : name(n), v(100) {} };
+static std::vector<Row *> *rows;
+inline Row *make_row(const char *n) { return new Row(n); }
+template <class T> inline T *clone(const T &t) { return new T(t); }
+__attribute__((noinline)) void leaky(int n)
+{
+	for (int i = 0; i < n; i++)
+		rows->push_back(make_row("a name that is long enough for the heap, surely"));
+}
+namespace { struct Anon { __attribute__((noinline)) char *go() { return strdup("hello"); } }; }
+}
+static __attribute__((noinline)) void *c_static(int n) { return calloc(n, 10); }
+static void *volatile kept;
+int main(int argc, char **)
+{
+	app::rows = new std::vector<app::Row *>;
+	app::leaky(3 + argc);
+	kept = app::Anon().go();
+	auto *m = new std::map<std::string, int>;
+	(*m)["a key that is long enough for the heap, surely"] = argc;
+	kept = app::clone(std::vector<int>(10 + argc));
+	kept = new std::function<void(int)>([&](int k) { kept = realloc(nullptr, k); });
+	(*(std::function<void(int)> *)kept)(99);
+	kept = c_static(argc + 4);
+	app::rows = nullptr;
+	kept = nullptr;
+	return 0;
+}
+"""
+
+
+@test
+def t_suppressions_that_valgrind_writes():
+    """Of the same C++, with all functions inlined that can be and with none: each matches, none is left."""
+    need("g++", "valgrind")
+    folder = temporary_folder()
+    for level in "02":
+        with open(folder + "/cpp.cc", "w", encoding="utf-8") as f:
+            f.write(CPP)
+        done = run(["g++", "-g", f"-O{level}", "-o", "cpp", "cpp.cc"], cwd=folder)
+        assert done.returncode == 0, done.stderr
+        done = run(["valgrind", "--leak-check=full", "--show-leak-kinds=all", "--gen-suppressions=all", "./cpp"], 120, cwd=folder, env=environment())
+        blocks = re.findall(r"^\{\n.*?^\}\n", done.stderr, re.M | re.S)
+        assert len(blocks) > 8, done.stderr
+        for name in ("all.supp", "most.supp"):
+            with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
+                f.write("".join(b for b in blocks if name == "all.supp" or "make_row" not in b))
+        _, text = judged(0, "--max-leaked", "0", "--suppress", folder + "/all.supp", "--", folder + "/cpp")
+        assert "matched nothing" not in text, text
+        bad, text = judged(1, "--max-leaked", "0", "--suppress", folder + "/most.supp", "--", folder + "/cpp")
+        assert "app::leaky(int)" in text, text
+    own = written("own.supp", "cpp!app::make_row\ncpp!app::leaky\n")
+    assert "matched nothing" not in judged(1, "--max-leaked", "0", "--suppress", own, "--", folder + "/cpp")[1]
+
+
+@test
 def t_a_program_keeps_its_streams():
     for limit, status in (("1M", 0), ("1K", 1)):
         done = check("--max-leaked", limit, "--", built())

@@ -63,16 +63,25 @@ static const struct frame_out stack[] = {
 	{ .module_id = NO_ID },
 };
 
-static bool hits(const char *text)
+static bool used[SUPPRESSIONS_MAX];
+
+static bool hits_in(const char *text, const struct frame_out *frames, size_t count)
 {
 	struct model *m = model_new();
 	struct suppressions *s = read_text(text);
-	bool hit = suppressions_match(s, m, stack, sizeof stack / sizeof *stack) == 0;
 
+	used[0] = false;
+	bool hit = suppressions_match(s, m, frames, count, used) == 0;
+	CHECK_EQ(used[0], hit);
 	CHECK_EQ(suppressions_count(s), 1);
 	suppressions_free(s);
 	model_free(m);
 	return hit;
+}
+
+static bool hits(const char *text)
+{
+	return hits_in(text, stack, sizeof stack / sizeof *stack);
 }
 
 TEST(leak_sanitizer)
@@ -111,6 +120,78 @@ TEST(valgrind)
 	CHECK(!hits(SUPP("...\nfun:main\nfun:parse_word\n")));
 	CHECK(!hits(SUPP("...\nfun:main\nobj:prog\nobj:prog\n")));
 	CHECK(hits("# first\n\n{\nn\nHelgrind,Memcheck:Leak\nfun:parse_word\n}\n"));
+}
+
+/* What valgrind prints for g++ -O2: names of inlined functions as DWARF has them. */
+static const struct frame_out optimised[] = {
+	{ .function = "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, "
+		      "unsigned long)",
+	  .module = "prog",
+	  .module_id = NO_ID,
+	  .has_offset = true,
+	  .inlined = true },
+	{ .function = "std::vector<int, std::allocator<int> >* app::clone<std::vector<int, "
+		      "std::allocator<int> > >(std::vector<int, std::allocator<int> > const&)",
+	  .module = "prog",
+	  .module_id = NO_ID,
+	  .has_offset = true,
+	  .inlined = true },
+	{ .function = "app::leaky(int)", .module = "prog", .module_id = NO_ID, .has_offset = true },
+	{ .function = "go", .module = "prog", .module_id = NO_ID, .has_offset = true },
+	{ .function = "call<main()::<lambda(int)> >",
+	  .module = "prog",
+	  .module_id = NO_ID,
+	  .has_offset = true },
+};
+
+static bool matched(const char *text)
+{
+	return hits_in(text, optimised, sizeof optimised / sizeof *optimised);
+}
+
+TEST(valgrind_of_optimised_code)
+{
+	CHECK(matched(SUPP("fun:_Znwm\nfun:allocate\nfun:clone<std::vector<int> >\n"
+			   "fun:_ZN3app5leakyEi\nfun:_ZN3app12_GLOBAL__N_14Anon2goEv.constprop.0\n"
+			   "fun:_Z4callIZ4mainvEUliE_EvT_\n")));
+	CHECK(matched(SUPP("fun:_Znwm\nfun:allocate\nfun:clone<*\nfun:*leaky*\n")));
+	CHECK(matched(SUPP("fun:_Znwm\nfun:alloc?te\n...\nfun:_ZN3app5leakyEi\n")));
+	CHECK(matched(SUPP("fun:_Znwm\n...\nfun:_ZN3app5leakyEi.isra.0\n")));
+	CHECK(!matched(SUPP("fun:_Znwm\nfun:clone<std::vector<int> >\n")));
+	CHECK(!matched(SUPP("fun:_Znwm\nfun:allocat\n")));
+	CHECK(!matched(SUPP("fun:_Znwm\n...\nfun:leaky\n"))); /* not inlined: mangled */
+	CHECK(!matched(SUPP("fun:_Znwm\n...\nfun:_ZN3app5leakyEd\n")));
+	CHECK(!matched(SUPP("fun:_Znwm\n...\nfun:_ZN3app12_GLOBAL__N_14Anon3goeEv\n")));
+}
+
+TEST(valgrind_begins_with_the_allocation_function)
+{
+	CHECK(hits(SUPP("fun:*\nfun:parse_word\n")));
+	CHECK(!hits(SUPP("fun:*\nfun:*read_all*\n")));
+	CHECK(hits(SUPP("obj:*vgpreload*\nfun:parse_word\n")));
+	CHECK(hits(SUPP("obj:*\nfun:parse_word\n")));
+	CHECK(!hits(SUPP("obj:*\nfun:*read_all*\n")));
+	CHECK(hits(SUPP("...\nfun:malloc\nfun:parse_word\n")));
+	CHECK(hits(SUPP("...\nfun:_Znw*\nobj:libx*\n")));
+	CHECK(!hits(SUPP("...\nfun:malloc\nfun:*read_all*\n")));
+	CHECK(!hits(SUPP("fun:free\nfun:parse_word\n")));
+}
+
+TEST(all_that_match_are_used)
+{
+	struct model *m = model_new();
+	struct suppressions *s = read_text("leak:main\nleak:nothing\nleak:parse_word\n");
+
+	memset(used, 0, sizeof used);
+	CHECK_EQ(suppressions_match(s, m, stack, 3, used), 0);
+	CHECK(used[0] && !used[1] && used[2]);
+	CHECK(strstr(suppressions_place(s, 2), ":3"));
+	suppressions_free(s);
+	s = read_text("\n" SUPP("fun:f\n") SUPP("fun:g\n"));
+	CHECK(strstr(suppressions_place(s, 0), ":2"));
+	CHECK(strstr(suppressions_place(s, 1), ":7"));
+	suppressions_free(s);
+	model_free(m);
 }
 
 TEST(valgrind_of_other_kinds)
@@ -228,7 +309,7 @@ TEST(random_bytes_never_harm)
 		while (len < 1000)
 			len += (size_t)sprintf(text + len, "%s", words[rand_r(&seed) % 20]);
 		struct suppressions *s = read_bytes(text, len, &wrong);
-		suppressions_match(s, m, stack, sizeof stack / sizeof *stack);
+		suppressions_match(s, m, stack, sizeof stack / sizeof *stack, used);
 		suppressions_free(s);
 	}
 	model_free(m);

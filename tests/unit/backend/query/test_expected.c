@@ -28,6 +28,12 @@ TEST(a_rule_matches)
 		{ "p!*", "p!", true },
 		{ "p!f[a]", "p!fa", false },
 		{ "p!f[a]", "p!f[a]", true },
+		{ "p!app::leaky", "p!app::leaky(int)", true },
+		{ "p!app::put", "p!void app::put<char>(char)", true },
+		{ "p!app::put", "p!app::put<char>::get(char)", false },
+		{ "p!leaky", "p!app::leaky(int)", false },
+		{ "p!app::leaky(long)", "p!app::leaky(int)", false },
+		{ "p!app::*y", "p!app::leaky(int)", true },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
