@@ -35,6 +35,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ROUNDS 3000
 
@@ -57,7 +58,17 @@ size_t mt_format(char *buf, size_t size, const char *format, ...)
 }
 void mt_record_loss(unsigned reason, uint64_t bytes) { (void)reason; (void)bytes; }
 struct module *mt_maps_find(uintptr_t pc) { (void)pc; return NULL; }
+void *mt_prim_map_large(size_t bytes) { (void)bytes; return NULL; }
+void mt_prim_unmap(void *p, size_t bytes) { munmap(p, bytes); }
 /* clang-format on */
+/* Not base/area.c's: a sanitizer lets nobody map where that does. */
+void *mt_prim_map(size_t bytes, bool reserve_only)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | (reserve_only ? MAP_NORESERVE : 0), -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
 
 /* --- */
 
