@@ -11,6 +11,7 @@
 #include "../unwind/paths.h"
 #include "base/conf.h"
 #include "base/msg.h"
+#include "base/prim_linux.h"
 #include "base/state.h"
 #include "base/types.h"
 #include "hooks/gate.h"
