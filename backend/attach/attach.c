@@ -10,9 +10,9 @@
  * memfds, and a file that the process made itself has the process' label.
  *
  * Where the agent listens. At @memtop.PID, with the pid that memtop knows, whatever the process'
- * own pid namespace calls it. Abstract names belong to a network namespace: in another one, the
- * agent listens at a socket in a folder of the process' root, which memtop reaches through
- * /proc/PID/root.
+ * own pid namespace calls it. Abstract names belong to a network namespace: in another one, which
+ * not everybody who may trace the process may enter, the agent listens at a socket in a folder of
+ * the process' root. memtop finds either by the pid (launch/list.c).
  */
 #include "attach/attach.h"
 
@@ -56,25 +56,6 @@ struct plan {
 	char proc[64];        /* its folder in its own /proc, as it sees it: for the memfd */
 	char *options;
 };
-
-/* A listening agent has the name memtop.PID, by one of the two pids. */
-bool attach_listens(const struct attach_facts *f)
-{
-	char path[64], line[512], name[256], outer[32], inner[32];
-	unsigned flags;
-	bool found = false;
-
-	snprintf(path, sizeof path, "/proc/%d/net/unix", (int)f->pid);
-	snprintf(outer, sizeof outer, "@memtop.%d", (int)f->pid);
-	snprintf(inner, sizeof inner, "@memtop.%d", (int)f->inner);
-	FILE *in = fopen(path, "re");
-	while (in && !found && fgets(line, sizeof line, in))
-		found = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, name) == 2 &&
-			(flags & 0x10000) && (!strcmp(name, outer) || !strcmp(name, inner));
-	if (in)
-		fclose(in);
-	return found;
-}
 
 int attach_refuse_second(pid_t pid, const char *name, struct err *err)
 {
@@ -196,7 +177,7 @@ static int check_modules(struct plan *p, struct err *err)
 	} else {
 		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
 		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) &&
-		    (attach_listens(&p->facts) || !p->loaded))
+		    (launch_listed(p->facts.pid, NULL) || !p->loaded))
 			rc = refuse_second(p, err);
 	}
 	inject_modules_release(&m);
@@ -300,20 +281,10 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 		rc = err_set(err, 2,
 			     "attach: memtop chooses listen= here (@memtop.PID); leave it out of "
 			     "the options");
-	} else if (!p->facts.other_network) {
-		p->options = xasprintf("listen=@memtop.%d %s", pid, given);
-	} else if (socket_folder(&p->facts, folder, sizeof folder)) {
+	} else if (p->facts.other_network && socket_folder(&p->facts, folder, sizeof folder)) {
 		p->options = xasprintf("listen=unix:%s/memtop-%d.sock %s", folder, pid, given);
-		t->kind = TARGET_PATH;
-		snprintf(t->name, sizeof t->name, "/proc/%d/root%s/memtop-%d.sock", pid, folder,
-			 pid);
-		snprintf(t->text, sizeof t->text, "unix:%s", t->name);
 	} else {
-		rc = err_set(
-			err, 3,
-			"%s: in another network namespace, and none of its folders takes a socket "
-			"(/tmp, /var/tmp, /dev/shm, /run); run memtop in that namespace",
-			p->name);
+		p->options = xasprintf("listen=@memtop.%d %s", pid, given);
 	}
 	free(given);
 	return rc;

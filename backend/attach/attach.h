@@ -50,7 +50,6 @@ int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct 
 /* --- what both ways ask, attach/attach.c */
 
 struct attach_facts;
-bool attach_listens(const struct attach_facts *f); /* an agent in it does */
 int attach_refuse_second(pid_t pid, const char *name, struct err *err);
 /* Chooses the agent for this kind of program. 0; -1 and *err: no agent fits the program or the
  * given options. */
@@ -69,6 +68,7 @@ struct attach_facts {
 	pid_t program;
 	char name[64], parent_name[64], tracer_name[64], program_name[64], state;
 	bool gone, kernel, other_user, dumpable, capable; /* capable: memtop has CAP_SYS_PTRACE */
+	bool allowed; /* the kernel lets memtop trace it, whatever the next ones say */
 	/* it has capabilities that memtop lacks */
 	bool more_capable;
 	unsigned uid, own_uid;    /* effective */
@@ -77,8 +77,8 @@ struct attach_facts {
 	int filters, own_filters; /* of seccomp */
 	/* x86: a return address that the thread itself did not push is a fault */
 	bool shadow_stack;
-	bool uid_unmapped;  /* its user namespace lacks memtop's user */
-	bool other_network; /* memtop cannot reach its abstract sockets */
+	bool uid_unmapped;  /* its user namespace lacks its own user */
+	bool other_network; /* its abstract sockets are not memtop's */
 };
 
 /* Reads the facts from /proc. Never fails: f->gone. */

@@ -8,8 +8,10 @@
 #include "attach/attach.h"
 
 #include "launch/agent_server.h"
+#include "launch/elsewhere.h"
 #include "base/sanitize.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,32 +80,21 @@ static bool is_kernel_thread(pid_t pid)
 	       (flags & KERNEL_THREAD);
 }
 
-static bool same_namespace(pid_t pid, const char *kind)
-{
-	char own[64], its[64];
-	struct stat a, b;
-
-	snprintf(own, sizeof own, "/proc/self/ns/%s", kind);
-	snprintf(its, sizeof its, "/proc/%d/ns/%s", (int)pid, kind);
-	return stat(own, &a) || stat(its, &b) || (a.st_ino == b.st_ino && a.st_dev == b.st_dev);
-}
-
-/* Does its user namespace know the user? The agent there refuses strangers. */
+/* Does its user namespace know its own user? Else its agent takes everybody for a stranger. */
 static bool is_mapped(pid_t pid, unsigned uid)
 {
 	char path[64];
 	unsigned inner, outer, count;
-	bool found = false, any = false;
+	bool found = false;
 
 	snprintf(path, sizeof path, "/proc/%d/uid_map", (int)pid);
 	FILE *f = fopen(path, "re");
-	while (f && fscanf(f, "%u %u %u", &inner, &outer, &count) == 3) {
-		any = true;
+	if (!f)
+		return true;
+	while (fscanf(f, "%u %u %u", &inner, &outer, &count) == 3)
 		found |= uid >= outer && uid - outer < count;
-	}
-	if (f)
-		fclose(f);
-	return found || !any;
+	fclose(f);
+	return found;
 }
 
 static int number_in(const char *path)
@@ -134,6 +125,10 @@ static void read_users(const struct status_text *its, const struct status_text *
 	unsigned long long has = strtoull(value(own, "CapEff"), NULL, 16),
 			   may = strtoull(value(own, "CapPrm"), NULL, 16);
 	f->capable = has >> CAP_SYS_PTRACE & 1;
+	int mem = open(path, O_RDONLY | O_CLOEXEC);
+	f->allowed = mem >= 0;
+	if (mem >= 0)
+		close(mem);
 	f->more_capable = (strtoull(value(its, "CapPrm"), NULL, 16) & ~may) != 0;
 }
 
@@ -167,8 +162,8 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	const char *features = value(&its, "x86_Thread_features"),
 		   *shadow = strstr(features, "shstk");
 	f->shadow_stack = shadow && shadow < features + strcspn(features, "\n");
-	f->uid_unmapped = !same_namespace(pid, "user") && !is_mapped(pid, f->own_uid);
-	f->other_network = !same_namespace(pid, "net");
+	f->uid_unmapped = elsewhere(pid, "user") && !is_mapped(pid, f->uid);
+	f->other_network = elsewhere(pid, "net");
 }
 
 const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
@@ -177,9 +172,11 @@ const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
 	return buf;
 }
 
-/* Checks whether memtop's user may trace the process. */
+/* Says why memtop's user may not trace the process. */
 static int judge_rights(const struct attach_facts *f, const char *name, struct err *err)
 {
+	if (f->allowed)
+		return 0;
 	if (f->capable)
 		return f->ptrace_scope == 3
 			       ? err_set(err, 3,
@@ -270,8 +267,9 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 			       name);
 	if (f->uid_unmapped)
 		return err_set(err, 3,
-			       "%s: its user namespace does not map your user %u, so its agent "
-			       "would refuse you; run memtop as a user that it maps: its own is %u",
-			       name, f->own_uid, f->uid);
+			       "%s: its user namespace maps no number to its own user %u, so its "
+			       "agent would refuse everybody; give it a map (unshare "
+			       "--map-current-user)",
+			       name, f->uid);
 	return 0;
 }

@@ -108,8 +108,7 @@ pid_t procfs_child(pid_t parent, const char *exe)
 	return found;
 }
 
-/* Its pid in the innermost of its namespaces, if that is not ours; else 0. */
-static pid_t inner_pid(pid_t pid)
+pid_t procfs_inner(pid_t pid)
 {
 	char path[64], line[256];
 	int inner = 0;
@@ -136,7 +135,7 @@ pid_t procfs_inner_child(pid_t parent, pid_t inner)
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 		if (pid > 0 && procfs_stat(pid, &s) && s.parent == parent &&
-		    inner_pid(pid) == inner)
+		    procfs_inner(pid) == inner)
 			found = pid;
 	}
 	if (d)

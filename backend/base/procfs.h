@@ -21,6 +21,8 @@ bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has i
 long procfs_uid(pid_t pid);                           /* the effective one; -1 = no such process */
 /* The executable; false: no permission. */
 bool procfs_exe(pid_t pid, char *path, size_t size);
+/* Its pid in the innermost of its pid namespaces, where that is not ours; else 0. */
+pid_t procfs_inner(pid_t pid);
 /* A process whose parent is `parent` and whose executable is `exe` (resolved); 0 = none. Looks at
  * every process. */
 pid_t procfs_child(pid_t parent, const char *exe);

@@ -83,13 +83,6 @@ static double seconds_of_life(int pid)
 	return lived;
 }
 
-static bool listens(int pid)
-{
-	struct agent_process found;
-
-	return launch_listed(pid, &found);
-}
-
 /* A process that has just started may listen soon. */
 static bool listens_soon(int pid)
 {
@@ -99,7 +92,7 @@ static bool listens_soon(int pid)
 	for (int i = 0; i < PATIENCE || young; i++) {
 		double lived = seconds_of_life(pid);
 		young = lived >= 0 && lived < YOUNG_SECONDS;
-		if (listens(pid))
+		if (launch_listed(pid, NULL))
 			return true;
 		nanosleep(&pause, NULL);
 	}
@@ -128,7 +121,7 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 
 	if (attachable)
 		*attachable = false;
-	if (listens(pid))
+	if (launch_listed(pid, NULL))
 		return 0;
 	pid_t program = agent_server_program(pid);
 	if (program) {

@@ -43,9 +43,11 @@ struct agent_process {
 	char name[64];
 	char socket[108]; /* an abstract name, or */
 	bool path;        /* a path */
+	/* 0: the address holds here; else where this process is (launch/elsewhere.h) */
+	pid_t through;
 };
-/* Agents of this network namespace, by pid; the caller frees the list. Of other users' agents,
- * only those on memtop.PID. */
+/* By pid; the caller frees the list. Of other users' agents, only those on memtop.PID of this
+ * network namespace. */
 size_t launch_list(struct agent_process **list);
 /* A process whose agent could not listen at the requested address. */
 struct unheard_process {
@@ -55,7 +57,7 @@ struct unheard_process {
 };
 /* of processes whose memory memtop may read; the caller frees the list */
 size_t launch_unheard(struct unheard_process **list);
-/* Does launch_list() have the process? */
+/* Does launch_list() have the process? a: its entry; NULL = not wanted. */
 bool launch_listed(pid_t pid, struct agent_process *a);
 
 #endif

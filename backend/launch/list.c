@@ -2,17 +2,21 @@
  *
  * list.c - lists the processes of this machine that have an agent.
  *
- * The socket name memtop.PID names the agent's process. For any other name or a path, memtop looks
- * for a server: a process with the server's name that holds the socket and a pidfd of its program.
- * memtop connects to no socket here: a connection to a stranger's socket may start a service. Only
- * its owner and root may see a server's descriptors, and it serves only them. A server that had to
- * be a thread of its program (agent/server/start.c) is found by its usual name alone.
+ * memtop looks for servers: processes with the server's name that hold a listening socket and a
+ * pidfd of their program. It connects to no socket here: a connection to a stranger's socket may
+ * start a service. Only its owner and root may see a server's descriptors, and it serves only them.
  *
- * The kernel lists the sockets of one network namespace, so agents in containers are missing.
+ * The name memtop.PID alone names another user's agent, and one whose server had to be a thread of
+ * its program (agent/server/start.c). Such a program may know itself by the pid of another
+ * namespace.
+ *
+ * The kernel lists the sockets of one network namespace at a time. Each that a process at hand has
+ * is read once.
  */
 #include "launch/launch.h"
 
 #include "launch/agent_server.h"
+#include "launch/elsewhere.h"
 #include "attach/ptrace/modules.h"
 #include "base/procfs.h"
 
@@ -20,6 +24,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LISTENS 0x10000 /* __SO_ACCEPTCON */
@@ -28,13 +33,21 @@ struct listener {
 	unsigned long inode;
 	char name[108];
 	bool path;
+	bool taken; /* its server was found */
+};
+
+struct network {
+	ino_t id;
+	bool own; /* memtop's */
+	struct listener *list;
+	size_t count, room;
 };
 
 struct found {
 	struct agent_process *list;
 	size_t count, room;
-	struct listener *others; /* listening sockets whose names say of no process */
-	size_t other_count, other_room;
+	struct network *networks; /* the first is memtop's */
+	size_t network_count, network_room;
 };
 
 /* "memtop.PID" or "memtop.PID.2": the pid, 0 = another name. */
@@ -48,11 +61,12 @@ static pid_t pid_of_name(const char *name)
 	return pid > 0 && pid < INT_MAX && (*end == '\0' || *end == '.') ? (pid_t)pid : 0;
 }
 
-static void add(struct found *f, pid_t pid, const struct listener *l)
+/* through: as in struct agent_process. */
+static void add(struct found *f, pid_t pid, const struct listener *l, pid_t through)
 {
 	GROW(f->list, f->room, f->count + 1);
 	struct agent_process *a = &f->list[f->count++];
-	*a = (struct agent_process){ .pid = pid, .path = l->path };
+	*a = (struct agent_process){ .pid = pid, .path = l->path, .through = through };
 	memcpy(a->socket, l->name, sizeof a->socket);
 	if (!procfs_name(pid, a->name, sizeof a->name))
 		snprintf(a->name, sizeof a->name, "?"); /* of another pid namespace */
@@ -77,25 +91,32 @@ static bool read_listener(char *line, struct listener *l)
 	return true;
 }
 
-static void read_listeners(struct found *f)
+/* The network of a process, with what listens there; NULL = unknown: no permission. */
+static struct network *network_of(struct found *f, pid_t pid)
 {
-	FILE *file = fopen("/proc/net/unix", "re");
-	struct listener l;
-	char line[512];
+	char path[64], line[512];
+	struct listener l = { .taken = false };
+	struct stat st;
 
-	while (file && fgets(line, sizeof line, file)) {
-		if (!read_listener(line, &l))
-			continue;
-		pid_t pid = l.path ? 0 : pid_of_name(l.name);
-		if (pid) {
-			add(f, pid, &l);
-			continue;
+	snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+	if (stat(path, &st))
+		return NULL;
+	for (size_t i = 0; i < f->network_count; i++)
+		if (f->networks[i].id == st.st_ino)
+			return &f->networks[i];
+	GROW(f->networks, f->network_room, f->network_count + 1);
+	struct network *n = &f->networks[f->network_count++];
+	*n = (struct network){ .id = st.st_ino, .own = pid == getpid() };
+	snprintf(path, sizeof path, "/proc/%d/net/unix", (int)pid);
+	FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof line, file))
+		if (read_listener(line, &l)) {
+			GROW(n->list, n->room, n->count + 1);
+			n->list[n->count++] = l;
 		}
-		GROW(f->others, f->other_room, f->other_count + 1);
-		f->others[f->other_count++] = l;
-	}
 	if (file)
 		fclose(file);
+	return n;
 }
 
 /* The process of a pidfd; 0 = not a pidfd, or the process is gone. */
@@ -114,16 +135,16 @@ static pid_t pid_of_pidfd(pid_t holder, const char *fd)
 	return pid > 0 ? pid : 0;
 }
 
-static const struct listener *listener_of(const struct found *f, unsigned long inode)
+static struct listener *listener_of(const struct network *n, unsigned long inode)
 {
-	for (size_t i = 0; i < f->other_count; i++)
-		if (f->others[i].inode == inode)
-			return &f->others[i];
+	for (size_t i = 0; i < n->count; i++)
+		if (n->list[i].inode == inode)
+			return &n->list[i];
 	return NULL;
 }
 
-/* A server's program, 0 = no permission, and its socket among the found ones, NULL = none. */
-static pid_t look_at_server(const struct found *f, pid_t server, const struct listener **l)
+/* A server's program, 0 = no permission, and its socket, NULL = none. */
+static pid_t look_at_server(const struct network *n, pid_t server, struct listener **l)
 {
 	char path[300], link[64];
 	unsigned long inode;
@@ -135,12 +156,12 @@ static pid_t look_at_server(const struct found *f, pid_t server, const struct li
 	DIR *d = opendir(path);
 	while (d && (e = readdir(d))) {
 		snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)server, e->d_name);
-		ssize_t n = readlink(path, link, sizeof link - 1);
-		link[n > 0 ? n : 0] = '\0';
+		ssize_t len = readlink(path, link, sizeof link - 1);
+		link[len > 0 ? len : 0] = '\0';
 		if (!program && strstr(link, "[pidfd]"))
 			program = pid_of_pidfd(server, e->d_name);
 		else if (!*l && sscanf(link, "socket:[%lu]", &inode) == 1)
-			*l = listener_of(f, inode);
+			*l = listener_of(n, inode);
 	}
 	if (d)
 		closedir(d);
@@ -156,12 +177,57 @@ static bool is_server(pid_t pid)
 
 static bool look_at(void *found, pid_t pid)
 {
-	const struct listener *l;
-	pid_t program = is_server(pid) ? look_at_server(found, pid, &l) : 0;
+	struct network *n = network_of(found, pid);
+	struct listener *l;
+	pid_t program = n && is_server(pid) ? look_at_server(n, pid, &l) : 0;
 
-	if (program && l)
-		add(found, program, l);
+	if (program && l) {
+		l->taken = true;
+		add(found, program, l, elsewhere_holds(pid, l->path) ? pid : 0);
+	}
 	return false;
+}
+
+/* Does the name say that the process has an agent? In another network it may know itself by
+ * another pid. */
+static bool look_by_name(void *found, pid_t pid)
+{
+	struct network *n = network_of(found, pid);
+
+	for (size_t i = 0; n && !n->own && i < n->count; i++) {
+		struct listener *l = &n->list[i];
+		pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
+		if (named && (named == pid || named == procfs_inner(pid))) {
+			l->taken = true;
+			add(found, pid, l, pid);
+		}
+	}
+	return false;
+}
+
+/* Whether a server is left that was not found by its process. */
+static bool look_at_names(struct found *f)
+{
+	bool left = false;
+
+	for (size_t i = 0; i < f->network_count; i++) {
+		const struct network *n = &f->networks[i];
+		for (size_t k = 0; k < n->count; k++) {
+			const struct listener *l = &n->list[k];
+			pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
+			if (named && n->own)
+				add(f, named, l, 0);
+			left |= named && !n->own;
+		}
+	}
+	return left;
+}
+
+static void release(struct found *f)
+{
+	for (size_t i = 0; i < f->network_count; i++)
+		free(f->networks[i].list);
+	free(f->networks);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -176,10 +242,11 @@ size_t launch_list(struct agent_process **list)
 {
 	struct found f = { 0 };
 
-	read_listeners(&f);
-	if (f.other_count)
-		procfs_any(0, look_at, &f);
-	free(f.others);
+	network_of(&f, getpid());
+	procfs_any(0, look_at, &f);
+	if (look_at_names(&f))
+		procfs_any(0, look_by_name, &f);
+	release(&f);
 	if (f.count)
 		qsort(f.list, f.count, sizeof *f.list, by_pid);
 	*list = f.list;
@@ -193,7 +260,8 @@ bool launch_listed(pid_t pid, struct agent_process *a)
 
 	for (size_t i = 0, n = launch_list(&list); i < n && !found; i++) {
 		found = list[i].pid == pid;
-		*a = list[i];
+		if (found && a)
+			*a = list[i];
 	}
 	free(list);
 	return found;
@@ -205,15 +273,15 @@ struct unheard {
 	size_t count, room;
 };
 
-/* Reads the agent's own reason (agent/server/listen.c). An agent that listens on TCP, or in
- * another network, has none. */
+/* Reads the agent's own reason (agent/server/listen.c). An agent that listens on TCP has none. */
 static bool ask_why(void *arg, pid_t pid)
 {
 	struct unheard *u = arg;
 	struct unheard_process x = { 0 };
-	const struct listener *l;
+	struct network *n = is_server(pid) ? network_of(&u->heard, pid) : NULL;
+	struct listener *l;
 
-	x.pid = is_server(pid) ? look_at_server(&u->heard, pid, &l) : 0;
+	x.pid = n ? look_at_server(n, pid, &l) : 0;
 	if (!x.pid || l)
 		return false;
 	inject_said(x.pid, x.why, sizeof x.why);
@@ -228,10 +296,8 @@ size_t launch_unheard(struct unheard_process **list)
 {
 	struct unheard u = { 0 };
 
-	read_listeners(&u.heard);
 	procfs_any(0, ask_why, &u);
-	free(u.heard.list);
-	free(u.heard.others);
+	release(&u.heard);
 	*list = u.list;
 	return u.count;
 }

@@ -155,6 +155,8 @@ int target_parse(const char *word, struct target *t, struct err *err)
 				       word, UNIX_MAX);
 		t->kind = TARGET_PATH;
 		snprintf(t->name, sizeof t->name, "%s", word + 5);
+		/* whose it must be is known, as above */
+		sscanf(t->name, "/proc/%d/root/", &t->pid);
 		return 0;
 	}
 	if (has_ending(word, ".mtop") || session_file(word)) {

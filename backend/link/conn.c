@@ -422,6 +422,13 @@ static int open_first(struct conn *c, struct err *err)
 	struct err first = { 0 };
 	bool busy = false;
 
+	if (!c->peers.count) {
+		int fd = conn_open_elsewhere(&c->target, &c->peers, err);
+		if (fd < 0 || conn_verify(fd, &c->target, err) == 0)
+			return fd;
+		close(fd);
+		return -1;
+	}
 	for (size_t i = 0; i < c->peers.count; i++) {
 		struct err *why = i ? err : &first;
 		int fd = conn_open(&c->target, &c->peers, i, why);
@@ -480,7 +487,8 @@ static void try_connect(void *arg)
 	struct err err = { .status = 3 };
 
 	set_timer(c, 0, NULL);
-	int rc = c->peers.count ? 0 : conn_resolve(&c->target, &c->peers, &err);
+	bool known = c->target.kind == TARGET_TCP && c->peers.count;
+	int rc = known ? 0 : conn_resolve(&c->target, &c->peers, &err);
 	if (rc < 0) {
 		lost(c, &err);
 	} else if (rc == 0) {

@@ -9,10 +9,14 @@
  * Any process may bind an abstract name first. The credentials of a Unix socket's other end date
  * from when it began to listen. memtop accepts its own uid, root, and the uid of the process that
  * the user named by pid (a squatter on another user's process fails that).
+ *
+ * A process that the user named by pid may be in a network namespace or a root of its own. Then its
+ * agent is the one that memtop finds there (launch/list.c), and never a name of this network.
  */
 #include "link/open.h"
 
 #include "base/procfs.h"
+#include "launch/elsewhere.h"
 #include "launch/launch.h"
 
 #include <ctype.h>
@@ -82,19 +86,36 @@ static int resolve_tcp(const struct target *t, struct conn_peers *p, struct err 
 	return rc;
 }
 
+/* listen= may have said another name, or a path. false: names of this network are to be tried. */
+static bool resolve_process(const struct target *t, struct conn_peers *p)
+{
+	struct agent_process found = { .through = 0 };
+
+	if (launch_listed(t->pid, &found)) {
+		if (found.through)
+			p->elsewhere = found;
+		else
+			add_unix(p, found.socket, !found.path);
+	}
+	return found.through || elsewhere_holds(t->pid, false);
+}
+
 int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 {
-	struct agent_process found;
 	char name[sizeof t->name];
 
 	*p = (struct conn_peers){ .count = 0 };
 	switch (t->kind) {
 	case TARGET_TCP: return resolve_tcp(t, p, err);
-	case TARGET_ABSTRACT: snprintf(name, sizeof name, "%s", t->name); break;
+	case TARGET_ABSTRACT:
+		/* the program that memtop started may have gone there since */
+		if (t->pid > 0 && elsewhere_holds(t->pid, false) && resolve_process(t, p))
+			return 0;
+		snprintf(name, sizeof name, "%s", t->name);
+		break;
 	case TARGET_PID:
-		/* listen= may have said another name, or a path */
-		if (launch_listed(t->pid, &found))
-			add_unix(p, found.socket, !found.path);
+		if (resolve_process(t, p))
+			return 0;
 		snprintf(name, sizeof name, "memtop.%d", t->pid);
 		break;
 	default:
@@ -155,6 +176,38 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 	}
 }
 
+/* why: an errno. -1, or -EAGAIN. */
+static int explain_unopened(const struct target *t, int why, struct err *err)
+{
+	if (why == EAGAIN) { /* a Unix socket whose queue is full */
+		err_set(err, 3, "%s: busy: it accepts no more connections now; try again", t->text);
+		return -EAGAIN;
+	}
+	if (why == EACCES || why == EPERM)
+		return err_set(err, 3,
+			       "%s: refused: %s; run memtop as the user that owns the process",
+			       t->text, strerror(why));
+	return explain_refused(t, why, err);
+}
+
+int conn_open_elsewhere(const struct target *t, const struct conn_peers *p, struct err *err)
+{
+	const struct agent_process *a = &p->elsewhere;
+
+	if (!a->through)
+		return explain_refused(t, ECONNREFUSED, err);
+	int fd = elsewhere_connect(a->through, a->socket, a->path);
+	if (fd >= 0)
+		return fd;
+	if (fd == -EPERM || fd == -EACCES)
+		return err_set(err, 3,
+			       "%s: its agent is in another %s, where you may not go: %s; run "
+			       "memtop as root, or inside the container",
+			       t->text, a->path ? "root directory" : "network namespace",
+			       strerror(-fd));
+	return explain_unopened(t, -fd, err);
+}
+
 int conn_open(const struct target *t, const struct conn_peers *p, size_t which, struct err *err)
 {
 	which %= p->count ? p->count : 1;
@@ -171,15 +224,7 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 		return fd;
 	int why = errno;
 	close(fd);
-	if (why == EAGAIN) { /* a Unix socket whose queue is full */
-		err_set(err, 3, "%s: busy: it accepts no more connections now; try again", t->text);
-		return -EAGAIN;
-	}
-	if (why == EACCES || why == EPERM)
-		return err_set(err, 3,
-			       "%s: refused: %s; run memtop as the user that owns the process",
-			       t->text, strerror(why));
-	return explain_refused(t, why, err);
+	return explain_unopened(t, why, err);
 }
 
 int conn_verify(int fd, const struct target *t, struct err *err)

@@ -6,15 +6,19 @@
 #ifndef LINK_OPEN_H
 #define LINK_OPEN_H
 
+#include "launch/launch.h"
 #include "link/watch.h"
 #include <sys/socket.h>
 
-/* A target's addresses; filled once, so that a reconnect never waits for a name server. */
+/* A target's addresses. A host's are looked up once, so that a reconnect never waits for a name
+ * server; a process' are new after each exec. */
 struct addrinfo;
 struct conn_peers {
 	struct sockaddr_storage addr[8];
 	socklen_t len[8];
 	size_t count;
+	/* count is 0: reached through another process; through is 0: no agent is known there */
+	struct agent_process elsewhere;
 };
 
 /* 0; 1: a host name that base/resolver.h must look up first; -1 and *err. Never blocks. */
@@ -26,6 +30,9 @@ int conn_take_found(const struct target *t, struct conn_peers *peers, int rc,
  * -EAGAIN and *err when a Unix socket's queue is full, where a later try may succeed. */
 int conn_open(const struct target *t, const struct conn_peers *peers, size_t which,
 	      struct err *err);
+/* The same where no peer is known, for a process with another network or root: blocks for a fork,
+ * and the socket is connected. */
+int conn_open_elsewhere(const struct target *t, const struct conn_peers *peers, struct err *err);
 /* Call it once fd is writable. 0 when the right peer is connected; -1 and *err: refused,
  * squatted, ... */
 int conn_verify(int fd, const struct target *t, struct err *err);

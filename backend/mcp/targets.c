@@ -68,7 +68,7 @@ static int the_only(char *word, size_t size, struct err *err)
 	size_t n = launch_list(&list);
 
 	if (n == 1)
-		snprintf(word, size, "%s%s", list->path ? "unix:" : "@", list->socket);
+		snprintf(word, size, "%d", (int)list->pid);
 	free(list);
 	if (n == 1)
 		return 0;

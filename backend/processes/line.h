@@ -21,6 +21,7 @@ struct line {
 	uint32_t record, serial;   /* on the board; BOARD_NONE: not on it (any more) */
 	char *path, *why, *socket; /* owned; NULL = "" or none */
 	bool path_socket;          /* socket is a path, no abstract name */
+	bool by_pid;               /* socket belongs to another network or root */
 	bool hidden;     /* a failed exec, a fork that only executed: counts only in sums */
 	bool lingers;    /* its server waits for memtop */
 	bool seen;       /* found in /proc: its pid belongs to this namespace */

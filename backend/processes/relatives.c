@@ -267,6 +267,7 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 	l->p.path = l->path ? l->path : "";
 	line_say(&l->socket, a->socket);
 	l->path_socket = a->path;
+	l->by_pid = a->through > 0;
 	l->seen = true;
 	lines_state(p, l, PROCESS_RUNNING);
 }

@@ -131,7 +131,9 @@ static bool make_room(struct processes *p)
 
 static struct watch *open_watch(struct processes *p, struct line *l, struct err *err)
 {
-	struct target t = { .kind = l->path_socket ? TARGET_PATH : TARGET_ABSTRACT,
+	struct target t = { .kind = l->by_pid        ? TARGET_PID
+				    : l->path_socket ? TARGET_PATH
+						     : TARGET_ABSTRACT,
 			    .pid = l->p.pid };
 	struct watch_options o = p->options.watch;
 

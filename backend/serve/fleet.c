@@ -91,10 +91,15 @@ int fleet_add(struct fleet *f, const struct target *t, struct err *err)
 
 /* --- what --all finds */
 
+static enum target_kind kind_of(const struct agent_process *a)
+{
+	return a->through ? TARGET_PID : a->path ? TARGET_PATH : TARGET_ABSTRACT;
+}
+
 static bool same_socket(const struct member *m, const struct agent_process *a)
 {
 	return m->target.pid == a->pid && !strcmp(m->target.name, a->socket) &&
-	       m->target.kind == (a->path ? TARGET_PATH : TARGET_ABSTRACT);
+	       m->target.kind == kind_of(a);
 }
 
 static struct member *member_of(const struct fleet *f, const struct agent_process *a)
@@ -116,14 +121,14 @@ static void drop_programs_before(struct fleet *f, const struct agent_process *a)
 /* None follows it, but perhaps one that has ended. */
 static void follow(struct fleet *f, const struct agent_process *a)
 {
-	struct target t = { .kind = a->path ? TARGET_PATH : TARGET_ABSTRACT, .pid = a->pid };
+	struct target t = { .kind = kind_of(a), .pid = a->pid };
 	struct err err;
 
 	snprintf(t.name, sizeof t.name, "%s", a->socket);
 	snprintf(t.text, sizeof t.text, "%s [%d]", a->name, (int)a->pid);
 	drop_programs_before(f, a);
-	/* another user's agent would refuse again and again */
-	bool foreign = geteuid() && procfs_uid(a->pid) != (long)geteuid();
+	/* another user's agent would refuse again and again; elsewhere memtop comes as its user */
+	bool foreign = !a->through && geteuid() && procfs_uid(a->pid) != (long)geteuid();
 	struct member *m = !foreign && f->count < FLEET_MAX ? add(f, &t, &err) : NULL;
 	if (!m) {
 		f->left_out++;
@@ -146,7 +151,8 @@ static void update(struct member *m, uint64_t now)
 	const struct program *p = model_program(watch_model(m->watch));
 
 	if (p) {
-		m->pid = (int)p->pid;
+		if (!m->found) /* else it is its pid here, which no other process has */
+			m->pid = (int)p->pid;
 		sanitize_clean(m->name, sizeof m->name, *p->name ? p->name : "?");
 	}
 	/* after an exec the new program's agent answers soon */

@@ -183,19 +183,6 @@ def t_other_mount_and_pid_namespace():
     assert process.returncode == 0
 
 
-@test
-def t_other_network_namespace():
-    need("unshare")
-    process = start(["unshare", "--net", FIRE, "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if process.stdout.readline() != "ready\n":
-        raise Skip(f"no network namespace can be made here: {process.communicate()[1]}")
-    out, _ = attach(process.pid)
-    target = HELD.fullmatch(out)[5]
-    assert target.startswith(f"unix:/proc/{process.pid}/root/"), out
-    counts(target)
-    finish(process)
-
-
 def child_named(pid, name):
     """The descendant of that name, or None."""
     for child in open(f"/proc/{pid}/task/{pid}/children").read().split():

@@ -39,10 +39,14 @@ static int list_run(const struct args *a)
 		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
 	for (size_t i = 0; i < n; i++) {
 		char name[sizeof list->name], socket[sizeof list->socket];
-		printf("%8d  %-20s %s%s\n", (int)list[i].pid,
-		       sanitize_clean(name, sizeof name, list[i].name),
-		       list[i].path ? "unix:" : "@",
-		       sanitize_clean(socket, sizeof socket, list[i].socket));
+		printf("%8d  %-20s ", (int)list[i].pid,
+		       sanitize_clean(name, sizeof name, list[i].name));
+		sanitize_clean(socket, sizeof socket, list[i].socket);
+		const char *kind = list[i].path ? "unix:" : "@";
+		if (list[i].through) /* its address means nothing here */
+			printf("-p %d (inside: %s%s)\n", (int)list[i].pid, kind, socket);
+		else
+			printf("%s%s\n", kind, socket);
 	}
 	unheard = print_unheard();
 	if (!n && !unheard)

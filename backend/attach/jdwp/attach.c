@@ -194,13 +194,8 @@ static const char *choose(void *arg, int64_t own, char *why, size_t n)
 	struct visit *v = arg;
 	int rc = find_process(v, own);
 
-	if (!rc && attach_listens(&v->facts))
+	if (!rc && launch_listed(v->facts.pid, NULL))
 		rc = attach_refuse_second(v->facts.pid, v->name, &v->err);
-	if (!rc && v->facts.other_network)
-		rc = err_set(&v->err, 3,
-			     "%s: in another network namespace, where memtop cannot reach its "
-			     "agent; use memtop attach %d",
-			     v->name, (int)v->facts.pid);
 	if (!rc)
 		rc = find_agent(v);
 	if (!rc && maps_file(v->facts.pid, v->agent, false))
@@ -223,11 +218,6 @@ static void set_target(const struct attach_facts *f, struct target *t)
 {
 	*t = (struct target){ .kind = TARGET_PID, .pid = (int)f->pid };
 	snprintf(t->text, sizeof t->text, "-p %d", (int)f->pid);
-	if (!f->inner || f->inner == f->pid)
-		return;
-	t->kind = TARGET_ABSTRACT; /* it named itself by the number that it knows */
-	snprintf(t->name, sizeof t->name, "memtop.%d", (int)f->inner);
-	snprintf(t->text, sizeof t->text, "@%s", t->name);
 }
 
 static int finish(struct visit *v, struct attached *a, struct err *err)
@@ -235,7 +225,7 @@ static int finish(struct visit *v, struct attached *a, struct err *err)
 	a->pid = v->facts.pid;
 	snprintf(a->name, sizeof a->name, "%s", v->facts.name);
 	set_target(&v->facts, &a->target);
-	if (attach_listens(&v->facts))
+	if (launch_listed(v->facts.pid, NULL))
 		return 0;
 	return err_set(err, 3,
 		       "%s: loaded the agent, but it does not listen: its MEMTOP_OPTIONS are "

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * elsewhere.c - connects to sockets that memtop's own namespaces do not show.
+ *
+ * An abstract name belongs to a network namespace, a path to a root. A forked child of memtop
+ * enters what it must, connects, and hands the socket over: memtop itself stays where it is, and
+ * setns() into a user namespace asks for a process of one thread.
+ *
+ * Who may enter a network namespace: root, and the owner of the user namespace that it belongs to
+ * (a container without root). The root is opened through /proc/PID/root, which the kernel shows to
+ * whoever may trace the process. Symbolic links on the way are resolved inside that root.
+ *
+ * The agent takes its own user and root, as its user namespace numbers them: there, even a root
+ * outside may be nobody. So the child comes as the process' own user, where it may.
+ */
+#include "launch/elsewhere.h"
+
+#include "base/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool elsewhere(pid_t pid, const char *kind)
+{
+	char own[64], its[64];
+	struct stat a, b;
+
+	snprintf(own, sizeof own, "/proc/self/ns/%s", kind);
+	snprintf(its, sizeof its, "/proc/%d/ns/%s", (int)pid, kind);
+	return !stat(own, &a) && !stat(its, &b) && (a.st_ino != b.st_ino || a.st_dev != b.st_dev);
+}
+
+static bool has_root(pid_t pid)
+{
+	char its[64];
+	struct stat a, b;
+
+	snprintf(its, sizeof its, "/proc/%d/root", (int)pid);
+	return elsewhere(pid, "mnt") ||
+	       (!stat("/", &a) && !stat(its, &b) && (a.st_ino != b.st_ino || a.st_dev != b.st_dev));
+}
+
+/* An agent takes its own user and root, as its user namespace numbers them. */
+static bool is_stranger(pid_t pid)
+{
+	return elsewhere(pid, "user") && procfs_uid(pid) != (long)geteuid();
+}
+
+bool elsewhere_holds(pid_t pid, bool path)
+{
+	return (path ? has_root(pid) : elsewhere(pid, "net")) || is_stranger(pid);
+}
+
+/* --- in the child */
+
+static int open_of(pid_t pid, const char *what, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
+	return open(path, flags | O_CLOEXEC);
+}
+
+static int enter_network(pid_t pid)
+{
+	int net = open_of(pid, "ns/net", O_RDONLY);
+
+	if (net < 0 || setns(net, CLONE_NEWNET) == 0)
+		return net < 0 ? -errno : 0;
+	int owner = ioctl(net, NS_GET_USERNS);
+	if (owner < 0 || setns(owner, CLONE_NEWUSER) || setns(net, CLONE_NEWNET))
+		return -EPERM;
+	return 0;
+}
+
+/* Opens the socket's file, not what it leads to. */
+static int open_below(int root, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+
+	if (fd >= 0 || errno != ENOSYS) /* before Linux 5.6 */
+		return fd;
+	return openat(root, path + strspn(path, "/"), O_PATH | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Fills *un with a name by which this process reaches the path. 0, or -errno. */
+static int find_path(pid_t pid, const char *path, struct sockaddr_un *un)
+{
+	int root = open_of(pid, "root", O_PATH | O_DIRECTORY);
+	int at = root < 0 ? -1 : open_below(root, path);
+
+	if (at < 0)
+		return -errno;
+	snprintf(un->sun_path, sizeof un->sun_path, "/proc/self/fd/%d", at);
+	return 0;
+}
+
+static bool become(long uid)
+{
+	return uid == (long)geteuid() || syscall(SYS_setresuid, -1L, uid, -1L) == 0;
+}
+
+/* Where that is refused, the agent sees who memtop's user is there. */
+static void become_its_user(pid_t pid)
+{
+	if (become(procfs_uid(pid)))
+		return;
+	int user = open_of(pid, "ns/user", O_RDONLY);
+	if (user >= 0 && setns(user, CLONE_NEWUSER) == 0)
+		become(procfs_uid(pid)); /* by its number there */
+}
+
+/* A connected socket, or -errno. */
+static int connect_there(pid_t pid, const char *name, bool path)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof un;
+	int rc = path ? find_path(pid, name, &un) : elsewhere(pid, "net") ? enter_network(pid) : 0;
+
+	if (rc)
+		return rc;
+	if (!path) {
+		size_t n = strnlen(name, sizeof un.sun_path - 1);
+		memcpy(un.sun_path + 1, name, n);
+		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
+	}
+	become_its_user(pid);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return fd < 0 || connect(fd, (struct sockaddr *)&un, len) ? -errno : fd;
+}
+
+/* --- between the two */
+
+union control {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* Hands fd over, or the -errno that it is. */
+static void send_socket(int to, int fd)
+{
+	union control c = { 0 };
+	struct iovec v = { &fd, sizeof fd };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		m.msg_control = &c;
+		m.msg_controllen = sizeof c;
+		c.head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+					   .cmsg_type = SCM_RIGHTS,
+					   .cmsg_len = CMSG_LEN(sizeof fd) };
+		memcpy(CMSG_DATA(&c.head), &fd, sizeof fd);
+	}
+	sendmsg(to, &m, MSG_NOSIGNAL);
+}
+
+static int receive_socket(int from)
+{
+	union control c;
+	int fd = -EPERM;
+	struct iovec v = { &fd, sizeof fd };
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof c
+	};
+	ssize_t n;
+
+	while ((n = recvmsg(from, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	struct cmsghdr *h = n == sizeof fd ? CMSG_FIRSTHDR(&m) : NULL;
+	if (h)
+		memcpy(&fd, CMSG_DATA(h), sizeof fd);
+	return n != sizeof fd ? -EPERM : fd < 0 || h ? fd : -EPERM;
+}
+
+int elsewhere_connect(pid_t pid, const char *name, bool path)
+{
+	sigset_t all, mask;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &mask); /* memtop's handlers are not for the child */
+	pid_t child = fork();
+	if (child == 0) {
+		send_socket(pair[1], connect_there(pid, name, path));
+		_exit(0);
+	}
+	int fd = child < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	close(pair[1]);
+	if (child > 0) {
+		fd = receive_socket(pair[0]);
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(pair[0]);
+	return fd;
+}

@@ -1,0 +1,203 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_elsewhere.py - whoever may trace a process may watch it, whatever namespaces it has: every verb
+works by its pid.
+
+The program has the agent from its start, or memtop attaches. Root watches all of them; the user
+watches those that are the user's.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from cli import one_line
+from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
+from served import Server, value
+
+USER = 1234
+AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
+LIVE = 6553600  # of s_phases, standing still
+
+
+class Open:
+    """memtop, agent and target where every user reaches them."""
+
+    def __init__(self):
+        need("unshare", "setpriv")
+        if os.geteuid():
+            raise Skip("only root can be two users")
+        self.folder = temporary_folder()
+        os.chmod(self.folder, 0o755)
+        for path in (MEMTOP, AGENT, os.path.join(TARGETS, "s_phases")):
+            shutil.copy(path, self.folder)
+        self.memtop, self.agent, self.program = (os.path.join(self.folder, n) for n in ("memtop", "libmemtop-agent.so", "s_phases"))
+        self.home = os.path.join(self.folder, "home")
+        os.mkdir(self.home)
+        os.chown(self.home, USER, USER)
+
+    def run(self, user, *arguments):
+        env = {**environment(), "HOME": self.home, "XDG_STATE_HOME": self.home, "XDG_CONFIG_HOME": self.home} if user else environment()
+        return run([*(AS_USER if user else ()), self.memtop, *map(str, arguments)], env=env)
+
+    def start(self, place, preloaded):
+        """The pid of the program in that place, standing still."""
+        inner = ["env", f"LD_PRELOAD={self.agent}", self.program, "wait"] if preloaded else [self.program, "wait"]
+        outer = start([*place, *inner], env=environment(), stderr=subprocess.PIPE, text=True)
+        pid = wait_for(lambda: outer.poll() is not None or descendant(outer.pid, "s_phases"), 20, "the program")
+        if outer.poll() is not None:
+            raise Skip(f"this place cannot be made here: {outer.stderr.read()}")
+        wait_for(lambda: stands_still(pid), 20, "the program standing still")
+        return pid
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+        return f.read().strip()
+
+
+def stands_still(pid):
+    with open(f"/proc/{pid}/syscall", encoding="utf-8") as f:
+        return f.read().startswith("128 ")  # rt_sigtimedwait
+
+
+def descendant(pid, name):
+    """The process itself, or one below it, of that name."""
+    try:
+        if comm(pid) == name:
+            return pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            children = f.read().split()
+    except OSError:
+        return None
+    return next(filter(None, (descendant(int(child), name) for child in children)), None)
+
+
+def row(o, user, pid):
+    return next((line for line in o.run(user, "list").stdout.splitlines() if line.split()[0] == str(pid)), None)
+
+
+def watched(o, user, pid, preloaded, elsewhere=True):
+    """Every verb by that user."""
+    if not preloaded:
+        done = o.run(user, "attach", "--no-view", pid)
+        assert done.returncode == 0 and done.stdout.endswith(f"watch it with memtop -p {pid}\n"), done
+    line = wait_for(lambda: row(o, user, pid), 10, "its row in the list")
+    assert re.fullmatch(rf" *{pid}  s_phases +" + (rf"-p {pid} \(inside: @\S+\)" if elsewhere and preloaded else ".*"), line), line
+    one_line(o.run(user, "attach", "--no-view", pid), 3, "has an agent already", f"use memtop -p {pid}")
+    done = o.run(user, "report", "-p", pid)
+    assert done.returncode == 0 and (not preloaded or "early_phase" in done.stdout), done
+    done = o.run(user, "mark", "-p", pid, "here")
+    assert done.returncode == 0 and "here" in done.stdout, done
+    # the file tells the pid that the program knows
+    session = f"{o.home}/{user}.mtop"
+    done = o.run(user, "record", "--for", "0.2", "-o", session, "-p", pid)
+    assert done.returncode == 0, done
+    r = report(session)
+    assert r["totals"]["live_bytes"] == (LIVE if preloaded else 0) and [m["name"] for m in r["marks"]] == ["here"], r
+    if not user:
+        server = Server("--all")
+        wait_for(lambda: server.up(pid) and value(server.metrics(), "memtop_live_bytes", pid) == r["totals"]["live_bytes"], 20, "its figures")
+    done = o.run(user, "detach", pid)
+    if preloaded:
+        one_line(done, 3, "the agent stays")
+    else:
+        assert done.returncode == 0 and "the agent is out of" in done.stdout, done
+        wait_for(lambda: not row(o, user, pid), 10, "its end in the list")
+
+
+def every_way(place, *users, elsewhere=True):
+    o = Open()
+    for preloaded in (True, False):
+        for user in users:
+            watched(o, user, o.start(place, preloaded), preloaded, elsewhere)
+
+
+@test
+def t_a_network_of_its_own():
+    every_way(["unshare", "--net"], 0)
+
+
+@test
+def t_networks_and_pids_of_its_own():
+    every_way(["unshare", "--net", "--pid", "--fork", "--mount-proc"], 0)
+
+
+@test
+def t_pids_of_its_own():
+    """Its socket is in memtop's network, under the number that the program knows."""
+    every_way(["unshare", "--pid", "--fork", "--mount-proc"], 0, elsewhere=False)
+
+
+@test
+def t_a_users_namespaces():
+    """The user's as root of the namespace; the machine's root is nobody there."""
+    every_way([*AS_USER, "unshare", "--user", "--map-root-user", "--net"], USER, 0)
+
+
+@test
+def t_a_user_namespace_alone():
+    """It knows the user only: root has to come as that user."""
+    every_way([*AS_USER, "unshare", "--user", "--map-current-user"], 0)
+    every_way([*AS_USER, "unshare", "--user", "--map-current-user"], USER, elsewhere=False)
+
+
+@test
+def t_a_user_namespace_without_a_map():
+    """Everybody has the same number there, so that its agent can tell nobody from nobody."""
+    o = Open()
+    pid = o.start([*AS_USER, "unshare", "--user"], False)
+    for user in (0, USER):
+        one_line(o.run(user, "attach", "--no-view", pid), 3, "maps no number to its own user")
+
+
+@test
+def t_a_users_program_in_a_network_of_roots():
+    every_way(["unshare", "--net", *AS_USER], 0)
+
+
+@test
+def t_a_network_that_the_user_may_not_enter():
+    o = Open()
+    pid = o.start(["unshare", "--net", *AS_USER], True)
+    assert row(o, USER, pid)
+    one_line(o.run(USER, "report", "-p", pid), 3, "in another network namespace, where you may not go", "run memtop as root")
+    watched(o, USER, o.start(["unshare", "--net", *AS_USER], False), False)  # by a socket in a folder
+
+
+@test
+def t_bubblewrap():
+    need("bwrap")
+    o = Open()
+    bwrap = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run"]
+    for user in (0, USER):
+        place = [*(AS_USER if user else ()), *bwrap]
+        for preloaded in (True, False):
+            watched(o, user, o.start(place, preloaded), preloaded)
+
+
+@test
+def t_a_root_of_its_own():
+    """A socket in a folder there, by a path that has another meaning here."""
+    need("chroot")
+    o = Open()
+    root = temporary_folder()
+    os.chmod(root, 0o755)
+    for name in ("usr", "tmp", "proc", "t"):
+        os.mkdir(f"{root}/{name}")
+    for name in ("lib", "lib64", "bin"):
+        os.symlink(f"usr/{name}", f"{root}/{name}")
+    os.chmod(f"{root}/tmp", 0o1777)
+    os.symlink("/tmp", f"{root}/linked")  # absolute, inside
+    script = (f"mount --bind /usr {root}/usr && mount --bind {o.folder} {root}/t && mount -t proc proc {root}/proc && exec chroot {root} "
+              "env LD_PRELOAD=/t/libmemtop-agent.so MEMTOP_OPTIONS=listen=unix:/linked/agent /t/s_phases wait")
+    outer = start(["unshare", "--mount", "sh", "-c", script], env=environment())
+    pid = wait_for(lambda: descendant(outer.pid, "s_phases"), 20, "the program")
+    line = wait_for(lambda: row(o, 0, pid), 10, "its row in the list")
+    assert line.endswith(f" -p {pid} (inside: unix:/linked/agent)"), line
+    assert f"{LIVE}" in o.run(0, "report", "--format", "json", "-p", pid).stdout
+    os.kill(pid, signal.SIGKILL)
+
+
+main()
