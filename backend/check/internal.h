@@ -74,6 +74,10 @@ bool *judging_covers(struct judging *j, const struct limit *l);
 /* Copies a stack with its frames. */
 void judging_copy(struct judging *j, const struct report_stack *s, struct check_stack *to);
 
+/* --- check/runtime.c */
+/* Does the C or the C++ library keep these blocks for itself? */
+bool runtime_keeps(const struct judging *j, const struct report_stack *s);
+
 /* --- check/baseline.c */
 struct heap_sums {
 	char *name;        /* owned; of the process */

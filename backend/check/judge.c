@@ -214,28 +214,13 @@ static void per_second(const struct judging *j, enum check_kind kind, struct amo
 	a->blocks = (int64_t)((double)a->blocks / seconds(j));
 }
 
-/*
- * Blocks that the C and C++ libraries keep for themselves until the end, which valgrind frees for
- * them: the emergency pool for exceptions, and the buffers of open files.
- */
-static bool is_runtime(const struct judging *j, const struct report_stack *s)
-{
-	const struct node *n = model_node(j->model, s->leaf);
-	const struct symbol *name = symbols_of_location(j->report->symbols, n->location);
-
-	if (report_emergency_pool(j->report, s))
-		return true;
-	return name->count && name->frames[0].function &&
-	       strstr(name->frames[0].function, "_IO_file_doallocate");
-}
-
 /* --- limits */
 
 static bool is_counted(const struct judging *j, const bool *covered, const struct limit *l,
 		       const struct report_stack *s)
 {
 	return covered[model_node(j->model, s->leaf)->index] &&
-	       (l->kind != CHECK_LEAKED || !live_blocks(&s->sum) || !is_runtime(j, s));
+	       (l->kind != CHECK_LEAKED || !live_blocks(&s->sum) || !runtime_keeps(j, s));
 }
 
 /* The heaviest stacks, by insertion into a short list. */
@@ -318,6 +303,8 @@ static struct check_verdict *judge_sum(struct judging *j, const struct limit *l,
 		keep_heaviest(j, v, l, list, n, covered);
 	if (l->covers != COVERS_ALL && !any)
 		v->why = xasprintf("no stack of this process matches %s", l->where);
+	else if (v->failed && l->kind == CHECK_LEAKED)
+		v->why = xstrdup("blocks that the program still had pointers to count, too");
 	return v;
 }
 

@@ -438,6 +438,58 @@ def t_suppressions_that_valgrind_writes():
     assert "matched nothing" not in judged(1, "--max-leaked", "0", "--suppress", own, "--", folder + "/cpp")[1]
 
 
+LIBC = r"""
+#define _GNU_SOURCE
+#include <grp.h>
+#include <libintl.h>
+#include <locale.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int main(void)
+{
+	time_t t = time(0);
+	regex_t re;
+
+	setlocale(LC_ALL, "C.UTF-8");
+	textdomain("words");
+	bindtextdomain("words", "/tmp");
+	gettext("hello");
+	setenv("TZ", "Europe/Berlin", 1);
+	localtime(&t);
+	getpwuid(0);
+	getgrgid(0);
+	getservbyname("http", "tcp");
+	regcomp(&re, "a.*b", 0);
+	char *volatile p = strdup("the program's own");
+	return !p;
+}
+"""
+
+
+@test
+def t_what_the_c_library_keeps_is_no_leak():
+    """As valgrind counts, which lets the C library free it: what regcomp() and strdup() returned stays."""
+    need("valgrind")
+    folder = temporary_folder()
+    with open(folder + "/libc.c", "w", encoding="utf-8") as f:
+        f.write(LIBC)
+    done = run(["gcc", "-g", "-O0", "-o", folder + "/libc", folder + "/libc.c"])
+    assert done.returncode == 0, done.stderr
+    for program in ([folder + "/libc"], ["ls", "/"], ["date"]):
+        env = environment(LC_ALL="C.UTF-8", TZ="Europe/Berlin")
+        theirs = run(["valgrind", *program], 120, env=env).stderr
+        size = int(re.search(r"in use at exit: ([\d,]+) bytes", theirs).group(1).replace(",", ""))
+        judged(0, "--max-leaked", str(size), "--", *program, env=env)
+        bad, text = judged(1, "--max-leaked", str(size - 1), "--", *program, env=env)
+        assert "blocks that the program still had pointers to count, too" in text, text
+
+
 @test
 def t_a_program_keeps_its_streams():
     for limit, status in (("1M", 0), ("1K", 1)):
