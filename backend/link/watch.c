@@ -485,6 +485,11 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 
 /* --- questions */
 
+uint32_t watch_stream(const struct watch *w)
+{
+	return w->conn ? w->keep.stream : w->target.stream;
+}
+
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
@@ -502,8 +507,8 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 	if (!model_complete(w->in.model))
 		return err_set(err, 3, "the first state is still loading; try again");
 	recorder_flush(&w->keep);
-	return replay_go(w->past, path, w->conn ? w->keep.stream : w->target.stream,
-			 w->conn ? recorder_writer(&w->keep) : NULL, time_ns, err);
+	return replay_go(w->past, path, watch_stream(w), w->conn ? recorder_writer(&w->keep) : NULL,
+			 time_ns, err);
 }
 
 void watch_return(struct watch *w)

@@ -112,7 +112,9 @@ const char *watch_missing(const struct watch *w, enum mtw_kind kind);
 void watch_save_begin(struct watch *w);
 int watch_save(struct watch *w, const char *path, struct err *err);
 const char *watch_spool_path(const struct watch *w);
-bool watch_keeps(const struct watch *w);    /* frames go to a file */
+bool watch_keeps(const struct watch *w); /* frames go to a file */
+/* number of its stream in that file, also after it moved to another line of a tree */
+uint32_t watch_stream(const struct watch *w);
 bool watch_may_keep(const struct watch *w); /* ... or will, once its agent has greeted */
 /* A line of the process tree's table, into the file of w: MTW_S_TREE or MTW_S_PROCESS. */
 void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload,

@@ -91,8 +91,6 @@ static int parse(const char *word, struct target *t, struct err *err)
 static int choose_process(struct targets *ts, const char *process, struct target *t,
 			  struct err *err)
 {
-	const struct process *one = NULL;
-
 	if (t->kind != TARGET_FILE)
 		return *process ? err_set(err, 2,
 					  "process: %s: works only with a session file; give the "
@@ -103,12 +101,10 @@ static int choose_process(struct targets *ts, const char *process, struct target
 	if (!p)
 		return -1;
 	int rc = 0;
-	if (processes_read(p, t->name)) {
-		one = *process ? processes_named(p, process, err) : processes_heaviest(p);
-		rc = one ? processes_target(p, one->id, t, err) : *process ? -1 : 0;
-	} else if (*process) {
+	if (processes_read(p, t->name))
+		rc = processes_choose(p, *process ? process : NULL, t, err);
+	else if (*process)
 		rc = err_set(err, 2, "process: %s: this session has only one process", process);
-	}
 	processes_free(p);
 	return rc;
 }

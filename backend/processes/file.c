@@ -290,3 +290,52 @@ int processes_target(const struct processes *p, uint32_t id, struct target *t, s
 	t->stream = l->stream;
 	return 0;
 }
+
+/* Does the stream have a session? A recorder that was killed may have written the line alone. */
+static bool has_session(const char *path, uint32_t stream)
+{
+	struct session_reader *r = session_open(path, stream, NULL);
+	uint64_t time_ns, type = 0;
+	const uint8_t *payload;
+	size_t len;
+
+	while (r && type != MTW_HELLO && session_next(r, &time_ns, &type, &payload, &len, NULL) > 0)
+		;
+	session_reader_free(r);
+	return type == MTW_HELLO;
+}
+
+static void note_missing(struct processes *p, const struct process *missing,
+			 const struct process *shown)
+{
+	char text[320];
+
+	snprintf(text, sizeof text,
+		 "%s [%d]: its call paths are not in this session; this is %s [%d], the next "
+		 "largest",
+		 missing->name, missing->pid, shown->name, shown->pid);
+	line_say(&p->note, text);
+}
+
+int processes_choose(struct processes *p, const char *word, struct target *t, struct err *err)
+{
+	const struct process *one, *missing = NULL;
+
+	if (word) {
+		one = processes_named(p, word, err);
+		return one ? processes_target(p, one->id, t, err) : -1;
+	}
+	while ((one = processes_heaviest(p)) &&
+	       !has_session(t->name, lines_at(p, one->id)->stream)) {
+		missing = missing ? missing : one;
+		line_stream(lines_at(p, one->id), STREAM_NONE);
+	}
+	if (one && missing)
+		note_missing(p, missing, one);
+	return one ? processes_target(p, one->id, t, err) : 0;
+}
+
+const char *processes_note(const struct processes *p)
+{
+	return p->note;
+}

@@ -43,6 +43,7 @@ struct processes {
 	/* line that the first's watch shows: the process may have executed another program */
 	uint32_t first_now;
 	char *file;                    /* the session file behind all lines; NULL: live */
+	char *note;                    /* processes_note(), owned */
 	uint64_t file_ns, file_missed; /* its end; its value of processes_missed() */
 	bool tree;                     /* there was a process besides the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */

@@ -35,6 +35,7 @@ struct line {
 	bool gave_up;         /* no watch for it any more */
 	bool heir, succeeded; /* in a file: a daemon, and its starter */
 	uint64_t inherited_blocks;
+	uint64_t start_ns;             /* CLOCK_MONOTONIC: when its agent started */
 	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */
 	uint64_t changed_ns;           /* of the state */
 	struct growth_sample *samples; /* ring; NULL = it does not run, or for less than a second */

@@ -98,6 +98,8 @@ static void first_of_file(struct processes *p, struct watch *w)
 		l = watches_one(p, w);
 	l->p.watch = w;
 	l->given = true;
+	if (p->note)
+		watch_note(w, p->note);
 }
 
 void processes_first(struct processes *p, pid_t pid, struct watch *w)
@@ -180,6 +182,7 @@ void processes_free(struct processes *p)
 	shared_board_free(p->board);
 	free(p->seats);
 	free(p->file);
+	free(p->note);
 	free(p->lines);
 	free(p->order);
 	free(p->list);

@@ -137,12 +137,16 @@ uint64_t processes_time_ns(const struct processes *p);
  * false: it has none, for it has one process. Next: a process by name or pid (among several, the
  * one with figures that allocated most; NULL and *err). Next: the one to begin with, which has all
  * figures and allocated most (NULL = none; a daemon also counts its starter's amounts, and the
- * starter is the last choice). Last: *t leads to a process' frames; -1 and *err: only totals exist.
+ * starter is the last choice). Next: *t leads to a process' frames; -1 and *err: only totals exist.
+ * Last: *t leads to the process of that word; NULL: to the one to begin with, of those that the
+ * file has frames of. processes_note(): the process that this one stands for; NULL = none.
  */
 bool processes_read(struct processes *p, const char *path);
 const struct process *processes_named(const struct processes *p, const char *word, struct err *err);
 const struct process *processes_heaviest(const struct processes *p);
 int processes_target(const struct processes *p, uint32_t id, struct target *t, struct err *err);
+int processes_choose(struct processes *p, const char *word, struct target *t, struct err *err);
+const char *processes_note(const struct processes *p);
 /* The rule for processes that matter, in a report's words: "lived 1 s, held 16.0M or allocated
  * 64.0M". */
 void processes_rule(const struct processes *p, char *text, size_t size);

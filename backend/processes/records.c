@@ -193,8 +193,6 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	if (p->first_now == was->p.id)
 		p->first_now = l->p.id;
 	l->given = was->given;
-	line_stream(l, was->stream);
-	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
 /* A program that was started and replaced between two looks never had the watch. */
@@ -241,6 +239,7 @@ static void take(struct processes *p, const struct taken *t)
 		l = new_line(p, t);
 	take_names(p, l, &t->r);
 	take_figures(l, &t->r);
+	l->start_ns = t->r.begin_ns; /* when it was claimed, until it runs */
 	l->lingers = t->r.lingers != 0;
 	if (state == BOARD_RUNNING && (l->p.state == PROCESS_STARTING || came_back(l)))
 		begin(p, l, t);

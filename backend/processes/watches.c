@@ -60,26 +60,63 @@ static void take_program(struct line *l, const struct program *g)
 	}
 }
 
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * The line of the program g, which the watch of l shows: l, or one that executed it. Each has its
+ * own start; the wall clock may have been set, so the nearest decides. A fork has its parent's.
+ */
+static struct line *line_of_program(const struct processes *p, struct line *l,
+				    const struct program *g)
+{
+	uint64_t start = g->start_unix_ns - (unix_now_ns() - now_ns());
+	struct line *best = l;
+
+	for (struct line *x = lines_at(p, l->before); x; x = lines_at(p, x->before))
+		if (x->p.forked == g->forked &&
+		    (g->forked || apart(x->start_ns, start) < apart(best->start_ns, start)))
+			best = x;
+	return best;
+}
+
+/* A file's stream shows the last program in it. */
+static void give_stream(struct processes *p, struct line *l, struct line *to)
+{
+	uint32_t stream = watch_stream(l->p.watch);
+
+	if (to->stream == stream)
+		return;
+	for (struct line *x = l; x; x = lines_at(p, x->before))
+		if (x->stream == stream)
+			line_stream(x, STREAM_NONE);
+	line_stream(to, stream);
+}
+
 static void take_figures(struct processes *p, struct line *l)
 {
 	struct model *m = watch_now(l->p.watch);
+	const struct program *g = model_program(m);
 	const struct totals *t = model_totals(m);
 	struct rates one, ten;
 	int status;
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
 
-	if (model_program(m) && watch_keeps(l->p.watch))
-		line_stream(l, is_first_watch(p, l) ? 0 : l->p.id);
+	struct line *shown = g ? line_of_program(p, l, g) : NULL;
+	if (shown && watch_keeps(l->p.watch))
+		give_stream(p, l, shown);
 	/* of the program before, in this process */
-	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l)))
+	if (shown != l || !model_ticks(m) || (state == MTW_EXECED && line_runs(l)))
 		return;
 	line_figures(l, &t->sum, t->peak_bytes);
-	if (!p->board && model_program(m))
-		take_program(l, model_program(m));
+	if (!p->board)
+		take_program(l, g);
 	/* the board names each image; here it may be the next one */
-	if (l->p.id == p->first_now && !l->serial && model_program(m))
-		snprintf(l->p.name, sizeof l->p.name, "%.63s", model_program(m)->name);
+	if (l->p.id == p->first_now && !l->serial)
+		snprintf(l->p.name, sizeof l->p.name, "%.63s", g->name);
 	l->p.exact = model_complete(m) || model_final(m);
 	model_rates(m, &one, &ten);
 	l->p.rate = line_runs(l) ? one.alloc_bytes : 0;

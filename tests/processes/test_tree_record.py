@@ -502,12 +502,14 @@ def t_a_board_that_was_scribbled_on_ends_with_its_program():
 
 @mostly_waits
 def t_the_watch_goes_past_a_program_that_was_never_seen_to_run():
-    """It was executed, and executed the next one, between two looks, and its server was slow to say that it had ended."""
+    """It was executed, and executed the next one, between two looks, and its server was slow to say that it had ended.
+    Both are invented: the frames are the first one's."""
     done, session = record(compiled(SCRIBBLES, "-Iinclude"), "chain", "0", "")
     assert done.returncode == 3, done
     first, between, last = sorted((p for p in processes(session)["processes"] if not p["forked"]), key=lambda p: p["id"])
     assert (first["state"], between["state"]) == ("execed", "execed"), (first, between)
-    assert (first["recorded"], between["recorded"], last["recorded"]) == (False, False, True), (first, between, last)
+    assert (first["recorded"], between["recorded"], last["recorded"]) == (True, False, False), (first, between, last)
+    assert (last["state"], last["status"]) == ("exited", 3), last
 
 
 @mostly_waits

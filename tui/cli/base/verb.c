@@ -54,15 +54,13 @@ static int refuse_process(const struct args *a, const struct target *t, struct e
 
 int cmd_choose_process(const struct args *a, struct processes *p, struct target *t, struct err *err)
 {
-	const struct process *one = NULL;
-
 	if (t->kind != TARGET_FILE || !processes_read(p, t->name))
 		return refuse_process(a, t, err);
-	if (a->process && !(one = processes_named(p, a->process, err)))
+	if (processes_choose(p, a->process, t, err))
 		return -1;
-	if (!one)
-		one = processes_heaviest(p);
-	return one ? processes_target(p, one->id, t, err) : 0;
+	if (processes_note(p))
+		warn("%s: %s", t->text, processes_note(p));
+	return 0;
 }
 
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead)

@@ -28,8 +28,9 @@ int cmd_file(const char *path, struct target *t, struct err *err);
 int cmd_newest(struct target *t, struct err *err);
 
 /*
- * Sets t->stream to the session file's process that --process names, else to processes_heaviest().
- * Fills p when the file has a process table. -1 and *err: no such process, or only its totals.
+ * Sets t->stream to the session file's process that --process names, else as processes_choose()
+ * does; processes_note() goes to stderr. Fills p when the file has a process table. -1 and *err: no
+ * such process, or only its totals.
  */
 struct processes;
 int cmd_choose_process(const struct args *a, struct processes *p, struct target *t,

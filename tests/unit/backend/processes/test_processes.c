@@ -488,6 +488,28 @@ TEST(a_session_of_a_daemon_begins_with_who_runs_on)
 	leave_file();
 }
 
+/* A recorder that was killed wrote the line of one, and the frames of others. */
+TEST(a_session_begins_with_one_that_it_has_frames_of)
+{
+	struct target t = { .kind = TARGET_FILE };
+	struct err err = { 0 };
+
+	begin_file();
+	put_process(writer, 1, 0, 0, 9, 100, 1000, 0);
+	put_process(writer, 2, 1, 0, 9, 900, 3000, 0);
+	put_process(writer, 3, 1, 0, 9, 900, 2000, 0);
+	CHECK_EQ(session_frame(writer, 2, 1, MTW_S_META, (const uint8_t *)"", 0, &err), 0);
+	CHECK_EQ(session_frame(writer, 3, 1, MTW_HELLO, (const uint8_t *)"", 0, &err), 0);
+	read_file();
+	snprintf(t.name, sizeof t.name, "%s", file);
+	CHECK_EQ(processes_choose(tree, NULL, &t, &err), 0);
+	CHECK_EQ(t.stream, 3);
+	CHECK_STR(processes_note(tree), "p [102]: its call paths are not in this session; this is "
+					"p [103], the next largest");
+	CHECK(!processes_find(tree, 2)->recorded && processes_find(tree, 3)->recorded);
+	leave_file();
+}
+
 TEST(a_tree_as_deep_as_it_is_long)
 {
 	enter();

@@ -1,0 +1,111 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_random_trees.py - random trees of processes (targets/s_random_tree.c): each row of a recording that promises all
+figures has them. SEEDS="7 8" in the environment runs these alone; LONG=1 runs 500."""
+import os
+import random
+
+from cli import compiled, memtop, recorded
+from harness import LONG, MEMTOP, TARGETS, at_once, environment, main, mostly_waits, read_report, run, say, temporary_folder
+
+TREE = os.path.join(TARGETS, "s_random_tree")
+AT_ONCE = 6
+DEPTH, MS = 3, 5000
+SEEDS = [int(s) for s in os.environ.get("SEEDS", "").split()]
+
+
+def read(session, *arguments):
+    """(report, None) or (None, the reason why there is none)"""
+    done = memtop("report", "--format", "json", *arguments, session)
+    return (read_report(done.stdout), None) if done.returncode == 0 and not done.stderr else (None, done.stderr)
+
+
+def wrong_with(process, rows, session):
+    """None, or what is wrong with the report on a process, whose programs with all figures are `rows`."""
+    r, why = read(session, "--process", str(process))
+    if not r:
+        return why
+    ran = r["program"]
+    # of a process that was killed at once nobody has read the arguments
+    fits = [p for p in rows if not ran["args"] or p["name"] == os.path.basename(ran["args"][0])]
+    if ran["pid"] != process or not fits:
+        return f"the report has {ran}, the rows have {rows}"
+    own = [p["allocated_bytes"] for p in fits if p["exact"] and not p["forked"] and p["state"] != "running"]
+    if own and r["totals"]["allocated_bytes"] not in own:
+        return f"the report has {r['totals']}, the rows have {fits}"
+    return None
+
+
+def findings(seed):
+    """(rows with all figures, what is wrong) of one tree"""
+    session = temporary_folder() + "/a.mtop"
+    # what shells say of signals is of no interest
+    done = run([MEMTOP, "record", "-o", session, "--", TREE, str(seed), str(DEPTH), str(MS)], env=environment(), seconds=120)
+    r, why = read(session)
+    if not r:
+        return 0, [f"status {done.returncode}: {why}"]
+    starred = [p for p in r["processes"] if p["recorded"]]
+    by_pid = {p["pid"]: [q for q in starred if q["pid"] == p["pid"]] for p in starred}
+    wrong = {pid: wrong_with(pid, rows, session) for pid, rows in by_pid.items()}
+    return len(starred), [f"{pid}: {why}" for pid, why in wrong.items() if why]
+
+
+@mostly_waits
+def t_each_row_with_a_star_can_be_read():
+    seeds = SEEDS or random.sample(range(1 << 30), 500 if LONG else 20)
+    say(f"seeds: {' '.join(map(str, seeds))}")
+    found = [f for at in range(0, len(seeds), AT_ONCE)
+             for f in at_once(findings, [(s,) for s in seeds[at:at + AT_ONCE]])]
+    bad = {seed: wrong for seed, (_, wrong) in zip(seeds, found) if wrong}
+    rows = sum(n for n, _ in found)
+    say(f"{len(seeds)} trees, {rows} rows with all figures, {len(bad)} trees with a row that is not as it should be")
+    assert not bad, bad
+    assert rows >= len(seeds), f"only {rows} rows: nothing was tried"
+
+
+# its child executes argv[1] 2.5 s after the fork; that holds a block for a while
+LATE = r"""
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc == 1)
+		return poll(NULL, 0, malloc(5000000) ? 1500 : 0);
+	if (fork())
+		return wait(NULL) < 0;
+	for (int i = 0; i < 25; i++) {
+		free(malloc(100));
+		poll(NULL, 0, 100);
+	}
+	execl(argv[1], "holds", (char *)0);
+	return 126;
+}
+"""
+
+
+@mostly_waits
+def t_a_fork_that_executes_late_keeps_its_recording():
+    """Its watch, and so its stream of the file, goes on with the new program."""
+    late = compiled(LATE)
+    r, why = read(recorded(late, late))
+    assert r, why
+    p = next(p for p in r["processes"] if p["name"] == "holds")
+    assert p["recorded"] and r["program"]["pid"] == p["pid"], (p, r["program"])
+    assert r["totals"]["live_bytes"] == p["live_bytes"] == 5000000, (p, r["totals"])
+
+
+@mostly_waits
+def t_a_program_of_a_millisecond_takes_nothing_from_the_one_before():
+    """sh waits, then executes it: the report is on one of them, and its row says so."""
+    session = recorded("sh", "-c", "sleep 1.5; exec sleep 0")
+    rows = {p["name"]: p for p in read(session)[0]["processes"] if p["name"] == "sh" or p["begin_s"] > 1}
+    shown = [p for p in rows.values() if p["recorded"]]
+    assert rows["sh"]["state"] == "execed" and len(shown) == 1, rows
+    r, why = read(session, "--process", str(rows["sh"]["pid"]))
+    assert r and r["totals"]["allocated_bytes"] == shown[0]["allocated_bytes"], (rows, r and r["totals"], why)
+
+
+if __name__ == "__main__":
+    main()
