@@ -126,6 +126,8 @@ static void read_row(const struct page *p, struct followed *r, struct member *m)
 	r->totals = model_totals(r->model);
 	if (m->query && r->known)
 		query_verdict(m->query, &r->verdict);
+	else if (r->known && model_final(r->model)) /* before its names were asked for */
+		r->verdict = (struct verdict){ .kind = V_ENDED, .word = "ENDED" };
 	if (m->query && r->up)
 		read_owners(r, p->options->top);
 }

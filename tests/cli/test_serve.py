@@ -18,6 +18,7 @@ from cli import memtop, one_line
 from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, report, run, start,
                      temporary_folder, test, wait_for)
 from served import SAMPLE, Server, parsed, phases, target, value
+from servers import server_of
 
 EXAMPLES = f"{ROOT}/backend/serve/examples"
 
@@ -271,6 +272,54 @@ def t_promtool_accepts_it():
     assert done.returncode == 0, done.stdout + done.stderr
     done = run(["promtool", "check", "config", f"{EXAMPLES}/prometheus.yml"])
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def verdict_of(metrics, pid):
+    return [x["memtop_verdict"] for x, v in metrics.get(("memtop_verdict", str(pid)), []) if v]
+
+
+@test
+def t_an_agent_that_is_gone():
+    """The rules on series as they come: up 0 stays for a minute, whatever the interval of scrapes."""
+    gone, ended = phases(), phases()
+    s = Server("--all")
+    wait_for(lambda: s.up(gone.pid) and s.up(ended.pid), 30, "both")
+    wait_for(lambda: verdict_of(s.metrics(), gone.pid) and verdict_of(s.metrics(), ended.pid), 30, "verdicts")
+    os.kill(server_of(gone.pid), signal.SIGKILL)
+    ended.kill()
+    ended.wait()
+    wait_for(lambda: not s.up(gone.pid) and not s.up(ended.pid), 30, "the end of both agents")
+    m = s.metrics()
+    assert gone.poll() is None and verdict_of(m, gone.pid) != ["ended"] and verdict_of(m, ended.pid) == ["ended"], m
+    need("promtool")
+    folder = temporary_folder()
+    for interval, zeros in (("15s", 4), ("1m", 1)):
+        ups = "1 1 " + "0 " * zeros + "_x40"
+        ends = "0 0 " + "1 " * zeros + "_x40"
+        series = [(f'memtop_up{{pid="{pid}",name="s"}}', ups) for pid in (1, 2)] + \
+            [(f'memtop_verdict{{pid="{pid}",name="s",memtop_verdict="ended"}}', ends if pid == 2 else "0x9 _x40") for pid in (1, 2)]
+        expected = [{"exp_labels": {"severity": "info", "pid": "1", "name": "s"},
+                     "exp_annotations": {"summary": "s [1]: its agent does not answer"}}]
+        for late, alerts in (("30s", []), ("4m", expected), ("10m", [])):
+            with open(f"{folder}/test.yml", "w", encoding="utf-8") as f:
+                json.dump({"rule_files": [f"{EXAMPLES}/memtop.rules.yml"], "evaluation_interval": "15s", "tests": [
+                    {"interval": interval, "input_series": [{"series": a, "values": b} for a, b in series],
+                     "alert_rule_test": [{"eval_time": late, "alertname": "MemtopAgentGone", "exp_alerts": alerts}]}]}, f)
+            done = run(["promtool", "test", "rules", f"{folder}/test.yml"])
+            assert done.returncode == 0, (interval, late, done.stdout + done.stderr)
+
+
+@mostly_waits
+def t_one_that_ended_before_a_scrape():
+    """Nobody had asked for its names, which its verdict needs; it is no agent that is gone."""
+    s = Server("--all")
+    process = phases()
+    wait_for(lambda: str(process.pid) in s.ask("/marks")[2], 30, "the process")
+    process.kill()
+    process.wait()
+    wait_for(lambda: "KILLED" in s.ask(f"/report.txt?pid={process.pid}")[2], 30, "its end")
+    m = s.metrics()
+    assert verdict_of(m, process.pid) == ["ended"], m
 
 
 @test
