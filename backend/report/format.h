@@ -34,6 +34,12 @@ struct report_options {
 	uint32_t process;                  /* the watch's id there */
 };
 
+/* One of several processes in a report. */
+struct report_source {
+	struct watch *watch;
+	const struct report_options *options;
+};
+
 struct report_format {
 	const char *name, *ending;
 	/* writes the whole report; -1 and *err when writing fails */
@@ -41,6 +47,8 @@ struct report_format {
 		     struct err *);
 	const char *about; /* one line: what reads it */
 	bool binary;       /* not for a terminal */
+	/* the same of several processes, told apart by labels; NULL = not in this format */
+	int (*write_all)(const struct report_source *list, size_t count, FILE *, struct err *);
 };
 
 #endif

@@ -8,6 +8,7 @@
  * up their parents over ranks.
  */
 #include "report/report.h"
+#include "base/sanitize.h"
 #include "report/coverage.h"
 
 #include <errno.h>
@@ -458,6 +459,19 @@ int report_flush(FILE *out, struct err *err)
 		return 0;
 	return err_set(err, 3, "the report: cannot be written: %s; the output is incomplete",
 		       strerror(errno));
+}
+
+char *report_command(const struct model *m)
+{
+	const struct program *g = model_program(m);
+	char *line = xstrdup("");
+
+	for (size_t i = 0; i < g->arg_count; i++) {
+		char *more = xasprintf("%s%s%s", line, i ? " " : "", g->args[i]);
+		free(line);
+		line = more;
+	}
+	return sanitize_clean(line, strlen(line) + 1, line);
 }
 
 /* --- the tree */

@@ -54,6 +54,8 @@ size_t report_tree_sorted(const struct processes *p, const struct process ***lis
 
 /* For writers, at the end: -1 and *err if any write failed. */
 int report_flush(FILE *out, struct err *err);
+/* The program's arguments in one line, cleaned; free() it. The model knows its program. */
+char *report_command(const struct model *m);
 
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);

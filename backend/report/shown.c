@@ -9,9 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err)
+static void end(struct shown *x)
 {
-	*x = (struct shown){ .report = report_new(w), .changes = o->changes };
+	if (x->changes)
+		free(x->stacks);
+	free(x->named);
+	report_free(x->report);
+	x->report = NULL;
+	x->stacks = NULL;
+	x->named = NULL;
+	x->name_count = 0;
+}
+
+int shown_next(struct shown *x, struct watch *w, const struct report_options *o, struct err *err)
+{
+	end(x);
+	x->report = report_new(w);
+	x->changes = o->changes;
 	if (o->changes) {
 		x->stacks = report_changes(x->report, o, &x->count, err);
 	} else {
@@ -22,22 +36,24 @@ int shown_open(struct shown *x, struct watch *w, const struct report_options *o,
 		shown_close(x);
 		return -1;
 	}
-	x->frames = xcalloc(SHOWN_FRAMES, sizeof *x->frames);
 	x->named = xcalloc(model_location_count(x->report->model) + 1u, sizeof *x->named);
 	return 0;
 }
 
+int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err)
+{
+	*x = (struct shown){ .frames = xcalloc(SHOWN_FRAMES, sizeof *x->frames) };
+	return shown_next(x, w, o, err);
+}
+
 void shown_close(struct shown *x)
 {
-	if (x->changes)
-		free(x->stacks);
+	end(x);
 	free(x->frames);
 	free(x->labels);
-	free(x->named);
 	free(x->names);
 	string_pool_release(&x->texts);
 	map_release(&x->numbers);
-	report_free(x->report);
 }
 
 uint32_t shown_label(struct shown *x, const char *text)
@@ -159,17 +175,4 @@ char *shown_title(const struct shown *x, const struct report_options *o)
 				 (double)model_time(m) / 1e9);
 	clean = sanitize_clean(text, strlen(text) + 1, text);
 	return clean;
-}
-
-char *shown_command(const struct shown *x)
-{
-	const struct program *g = model_program(x->report->model);
-	char *line = xstrdup("");
-
-	for (size_t i = 0; i < g->arg_count; i++) {
-		char *more = xasprintf("%s%s%s", line, i ? " " : "", g->args[i]);
-		free(line);
-		line = more;
-	}
-	return sanitize_clean(line, strlen(line) + 1, line);
 }

@@ -40,6 +40,8 @@ struct shown {
 
 /* -1 and *err: the change cannot be told. */
 int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err);
+/* Goes on with another process. The labels and their numbers stay. */
+int shown_next(struct shown *x, struct watch *w, const struct report_options *o, struct err *err);
 void shown_close(struct shown *x);
 
 /*
@@ -64,7 +66,5 @@ static inline int64_t shown_blocks(const struct shown *x, const struct report_st
 
 /* "memory of NAME [PID] at 12.3 s", "growth of NAME [PID] from m1 to now"; free() it. */
 char *shown_title(const struct shown *x, const struct report_options *o);
-/* The program's arguments in one line, cleaned; free() it. */
-char *shown_command(const struct shown *x);
 
 #endif

@@ -16,6 +16,7 @@
 #include "serve/http.h"
 
 #include "base/loop.h"
+#include "report/gzip.h"
 #include "serve/head.h"
 #include "serve/listen.h"
 
@@ -34,6 +35,7 @@
 #define CONNECTIONS_MAX 256u
 #define PAUSE_MS 500 /* no descriptor is left */
 #define SWEEP_MS 500
+#define ZIP_LEAST 1000u
 #define STALL_S 60 /* a client that takes nothing of its answer */
 
 enum phase { IDLE, READ_HEAD, READ_BODY, KEPT, SENDING, LEAVING };
@@ -120,7 +122,7 @@ static const char *reason(int status)
 }
 
 static void put_head(struct http_request *r, struct evbuffer *out, int status, const char *type,
-		     size_t len)
+		     bool gzipped, size_t len)
 {
 	char date[64] = "";
 	time_t now = time(NULL);
@@ -132,38 +134,74 @@ static void put_head(struct http_request *r, struct evbuffer *out, int status, c
 	if (evbuffer_add_printf(
 		    out,
 		    "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-		    "%s%sCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+		    "%s%s%sVary: Accept-Encoding\r\nCache-Control: "
+		    "no-store\r\nX-Content-Type-Options: nosniff\r\n"
 		    "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
 		    "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; "
 		    "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; form-action "
 		    "'none'; base-uri 'none'\r\n\r\n",
 		    status, reason(status), date, type, len,
+		    gzipped ? "Content-Encoding: gzip\r\n" : "",
 		    r->head.keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n",
 		    status == 401 ? "WWW-Authenticate: Bearer realm=\"memtop\"\r\n" : "") < 0)
 		base_out_of_memory();
 }
 
-static void send_body(struct http_request *r, int status, const char *type, struct evbuffer *body)
+static void send_body(struct http_request *r, int status, const char *type, bool gzipped,
+		      struct evbuffer *body)
 {
 	struct evbuffer *out = bufferevent_get_output(r->bytes);
 
-	put_head(r, out, status, type, evbuffer_get_length(body));
+	put_head(r, out, status, type, gzipped, evbuffer_get_length(body));
 	if (!r->head.bodyless && evbuffer_add_buffer(out, body))
 		base_out_of_memory();
 	enter(r, SENDING);
 }
 
+/* The client's q, which is 0 where it wants none, is the only one that matters. */
+bool http_takes_gzip(const struct http_request *r)
+{
+	const char *s = http_header(r, "Accept-Encoding");
+
+	for (; s && *s; s += strcspn(s, ","), s += *s == ',') {
+		s += strspn(s, " \t");
+		if (strncasecmp(s, "gzip", 4) || !strchr(" \t;,", s[4]))
+			continue;
+		const char *q = s + 4 + strspn(s + 4, " \t;");
+		return strncasecmp(q, "q=0", 3) ||
+		       strcspn(q + 3, "123456789") < strcspn(q + 3, ",");
+	}
+	return false;
+}
+
+static void add_zipped(struct evbuffer *to, const char *body, size_t len)
+{
+	char *text = NULL;
+	size_t zipped = 0;
+	FILE *out = open_memstream(&text, &zipped), *in = out ? gzip_open(out) : NULL;
+
+	if (!in || fwrite(body, 1, len, in) != len || fclose(in) || fclose(out) ||
+	    evbuffer_add(to, text, zipped))
+		base_out_of_memory();
+	free(text);
+}
+
 void http_reply(struct http_request *r, int status, const char *type, const char *body, size_t len)
 {
+	bool zip = len >= ZIP_LEAST && http_takes_gzip(r);
 	struct evbuffer *b = evbuffer_new();
 
-	if (!b || evbuffer_add(b, body, len))
+	if (!b)
 		base_out_of_memory();
-	send_body(r, status, type, b);
+	if (zip)
+		add_zipped(b, body, len);
+	else if (evbuffer_add(b, body, len))
+		base_out_of_memory();
+	send_body(r, status, type, zip, b);
 	evbuffer_free(b);
 }
 
-void http_reply_file(struct http_request *r, const char *type, int fd_take)
+void http_reply_file(struct http_request *r, const char *type, bool gzipped, int fd_take)
 {
 	struct evbuffer *b = evbuffer_new();
 	struct stat st;
@@ -176,7 +214,7 @@ void http_reply_file(struct http_request *r, const char *type, int fd_take)
 	} else {
 		if (!st.st_size)
 			close(fd_take);
-		send_body(r, 200, type, b);
+		send_body(r, 200, type, gzipped, b);
 	}
 	evbuffer_free(b);
 }

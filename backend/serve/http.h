@@ -38,9 +38,11 @@ const char *http_header(const struct http_request *r, const char *name); /* NULL
 /* The body: not ended by a 0; borrowed until the answer. */
 const char *http_body(const struct http_request *r, size_t *len);
 
-/* Each of these answers, and ends, the request. */
+bool http_takes_gzip(const struct http_request *r);
+/* Each of these answers, and ends, the request. http_reply() compresses what is long, where the
+ * client takes that. */
 void http_reply(struct http_request *r, int status, const char *type, const char *body, size_t len);
-void http_reply_file(struct http_request *r, const char *type, int fd_take);
+void http_reply_file(struct http_request *r, const char *type, bool gzipped, int fd_take);
 /* one sentence as text/plain */
 void http_say(struct http_request *r, int status, const char *format, ...) PRINTF(3, 4);
 

@@ -41,8 +41,9 @@ void job_start(struct server *s, struct http_request *r, bool (*step)(struct job
 void job_free(struct job *j); /* one that is in no list any more */
 bool job_older(const struct job *j, uint64_t ns);
 
-/* The process that ?pid= names, or the only one; NULL: an answer with the reason was sent. */
-struct member *server_choose(struct server *s, struct http_request *r);
+/* The process that ?pid= names, or all that run, else all that ended: one alone unless `several`
+ * may be. The caller frees *list. 0: an answer with the reason was sent. */
+size_t server_choose(struct server *s, struct http_request *r, bool several, struct member ***list);
 /* Answers with what `out` (of open_memstream(), closed here) has in *text, which it frees. */
 void server_send(struct http_request *r, int status, const char *type, FILE *out, char **text,
 		 size_t *len);
@@ -52,6 +53,7 @@ bool server_looked(struct member *m, enum mtw_kind kind);
 /* the routes */
 void metrics_answer(struct server *s, struct http_request *r);
 void index_answer(struct server *s, struct http_request *r);
+void targets_answer(struct server *s, struct http_request *r);
 void marks_answer(struct server *s, struct http_request *r);
 enum written { WHOLE, ALLOCATED, GROWTH };
 struct report_format;

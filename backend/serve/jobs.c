@@ -74,38 +74,49 @@ bool job_older(const struct job *j, uint64_t ns)
 
 /* --- what routes share */
 
-static void say_which(struct server *s, struct http_request *r)
+static void say_which(struct http_request *r, struct member *const *list, size_t n)
 {
 	char text[800] = "";
-	struct member *const *list;
-	size_t n = fleet_list(s->fleet, &list), len = 0;
+	size_t len = 0;
 
 	for (size_t i = 0; i < n && len < sizeof text - 32; i++)
 		len += (size_t)snprintf(text + len, sizeof text - len, " %d", list[i]->pid);
 	http_say(r, 400, "several processes are followed: add ?pid=N, one of%s", text);
 }
 
-struct member *server_choose(struct server *s, struct http_request *r)
+static size_t known(struct server *s, const char *pid, bool up, struct member **out)
 {
-	const char *word = http_parameter(r, "pid");
-	struct member *const *list, *found = NULL;
-	size_t n = fleet_list(s->fleet, &list), known = 0;
-	long pid = word ? strtol(word, NULL, 10) : 0;
+	struct member *const *list;
+	size_t n = fleet_list(s->fleet, &list), count = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (!fleet_known(list[i]) || (word && list[i]->pid != pid))
-			continue;
-		known++;
-		if (!found || fleet_up(list[i]))
-			found = list[i];
-	}
-	if (!found && word)
+	for (size_t i = 0; i < n; i++)
+		if (fleet_known(list[i]) && (!up || fleet_up(list[i])) &&
+		    (!pid || list[i]->pid == strtol(pid, NULL, 10)))
+			out[count++] = list[i];
+	return count;
+}
+
+size_t server_choose(struct server *s, struct http_request *r, bool several, struct member ***list)
+{
+	const char *pid = http_parameter(r, "pid");
+	struct member *const *unused;
+	size_t n;
+
+	*list = xcalloc(fleet_list(s->fleet, &unused) + 1, sizeof **list);
+	n = known(s, pid, true, *list);
+	if (!n)
+		n = known(s, pid, false, *list);
+	if (n > 1 && pid) /* the same pid twice: one of them was named, too */
+		n = 1;
+	if (n == 1 || (n && several))
+		return n;
+	if (n)
+		say_which(r, *list, n);
+	else if (pid)
 		http_say(r, 404, "no followed process has this pid, or its state is still loading");
-	else if (!found)
+	else
 		http_say(r, 503, "no process is followed yet; try again");
-	else if (!word && known > 1)
-		say_which(s, r);
-	return !word && known > 1 ? NULL : found;
+	return 0;
 }
 
 void server_send(struct http_request *r, int status, const char *type, FILE *out, char **text,

@@ -42,7 +42,7 @@ struct page {
 	struct fleet *fleet;
 	const struct openmetrics_options *options;
 	struct followed *rows;
-	size_t count;
+	size_t count, followed; /* rows; processes of the fleet */
 };
 
 char *openmetrics_label(char *buf, size_t size, const char *text)
@@ -403,7 +403,7 @@ static void own(const struct page *p)
 		"# HELP memtop_processes_left_out Agents that this server found and cannot "
 		"follow.\n"
 		"memtop_processes_left_out %zu\n",
-		p->count, fleet_left_out(p->fleet));
+		p->followed, fleet_left_out(p->fleet));
 }
 
 void openmetrics_write(struct fleet *f, const struct openmetrics_options *o, FILE *out)
@@ -411,10 +411,11 @@ void openmetrics_write(struct fleet *f, const struct openmetrics_options *o, FIL
 	struct page p = { .out = out, .fleet = f, .options = o };
 	struct member *const *list;
 
-	p.count = fleet_list(f, &list);
-	p.rows = xcalloc(p.count + 1, sizeof *p.rows);
-	for (size_t i = 0; i < p.count; i++)
-		read_row(&p, &p.rows[i], list[i]);
+	p.followed = fleet_list(f, &list);
+	p.rows = xcalloc(p.followed + 1, sizeof *p.rows);
+	for (size_t i = 0; i < p.followed; i++)
+		if (!o->pid || list[i]->pid == o->pid)
+			read_row(&p, &p.rows[p.count++], list[i]);
 	own(&p);
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
 		write_family(&p, &families[i]);

@@ -16,6 +16,7 @@
 
 struct openmetrics_options {
 	size_t top;   /* owners of each process */
+	long pid;     /* this process alone; 0 = all */
 	bool classic; /* the older format: no state sets, no units, no end mark */
 };
 

@@ -45,6 +45,7 @@ static const struct {
 	{ "/debug/pprof/allocs", false, allocs_answer },
 	{ "/debug/pprof/growth", false, growth_answer },
 	{ "/marks", true, marks_answer },
+	{ "/targets", false, targets_answer },
 };
 
 /* /report.ENDING */

@@ -16,6 +16,7 @@
 #include "link/settle.h"
 #include "link/when.h"
 #include "report/formats/formats.h"
+#include "report/gzip.h"
 #include "report/report.h"
 #include "symbols/symbols.h"
 
@@ -33,15 +34,22 @@
 #define SLICE_LOCATIONS 20000u
 #define WRITERS_MAX 4u /* each may need as much memory as the model */
 
-struct writing {
-	uint64_t serial; /* the member's */
-	const struct report_format *format;
+/* A process that the report is about. */
+struct part {
+	uint64_t serial; /* the member's; 0 = it has gone meanwhile */
 	struct report_options options;
-	char at[128];   /* "" = now */
 	uint32_t asked; /* locations whose names were asked for */
 	bool looked;
+};
+
+struct writing {
+	const struct report_format *format;
+	char at[128]; /* "" = now */
+	bool zip;
 	pid_t pid; /* the child; 0 = not started */
 	int fd;    /* its file; -1 = none */
+	size_t count;
+	struct part parts[];
 };
 
 /* --- the child */
@@ -64,26 +72,50 @@ static int travel(struct loop *loop, struct watch *w, const char *at, struct err
 	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : go_to(loop, w, at, err);
 }
 
-static _Noreturn void child(const struct writing *s, struct loop *loop, struct member *m)
+static int write_parts(const struct writing *s, struct loop *loop, struct fleet *fleet, FILE *out,
+		       struct err *err)
+{
+	struct report_source *list = xcalloc(s->count, sizeof *list);
+	struct member *m = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct part *p = &s->parts[i];
+
+		if (!p->serial)
+			continue;
+		m = fleet_by_serial(fleet, p->serial);
+		symbols_freeze(watch_symbols(m->watch));
+		if (*s->at && travel(loop, m->watch, s->at, err))
+			fail(s->fd, NOT_POSSIBLE, err->text);
+		list[n++] = (struct report_source){ m->watch, &p->options };
+	}
+	int rc = s->format->write_all
+			 ? s->format->write_all(list, n, out, err)
+			 : s->format->write(m->watch, fleet_query(m), list->options, out, err);
+	free(list);
+	return rc;
+}
+
+static _Noreturn void child(const struct writing *s, struct loop *loop, struct fleet *fleet)
 {
 	struct err err = { .text = "the report cannot be written" };
 
 	child_begin(-1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	loop_forked(loop);
-	symbols_freeze(watch_symbols(m->watch));
-	if (*s->at && travel(loop, m->watch, s->at, &err))
-		fail(s->fd, NOT_POSSIBLE, err.text);
-	FILE *out = fdopen(s->fd, "w");
-	if (!out || s->format->write(m->watch, fleet_query(m), &s->options, out, &err) ||
-	    fflush(out))
+	FILE *file = fdopen(s->fd, "w"), *out = file && s->zip ? gzip_open(file) : file;
+	bool failed = !out || write_parts(s, loop, fleet, out, &err);
+	if (!failed && out != file)
+		failed = fclose(out);
+	if (failed || fflush(file) || ferror(file))
 		fail(s->fd, FAILED, err.text);
 	_exit(DONE);
 }
 
 /* --- the server's side */
 
-static bool start_child(struct job *j, struct member *m)
+static bool start_child(struct job *j)
 {
 	struct writing *s = j->state;
 
@@ -92,7 +124,7 @@ static bool start_child(struct job *j, struct member *m)
 	s->fd = memfd_create("report", MFD_CLOEXEC);
 	s->pid = s->fd < 0 ? -1 : fork();
 	if (s->pid == 0)
-		child(s, j->server->loop, m);
+		child(s, j->server->loop, j->server->fleet);
 	if (s->pid < 0) {
 		s->pid = 0;
 		http_say(j->request, 503, "the report cannot be written: %s", strerror(errno));
@@ -140,37 +172,58 @@ static bool child_ended(struct job *j)
 		say_failure(j, s->fd, status);
 		return true;
 	}
-	http_reply_file(j->request, type_of(s->format), s->fd);
+	http_reply_file(j->request, type_of(s->format), s->zip, s->fd);
 	s->fd = -1;
 	return true;
 }
 
-static bool all_looked(struct job *j, struct member *m)
+static bool looked(struct part *p, struct member *m)
 {
-	struct writing *s = j->state;
-
-	if (!s->looked)
-		s->looked = server_looked(m, MTW_KIND_MEMORY) & server_looked(m, MTW_KIND_THREADS) &
+	if (!p->looked)
+		p->looked = server_looked(m, MTW_KIND_MEMORY) & server_looked(m, MTW_KIND_THREADS) &
 			    server_looked(m, MTW_KIND_COHORTS);
-	return s->looked || job_older(j, LOOKS_NS);
+	return p->looked;
 }
 
-static bool all_named(struct writing *s, struct member *m)
+static bool named(struct part *p, struct member *m)
 {
 	struct symbols *symbols = watch_symbols(m->watch);
 	uint32_t count = model_location_count(watch_model(m->watch)), left = SLICE_LOCATIONS;
 
-	if (s->asked > count) /* another program meanwhile */
-		s->asked = 0;
-	for (; s->asked < count && left; s->asked++, left--)
-		symbols_of_location(symbols, s->asked);
-	return s->asked == count && watch_named(m->watch);
+	if (p->asked > count) /* another program meanwhile */
+		p->asked = 0;
+	for (; p->asked < count && left; p->asked++, left--)
+		symbols_of_location(symbols, p->asked);
+	return p->asked == count && watch_named(m->watch);
+}
+
+/* All agents are asked at once; names come for one process after the other, for libdw needs some 20
+ * MB meanwhile. *left: how many processes are still there. */
+static bool ready(struct job *j, size_t *left)
+{
+	struct writing *s = j->state;
+	bool all_looked = true, all_named = true;
+
+	*left = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		struct part *p = &s->parts[i];
+		struct member *m = fleet_by_serial(j->server->fleet, p->serial);
+
+		if (!m) {
+			p->serial = 0;
+			continue;
+		}
+		(*left)++;
+		all_looked &= looked(p, m);
+		all_named = all_named && named(p, m);
+	}
+	return (all_looked || job_older(j, LOOKS_NS)) && all_named;
 }
 
 static bool step(struct job *j)
 {
 	struct writing *s = j->state;
-	struct member *m = s->pid ? NULL : fleet_by_serial(j->server->fleet, s->serial);
+	size_t left;
 
 	if (job_older(j, LATE_NS)) {
 		http_say(j->request, 503, "the report takes too long; try memtop report");
@@ -178,11 +231,12 @@ static bool step(struct job *j)
 	}
 	if (s->pid)
 		return child_ended(j);
-	if (!m) {
+	bool now = ready(j, &left);
+	if (!left) {
 		http_say(j->request, 404, "the process has ended");
 		return true;
 	}
-	return all_looked(j, m) && all_named(s, m) && start_child(j, m);
+	return now && start_child(j);
 }
 
 static void release(struct job *j)
@@ -201,51 +255,57 @@ static void release(struct job *j)
 /* --- what is asked for */
 
 /* ?since=MARK, else the newest mark. */
-static int read_since(const struct model *m, const char *word, struct report_options *o,
+static int read_since(const struct member *m, const char *word, struct report_options *o,
 		      struct err *err)
 {
-	int found = !word                    ? (int)model_newest_mark(m)
+	const struct model *model = watch_model(m->watch);
+	int found = !word                    ? (int)model_newest_mark(model)
 		    : !strcmp(word, "start") ? 0
-					     : model_mark_find(m, word);
+					     : model_mark_find(model, word);
 
 	if (found < 0)
 		return err_set(err, 2,
-			       "?since=%.100s: no mark has this name or number; /marks lists them",
-			       word);
+			       "?since=%.100s: no mark of process %d has this name or number; "
+			       "/marks lists them",
+			       word, m->pid);
 	o->changes = true;
 	o->from = (uint32_t)found;
 	return 0;
 }
 
-static int read_at(const struct model *m, const char *word, struct writing *s, struct err *err)
+static int read_at(const struct member *m, const char *word, struct writing *s, struct err *err)
 {
+	const struct model *model = watch_model(m->watch);
 	uint64_t to;
 
-	if (!*word || strlen(word) >= sizeof s->at || !when_read(m, model_time(m), word, &to))
+	if (!*word || strlen(word) >= sizeof s->at ||
+	    !when_read(model, model_time(model), word, &to))
 		return err_set(err, 2, "?at=%.100s: no such instant; write " WHEN_WORDS, word);
 	snprintf(s->at, sizeof s->at, "%s", word);
 	return 0;
 }
 
-static int read_value(const char *word, struct writing *s, struct err *err)
+static int read_value(const char *word, const struct writing *s, struct report_options *o,
+		      struct err *err)
 {
 	if (strcmp(s->format->name, "folded"))
 		return err_set(err, 2,
 			       "?value=: only folded has one value a stack; %s has all of them",
 			       s->format->name);
-	return report_value_by_name(word, &s->options.value, err);
+	return report_value_by_name(word, &o->value, err);
 }
 
-static int read_question(const struct http_request *r, const struct model *m, enum written what,
-			 struct writing *s, struct err *err)
+static int read_question(const struct http_request *r, const struct member *m, enum written what,
+			 struct writing *s, struct part *p, struct err *err)
 {
 	const char *since = http_parameter(r, "since"), *at = http_parameter(r, "at"),
 		   *value = http_parameter(r, "value");
 
+	p->serial = m->serial;
 	if (what == ALLOCATED)
-		s->options.value = VALUE_ALLOCATED;
-	if (((what == GROWTH || since) && read_since(m, since, &s->options, err)) ||
-	    (at && read_at(m, at, s, err)) || (value && read_value(value, s, err)))
+		p->options.value = VALUE_ALLOCATED;
+	if (((what == GROWTH || since) && read_since(m, since, &p->options, err)) ||
+	    (at && read_at(m, at, s, err)) || (value && read_value(value, s, &p->options, err)))
 		return -1;
 	return 0;
 }
@@ -253,18 +313,23 @@ static int read_question(const struct http_request *r, const struct model *m, en
 void written_answer(struct server *s, struct http_request *r, const struct report_format *f,
 		    enum written what)
 {
-	struct writing *w = xcalloc(1, sizeof *w);
-	struct member *m = server_choose(s, r);
+	struct member **list;
+	size_t n = server_choose(s, r, f->write_all != NULL, &list);
+	struct writing *w = xcalloc(1, sizeof *w + n * sizeof *w->parts);
 	struct err err;
+	int rc = 0;
 
 	w->format = f;
 	w->fd = -1;
-	if (m && !read_question(r, watch_model(m->watch), what, w, &err)) {
-		w->serial = m->serial;
+	w->zip = !f->binary && http_takes_gzip(r);
+	for (; !rc && w->count < n; w->count++)
+		rc = read_question(r, list[w->count], what, w, &w->parts[w->count], &err);
+	free(list);
+	if (n && !rc) {
 		job_start(s, r, step, release, w);
 		return;
 	}
-	if (m)
+	if (n)
 		http_say(r, 400, "%s", err.text);
 	free(w);
 }

@@ -270,6 +270,25 @@ def t_a_client_that_ends_its_side_is_answered():
 
 
 @test
+def t_gzip():
+    pid = phases().pid
+    s = Server("-p", str(pid))
+    wait_for(lambda: s.up(pid), 20, "the state")
+    for path in ("/metrics", "/report.json", "/report.html"):
+        for accept, zipped in (("gzip", True), ("deflate, GZIP;q=0.5", True), ("gzip;q=0", False), ("gzip; q=0.000, br", False), ("gzipped", False),
+                               ("identity", False), ("", False)):
+            status, headers, body = s.ask(path, Accept_Encoding=accept)
+            assert status == 200 and (headers["Content-Encoding"] == "gzip") == zipped and headers["Vary"] == "Accept-Encoding", (path, accept, headers)
+            data = body.encode("utf-8", "surrogateescape")
+            text = gzip.decompress(data) if zipped else data
+            assert text.rstrip().endswith((b"# EOF", b"}", b"</html>")), (path, accept, text[-100:])
+            assert len(data) == int(headers["Content-Length"]) and (not zipped or len(data) < len(text)), (path, accept)
+    assert s.ask("/nothing", Accept_Encoding="gzip")[1]["Content-Encoding"] is None, "too short to gain"
+    profile = s.ask("/debug/pprof/heap", Accept_Encoding="gzip")
+    assert profile[1]["Content-Encoding"] is None and gzip.decompress(profile[2].encode("utf-8", "surrogateescape")), "compressed once"
+
+
+@test
 def t_instants_and_values():
     process = phases()
     pid = process.pid

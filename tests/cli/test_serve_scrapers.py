@@ -8,13 +8,15 @@ the differences that Pyroscope's collector makes.
 """
 import gzip
 import json
+import os
 import re
 import signal
+import urllib.parse
 
 from cli import memtop
-from harness import ROOT, Skip, at_end, main, need, run, temporary_folder, test, wait_for
+from harness import ROOT, TARGETS, Skip, at_end, main, mostly_waits, need, run, temporary_folder, test, wait_for
 from protobuf import fields, varints
-from served import Server, target
+from served import Server, parsed, phases, target
 
 EXAMPLES = f"{ROOT}/backend/serve/examples"
 # what each asks for unless it is told otherwise
@@ -218,6 +220,98 @@ def t_pyroscope():
     for path, default in (("allocs", b"alloc_space"), ("heap", b"inuse_space"), ("growth", b"growth_space")):
         top = scrape(s, f"/debug/pprof/{path}")
         assert [v for k, v in top if k == 6][dict(top)[14]] == default, path
+
+
+def sums(top):
+    """{(pid, command): inuse_space}"""
+    strings = [v.decode() for k, v in top if k == 6]
+    found = {}
+    for sample in [list(fields(v)) for k, v in top if k == 2]:
+        labels = {strings[x[1]]: strings[x[2]] if 2 in x else x.get(3, 0) for x in (dict(fields(v)) for k, v in sample if k == 3)}
+        key = labels["pid"], labels["command"]
+        found[key] = found.get(key, 0) + [n for n, _ in varints(dict(sample)[2])][types_of(top).index(("inuse_space", "bytes"))]
+    return found
+
+
+@test
+def t_one_profile_of_several_processes():
+    pids = [phases().pid for _ in range(3)]
+    s = Server(*[f"@memtop.{pid}" for pid in pids])
+    wait_for(lambda: all(s.up(pid) for pid in pids), 20, "the states")
+    command = f"{TARGETS}/s_phases wait"
+    for path in ("/debug/pprof/heap", "/report.pb.gz"):
+        top = scrape(s, path)
+        parca_takes(top)
+        assert sums(top) == {(pid, command): 100 * 65536 for pid in pids}, (path, sums(top))
+    one = scrape(s, f"/debug/pprof/heap?pid={pids[1]}")
+    assert sums(one) == {(pids[1], command): 100 * 65536}, sums(one)
+    assert sorted(v for k, v in one if k == 5) == sorted(v for k, v in top if k == 5), "functions are shared"
+    status, _, text = s.ask("/debug/pprof/heap?since=zz")
+    assert status == 400 and "no mark of process" in text, text
+    assert s.ask("/marks", "POST", '{"name": "all"}', Content_Type="application/json")[0] == 201
+    os.kill(pids[0], signal.SIGUSR1)
+    wait_for(lambda: s.metrics()["memtop_live_blocks", str(pids[0])][0][1] == 400, 20, "the second phase")
+    growth = scrape(s, "/debug/pprof/growth")
+    assert sum(next(varints(dict(fields(v))[2]))[0] for k, v in growth if k == 2) == 300, "three hundred blocks of one process"
+    status, _, text = s.ask("/report.txt")
+    assert status == 400 and all(str(pid) in text for pid in pids), text
+    os.kill(pids[0], signal.SIGKILL)
+    wait_for(lambda: not s.up(pids[0]), 20, "the end of one")
+    assert set(sums(scrape(s, "/debug/pprof/heap"))) == {(pid, command) for pid in pids[1:]}, "those that run"
+    os.kill(pids[1], signal.SIGKILL)
+    wait_for(lambda: not s.up(pids[1]), 20, "the end of another")
+    assert f"[{pids[2]}]" in s.ask("/report.txt")[2], "the only one that runs"
+
+
+@test
+def t_the_list_for_discovery():
+    pids = [phases().pid for _ in range(2)]
+    s = Server(*[f"@memtop.{pid}" for pid in pids])
+    wait_for(lambda: all(s.up(pid) for pid in pids), 20, "the states")
+    at = urllib.parse.urlsplit(s.address).netloc
+    status, headers, text = s.ask("/targets")
+    assert status == 200 and headers["Content-Type"] == "application/json", (status, headers)
+    listed = json.loads(text)
+    assert all(t["targets"] == [at] and all(isinstance(v, str) for v in t["labels"].values()) for t in listed), listed
+    assert [(t["labels"]["__param_pid"], t["labels"]["__meta_memtop_name"]) for t in listed] == [(str(pid), "s_phases") for pid in pids], listed
+    for pid in pids:
+        text = s.ask(f"/metrics?pid={pid}")[2]
+        assert {p for _, p in parsed(text)} == {str(pid), None}, "the metrics of one"
+    need("promtool")
+    path = temporary_folder() + "/prometheus.yml"
+    with open(f"{EXAMPLES}/prometheus.yml", encoding="utf-8") as f:
+        config = f.read().replace("127.0.0.1:9091", at)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(re.sub(r"^  # (?=- job_name: memtop-processes|  )", "  ", config, flags=re.M).replace("rule_files:\n  - memtop.rules.yml\n", ""))
+    done = run(["promtool", "check", "service-discovery", path, "memtop-processes"])
+    assert done.returncode == 0, done
+    found = json.loads(done.stdout[done.stdout.index("["):])
+    assert {(t["labels"]["instance"], t["labels"]["__param_pid"]) for t in found} == {(f"{at}/{pid}", str(pid)) for pid in pids}, found
+
+
+@mostly_waits
+def t_the_first_page():
+    """What grows comes first, then what holds most; what ended is last."""
+    need("python3")
+    leak = target("/usr/bin/python3", "-c", "import time\nk = []\nwhile True:\n    k.append(bytes(9000)); time.sleep(0.01)", PYTHONMALLOC="malloc")
+    at_end(leak.kill)
+    large = target("/usr/bin/python3", "-c", "import time; k = bytes(300000000); time.sleep(600)", PYTHONMALLOC="malloc")
+    at_end(large.kill)
+    ended, small = phases(), phases()
+    pids = [ended.pid, small.pid, large.pid, leak.pid]
+    s = Server(*[f"@memtop.{pid}" for pid in pids])
+    wait_for(lambda: all(s.up(pid) for pid in pids), 30, "the states")
+    ended.kill()
+    ended.wait()
+
+    def rows():
+        return re.findall(r'<tr class="(\w*)"><td class="n">(\d+)<td>([^<]*)<td[^>]*>([^<]*)<td.*?PEAK', s.ask("/")[2].replace("<tr", "PEAK<tr").replace("</table", "PEAK"), re.S)
+    wait_for(lambda: [int(r[1]) for r in rows()] == [leak.pid, large.pid, small.pid, ended.pid], 60, "the order")
+    page = s.ask("/")[2]
+    assert [r[0] for r in rows()] == ["bad", "", "", "over"] and 'http-equiv="refresh"' in page and "GROWING" in page, page
+    assert "s_phases wait" in page and "&#34;" not in page.split("<table>")[0], page
+    for path in re.findall(r'href="([^"]*)"', page):
+        assert s.ask(path)[0] == 200, path
 
 
 @test

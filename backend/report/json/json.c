@@ -492,5 +492,9 @@ out:
 	return rc;
 }
 
-const struct report_format report_json = { "json", ".json", write_report,
-					   "for scripts: one object with everything", false };
+const struct report_format report_json = {
+	.name = "json",
+	.ending = ".json",
+	.write = write_report,
+	.about = "for scripts: one object with everything",
+};

@@ -248,5 +248,9 @@ out:
 	return rc;
 }
 
-const struct report_format report_text = { "text", ".txt", write_report,
-					   "for people: 80 columns, as for a ticket", false };
+const struct report_format report_text = {
+	.name = "text",
+	.ending = ".txt",
+	.write = write_report,
+	.about = "for people: 80 columns, as for a ticket",
+};

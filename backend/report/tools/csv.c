@@ -98,5 +98,9 @@ static int write_csv(struct watch *w, struct query *q, const struct report_optio
 	return report_flush(out, err);
 }
 
-const struct report_format report_csv = { "csv", ".csv", write_csv,
-					  "a row a stack, for spreadsheets", false };
+const struct report_format report_csv = {
+	.name = "csv",
+	.ending = ".csv",
+	.write = write_csv,
+	.about = "a row a stack, for spreadsheets",
+};

@@ -110,5 +110,9 @@ static int write_dot(struct watch *w, struct query *q, const struct report_optio
 	return report_flush(out, err);
 }
 
-const struct report_format report_dot = { "dot", ".dot", write_dot,
-					  "the heaviest paths, for graphviz", false };
+const struct report_format report_dot = {
+	.name = "dot",
+	.ending = ".dot",
+	.write = write_dot,
+	.about = "the heaviest paths, for graphviz",
+};

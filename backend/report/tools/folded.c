@@ -121,5 +121,9 @@ static int write_folded(struct watch *w, struct query *q, const struct report_op
 	return report_flush(out, err);
 }
 
-const struct report_format report_folded = { "folded", ".folded", write_folded,
-					     "a line a stack, for flamegraph.pl", false };
+const struct report_format report_folded = {
+	.name = "folded",
+	.ending = ".folded",
+	.write = write_folded,
+	.about = "a line a stack, for flamegraph.pl",
+};

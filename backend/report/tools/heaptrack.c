@@ -133,7 +133,7 @@ static int write_heaptrack(struct watch *w, struct query *q, const struct report
 			"are live; choose another format",
 			BLOCKS_MAX / 1000000);
 	}
-	char *command = shown_command(&t.x);
+	char *command = report_command(t.x.report->model);
 	uint64_t rss = 0, virt;
 	uint32_t threads, children;
 	model_process(m, &rss, &virt, &threads, &children);
@@ -149,6 +149,9 @@ static int write_heaptrack(struct watch *w, struct query *q, const struct report
 	return report_flush(out, err);
 }
 
-const struct report_format report_heaptrack = { "heaptrack", ".heaptrack", write_heaptrack,
-						"live blocks, for heaptrack_print and its GUI",
-						false };
+const struct report_format report_heaptrack = {
+	.name = "heaptrack",
+	.ending = ".heaptrack",
+	.write = write_heaptrack,
+	.about = "live blocks, for heaptrack_print and its GUI",
+};

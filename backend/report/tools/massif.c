@@ -132,7 +132,7 @@ static int write_massif(struct watch *w, struct query *q, const struct report_op
 	(void)q;
 	if (shown_open(&s.x, w, o, err))
 		return -1;
-	char *title = shown_title(&s.x, o), *command = shown_command(&s.x);
+	char *title = shown_title(&s.x, o), *command = report_command(s.x.report->model);
 	fprintf(out, "desc: memtop: %s\ncmd: %s\ntime_unit: ms\n", title, command);
 	if (o->changes)
 		put_change(&s, o);
@@ -144,5 +144,9 @@ static int write_massif(struct watch *w, struct query *q, const struct report_op
 	return report_flush(out, err);
 }
 
-const struct report_format report_massif = { "massif", ".massif", write_massif,
-					     "for ms_print and massif-visualizer", false };
+const struct report_format report_massif = {
+	.name = "massif",
+	.ending = ".massif",
+	.write = write_massif,
+	.about = "for ms_print and massif-visualizer",
+};

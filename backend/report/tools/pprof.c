@@ -8,14 +8,18 @@
  * labels of report/shown.h are the table of strings, the empty one first as the format demands.
  * Tables go out as they are met: the order of a message's fields is free. In each table ids count
  * from 1 in the order of the file, for there are readers that index by them.
+ *
+ * Of several processes the tables go on: each has mappings and locations of its own, strings and
+ * functions are shared, and the labels of a sample name the process.
  */
 #include "model/state/cohorts.h"
-#include "report/tools/proto.h"
+#include "report/gzip.h"
 #include "report/shown.h"
+#include "report/text/page.h"
+#include "report/tools/proto.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 /* clang-format off */
 enum { /* fields of Profile */
@@ -25,12 +29,11 @@ enum { /* fields of Profile */
 /* clang-format on */
 
 #define VALUES_MAX 4
-#define CHUNK 65536u
+#define COMMAND_CHARS 200
 
 struct profile {
 	struct shown x;
-	FILE *out;
-	z_stream zip;
+	FILE *out;                       /* compresses */
 	struct proto top, message, part; /* part: of a message */
 	struct map functions;            /* name and file to its id */
 	uint32_t function_count;
@@ -39,30 +42,13 @@ struct profile {
 	struct map cuts; /* label to the id of a location without code */
 	/* the program's only thread, or NO_ID */
 	uint32_t only_thread;
+	uint32_t command;                          /* the program's, a label */
+	uint64_t end_unix_ns, duration_ns, period; /* the largest of all processes */
 };
 
-/* --- the zipped stream */
-
-static void zip_out(struct profile *p, const uint8_t *data, size_t len, int flush)
+static void send(struct profile *p)
 {
-	uint8_t chunk[16384];
-
-	p->zip.next_in = (Bytef *)(uintptr_t)data;
-	p->zip.avail_in = (uInt)len;
-	do {
-		p->zip.next_out = chunk;
-		p->zip.avail_out = sizeof chunk;
-		if (deflate(&p->zip, flush) == Z_STREAM_ERROR)
-			BUG("deflate: the stream is in a wrong state");
-		fwrite(chunk, 1, sizeof chunk - p->zip.avail_out, p->out);
-	} while (!p->zip.avail_out);
-}
-
-static void send(struct profile *p, bool end)
-{
-	if (!end && p->top.len < CHUNK)
-		return;
-	zip_out(p, p->top.data, p->top.len, end ? Z_FINISH : Z_NO_FLUSH);
+	fwrite(p->top.data, 1, p->top.len, p->out);
 	p->top.len = 0;
 }
 
@@ -70,7 +56,7 @@ static void send(struct profile *p, bool end)
 static void finish(struct profile *p, unsigned field)
 {
 	proto_message(&p->top, field, &p->message);
-	send(p, false);
+	send(p);
 }
 
 /* --- tables */
@@ -195,11 +181,12 @@ static void put_types(struct profile *p)
 	put_type(p, SAMPLE_TYPE, "inuse_space", "bytes");
 }
 
-static void put_label(struct profile *p, const char *key, const char *value, uint64_t number)
+/* word: a label's number; 0 = it has a number instead */
+static void put_label(struct profile *p, const char *key, uint32_t word, uint64_t number)
 {
 	proto_number(&p->part, 1, text(p, key));
-	if (value)
-		proto_number(&p->part, 2, text(p, value));
+	if (word)
+		proto_number(&p->part, 2, word);
 	else
 		proto_number(&p->part, 3, number);
 	proto_message(&p->message, 3, &p->part);
@@ -211,8 +198,8 @@ static void put_thread(struct profile *p, uint32_t index)
 
 	if (!t || !t->known)
 		return;
-	put_label(p, "thread", *t->name ? t->name : "?", 0);
-	put_label(p, "tid", NULL, t->tid);
+	put_label(p, "thread", text(p, *t->name ? t->name : "?"), 0);
+	put_label(p, "tid", 0, t->tid);
 }
 
 /* The locations of the frames in x.frames. */
@@ -234,7 +221,8 @@ static void put_sample(struct profile *p, const struct proto *ids, const int64_t
 	for (size_t i = 0; i < n; i++)
 		proto_varint(&p->part, (uint64_t)values[i]);
 	proto_message(&p->message, 2, &p->part);
-	put_label(p, "pid", NULL, model_program(p->x.report->model)->pid);
+	put_label(p, "pid", 0, model_program(p->x.report->model)->pid);
+	put_label(p, "command", p->command, 0);
 	if (thread != NO_ID)
 		put_thread(p, thread);
 	finish(p, SAMPLE);
@@ -325,60 +313,98 @@ static uint32_t only_thread(const struct model *m)
 	return found;
 }
 
-static void put_rest(struct profile *p, const struct report_options *o)
+static uint32_t command(struct profile *p)
+{
+	char brief[4 * COMMAND_CHARS + 4], *whole = report_command(p->x.report->model);
+	uint32_t number =
+		text(p, *whole ? page_shorten(brief, sizeof brief, whole, COMMAND_CHARS) : "?");
+
+	free(whole);
+	return number;
+}
+
+static void raise_to(uint64_t *most, uint64_t n)
+{
+	*most = n > *most ? n : *most;
+}
+
+static void put_process(struct profile *p, const struct report_options *o)
 {
 	const struct model *m = p->x.report->model;
 	const struct recorded *filter = model_filter(m);
 	char *title = shown_title(&p->x, o);
 
-	proto_number(&p->top, TIME, model_program(m)->start_unix_ns + model_time(m));
-	proto_number(&p->top, DURATION, model_time(m));
-	put_type(p, PERIOD_TYPE, "space", "bytes");
-	proto_number(&p->top, PERIOD, filter && filter->sample ? filter->sample : 1);
+	p->only_thread = only_thread(m);
+	p->command = command(p);
+	p->module_ids = xcalloc(model_module_count(m) + 1u, sizeof *p->module_ids);
+	p->location_ids = xcalloc(model_location_count(m) + 1u, sizeof *p->location_ids);
+	put_mappings(p);
+	for (size_t i = 0; i < p->x.count; i++)
+		put_stack(p, &p->x.stacks[i]);
+	raise_to(&p->end_unix_ns, model_program(m)->start_unix_ns + model_time(m));
+	raise_to(&p->duration_ns, model_time(m));
+	raise_to(&p->period, filter && filter->sample ? filter->sample : 1);
 	proto_number(&p->top, COMMENT, text(p, title));
+	free(title);
+	free(p->module_ids);
+	free(p->location_ids);
+}
+
+static void put_rest(struct profile *p, const struct report_options *o)
+{
+	proto_number(&p->top, TIME, p->end_unix_ns);
+	proto_number(&p->top, DURATION, p->duration_ns);
+	put_type(p, PERIOD_TYPE, "space", "bytes");
+	proto_number(&p->top, PERIOD, p->period);
 	proto_number(&p->top, DEFAULT_TYPE,
 		     text(p, p->x.changes                  ? "growth_space"
 			     : o->value == VALUE_ALLOCATED ? "alloc_space"
 							   : "inuse_space"));
-	free(title);
 	for (size_t i = 0; i < p->x.label_count; i++) { /* last: all are known now */
 		proto_bytes(&p->top, STRING, p->x.labels[i], strlen(p->x.labels[i]));
-		send(p, false);
+		send(p);
 	}
 }
 
-static int write_pprof(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
-		       struct err *err)
+static int write_all(const struct report_source *list, size_t count, FILE *out, struct err *err)
 {
-	struct profile p = { .out = out };
+	struct profile p = { .out = NULL };
 
-	(void)q;
-	if (shown_open(&p.x, w, o, err))
+	if (shown_open(&p.x, list->watch, list->options, err))
 		return -1;
-	if (deflateInit2(&p.zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY))
-		base_out_of_memory();
-	p.only_thread = only_thread(p.x.report->model);
-	p.module_ids = xcalloc(model_module_count(p.x.report->model) + 1u, sizeof *p.module_ids);
-	p.location_ids =
-		xcalloc(model_location_count(p.x.report->model) + 1u, sizeof *p.location_ids);
+	p.out = gzip_open(out);
 	text(&p, ""); /* is string 0 */
 	put_types(&p);
-	put_mappings(&p);
-	for (size_t i = 0; i < p.x.count; i++)
-		put_stack(&p, &p.x.stacks[i]);
-	put_rest(&p, o);
-	send(&p, true);
-	deflateEnd(&p.zip);
+	put_process(&p, list->options);
+	int rc = 0;
+	for (size_t i = 1; !rc && i < count; i++)
+		if (!(rc = shown_next(&p.x, list[i].watch, list[i].options, err)))
+			put_process(&p, list[i].options);
+	if (!rc) {
+		put_rest(&p, list->options);
+		shown_close(&p.x);
+	}
+	fclose(p.out);
 	proto_release(&p.top);
 	proto_release(&p.message);
 	proto_release(&p.part);
 	map_release(&p.functions);
 	map_release(&p.cuts);
-	free(p.module_ids);
-	free(p.location_ids);
-	shown_close(&p.x);
-	return report_flush(out, err);
+	return rc ? rc : report_flush(out, err);
 }
 
-const struct report_format report_pprof = { "pprof", ".pb.gz", write_pprof,
-					    "for go tool pprof and profile servers", true };
+static int write_pprof(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
+		       struct err *err)
+{
+	(void)q;
+	return write_all(&(struct report_source){ w, o }, 1, out, err);
+}
+
+const struct report_format report_pprof = {
+	.name = "pprof",
+	.ending = ".pb.gz",
+	.write = write_pprof,
+	.about = "for go tool pprof and profile servers",
+	.binary = true,
+	.write_all = write_all,
+};

@@ -159,5 +159,9 @@ static int write_speedscope(struct watch *w, struct query *q, const struct repor
 	return report_flush(out, err);
 }
 
-const struct report_format report_speedscope = { "speedscope", ".speedscope.json", write_speedscope,
-						 "for www.speedscope.app", false };
+const struct report_format report_speedscope = {
+	.name = "speedscope",
+	.ending = ".speedscope.json",
+	.write = write_speedscope,
+	.about = "for www.speedscope.app",
+};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - /marks: GET lists the marks of each process as JSON, POST sets one.
+ * json.c - what is answered as JSON. /targets lists the processes for service discovery. GET /marks
+ * lists the marks of each process, POST sets one.
  *
  * A page of another site must not set marks: http.c refuses what it sends. The form of an old
  * browser, which does not say where it comes from, cannot send application/json. A mark is
@@ -8,6 +9,8 @@
  * wait for each other.
  */
 #include "serve/internal.h"
+
+#include "report/report.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -49,7 +52,36 @@ static json_t *text_of(const char *s)
 	return t ? t : json_string("?");
 }
 
-/* --- GET */
+/* --- /targets: the form of Prometheus' http_sd_configs, which others read, too */
+
+static json_t *target_of(const struct member *m, const char *address)
+{
+	char pid[16], *command = report_command(watch_model(m->watch));
+	json_t *t;
+
+	snprintf(pid, sizeof pid, "%d", m->pid);
+	t = json_pack("{s:[o], s:{s:s, s:s, s:o, s:o}}", "targets", text_of(address), "labels",
+		      "__param_pid", pid, "__meta_memtop_pid", pid, "__meta_memtop_name",
+		      text_of(m->name), "__meta_memtop_command", text_of(command));
+	free(command);
+	return t;
+}
+
+/* The address is the one that the client came by: --listen may be 0.0.0.0. */
+void targets_answer(struct server *s, struct http_request *r)
+{
+	const char *host = http_header(r, "Host");
+	struct member *const *list;
+	size_t n = fleet_list(s->fleet, &list);
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		if (fleet_up(list[i]))
+			json_array_append_new(out, target_of(list[i], host ? host : "localhost"));
+	reply(r, 200, out);
+}
+
+/* --- GET /marks */
 
 static json_t *describe(const struct mark *k)
 {
@@ -87,7 +119,7 @@ static void list_marks(struct server *s, struct http_request *r)
 	reply(r, 200, json_pack("{s:o}", "processes", out));
 }
 
-/* --- POST */
+/* --- POST /marks */
 
 static void send_marks(struct server *s, struct marking *k)
 {
