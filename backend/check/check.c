@@ -126,6 +126,22 @@ void check_whole(struct check *c, size_t process, const char *why)
 		check_error(c, process, CHECK_WHOLE, limit_option(CHECK_WHOLE), why);
 }
 
+void check_runs_on(struct check *c, size_t process, bool first)
+{
+	const struct check_process *p = &c->processes[process];
+
+	if (first || !c->options.first_only) {
+		check_whole(c, process,
+			    "--max-leaked: the program has not ended, so nothing is alive at its "
+			    "exit.");
+		return;
+	}
+	char *text =
+		xasprintf("%s [%d] ran on: --max-leaked was not held against it.", p->name, p->pid);
+	check_note(c, text);
+	free(text);
+}
+
 /*
  * Whoever started a process ends it by these, and knows it: `yes | head`, or a server that a test
  * stops. The first process' starter is memtop, which sends none.

@@ -28,7 +28,8 @@ struct check_options {
 	struct tolerance tolerance;              /* of the baseline */
 	const struct between *between;           /* of CHECK_GROWTH; NULL = none */
 	bool allow_incomplete, allow_crash;
-	bool must_end; /* the program was started for this check */
+	bool must_end;   /* the program was started for this check */
+	bool first_only; /* what it started may run on */
 };
 
 struct check_frame {

@@ -101,6 +101,8 @@ void check_error(struct check *c, size_t process, enum check_kind kind, const ch
  * incomplete. */
 void check_vague(struct check *c, struct check_verdict *v, char *why_take);
 void check_whole(struct check *c, size_t process, const char *why);
+/* The process ran on when the session ended, so nothing is known of its exit. */
+void check_runs_on(struct check *c, size_t process, bool first);
 /* A signal ended the process: an error, unless it is allowed. first: of its tree, or alone. */
 void check_signalled(struct check *c, size_t process, int signal, bool known, bool first);
 /* Compares, and keeps what was found. Returns whether the limit is kept. */

@@ -58,6 +58,11 @@ static bool wants(const struct check *c, enum check_kind kind)
 	return false;
 }
 
+static bool is_first(const struct judging *j)
+{
+	return !j->line || !j->line->parent;
+}
+
 /* --- is the session whole? */
 
 static void whole(const struct judging *j, const char *why)
@@ -74,14 +79,14 @@ static void judge_end(const struct judging *j)
 	if (state != MTW_CUT)
 		end.state = model_state(j->model, &end.status, &end.known);
 	if (end.state == MTW_SIGNALLED)
-		check_signalled(j->check, j->process, end.status, end.known,
-				!j->line || !j->line->parent);
+		check_signalled(j->check, j->process, end.status, end.known, is_first(j));
 
 	if (state == MTW_CUT || state == MTW_LINK_LOST)
 		whole(j, problem ? problem : "The session ends before its program does.");
 	else if (!model_complete(j->model))
 		whole(j, "The state is incomplete: stacks hold less than the totals say.");
-	else if (j->check->options.must_end && state == MTW_RUNNING)
+	else if (j->check->options.must_end && state == MTW_RUNNING &&
+		 (is_first(j) || !j->check->options.first_only))
 		whole(j, "The recording ended before the program did.");
 	if (coverage_late(j->model))
 		whole(j, "The agent was attached while the program ran: older blocks are not "
@@ -476,7 +481,7 @@ static bool applies(const struct judging *j, const struct limit *l)
 		return l->kind == CHECK_PEAK || l->kind == CHECK_RATE;
 	if (l->kind != CHECK_LEAKED || has_ended(j))
 		return true;
-	whole(j, "--max-leaked: the program has not ended, so nothing is alive at its exit.");
+	check_runs_on(j->check, j->process, is_first(j));
 	return false;
 }
 

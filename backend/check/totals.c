@@ -41,8 +41,7 @@ static uint64_t figure(const struct process *p, enum check_kind kind)
 /* Blocks that a fork inherited are not told apart in its totals. */
 static bool applies(const struct process *p, const struct limit *l)
 {
-	if (l->covers != COVERS_ALL || l->kind == CHECK_GROWTH ||
-	    (l->kind == CHECK_BLOCKS && p->inherited_bytes))
+	if (l->kind == CHECK_GROWTH || (l->kind == CHECK_BLOCKS && p->inherited_bytes))
 		return false;
 	return p->state != PROCESS_EXECED || l->kind == CHECK_PEAK || l->kind == CHECK_RATE;
 }
@@ -56,6 +55,19 @@ static void judge(struct check *c, size_t process, const struct process *p, cons
 	v->blocks = (int64_t)p->live_blocks;
 	if (!check_compare(v, (int64_t)figure(p, l->kind), l->most))
 		v->why = xstrdup("only its totals were recorded: no stacks, no suppressions");
+}
+
+static void judge_limit(struct check *c, size_t process, const struct process *p,
+			const struct limit *l)
+{
+	if (l->covers != COVERS_ALL)
+		check_note(c,
+			   "Some processes have only totals: limits of libraries and functions do "
+			   "not cover them.");
+	else if (l->kind == CHECK_LEAKED && p->state == PROCESS_RUNNING)
+		check_runs_on(c, process, !p->parent);
+	else if (applies(p, l))
+		judge(c, process, p, l);
 }
 
 void check_judge_totals(struct check *c, const struct process *p)
@@ -73,11 +85,7 @@ void check_judge_totals(struct check *c, const struct process *p)
 	if (p->state == PROCESS_GONE)
 		check_whole(c, process, "Its end was not seen: the figures are its last ones.");
 	for (size_t i = 0; i < c->options.limit_count; i++)
-		if (applies(p, &c->options.limits[i]))
-			judge(c, process, p, &c->options.limits[i]);
-		else if (c->options.limits[i].covers != COVERS_ALL)
-			check_note(c, "Some processes have only totals: limits of libraries and "
-				      "functions do not cover them.");
+		judge_limit(c, process, p, &c->options.limits[i]);
 	if (c->baseline_count && p->state != PROCESS_EXECED)
 		baseline_judge_totals(c, process, p);
 }

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as xml
 
 import manual
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, Skip, environment, kill, main, mostly_waits, need, report, run, start, temporary_folder, test,
+from harness import (AGENT, MEMTOP, ROOT, Skip, at_end, environment, kill, main, mostly_waits, need, report, run, start, temporary_folder, test,
                      wait_for)
 
 SOURCE = r"""
@@ -623,6 +623,33 @@ def t_a_check_that_is_ended():
         kill(child)  # it runs on, and has our pipes
     assert status == 1, status
     assert "The recording ended before the program did" in ended.stderr.read()
+
+
+@mostly_waits
+def t_what_the_program_left_running():
+    """After two seconds check says for whom it waits. With --first-only nothing is "alive at exit" of a process that runs."""
+    folder = temporary_folder()
+    shell = ["--", "/bin/sh", "-c", f"{built()} wait >/dev/null 2>&1 & echo $! >{folder}/pid"]
+    waits = start([MEMTOP, "check", "--max-live", "1M", *shell], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    line = waits.stderr.readline()
+    with open(folder + "/pid", encoding="ascii") as f:
+        pid = int(f.read())
+    at_end(kill, pid)
+    assert line == (f"memtop: /bin/sh: ended with status 0; words [{pid}] runs on: recording until it ends; ^C ends the recording, "
+                    "--first-only does not wait for it\n"), line
+    os.kill(pid, signal.SIGTERM)
+    assert waits.wait(60) == 0 and "words" in waits.stderr.read()
+    kept = folder + "/kept.mtop"
+    for more, status in (([], 0), (["--session", kept], 0), (None, 1)):
+        if more is None:  # what the command line said is not in the file
+            bad, text = judged(status, "--max-leaked", "1G", kept)
+            assert "the program has not ended" in bad["whole"], text
+            continue
+        _, text = judged(status, "--first-only", "--max-leaked", "1G", *more, *shell)
+        with open(folder + "/pid", encoding="ascii") as f:
+            pid = int(f.read())
+        at_end(kill, pid)
+        assert text.count("alive at exit") == 1 and f"! words [{pid}] ran on: --max-leaked was not held against it." in text, text
 
 
 @test

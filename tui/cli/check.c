@@ -314,6 +314,7 @@ static int run_gate(struct gate *g)
 	g->options.allow_incomplete = g->a.allow_incomplete;
 	g->options.allow_crash = g->a.allow_crash;
 	g->options.must_end = g->a.program;
+	g->options.first_only = g->a.first_only;
 	g->check = check_new(&g->options);
 	g->loop = cmd_loop();
 	if (learn_baselines(g, &err)) {

@@ -10,9 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EXEC_MS 1500    /* the time that the new program's agent has to speak after an exec */
-#define UNBORN_MS 2000  /* the time that a forked child has until it runs */
-#define SILENCE_MS 5000 /* an agent that was silent for so long has sent all it had */
+#define EXEC_MS 1500      /* the time that the new program's agent has to speak after an exec */
+#define UNBORN_MS 2000    /* the time that a forked child has until it runs */
+#define WAIT_SAID_MS 2000 /* a gate waits so long for what runs on before it says so */
+#define SILENCE_MS 5000   /* an agent that was silent for so long has sent all it had */
 
 bool record_execed(const struct recording *r)
 {
@@ -51,22 +52,46 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
-/* Only for a person: a script that named its file needs a clean stderr, and finds the daemon in the
- * table. */
+/* "sleep [4121] and 2 more" */
+static void name_running(const struct recording *r, size_t running, char *text, size_t size)
+{
+	const struct process *list;
+	size_t n = processes_list(r->processes, &list), i = 0;
+
+	while (i < n && ((list[i].state != PROCESS_RUNNING && list[i].state != PROCESS_STARTING) ||
+			 !list[i].parent))
+		i++;
+	int len = i < n ? snprintf(text, size, "%s [%d]", list[i].name, list[i].pid)
+			: snprintf(text, size, "a process of it");
+	if (running > 1)
+		snprintf(text + len, size - (size_t)len, " and %zu more", running - 1);
+}
+
+/* For a person at once. A script that named its file needs a clean stderr, and finds the daemon in
+ * the table; a gate's log says what it waits for. */
+static bool is_told(const struct recording *r)
+{
+	if (r->gate)
+		return now_ns() - r->ended_ns > WAIT_SAID_MS * 1000000ull;
+	return r->path_made_up || isatty(STDERR_FILENO);
+}
+
 static void say_on(struct recording *r, size_t running)
 {
-	char how[48], signal[FORMAT_SIGNAL];
+	char how[48], signal[FORMAT_SIGNAL], who[128];
 
-	if (r->said_on || !(r->path_made_up || isatty(STDERR_FILENO)))
+	if (r->said_on || !is_told(r))
 		return;
 	r->said_on = true;
 	if (WIFSIGNALED(r->status))
 		snprintf(how, sizeof how, "by %s", format_signal(WTERMSIG(r->status), signal));
 	else
 		snprintf(how, sizeof how, "with status %d", WEXITSTATUS(r->status));
-	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the "
-	     "recording, --first-only does not wait for them",
-	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
+	name_running(r, running, who, sizeof who);
+	warn("%s: ended %s; %s run%s on: recording until %s; ^C ends the recording, --first-only "
+	     "does not wait for %s",
+	     r->name, how, who, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end",
+	     running == 1 ? "it" : "them");
 }
 
 bool record_over(struct recording *r)
