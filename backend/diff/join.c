@@ -30,6 +30,7 @@ struct joining {
 	bool **with_names;   /* by side and node: some key is not by offset */
 	uint8_t *met;        /* by key: IN_A, IN_B */
 	struct map of_place; /* place -> joined + 1 */
+	uint32_t *place;     /* by joined stack, while what remains is joined */
 	size_t room, sums_room;
 };
 
@@ -196,13 +197,36 @@ struct group {          /* the remaining stacks at one place */
 	uint32_t first; /* joined + 1 */
 	uint32_t in;    /* IN_A, IN_B */
 	/* allocated, of A times B's sessions less of B times A's */
-	uint64_t more_blocks, more_bytes;
+	uint64_t more_blocks, more_bytes, more_live;
 	uint32_t same_as; /* place + 1 of the group that this one belongs to; 0 = none */
 };
 
-static uint32_t place_of(const struct joining *x, const struct joined *e)
+/* The function that allocates, as the keys number it. */
+static uint32_t site_key(const struct joining *x, const struct joined *e)
 {
-	return x->at[e->side][x->j->sides[e->side]->stacks[e->stack].node];
+	const struct side *s = x->j->sides[e->side];
+	const struct side_stack *k = &s->stacks[e->stack];
+	uint32_t place = s->nodes[k->site].place;
+	const struct place_keys *p = &x->j->keys->places[e->side][place];
+
+	if (!k->site)
+		return 0;
+	if (p->by_offset || p->count != s->places[place].count || k->site_frame >= p->count)
+		return p->outline;
+	return x->j->keys->numbers[p->first + p->count - 1 - k->site_frame];
+}
+
+static void find_places(struct joining *x, bool by_site)
+{
+	const struct join *j = x->j;
+
+	for (size_t i = 0; i < j->list_count; i++) {
+		const struct joined *e = &j->list[i];
+		uint32_t at = x->at[e->side][j->sides[e->side]->stacks[e->stack].node];
+		bool remains = e->by == JOIN_NOT;
+
+		x->place[i] = by_site && remains ? step(&x->trie, at, site_key(x, e)) : at;
+	}
 }
 
 static void add_to_group(const struct join *j, size_t joined, struct group *g)
@@ -214,6 +238,7 @@ static void add_to_group(const struct join *j, size_t joined, struct group *g)
 		uint64_t times = b ? -(uint64_t)j->sides_a : j->count - j->sides_a;
 		g->more_blocks += sums[i].alloc_blocks * times;
 		g->more_bytes += sums[i].alloc_bytes * times;
+		g->more_live += live_bytes(&sums[i]) * times;
 		if (sums[i].alloc_blocks || sums[i].alloc_bytes)
 			g->in |= b ? IN_B : IN_A;
 	}
@@ -223,7 +248,7 @@ static void find_groups(struct joining *x, struct group *by_place)
 {
 	for (size_t i = 0; i < x->j->list_count; i++) {
 		const struct joined *e = &x->j->list[i];
-		struct group *g = &by_place[place_of(x, e)];
+		struct group *g = &by_place[x->place[i]];
 		if (e->by != JOIN_NOT)
 			continue;
 		g->first = g->first ? g->first : (uint32_t)i + 1;
@@ -231,10 +256,9 @@ static void find_groups(struct joining *x, struct group *by_place)
 	}
 }
 
-static struct group *group_of(const struct joining *x, struct group *by_place,
-			      const struct joined *e)
+static struct group *group_of(const struct joining *x, struct group *by_place, size_t joined)
 {
-	struct group *g = &by_place[place_of(x, e)];
+	struct group *g = &by_place[x->place[joined]];
 
 	return g->same_as ? &by_place[g->same_as - 1] : g;
 }
@@ -261,6 +285,11 @@ static void renumber(struct join *j, const uint32_t *moved_to)
 			j->of_stack[side][i] = moved_to[j->of_stack[side][i]];
 }
 
+static uint64_t amounts_key(uint64_t blocks, uint64_t bytes)
+{
+	return hash_mix(hash_mix(blocks) + bytes);
+}
+
 /* Joins each group into its first stack, and closes the gaps. */
 static void join_groups(struct joining *x, struct group *by_place, enum join_by by)
 {
@@ -270,7 +299,7 @@ static void join_groups(struct joining *x, struct group *by_place, enum join_by 
 
 	for (size_t i = 0; i < j->list_count; i++) {
 		struct joined e = j->list[i];
-		const struct group *g = group_of(x, by_place, &e);
+		const struct group *g = group_of(x, by_place, i);
 		bool joins = e.by == JOIN_NOT && is_one(g, by);
 		if (joins && g->first != i + 1) {
 			moved_to[i] = moved_to[g->first - 1];
@@ -327,11 +356,6 @@ static void become_one(struct group *by_place, uint32_t a, uint32_t b)
 	from->same_as = a + 1;
 }
 
-static uint64_t amounts_key(uint64_t blocks, uint64_t bytes)
-{
-	return hash_mix(hash_mix(blocks) + bytes);
-}
-
 static void find_parts(const struct joining *x, struct group *by_place)
 {
 	struct map with_amounts = { 0 }; /* -> place of A + 1 */
@@ -368,6 +392,19 @@ static bool some_remain(const struct join *j)
 	return a && b;
 }
 
+static void join_by_place(struct joining *x, enum join_by by, bool by_site)
+{
+	x->place = xcalloc(x->j->list_count + 1, sizeof *x->place);
+	find_places(x, by_site);
+	struct group *by_place = xcalloc(x->trie.count, sizeof *by_place);
+	find_groups(x, by_place);
+	if (by == JOIN_COMMON)
+		find_parts(x, by_place);
+	join_groups(x, by_place, by);
+	free(by_place);
+	free(x->place);
+}
+
 static void join_rest(struct joining *x, step_fn next, enum join_by by)
 {
 	if (x->j->keys->one_run || !some_remain(x->j))
@@ -377,12 +414,90 @@ static void join_rest(struct joining *x, step_fn next, enum join_by by)
 	add_place(&x->trie, 0, 0);
 	for (size_t i = 0; i < x->j->count; i++)
 		walk_side(x, i, next);
-	struct group *by_place = xcalloc(x->trie.count, sizeof *by_place);
-	find_groups(x, by_place);
-	if (by == JOIN_COMMON)
-		find_parts(x, by_place);
-	join_groups(x, by_place, by);
-	free(by_place);
+	if (by == JOIN_OUTLINE)
+		join_by_place(x, by, true);
+	join_by_place(x, by, false);
+}
+
+/* --- which member of a joined stack changed? */
+
+static uint64_t member_key(uint32_t joined, const struct tally *t)
+{
+	return hash_mix(amounts_key(t->alloc_blocks, t->alloc_bytes) + joined);
+}
+
+/* With as many blocks and bytes on the other side, a member is the same there. */
+static void find_equal(const struct join *j, struct map *sides)
+{
+	for (size_t side = 0; side < j->count; side++)
+		for (size_t i = 0; i < j->sides[side]->stack_count; i++) {
+			uint64_t key =
+				member_key(j->of_stack[side][i], &j->sides[side]->stacks[i].sum);
+			map_set(sides, key,
+				map_get(sides, key, 0) | (side < j->sides_a ? IN_A : IN_B));
+		}
+}
+
+/* Does another session know more of it: lines, where this one has none? */
+static bool knows_less(const struct join *j, const struct joined *e, uint32_t side, uint32_t stack)
+{
+	uint32_t sides[2] = { side, e->side }, stacks[2] = { stack, e->stack };
+	bool lines[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct side *s = j->sides[sides[i]];
+		uint32_t module = s->places[s->nodes[s->stacks[stacks[i]].site].place].module;
+		lines[i] = module != NO_ID && s->modules[module].lines;
+	}
+	return !lines[0] && lines[1];
+}
+
+/*
+ * Of several stacks of one session that are one here, that one is shown which changed: on the side
+ * that has more now, the heaviest of those that the other side has no equal of. They differ by
+ * lines, by outline also by inlined functions.
+ */
+static void describe_changed(const struct join *j, size_t side, const struct map *equal,
+			     uint64_t *shown, uint32_t *members)
+{
+	const struct side *s = j->sides[side];
+	bool b = side >= j->sides_a;
+
+	memset(members, 0, j->list_count * sizeof *members);
+	for (size_t i = 0; i < s->stack_count; i++)
+		members[j->of_stack[side][i]]++;
+	for (uint32_t i = 0; i < s->stack_count; i++) {
+		uint32_t joined = j->of_stack[side][i];
+		struct joined *e = &j->list[joined];
+		struct group all = { 0 };
+
+		add_to_group(j, joined, &all);
+		if (members[joined] < 2 || e->by == JOIN_COMMON || !all.more_live ||
+		    ((int64_t)all.more_live < 0) != b ||
+		    live_bytes(&s->stacks[i].sum) <= shown[joined])
+			continue;
+		uint64_t in = map_get(equal, member_key(joined, &s->stacks[i].sum), 0);
+		if (in == (IN_A | IN_B) || knows_less(j, e, (uint32_t)side, i))
+			continue;
+		shown[joined] = live_bytes(&s->stacks[i].sum);
+		e->side = (uint32_t)side;
+		e->stack = i;
+		e->among = e->by == JOIN_OUTLINE ? members[joined] : 0;
+	}
+}
+
+static void describe_by_change(struct join *j)
+{
+	uint64_t *shown = xcalloc(j->list_count + 1, sizeof *shown);
+	uint32_t *members = xcalloc(j->list_count + 1, sizeof *members);
+	struct map equal = { 0 };
+
+	find_equal(j, &equal);
+	for (size_t side = 0; side < j->count && !j->keys->one_run; side++)
+		describe_changed(j, side, &equal, shown, members);
+	map_release(&equal);
+	free(members);
+	free(shown);
 }
 
 /* --- the whole */
@@ -443,6 +558,7 @@ struct join *join_new(const struct side *const *sides, size_t sides_a, size_t co
 	say_how(&x);
 	join_rest(&x, step_outline, JOIN_OUTLINE);
 	join_rest(&x, step_common, JOIN_COMMON);
+	describe_by_change(j);
 	end(&x);
 	return j;
 }

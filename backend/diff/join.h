@@ -10,10 +10,11 @@
  *    for a module (no debug information), its inlined frames do not count in any.
  *  - A frame without a name: by its module. Two frames without names in one module are equal.
  * Stacks that remain in A alone or in B alone are compared once more by outline: without inlined
- * frames, and a function that calls itself counts once. What then remains is the same when the
- * functions that A and B both have are, or those of one side are among the other's in their order,
- * and as many blocks and bytes were allocated: tail calls and inlining that no debug information
- * tells of take frames away, and an edit may rename them.
+ * frames, and a function that calls itself counts once; first those whose call sites are the same
+ * function, then all. What then remains is the same when the functions that A and B both have are,
+ * or those of one side are among the other's in their order, and as many blocks and bytes were
+ * allocated: tail calls and inlining that no debug information tells of take frames away, and an
+ * edit may rename them. Where several stacks of a session are one here, the one that changed shows.
  */
 #ifndef DIFF_JOIN_H
 #define DIFF_JOIN_H
@@ -24,8 +25,10 @@ enum join_by { JOIN_NOT, JOIN_RUN, JOIN_OFFSETS, JOIN_NAMES, JOIN_OUTLINE, JOIN_
 const char *join_by_name(enum join_by by); /* "offsets"; NULL for JOIN_NOT */
 
 struct joined {
-	uint32_t side, stack; /* the session's stack that has most names */
-	enum join_by by;      /* JOIN_NOT: in A alone, or in B alone */
+	/* the session's stack that has most names, or changed, where a session has several */
+	uint32_t side, stack;
+	enum join_by by; /* JOIN_NOT: in A alone, or in B alone */
+	uint32_t among;  /* JOIN_OUTLINE: it is one of so many of its session; 0 = the only one */
 };
 
 struct join {

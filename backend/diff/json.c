@@ -185,6 +185,7 @@ static void stacks(struct printer *p)
 		}
 		json_t *o = row(d, r);
 		set(o, "joined_by", report_json_text(join_by_name(d->join->list[r->stack].by)));
+		set(o, "among", number(d->join->list[r->stack].among));
 		set(o, "frames", frames(p, r->stack));
 		stream_element(&p->stream, o);
 	}

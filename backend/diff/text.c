@@ -391,16 +391,21 @@ static void put_frames(struct page *p, uint32_t joined, struct join_frame *frame
 static void put_stack(struct page *p, const struct diff_row *r)
 {
 	struct join_frame *frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	char n[NUMBER], what[2 * NUMBER];
+	char n[NUMBER], what[2 * NUMBER], among[48] = "";
 	double blocks = diff_change(p->d, r->sums, DIFF_BLOCKS);
+	uint32_t count = p->d->join->list[r->stack].among;
+
+	if (count)
+		snprintf(among, sizeof among, ", among %u inlined", count);
 
 	if (p->d->value != DIFF_BLOCKS && blocks != 0)
 		snprintf(what, sizeof what, "  %s, %s blocks", diff_kind_name(r->kind),
 			 change(p, n, blocks, DIFF_BLOCKS));
 	else
 		snprintf(what, sizeof what, "  %s", diff_kind_name(r->kind));
-	put_foreign(p, r->owner, left(p) - cells_of(what));
+	put_foreign(p, r->owner, left(p) - cells_of(what) - cells_of(among));
 	put(p, what);
+	put(p, among);
 	end_line(p);
 	put_frames(p, r->stack, frames);
 	free(frames);

@@ -210,6 +210,65 @@ TEST(rows_say_what_happened)
 	CHECK_STR(d->sites.list[0].caller, "main");
 }
 
+/* The innermost function and line of the first row, the one that changed most. */
+static void first_shows(const struct diff *d, const char *function, uint32_t line, uint32_t among)
+{
+	struct join_frame frames[16];
+	uint32_t stack = d->stacks.list[0].stack;
+
+	CHECK(join_frames(d->join, stack, frames, 16) > 0);
+	CHECK_STR(frames[0].f->name, function);
+	CHECK_EQ(frames[0].f->line, line);
+	CHECK_EQ(d->join->list[stack].among, among);
+}
+
+TEST(inlined_functions_that_allocate_are_told_apart)
+{
+	struct side *a = made_side(1), *b = made_side(2);
+
+	made_stack(a, "main;parse>row>emplace", 10, 1000);
+	made_stack(b, "main;parse>emplace", 10, 1000);
+	made_stack(b, "main;parse>row", 5, 500);
+	struct diff *d = made_diff(a, b);
+	CHECK_EQ(d->stacks.count, 2);
+	CHECK_EQ(d->stacks.list[0].kind, DIFF_NEW);
+	CHECK_EQ(d->stacks.list[0].moved, 500);
+	first_shows(d, "row", 0, 0);
+	CHECK_STR(d->sites.list[0].name, "row");
+}
+
+TEST(of_several_inlined_ones_that_one_shows_which_changed)
+{
+	for (unsigned grows = 0; grows < 2; grows++) {
+		struct side *less = made_side(1), *more = made_side(2);
+
+		made_stack(less, "main;parse>get", 10, 1000);
+		made_stack(more, "main;parse>emplace", 10, 1000);
+		made_stack(more, "main;parse>row", 5, 500);
+		made_stack(more, "main;parse>cell", 1, 100);
+		struct diff *d = grows ? made_diff(less, more) : made_diff(more, less);
+		CHECK_EQ(d->stacks.count, 1);
+		CHECK_EQ(d->stacks.list[0].moved, grows ? 600 : -600);
+		first_shows(d, "row", 0, 3);
+	}
+}
+
+TEST(of_several_lines_that_one_shows_which_changed)
+{
+	struct side *a = made_side(1), *b = made_side(2);
+
+	made_stack(a, "main;parse", 10, 1000);
+	a->frames[a->frame_count - 1].line = 16;
+	made_stack(b, "main;parse", 3, 300); /* the leak */
+	b->frames[b->frame_count - 1].line = 20;
+	made_stack(b, "main;parse", 10, 1000);
+	b->frames[b->frame_count - 1].line = 17;
+	struct diff *d = made_diff(a, b);
+	CHECK_EQ(d->stacks.count, 1);
+	CHECK_EQ(d->stacks.list[0].kind, DIFF_GROWN);
+	first_shows(d, "parse", 20, 0);
+}
+
 TEST(the_functions_of_both_sides_when_the_amounts_are_equal)
 {
 	struct side *a = made_side(1), *b = made_side(2);
