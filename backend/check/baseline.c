@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "diff/noise.h"
+#include "diff/presence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -291,6 +292,16 @@ static struct amounts bytes_before(const struct comparison *x, const struct diff
 	return a;
 }
 
+/* A site that no baseline has may be one of those that come and go. */
+static uint64_t most_of_site(const struct comparison *x, const struct diff_row *r)
+{
+	struct amounts before = bytes_before(x, r);
+	uint64_t most = most_of(x->j->check, &before),
+		 chance = summary(&before).high ? 0 : presence_most(x->diff, r);
+
+	return chance > most ? chance : most;
+}
+
 static const struct tally *sum_now(const struct comparison *x, const struct diff_row *r)
 {
 	return &r->sums[x->diff->sides_a];
@@ -308,7 +319,7 @@ static void judge_site(struct comparison *x, const struct diff_row *r)
 	struct check_verdict *v = add(x->j->check, x->j->process, key);
 	v->before = summary(&before);
 	v->blocks = (int64_t)live_blocks(sum_now(x, r));
-	check_compare(v, (int64_t)live_bytes(sum_now(x, r)), most_of(x->j->check, &before));
+	check_compare(v, (int64_t)live_bytes(sum_now(x, r)), most_of_site(x, r));
 	v->stacks = xcalloc(STACKS_SHOWN, sizeof *v->stacks);
 	for (uint32_t i = 0; i < s->count; i++)
 		add_stack(x, v, i ? report_stack_of(x, s->stack[i]) : heaviest);
@@ -324,7 +335,7 @@ static void judge_rows(struct comparison *x)
 		const struct diff_row *r = &rows->list[i];
 		struct amounts before = bytes_before(x, r);
 		if (live_bytes(sum_now(x, r)) > most_of(x->j->check, &before) &&
-		    found++ < SITES_SHOWN)
+		    live_bytes(sum_now(x, r)) > most_of_site(x, r) && found++ < SITES_SHOWN)
 			judge_site(x, r);
 	}
 	if (found > SITES_SHOWN) {

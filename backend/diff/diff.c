@@ -6,6 +6,7 @@
 
 #include "diff/keys.h"
 #include "diff/noise.h"
+#include "diff/presence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,8 @@ static void finish(const struct diff *d, struct diff_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		diff_judge(d, &rows->list[i]);
+	if (d->judged && rows != &d->owners)
+		presence_judge(d, rows, rows == &d->stacks);
 	if (rows->count)
 		qsort(rows->list, rows->count, sizeof *rows->list, compare_rows);
 }

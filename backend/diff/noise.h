@@ -19,7 +19,9 @@
 #define NOISE_SESSIONS_MIN 2u /* a side; with fewer, no difference can be judged */
 #define NOISE_RULE                                                                                 \
 	"a change: A's and B's ranges lie apart by more than both together (by ten times that "    \
-	"with two sessions a side); after Tukey's quick test, 1959"
+	"with two sessions a side); a row in one side alone: it holds more than those that come "  \
+	"and go "                                                                                  \
+	"within a side; after Tukey's quick test, 1959"
 
 /* The largest amount of one more session, B's only one, that is no change. */
 uint64_t noise_most(const uint64_t *a, size_t count_a);
