@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * leaves.c - makes the roots and leaves of the live map. live/live.c has the design.
+ * leaves.c - makes the leaves of the live map. live/live.c has the design.
  */
 #include "live/leaves.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "base/conf.h"
 #include "base/prim_linux.h"
+#include "base/stretch.h"
 #include "live/live.h"
 #include "live/sampled.h"
 
-#define ROOT_BYTES (REGIONS * sizeof(region_leaf))
+#define ORIGINS_AT offsetof(struct live_open, origin)
 
 MT_HOT struct live_open *_Atomic mt_live_fast;
 MT_HOT unsigned mt_live_granule_shift = 4;
 struct live_open *_Atomic mt_live_open;
 const region_leaf *_Atomic mt_live_closed;
 _Atomic uint32_t mt_live_unguarded;
-struct shadow mt_live_even, mt_live_odd;
 struct used *_Atomic mt_live_used;
 _Atomic bool mt_live_unlisted;
 static _Atomic bool xsuspected;
+static struct stretch whole; /* mt_live_open: it grows with the numbers of origins */
 
 /* The threads that were making leaves stayed with the parent; one of these leaves may not be in the
  * list. */
@@ -30,43 +31,38 @@ void mt_live_leaves_forked(void)
 		atomic_store(&mt_live_unlisted, true);
 }
 
-static void *reserve(size_t bytes)
-{
-	void *p = mt_prim_map(bytes, true);
-
-	if (p)
-		mt_arena_range((uintptr_t)p, bytes, PART_MAP);
-	return p;
-}
-
-static region_leaf *new_root(region_leaf *_Atomic *at)
-{
-	region_leaf *root = mt_prim_map(ROOT_BYTES, true), *seen = NULL;
-
-	if (!root)
-		return NULL;
-	if (!atomic_compare_exchange_strong(at, &seen, root)) {
-		mt_prim_unmap(root, ROOT_BYTES);
-		return seen;
-	}
-	mt_arena_range((uintptr_t)root, ROOT_BYTES, PART_MAP);
-	return root;
-}
-
 /* Without leaves: the origin of no entry, which is 0, is all that is looked for there. */
 static struct live_open *new_empty(void)
 {
-	return reserve(offsetof(struct live_open, origin[1]));
+	size_t bytes = ORIGINS_AT + sizeof(uint64_t);
+	struct live_open *open = mt_prim_map(bytes, true);
+
+	if (!open)
+		return NULL;
+	mt_arena_range((uintptr_t)open, bytes, PART_MAP);
+	mt_live_places_empty(open->place);
+	return open;
+}
+
+bool mt_live_has_origin(uint32_t number)
+{
+	return mt_stretch_reach(&whole, ORIGINS_AT + (number + 1) * sizeof(uint64_t));
+}
+
+void mt_live_origins_drop(void)
+{
+	mt_stretch_drop(&whole, ORIGINS_AT);
 }
 
 bool mt_live_leaves_init(unsigned granule_bytes)
 {
-	struct live_open *open = reserve(sizeof(*open));
+	struct live_open *open = mt_stretch_begin(&whole, ORIGINS_AT + 1, sizeof(*open), PART_MAP);
 
 	mt_live_granule_shift = (unsigned)__builtin_ctz(granule_bytes);
-	atomic_store(&mt_live_open, open);
-	if (!open || !new_root(&mt_live_even.xsmall) || !new_root(&mt_live_even.xlarge))
+	if (!open)
 		return false;
+	mt_live_places_empty(open->place);
+	atomic_store(&mt_live_open, open);
 	if (mt_conf.sample && mt_live_few_begin())
 		open = new_empty();
 	atomic_store(&mt_live_fast, open);
@@ -117,7 +113,7 @@ size_t mt_live_leaf_bytes(enum leaf_kind kind)
 }
 
 /* Without memory for this, a scan misses the leaf: ages degrade, counters do not. */
-static void remember(void *leaf, const struct shadow *s, enum leaf_kind kind, size_t region)
+static void remember(void *leaf, struct shadow *s, enum leaf_kind kind, uintptr_t start)
 {
 	bool looked_at = kind == LEAF_EVEN || kind == LEAF_ODD;
 	size_t bits = looked_at ? mt_live_leaf_bytes(kind) / mt_prim_page_bytes() : 0;
@@ -130,7 +126,7 @@ static void remember(void *leaf, const struct shadow *s, enum leaf_kind kind, si
 	}
 	*u = (struct used){ .leaf = leaf,
 			    .shadow = s,
-			    .region = region,
+			    .start = start,
 			    .kind = kind,
 			    .empty = (uint64_t *)(u + 1) };
 	u->next = atomic_load_explicit(&mt_live_used, memory_order_relaxed);
@@ -139,57 +135,44 @@ static void remember(void *leaf, const struct shadow *s, enum leaf_kind kind, si
 		;
 }
 
-/* Both roots or none: the small one is made first, and the large one tells. */
-static bool make_odd(void)
-{
-	return atomic_load(&mt_live_odd.xlarge) ||
-	       (new_root(&mt_live_odd.xsmall) && new_root(&mt_live_odd.xlarge));
-}
-
 /*
- * Into an empty place of a root; `open` is the same place of mt_live_open, or NULL. It is filled
- * before the leaf is in the list: only then may the region be closed.
+ * Where no leaf is yet; an even one's region goes into its place. That is done before the leaf is
+ * in the list: only then may the region be closed.
  */
-static bool add_leaf(region_leaf *root, region_leaf *open, const struct shadow *s, size_t region,
-		     enum leaf_kind kind)
+static bool add_leaf(region_leaf *at, struct shadow *s, uintptr_t start, enum leaf_kind kind)
 {
 	size_t bytes = mt_live_leaf_bytes(kind);
 	uintptr_t none = 0;
 
-	if (atomic_load_explicit(&root[region], memory_order_acquire))
+	if (leaf_of(at))
 		return true;
 	void *leaf = mt_prim_map(bytes, true);
 	if (!leaf)
 		return false;
-	/* as the roots have it: where the entry of address 0 would be */
-	uintptr_t first = (region << REGION_SHIFT >> granule_shift(kind)) * entry_bytes(kind),
-		  base = (uintptr_t)leaf - first;
-	if (!base || !atomic_compare_exchange_strong(&root[region], &none, base)) {
+	if (!atomic_compare_exchange_strong(at, &none, (uintptr_t)leaf)) {
 		mt_prim_unmap(leaf, bytes);
-		return none;
+		return true;
 	}
-	if (open)
-		atomic_store_explicit(open, base, memory_order_release);
+	if (kind == LEAF_EVEN)
+		mt_live_place_take(atomic_load(&mt_live_open)->place, start, (uintptr_t)leaf);
 	mt_arena_range((uintptr_t)leaf, bytes, PART_MAP);
-	remember(leaf, s, kind, region);
+	remember(leaf, s, kind, start);
 	return true;
 }
 
 static bool make_leaf(uintptr_t addr, bool large)
 {
-	size_t region = addr >> REGION_SHIFT;
+	struct region *r = mt_live_region_make(addr);
 
-	if (address_beyond(addr) || ((addr & 8) && !make_odd()))
+	if (!r)
 		return false;
-	const struct shadow *s = shadow_of(addr);
+	struct shadow *s = addr & 8 ? &r->odd : &r->even;
 	if (large)
-		return add_leaf(s->xlarge, NULL, s, region, LEAF_LARGE);
-	bool is_odd = s == &mt_live_odd;
-	region_leaf *sparse = atomic_load(&mt_live_few) ? atomic_load(&mt_live_sparse) : NULL;
-	if (sparse && !is_odd) /* without it the small leaf holds all */
-		add_leaf(sparse, NULL, s, region, LEAF_SPARSE);
-	return add_leaf(s->xsmall, is_odd ? NULL : &atomic_load(&mt_live_open)->leaf[region], s,
-			region, is_odd ? LEAF_ODD : LEAF_EVEN);
+		return add_leaf(&s->xlarge, s, r->start, LEAF_LARGE);
+	bool is_odd = s == &r->odd;
+	if (!is_odd && atomic_load(&mt_live_few)) /* without it the small leaf holds all */
+		add_leaf(&r->xsparse, s, r->start, LEAF_SPARSE);
+	return add_leaf(&s->xsmall, s, r->start, is_odd ? LEAF_ODD : LEAF_EVEN);
 }
 
 /* Others may enter blocks in the leaf before it is in the list: also in a child forked then. */
@@ -201,26 +184,18 @@ MT_COLD bool mt_live_make_leaf(uintptr_t addr, bool large)
 	return made;
 }
 
-/* A leaf of a root that most programs never need. */
-static bool make_seldom(region_leaf *_Atomic *root, const struct shadow *s, size_t region,
-			enum leaf_kind kind)
-{
-	if (!atomic_load(root) && !new_root(root))
-		return false;
-	return add_leaf(*root, NULL, s, region, kind);
-}
-
-bool mt_live_make_twin(struct shadow *s, size_t region)
+bool mt_live_make_twin(struct shadow *s, uintptr_t start)
 {
 	atomic_fetch_add(&mt_live_unguarded, 1);
-	bool made = make_seldom(&s->xtwin, s, region, LEAF_TWIN);
+	bool made = add_leaf(&s->xtwin, s, start, LEAF_TWIN);
 	atomic_fetch_sub(&mt_live_unguarded, 1);
 	return made;
 }
 
 bool mt_live_make_wide(uintptr_t addr)
 {
-	struct shadow *s = shadow_of(addr);
+	struct region *r = region_of(addr);
+	struct shadow *s = addr & 8 ? &r->odd : &r->even;
 
-	return make_seldom(&s->xwide, s, addr >> REGION_SHIFT, LEAF_WIDE);
+	return add_leaf(&s->xwide, s, r->start, LEAF_WIDE);
 }

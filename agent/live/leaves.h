@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * leaves.h - the roots and leaves of the live map, for the files of this folder. live/live.c has
+ * leaves.h - the leaves of the live map, for the files of this folder. live/live.c has
  * the design.
  */
 #ifndef MT_LIVE_LEAVES_H
@@ -11,6 +11,7 @@
 #include "live/live_fast.h"
 #include "live/meta.h"
 #include "live/origins.h"
+#include "live/regions.h"
 
 /* of a leaf of small or large blocks, with the smallest granules and pages */
 #define LEAF_PAGES_MAX ((sizeof(small_entry) << (REGION_SHIFT - 3)) / 4096)
@@ -23,33 +24,21 @@ struct large {
 /* A small block without a number: its meta word, with its size. */
 typedef _Atomic uint64_t wide_entry;
 
-/* One map: for even addresses, there from the start, or for odd ones, made for the first such
- * block. */
-struct shadow {
-	region_leaf *_Atomic xsmall;
-	region_leaf *_Atomic xlarge;
-	/* small leaves for entries made while their region was closed: live/trim.c */
-	region_leaf *_Atomic xtwin;
-	region_leaf *_Atomic xwide; /* of wide entries */
-};
-
 /* LEAF_SPARSE: live/sampled.c's, of struct large as LEAF_LARGE is. */
 enum leaf_kind { LEAF_EVEN, LEAF_ODD, LEAF_TWIN, LEAF_WIDE, LEAF_LARGE, LEAF_SPARSE };
 
-/* Leaves in order of creation: a scan walks these instead of the roots. Immutable except `empty`.
- */
+/* Leaves in order of creation: what a scan walks. Immutable except `empty`. */
 struct used {
 	struct used *next;
 	void *leaf;
-	const struct shadow *shadow;
-	size_t region; /* its index in the roots */
+	struct shadow *shadow;
+	uintptr_t start; /* of its region */
 	enum leaf_kind kind;
 	uint64_t *empty; /* live/trim.c's: a bit for each page of an even or odd leaf */
 };
 
 #pragma GCC visibility push(hidden)
-extern struct shadow mt_live_even, mt_live_odd;
-/* The closed region's word in its map's xsmall; NULL = none is. */
+/* The closed region's xsmall; NULL = none is. */
 extern const region_leaf *_Atomic mt_live_closed;
 /* number of threads that are making a leaf, or writing entries without a guard */
 extern _Atomic uint32_t mt_live_unguarded;
@@ -60,10 +49,12 @@ extern uint64_t mt_live_given_back;   /* pages, since start; server thread */
 bool mt_live_leaves_init(unsigned granule_bytes);
 void mt_live_leaves_restart(void);
 void mt_live_leaves_forked(void);
+bool mt_live_has_origin(uint32_t number); /* can its word be written? False: no memory */
+void mt_live_origins_drop(void);          /* no thread counts */
 size_t mt_live_leaf_bytes(enum leaf_kind kind);
 /* Has the block's address a leaf for its entry now? */
 bool mt_live_make_leaf(uintptr_t addr, bool large);
-bool mt_live_make_twin(struct shadow *s, size_t region);
+bool mt_live_make_twin(struct shadow *s, uintptr_t start); /* of the region that starts there */
 bool mt_live_make_wide(uintptr_t addr);
 #pragma GCC visibility pop
 
@@ -77,47 +68,44 @@ MT_INLINE bool leaf_is_large(enum leaf_kind kind)
 	return kind >= LEAF_LARGE;
 }
 
-/* The map of an address; NULL: outside the known address space, or not yet there. */
+/* NULL: nothing is known of its region. */
 MT_INLINE struct shadow *shadow_of(uintptr_t addr)
 {
-	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &mt_live_odd;
+	struct region *r = region_of(addr);
 
-	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) ||
-		     address_beyond(addr)))
-		return NULL;
-	return s;
+	return unlikely(!r) ? NULL : likely(!(addr & 8)) ? &r->even : &r->odd;
 }
 
-MT_INLINE uintptr_t leaf_at(region_leaf *const _Atomic *root, uintptr_t addr)
+MT_INLINE uintptr_t offset_of(uintptr_t addr)
 {
-	region_leaf *r = atomic_load_explicit(root, memory_order_acquire);
+	return addr & (REGION_BYTES - 1);
+}
 
-	return unlikely(!r) ? 0
-			    : atomic_load_explicit(&r[addr >> REGION_SHIFT], memory_order_acquire);
+MT_INLINE uintptr_t leaf_of(const region_leaf *leaf)
+{
+	return atomic_load_explicit(leaf, memory_order_acquire);
 }
 
 /* These have NULL where there is no leaf. */
-MT_INLINE small_entry *small_at(region_leaf *const _Atomic *root, uintptr_t addr)
+MT_INLINE small_entry *small_at(const region_leaf *at, uintptr_t addr)
 {
-	uintptr_t leaf = leaf_at(root, addr);
+	uintptr_t leaf = leaf_of(at);
 
-	return leaf ? (small_entry *)(leaf + (addr >> mt_live_granule_shift) * sizeof(small_entry))
-		    : NULL;
+	return leaf ? (small_entry *)leaf + (offset_of(addr) >> mt_live_granule_shift) : NULL;
 }
 
 MT_INLINE wide_entry *wide_at(const struct shadow *s, uintptr_t addr)
 {
-	uintptr_t leaf = leaf_at(&s->xwide, addr);
+	uintptr_t leaf = leaf_of(&s->xwide);
 
-	return leaf ? (wide_entry *)(leaf + (addr >> mt_live_granule_shift) * sizeof(wide_entry))
-		    : NULL;
+	return leaf ? (wide_entry *)leaf + (offset_of(addr) >> mt_live_granule_shift) : NULL;
 }
 
-MT_INLINE struct large *large_at(region_leaf *const _Atomic *root, uintptr_t addr)
+MT_INLINE struct large *large_at(const region_leaf *at, uintptr_t addr)
 {
-	uintptr_t leaf = leaf_at(root, addr);
+	uintptr_t leaf = leaf_of(at);
 
-	return leaf ? (struct large *)(leaf + (addr >> LARGE_SHIFT) * sizeof(struct large)) : NULL;
+	return leaf ? (struct large *)leaf + (offset_of(addr) >> LARGE_SHIFT) : NULL;
 }
 
 /* The spare bits of a large block's word are its address bits 3..9. */

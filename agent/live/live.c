@@ -2,12 +2,16 @@
  *
  * live.c - the live map: finds a block's entry by its address, without a hash.
  *
- * The address space is cut into regions of 64 MiB. Two root arrays have one word per region, and
- * each leaf one entry per granule, so a lookup is two loads and a change one store. There is no
- * lock and no resize. Entries are in the heap's order, so neighbours share cache lines as their
- * blocks do. All address space is reserved lazily: 16 MiB for a root (32 on AArch64), 8 for the
- * small leaf of a used region (16 with granules of 16), 1 for its large leaf, 32 for the origins,
- * and pages only where blocks are.
+ * The address space is cut into regions of 4 MiB. A region that blocks are in has leaves with one
+ * entry per granule. Small blocks find theirs through the region's place, a word of its address and
+ * one of its leaf, in an array of 32,768: a lookup is three loads and a change one store.
+ * Neighbours have places of their own. Of regions 128 GiB apart, which have the same place, the
+ * first one gets it; the others, and large blocks, go through live/regions.h. There is no lock and
+ * no resize. Entries are in the heap's order, so neighbours share cache lines as their blocks do.
+ *
+ * Little is mapped that is not used, because mapped memory counts: for limits, and for mlockall().
+ * That is half a MiB of places, for each region half a MiB of small leaf (one with granules of 16)
+ * and 64 KiB of large leaf, and the origins as far as they were handed out.
  *
  *   small leaf  u32 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB. Size, and a
  *               number for the rest: live/origins.h
@@ -53,7 +57,7 @@ bool mt_live_ready(const void *p, size_t size)
 	const struct shadow *s = shadow_of(addr);
 	bool large = size >= LARGE_MIN;
 
-	if (likely(s && leaf_at(large ? &s->xlarge : &s->xsmall, addr)))
+	if (likely(s && leaf_of(large ? &s->xlarge : &s->xsmall)))
 		return true;
 	return mt_live_make_leaf(addr, large);
 }
@@ -121,10 +125,10 @@ static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *
 }
 
 /* Where a new entry goes: into the leaf, or, while the region is closed, into its twin. */
-static small_entry *place_of(const struct shadow *s, uintptr_t addr)
+static small_entry *entry_for(const struct shadow *s, uintptr_t addr)
 {
 	const region_leaf *closed = atomic_load_explicit(&mt_live_closed, memory_order_acquire);
-	bool is_closed = unlikely(closed) && closed == &s->xsmall[addr >> REGION_SHIFT];
+	bool is_closed = unlikely(closed) && closed == &s->xsmall;
 
 	return small_at(is_closed ? &s->xtwin : &s->xsmall, addr);
 }
@@ -141,7 +145,7 @@ static bool enter_small(uintptr_t addr, const struct block *b, uint32_t origin, 
 				      memory_order_relaxed);
 		origin = ORIGIN_WIDE << LARGE_SHIFT;
 	}
-	live_put(place_of(s, addr), b->size, origin);
+	live_put(entry_for(s, addr), b->size, origin);
 	return unlikely(stale) || mt_live_sparse_take(addr, old) || take_covering(s, addr, old);
 }
 
@@ -255,12 +259,13 @@ bool mt_live_knows(const void *p)
 bool mt_live_knows_large(const void *p)
 {
 	uintptr_t addr = plain_address(p);
-	const struct large *l = large_at(&mt_live_even.xlarge, addr);
-	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_relaxed) : 0;
+	const struct region *r = region_of(addr);
 
+	if (unlikely(!r))
+		return false;
+	const struct large *l = large_at(&r->even.xlarge, addr);
+	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_relaxed) : 0;
 	if (unlikely(large_is_at(meta, addr)))
 		return true;
-	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed) ||
-			atomic_load_explicit(&mt_live_sparse, memory_order_relaxed)) &&
-	       mt_live_knows(p);
+	return unlikely(leaf_of(&r->even.xtwin) || leaf_of(&r->xsparse)) && mt_live_knows(p);
 }

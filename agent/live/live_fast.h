@@ -9,15 +9,10 @@
 #include "base/compiler.h"
 #include "base/types.h"
 
-#define REGION_SHIFT 26
-#if defined(__x86_64__)
-#define ADDRESS_BITS 47
-#elif __SIZEOF_POINTER__ == 4
-#define ADDRESS_BITS 32
-#else
-#define ADDRESS_BITS 48
-#endif
-#define REGIONS ((size_t)1 << (ADDRESS_BITS - REGION_SHIFT))
+#define REGION_SHIFT 22
+#define REGION_BYTES ((uintptr_t)1 << REGION_SHIFT)
+/* 128 GiB of neighbouring regions, or all of a 32-bit machine's */
+#define REGION_PLACES ((size_t)1 << (sizeof(void *) == 8 ? 15 : 32 - REGION_SHIFT))
 #define LARGE_SHIFT 10
 #define LARGE_MIN ((size_t)1 << LARGE_SHIFT)
 #define ORIGINS (UINT32_C(1) << (32 - LARGE_SHIFT))
@@ -25,13 +20,20 @@
 /* A small block's entry: the number of its origin 22 | its size 10. 0 = there is no block. */
 typedef _Atomic uint32_t small_entry;
 
-/* A leaf by its region, as the address that the entry of address 0 would have in it, if it were
- * that long; 0 = none. */
+/* The address of a leaf, whose first entry is its region's first; 0 = none. */
 typedef _Atomic uintptr_t region_leaf;
+
+/* Where a region's leaf is looked for first. The region that is here first keeps the place; others
+ * with the same place are found by live/regions.h alone. */
+struct place {
+	_Atomic uintptr_t
+		xtag;      /* the region's first address; place_empty_tag(): none is here now */
+	region_leaf xleaf; /* written before the tag; does not change */
+};
 
 /* What live_small() reads. */
 struct live_open {
-	region_leaf leaf[REGIONS]; /* the even map's small leaves, without the closed one */
+	struct place place[REGION_PLACES]; /* the even map's small leaves, without the closed one */
 	/* By number, what blocks share (live/origins.h): 1 | round 1 | thread 14 | tick 16 | slot
 	 * 32. 0: live/live.c has to look. */
 	_Alignas(4096) _Atomic uint64_t origin[ORIGINS];
@@ -52,10 +54,30 @@ MT_INLINE uintptr_t plain_address(const void *p)
 #endif
 }
 
-/* Is the address past the known address space? */
-MT_INLINE bool address_beyond(uintptr_t addr)
+MT_INLINE struct place *place_of(struct place *places, uintptr_t addr)
 {
-	return (uint64_t)addr >> ADDRESS_BITS;
+	const unsigned shift = REGION_SHIFT - (sizeof(struct place) == 16 ? 4 : 3);
+
+	return (struct place *)((char *)places +
+				(addr >> shift & (REGION_PLACES - 1) * sizeof(struct place)));
+}
+
+/* A region that has another place: no address that comes here is in it. */
+MT_INLINE uintptr_t place_empty_tag(uintptr_t addr)
+{
+	return addr >> REGION_SHIFT & (REGION_PLACES - 1) ? 0 : REGION_BYTES;
+}
+
+/* The address within the region that is here. */
+MT_INLINE uintptr_t place_offset(const struct place *at, uintptr_t addr)
+{
+	return addr ^ atomic_load_explicit(&at->xtag, memory_order_acquire);
+}
+
+/* It is in another region. */
+MT_INLINE bool offset_outside(uintptr_t offset)
+{
+	return unlikely(offset >= REGION_BYTES);
 }
 
 MT_INLINE uint64_t origin_pack(slot_id slot, uint32_t tick, uint32_t thread)
@@ -79,15 +101,13 @@ MT_INLINE struct live_open *live_fast(void)
 MT_INLINE small_entry *live_small(const struct live_open *in, const void *p)
 {
 	uintptr_t addr = plain_address(p);
+	const struct place *at = place_of((struct place *)in->place, addr);
 
-	if (unlikely(addr & (8 | (uintptr_t)(~UINT64_C(0) << ADDRESS_BITS))))
+	uintptr_t offset = place_offset(at, addr);
+	if (unlikely(offset & (~(REGION_BYTES - 1) | 8)))
 		return NULL;
-	uintptr_t leaf =
-		atomic_load_explicit(&in->leaf[addr >> REGION_SHIFT], memory_order_acquire);
-	if (unlikely(!leaf))
-		return NULL;
-	small_entry *e =
-		(small_entry *)(leaf + (addr >> mt_live_granule_shift) * sizeof(small_entry));
+	uintptr_t leaf = atomic_load_explicit(&at->xleaf, memory_order_relaxed);
+	small_entry *e = (small_entry *)leaf + (offset >> mt_live_granule_shift);
 	if (!e)
 		__builtin_unreachable(); /* so that callers test for NULL once */
 	return e;

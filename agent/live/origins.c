@@ -3,7 +3,7 @@
  * origins.c - hands out the numbers of origins. live/origins.h has the design.
  */
 #include "live/origins.h"
-#include "base/prim_linux.h"
+#include "live/leaves.h"
 
 #include <string.h>
 
@@ -43,7 +43,7 @@ static uint32_t take_number(void)
 		return n;
 	n = atomic_load_explicit(&xend, memory_order_relaxed);
 	do {
-		if (n >= ORIGINS)
+		if (n >= ORIGINS || unlikely(!mt_live_has_origin(n)))
 			return ORIGIN_NONE;
 	} while (!atomic_compare_exchange_weak(&xend, &n, n + 1));
 	return n;
@@ -97,8 +97,7 @@ void mt_origins_restart(void)
 	while (!atomic_compare_exchange_weak(&xfree, &head, popped(head, 0)))
 		;
 	first = 0;
-	mt_prim_drop((void *)atomic_load(&mt_live_open)->origin,
-		     sizeof(atomic_load(&mt_live_open)->origin));
+	mt_live_origins_drop();
 }
 
 uint32_t mt_origins_end(void)

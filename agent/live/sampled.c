@@ -9,63 +9,60 @@
 #include "live/leaves.h"
 
 #define TABLE_BYTES ((size_t)1 << (REGION_SHIFT - FEW_SHIFT))
-#define ROOT_BYTES (REGIONS * sizeof(region_leaf))
+#define PLACES_BYTES (REGION_PLACES * sizeof(struct place))
 #define STUCK UINT8_MAX
 
-region_leaf *_Atomic mt_live_few;
-region_leaf *_Atomic mt_live_sparse;
+struct place *_Atomic mt_live_few;
+_Atomic bool mt_live_sparse;
 
-static region_leaf *new_root(void)
-{
-	region_leaf *root = mt_prim_map(ROOT_BYTES, true);
-
-	if (root)
-		mt_arena_range((uintptr_t)root, ROOT_BYTES, PART_MAP);
-	return root;
-}
-
-/* Without a second root the small leaves hold all. */
 bool mt_live_few_begin(void)
 {
-	region_leaf *root = new_root();
+	struct place *places = mt_prim_map(PLACES_BYTES, true);
 
-	if (!root)
+	if (!places)
 		return false;
-	atomic_store(&mt_live_few, root);
-	if (!atomic_load(&mt_live_sparse))
-		atomic_store(&mt_live_sparse, new_root());
+	mt_arena_range((uintptr_t)places, PLACES_BYTES, PART_MAP);
+	mt_live_places_empty(places);
+	atomic_store(&mt_live_few, places);
+	atomic_store(&mt_live_sparse, true);
 	return true;
 }
 
-static uintptr_t new_table(region_leaf *at, uintptr_t addr)
+/* 0: no memory. */
+static uintptr_t table_of(struct region *r)
 {
-	uintptr_t seen = 0;
-	void *table = mt_prim_map(TABLE_BYTES, true);
+	uintptr_t table = atomic_load_explicit(&r->xfew, memory_order_acquire), fresh;
 
-	if (!table)
+	if (likely(table))
+		return table;
+	fresh = (uintptr_t)mt_arena_alloc_for(NEED_ALWAYS, TABLE_BYTES);
+	if (!fresh)
 		return 0;
-	uintptr_t base = (uintptr_t)table - (addr >> REGION_SHIFT << (REGION_SHIFT - FEW_SHIFT));
-	if (!atomic_compare_exchange_strong(at, &seen, base)) {
-		mt_prim_unmap(table, TABLE_BYTES);
-		return seen;
-	}
-	mt_arena_range((uintptr_t)table, TABLE_BYTES, PART_MAP);
-	return base;
+	return atomic_compare_exchange_strong(&r->xfew, &table, fresh) ? fresh : table;
 }
 
-/* The byte of a page; NULL: counting is off. With `make` its table is made; without memory for it
- * counting ends. */
-static _Atomic uint8_t *byte_of(uintptr_t addr, bool make)
+/* The byte of a page; NULL: counting is off, or not of this region. */
+static _Atomic uint8_t *byte_of(uintptr_t addr)
 {
-	region_leaf *root = atomic_load_explicit(&mt_live_few, memory_order_acquire);
+	struct place *places = atomic_load_explicit(&mt_live_few, memory_order_acquire);
+	const struct place *at = likely(!places) ? NULL : place_of(places, addr);
 
-	if (likely(!root))
+	if (!at || offset_outside(place_offset(at, addr)))
 		return NULL;
-	region_leaf *at = &root[addr >> REGION_SHIFT];
-	uintptr_t table = atomic_load_explicit(at, memory_order_acquire);
-	if (unlikely(!table && make && !(table = new_table(at, addr))))
+	uintptr_t table = atomic_load_explicit(&at->xleaf, memory_order_relaxed);
+	return (_Atomic uint8_t *)table + (place_offset(at, addr) >> FEW_SHIFT);
+}
+
+/* Without memory for its table counting ends. */
+static MT_COLD _Atomic uint8_t *make_byte(uintptr_t addr)
+{
+	struct place *places = atomic_load_explicit(&mt_live_few, memory_order_acquire);
+	struct region *r = places ? region_of(addr) : NULL;
+	uintptr_t table = r ? table_of(r) : 0;
+
+	if (places && !table)
 		atomic_store(&mt_live_few, NULL);
-	return table ? (_Atomic uint8_t *)(table + (addr >> FEW_SHIFT)) : NULL;
+	return table && mt_live_place_take(places, r->start, table) ? byte_of(addr) : NULL;
 }
 
 /* By one, but neither from nor past what it may not leave. */
@@ -80,12 +77,14 @@ static void change(_Atomic uint8_t *byte, uint8_t by, uint8_t never)
 
 void mt_live_few_add(uintptr_t addr)
 {
-	change(byte_of(addr, true), 1, STUCK);
+	_Atomic uint8_t *byte = byte_of(addr);
+
+	change(byte ? byte : make_byte(addr), 1, STUCK);
 }
 
 void mt_live_few_remove(uintptr_t addr)
 {
-	change(byte_of(addr, false), (uint8_t)-1, 0);
+	change(byte_of(addr), (uint8_t)-1, 0);
 }
 
 bool mt_live_few_end(void)
@@ -95,9 +94,11 @@ bool mt_live_few_end(void)
 }
 
 /* The place of the block's KiB; NULL: there is none. */
-static struct large *place_of(uintptr_t addr)
+static struct large *sparse_at(uintptr_t addr)
 {
-	return addr & 8 || address_beyond(addr) ? NULL : large_at(&mt_live_sparse, addr);
+	struct region *r = addr & 8 ? NULL : region_of(addr);
+
+	return r ? large_at(&r->xsparse, addr) : NULL;
 }
 
 /* The size goes in while the place is claimed, with release: who reads it sees the claim, too, and
@@ -105,7 +106,7 @@ static struct large *place_of(uintptr_t addr)
 bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old)
 {
 	bool counting = atomic_load_explicit(&mt_live_few, memory_order_relaxed);
-	struct large *l = unlikely(counting) ? place_of(addr) : NULL;
+	struct large *l = unlikely(counting) ? sparse_at(addr) : NULL;
 
 	if (likely(!l))
 		return false;
@@ -123,7 +124,7 @@ bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old
 /* The place of the block at addr, if that has it, and both its word and the block; else NULL. */
 static struct large *find(uintptr_t addr, uint64_t *meta, struct block *b)
 {
-	struct large *l = place_of(addr);
+	struct large *l = sparse_at(addr);
 
 	*meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
 	if (!large_is_at(*meta, addr))

@@ -5,9 +5,9 @@
  *
  * With sampling one block in thousands is recorded. Each free would still look in the live map,
  * whose entries are as cold in the cache as the blocks themselves. So one byte per page of the heap
- * counts the recorded blocks that start there: 16 KiB for a region of 64 MiB, and usually 0. A byte
- * that reaches its maximum stays there. Both stay correct: a reader that finds a count other than 0
- * looks in the map.
+ * counts the recorded blocks that start there: 1 KiB for a region of 4 MiB, and usually 0. A byte
+ * that reaches its maximum stays there; a region whose place another one has is not counted. All
+ * stay correct: a reader that does not find a count of 0 looks in the map.
  *
  * The counts hold from the start of a program that is sampled from its start, until a switch ends
  * the sampling. All that time live_small() finds nothing, so every new entry goes through
@@ -34,18 +34,16 @@
 #define FEW_SHIFT 12
 
 #pragma GCC visibility push(hidden)
-/* By region: the address that the byte of address 0 would have in its table, 0 = no table. NULL:
- * counting is off. */
-extern region_leaf *_Atomic mt_live_few;
+/* Whose xleaf is the address of the region's table. NULL: counting is off. */
+extern struct place *_Atomic mt_live_few;
 
 bool mt_live_few_begin(void);            /* once, before any block is entered */
 void mt_live_few_add(uintptr_t addr);    /* before the entry is there */
 void mt_live_few_remove(uintptr_t addr); /* after it has gone */
 bool mt_live_few_end(void);              /* server thread; true: every thread has seen it */
 
-/* The root of sparse leaves, which live/live.c fills; NULL: there have never been any. */
-extern region_leaf *_Atomic mt_live_sparse;
-#define SPARSE_CLAIMED UINT64_C(1) /* no slot, and no even address */
+extern _Atomic bool mt_live_sparse; /* there may be sparse leaves, which live/live.c fills */
+#define SPARSE_CLAIMED UINT64_C(1)  /* no slot, and no even address */
 /* False: it goes elsewhere. True: it is entered; old->slot is not 0: in the place of *old, which
  * was freed unseen. */
 bool mt_live_sparse_put(uintptr_t addr, const struct block *b, struct block *old);
@@ -56,14 +54,19 @@ bool mt_live_sparse_peek_any(uintptr_t addr, struct block *b);
 /* True: a block at p has no entry. False: unknown. */
 MT_INLINE bool live_few_none(const void *p)
 {
-	const region_leaf *root = atomic_load_explicit(&mt_live_few, memory_order_acquire);
+	struct place *places = atomic_load_explicit(&mt_live_few, memory_order_acquire);
 	uintptr_t addr = plain_address(p);
 
-	if (!root || unlikely(address_beyond(addr)))
+	if (!places)
 		return false;
-	uintptr_t table = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
-	return !table || !atomic_load_explicit((_Atomic uint8_t *)(table + (addr >> FEW_SHIFT)),
-					       memory_order_relaxed);
+	const struct place *at = place_of(places, addr);
+	const uint8_t *table = (uint8_t *)atomic_load_explicit(&at->xleaf, memory_order_relaxed);
+	if (!table) /* no block was counted here */
+		return true;
+	uintptr_t offset = place_offset(at, addr);
+	/* a block's count was written before the block was passed on: a plain load, one instruction
+	 */
+	return likely(!offset_outside(offset)) && !table[offset >> FEW_SHIFT];
 }
 
 /* False: the block at addr has no entry here. */

@@ -48,7 +48,7 @@ static void scan_page(const struct scan *s, const struct used *u, size_t page)
 {
 	size_t bytes = mt_prim_page_bytes();
 	char *at = (char *)u->leaf + page * bytes;
-	uintptr_t addr = (uintptr_t)u->region << REGION_SHIFT;
+	uintptr_t addr = u->start;
 	size_t larges = bytes / sizeof(struct large), smalls = bytes / sizeof(small_entry);
 
 	if (leaf_is_large(u->kind))

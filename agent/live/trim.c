@@ -55,7 +55,7 @@
 #define WORTH_BYTES (16u << 20) /* of blocks that went */
 #define SELDOM_NS 8000000000u   /* between looks in any case; doubles while nothing is found */
 #define SELDOM_MOST_NS (8 * (uint64_t)SELDOM_NS)
-#define FEW_PAGES 16       /* are not worth a barrier */
+#define FEW_PAGES 4        /* are not worth a barrier */
 #define PAGES_AT_ONCE 4096 /* looked at in one call: some milliseconds */
 #define TRIES 20           /* to see every thread outside of its guard */
 
@@ -76,37 +76,26 @@ static struct {
 
 static unsigned char touched[LEAF_PAGES_MAX];
 
-static region_leaf *word_of(region_leaf *const _Atomic *root, const struct used *u)
+static struct place *places(void)
 {
-	return &atomic_load_explicit(root, memory_order_relaxed)[u->region];
-}
-
-static struct shadow *map_of(const struct used *u)
-{
-	return u->kind == LEAF_ODD ? &mt_live_odd : &mt_live_even;
-}
-
-/* The word of an even leaf in what live_small() reads. */
-static region_leaf *word_of_fast(const struct used *u)
-{
-	return &atomic_load_explicit(&mt_live_open, memory_order_relaxed)->leaf[u->region];
+	return atomic_load_explicit(&mt_live_open, memory_order_relaxed)->place;
 }
 
 static void open_again(const struct used *u)
 {
 	if (u->kind == LEAF_EVEN)
-		atomic_store(word_of_fast(u), atomic_load(word_of(&mt_live_even.xsmall, u)));
+		mt_live_place_take(places(), u->start, atomic_load(&u->shadow->xsmall));
 	atomic_store(&mt_live_closed, NULL);
 }
 
 /* True: no thread writes an entry into the leaf until it is opened again. */
 static bool close_region(const struct used *u)
 {
-	if (!mt_live_make_twin(map_of(u), u->region))
+	if (!mt_live_make_twin(u->shadow, u->start))
 		return false;
-	atomic_store(&mt_live_closed, word_of(&map_of(u)->xsmall, u));
+	atomic_store(&mt_live_closed, &u->shadow->xsmall);
 	if (u->kind == LEAF_EVEN)
-		atomic_store(word_of_fast(u), 0);
+		mt_live_place_leave(places(), u->start);
 	mt_era_next();
 	if (mt_live_passed())
 		return true;
@@ -253,8 +242,7 @@ static void open_left(void)
 	struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 
 	for (; closed && u; u = u->next)
-		if ((u->kind == LEAF_EVEN || u->kind == LEAF_ODD) &&
-		    word_of(&map_of(u)->xsmall, u) == closed)
+		if ((u->kind == LEAF_EVEN || u->kind == LEAF_ODD) && &u->shadow->xsmall == closed)
 			open_again(u);
 }
 

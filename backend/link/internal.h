@@ -46,6 +46,7 @@ struct watch {
 	/* last byte of the link that brought the shown state; 0 = this link did */
 	uint64_t stale_since;
 	uint64_t final_ns; /* now_ns() of the final tick, 0 = none yet */
+	bool executed;     /* by the program before it; no state came since */
 	/* names of locations below this were requested, in the model of ... */
 	uint32_t names_asked;
 	uint64_t resets_seen; /* ... model_resets() */

@@ -130,6 +130,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 	if (type == MTW_HELLO) {
 		w->greeted = true;
 		w->told_final = false;
+		w->executed |= w->final_ns != 0;
 		w->final_ns = 0;
 		looks_begin(&w->looks);
 		recorder_clock(&w->keep, w->in.hello_ns);
@@ -153,8 +154,10 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->stale_since = 0;
 	if (type != MTW_SCAN_COHORTS || looks_keep(&w->looks, payload, len))
 		recorder_frame(&w->keep, type, payload, len);
-	if (type == MTW_TICK)
+	if (type == MTW_TICK) {
+		w->executed = false;
 		keys_go_on(w);
+	}
 	check_kept(w);
 	return 0;
 }
@@ -217,7 +220,8 @@ static void on_up(void *arg)
 	(void)arg; /* HELLO is what counts */
 }
 
-/* After an exec: the new program has the agent, which refuses connections. */
+/* After an exec: the new program has the agent, which refuses connections, or has no memory for the
+ * first state. */
 static void note_refusal(struct watch *w, const char *problem)
 {
 	char *text = xasprintf("The program that this one executed is not in this session: %.*s.",
@@ -235,9 +239,10 @@ static void on_down(void *arg, const char *problem)
 	w->greeted = false;
 	if (was && !w->stale_since)
 		w->stale_since = conn_last_ns(w->conn);
-	if (model_final(w->in.model) && w->final_ns && strstr(problem, "refused by the agent"))
+	bool awaited = model_final(w->in.model) && w->final_ns;
+	if ((awaited || w->executed) && strstr(problem, "refused by the agent"))
 		note_refusal(w, problem);
-	if (model_final(w->in.model) && w->final_ns)
+	if (awaited)
 		return; /* after an exec: the new program's agent is awaited, quietly */
 	if (!was && w->options.wait && now_ns() - w->opened_ns < PATIENCE_NS)
 		return;

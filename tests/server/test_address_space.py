@@ -7,7 +7,7 @@ limits, when it locks its memory, in its core files.
 """
 import os
 
-from harness import AGENT, TARGETS, environment, main, need, run, test
+from harness import AGENT, TARGETS, Skip, environment, main, need, run, test
 
 
 def both(command, **variables):
@@ -33,6 +33,26 @@ def t_errors_past_a_block_fault_as_alone():
     for (what, up, down), (_, up_watched, down_watched) in zip(alone, watched):
         assert up_watched <= up, f"{what}: writes past the end reach {up_watched} KiB, alone {up}"
         assert down_watched <= down, f"{what}: writes before the start reach {down_watched} KiB, alone {down}"
+
+
+AGENTS_KIB = 16 << 10  # what the agent maps for a program of a few MiB, and some more
+
+
+@test
+def t_locked_memory_is_what_is_used():
+    alone, watched = both([os.path.join(TARGETS, "s_room"), "lock", "4000"])
+    if "refused" in alone:
+        raise Skip("this user may not lock memory")
+    for what, kib, kib_watched in zip(("locked", "resident"), map(int, alone.split()), map(int, watched.split())):
+        assert kib_watched - kib < AGENTS_KIB, f"{kib_watched} KiB {what}, alone {kib}"
+
+
+@test
+def t_a_data_limit_leaves_room_for_threads():
+    need("prlimit")
+    for mib in (48, 78, 120):
+        alone, watched = map(int, both(["prlimit", f"--data={mib << 20}", os.path.join(TARGETS, "s_room"), "threads"]))
+        assert 4 <= alone < 64 and watched >= alone - 2, f"{mib} MiB: {watched} threads, alone {alone}"
 
 
 main()

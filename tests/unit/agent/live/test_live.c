@@ -251,11 +251,11 @@ TEST(a_failed_realloc_is_taken_back)
 	CHECK_EQ(b.slot, 9);
 }
 
-TEST(impossible_addresses)
+TEST(addresses_that_nobody_knows)
 {
-	CHECK(!mt_live_ready((void *)((uintptr_t)1 << 60), 10));
 	CHECK_EQ(mt_live_take((void *)((uintptr_t)1 << 60)).slot, 0);
 	CHECK_EQ(mt_live_take((void *)16).slot, 0);
+	CHECK(!live_small(live_fast(), (void *)16) && !live_small(live_fast(), (void *)8));
 }
 
 struct scan {
@@ -271,6 +271,33 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 		return;
 	s->blocks++;
 	s->bytes += b->size;
+}
+
+/* Regions so far apart have the same place, and the first one gets it. */
+TEST(regions_with_the_same_place)
+{
+	uintptr_t apart = REGION_PLACES << REGION_SHIFT;
+	struct scan s = { 0, 0 };
+	struct block old, b;
+
+	for (uintptr_t i = 0; i < 5; i++) {
+		CHECK(!enter(i * apart + 0x40, 100 + i, 0xabc001, &old));
+		CHECK(!enter(i * apart + 0x1000, 5000 + i, 0xabc002, &old));
+	}
+	CHECK(live_small(live_fast(), at(0x40)));
+	mt_live_scan(visit, &s);
+	CHECK_EQ(s.blocks, 10);
+	for (uintptr_t i = 1; i < 5; i++) {
+		CHECK(!live_small(live_fast(), at(i * apart + 0x40)));
+		CHECK(mt_live_peek(at(i * apart + 0x40), &b));
+		CHECK_EQ(b.size, 100 + i);
+		CHECK_EQ(mt_live_take(at(i * apart + 0x1000)).size, 5000 + i);
+	}
+	CHECK(enter(3 * apart + 0x40, 7, 0xabc001, &old)); /* freed unseen */
+	CHECK_EQ(old.size, 103);
+	for (uintptr_t i = 0; i < 5; i++)
+		CHECK_EQ(mt_live_take(at(i * apart + 0x40)).size, i == 3 ? 7 : 100 + i);
+	CHECK_EQ(mt_live_take(at(apart + 0x40)).slot, 0);
 }
 
 /* What a small block finds in its way when a large one was freed unseen: only what it lies in. */
@@ -347,13 +374,13 @@ TEST(ticks_follow_the_clock_and_marks)
 TEST(a_closed_region_takes_blocks_all_the_same)
 {
 	struct block old, b;
-	size_t region = BASE >> REGION_SHIFT;
+	uintptr_t start = BASE & ~(REGION_BYTES - 1);
 	struct scan s = { 0, 0 };
 
 	CHECK(!enter(0x40, 100, 0xabc001, &old));
-	CHECK(mt_live_make_twin(&mt_live_even, region));
-	mt_live_closed = &mt_live_even.xsmall[region];
-	mt_live_open->leaf[region] = 0;
+	CHECK(mt_live_make_twin(shadow_of(BASE), start));
+	mt_live_closed = &shadow_of(BASE)->xsmall;
+	mt_live_place_leave(mt_live_open->place, start);
 	CHECK(!live_small(live_fast(), at(0x40)));
 	CHECK(!enter(0x80, 200, 0xabc002, &old));
 	CHECK(mt_live_peek(at(0x40), &b));
@@ -382,12 +409,12 @@ TEST(a_closed_region_takes_blocks_all_the_same)
 TEST(a_large_block_ends_what_was_put_aside)
 {
 	struct block old;
-	size_t region = BASE >> REGION_SHIFT;
+	uintptr_t start = BASE & ~(REGION_BYTES - 1);
 
 	CHECK(mt_live_ready(at(0), 1));
-	CHECK(mt_live_make_twin(&mt_live_even, region));
-	mt_live_closed = &mt_live_even.xsmall[region];
-	mt_live_open->leaf[region] = 0;
+	CHECK(mt_live_make_twin(shadow_of(BASE), start));
+	mt_live_closed = &shadow_of(BASE)->xsmall;
+	mt_live_place_leave(mt_live_open->place, start);
 	CHECK(!enter(0x40, 200, 0xabc002, &old));
 	mt_live_give_back(1, 0);
 	CHECK(enter(0x40, 5000, 0xabc003, &old)); /* freed unseen */

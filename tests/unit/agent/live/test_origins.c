@@ -23,7 +23,7 @@
 #define BASE ((uintptr_t)0x123456000000 >> REGION_SHIFT << REGION_SHIFT)
 #define SECOND_NS 1000000000u
 #define SLOT 0xabc000u /* no block of this process itself has it, or a later one */
-#define STEP 64
+#define STEP 32        /* all in one region */
 
 /* Enough for a round. */
 enum { TAKEN = 70000 };
@@ -39,7 +39,7 @@ static void *at(uintptr_t offset)
 
 static uint32_t entry_at(uintptr_t offset)
 {
-	const struct shadow *s = offset & 8 ? &mt_live_odd : &mt_live_even;
+	const struct shadow *s = shadow_of(BASE + offset);
 
 	return *small_at(&s->xsmall, BASE + offset);
 }
@@ -134,25 +134,25 @@ TEST(a_slot_has_one_number_in_a_tick_of_a_thread)
 /* Where block i of them is: an even leaf, an odd one, a twin; the others have no block. */
 #define TWINS ((uintptr_t)1 << REGION_SHIFT)
 
-static uintptr_t place_of(unsigned i)
+static uintptr_t offset_of_block(unsigned i)
 {
 	return (uintptr_t)i * STEP + (i % 4 == 1 ? 8 : i % 4 == 2 ? TWINS : 0);
 }
 
 static void enter_blocks(void)
 {
-	size_t twin = (BASE + TWINS) >> REGION_SHIFT;
-
 	enter(TWINS, 1, SLOT, LIVE_OF_ITS_OWN);
-	CHECK(mt_live_make_twin(&mt_live_even, twin));
-	mt_live_closed = &mt_live_even.xsmall[twin];
-	mt_live_open->leaf[twin] = 0;
+	struct shadow *twin = shadow_of(BASE + TWINS);
+	CHECK(mt_live_make_twin(twin, BASE + TWINS));
+	mt_live_closed = &twin->xsmall;
+	mt_live_place_leave(mt_live_open->place, BASE + TWINS);
 	for (unsigned i = 0; i < TAKEN; i++)
 		if (i % 4 != 3)
-			enter(place_of(i), i % 1000, SLOT + i, taken[i]);
+			enter(offset_of_block(i), i % 1000, SLOT + i, taken[i]);
 	mt_live_give_back(now_ns, 0); /* opens it */
 	CHECK(!mt_live_closed);
-	CHECK(!entry_at(place_of(6)) && entry_at(place_of(4)) && entry_at(place_of(5)));
+	CHECK(!entry_at(offset_of_block(6)) && entry_at(offset_of_block(4)) &&
+	      entry_at(offset_of_block(5)));
 }
 
 static void check_blocks(void)
@@ -160,7 +160,7 @@ static void check_blocks(void)
 	struct block b;
 
 	for (unsigned i = 0; i < TAKEN; i++) {
-		CHECK_EQ(mt_live_peek(at(place_of(i)), &b), i % 4 != 3);
+		CHECK_EQ(mt_live_peek(at(offset_of_block(i)), &b), i % 4 != 3);
 		CHECK(i % 4 == 3 || is_block(&b, i % 1000, SLOT + i));
 	}
 }
@@ -186,7 +186,7 @@ TEST(numbers_without_a_block_are_given_back)
 	CHECK_EQ(count_free(), 0);
 	check_blocks();
 	for (unsigned i = 0; i < TAKEN; i++)
-		CHECK_EQ(mt_live_take(at(place_of(i))).slot, i % 4 != 3 ? SLOT + i : 0);
+		CHECK_EQ(mt_live_take(at(offset_of_block(i))).slot, i % 4 != 3 ? SLOT + i : 0);
 	for (unsigned i = 0; i < 2 * TAKEN; i++)
 		mt_origins_entry_of_one(&owner, 5);
 	tick();

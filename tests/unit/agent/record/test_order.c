@@ -9,6 +9,7 @@
  */
 #include "check.h"
 #include "../unwind/paths.h"
+#include "base/area.h"
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
@@ -60,7 +61,9 @@ size_t mt_format(char *buf, size_t size, const char *format, ...)
 void mt_record_loss(unsigned reason, uint64_t bytes) { (void)reason; (void)bytes; }
 struct module *mt_maps_find(uintptr_t pc) { (void)pc; return NULL; }
 void *mt_prim_map_large(size_t bytes) { (void)bytes; return NULL; }
+void *mt_prim_map_at(uintptr_t place, size_t bytes) { (void)place; (void)bytes; return NULL; }
 void mt_prim_unmap(void *p, size_t bytes) { munmap(p, bytes); }
+uintptr_t mt_area_place(size_t bytes) { (void)bytes; return 0; }
 /* clang-format on */
 /* Not base/area.c's: a sanitizer lets nobody map where that does. */
 void *mt_prim_map(size_t bytes, bool reserve_only)
