@@ -27,11 +27,6 @@ const char *diff_kind_name(enum diff_kind k)
 	return names[k];
 }
 
-uint64_t diff_amount(const struct tally *t, enum diff_value v)
-{
-	return v == DIFF_LIVE ? live_bytes(t) : v == DIFF_BLOCKS ? live_blocks(t) : t->alloc_bytes;
-}
-
 /* --- amounts of a row */
 
 static uint64_t sum_of(const struct diff *d, const struct tally *sums, bool b, enum diff_value v)
@@ -124,7 +119,7 @@ static void finish(const struct diff *d, struct diff_rows *rows)
 	for (size_t i = 0; i < rows->count; i++)
 		diff_judge(d, &rows->list[i]);
 	if (d->judged && rows != &d->owners)
-		presence_judge(d, rows, rows == &d->stacks);
+		presence_judge(d, rows, rows == &d->stacks ? diff_site : presence_by_owner);
 	if (rows->count)
 		qsort(rows->list, rows->count, sizeof *rows->list, compare_rows);
 }

@@ -17,7 +17,10 @@
 
 enum diff_value { DIFF_LIVE, DIFF_BLOCKS, DIFF_ALLOCATED };
 const char *diff_value_name(enum diff_value v); /* "live" */
-uint64_t diff_amount(const struct tally *t, enum diff_value v);
+static inline uint64_t diff_amount(const struct tally *t, enum diff_value v)
+{
+	return v == DIFF_LIVE ? live_bytes(t) : v == DIFF_BLOCKS ? live_blocks(t) : t->alloc_bytes;
+}
 
 /* new: A's sessions allocated nothing there; gone: B's did not */
 enum diff_kind { DIFF_SAME, DIFF_GROWN, DIFF_SHRUNK, DIFF_NEW, DIFF_GONE };

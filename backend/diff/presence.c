@@ -24,12 +24,11 @@ struct presence {
 	size_t count, room;
 };
 
-static uint64_t key_of(const struct diff *d, const struct diff_row *r, bool by_site)
+uint64_t presence_by_owner(const struct diff *d, uint32_t joined)
 {
-	const struct joined *e = &d->join->list[r->stack];
-	const char *owner = d->sides[e->side]->stacks[e->stack].owner_key;
+	const struct joined *e = &d->join->list[joined];
 
-	return by_site ? diff_site(d, r->stack) : (uint64_t)(uintptr_t)owner;
+	return (uint64_t)(uintptr_t)d->sides[e->side]->stacks[e->stack].owner_key;
 }
 
 /* The largest amount of the sessions from..to; *some_lack: of one it is 0. */
@@ -48,12 +47,11 @@ static uint64_t most_of(const struct diff *d, const struct diff_row *r, size_t f
 }
 
 static void add_row(struct presence *p, const struct diff *d, const struct diff_row *r,
-		    bool by_site)
+		    presence_kind_fn kind)
 {
 	bool lack_a, lack_b;
 	uint64_t a = most_of(d, r, 0, d->sides_a, &lack_a),
-		 b = most_of(d, r, d->sides_a, d->sides_count, &lack_b),
-		 key = key_of(d, r, by_site);
+		 b = most_of(d, r, d->sides_a, d->sides_count, &lack_b), key = kind(d, r->stack);
 
 	if (!(lack_a && a) && !(lack_b && b))
 		return;
@@ -70,12 +68,12 @@ static void add_row(struct presence *p, const struct diff *d, const struct diff_
 }
 
 static bool by_chance(const struct presence *p, const struct diff *d, const struct diff_row *r,
-		      bool by_site)
+		      presence_kind_fn kind)
 {
 	bool lack;
 	uint64_t a = most_of(d, r, 0, d->sides_a, &lack),
 		 b = most_of(d, r, d->sides_a, d->sides_count, &lack);
-	uint32_t number = map_get(&p->of_key, key_of(d, r, by_site), 0);
+	uint32_t number = map_get(&p->of_key, kind(d, r->stack), 0);
 	double ways = 2;
 
 	if (!number || (a && b))
@@ -86,15 +84,15 @@ static bool by_chance(const struct presence *p, const struct diff *d, const stru
 	return (a > b ? a : b) <= g->most && (double)g->count * 2 / (ways - 4) >= CHANCE;
 }
 
-void presence_judge(const struct diff *d, struct diff_rows *rows, bool by_site)
+void presence_judge(const struct diff *d, struct diff_rows *rows, presence_kind_fn kind)
 {
 	struct presence p = { 0 };
 
 	for (size_t i = 0; i < rows->count; i++)
-		add_row(&p, d, &rows->list[i], by_site);
+		add_row(&p, d, &rows->list[i], kind);
 	for (size_t i = 0; i < rows->count; i++)
 		if (rows->list[i].moved && !rows->list[i].noise)
-			rows->list[i].noise = by_chance(&p, d, &rows->list[i], by_site);
+			rows->list[i].noise = by_chance(&p, d, &rows->list[i], kind);
 	map_release(&p.of_key);
 	free(p.groups);
 }
@@ -106,7 +104,7 @@ uint64_t presence_most(const struct diff *d, const struct diff_row *site)
 
 	for (size_t i = 0; i < d->sites.count; i++) {
 		const struct diff_row *r = &d->sites.list[i];
-		if (key_of(d, r, false) != key_of(d, site, false))
+		if (presence_by_owner(d, r->stack) != presence_by_owner(d, site->stack))
 			continue;
 		n = most_of(d, r, 0, d->sides_a, &lack);
 		most = lack && n > most ? n : most;

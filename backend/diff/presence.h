@@ -13,8 +13,11 @@
 
 #include "diff/diff.h"
 
-/* Judges rows that are no noise by their ranges. by_site: stacks, else call sites. */
-void presence_judge(const struct diff *d, struct diff_rows *rows, bool by_site);
+/* Of which kind is a joined stack? Equal numbers: of one. */
+typedef uint64_t (*presence_kind_fn)(const struct diff *d, uint32_t joined);
+uint64_t presence_by_owner(const struct diff *d, uint32_t joined); /* for call sites */
+/* Judges rows that are no noise by their ranges. */
+void presence_judge(const struct diff *d, struct diff_rows *rows, presence_kind_fn kind);
 /* The most that a call site of this one's owner held in some of A's sessions, and nothing in
  * others. */
 uint64_t presence_most(const struct diff *d, const struct diff_row *site);
