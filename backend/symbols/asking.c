@@ -19,11 +19,13 @@ static struct symbolizer_file *file_of(struct symbols *s, uint32_t id)
 	if (s->files[id].file && s->files[id].path == m->path &&
 	    s->files[id].build_id_len == m->build_id_len)
 		return s->files[id].file;
-	struct code_where where = { m->path ? m->path : "",
-				    m->build_id,
-				    m->build_id_len,
-				    (m->flags & MTW_MODULE_VDSO) != 0,
-				    { s->process.pid, s->process.server, p ? p->pid : 0 } };
+	struct code_where where = { .path = m->path ? m->path : "",
+				    .build_id = m->build_id,
+				    .build_id_len = m->build_id_len,
+				    .low = m->start - m->bias,
+				    .high = m->end ? m->end - m->bias : 0,
+				    .vdso = (m->flags & MTW_MODULE_VDSO) != 0,
+				    .pids = { s->process.pid, s->process.server, p ? p->pid : 0 } };
 	s->files[id].file = symbolizer_file_new(s->worker, &where);
 	s->files[id].path = m->path;
 	s->files[id].build_id_len = m->build_id_len;

@@ -27,9 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 256 /* of nested blocks: broken DWARF may loop */
+#define DEPTH_MAX 256   /* of nested blocks: broken DWARF may loop */
+#define PAGE_MOST 65536 /* bytes, of all machines */
 
 struct range {                /* of code of one function, or of one unit */
 	Dwarf_Addr low, high; /* low first, for count_up_to() */
@@ -132,11 +134,42 @@ static void keep_fd(struct code_file *f, const char *path, int fd)
 	f->fd = -1;
 }
 
-/* 1 taken, 0 no ELF file there, -1 one of another build-id. */
-static int try_fd(struct code_file *f, const struct code_where *w, const char *path, int fd)
+/* Without a build-id two builds differ in size at least. A loader may say where the last segment
+ * ends, or its last page. */
+static bool has_segments(const struct code_file *f, const struct code_where *w)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(f->module, &bias);
+	uint64_t low = UINT64_MAX, high = 0;
+	GElf_Phdr ph;
+	size_t n = 0;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n && gelf_getphdr(elf, (int)i, &ph); i++) {
+		if (ph.p_type != PT_LOAD)
+			continue;
+		low = ph.p_vaddr < low ? ph.p_vaddr : low;
+		high = ph.p_vaddr + ph.p_memsz > high ? ph.p_vaddr + ph.p_memsz : high;
+	}
+	return low - w->low < PAGE_MOST &&
+	       (w->high == high || w->high == ((high + 4095) & ~4095ull));
+}
+
+static bool is_other_build(const struct code_file *f, const struct code_where *w)
 {
 	const unsigned char *id;
 	GElf_Addr vaddr;
+	int len = dwfl_module_build_id(f->module, &id, &vaddr);
+
+	if (w->build_id_len)
+		return len < 0 || (size_t)len != w->build_id_len ||
+		       memcmp(id, w->build_id, w->build_id_len);
+	return w->high && !has_segments(f, w);
+}
+
+/* 1 taken, 0 no ELF file there, -1 another build. */
+static int try_fd(struct code_file *f, const struct code_where *w, const char *path, int fd)
+{
 	int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 	if (!begin(f, path, fd)) {
@@ -144,9 +177,7 @@ static int try_fd(struct code_file *f, const struct code_where *w, const char *p
 			close(again);
 		return 0;
 	}
-	int len = dwfl_module_build_id(f->module, &id, &vaddr);
-	if (w->build_id_len && (len < 0 || (size_t)len != w->build_id_len ||
-				memcmp(id, w->build_id, w->build_id_len))) {
+	if (is_other_build(f, w)) {
 		drop_dwfl(f);
 		if (again >= 0)
 			close(again);
@@ -184,6 +215,28 @@ static int try_build_id(struct code_file *f, const struct code_where *w, const c
 	return try_path(f, w, path, other, sizeof other);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* As the process sees it: a container's. Not where it is the file of that path here, beside which
+ * debug files may lie. */
+static int try_roots(struct code_file *f, const struct code_where *w, char *other, size_t size)
+{
+	char path[2 * PATH_MAX];
+
+	for (size_t i = 0; i < CODE_PIDS; i++) {
+		snprintf(path, sizeof path, "/proc/%u/root%s", w->pids[i], w->path);
+		if (w->pids[i] && !is_same_file(path, w->path) &&
+		    try_path(f, w, path, other, size) > 0)
+			return 1;
+	}
+	return 0;
+}
+
 /* The user's folders first: they hold the unstripped files. */
 static int find_file(struct code_file *f, const struct code_where *w, const struct code_places *p,
 		     char *other, size_t size)
@@ -206,13 +259,14 @@ static int find_file(struct code_file *f, const struct code_where *w, const stru
 		snprintf(path, sizeof path, "%s/%s", p->sysroot, w->path);
 		if (try_path(f, w, path, other, size) > 0)
 			return 1;
-	} else if (w->path[0] == '/' && try_path(f, w, w->path, other, size) > 0) {
-		return 1;
-	}
-	/* A container's file. Only the build-id tells that it is the module's. */
-	for (size_t i = 0; w->build_id_len && !p->sysroot && i < CODE_PIDS; i++) {
-		snprintf(path, sizeof path, "/proc/%u/root%s", w->pids[i], w->path);
-		if (w->pids[i] && try_path(f, w, path, other, size) > 0)
+	} else if (w->path[0] == '/') {
+		/* a build-id tells wherever the file lies; without one the process' own is the best
+		 */
+		if (!w->build_id_len && try_roots(f, w, other, size))
+			return 1;
+		if (try_path(f, w, w->path, other, size) > 0)
+			return 1;
+		if (w->build_id_len && try_roots(f, w, other, size))
 			return 1;
 	}
 	return try_build_id(f, w, "/usr/lib/debug") > 0;
@@ -234,10 +288,10 @@ struct code_file *code_file_open(const struct code_where *w, const struct code_p
 	if (find_file(f, w, p, other, sizeof other))
 		return f;
 	if (*other)
-		*problem =
-			xasprintf("%s: names unknown: %s is another build (its build-id differs); "
-				  "give the right files with --symbols DIR",
-				  w->path, other);
+		*problem = xasprintf("%s: names unknown: %s is another build (its %s); give the "
+				     "right files with --symbols DIR",
+				     w->path, other,
+				     w->build_id_len ? "build-id differs" : "segments differ");
 	else
 		*problem = xasprintf("%s: names unknown: no such file here; give its files with "
 				     "--symbols DIR or --sysroot DIR",

@@ -12,7 +12,9 @@
 struct code_where { /* a module, as the target names it */
 	const char *path;
 	const uint8_t *build_id;
-	size_t build_id_len; /* 0 = unknown: any file at that path is taken */
+	size_t build_id_len; /* 0 = none: a file with the same segments is taken */
+	/* ELF addresses where its segments begin and end; high 0 = unknown: any file is taken */
+	uint64_t low, high;
 	bool vdso;
 	unsigned pids[CODE_PIDS]; /* processes whose root folders are searched, too; 0 = none */
 };

@@ -138,9 +138,12 @@ static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer
 	struct symbolizer_answer *a;
 	char *problem = NULL;
 
-	struct code_where where = {
-		file->path, file->build_id, file->build_id_len, file->vdso, { 0 }
-	};
+	struct code_where where = { .path = file->path,
+				    .build_id = file->build_id,
+				    .build_id_len = file->build_id_len,
+				    .low = file->low,
+				    .high = file->high,
+				    .vdso = file->vdso };
 	memcpy(where.pids, file->pids, sizeof where.pids);
 	if (!file->tried) {
 		file->tried = true;
@@ -352,7 +355,8 @@ static bool same_place(const struct symbolizer_file *f, const struct code_where 
 {
 	if (f->build_id_len && f->pids[0] && f->pids[0] == where->pids[0])
 		return true;
-	return !memcmp(f->pids, where->pids, sizeof f->pids);
+	return f->low == where->low && f->high == where->high &&
+	       !memcmp(f->pids, where->pids, sizeof f->pids);
 }
 
 /* Each file is opened once, however often it was loaded. */
@@ -369,6 +373,8 @@ struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct c
 		where->build_id_len < sizeof f->build_id ? where->build_id_len : sizeof f->build_id;
 	if (f->build_id_len)
 		memcpy(f->build_id, where->build_id, f->build_id_len);
+	f->low = where->low;
+	f->high = where->high;
 	f->vdso = where->vdso;
 	memcpy(f->pids, where->pids, sizeof f->pids);
 	f->next = w->files;

@@ -19,6 +19,7 @@ struct symbolizer_file {
 	char *path; /* owned */
 	uint8_t build_id[64];
 	size_t build_id_len;
+	uint64_t low, high;
 	bool vdso;
 	unsigned pids[CODE_PIDS];
 	struct code_file *opened;            /* worker only */

@@ -62,6 +62,16 @@ def stands_still(pid):
         return f.read().startswith("128 ")  # rt_sigtimedwait
 
 
+def source(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def built(*arguments):
+    done = run(["gcc", *arguments])
+    assert done.returncode == 0, done.stderr
+
+
 def descendant(pid, name):
     """The process itself, or one below it, of that name."""
     try:
@@ -198,6 +208,49 @@ def t_a_root_of_its_own():
     assert line.endswith(f" -p {pid} (inside: unix:/linked/agent)"), line
     assert f"{LIVE}" in o.run(0, "report", "--format", "json", "-p", pid).stdout
     os.kill(pid, signal.SIGKILL)
+
+
+LIBRARY = """#include <stdlib.h>
+char pad[%d];
+void *%s(void) { return malloc(1000003); }
+void *%s(void) { return malloc(7); }
+"""
+CALLER = """#include <stdio.h>
+#include <signal.h>
+#include <unistd.h>
+void *right(void);
+int main(void) { void *volatile p = right(); (void)p; puts("ready"); fflush(stdout); pause(); }
+"""
+
+
+@test
+def t_names_of_the_files_that_it_has():
+    """Without a build-id, as Alpine's: another file has the same path here, where the same code has other names."""
+    o = Open()
+    here, there = f"{o.folder}/lib", f"{o.folder}/there"
+    for folder, names, pad in ((here, ("wrong", "right"), 50000), (there, ("right", "wrong"), 3)):
+        os.mkdir(folder)
+        source(folder + "/pair.c", LIBRARY % (pad, *names))
+        built("-O0", "-shared", "-fPIC", "-Wl,--build-id=none", "-o", folder + "/libpair.so", folder + "/pair.c")
+    source(o.folder + "/caller.c", CALLER)
+    built("-o", o.folder + "/caller", o.folder + "/caller.c", here + "/libpair.so")
+    dumped = o.folder + "/dumped.mtop"
+    outer = start(["unshare", "--mount", "sh", "-c", f"mount --bind {there} {here} && exec env LD_PRELOAD={o.agent} "
+                   f"MEMTOP_OPTIONS=dump_to={dumped},dump_at_exit=yes {o.folder}/caller"], env=environment(), stdout=subprocess.PIPE, text=True)
+    assert outer.stdout.readline() == "ready\n", outer.wait()
+
+    def innermost(r):
+        (stack,) = (s for s in r["stacks"] if s["live_bytes"] == 1000003)
+        return stack["frames"][0]["function"]
+    r = report(f"@memtop.{outer.pid}")
+    assert innermost(r) == "right", r["stacks"]
+    # a dump has no names, and its program has ended: here is only the wrong file
+    outer.terminate()
+    outer.wait(20)
+    wait_for(lambda: os.path.exists(dumped), 20, "the dump")
+    r = report(dumped)
+    assert innermost(r) not in ("right", "wrong"), r["stacks"]
+    assert any("another build (its segments differ)" in w for w in r["warnings"]), r["warnings"]
 
 
 main()

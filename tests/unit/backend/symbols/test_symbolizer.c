@@ -404,6 +404,59 @@ TEST(another_build_is_said)
 	leave();
 }
 
+static void segments(const char *path, uint64_t *low, uint64_t *high)
+{
+	char command[512], address[64], size[64];
+
+	*low = UINT64_MAX;
+	snprintf(command, sizeof command, "readelf -lW %s | awk '$1==\"LOAD\" {print $3, $6}'",
+		 path);
+	FILE *p = popen(command, "r");
+	while (p && fscanf(p, "%63s %63s", address, size) == 2) {
+		uint64_t from = strtoull(address, NULL, 16) & ~4095ull;
+		*low = from < *low ? from : *low;
+		*high = strtoull(address, NULL, 16) + strtoull(size, NULL, 16);
+	}
+	CHECK(p && *low != UINT64_MAX);
+	pclose(p);
+}
+
+/* As Alpine's files, whose path may name another file here. */
+TEST(other_builds_without_a_build_id)
+{
+	static const struct code_places nowhere;
+	struct code_frame frame;
+	char path[256], *problem;
+
+	enter();
+	write_file("a.c", c_source);
+	sh("cd %s && gcc -O2 -g -Wl,--build-id=none -no-pie -o prog a.c", dir);
+	snprintf(path, sizeof path, "%s/prog", dir);
+	struct code_where where = { .path = path };
+	segments(path, &where.low, &where.high);
+	uint64_t low, high;
+	text_range(path, &low, &high);
+
+	/* A loader may tell the end of the last segment, or of its page. */
+	for (int rounded = 0; rounded < 2; rounded++) {
+		struct code_file *f = code_file_open(&where, &nowhere, &problem);
+		CHECK(problem == NULL);
+		CHECK(compare(f, path, low, high) > 0);
+		code_file_close(f);
+		where.high = (where.high + 4095) & ~4095ull;
+	}
+	for (int end = 0; end < 2; end++) {
+		struct code_where other = where;
+		*(end ? &other.high : &other.low) += 65536;
+		struct code_file *f = code_file_open(&other, &nowhere, &problem);
+		CHECK(problem && strstr(problem, "another build (its segments differ)"));
+		CHECK(!code_file_table(f, low + 0x20, &frame));
+		free(problem);
+		code_file_close(f);
+	}
+	leave();
+}
+
 TEST(no_such_file_is_said)
 {
 	static const struct code_places nowhere;
