@@ -13,7 +13,7 @@ import signal
 import subprocess
 
 from cli import one_line
-from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, kill, main, need, report, run, start, temporary_folder, test, wait_for
 from served import Server, value
 
 USER = 1234
@@ -45,10 +45,11 @@ class Open:
         """The pid of the program in that place, standing still."""
         inner = ["env", f"LD_PRELOAD={self.agent}", self.program, "wait"] if preloaded else [self.program, "wait"]
         outer = start([*place, *inner], env=environment(), stderr=subprocess.PIPE, text=True)
-        pid = wait_for(lambda: outer.poll() is not None or descendant(outer.pid, "s_phases"), 20, "the program")
-        if outer.poll() is not None:
+        # its agent starts its server by a process of the same name
+        pid = wait_for(lambda: -1 if outer.poll() is not None else stands_still(descendant(outer.pid, "s_phases")), 20, "the program")
+        if pid < 0:
             raise Skip(f"this place cannot be made here: {outer.stderr.read()}")
-        wait_for(lambda: stands_still(pid), 20, "the program standing still")
+        at_end(kill, pid)  # unshare --fork ends without it
         return pid
 
 
@@ -58,8 +59,12 @@ def comm(pid):
 
 
 def stands_still(pid):
-    with open(f"/proc/{pid}/syscall", encoding="utf-8") as f:
-        return f.read().startswith("128 ")  # rt_sigtimedwait
+    """The pid, once it waits for a signal."""
+    try:
+        with open(f"/proc/{pid}/syscall", encoding="utf-8") as f:
+            return f.read().startswith("128 ") and pid  # rt_sigtimedwait
+    except OSError:
+        return None
 
 
 def source(path, text):
