@@ -16,12 +16,23 @@ bool model_mark_says(const struct model *m, uint32_t mark)
 {
 	if (!mark)
 		return true;
-	if (mark >= m->marks.limit || !mark_in_chain(&m->marks.list[mark]))
-		return false;
-	for (size_t i = 1; i <= mark; i++)
-		if (mark_in_chain(&m->marks.list[i]) && !m->marks.list[i].live_known)
-			return false;
-	return true;
+	return mark < m->marks.limit && mark_in_chain(&m->marks.list[mark]) &&
+	       mark <= model_marks_whole(m);
+}
+
+uint32_t model_marks_whole(const struct model *m)
+{
+	uint32_t id = 0;
+
+	while (id + 1 < m->marks.limit &&
+	       (!mark_in_chain(&m->marks.list[id + 1]) || m->marks.list[id + 1].live_known))
+		id++;
+	return id;
+}
+
+uint64_t model_marks_chain(const struct model *m)
+{
+	return m->marks.chain;
 }
 
 /* --- live of every slot, by dense index, at a mark that can say */
@@ -95,10 +106,13 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 
 static void walk_start(const struct model *m, struct mark_walk *w)
 {
-	if (w->held)
+	uint32_t slots = m->trie.slot_count;
+
+	if (w->held && w->slots == slots)
 		return;
-	w->slots = m->trie.slot_count;
-	w->held = xcalloc(w->slots + 1u, sizeof *w->held);
+	w->held = xrealloc(w->held, (slots + 1u) * sizeof *w->held);
+	memset(w->held + w->slots, 0, (slots + 1u - w->slots) * sizeof *w->held);
+	w->slots = slots;
 }
 
 /* number: passed to fn. epoch: slots born after it were not alive. */

@@ -222,11 +222,16 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 
 /* is live known by slot at this mark? 0 = start */
 bool model_mark_says(const struct model *m, uint32_t id);
+/* The newest mark up to which live is known by slot at all marks that keep it. */
+uint32_t model_marks_whole(const struct model *m);
+/* Moves when amounts at a whole mark change: a mark was dropped, reduced to its totals, or sent
+ * again. A new mark does not move it. */
+uint64_t model_marks_chain(const struct model *m);
 /*
  * Live amounts at marks, from the oldest on: calls fn for each slot that differs from the mark
- * before, until fn returns false. The next call continues there, while model_marks_generation()
- * stays the same. True: all marks up to `last` are done. Start with { 0 }; mark_walk_end() at any
- * time.
+ * before, until fn returns false. The next call continues there, while model_marks_chain() stays
+ * the same and `last` is whole. True: all marks up to `last` are done. Start with { 0 };
+ * mark_walk_end() at any time.
  */
 struct mark_walk {
 	struct live *held;

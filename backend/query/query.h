@@ -224,6 +224,13 @@ struct interval_row {
 	int64_t *net;
 	size_t count;
 };
+/* Of all sites together: *list has what was born and gone at each mark since the mark before that
+ * keeps its live amounts, by the mark's id, for ids below the returned one. Each is counted once,
+ * in slices. */
+uint32_t query_marks(struct query *q, const struct change **list);
+/* ... from the newest mark to now, of the slots that the last query_marks() met; false = it has not
+ * counted that far. A step for each slot, in one go. */
+bool query_since_marks(struct query *q, struct change *sum);
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows);
 

@@ -130,6 +130,7 @@ struct renaming {
 struct aging;      /* query/sites/ages.c */
 struct query_site; /* query/sites/sites.c */
 struct lines;      /* query/sites/lines.c */
+struct marked;     /* query/answers/marked.c */
 struct site_table;
 
 struct query {
@@ -196,6 +197,7 @@ struct query {
 	struct site_table *sites;
 	struct aging *aging;
 	struct lines *lines;
+	struct marked *marked;
 	const struct expected *expected; /* borrowed; NULL = none */
 };
 

@@ -41,8 +41,9 @@ static void set_text(char *to, size_t room, struct text t)
 	to[n] = 0;
 }
 
-static void forget_cells(struct quota *q, struct mark *k)
+static void forget_cells(struct marks *x, struct quota *q, struct mark *k)
 {
+	x->chain += k->live_known;
 	cells_forget(q, &k->cells);
 	k->live_known = false;
 }
@@ -54,7 +55,7 @@ static void leave_chain(struct marks *x, struct quota *q, struct mark *k)
 	/* One that has not come whole yet will come relative to the new chain. */
 	if (next && next->live_known && k->live_known)
 		cells_merge(q, &next->cells, &k->cells);
-	forget_cells(q, k);
+	forget_cells(x, q, k);
 }
 
 bool marks_known(const struct marks *x, uint32_t id)
@@ -143,7 +144,7 @@ int marks_cell(struct marks *x, struct quota *q, const struct trie *t, const str
 			e->u.mark_live.slot);
 	*anew = k->live_known;
 	if (k->live_known)
-		forget_cells(q, k);
+		forget_cells(x, q, k);
 	return cells_add(q, &k->cells,
 			 (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
 					     e->u.mark_live.bytes },
@@ -158,4 +159,5 @@ void marks_clear(struct marks *x)
 		memset(x->list, 0, x->room * sizeof *x->list);
 	x->limit = 0;
 	x->generation++;
+	x->chain++;
 }

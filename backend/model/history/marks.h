@@ -12,6 +12,7 @@ struct marks {
 	struct mark *list; /* by id */
 	size_t limit, room;
 	uint64_t generation;
+	uint64_t chain; /* model_marks_chain() */
 };
 
 int marks_check(const struct marks *x, const struct event *e, struct err *err);

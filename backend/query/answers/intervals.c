@@ -62,26 +62,42 @@ static uint64_t time_of(const struct query *q, uint32_t mark, uint64_t otherwise
 	return mark ? model_mark(q->m, mark)->time_ns : otherwise;
 }
 
+static bool is_end(const struct query *q, uint32_t id)
+{
+	const struct mark *k = model_mark(q->m, id);
+
+	return k && k->known && k->live_known &&
+	       !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+}
+
+/* `from`, the marks after it, and `to`; of more marks than INTERVALS_MAX allows, the newest.
+ * Returns the number of intervals. */
+static size_t ends_of(const struct query *q, uint32_t from, uint32_t to, uint32_t *ends)
+{
+	uint32_t last = to ? to : model_mark_limit(q->m);
+	size_t count = INTERVALS_MAX;
+
+	ends[count] = to;
+	for (uint32_t id = last; --id > from && count > 1;)
+		if (is_end(q, id))
+			ends[--count] = id;
+	ends[--count] = from;
+	memmove(ends, ends + count, (INTERVALS_MAX + 1 - count) * sizeof *ends);
+	return INTERVALS_MAX - count;
+}
+
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows)
 {
 	struct site_table *t = feed_sites(q);
 	uint32_t ends[INTERVALS_MAX + 1];
 	uint64_t ns[INTERVALS_MAX];
-	size_t count = 0, n = 0;
+	size_t n = 0;
 
 	*rows = q->sites->rows;
 	if (!t)
 		return q->sites->row_count;
-	ends[count++] = from;
-	for (uint32_t id = from + 1;
-	     id < model_mark_limit(q->m) && count < INTERVALS_MAX && (!to || id < to); id++) {
-		const struct mark *k = model_mark(q->m, id);
-		if (k && k->known && k->live_known &&
-		    !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)))
-			ends[count++] = id;
-	}
-	ends[count] = to;
+	size_t count = ends_of(q, from, to, ends);
 	if (!model_mark_says(q->m, from) || !model_mark_says(q->m, to))
 		return t->row_count = 0;
 	if (!sites_at_marks(q, t, &t->at_ends, ends, to ? count + 1 : count))

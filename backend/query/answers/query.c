@@ -9,6 +9,7 @@
 #include "query/feed/feed.h"
 #include "query/feed/rename.h"
 #include "query/sites/ages.h"
+#include "query/answers/marked.h"
 #include "query/sites/lines.h"
 #include "query/sites/sites.h"
 #include "query/tree/tree.h"
@@ -110,6 +111,7 @@ void query_free(struct query *q)
 	owners_on_rename(q->o, NULL, NULL);
 	sites_free(q);
 	lines_forget(q);
+	marked_forget(q);
 	ages_forget(q);
 	tree_clear(q);
 	for (size_t i = 0; i < q->row_count; i++) {

@@ -18,7 +18,7 @@ struct mark_row {
 	uint64_t time_ns, rss_bytes;
 	struct tally sum;
 	struct change change; /* from the row above */
-	bool change_known;
+	bool change_known, by_slot;
 	bool estimate; /* sum and change are partly sampled */
 };
 
@@ -31,7 +31,8 @@ struct marks {
 	bool picked, pick_b; /* the user picked; the next pick is B */
 	/* the last row's change: when counted, of which instant (watch_instant()), at what cost */
 	uint64_t counted_ns, counted_at, count_cost_ns;
-	uint32_t asked; /* the mark in the open question */
+	const struct change *changes_of; /* query_marks() of the refresh */
+	uint32_t asked;                  /* the mark in the open question */
 
 	struct list lower;
 	const struct interval_row *changes; /* the query's, until the next query_intervals() */

@@ -2,8 +2,9 @@
  *
  * rows.c - the rows of Marks: the program's start, its marks, and now.
  *
- * BORN, GONE and NET of a row count from the row above it. For two marks they never change, so they
- * are summed once; those of `now` are summed at each refresh, and less often where that takes long.
+ * BORN, GONE and NET of a row count from the row above it. For two marks they never change, and the
+ * query counts them once; those of `now` are summed at each refresh, and less often where that
+ * takes long.
  */
 #include "views/marks/marks.h"
 
@@ -11,28 +12,14 @@
 
 #define COUNT_SHARE 20 /* counting that took t is followed by at least 20 t without */
 
-static void sum_change(void *arg, uint32_t slot, const struct change *c)
-{
-	struct change *sum = arg;
-
-	(void)slot;
-	sum->born_blocks += c->born_blocks;
-	sum->born_bytes += c->born_bytes;
-	sum->gone_blocks += c->gone_blocks;
-	sum->gone_bytes += c->gone_bytes;
-}
-
-static void count_change(struct marks *m, uint32_t before, uint32_t id, struct mark_row *to)
+static void count_to_now(struct marks *m, struct mark_row *to)
 {
 	uint64_t begin = now_ns();
 
-	to->change_known = model_between(m->v.ui->shown.model, before, id == MARK_NOW ? 0 : id,
-					 sum_change, &to->change) == 0;
-	if (id == MARK_NOW) {
-		m->counted_ns = now_ns();
-		m->counted_at = watch_instant(m->v.ui->shown.watch);
-		m->count_cost_ns = m->counted_ns - begin;
-	}
+	to->change_known = query_since_marks(m->v.ui->shown.query, &to->change);
+	m->counted_ns = now_ns();
+	m->counted_at = watch_instant(m->v.ui->shown.watch);
+	m->count_cost_ns = m->counted_ns - begin;
 }
 
 /* It visits all slots, so it may use at most a twentieth of the time. */
@@ -42,32 +29,33 @@ static bool due(const struct marks *m)
 	       now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
 }
 
+static void take_change(struct marks *m, struct mark_row *to, const struct mark_row *above)
+{
+	const struct mark_row *old = m->old_count ? &m->old[m->old_count - 1] : NULL;
+
+	if (!above->id) { /* everything alive was born since the start */
+		to->change = (struct change){ live_blocks(&to->sum), live_bytes(&to->sum), 0, 0 };
+		to->change_known = true;
+	} else if (to->id != MARK_NOW) {
+		to->change_known = above->by_slot && to->by_slot;
+		if (to->change_known)
+			to->change = m->changes_of[to->id];
+	} else if (old && old->change_known && old->before == above->id && !due(m)) {
+		to->change = old->change;
+		to->change_known = true;
+		m->v.ui->moved = true; /* counts again when due */
+	} else if (above->by_slot) {
+		count_to_now(m, to);
+	}
+	to->before = above->id;
+}
+
 static void add_row(struct marks *m, const struct mark_row *row)
 {
-	struct mark_row *old = NULL, *to;
-
-	for (size_t i = 0; i < m->old_count && !old; i++)
-		if (m->old[i].id == row->id)
-			old = &m->old[i];
 	GROW(m->rows, m->room, m->count + 1);
-	to = &m->rows[m->count];
-	*to = *row;
-	if (m->count > 0) {
-		uint32_t before = m->rows[m->count - 1].id;
-		if (!before) { /* everything alive was born since the start */
-			to->change = (struct change){ live_blocks(&row->sum), live_bytes(&row->sum),
-						      0, 0 };
-			to->change_known = true;
-		} else if (old && old->change_known && old->before == before &&
-			   (row->id != MARK_NOW || !due(m))) {
-			to->change = old->change;
-			to->change_known = true;
-			m->v.ui->moved |= row->id == MARK_NOW; /* counts again when due */
-		} else {
-			count_change(m, before, row->id, to);
-		}
-		to->before = before;
-	}
+	m->rows[m->count] = *row;
+	if (m->count > 0)
+		take_change(m, &m->rows[m->count], &m->rows[m->count - 1]);
 	m->count++;
 }
 
@@ -82,6 +70,7 @@ void marks_gather(struct marks *m)
 	m->old_count = m->count;
 	m->rows = NULL;
 	m->room = m->count = 0;
+	uint32_t counted = query_marks(m->v.ui->shown.query, &m->changes_of);
 	snprintf(row.name, sizeof row.name, "(program start)");
 	add_row(m, &row);
 	for (uint32_t id = 1; id < model_mark_limit(model); id++) {
@@ -92,6 +81,8 @@ void marks_gather(struct marks *m)
 					 .time_ns = k->time_ns,
 					 .rss_bytes = k->rss_bytes,
 					 .sum = k->totals,
+					 .by_slot =
+						 id < counted && !(k->flags & MTW_MARK_TOTALS_ONLY),
 					 .estimate = model_mark_estimate(model, id) };
 		snprintf(row.name, sizeof row.name, "%s", k->name);
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);

@@ -9,6 +9,7 @@
  */
 #include "check.h"
 #include "made_query.h"
+#include "query/state.h"
 #include "random.h"
 
 #define NODES 60
@@ -100,7 +101,8 @@ struct expected {
 	uint64_t born, gone;
 };
 
-static void count(const struct plain *p, uint32_t from, uint32_t to, uint32_t s, struct expected *e)
+static void count_change(const struct plain *p, uint32_t from, uint32_t to, uint32_t s,
+			 struct expected *e)
 {
 	uint64_t a = p->at[from][s], b = to ? p->at[to][s] : now_of(p, s);
 
@@ -145,7 +147,7 @@ static void check_rows(struct plain *p, uint32_t from, uint32_t to, bool inverte
 		for (uint32_t s = 1; s <= p->slots; s++) {
 			uint32_t at = p->node_of[s];
 			if (!strncmp(inverted ? p->up[at] : p->path[at], path, strlen(path)))
-				count(p, from, to, s, &e);
+				count_change(p, from, to, s, &e);
 		}
 		must_be(&r[i].change, &e);
 		CHECK_EQ(!!(r[i].flags & ROW_ZERO),
@@ -163,13 +165,13 @@ static void check_flat(struct plain *p, uint32_t from, uint32_t to)
 	struct expected all = { 0 }, by_site = { 0 }, by_owner = { 0 };
 
 	for (uint32_t s = 1; s <= p->slots; s++)
-		count(p, from, to, s, &all);
+		count_change(p, from, to, s, &all);
 	size_t n = query_sites(p->x.q, BY_NET, false, true, &sites);
 	for (size_t i = 0; i < n; i++) {
 		struct expected e = { 0 };
 		for (uint32_t s = 1; s <= p->slots; s++)
 			if (p->up[p->node_of[s]][1] == sites[i].name[0])
-				count(p, from, to, s, &e);
+				count_change(p, from, to, s, &e);
 		must_be(&sites[i].change, &e);
 		by_site.born += sites[i].change.born_bytes;
 		by_site.gone += sites[i].change.gone_bytes;
@@ -205,6 +207,42 @@ static void check_interval(struct plain *p)
 	}
 }
 
+static void check_marked(const struct plain *p, uint32_t count, const struct change *list)
+{
+	for (uint32_t id = 1, before = 0; id < count; id++) {
+		struct expected e = { 0 };
+		if (p->gone[id])
+			continue;
+		for (uint32_t s = 1; s <= p->slots; s++)
+			count_change(p, before, id, s, &e);
+		must_be(&list[id], &e);
+		before = id;
+	}
+}
+
+/* Whatever was counted is right, in few steps, too; a second question visits no cell again. */
+static void check_marks(struct plain *p)
+{
+	struct query *q = p->x.q;
+	const struct change *list;
+	struct expected e = { 0 };
+	struct change c;
+
+	query_allow(q, 1);
+	uint32_t count = query_marks(q, &list);
+	check_marked(p, count, list);
+	query_allow(q, SIZE_MAX);
+	CHECK_EQ(query_marks(q, &list), p->marks + 1);
+	check_marked(p, p->marks + 1, list);
+	query_allow(q, SIZE_MAX);
+	CHECK_EQ(query_marks(q, &list), p->marks + 1);
+	CHECK_EQ(q->steps, 0);
+	CHECK(query_since_marks(q, &c));
+	for (uint32_t s = 1; s <= p->slots; s++)
+		count_change(p, p->newest, 0, s, &e);
+	must_be(&c, &e);
+}
+
 static void random_session(uint64_t number)
 {
 	struct plain *p = calloc(1, sizeof *p);
@@ -222,6 +260,8 @@ static void random_session(uint64_t number)
 			set_mark(p);
 		if (below(8) == 0 && p->marks)
 			drop_mark(p);
+		if (below(2) == 0)
+			check_marks(p);
 		if (below(3) == 0)
 			check_interval(p);
 	}
@@ -238,10 +278,10 @@ TEST(random_intervals_equal_plain_sums)
 
 /* After each mark k decode gets 10 k more; draw loses 1500 between the last two; log_line stands
  * still. */
-static void three_marks(struct session *x)
+static void set_marks(struct session *x, uint32_t count)
 {
 	family(x);
-	for (uint32_t k = 1; k <= 3; k++) {
+	for (uint32_t k = 1; k <= count; k++) {
 		made_mark(x->m, k, k - 1, x->now, 0, "m");
 		for (uint32_t i = 4; i <= 7; i++)
 			made_cell(x->m, k, i, live_blocks(&model_slot(x->m, i)->now),
@@ -255,6 +295,11 @@ static void three_marks(struct session *x)
 			shrink(x, 6, 0, 1500);
 		tick(x, SECOND);
 	}
+}
+
+static void three_marks(struct session *x)
+{
+	set_marks(x, 3);
 }
 
 /* "name born gone ..." of open rows, in order. */
@@ -368,5 +413,28 @@ TEST(heaviest_path_follows_the_change)
 	end_row = query_open_heaviest(x.q, r[0].id);
 	query_rows(x.q, true, &r);
 	CHECK_EQ(end_row, row(&x, "decode")); /* a fork: draw holds half of it */
+	end(&x);
+}
+
+/* The first interval then takes in the older marks, and those shown keep their ends. */
+TEST(more_marks_than_intervals_leave_the_newest)
+{
+	struct session x;
+	const struct interval_row *r;
+	int64_t sum = 0;
+
+	set_marks(&x, 70);
+	CHECK_EQ(query_intervals(x.q, 0, 0, &r), 3);
+	for (size_t i = 0; i < 3; i++) {
+		if (strcmp(r[i].site.name, "decode"))
+			continue;
+		CHECK_EQ(r[i].count, MTW_SAMPLES_MAX);
+		for (uint32_t k = 0; k + 1 < r[i].count; k++)
+			CHECK_EQ(r[i].net[r[i].count - 1 - k], 10 * (70 - k));
+		for (size_t k = 0; k < r[i].count; k++)
+			sum += r[i].net[k];
+		CHECK_EQ(sum, live_bytes(&r[i].site.sum));
+	}
+	CHECK(sum > 0);
 	end(&x);
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * marked.c - what was born and gone between successive marks.
+ *
+ * The interval between two marks never changes, so one walk over the cells of all marks counts
+ * each interval once, in slices, and goes on where it ended when a mark is set. What every slot
+ * held at the newest mark stays with it: from there to now is one step per slot.
+ */
+#include "query/answers/marked.h"
+
+#include "model/interval.h"
+#include "query/steps.h"
+
+#include <stdlib.h>
+
+struct marked {
+	struct mark_walk walk;
+	uint64_t chain, resets; /* as of the walk */
+	struct change *list;    /* by mark: since the mark before */
+	size_t room;
+	uint32_t count; /* marks below it are in the list */
+};
+
+static void add(struct change *sum, struct live was, struct live is)
+{
+	struct change c = change_between(was.blocks, was.bytes, is.blocks, is.bytes);
+
+	change_add(sum, &c);
+}
+
+static bool count_cell(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+		       const struct live *is)
+{
+	struct query *q = arg;
+
+	(void)s;
+	add(&q->marked->list[mark], *was, *is);
+	return q->marked->walk.cell % NODES_A_STEP || take_step(q);
+}
+
+void marked_forget(struct query *q)
+{
+	if (!q->marked)
+		return;
+	mark_walk_end(&q->marked->walk);
+	free(q->marked->list);
+	free(q->marked);
+	q->marked = NULL;
+}
+
+uint32_t query_marks(struct query *q, const struct change **list)
+{
+	uint32_t whole = model_marks_whole(q->m);
+
+	if (q->marked && (q->marked->chain != model_marks_chain(q->m) ||
+			  q->marked->resets != model_resets(q->m)))
+		marked_forget(q);
+	if (!q->marked) {
+		q->marked = xcalloc(1, sizeof *q->marked);
+		q->marked->chain = model_marks_chain(q->m);
+		q->marked->resets = model_resets(q->m);
+	}
+	struct marked *k = q->marked;
+	GROW(k->list, k->room, whole + 1u);
+	if (mark_walk(q->m, &k->walk, whole, count_cell, q))
+		k->count = whole + 1;
+	else
+		k->count = k->walk.mark; /* this one is not whole yet */
+	*list = k->list;
+	return k->count;
+}
+
+bool query_since_marks(struct query *q, struct change *sum)
+{
+	const struct marked *k = q->marked;
+	if (!k || k->count != model_mark_limit(q->m) || k->chain != model_marks_chain(q->m))
+		return false;
+	*sum = (struct change){ 0 };
+	for (uint32_t i = 0; i < k->walk.slots; i++)
+		add(sum, k->walk.held[i], live_of(&model_dense_slot(q->m, i)->now));
+	return true;
+}
