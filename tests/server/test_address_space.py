@@ -7,7 +7,7 @@ limits, when it locks its memory, in its core files.
 """
 import os
 
-from harness import AGENT, TARGETS, Skip, environment, main, need, run, test
+from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, need, run, temporary_folder, test
 
 
 def both(command, **variables):
@@ -53,6 +53,19 @@ def t_a_data_limit_leaves_room_for_threads():
     for mib in (48, 78, 120):
         alone, watched = map(int, both(["prlimit", f"--data={mib << 20}", os.path.join(TARGETS, "s_room"), "threads"]))
         assert 4 <= alone < 64 and watched >= alone - 2, f"{mib} MiB: {watched} threads, alone {alone}"
+
+
+@test
+def t_a_limit_of_files_is_told():
+    """memtop does not die of SIGXFSZ: one line says what lacks. The program keeps its own disposition."""
+    need("prlimit")
+    path = os.path.join(temporary_folder(), "t.mtop")
+    own = ["grep", "SigIgn", "/proc/self/status"]
+    for limit, follow, status in ((100000, [], 125), (100000, ["--no-follow"], 0), (512, ["--no-follow"], 125)):
+        p = run(["prlimit", f"--fsize={limit}", MEMTOP, "record", *follow, "-o", path, "--", *own], 60, env=environment())
+        assert p.returncode == status, (limit, follow, p)
+        assert status == 0 or p.stderr.count("\n") == 1 and "File too large" in p.stderr, (limit, p.stderr)
+        assert not p.stdout or p.stdout == run(own).stdout, p.stdout
 
 
 main()

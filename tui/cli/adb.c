@@ -219,7 +219,7 @@ static int adb_verb(const struct args *a)
 
 	if (check(a, &list, &err))
 		return args_fail(&err, STATUS_USAGE);
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	int stop_fd = catch_signals(&set);
 	if (adb_open(&adb, a->adb, stop_fd, &err)) {
 		status = args_fail(&err, STATUS_UNREACHED);

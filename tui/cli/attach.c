@@ -96,7 +96,7 @@ static int attach_run(const struct args *a)
 	if (!a->no_view &&
 	    !cmd_terminal(&err, STATUS_USAGE, "attach", "memtop attach --no-view PID"))
 		return args_fail(&err, STATUS_USAGE);
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	if (a->jdwp ? by_port(a, &port, t.pid, timeout_ms, &done, &err)
 		    : attach_program(t.pid, &options, &done, &err))
 		return args_fail(&err, STATUS_UNREACHED);

@@ -329,7 +329,7 @@ static int check_run(const struct args *a)
 	struct gate *g = xcalloc(1, sizeof *g);
 
 	g->a = *a;
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	int status = run_gate(g);
 	for (size_t i = 0; i < g->options.limit_count; i++)
 		limit_release(&g->limits[i]);

@@ -125,7 +125,7 @@ static int mcp_run(const struct args *a)
 	snprintf(pid, sizeof pid, "%s", a->pid ? a->pid : "");
 	options.target = a->pid ? pid : a->operand_count ? a->operands[0] : NULL;
 	args_symbols(a, &options.symbols);
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	struct loop *loop = cmd_loop();
 	struct targets *t = targets_new(loop, &options);
 	talk(loop, t);

@@ -169,7 +169,7 @@ static int run_run(const struct args *a)
 	}
 	if (!cmd_terminal(&err, STATUS_OURS, "run", "memtop record -- PROG"))
 		return args_fail(&err, STATUS_OURS);
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	int output_fd = output_file(&err);
 	launching.output = (int[2]){ output_fd, output_fd };
 	args_symbols(a, &options.watch.symbols);

@@ -125,7 +125,7 @@ static int serve_run(const struct args *a)
 		return args_fail(&err, STATUS_USAGE);
 	raise_limit();
 	share_arenas();
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	struct loop *loop = cmd_loop();
 	loop_signal(loop, SIGINT, stop, loop);
 	loop_signal(loop, SIGTERM, stop, loop);

@@ -88,14 +88,17 @@ static void no_op(int signum)
 	(void)signum;
 }
 
-void cmd_survive_sigpipe(void)
+/* A handler, and not SIG_IGN: an exec resets it for the program. */
+void cmd_survive_writes(void)
 {
+	static const int signals[] = { SIGPIPE, SIGXFSZ };
 	struct sigaction sa;
 
-	if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL) {
-		sa = (struct sigaction){ .sa_handler = no_op, .sa_flags = SA_RESTART };
-		sigaction(SIGPIPE, &sa, NULL);
-	}
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &sa) == 0 && sa.sa_handler == SIG_DFL) {
+			sa = (struct sigaction){ .sa_handler = no_op, .sa_flags = SA_RESTART };
+			sigaction(signals[i], &sa, NULL);
+		}
 }
 
 struct tui_options cmd_tui_options(const struct args *a)
@@ -137,7 +140,7 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 
 	tui.can_switch = live;
 	tui.diff = d;
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
 	struct target chosen = *t;

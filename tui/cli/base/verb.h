@@ -16,10 +16,11 @@
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead);
 
 /*
- * Catches SIGPIPE, for verbs that go on when the reader of their output ends. A handler, unlike
- * SIG_IGN, does not survive exec: a program started by run or record gets the original disposition.
+ * Catches SIGPIPE and SIGXFSZ, for verbs that go on when the reader of their output ends, or say
+ * which file was refused (ulimit -f). A handler, unlike SIG_IGN, does not survive exec: a program
+ * started by run or record gets the original disposition.
  */
-void cmd_survive_sigpipe(void);
+void cmd_survive_writes(void);
 
 struct tui_options cmd_tui_options(const struct args *a);
 

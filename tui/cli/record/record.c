@@ -323,7 +323,7 @@ static int record_run(const struct args *a)
 		warn("record: no program or target given; see memtop record --help");
 		return STATUS_USAGE;
 	}
-	cmd_survive_sigpipe();
+	cmd_survive_writes();
 	return a->program ? record_program(a, false) : record_target(a);
 }
 
