@@ -242,6 +242,7 @@ install: all
 	done
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 backend/serve/examples/* $(DESTDIR)$(PREFIX)/share/memtop/serve/
+	install -m 644 backend/report/json/report.schema.json $(DESTDIR)$(PREFIX)/share/memtop/
 	install -m 644 tui/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tui/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/

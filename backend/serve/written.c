@@ -290,7 +290,7 @@ static int read_value(const char *word, const struct writing *s, struct report_o
 {
 	if (strcmp(s->format->name, "folded"))
 		return err_set(err, 2,
-			       "?value=: only folded has one value a stack; %s has all of them",
+			       "?value=: works only with folded; %s has no choice of values",
 			       s->format->name);
 	return report_value_by_name(word, &o->value, err);
 }

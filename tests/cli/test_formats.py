@@ -7,6 +7,7 @@ import base64
 import csv
 import functools
 import gzip
+import io
 import json
 import os
 import re
@@ -164,7 +165,8 @@ def t_folded_of_a_change_has_both_ends():
     one_line(memtop("report", "--format", "folded", "--value", "growth", session()), 2, "growth needs two instants")
     one_line(memtop("report", "--format", "folded", "--value", "allocated", "--since", "one", session()), 2, "only what was alive")
     one_line(memtop("report", "--format", "folded", "--value", "nothing", session()), 2, "live, blocks, allocated")
-    one_line(memtop("report", "--value", "blocks", session()), 2, "only folded has one value")
+    for name in ("text", "dot", "massif"):  # dot and massif show bytes alone
+        one_line(memtop("report", "--format", name, "--value", "blocks", session()), 2, f"works only with folded; {name} has no choice")
 
 
 def profile_of(*arguments):
@@ -518,6 +520,30 @@ def t_whole_or_not_at_all():
         assert done.returncode == 3 and re.fullmatch(r"memtop: [^\n]+No space left[^\n]+\n", done.stderr), (kind, done)
         one_line(memtop("report", "--format", kind, "-o", "/dev/full", session()), 3, "No space left")
     assert sorted(os.listdir(folder)) == sorted("a" + e for e in FORMATS.values())
+
+
+@test
+def t_minus_is_the_output():
+    folder = temporary_folder()
+    for verb in (("report", "--format", "csv", session()), ("diff", "--format", "json", session(), session())):
+        plain, minus = memtop(*verb), memtop(*verb, "-o", "-", cwd=folder)
+        assert minus.returncode == 0 and minus.stdout == plain.stdout, (verb, minus)
+    assert not os.listdir(folder), os.listdir(folder)
+
+
+@test
+def t_no_cell_is_a_formula():
+    """Names are the program's: a spreadsheet runs what begins with one of these."""
+    folder = temporary_folder()
+    source, program, path = f"{folder}/evil.c", f"{folder}/=1+2", f"{folder}/a.mtop"
+    with open(source, "w", encoding="utf-8") as f:
+        f.write('#include <stdlib.h>\nint main(void) { return !malloc(1000); }\n')
+    assert run(["gcc", "-O0", "-rdynamic", "-o", program, source]).returncode == 0
+    assert memtop("record", "-o", path, "--", program).returncode == 0
+    rows = list(csv.DictReader(io.StringIO(memtop("report", "--format", "csv", path).stdout)))
+    (row,) = [r for r in rows if "1000" in (r["live_bytes"], r["allocated_bytes"])]
+    assert row["owner"] == "'=1+2", row
+    assert not [v for r in rows for v in r.values() if v[:1] in tuple("=+-@\t\r") and v], "a formula"
 
 
 @test

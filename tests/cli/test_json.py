@@ -10,20 +10,20 @@ import re
 import signal
 
 import manual
-from harness import (BUILD, MEMTOP, ROOT, Synthetic, check_invariants, environment, main, read_report, report, run, start,
-                     temporary_folder, test, wait_for)
+from harness import (BUILD, MEMTOP, ROOT, TARGETS, Synthetic, check_invariants, environment, main, need,
+                     read_report, report, run, start, temporary_folder, test, wait_for)
 
 TALLY = ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks")
 
 
 def validated(text):
-    """The report, after each of its keys and kinds: tests/cli/report.schema.json allows no other."""
+    """The report, after each of its keys and kinds: backend/report/json/report.schema.json allows no other."""
     try:
         import jsonschema
     except ImportError:
         print("SKIP the schema: jsonschema is not installed: apt-get install python3-jsonschema", flush=True)
     else:
-        with open(os.path.join(ROOT, "tests/cli/report.schema.json"), encoding="utf-8") as f:
+        with open(os.path.join(ROOT, "backend/report/json/report.schema.json"), encoding="utf-8") as f:
             wrong = sorted(jsonschema.Draft202012Validator(json.load(f)).iter_errors(json.loads(text)), key=str)
         assert not wrong, [f"{'.'.join(map(str, w.absolute_path))}: {w.message[:300]}" for w in wrong[:5]]
     return read_report(text)
@@ -57,6 +57,27 @@ def check_contract(r):
             total = sum(s[field] for s in r["stacks"] if s["owner"] == library["name"])
             assert total == library[field], f"{library['name']}.{field}: {library[field]}, its stacks {total}"
     check_invariants(r)
+
+
+@test
+def t_examples_of_the_man_page():
+    """Each line with jq in JSON runs as it stands, on a session a.mtop."""
+    need("jq")
+    with open(os.path.join(ROOT, "tui/man/memtop.1"), encoding="utf-8") as f:
+        section = f.read().split("\n.SH JSON\n")[1].split("\n.SH ")[0]
+    text = section.replace("\\(aq", "'").replace("\\-", "-").replace("\\e", "\\")
+    lines = [line.strip() for line in text.replace("\\\n", "").splitlines() if line.startswith("memtop report") and "| jq" in line]
+    assert len(lines) >= 4, lines
+    folder = temporary_folder()
+    recorded_at = os.path.join(folder, "a.mtop")
+    assert run([MEMTOP, "record", "-o", recorded_at, "--", os.path.join(TARGETS, "s_phases")], env=environment()).returncode == 0
+    env = {**environment(), "PATH": os.path.dirname(os.path.abspath(MEMTOP)) + ":" + os.environ["PATH"]}
+    said = {}
+    for line in lines:
+        done = run(["bash", "-o", "pipefail", "-c", line], cwd=folder, env=env)
+        assert done.returncode == 0 and done.stdout.strip() not in ("", "null"), (line, done)
+        said[line] = done.stdout
+    assert any("22937600" in out for out in said.values()) and any("later_phase" in out for out in said.values()), said
 
 
 @test

@@ -327,7 +327,7 @@ def t_instants_and_values():
     for path, word in (("/report.txt?since=zz", "?since=zz: no mark"), ("/debug/pprof/heap?since=zz", "no mark"),
                        ("/report.json?at=zz", "?at=zz: no such instant"), ("/report.json?at=", "no such instant"),
                        ("/report.json?at=" + "9" * 500, "no such instant"), ("/debug/pprof/allocs?at=0:00:00", "its past is unknown"),
-                       ("/report.json?value=live", "only folded"), ("/report.folded?value=zz", "zz")):
+                       ("/report.json?value=live", "only with folded"), ("/report.folded?value=zz", "zz")):
         status, headers, body = s.ask(path)
         assert status == 400 and word in body and body.count("\n") == 1 and headers["Content-Type"].startswith("text/plain"), (path, status, body)
     for ending in ("html", "csv", "dot", "massif", "speedscope.json", "pb.gz"):

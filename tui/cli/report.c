@@ -129,12 +129,12 @@ static int write_report(const struct report_format *f, struct watch *w, const st
 /* Before anything is read: what the options contradict. */
 static int check(const struct args *a, const struct report_format *f, struct err *err)
 {
-	if (!a->output && f->binary && isatty(STDOUT_FILENO))
+	if ((!a->output || !strcmp(a->output, "-")) && f->binary && isatty(STDOUT_FILENO))
 		return err_set(err, STATUS_USAGE, "--format %s: not for a terminal; use -o FILE%s",
 			       f->name, f->ending);
 	if (a->value && strcmp(f->name, "folded"))
 		return err_set(err, STATUS_USAGE,
-			       "--value: only folded has one value a stack; %s has all of them",
+			       "--value: works only with folded; %s has no choice of values",
 			       f->name);
 	if (a->full && strcmp(f->name, "text"))
 		return err_set(err, STATUS_USAGE, "--full: only text leaves frames out; %s has all",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv.c - a row a stack, for spreadsheets and data frames: RFC 4180, names of the columns first.
+ * csv.c - a row a stack, for spreadsheets and data frames: RFC 4180, names of the columns first. No
+ * text is a formula.
  */
 #include "report/shown.h"
 
@@ -16,11 +17,17 @@ static void put_text(FILE *out, const char *s)
 	}
 }
 
+/* A spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text. */
+static void put_open(FILE *out, const char *s)
+{
+	fputs(*s && strchr("=+-@\t\r", *s) ? "\"'" : "\"", out);
+}
+
 static void put_field(struct shown *x, const char *s, FILE *out)
 {
 	uint32_t label = shown_label(x, s); /* which may move the labels */
 
-	putc('"', out);
+	put_open(out, x->labels[label]);
 	put_text(out, x->labels[label]);
 	fputs("\",", out);
 }
@@ -71,7 +78,7 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 	put_numbers(x, s, out);
 	put_field(x, owners_of_node(x->report->owners, s->leaf)->name, out);
 	put_site(x, s, count, out);
-	putc('"', out);
+	put_open(out, count ? x->labels[x->frames[count - 1].name] : "");
 	for (size_t i = count; i-- > 0;) {
 		put_text(out, x->labels[x->frames[i].name]);
 		fputs(i ? ";" : "\"\r\n", out);

@@ -41,7 +41,7 @@ int output_write(const char *path, int (*write)(void *arg, FILE *out, struct err
 {
 	struct replacement file;
 
-	if (!path)
+	if (!path || !strcmp(path, "-"))
 		return write(arg, stdout, err);
 	if (!is_plain(path))
 		return write_to(path, "we", path, write, arg, err);
