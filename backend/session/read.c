@@ -116,6 +116,17 @@ static bool is_locked(int fd)
 	return false;
 }
 
+bool session_busy(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	bool busy = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && is_locked(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return busy;
+}
+
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

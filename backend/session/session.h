@@ -69,7 +69,8 @@ struct session_reader;
 #define SESSION_TABLE UINT32_MAX     /* the stream of MTW_S_TREE and MTW_S_PROCESS */
 #define SESSION_THIN ".thin"         /* behind the name of a file: the one that replaces it */
 
-/* mode 0600; max 0 = unbounded */
+#define SESSION_BUSY "%s: another memtop is writing to it; choose another place"
+/* mode 0600; max 0 = unbounded. Refuses a file that another one writes */
 struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err);
 /* time_ns: never below that of the stream's previous frame. */
 int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type,
@@ -104,6 +105,7 @@ size_t session_thinned(const struct session_writer *w, uint32_t stream, unsigned
 int session_copy(struct session_writer *w, const char *path, struct err *err);
 
 bool session_file(const char *path); /* does the file begin like one? Reads no more */
+bool session_busy(const char *path); /* does somebody write to it? */
 /* one of its streams */
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
 struct session_key { /* of the reader's stream */

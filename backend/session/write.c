@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -162,14 +163,46 @@ static void writer_free(struct session_writer *w)
 	free(w);
 }
 
+/* Is the file still the one of that name? Its writer may have put a thinner one there. */
+static bool is_named(int fd, const char *path)
+{
+	struct stat own, at;
+
+	return fstat(fd, &own) ||
+	       (!stat(path, &at) && own.st_dev == at.st_dev && own.st_ino == at.st_ino);
+}
+
+/* Empties a plain file, once it is locked: what another one writes stays whole. The lock is held
+ * while fd is open: session_growing(). Not every file system has it. 0 or -errno. */
+static int take_file(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return -EWOULDBLOCK;
+	return ftruncate(fd, 0) ? -errno : 0;
+}
+
 static int create_file(const char *path, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = -1, rc = 0;
 
-	if (fd < 0)
-		return err_set(err, 125, "%s: cannot be written: %s; choose another place", path,
-			       strerror(errno));
-	return fd;
+	do {
+		if (fd >= 0)
+			close(fd);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		rc = fd < 0 ? -errno : take_file(fd);
+	} while (!rc && !is_named(fd, path));
+	if (!rc)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (rc == -EWOULDBLOCK)
+		return err_set(err, 125, SESSION_BUSY, path);
+	return err_set(err, 125, "%s: cannot be written: %s; choose another place", path,
+		       strerror(-rc));
 }
 
 struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err)
@@ -177,9 +210,6 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	uint8_t head[SESSION_HEAD] = SESSION_MAGIC;
 	int fd = create_file(path, err);
 
-	if (fd >= 0)
-		/* while we live: session_growing(). Not every file system has it */
-		flock(fd, LOCK_EX | LOCK_NB);
 	if (fd < 0)
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);

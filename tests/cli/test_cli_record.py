@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 from cli import memtop, one_line, compiled, recorded
-from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, report, run, start,
-                     temporary_folder, test, wait_for, wait_for_session)
+from harness import (AGENT, BUILD, MEMTOP, TARGETS, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, report,
+                     run, start, temporary_folder, test, wait_for, wait_for_session)
 
 
 @test
@@ -84,6 +84,25 @@ def t_links_and_disks():
     except OSError as e:
         raise Skip(f"no device nodes here: {e}") from e
     one_line(memtop("record", "-o", folder + "/disk", "--", "/bin/true"), 125, "not overwritten: it is a disk")
+
+
+@test
+def t_two_recorders_with_one_name():
+    """The second one is refused before its program starts, and the first one's file stays whole."""
+    folder = temporary_folder()
+    path = folder + "/a.mtop"
+    first = start([MEMTOP, "record", "-o", path, "--", "sh", "-c", f"read x; exec {TARGETS}/s_alloc"], env=environment(),
+                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_for_session(path)
+    size = os.path.getsize(path)
+    one_line(memtop("record", "-o", path, "--", "touch", folder + "/started"), 125, path, "another memtop is writing to it")
+    one_line(memtop("record", "-o", path, "@memtop.nobody"), 125, path, "another memtop is writing to it")
+    assert not os.path.exists(folder + "/started") and os.path.getsize(path) >= size
+    _, said = first.communicate("\n", timeout=60)
+    assert first.returncode == 0 and said == "", (first.returncode, said)
+    r = json.loads(memtop("report", "--format", "json", path).stdout)
+    assert r["program"]["state"] == "exited" and r["totals"]["allocated_blocks"] > 0, r["program"]
+    assert memtop("record", "-o", path, "--", "/bin/true").returncode == 0, "the name stays taken"
 
 
 @test

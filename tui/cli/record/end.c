@@ -88,7 +88,6 @@ int record_finish(struct recording *r, const char *what)
 		say_result(r);
 		return 0;
 	}
-	if (r->created)
-		unlink(r->path);
+	record_remove(r);
 	return -1;
 }

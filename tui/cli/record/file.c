@@ -55,6 +55,8 @@ int record_check_writable(struct recording *r, struct err *err)
 		return err_set(err, STATUS_OURS,
 			       "%s: not overwritten: it is not a session file; choose another -o",
 			       r->path);
+	if (session_busy(r->path))
+		return err_set(err, STATUS_OURS, SESSION_BUSY, r->path);
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -64,9 +66,14 @@ int record_check_writable(struct recording *r, struct err *err)
 	return 0;
 }
 
+void record_remove(const struct recording *r)
+{
+	if (r->created && !session_busy(r->path))
+		unlink(r->path);
+}
+
 int record_give_up(const struct recording *r, const struct err *err, int status)
 {
-	if (r->created)
-		unlink(r->path);
+	record_remove(r);
 	return args_fail(err, status);
 }

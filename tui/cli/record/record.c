@@ -307,12 +307,12 @@ static int record_target(const struct args *a)
 		stop_after(&r, seconds);
 		record_loop(&r);
 		status = record_finish(&r, t.text) ? STATUS_OURS : 0;
-	} else {
-		record_give_up(&r, &err, STATUS_UNREACHED);
 	}
 	record_marks_release(&r);
 	if (r.watch)
 		watch_close(r.watch);
+	if (status == STATUS_UNREACHED)
+		record_give_up(&r, &err, status);
 	loop_free(r.loop);
 	return status;
 }

@@ -86,6 +86,8 @@ int record_program(const struct args *a, bool gate);
 void record_choose_path(struct recording *r, const struct args *a, const char *what);
 /* Called before the program starts, so that it never runs without a writable file. */
 int record_check_writable(struct recording *r, struct err *err);
+/* Removes the file, if the recording made it and nobody else writes to it now. */
+void record_remove(const struct recording *r);
 /* The start or the connection failed: removes the empty file. */
 int record_give_up(const struct recording *r, const struct err *err, int status);
 

@@ -114,6 +114,32 @@ TEST(new_files_are_private)
 	unlink(path);
 }
 
+TEST(what_another_one_writes_stays_whole)
+{
+	struct err err = { 0 };
+	int rc;
+
+	enter();
+	struct session_writer *w = session_create(path, 0, &err);
+	CHECK(w != NULL);
+	write_frames(w, 0, 100);
+	CHECK_EQ(session_flush(w, &err), 0);
+	CHECK(session_busy(path));
+	CHECK(session_create(path, 0, &err) == NULL);
+	CHECK_EQ(err.status, 125);
+	CHECK(strstr(err.text, "another memtop is writing to it") != NULL);
+	CHECK(session_copy(w, path, &err) != 0);
+	write_frames(w, 100, 200);
+	CHECK_EQ(session_close(w, &err), 0);
+	CHECK(!session_busy(path));
+	struct session_reader *r = session_open(path, 0, &err);
+	CHECK_EQ(read_frames(r, 0, &rc, &err), 200);
+	CHECK(!session_cut(r));
+	session_reader_free(r);
+	write_file(3); /* the name is free again */
+	unlink(path);
+}
+
 TEST(large_frames)
 {
 	enter();
