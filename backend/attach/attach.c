@@ -83,10 +83,9 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 			name, strerror(-rc));
 	progcheck_read("/proc/self/exe", &own);
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
-		return err_set(err, 3,
-			       "%s: a program for %s, but this memtop is for %s; use a memtop for "
-			       "that machine",
-			       name, progcheck_machine(&k), progcheck_machine(&own));
+		return err_set(err, 3, "%s: a program for %s, but this memtop is for %s; %s", name,
+			       progcheck_machine(&k), progcheck_machine(&own),
+			       progcheck_if_foreign(&k, "use a memtop for that machine"));
 	const char *libc = progcheck_libc(&k);
 	if (launch_find_agent(given, !strcmp(libc, "musl"), agent, size, err))
 		return -1;
@@ -143,15 +142,16 @@ static int read_loaded(pid_t pid, const char *exe, struct inject_modules *m)
 
 static int refuse_without_libc(const struct plan *p, const char *exe, struct err *err)
 {
+	struct elf_kind k;
+
 	if (asks_for_loader(exe))
 		return err_set(err, 3,
 			       "%s: has no C library yet: it is just starting, or uses none; try "
 			       "again",
 			       p->name);
-	return err_set(err, 3,
-		       "%s: statically linked: it has no loader to load an agent; link it "
-		       "dynamically, or link libmemtop-wrap.a into it",
-		       p->name);
+	progcheck_read(exe, &k);
+	return err_set(err, 3, "%s: statically linked: it has no loader to load an agent; %s",
+		       p->name, progcheck_if_static(&k));
 }
 
 static int check_modules(struct plan *p, struct err *err)

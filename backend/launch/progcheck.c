@@ -31,16 +31,15 @@ static uint64_t field(const unsigned char *p, int bytes, bool big)
 	return v;
 }
 
-/* agent/linked/note.c: the name's size, its text's, a type, the name. */
-static bool is_ours(const unsigned char *note, size_t len, const struct elf_kind *k)
+/* Is there a note of this owner? The name's size, its text's, a type, the name with its end. */
+static bool has_note(const unsigned char *note, size_t len, const struct elf_kind *k,
+		     const char *name, size_t size)
 {
-	static const char name[] = "memtop";
-
 	for (size_t at = 0; at + 12 <= len;) {
 		uint64_t name_len = field(note + at, 4, k->big_endian),
 			 text = field(note + at + 4, 4, k->big_endian);
-		if (name_len == sizeof name && at + 12 + sizeof name <= len &&
-		    !memcmp(note + at + 12, name, sizeof name))
+		if (name_len == size && at + 12 + size <= len &&
+		    !memcmp(note + at + 12, name, size))
 			return true;
 		at += 12 + ((name_len + 3) & ~UINT64_C(3)) + ((text + 3) & ~UINT64_C(3));
 	}
@@ -52,7 +51,10 @@ static void read_note(int fd, uint64_t offset, struct elf_kind *k)
 	unsigned char note[1024];
 	ssize_t n = offset < INT64_MAX ? pread(fd, note, sizeof note, (off_t)offset) : -1;
 
-	k->linked |= n > 0 && is_ours(note, (size_t)n, k);
+	if (n <= 0)
+		return;
+	k->linked |= has_note(note, (size_t)n, k, "memtop", 7); /* agent/linked/note.c */
+	k->go |= has_note(note, (size_t)n, k, "Go\0", 4);       /* its build id */
 }
 
 static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
@@ -136,6 +138,22 @@ const char *progcheck_machine(const struct elf_kind *k)
 		if (names[i].machine == k->machine && names[i].bits == k->class_bits)
 			return names[i].name;
 	return k->class_bits == 64 ? "another 64-bit machine" : "another 32-bit machine";
+}
+
+const char *progcheck_if_static(const struct elf_kind *k)
+{
+	return k->go ? "Go's heap is its own, not malloc's; go tool pprof shows it"
+		     : "link it dynamically, or link libmemtop-wrap.a into it";
+}
+
+const char *progcheck_if_foreign(const struct elf_kind *k, const char *otherwise)
+{
+	bool made = (k->machine == EM_X86_64 || k->machine == EM_AARCH64) && k->class_bits == 64;
+
+	return (made || (k->machine == EM_ARM && k->class_bits == 32)) && !k->big_endian
+		       ? otherwise
+		       : "memtop has no agent for that machine; build the program for one that "
+			 "man memtop-machines lists";
 }
 
 /* Checks one candidate: 0 runnable, else the errno with the reason. */
@@ -258,19 +276,19 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	progcheck_read(agent, &a);
 	if (k->machine != a.machine || k->class_bits != a.class_bits ||
 	    k->big_endian != a.big_endian)
-		return err_set(err, 126,
-			       "%s: built for %s, but the agent %s is for %s; give an agent for "
-			       "that machine with --agent",
-			       name, progcheck_machine(k), agent, progcheck_machine(&a));
+		return err_set(
+			err, 126, "%s: built for %s, but the agent %s is for %s; %s", name,
+			progcheck_machine(k), agent, progcheck_machine(&a),
+			progcheck_if_foreign(k, "give an agent for that machine with --agent"));
 	if (k->type != ET_EXEC && k->type != ET_DYN)
 		return err_set(err, 126,
 			       "%s: not a program: an object file that was never linked; link it",
 			       name);
 	if (!*k->interp)
 		return err_set(err, 126,
-			       "%s: statically linked%s: no agent can be preloaded into it; link "
-			       "it dynamically, or link libmemtop-wrap.a into it",
-			       name, k->type == ET_DYN ? ", or a shared library" : "");
+			       "%s: statically linked%s: no agent can be preloaded into it; %s",
+			       name, k->type == ET_DYN ? ", or a shared library" : "",
+			       progcheck_if_static(k));
 	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
 		return err_set(err, 126,
 			       "%s: its C library is %s, but the agent %s is for %s; give an agent "

@@ -19,12 +19,18 @@ struct elf_kind {
 	char interp[256]; /* PT_INTERP, "" = none */
 	char script[512]; /* "#!" line without the "#!", "" = none */
 	bool linked;      /* the agent is linked in, as its note says */
+	bool go;          /* Go's linker made it */
 	bool text;        /* neither ELF nor "#!", and no NUL in its first bytes */
 };
 
 /* 0, or -errno when the file cannot be read. */
 int progcheck_read(const char *path, struct elf_kind *k);
 const char *progcheck_machine(const struct elf_kind *k); /* "aarch64", "32-bit i386", ... */
+
+/* What the user can do with a static program; with one of another machine, `otherwise` where memtop
+ * has an agent for that machine. */
+const char *progcheck_if_static(const struct elf_kind *k);
+const char *progcheck_if_foreign(const struct elf_kind *k, const char *otherwise);
 
 /* Where execvp would find `name`; -1 and *err (126 or 127). */
 int progcheck_find(const char *name, char *path, size_t size, struct err *err);

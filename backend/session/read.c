@@ -156,9 +156,7 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	else if (!why && (!read_at(r, 0, head, sizeof head) || memcmp(head, SESSION_MAGIC, 8)))
 		why = "it does not begin like a session file";
 	if (why) {
-		err_set(err, 3,
-			"%s: not a session file: %s; record one with memtop record -o %s -- PROG",
-			path, why, path);
+		err_set(err, 3, "%s: not a session file: %s; memtop record writes one", path, why);
 	} else if (session_get(head + 8, 2) < SESSION_ONE ||
 		   session_get(head + 8, 2) > SESSION_TREE) {
 		err_set(err, 3,

@@ -217,6 +217,11 @@ TEST(programs_that_cannot_be_watched)
 	   "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl a.c && printf '#!%%s/static\\n' "
 	   "%s >script && printf '#!/nowhere/sh\\n' >orphan && chmod +x script orphan",
 	   dir, dir);
+	/* as Go's linker marks its programs */
+	sh("cd %s && printf '.section .note.go.buildid,\"a\",@note\\n.balign 4\\n.long "
+	   "4,4,4\\n.ascii "
+	   "\"Go\\\\0\\\\0abcd\"\\n' >go.s && gcc -static -Wl,--build-id=none -o go a.c go.s",
+	   dir);
 	refused("no-such-program-anywhere", 127, "no such program in PATH");
 	refused(in_dir("nothing"), 127, "no such file");
 	refused("", 127, "not found");
@@ -225,10 +230,13 @@ TEST(programs_that_cannot_be_watched)
 	else /* ... but not without any x bit */
 		refused(in_dir("plain"), 126, "not executable: permission denied; chmod +x");
 	refused(in_dir("folder"), 126, "directory");
-	refused(in_dir("static"), 126, "statically linked");
+	refused(in_dir("static"), 126, "libmemtop-wrap.a");
+	refused(in_dir("go"), 126, "preloaded into it; Go's heap is its own, not malloc's");
 	refused(in_dir("staticpie"), 126, "statically linked");
 	refused(in_dir("arm"), 126, "built for aarch64");
+	refused(in_dir("arm"), 126, "give an agent for that machine with --agent");
 	refused(in_dir("i386"), 126, "built for 32-bit i386");
+	refused(in_dir("i386"), 126, "memtop has no agent for that machine");
 	refused(in_dir("object"), 126, "never linked");
 	refused(in_dir("noise"), 126, "neither ELF nor a script");
 	refused(in_dir("script"), 126, "statically linked");

@@ -183,7 +183,8 @@ TEST(cut_at_every_byte)
 		struct session_reader *r = session_open(path, 0, &err);
 		if (n < 16) {
 			CHECK(r == NULL && err.status == 3 &&
-			      strstr(err.text, "not a session file"));
+			      strstr(err.text, "not a session file") &&
+			      !strstr(err.text, "-o")); /* never over what is there */
 			continue;
 		}
 		CHECK(r != NULL);
