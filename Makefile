@@ -26,12 +26,18 @@ AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initi
 	-fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -fno-omit-frame-pointer -fno-stack-protector \
 	-fexceptions -fasynchronous-unwind-tables -fno-plt
 AGENT_MAP ?= agent/agent.map
-AGENT_LDFLAGS = -shared -static-libgcc -Wl,-z,defs -Wl,--version-script=$(AGENT_MAP) -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libmemtop-agent.so
+# Without the compiler's own start of a library, which calls functions of the C library.
+AGENT_LDFLAGS = -shared -nostartfiles -static-libgcc -Wl,-z,defs -Wl,--version-script=$(AGENT_MAP) -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libmemtop-agent.so
+# It takes no symbol of it, but shall be started after it.
+NEEDS_LIBC := -Wl,--no-as-needed -lc
 
-AGENT_SRC := $(filter-out agent/linked/%,$(wildcard agent/*/*.c))
+AGENT_SRC := $(filter-out agent/linked/% agent/loaded/%,$(wildcard agent/*/*.c))
+# Only where the loader would bind what the agent calls: base/libc.h.
+LOADED_SRC := $(wildcard agent/loaded/*.c)
 BACKEND_SRC := $(filter-out backend/attach/standalone/%,$(wildcard backend/*/*.c backend/*/*/*.c))
 TUI_SRC := $(wildcard tui/*/*.c tui/*/*/*.c)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(B)/%.o)
+LOADED_OBJ := $(LOADED_SRC:%.c=$(B)/%.o)
 BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 
@@ -48,7 +54,7 @@ ifeq ($(wildcard $(AGENT_SRC)),)
 $(error sources are missing)
 endif
 
-$(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
+$(AGENT_OBJ) $(LOADED_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
@@ -90,14 +96,14 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<
 
-$(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
-	$(call say,LINK)$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
+$(B)/libmemtop-agent.so: $(AGENT_OBJ) $(LOADED_OBJ) agent/agent.map
+	$(call say,LINK)$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ) $(LOADED_OBJ) $(NEEDS_LIBC)
 
 # The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
 # nobody else's. libmemtop-agent.a brings a malloc that comes before the C library's; of libmemtop-wrap.a every hook
 # is called __wrap_NAME, and wrap.flags tells the linker to lead there (agent/linked/). Without jemalloc_names.c: names that
 # must not be found.
-LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
+LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/libc.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
 # Nothing follows a child of a program that has the agent inside.
 CHILDREN := abort quick_exit posix_spawn posix_spawnp system popen wordexp setenv unsetenv putenv clearenv
@@ -120,7 +126,7 @@ endef
 
 # What a program may define itself, too.
 TO_LINK := $(foreach name,$(filter _Z%,$(WRAPPED)) __cyg_profile_func_enter __cyg_profile_func_exit JNI_OnLoad,--weaken-symbol $(name))
-$(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o
+$(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o $(B)/agent/linked/libc.o
 	$(call one_object,$(CC),$(TO_LINK))
 
 TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
@@ -141,7 +147,7 @@ $(B)/wrap-jemalloc.flags: $(B)/wrap.flags
 	@(cat $< && echo $(call wraps,$(JEMALLOC))) >$@
 
 # The same by its files, for tests and benchmarks of what is inside.
-$(B)/agent/inner.a: $(AGENT_OBJ)
+$(B)/agent/inner.a: $(AGENT_OBJ) $(B)/agent/linked/libc.o
 	$(call say,AR)rm -f $@ && ar qcs $@ $(filter-out %/jemalloc_names.o,$^) # q: folders have files of one name
 
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
@@ -149,12 +155,13 @@ MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC
 # Thread-local storage by descriptors: what musl's dlopen takes, for memtop attach.
 MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2)
 MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
-$(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
+MUSL_LOADED_OBJ := $(LOADED_SRC:agent/%.c=$(B)/musl/%.o)
+$(MUSL_OBJ) $(MUSL_LOADED_OBJ): $(B)/musl/%.o: agent/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
 
-$(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
-	$(call say,LINK)$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
+$(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) $(MUSL_LOADED_OBJ) agent/agent.map
+	$(call say,LINK)$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ) $(MUSL_LOADED_OBJ) $(NEEDS_LIBC)
 
 MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%) $(B)/musl/linked/reals_cxx.o
 $(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c
@@ -199,7 +206,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 -include tests/demo/demo.mk
 -include tests/android/android.mk
 -include backend/attach/standalone/standalone.mk
--include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
+-include $(AGENT_OBJ:.o=.d) $(LOADED_OBJ:.o=.d) $(LINKED_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
 

@@ -51,7 +51,7 @@ def objects(build, part):
     """{source without its extension: object}, without objects linked only into something else."""
     found = glob.glob(f"{build}/{part}/**/*.o", recursive=True)
     names = {os.path.relpath(o, build)[:-2]: o for o in found}
-    return {n: o for n, o in names.items() if os.path.exists(n + ".c") and not n.startswith("agent/linked/")}
+    return {n: o for n, o in names.items() if os.path.exists(n + ".c") and not n.startswith(("agent/linked/", "agent/loaded/"))}
 
 
 def symbol_graph(build, part):

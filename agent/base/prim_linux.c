@@ -93,6 +93,14 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
 #error "mt_prim_call: no system call sequence for this machine"
 #endif
 
+int mt_prim_result(long rc)
+{
+	if (rc >= 0)
+		return (int)rc;
+	errno = (int)-rc;
+	return -1;
+}
+
 /* Android runs every app under a filter that admits the calls that its libc has functions for, and
  * kills the process for any other. All older versions lack the newer calls, and all versions lack
  * kcmp. */

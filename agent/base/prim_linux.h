@@ -29,6 +29,7 @@ int mt_prim_getpid(void); /* real system call, never cached */
 int mt_prim_gettid(void);
 void mt_prim_sleep(uint64_t ns); /* or less, when a signal comes */
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
+int mt_prim_result(long rc); /* of a call, as the C library returns it: with errno */
 /* A system call that a distribution's seccomp filter may not list. Returns -ENOSYS without the call
  * where such a filter may be active. */
 long mt_prim_call_seldom(long nr, long a, long b, long c);

@@ -17,6 +17,7 @@
  * probed first.
  */
 #include "base/stack_bounds.h"
+#include "base/libc.h"
 #include "base/prim_linux.h"
 
 #include <string.h>
@@ -30,8 +31,6 @@
 /* thread-local data between the first frame and the block */
 #define TLS_REACH ((uintptr_t)64 << 10)
 
-extern void *__libc_stack_end __attribute__((weak));
-
 static uintptr_t page_of(uintptr_t addr)
 {
 	return addr & ~(PAGE - 1);
@@ -41,7 +40,12 @@ static uintptr_t page_of(uintptr_t addr)
  * arguments. */
 static uintptr_t main_stack_end(void)
 {
-	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_RANDOM) & ~(WORD - 1);
+	static uintptr_t known;
+
+	if (!known)
+		known = LIBC(__libc_stack_end) ? (uintptr_t)*LIBC(__libc_stack_end)
+					       : getauxval(AT_RANDOM) & ~(WORD - 1);
+	return known;
 }
 
 static void note_foreign(struct known *known)

@@ -3,10 +3,12 @@
  * state.c - see state.h.
  */
 #include "base/state.h"
+#include "base/libc.h"
 #include "base/prim_linux.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAVED_MAX 32
 
@@ -35,12 +37,33 @@ uint64_t mt_state_coarse_ns(void)
 	return now > mt_start_ns ? now - mt_start_ns : 1;
 }
 
+char **mt_state_environment(void)
+{
+	if (ENVIRON || !LIBC(__libc_stack_end) || !LIBC(__libc_single_threaded) ||
+	    !*LIBC(__libc_single_threaded))
+		return ENVIRON;
+	const long *count = *LIBC(__libc_stack_end);
+	return (char **)(count + 1) + *count + 1;
+}
+
+const char *mt_state_variable(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **e = mt_state_environment(); e && *e; e++)
+		if (!strncmp(*e, name, len))
+			return *e + len;
+	return NULL;
+}
+
 const char *mt_state_program(void)
 {
 #ifdef __BIONIC__
 	return getprogname();
 #else
-	return program_invocation_short_name;
+	const char *const *name = (const char *const *)LIBC(program_invocation_short_name);
+
+	return name && *name ? *name : "";
 #endif
 }
 

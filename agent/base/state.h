@@ -34,6 +34,11 @@ MT_INLINE bool mt_state_attached(void)
 
 const char *mt_state_program(void); /* its name, without folders */
 const char *mt_state_preload(void); /* the agent's own entry of LD_PRELOAD, "" = none */
+/* The environment that main will see. Functions of the program's .preinit_array run before libc has
+ * set `environ`: then it is read where the kernel put it, behind the arguments, once libc can be
+ * used at all: glibc's __libc_single_threaded is set. NULL: not yet. */
+char **mt_state_environment(void);
+const char *mt_state_variable(const char *name); /* of "NAME="; NULL = not set */
 /* the MEMTOP_ variables taken out of its environment, unchanged; NULL after the last */
 const char *mt_state_saved(unsigned i);
 void mt_state_keep_preload(const char *entry);

@@ -17,6 +17,7 @@
  * parent's memory, and clearing that would end the parent's session. Such a child has the page.
  */
 #include "base/wiped.h"
+#include "base/libc.h"
 #include "base/prim_linux.h"
 #include "base/types.h"
 
@@ -78,13 +79,10 @@ void mt_wiped_look(void)
 
 #ifdef __BIONIC__
 /* Each program and library has its own copy of pthread_atfork(), which calls this; API level 23. */
-extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
-	__attribute__((weak));
-
 static void tell_child(void)
 {
-	if (__register_atfork)
-		__register_atfork(NULL, NULL, in_child, NULL);
+	if (LIBC(__register_atfork))
+		LIBC(__register_atfork)(NULL, NULL, in_child, NULL);
 }
 #else
 static void tell_child(void)

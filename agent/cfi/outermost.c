@@ -9,6 +9,7 @@
  * return, close to where libc starts programs or threads.
  */
 #include "cfi/outermost.h"
+#include "base/libc.h"
 #include "base/prim_linux.h"
 #include "base/stack_bounds.h"
 #include "cfi/cfi.h"
@@ -30,8 +31,6 @@
 static uintptr_t coroutine_end, coroutine_end_bytes;
 
 #if !defined(__BIONIC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__arm__))
-__attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
-
 static void never_run(void) {}
 
 /* libc does not export its name, but makecontext() puts it under the stack that it makes, or into
@@ -42,12 +41,12 @@ void mt_cfi_init(void)
 	struct cfi_row row;
 	uint64_t stack[64];
 
-	if (!makecontext)
+	if (!LIBC(makecontext))
 		return;
 	memset(&context, 0, sizeof(context));
 	context.uc_stack.ss_sp = stack;
 	context.uc_stack.ss_size = sizeof(stack);
-	makecontext(&context, never_run, 0);
+	LIBC(makecontext)(&context, never_run, 0);
 #if defined(__x86_64__)
 	coroutine_end = *(const uintptr_t *)context.uc_mcontext.gregs[REG_RSP];
 #elif defined(__aarch64__)
@@ -79,12 +78,6 @@ static bool is_loader_start(const struct module *m, uintptr_t pc)
 }
 
 #if defined(__x86_64__)
-/* Weak: linked into a static program they bring nothing that it does not have. */
-__attribute__((weak)) extern int __libc_start_main(int (*)(int, char **, char **), int, char **,
-						   ...);
-__attribute__((weak)) extern void exit(int);
-__attribute__((weak)) extern void pthread_exit(void *);
-
 /* At `pc`: mov %eax, %edi; or mov %rax, %rdi; or movslq %eax, %rdi; then a call of `end`. */
 static bool hands_on(uintptr_t pc, uintptr_t end)
 {
@@ -113,8 +106,10 @@ static bool is_near(uintptr_t pc, uintptr_t place)
 
 static bool is_libc_start(uintptr_t pc)
 {
-	return (is_near(pc, (uintptr_t)__libc_start_main) && hands_on(pc, (uintptr_t)exit)) ||
-	       (is_near(pc, (uintptr_t)pthread_exit) && hands_on(pc, (uintptr_t)pthread_exit));
+	return (is_near(pc, (uintptr_t)LIBC(__libc_start_main)) &&
+		hands_on(pc, (uintptr_t)LIBC(exit))) ||
+	       (is_near(pc, (uintptr_t)LIBC(pthread_exit)) &&
+		hands_on(pc, (uintptr_t)LIBC(pthread_exit)));
 }
 #else
 static bool is_libc_start(uintptr_t pc)

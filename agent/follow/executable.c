@@ -20,6 +20,7 @@
 #include "follow/executable.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
+#include "base/state.h"
 #include "base/syscalls.h"
 #include "base/types.h"
 
@@ -517,7 +518,7 @@ void mt_executable_look(struct executable *x, int folder, const char *path, bool
 /* Directories in which it is not, or may not be run, are passed over. */
 void mt_executable_search(struct executable *x, const char *file)
 {
-	const char *dirs = getenv("PATH");
+	const char *dirs = mt_state_variable("PATH=");
 
 	begin(x);
 	if (strchr(file, '/') || !*file) {

@@ -211,18 +211,7 @@ static int begin(const char *options)
 	return start();
 }
 
-/* Only System.load() of a Java program calls it: the session begins with the options in the
- * program's environment. The result is the lowest version of the interface (1.6), which every JVM
- * accepts. */
-MT_EXPORT int JNI_OnLoad(void *vm, void *reserved)
-{
-	(void)vm;
-	(void)reserved;
-	memtop_attach(getenv("MEMTOP_OPTIONS"));
-	return 0x00010006;
-}
-
-MT_EXPORT int memtop_attach(const char *options)
+static int attach(const char *options)
 {
 	if (atomic_exchange(&xbusy, true))
 		return MEMTOP_ATTACH_ALREADY;
@@ -230,4 +219,20 @@ MT_EXPORT int memtop_attach(const char *options)
 	errno = kept;
 	atomic_store(&xbusy, false);
 	return rc;
+}
+
+MT_EXPORT int memtop_attach(const char *options)
+{
+	return attach(options);
+}
+
+/* Only System.load() of a Java program calls it: the session begins with the options in the
+ * program's environment. The result is the lowest version of the interface (1.6), which every JVM
+ * accepts. */
+MT_EXPORT int JNI_OnLoad(void *vm, void *reserved)
+{
+	(void)vm;
+	(void)reserved;
+	attach(mt_state_variable("MEMTOP_OPTIONS="));
+	return 0x00010006;
 }

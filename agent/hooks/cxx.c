@@ -199,7 +199,8 @@ static enum kind classify_forms(void)
 
 static enum kind classify(void)
 {
-	if (real_new[NEW] && !dladdr) /* a static program may have an own one: it is called */
+	if (real_new[NEW] &&
+	    !mt_loader_debug()) /* a static program may have an own one: it is called */
 		return mt_real_linked() ? ALLOCATOR : PLAIN;
 	if (real_new[NEW] && !mt_real_front() && beside_malloc((void *)real_new[NEW]))
 		return ALLOCATOR;

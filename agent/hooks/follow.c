@@ -35,6 +35,7 @@
  */
 #include "hooks/follow.h"
 #include "base/conf.h"
+#include "base/libc.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
@@ -58,6 +59,7 @@
 #define PROBE_BYTES 4096u /* no machine has smaller pages */
 
 char **mt_follow_copy;
+const struct follow *mt_follow_outer;
 
 static char other_agent[FILE_BYTES]; /* for programs of the other C library; "" = none */
 static bool waits;                   /* the options that we came with say so */
@@ -262,7 +264,8 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 	f->other = has_another(f, envp);
 	f->with = !f->why && !f->other;
 	f->through = f->through && !f->other;
-	f->claim = mt_board_claim(f->file.path, pid);
+	f->inner = f->own && mt_follow_outer;
+	f->claim = f->inner ? mt_follow_outer->claim : mt_board_claim(f->file.path, pid);
 	return true;
 }
 
@@ -302,7 +305,7 @@ bool mt_follow_shell(struct follow *f)
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);
-	f->with = f->file.runs && !f->why && survey(f, environ) && !has_another(f, environ);
+	f->with = f->file.runs && !f->why && survey(f, ENVIRON) && !has_another(f, ENVIRON);
 	return f->with;
 }
 
@@ -310,15 +313,28 @@ bool mt_follow_shell(struct follow *f)
 
 void mt_follow_go(struct follow *f)
 {
+	if (f->inner)
+		return;
 	if (f->told)
 		mt_server_exec_begins();
 	mt_board_executes(f->claim, f->why, f->with, f->own);
+}
+
+void mt_follow_wrapped(struct follow *f, bool entered)
+{
+	if (!entered && f->with) {
+		f->with = f->through = false;
+		f->why = BOARD_UNREADABLE;
+	}
+	mt_follow_go(f);
 }
 
 int mt_follow_failed(struct follow *f, int rc)
 {
 	int kept = errno;
 
+	if (f->inner)
+		return rc;
 	mt_board_failed(f->claim, f->own);
 	if (f->told)
 		mt_server_exec_failed();

@@ -24,6 +24,7 @@ struct follow {
 	bool other;          /* it names another agent */
 	bool own;            /* this process itself becomes the program */
 	bool told;           /* ... and its server knows */
+	bool inner;          /* mt_follow_outer is under way: this one is a part of it */
 	bool child;          /* another process does: that one must not wait for a viewer */
 	const char *preload; /* the agent's file; "" = it is linked into the program */
 	unsigned why;        /* enum board_why */
@@ -45,7 +46,9 @@ enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
 /* False: the agent has no part in it; env stays unchanged, and mt_follow_failed() is not called. */
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
 		    char *const *envp);
-void mt_follow_go(struct follow *f);            /* right before the exec */
+void mt_follow_go(struct follow *f); /* right before the exec */
+/* ... before a wrapper of somebody, who may call another exec. entered: `environ` has the agent. */
+void mt_follow_wrapped(struct follow *f, bool entered);
 int mt_follow_failed(struct follow *f, int rc); /* the exec returned rc; errno is kept */
 
 /* The same for a spawn. sure: the path has the same meaning in the child as here. */
@@ -69,6 +72,8 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
 /* Replaces `environ` while libc starts a shell (process/spawn.c); NULL = no shell is starting. */
 extern char **mt_follow_copy;
+/* The exec that a wrapper of somebody passes on; NULL = none. */
+extern const struct follow *mt_follow_outer;
 
 void mt_follow_init(void); /* start-up, once the agent's entry of LD_PRELOAD is known */
 

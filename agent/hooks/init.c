@@ -19,6 +19,7 @@
 #include "hooks/init.h"
 #include "base/arena.h"
 #include "base/conf.h"
+#include "base/libc.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
@@ -57,36 +58,16 @@
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
 #define DORMANT_SLACK_NS (20ull * 1000 * 1000) /* the coarse clock is behind by less */
 
-/* glibc's: where the kernel's arguments begin; not 0 once libc is set up, and while there is one
- * thread. */
-extern void *__libc_stack_end __attribute__((weak));
-extern char __libc_single_threaded __attribute__((weak));
-
 static int parent_pid; /* who forked us */
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
 static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
 
-/* The environment that main will see. Functions of the program's .preinit_array run before libc has
- * set `environ`: then it is read where the kernel put it, behind the arguments, once libc can be
- * used at all. NULL: not yet. */
-static char **environment(void)
-{
-	if (environ || !&__libc_stack_end || !&__libc_single_threaded || !__libc_single_threaded)
-		return environ;
-	const long *count = __libc_stack_end;
-	return (char **)(count + 1) + *count + 1;
-}
-
-/* Of "NAME=", "" = not set. */
 static const char *variable(const char *name)
 {
-	size_t len = strlen(name);
+	const char *value = mt_state_variable(name);
 
-	for (char **e = environment(); e && *e; e++)
-		if (!strncmp(*e, name, len))
-			return *e + len;
-	return "";
+	return value ? value : "";
 }
 
 /* Started by a program that is followed: its stderr is a build's or a script's, and memtop learns
@@ -99,6 +80,9 @@ static bool is_followed_child(void)
 static bool set_up_engines(void)
 {
 	mt_maps_init();
+	if (!mt_real_came_late())
+		mt_hooks_enter_pass_on(mt_real_foreign("__cyg_profile_func_enter"),
+				       mt_real_foreign("__cyg_profile_func_exit"));
 	if (!mt_unwind_init(mt_conf.unwind, mt_hooks_enter_is_ours())) {
 		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
 		return false;
@@ -164,7 +148,8 @@ bool mt_init_early(void)
 {
 	bool expected = false;
 
-	if (!environment() || !atomic_compare_exchange_strong(&mt_setting_up, &expected, true))
+	if (!mt_state_environment() ||
+	    !atomic_compare_exchange_strong(&mt_setting_up, &expected, true))
 		return false;
 	int kept = errno;
 	if (atomic_load(&mt_state) == AGENT_EARLY)
@@ -193,12 +178,13 @@ static const char *base_name(const char *path, size_t *len)
 /* Finds our entry and cuts it out of the list in place; the user's own stay to the byte. */
 static void cut_preload(char *list)
 {
-	Dl_info us;
+	struct object o;
+	const char *us = mt_object_of((const void *)(uintptr_t)mt_init_early, &o);
 
-	if (!dladdr || !dladdr((void *)mt_init_early, &us))
+	if (!us || !*us)
 		return;
-	size_t us_len = strlen(us.dli_fname);
-	const char *us_base = base_name(us.dli_fname, &us_len);
+	size_t us_len = strlen(us);
+	const char *us_base = base_name(us, &us_len);
 	for (char *at = list; *at;) {
 		size_t len = strcspn(at, ": "), base_len = len;
 		const char *base = base_name(at, &base_len);
@@ -251,11 +237,11 @@ static void fill_gap(char **end, char **was_end)
 
 static void clean_environment(void)
 {
-	char **to = environ, **from;
+	char **to = ENVIRON, **from;
 
 	if (!to)
 		return;
-	for (from = environ; *from; from++)
+	for (from = ENVIRON; *from; from++)
 		if (!take_out(*from))
 			*to++ = *from;
 	fill_gap(to, from);

@@ -162,8 +162,13 @@ static __attribute__((noinline)) void leave_odd(struct shadow *s, uintptr_t fn, 
 	}
 }
 
+/* Somebody's behind the agent, who notes functions too; NULL. */
+static void (*next_enter)(void *fn, void *site), (*next_exit)(void *fn, void *site);
+
 void __cyg_profile_func_enter(void *fn, void *site)
 {
+	if (unlikely(next_enter != NULL))
+		next_enter(fn, site);
 	if (likely(!mt_shadow_on))
 		return;
 	enter(fn, site, CALLER_PC, CALLER_SP, CALLER_FP);
@@ -173,6 +178,8 @@ void __cyg_profile_func_exit(void *fn, void *site)
 {
 	struct shadow *s = mt_self_shadow();
 
+	if (unlikely(next_exit != NULL))
+		next_exit(fn, site);
 	if (likely(!s))
 		return;
 	struct entry *e = s->top - 1;
@@ -186,6 +193,12 @@ void __cyg_profile_func_exit(void *fn, void *site)
  * the agent's. */
 extern __typeof__(__cyg_profile_func_enter) own_enter
 	__attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")));
+
+void mt_hooks_enter_pass_on(void *enter_of_next, void *exit_of_next)
+{
+	next_enter = (void (*)(void *, void *))enter_of_next;
+	next_exit = (void (*)(void *, void *))exit_of_next;
+}
 
 bool mt_hooks_enter_is_ours(void)
 {

@@ -11,6 +11,8 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Somebody's hooks behind the agent, who notes functions too; NULL. */
+void mt_hooks_enter_pass_on(void *enter_of_next, void *exit_of_next);
 bool mt_hooks_enter_is_ours(void); /* do the program's functions call the agent's hooks? */
 
 #pragma GCC visibility pop

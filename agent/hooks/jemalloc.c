@@ -23,6 +23,7 @@
 #include "base/types.h"
 #include "hooks/gate.h"
 #include "modules/loader.h"
+#include "modules/object.h"
 #include "modules/real.h"
 #include "modules/rebind.h"
 #include "record/record.h"
@@ -117,12 +118,12 @@ MT_EXPORT void mt_hooks_sdallocx(void *p, size_t n, int flags)
 /* Lives the function where the malloc in use lives? */
 static bool beside_malloc(void *function)
 {
-	Dl_info x, m;
+	struct object o;
 
 	if (mt_real_linked())
 		return function;
-	return function && dladdr(function, &x) && dladdr((void *)mt_real.malloc, &m) &&
-	       x.dli_fbase == m.dli_fbase;
+	return function && mt_object_of(function, &o) &&
+	       mt_object_holds(&o, (const void *)(uintptr_t)mt_real.malloc);
 }
 
 size_t mt_hooks_jemalloc_init(struct rebind *list)

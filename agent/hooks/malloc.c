@@ -12,8 +12,9 @@
  * same compare the frequent hooks look for the gate of a sampled thread (record/sampled_fast.h):
  * an event that is left out jumps on to the real function and saves no registers. reallocarray,
  * free_sized and free_aligned_sized call realloc and free: libc's own versions would come back
- * through the PLT and count twice, and older libcs lack them. Where the program has a malloc that
- * precedes the hooks, they call that one's realloc and free, which count if it passes the call on.
+ * through the PLT and count twice, and older libcs lack them. Somebody else's are called. Where the
+ * program has a malloc that precedes the hooks, they call that one's realloc and free, which count
+ * if it passes the call on.
  */
 #include "hooks/malloc.h"
 #include "base/compiler.h"
@@ -228,6 +229,30 @@ MT_EXPORT void *realloc(void *p, size_t n)
 	return RECORD_FAST(t, fresh, n);
 }
 
+/* Somebody's own, or a wrapper that may come back to the hooks with the same request: then they
+ * have counted the new block, and know the old one no more. */
+MT_COLD static void *foreign_reallocarray(void *p, size_t n, size_t size, const struct regs *r)
+{
+	struct thread *t = mt_gate_enter();
+	struct block old = { .slot = 0 };
+
+	if (!t)
+		return mt_real.reallocarray(p, n, size);
+	if (p)
+		mt_record_take(t, p, &old);
+	uint64_t before = mt_record_seen(t);
+	t->deleting = (uintptr_t)p;
+	void *fresh = mt_real.reallocarray(p, n, size);
+	t->deleting = 0;
+	if (!fresh)
+		return p ? failed_realloc(t, p, n * size, &old) : failed(t, n * size);
+	if (p)
+		mt_record_gone(t, &old);
+	return mt_record_seen(t) == before
+		       ? mt_record_alloc(t, fresh, n * size, r->pc, r->sp, r->fp)
+		       : fresh;
+}
+
 MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
 {
 	size_t bytes;
@@ -238,6 +263,8 @@ MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
 	}
 	if (unlikely(mt_real.front_realloc))
 		return mt_real.front_realloc(p, bytes);
+	if (unlikely(mt_real.reallocarray && !(p && mt_real_boot_owns(p))))
+		return foreign_reallocarray(p, n, size, CALLER);
 	return any_realloc(p, bytes, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
@@ -298,22 +325,63 @@ MT_INLINE void other_free(void *p)
 		any_free(p);
 }
 
+/* Before a function that is not the C library's frees the block: it is gone. False: another one
+ * shall free it. */
+MT_COLD static bool freed_by(const void *f, void *p, struct thread **t)
+{
+	struct block old = { .slot = 0 };
+
+	if (!f || !p || mt_real.front_free || mt_real_boot_owns(p))
+		return false;
+	*t = mt_gate_enter();
+	if (*t) {
+		mt_record_take(*t, p, &old);
+		mt_record_gone(*t, &old);
+		(*t)->deleting = (uintptr_t)p;
+	}
+	return true;
+}
+
+static void freed(struct thread *t)
+{
+	if (t)
+		t->deleting = 0;
+}
+
 MT_EXPORT void cfree(void *p)
 {
-	other_free(p);
+	struct thread *t;
+
+	if (!freed_by((const void *)mt_real.cfree, p, &t)) {
+		other_free(p);
+		return;
+	}
+	mt_real.cfree(p);
+	freed(t);
 }
 
 MT_EXPORT void free_sized(void *p, size_t n)
 {
-	(void)n;
-	other_free(p);
+	struct thread *t;
+
+	if (!freed_by((const void *)mt_real.free_sized, p, &t)) {
+		other_free(p);
+		return;
+	}
+	mt_real.free_sized(p, n);
+	freed(t);
 }
 
 MT_EXPORT void free_aligned_sized(void *p, size_t align, size_t n)
 {
-	(void)align;
-	(void)n;
-	other_free(p);
+	struct thread *t;
+
+	if (!freed_by((const void *)mt_real.free_aligned_sized, p, &t)) {
+		other_free(p);
+		return;
+	}
+	mt_real.free_aligned_sized(p, align, n);
+	freed(t);
 }
 
 #ifdef __BIONIC__

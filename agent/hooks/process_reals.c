@@ -3,6 +3,7 @@
  * process_reals.c - looks up the functions behind the process hooks.
  */
 #include "hooks/process_reals.h"
+#include "base/libc.h"
 #include "base/types.h"
 #include "modules/real.h"
 
@@ -10,9 +11,18 @@ struct process_reals mt_process;
 
 static void find_exec(void)
 {
-	mt_process.execvpe =
-		(int (*)(const char *, char *const *, char *const *))mt_real_next("execvpe");
-	mt_process.fexecve = (int (*)(int, char *const *, char *const *))mt_real_next("fexecve");
+	mt_process.execve = (__typeof__(mt_process.execve))mt_real_next("execve");
+	mt_process.execvpe = (__typeof__(mt_process.execvpe))mt_real_next("execvpe");
+	mt_process.execveat = (__typeof__(mt_process.execveat))mt_real_next("execveat");
+	mt_process.fexecve = (__typeof__(mt_process.fexecve))mt_real_next("fexecve");
+	mt_process.own_execvpe = (__typeof__(mt_process.execvpe))mt_libc_own("execvpe");
+	if (!mt_process.own_execvpe)
+		mt_process.own_execvpe = mt_process.execvpe;
+	mt_process.execv = (__typeof__(mt_process.execv))mt_real_foreign("execv");
+	mt_process.execvp = (__typeof__(mt_process.execvp))mt_real_foreign("execvp");
+	mt_process.execl = (__typeof__(mt_process.execl))mt_real_foreign("execl");
+	mt_process.execlp = (__typeof__(mt_process.execlp))mt_real_foreign("execlp");
+	mt_process.execle = (__typeof__(mt_process.execle))mt_real_foreign("execle");
 }
 
 static void find_spawn(void)
@@ -38,6 +48,8 @@ void mt_hooks_proc_init(void)
 	mt_process.dlclose = (int (*)(void *))mt_real_next("dlclose");
 	mt_process.fork = (pid_t(*)(void))mt_real_next("fork");
 	mt_process.daemon = (int (*)(int, int))mt_real_next("daemon");
+	mt_process.exit = (void (*)(int))mt_real_next("_exit");
+	mt_process.Exit = (void (*)(int))mt_real_next("_Exit");
 	mt_process.quick = (void (*)(int))mt_real_next("quick_exit");
 	mt_process.abort = (void (*)(void))mt_real_next("abort");
 	mt_process.prctl = (int (*)(int, ...))mt_real_next("prctl");

@@ -39,12 +39,20 @@ struct process_reals {
 	pid_t (*fork)(void);
 	int (*daemon)(int, int);
 	void (*abort)(void);
+	void (*exit)(int), (*Exit)(int); /* _exit, _Exit */
 	void (*quick)(int);
 	int (*prctl)(int, ...);
 	int (*setname)(pthread_t, const char *);
-	/* process/exec.c */
+	/* process/exec.c; NULL: the C library has none, or the agent is linked in */
+	int (*execve)(const char *, char *const *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
+	int (*execveat)(int, const char *, char *const *, char *const *, int);
 	int (*fexecve)(int, char *const *, char *const *);
+	int (*own_execvpe)(const char *, char *const *, char *const *); /* the C library's */
+	/* ... NULL also where they are the C library's */
+	int (*execv)(const char *, char *const *), (*execvp)(const char *, char *const *);
+	int (*execl)(const char *, const char *, ...), (*execlp)(const char *, const char *, ...);
+	int (*execle)(const char *, const char *, ...);
 	/* process/spawn.c */
 	spawn_call *spawn, *spawnp;
 	int (*setenv)(const char *, const char *, int);

@@ -3,6 +3,7 @@
  * wait_reals.c - looks up the functions behind the hooks of waiting calls.
  */
 #include "hooks/wait_reals.h"
+#include "base/libc.h"
 #include "base/types.h"
 #include "modules/real.h"
 
@@ -11,7 +12,8 @@ struct wait_reals mt_wait;
 void mt_hooks_wait_init(void)
 {
 #define FIND(name, result, parameters, arguments)                                                  \
-	mt_wait.name = (result(*) parameters)mt_real_next(#name);
+	mt_wait.name = (result(*) parameters)mt_real_next(#name);                                  \
+	mt_wait.wrapped |= mt_libc_foreign(#name, (const void *)mt_wait.name);
 	TIMED(FIND)
 	PAUSE(FIND)
 	UNTIMED(FIND)

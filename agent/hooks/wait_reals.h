@@ -57,6 +57,7 @@
 #define DECLARE(name, result, parameters, arguments) result(*name) parameters;
 struct wait_reals {
 	_Atomic bool xfound; /* all were looked for */
+	bool wrapped; /* some are not the C library's: no wait is split, for that calls another */
 	TIMED(DECLARE)
 	PAUSE(DECLARE)
 	UNTIMED(DECLARE)

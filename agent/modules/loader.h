@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * loader.h - the loader's functions, which a static program lacks: weak, so that no reference pulls
- * one in. Test dlsym or dladdr before the first call of any.
+ * loader.h - the loader's list of what is loaded.
  */
 #ifndef MT_MODULES_LOADER_H
 #define MT_MODULES_LOADER_H
 
 #include "base/types.h"
-
-#include <dlfcn.h>
-
-#pragma weak dlsym
-#pragma weak dlerror
-#pragma weak dladdr
-#ifdef __GLIBC__
-#pragma weak dladdr1
-#endif
 
 struct link_map;
 struct r_debug;

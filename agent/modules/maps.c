@@ -25,6 +25,7 @@
 #include "modules/maps.h"
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
@@ -49,7 +50,6 @@
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
 #define HAVE_FIND_OBJECT 1
-__attribute__((weak)) extern int _dl_find_object(void *, struct dl_find_object *);
 #endif
 
 /* What is mapped at an address now, as the loader says. */
@@ -110,7 +110,7 @@ static uint32_t flags_of(const struct module *m)
 static bool loader_answers(void)
 {
 #ifdef HAVE_FIND_OBJECT
-	return !alone && _dl_find_object;
+	return !alone && LIBC(_dl_find_object);
 #else
 	return false;
 #endif
@@ -122,7 +122,7 @@ static bool object_at(uintptr_t pc, struct object *o)
 #ifdef HAVE_FIND_OBJECT
 	struct dl_find_object found;
 
-	if (loader_answers() && _dl_find_object((void *)pc, &found) == 0) {
+	if (loader_answers() && LIBC(_dl_find_object)((void *)pc, &found) == 0) {
 		o->start = (uintptr_t)found.dlfo_map_start;
 		o->end = (uintptr_t)found.dlfo_map_end;
 		o->link = found.dlfo_link_map;

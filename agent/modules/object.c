@@ -3,12 +3,14 @@
  * object.c - reads loaded objects: which of them defines a name, and which slots hold the addresses
  * of other objects' functions.
  *
- * dlsym would not do: its failure leaves a message, which the program's own malloc and free handle,
- * where it has some, and those may just be looking up theirs. So the agent never asks for a name
- * that does not exist. The hash table is the loader's own (DT_GNU_HASH); an object without one may
- * define anything. A symbol of value 0 counts as absent, as in hooks/jemalloc_names.c.
+ * dlsym would not do: the program can have one of its own, older C libraries have it in a library
+ * that few programs load, and its failure leaves a message, which the program's malloc and free
+ * handle. So a name is looked up here as dlsym does it, but for objects that came by a dlopen,
+ * which are in the loader's list as all others. A symbol of value 0 counts as absent, as in
+ * hooks/jemalloc_names.c.
  */
 #include "modules/object.h"
+#include "base/libc.h"
 #include "base/types.h"
 #include "modules/packed.h"
 
@@ -49,6 +51,9 @@
 #define RELRO_SLACK(page) 0
 #endif
 
+#define HIDDEN_VERSION 0x8000u /* in DT_VERSYM */
+#define FIRST_VERSION 2u       /* the numbers before it are no versions */
+
 /* What is asked of all objects. */
 struct question {
 	const char *name;
@@ -63,8 +68,12 @@ static void *at(const struct object *o, uintptr_t value)
 
 static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
 {
+	uintptr_t soname = 0;
+
 	for (; d->d_tag != DT_NULL; d++) {
 		switch (d->d_tag) {
+		case DT_SONAME: soname = d->d_un.d_val; break;
+		case DT_VERSYM: o->version = at(o, d->d_un.d_ptr); break;
 		case DT_SYMTAB: o->symbol = at(o, d->d_un.d_ptr); break;
 		case DT_STRTAB: o->string = at(o, d->d_un.d_ptr); break;
 		case DT_GNU_HASH: o->hash = at(o, d->d_un.d_ptr); break;
@@ -84,6 +93,15 @@ static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
 		case ANDROID_RELASZ: o->bytes[TABLE_PACKED] = d->d_un.d_val; break;
 		}
 	}
+	if (soname && o->string)
+		o->soname = o->string + soname;
+}
+
+bool mt_object_read_dynamic(struct object *o, uintptr_t bias, const ElfW(Dyn) * dynamic)
+{
+	*o = (struct object){ .bias = bias };
+	read_dynamic(o, dynamic);
+	return o->symbol && o->string;
 }
 
 bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) * header,
@@ -200,9 +218,42 @@ static ElfW(Sym) * find_any(const struct object *o, const struct question *q, ui
 	return o->hash ? find(o, q, from) : find_old(o, q, from);
 }
 
-static bool defines(const struct object *o, const struct question *q)
+/* Not the default one of its name: only for programs that were linked to an older library. */
+static bool is_old_version(const struct object *o, const ElfW(Sym) * s)
 {
-	return find(o, q, 0);
+	unsigned version = o->version ? o->version[s - o->symbol] : 0;
+
+	return version & HIDDEN_VERSION && (version & ~HIDDEN_VERSION) >= FIRST_VERSION;
+}
+
+/* What a lookup without a version finds, as dlsym's. NULL: none. */
+static ElfW(Sym) * find_default(const struct object *o, const struct question *q)
+{
+	ElfW(Sym) *s = find_any(o, q, 0);
+
+	while (s && is_old_version(o, s))
+		s = find_any(o, q, (uint32_t)(s - o->symbol) + 1);
+	return s;
+}
+
+/* An indirect function says itself where it is, as the loader asks it. */
+static void *value_of(const struct object *o, const ElfW(Sym) * s)
+{
+	uintptr_t at = o->bias + s->st_value;
+
+	if ((s->st_info & 15) != STT_GNU_IFUNC)
+		return (void *)at;
+#if defined(__aarch64__)
+	struct {
+		unsigned long size, first, second;
+	} words = { sizeof(words), getauxval(AT_HWCAP), getauxval(AT_HWCAP2) };
+	uint64_t first = words.first | (uint64_t)1 << 62; /* there is a second argument */
+	return ((void *(*)(uint64_t, const void *))at)(first, &words);
+#elif defined(__arm__)
+	return ((void *(*)(unsigned long))at)(getauxval(AT_HWCAP));
+#else
+	return ((void *(*)(void))at)();
+#endif
 }
 
 static struct question ask_for(const char *name)
@@ -214,40 +265,56 @@ static struct question ask_for(const char *name)
 	return q;
 }
 
-static int ask(struct dl_phdr_info *info, size_t size, void *arg)
+void *mt_object_symbol(const struct object *o, const char *name)
 {
+	struct question q = ask_for(name);
+	const ElfW(Sym) *s = find_default(o, &q);
+
+	if (!s)
+		s = find_any(o, &q, 0);
+	return s ? value_of(o, s) : NULL;
+}
+
+/* A walk over the loader's list, in which the agent is somewhere. */
+struct search {
+	struct question q;
+	bool behind; /* what comes behind the agent; else what comes before it */
+	bool passed; /* the agent */
+	void *f;
+};
+
+static int search(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *w = arg;
 	struct object o;
 
 	(void)size;
-	if (!mt_object_read(info, &o) ||
-	    mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
+	if (!mt_object_read(info, &o))
 		return 0;
-	return !o.hash || defines(&o, arg);
+	if (mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read)) {
+		w->passed = true;
+		return !w->behind;
+	}
+	const ElfW(Sym) *s = w->passed == w->behind ? find_default(&o, &w->q) : NULL;
+	if (s)
+		w->f = value_of(&o, s);
+	return s != NULL;
 }
 
-bool mt_object_any_defines(const char *name)
+void *mt_object_next(const char *name)
 {
-	struct question q = ask_for(name);
+	struct search w = { .q = ask_for(name), .behind = true };
 
-	return dl_iterate_phdr(ask, &q) != 0;
+	dl_iterate_phdr(search, &w);
+	return w.f;
 }
 
-/* 1: the first that defines it is another's, -1: it is ours. */
-static int ask_first(struct dl_phdr_info *info, size_t size, void *arg)
+void *mt_object_front(const char *name)
 {
-	struct object o;
+	struct search w = { .q = ask_for(name) };
 
-	(void)size;
-	if (!mt_object_read(info, &o) || !o.hash || !defines(&o, arg))
-		return 0;
-	return mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read) ? -1 : 1;
-}
-
-bool mt_object_before_us(const char *name)
-{
-	struct question q = ask_for(name);
-
-	return dl_iterate_phdr(ask_first, &q) > 0;
+	dl_iterate_phdr(search, &w);
+	return w.f;
 }
 
 struct whereabouts {
@@ -281,7 +348,7 @@ struct definition {
 	void *f;
 };
 
-/* An ifunc's target cannot be told from here: callers that need it use dlsym's result. */
+/* Its address would not do: rebinding compares it with slots and symbols. */
 static int define(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct definition *d = arg;
@@ -291,7 +358,7 @@ static int define(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!mt_object_read(info, &o) ||
 	    mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
 		return 0;
-	ElfW(Sym) *s = find_any(&o, &d->q, 0);
+	const ElfW(Sym) *s = find_default(&o, &d->q);
 	if (!s || (s->st_info & 15) == STT_GNU_IFUNC)
 		return 0;
 	d->f = (void *)(o.bias + s->st_value);
@@ -329,7 +396,7 @@ static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
 	order->us = mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read);
 	return order->us ||
 	       (order->seen++ && ((loader && mt_object_holds(&o, (const void *)loader)) ||
-				  mt_object_holds(&o, (const void *)(uintptr_t)dl_iterate_phdr)));
+				  mt_object_holds(&o, mt_libc_own("dl_iterate_phdr"))));
 }
 
 bool mt_object_interposes(void)

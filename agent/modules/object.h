@@ -21,10 +21,11 @@ struct object {
 	uintptr_t bias;
 	uintptr_t fixed, fixed_end; /* read-only since it was relocated */
 	ElfW(Sym) * symbol;
-	const char *string;
-	const uint32_t *hash;      /* DT_GNU_HASH; NULL = it has none */
-	const uint32_t *old_hash;  /* DT_HASH, likewise */
-	const void *table[TABLES]; /* relocations; NULL = none */
+	const char *string, *soname; /* soname: NULL = it has none */
+	const ElfW(Half) * version;  /* DT_VERSYM; NULL = its symbols have no versions */
+	const uint32_t *hash;        /* DT_GNU_HASH; NULL = it has none */
+	const uint32_t *old_hash;    /* DT_HASH, likewise */
+	const void *table[TABLES];   /* relocations; NULL = none */
 	size_t bytes[TABLES];
 	bool calls_rela; /* TABLE_CALLS has addends */
 };
@@ -35,6 +36,8 @@ bool mt_object_read(const struct dl_phdr_info *info, struct object *o);
  * lock of the loader's. */
 bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) * header,
 			    size_t headers);
+/* ... and its headers are not: by its dynamic section alone */
+bool mt_object_read_dynamic(struct object *o, uintptr_t bias, const ElfW(Dyn) * dynamic);
 bool mt_object_holds(const struct object *o, const void *p); /* in one of its segments */
 /* PROT_* of the segment, from its header */
 int mt_object_protection(const struct object *o, const void *p);
@@ -50,11 +53,14 @@ void mt_object_each_symbol(const struct object *o, const char *name,
 /* The end of its symbols. The object must have a hash table. */
 const ElfW(Sym) * mt_object_symbols_end(const struct object *o);
 
-/* May a lookup of that name find it? Takes the loader's list itself; false is certain. */
-bool mt_object_any_defines(const char *name);
-/* Does an object before the agent define the name? (dlsym's address may not tell: a program without
+/* The address that the object's symbol of that name has, preferably of the default version; an
+ * indirect function's is the one that it chooses. NULL: it defines none. */
+void *mt_object_symbol(const struct object *o, const char *name);
+/* What comes next behind the agent, as dlsym(RTLD_NEXT) finds it; the first before the agent. NULL:
+ * none. They take the loader's list themselves. (dlsym's address may not tell: a program without
  * PIE that takes the function's address has a stand-in of its own.) */
-bool mt_object_before_us(const char *name);
+void *mt_object_next(const char *name);
+void *mt_object_front(const char *name);
 /* The object that holds `address`, and its name in the loader's list ("" = the program); NULL: none
  * does. */
 const char *mt_object_of(const void *address, struct object *o);

@@ -3,8 +3,8 @@
  * real.c - the allocator behind the hooks, and blocks for the loader during its lookup.
  *
  * mt_real is valid from the first instruction on: its first members look the real functions up and
- * forward the call, so no hook tests for that. dlsym() may itself allocate (error texts); it then
- * gets blocks from the agent's own pool, which grows by mapping. Such blocks carry their size in
+ * forward the call, so no hook tests for that. What allocates on the way gets blocks from the
+ * agent's own pool, which grows by mapping. Such blocks carry their size in
  * front, and the agent knows them by address until the process ends: free() ignores them, realloc()
  * copies out of them, and they are never counted.
  *
@@ -13,9 +13,9 @@
  */
 #include "modules/real.h"
 #include "base/arena.h"
+#include "base/libc.h"
 #include "base/prim_linux.h"
 #include "modules/linked.h"
-#include "modules/loader.h"
 #include "modules/object.h"
 #include "modules/rebind.h"
 
@@ -23,6 +23,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define BOOT_CHUNK (64 * 1024)
 #define BOOT_HEADER 16 /* size of the block, then padding */
@@ -119,21 +120,6 @@ size_t mt_real_boot_size(const void *p)
 	return ((const size_t *)p)[-1];
 }
 
-/* Undefined names are not looked up (modules/object.c). A failed dlsym leaves a message behind that
- * the program's next dlerror() would show, and a block of libc's that its own first failure would
- * then not allocate. dlerror() takes the one back, a success the other. */
-static void *lookup(void *handle, const char *symbol)
-{
-	if (!dlsym || !mt_object_any_defines(symbol))
-		return NULL;
-	void *f = dlsym(handle, symbol);
-	if (!f) {
-		dlerror();
-		dlsym(RTLD_NEXT, "malloc");
-	}
-	return f;
-}
-
 static void *listed(const struct rebind *l, const char *symbol)
 {
 	while (l && l->name && strcmp(l->name, symbol))
@@ -157,7 +143,14 @@ void *mt_real_next(const char *symbol)
 {
 	if (mt_real_linked())
 		return linked_real(symbol);
-	return late ? mt_object_definition(symbol) : lookup(RTLD_NEXT, symbol);
+	return late ? mt_object_definition(symbol) : mt_object_next(symbol);
+}
+
+void *mt_real_foreign(const char *symbol)
+{
+	void *f = mt_real_next(symbol);
+
+	return mt_libc_foreign(symbol, f) ? f : NULL;
 }
 
 /* RTLD_NEXT would find the next definition in the agent's own scope: its libc, and no allocator of
@@ -174,22 +167,10 @@ bool mt_real_came_late(void)
 
 static bool is_agent(const void *addr)
 {
-	Dl_info a, b;
+	struct object o;
 
-	return dladdr(addr, &a) && dladdr((void *)mt_real_beside, &b) && a.dli_fbase == b.dli_fbase;
-}
-
-/* The name that the loader knows the object at `addr` by. */
-static const char *object_name(const void *addr)
-{
-	Dl_info info;
-#ifdef RTLD_DL_LINKMAP
-	struct link_map *map = NULL;
-
-	return dladdr1(addr, &info, (void **)&map, RTLD_DL_LINKMAP) && map ? map->l_name : NULL;
-#else
-	return dladdr(addr, &info) ? info.dli_fname : NULL;
-#endif
+	return mt_object_of((const void *)(uintptr_t)mt_real_beside, &o) &&
+	       mt_object_holds(&o, addr);
 }
 
 /*
@@ -199,13 +180,18 @@ static const char *object_name(const void *addr)
  */
 void *mt_real_beside(uintptr_t caller, const char *symbol)
 {
-	const char *name = object_name((void *)caller);
-	void *f = NULL, *handle = name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	struct object o;
+	const char *name = mt_object_of((void *)caller, &o);
+	void *f, *handle;
 
-	if (handle) {
-		f = lookup(handle, symbol);
-		dlclose(handle);
-	}
+	if (!name || !LIBC(dlopen) || !LIBC(dlsym) || !LIBC(dlclose))
+		return NULL;
+	handle = LIBC(dlopen)(name, RTLD_LAZY | RTLD_NOLOAD);
+	f = handle ? LIBC(dlsym)(handle, symbol) : NULL;
+	if (!f) /* takes back the message, which the program's next dlerror() would show */
+		LIBC(dlerror)();
+	if (handle)
+		LIBC(dlclose)(handle);
 	return f && !is_agent(f) ? f : NULL;
 }
 
@@ -219,9 +205,7 @@ bool mt_real_is_agent(uintptr_t pc)
  * malloc, as they would without the agent. */
 static void *in_front(const char *symbol)
 {
-	void *f = mt_object_before_us(symbol) ? lookup(RTLD_DEFAULT, symbol) : NULL;
-
-	return f && !is_agent(f) ? f : NULL;
+	return mt_object_front(symbol);
 }
 
 const char *mt_real_front(void)
@@ -244,9 +228,11 @@ bool mt_real_front_part(void)
 static void find_front(struct real *r)
 {
 	void *f = in_front("malloc"), *moves = in_front("realloc"), *frees = in_front("free");
-	Dl_info info;
+	struct object o;
 
-	front = f && dladdr(f, &info) ? info.dli_fname : NULL;
+	front = f ? mt_object_of(f, &o) : NULL;
+	if (front && !*front) /* the program */
+		front = (const char *)getauxval(AT_EXECFN);
 	memcpy(&r->front_realloc, &moves, sizeof(moves));
 	memcpy(&r->front_free, &frees, sizeof(frees));
 }
@@ -289,11 +275,10 @@ static int posix_memalign_of_aligned(void **out, size_t align, size_t n)
 
 static void untangle(struct real *r)
 {
-	Dl_info libc, theirs;
+	struct object libc;
 
-	if (!mt_real_linked() &&
-	    (!dladdr((void *)getenv, &libc) || !dladdr((void *)r->malloc, &theirs) ||
-	     libc.dli_fbase != theirs.dli_fbase))
+	if (!mt_real_linked() && (!mt_object_of((void *)LIBC(exit), &libc) ||
+				  !mt_object_holds(&libc, (const void *)(uintptr_t)r->malloc)))
 		return; /* somebody else's malloc, whose functions are one piece */
 	r->calloc = calloc_of_malloc;
 	r->posix_memalign = posix_memalign_of_aligned;
@@ -301,6 +286,16 @@ static void untangle(struct real *r)
 	r->valloc = r->pvalloc = first_valloc;
 }
 #endif
+
+/* Those of the C library would come back to the hooks. */
+static void find_foreign(struct real *r)
+{
+	r->reallocarray = (void *(*)(void *, size_t, size_t))mt_real_foreign("reallocarray");
+	r->cfree = (void (*)(void *))mt_real_foreign("cfree");
+	r->free_sized = (void (*)(void *, size_t))mt_real_foreign("free_sized");
+	r->free_aligned_sized =
+		(void (*)(void *, size_t, size_t))mt_real_foreign("free_aligned_sized");
+}
 
 /* Set what is there; what a libc lacks keeps a substitute. */
 static void find_all(void)
@@ -328,6 +323,7 @@ static void find_all(void)
 	if (r.memalign == first_aligned_alloc)
 		r.memalign = r.aligned_alloc;
 	untangle(&r);
+	find_foreign(&r);
 	if (!late && !mt_real_linked())
 		find_front(&r);
 	mt_real = r;
@@ -356,12 +352,12 @@ bool mt_real_find(void)
  */
 unsigned mt_real_granule(void)
 {
-	Dl_info real, libc;
+	struct object libc;
 	/* of a program that it is linked into, nobody can tell */
 	void *f = mt_real_next("gnu_get_libc_version");
 
-	if (sizeof(void *) == 8 && f && dladdr(f, &libc) && dladdr((void *)mt_real.malloc, &real) &&
-	    libc.dli_fbase == real.dli_fbase)
+	if (sizeof(void *) == 8 && f && mt_object_of(f, &libc) &&
+	    mt_object_holds(&libc, (const void *)(uintptr_t)mt_real.malloc))
 		return 32;
 	return 16;
 }

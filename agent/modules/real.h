@@ -21,6 +21,11 @@ struct real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	size_t (*malloc_usable_size)(void *);
+	/* Behind the hooks, but not in the C library; NULL. */
+	void *(*reallocarray)(void *, size_t, size_t);
+	void (*cfree)(void *);
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
 	/* The malloc that the program reaches, where another one comes before the hooks; NULL = the
 	 * hooks. */
 	void *(*front_realloc)(void *, size_t);
@@ -29,7 +34,9 @@ struct real {
 extern struct real mt_real;             /* valid from the first instruction on */
 bool mt_real_find(void);                /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol); /* RTLD_NEXT, or NULL */
-bool mt_real_linked(void);              /* ... --wrap's: agent/linked/ */
+/* ... if it is not the C library's own, else NULL */
+void *mt_real_foreign(const char *symbol);
+bool mt_real_linked(void); /* ... --wrap's: agent/linked/ */
 /* the malloc before the hooks; NULL = none, or the agent is attached */
 void *mt_real_before(const char *symbol);
 void mt_real_late(void); /* before the first lookup: the agent was attached */

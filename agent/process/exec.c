@@ -3,14 +3,19 @@
  * exec.c - the exec family: takes the agent along into the new program.
  *
  * hooks/follow.c decides which programs it follows, and makes their environment. This file handles
- * each call's arguments and keeps its behaviour: errno, PATH, scripts without "#!". An exec may be
+ * each call's arguments and keeps its behaviour: errno, PATH, scripts without "#!". A call goes on
+ * to the next function of its name. The C library's own execv and its like take no environment: for
+ * them its execve does what they would do inside. An exec may be
  * called between vfork and exec, and in a signal handler. A child of vfork has another pid than the
  * process whose memory it works in: its exec starts a program of its own, and that process's
  * session continues.
  */
 #include "base/compiler.h"
+#include "base/libc.h"
+#include "base/prim_linux.h"
 #include "base/types.h"
 #include "hooks/follow.h"
+#include "process/environ.h"
 #include "process/found.h"
 #include "hooks/init.h"
 #include "hooks/process_reals.h"
@@ -35,49 +40,98 @@
 /* exec came back, so it has failed. */
 #define FAILED(rc) (ours ? mt_follow_failed(&us, rc) : (rc))
 
-static int sys_execve(const char *path, char *const *argv, char *const *envp)
+/* The agent's call of the C library's own execve. */
+static int own_execve(const char *path, char *const *argv, char *const *envp)
 {
-	return (int)syscall(SYS_execve, path, argv, envp);
+	return mt_prim_result(
+		mt_prim_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0, 0));
 }
 
-static int any_execve(const char *path, char *const *argv, char *const *envp)
+static int next_execve(const char *path, char *const *argv, char *const *envp)
 {
-	WITH_US(env, envp, LOOKUP_PATH, AT_FDCWD, path);
-	int rc = sys_execve(path, argv, env);
+	return mt_process.execve ? mt_process.execve(path, argv, envp)
+				 : own_execve(path, argv, envp);
+}
+
+static int missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+/* CALL, the wrapper of somebody between the agent and the C library, which passes `environ` on. */
+#define BY_ENVIRON(how, path, call)                                                                \
+	struct follow us;                                                                          \
+	hooks_in_child();                                                                          \
+	bool ours = mt_follow_exec(&us, how, AT_FDCWD, path, ENVIRON);                             \
+	bool entered = ours && mt_environ_enter(&us);                                              \
+	if (ours)                                                                                  \
+		mt_follow_wrapped(&us, entered);                                                   \
+	int rc = call;                                                                             \
+	mt_environ_leave(&entered);
+
+/* What the C library's own execv and execl do inside. */
+static int plain_execv(const char *path, char *const *argv)
+{
+	WITH_US(env, ENVIRON, LOOKUP_PATH, AT_FDCWD, path);
+	int rc = own_execve(path, argv, env);
 	return FAILED(rc);
 }
 
 /* The PATH search is libc's; its own execve inside does not come back to us. */
-static int any_execvpe(const char *file, char *const *argv, char *const *envp)
+static int plain_execvp(const char *file, char *const *argv)
 {
-	hooks_found();
-	if (!mt_process.execvpe) {
-		errno = ENOSYS;
-		return -1;
-	}
-	WITH_US(env, envp, LOOKUP_SEARCH, AT_FDCWD, file);
-	int rc = mt_process.execvpe(file, argv, env);
+	if (!mt_process.own_execvpe)
+		return missing();
+	WITH_US(env, ENVIRON, LOOKUP_SEARCH, AT_FDCWD, file);
+	int rc = mt_process.own_execvpe(file, argv, env);
+	return FAILED(rc);
+}
+
+static int any_execv(const char *path, char *const *argv)
+{
+	if (likely(!mt_process.execv))
+		return plain_execv(path, argv);
+	BY_ENVIRON(LOOKUP_PATH, path, mt_process.execv(path, argv))
+	return FAILED(rc);
+}
+
+static int any_execvp(const char *file, char *const *argv)
+{
+	if (likely(!mt_process.execvp))
+		return plain_execvp(file, argv);
+	BY_ENVIRON(LOOKUP_SEARCH, file, mt_process.execvp(file, argv))
 	return FAILED(rc);
 }
 
 MT_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
 {
-	return any_execve(path, argv, envp);
+	hooks_found();
+	WITH_US(env, envp, LOOKUP_PATH, AT_FDCWD, path);
+	int rc = next_execve(path, argv, env);
+	return FAILED(rc);
 }
 
 MT_EXPORT int execv(const char *path, char *const *argv)
 {
-	return any_execve(path, argv, environ);
+	hooks_found();
+	return any_execv(path, argv);
 }
 
 MT_EXPORT int execvp(const char *file, char *const *argv)
 {
-	return any_execvpe(file, argv, environ);
+	hooks_found();
+	return any_execvp(file, argv);
 }
 
 MT_EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
 {
-	return any_execvpe(file, argv, envp);
+	hooks_found();
+	if (!mt_process.execvpe)
+		return missing();
+	WITH_US(env, envp, LOOKUP_SEARCH, AT_FDCWD, file);
+	int rc = mt_process.execvpe(file, argv, env);
+	return FAILED(rc);
 }
 
 /* NULL is the kernel's to refuse, and nothing to compare with by the function's declaration. */
@@ -89,8 +143,12 @@ static enum lookup lookup_of(const char *path, int flags)
 
 MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags)
 {
+	hooks_found();
 	WITH_US(env, envp, lookup_of(path, flags), dir, path);
-	int rc = (int)syscall(SYS_execveat, dir, path, argv, env, flags);
+	int rc = mt_process.execveat
+			 ? mt_process.execveat(dir, path, argv, env, flags)
+			 : mt_prim_result(mt_prim_call(SYS_execveat, dir, (long)path, (long)argv,
+						       (long)env, flags, 0));
 	return FAILED(rc);
 }
 
@@ -99,10 +157,8 @@ MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
 	hooks_found();
-	if (!mt_process.fexecve) {
-		errno = ENOSYS;
-		return -1;
-	}
+	if (!mt_process.fexecve)
+		return missing();
 	WITH_US(env, envp, LOOKUP_EMPTY, fd, "");
 	int rc = mt_process.fexecve(fd, argv, envp ? env : NULL); /* glibc refuses NULL */
 	return FAILED(rc);
@@ -122,18 +178,46 @@ MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 	for (size_t i = 1; i <= argc; i++)                                                         \
 		argv[i] = va_arg(ap, char *);
 
+/* Somebody's wrapper of an execl form gets its arguments as a list again; what lies behind the end
+ * of a list is not looked at. */
+#define LISTED_MAX 32
+#define EIGHT(l, i) l[i], l[i + 1], l[i + 2], l[i + 3], l[i + 4], l[i + 5], l[i + 6], l[i + 7]
+typedef int listed(const char *path, const char *first, ...);
+
+static bool fits(listed *f, size_t argc)
+{
+	return unlikely(f != NULL) && argc + 2 <= LISTED_MAX;
+}
+
+static int call_listed(listed *f, const char *path, char **argv, size_t argc, char *const *envp)
+{
+	const void *l[LISTED_MAX] = { NULL };
+
+	memcpy(l, argv, argc * sizeof(*l));
+	l[argc + 1] = envp;
+	return f(path, EIGHT(l, 0), EIGHT(l, 8), EIGHT(l, 16), EIGHT(l, 24));
+}
+
 MT_EXPORT int execl(const char *path, const char *first, ...)
 {
 	COLLECT(argv, ap, first);
 	va_end(ap);
-	return any_execve(path, argv, environ);
+	hooks_found();
+	if (!fits(mt_process.execl, argc))
+		return mt_process.execl ? any_execv(path, argv) : plain_execv(path, argv);
+	BY_ENVIRON(LOOKUP_PATH, path, call_listed(mt_process.execl, path, argv, argc, NULL))
+	return FAILED(rc);
 }
 
 MT_EXPORT int execlp(const char *file, const char *first, ...)
 {
 	COLLECT(argv, ap, first);
 	va_end(ap);
-	return any_execvpe(file, argv, environ);
+	hooks_found();
+	if (!fits(mt_process.execlp, argc))
+		return mt_process.execlp ? any_execvp(file, argv) : plain_execvp(file, argv);
+	BY_ENVIRON(LOOKUP_SEARCH, file, call_listed(mt_process.execlp, file, argv, argc, NULL))
+	return FAILED(rc);
 }
 
 MT_EXPORT int execle(const char *path, const char *first, ...)
@@ -141,5 +225,10 @@ MT_EXPORT int execle(const char *path, const char *first, ...)
 	COLLECT(argv, ap, first);
 	char *const *envp = va_arg(ap, char *const *);
 	va_end(ap);
-	return any_execve(path, argv, envp);
+	hooks_found();
+	WITH_US(env, envp, LOOKUP_PATH, AT_FDCWD, path);
+	int rc = fits(mt_process.execle, argc)
+			 ? call_listed(mt_process.execle, path, argv, argc, env)
+			 : own_execve(path, argv, env);
+	return FAILED(rc);
 }

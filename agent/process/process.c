@@ -9,6 +9,8 @@
  * Children made in other ways are recognised by their wiped gate (record/thread.c).
  */
 #include "base/compiler.h"
+#include "base/libc.h"
+#include "base/prim_linux.h"
 #include "base/state.h"
 #include "base/types.h"
 #include "follow/board.h"
@@ -34,8 +36,6 @@
 #include <unistd.h>
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-
-__attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
 
 #ifdef RTLD_DEEPBIND
 /* What comes then has a malloc and a free that are not ours. */
@@ -82,7 +82,7 @@ MT_EXPORT pid_t fork(void)
 {
 	hooks_found();
 	mt_init_forks();
-	pid_t pid = mt_process.fork ? mt_process.fork() : _Fork ? _Fork() : -1;
+	pid_t pid = mt_process.fork ? mt_process.fork() : LIBC(_Fork) ? LIBC(_Fork)() : -1;
 
 	if (pid == 0)
 		mt_init_forked();
@@ -103,25 +103,34 @@ MT_EXPORT int daemon(int no_chdir, int no_close)
 	return rc;
 }
 
+_Noreturn static void leave(int status)
+{
+	for (;;)
+		mt_prim_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
 MT_EXPORT void _exit(int status)
 {
+	hooks_found();
 	mt_init_exits(status);
-	for (;;)
-		syscall(SYS_exit_group, status);
+	if (mt_process.exit)
+		mt_process.exit(status);
+	leave(status);
 }
 
 MT_EXPORT void _Exit(int status)
 {
+	hooks_found();
 	mt_init_exits(status);
-	for (;;)
-		syscall(SYS_exit_group, status);
+	if (mt_process.Exit)
+		mt_process.Exit(status);
+	leave(status);
 }
 
 /* Where the real one was not found. */
 MT_COLD static void die(void)
 {
-	for (;;)
-		syscall(SYS_exit_group, 128 + SIGABRT);
+	leave(128 + SIGABRT);
 }
 
 /* By a jump, so that a core file shows the frames that it would show without us. */
@@ -141,7 +150,7 @@ MT_EXPORT void quick_exit(int status)
 	mt_init_quick(status);
 	if (mt_process.quick)
 		mt_process.quick(status);
-	_exit(status);
+	leave(status);
 }
 
 MT_EXPORT int prctl(int option, ...)
@@ -155,8 +164,10 @@ MT_EXPORT int prctl(int option, ...)
 	va_end(ap);
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		mt_state_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
-	int rc = mt_process.prctl ? mt_process.prctl(option, a[0], a[1], a[2], a[3])
-				  : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	int rc = mt_process.prctl
+			 ? mt_process.prctl(option, a[0], a[1], a[2], a[3])
+			 : mt_prim_result(mt_prim_call(SYS_prctl, option, (long)a[0], (long)a[1],
+						       (long)a[2], (long)a[3], 0));
 	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
 	    option == PR_SET_SECUREBITS)
 		mt_server_look();

@@ -30,10 +30,12 @@
  */
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "base/libc.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "base/types.h"
 #include "hooks/follow.h"
+#include "process/environ.h"
 #include "process/found.h"
 #include "hooks/init.h"
 #include "hooks/process_reals.h"
@@ -207,7 +209,7 @@ static void put_back(void)
 
 	if (!mt_follow_copy)
 		return;
-	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL,
+	if (__atomic_compare_exchange_n(&ENVIRON, &is, plain, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		take_out(plain, mt_follow_copy, mt_follow_copy);
 	else if (is)
@@ -219,7 +221,7 @@ static void put_back(void)
  * entries that are not there, and does nothing else. */
 static void swap_in(void)
 {
-	char **is = plain = environ;
+	char **is = plain = ENVIRON;
 	size_t bytes = is ? mt_follow_bytes(&shell, is) : 0;
 	char **copy = bytes ? room_for(bytes) : NULL;
 
@@ -227,7 +229,7 @@ static void swap_in(void)
 		return;
 	user = user_preload(is);
 	mt_follow_copy = copy;
-	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL,
+	if (!__atomic_compare_exchange_n(&ENVIRON, &is, copy, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		mt_follow_copy = NULL;
 }
@@ -237,12 +239,13 @@ static void forked(void)
 {
 	put_back();
 	inside = 0;
+	mt_follow_outer = NULL;
 	unlock();
 }
 
 static bool enter(void)
 {
-	if (!environ || !lock_if_on())
+	if (!ENVIRON || !lock_if_on())
 		return false;
 	bool with = inside || mt_follow_shell(&shell);
 	if (with && !inside++)
@@ -251,11 +254,25 @@ static bool enter(void)
 	return with;
 }
 
-static void leave(void *entered)
+bool mt_environ_enter(const struct follow *f)
+{
+	if (!f->own || !(f->with || f->through) || !ENVIRON || !lock_if_on())
+		return false;
+	if (!inside++) {
+		shell = *f;
+		swap_in();
+	}
+	mt_follow_outer = f;
+	unlock();
+	return true;
+}
+
+void mt_environ_leave(void *entered)
 {
 	int kept = errno;
 
 	if (*(const bool *)entered && lock()) {
+		mt_follow_outer = NULL;
 		if (!--inside)
 			put_back();
 		unlock();
@@ -263,16 +280,17 @@ static void leave(void *entered)
 	errno = kept;
 }
 
-/* CALL, and then leave(): also when the thread is cancelled in it. Android's threads cannot be. */
+/* CALL, and then mt_environ_leave(): also when the thread is cancelled in it. Android's threads
+ * cannot be. */
 #ifdef __BIONIC__
 #define INSIDE(entered, call)                                                                      \
 	do {                                                                                       \
 		call;                                                                              \
-		leave(entered);                                                                    \
+		mt_environ_leave(entered);                                                         \
 	} while (0)
 #else
 #define INSIDE(entered, call)                                                                      \
-	pthread_cleanup_push(leave, entered);                                                      \
+	pthread_cleanup_push(mt_environ_leave, entered);                                           \
 	call;                                                                                      \
 	pthread_cleanup_pop(1)
 #endif

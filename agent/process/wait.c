@@ -63,7 +63,7 @@ MT_COLD static uint64_t look(void)
 	uint64_t left = mt_init_waits();
 
 	errno = kept;
-	return left;
+	return mt_wait.wrapped ? 0 : left;
 }
 
 /* --- waits in two parts */

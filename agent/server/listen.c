@@ -283,9 +283,10 @@ static long bind_unix(struct server *s, int fd, int i)
 
 static long bind_tcp(int fd, int port)
 {
+	/* htons() is a function in some C libraries; all our machines are little-endian */
 	struct sockaddr_in in = { .sin_family = AF_INET,
-				  .sin_port = htons((uint16_t)port),
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+				  .sin_port = __builtin_bswap16((uint16_t)port),
+				  .sin_addr.s_addr = __builtin_bswap32(INADDR_LOOPBACK) };
 	int one = 1;
 
 	mt_prim_call(SYS_setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, (long)&one, sizeof(one), 0);

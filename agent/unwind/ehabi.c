@@ -21,6 +21,7 @@
  */
 #if defined(__arm__)
 #include "unwind/ehabi.h"
+#include "base/libc.h"
 #include "base/compiler.h"
 #include "cfi/outermost.h"
 #include "modules/maps.h"
@@ -55,8 +56,6 @@ struct code_of {
 	unsigned left, more;        /* how many bytes; how many words follow */
 	bool sp_saved;              /* sp was popped, too */
 };
-
-extern int clone(int (*)(void *), void *, int, void *, ...) __attribute__((weak));
 
 static uintptr_t prel31(const uint32_t *at)
 {
@@ -221,9 +220,9 @@ static bool run(struct known *known, struct code_of *c, uint32_t *r)
  * first. */
 static bool is_start(uintptr_t pc)
 {
-	uintptr_t entry = pc_code(getauxval(AT_ENTRY)), cloned = pc_code((uintptr_t)clone);
+	uintptr_t entry = pc_code(getauxval(AT_ENTRY)), cloned = pc_code((uintptr_t)LIBC(clone));
 
-	return pc - entry < START_BYTES || (clone && pc - cloned < CLONE_BYTES) ||
+	return pc - entry < START_BYTES || (cloned && pc - cloned < CLONE_BYTES) ||
 	       mt_cfi_is_coroutine_end(pc, true);
 }
 

@@ -8,6 +8,7 @@
  * engine. The few types that the calls need are opaque blocks, larger than any version's.
  */
 #include "unwind/libunwind.h"
+#include "base/libc.h"
 #include "base/stack_bounds.h"
 #include "modules/loader.h"
 
@@ -32,18 +33,18 @@ bool mt_unwind_libunwind_init(void)
 #if defined(__x86_64__)
 	void *handle = RTLD_DEFAULT;
 
-	if (!dlsym)
+	if (!LIBC(dlsym) || !LIBC(dlopen))
 		return false;
-	if (!dlsym(handle, "_ULx86_64_init_local")) {
-		handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	if (!LIBC(dlsym)(handle, "_ULx86_64_init_local")) {
+		handle = LIBC(dlopen)("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 		if (!handle)
 			return false;
 	}
-	*(void **)&lib.getcontext = dlsym(handle, "_Ux86_64_getcontext");
-	*(void **)&lib.init = dlsym(handle, "_ULx86_64_init_local");
-	*(void **)&lib.step = dlsym(handle, "_ULx86_64_step");
-	*(void **)&lib.get = dlsym(handle, "_ULx86_64_get_reg");
-	*(void **)&lib.is_signal = dlsym(handle, "_ULx86_64_is_signal_frame");
+	*(void **)&lib.getcontext = LIBC(dlsym)(handle, "_Ux86_64_getcontext");
+	*(void **)&lib.init = LIBC(dlsym)(handle, "_ULx86_64_init_local");
+	*(void **)&lib.step = LIBC(dlsym)(handle, "_ULx86_64_step");
+	*(void **)&lib.get = LIBC(dlsym)(handle, "_ULx86_64_get_reg");
+	*(void **)&lib.is_signal = LIBC(dlsym)(handle, "_ULx86_64_is_signal_frame");
 #endif
 	return lib.getcontext && lib.init && lib.step && lib.get && lib.is_signal;
 }

@@ -32,7 +32,7 @@ endif
 
 define android_abi
 ANDROID_CC_$(1) := $(ANDROID_CLANG) --target=$(ANDROID_TRIPLE_$(1)) $(ANDROID_FLAGS_$(1))
-ANDROID_OBJ_$(1) := $(AGENT_SRC:agent/%.c=$(A)/$(1)/agent/%.o)
+ANDROID_OBJ_$(1) := $(patsubst agent/%.c,$(A)/$(1)/agent/%.o,$(AGENT_SRC) $(LOADED_SRC))
 ifndef NDK
 ANDROID_INCLUDE_$(1) := -nostdlibinc -isystem tests/android/include -isystem $(A)/$(1)/include
 ANDROID_STUB_$(1) := -L$(A)/$(1)/stub

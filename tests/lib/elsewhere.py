@@ -205,7 +205,7 @@ class Machine:
         if "LONG" not in os.environ:
             raise Skip("LONG=1 only")
         objects = [f"{BUILD}/{self.name}/{c[:-2]}.o" for c in sorted(glob.glob("agent/*/*.c"))
-                   if not c.startswith("agent/linked/") and not c.endswith("/jemalloc_names.c")]
+                   if not c.startswith(("agent/linked/", "agent/loaded/")) and not c.endswith("/jemalloc_names.c")] + [f"{BUILD}/{self.name}/agent/linked/libc.o"]
         failed = []
         for name in names:
             program = temporary_folder() + "/" + name

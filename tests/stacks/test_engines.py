@@ -183,7 +183,7 @@ def twins(machine, triplet, emulator, *flags, engines):
              "unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind "
              "unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds unwind/fp unwind/ehabi "
              "unwind/libunwind hooks/instrument unwind/shadow_stack unwind/fp_proof unwind/epilogue "
-             "unwind/insn").split()
+             "unwind/insn linked/libc").split()
     objects = [f"{BUILD}/{machine}/agent/{part}.o" for part in parts]
     program = temporary_folder() + "/twins"
     done = run([f"{triplet}-gcc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O2", *flags, "-Iinclude", "-Iagent", "-Itests/unwind",

@@ -8,7 +8,7 @@ set -u
 here=tests/unwind
 out=$BUILD/tests/unwind
 parts="base/area base/pages base/prim_linux base/msg base/arena base/self modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds
-	unwind/fp unwind/libunwind hooks/instrument unwind/shadow_stack unwind/fp_proof unwind/epilogue unwind/insn"
+	unwind/fp unwind/libunwind hooks/instrument unwind/shadow_stack unwind/fp_proof unwind/epilogue unwind/insn linked/libc"
 objects=$(for p in $parts; do echo "$BUILD/agent/$p.o"; done)
 flags="-D_GNU_SOURCE -Wall -Wextra -g -O2 -Iinclude -Iagent -I$here -Itests"
 mkdir -p "$out"
@@ -106,10 +106,10 @@ judged() { # file of hooks, flags
 	gcc $agent $2 "-DHOOKS=\"hooks/$1.c\"" -c -o "$out/judged_$1.o" $here/judged.c
 }
 rbp=$(gcc -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer -ffixed-rbp -DMT_FIXED_RBP)
-rest=$(ls agent/*/*.c | grep -v '/linked/\|/hooks/\(malloc\|cxx\|jemalloc\)\.c$' | sed "s,\(.*\)c$,$BUILD/\1o,")
+rest=$(ls agent/*/*.c | grep -v '/linked/\|/loaded/\|/hooks/\(malloc\|cxx\|jemalloc\)\.c$' | sed "s,\(.*\)c$,$BUILD/\1o,")
 judged malloc "${rbp:--fno-omit-frame-pointer}" && judged cxx "${rbp:--fno-omit-frame-pointer}" &&
 	judged jemalloc -fno-omit-frame-pointer && gcc $agent -c -o "$out/judge.o" $here/judge.c &&
-	gcc -shared -Wl,-z,defs,-z,now -Wl,--version-script=agent/agent.map -o "$out/libjudged.so" $rest \
+	gcc -shared -Wl,-z,defs,-z,now -Wl,--version-script=agent/agent.map -o "$out/libjudged.so" $rest "$BUILD/agent/linked/libc.o" \
 		"$out"/judged_*.o "$out/judge.o" -lunwind || bad=1
 $here/real.py "$out/libjudged.so" || bad=1
 exit $bad
