@@ -155,22 +155,26 @@ static uintptr_t map_in_area(size_t bytes, size_t align, int prot, int flags, in
 	return 0;
 }
 
+/* Mapped with access first: the kernel does not hold the limit of data against a mapping that takes
+ * the place of one without. */
 static uintptr_t map_guarded(size_t bytes, size_t align, int prot, int flags, int fd)
 {
 	size_t page = mt_prim_page_bytes(), whole = bytes + page + align;
-	uintptr_t p = (uintptr_t)map(0, whole, PROT_NONE, NOTHING, -1);
+	uintptr_t p = (uintptr_t)map(0, whole, prot, MEMORY | (flags & MAP_NORESERVE), -1);
 
 	if (failed((long)p))
 		return 0;
-	uintptr_t at = round_up(p + page, align), end = at + bytes + page;
-	if (failed(map(at, bytes, prot, flags | MAP_FIXED, fd))) {
+	uintptr_t at = round_up(p + page, align), end = at + bytes;
+	if ((fd >= 0 && failed(map(at, bytes, prot, flags | MAP_FIXED, fd))) ||
+	    failed(map(at - page, page, PROT_NONE, NOTHING | MAP_FIXED, -1)) ||
+	    failed(map(end, page, PROT_NONE, NOTHING | MAP_FIXED, -1))) {
 		unmap(p, whole);
 		return 0;
 	}
 	if (at - page > p)
 		unmap(p, at - page - p);
-	if (p + whole > end)
-		unmap(end, p + whole - end);
+	if (p + whole > end + page)
+		unmap(end + page, p + whole - end - page);
 	return at;
 }
 

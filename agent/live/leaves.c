@@ -12,6 +12,8 @@
 #include "live/sampled.h"
 
 #define ORIGINS_AT offsetof(struct live_open, origin)
+/* for the server, its viewers, leaves, and what the program may still ask for */
+#define LEAST_ROOM ((size_t)32 << 20)
 
 MT_HOT struct live_open *_Atomic mt_live_fast;
 MT_HOT unsigned mt_live_granule_shift = 4;
@@ -61,6 +63,10 @@ bool mt_live_leaves_init(unsigned granule_bytes)
 	mt_live_granule_shift = (unsigned)__builtin_ctz(granule_bytes);
 	if (!open)
 		return false;
+	void *room = mt_prim_map(LEAST_ROOM, true);
+	if (!room) /* the program's own requests would be refused next */
+		return false;
+	mt_prim_unmap(room, LEAST_ROOM);
 	mt_live_places_empty(open->place);
 	atomic_store(&mt_live_open, open);
 	if (mt_conf.sample && mt_live_few_begin())
