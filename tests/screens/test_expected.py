@@ -6,7 +6,7 @@ import os
 import re
 
 from harness import MEMTOP, Synthetic, environment, main, report, run, temporary_folder, test, wait_for
-from term import Terminal, command
+from term import Terminal, command, selected
 
 SITE = "new_vertex_array"
 EXPECTED = re.compile(rf"expected .*{SITE}")
@@ -32,6 +32,22 @@ def sites(r):
 def write(path, text):
     with open(path, "w", encoding="ascii") as f:
         f.write(text)
+
+
+@test
+def t_the_cursor_stays_with_the_marked_site():
+    """Also on the first row that nobody chose: a second x takes the mark back, and marks no other site."""
+    agent = Synthetic("--past", 200, "--past-marks", 3)
+    with view(agent.address) as t:
+        t.wait_for(re.compile(rf">.*steady .*{SITE}"))
+        t.keys("x")
+        t.wait_for(f"!{SITE}: expected")
+        # it goes to the end with the next order
+        t.wait_for(lambda lines: any(EXPECTED.search(line) for line in lines[lines.index(selected(lines)):])
+                   and not re.search(SITE, next(line for line in lines if re.search(r"^[> ] ?.*(steady|slowing|flat|step) ", line))), 20)
+        assert SITE in selected(t.lines()), t.text()
+        t.keys("x")
+        t.wait_for(f"!{SITE}: not expected")
 
 
 @test

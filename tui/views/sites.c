@@ -272,7 +272,10 @@ unsigned site_list_request(struct view *v, enum request r)
 	switch (r) {
 	case REQ_SITE_TREE: return ui->ops->show_node(ui, site->leaf);
 	case REQ_SITE_DETAIL: return ui->ops->show_detail(ui, site->leaf, false, site->stacks);
-	case REQ_EXPECT: return ui->ops->expect(ui, site);
+	case REQ_EXPECT:
+		/* The row sinks to the end, and the cursor with it: x again takes it back. */
+		list_hold(&((struct site_list *)v)->t.list);
+		return ui->ops->expect(ui, site);
 	case REQ_SITE_ZOOM:
 		if (!site->owner)
 			return VIEW_DRAW;

@@ -67,6 +67,12 @@ void list_select(struct list *l, size_t index, list_id_fn *id, void *arg)
 		l->id = id(arg, l->at);
 }
 
+void list_hold(struct list *l)
+{
+	l->touched = true;
+	l->first = false;
+}
+
 bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
 {
 	size_t h = l->height > 1 ? (size_t)l->height : 1, last = l->count ? l->count - 1 : 0,

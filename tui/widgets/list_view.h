@@ -93,6 +93,8 @@ typedef size_t list_find_fn(void *arg,
 void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *find, void *arg);
 /* Selects a row and scrolls to it. */
 void list_select(struct list *l, size_t index, list_id_fn *id, void *arg);
+/* The user acted on the selected row: it stays selected, though nobody moved to it. */
+void list_hold(struct list *l);
 /* Movement requests; false = another request. */
 bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
 /* Selects the next matching row, wrapping around; stays when no row matches. */
