@@ -138,11 +138,11 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model/*.c backend/model/*/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
 	$(addprefix backend/,session/read.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c \
-	base/atomic_file.c report/words.c)
+	base/atomic_file.c report/words.c symbols/demangle.c)
 $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
-		-o $@ $(FUZZ_SRC) -lzstd
+		-o $@ $(FUZZ_SRC) -lzstd -liberty
 
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
 BENCH_DEPS := g++ zstd python3 redis-server redis-tools libunwind-dev valgrind binutils
