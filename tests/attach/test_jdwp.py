@@ -183,8 +183,8 @@ def t_in_another_namespace():
     refused(java, words=(f"process {java.pid} of another pid namespace", f"--jdwp {java.port} PID"))
     outer = wait_for(lambda: inner_java(java.process.pid), 10, "the program in bwrap")
     target, _ = attached(java, outer)
-    assert target == f"@memtop.{java.pid}"
-    assert report(target, env=environment())["program"]["pid"] == java.pid
+    assert target == f"@memtop.{outer}"  # attach says -p OUTER, the number that it has here
+    assert report(str(outer), env=environment(), arguments=["-p"])["program"]["pid"] == java.pid
     java.end()
     folder = temporary_folder()
     shutil.copy(AGENT, folder + "/agent.so")
