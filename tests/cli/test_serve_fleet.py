@@ -4,8 +4,10 @@
 ends at once, targets that vanish or stop while their report is made, other users' programs, one
 that drops its rights."""
 import contextlib
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import stat
@@ -13,7 +15,8 @@ import subprocess
 import threading
 import time
 
-from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, mostly_waits, need, start, temporary_folder, wait_for
+from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, start, temporary_folder,
+                     wait_for)
 from served import Server, phases, target, value
 from servers import server_of
 
@@ -29,6 +32,33 @@ def fds_of(pid):
 
 def named_pids(metrics, name):
     return [(labels["pid"], v) for key, rows in metrics.items() if key[0] == "memtop_up" for labels, v in rows if labels["name"].startswith(name)]
+
+
+@mostly_waits
+def t_the_side_car_sees_workers():
+    """By the example's options: a shell that starts a service, whose master forks workers, as gunicorn does."""
+    with open(f"{ROOT}/backend/serve/examples/kubernetes-sidecar.yml", encoding="utf-8") as f:
+        text = f.read()
+    folder = temporary_folder()
+    options = re.search(r"value: (listen=.*)", text)[1].replace("/memtop/", f"{folder}/")
+    arguments = re.search(r'args: \["memtop", "serve", (.*?), "--listen"', text)[1].replace("/memtop/", f"{folder}/").replace('"', "").split(", ")
+    service = f"{folder}/service.py"
+    with open(service, "w", encoding="utf-8") as f:
+        f.write("import os, time\nkept = []\nfor _ in range(2):\n    if not os.fork():\n        break\n"
+                "while True:\n    kept.append(bytes(5000)); time.sleep(0.05)\n")
+    need("python3")
+    s = Server(*arguments)
+    shell = start(["/bin/sh", "-c", f"/usr/bin/python3 {service}; true"], start_new_session=True, stdout=subprocess.DEVNULL,
+                  env=environment(LD_PRELOAD=AGENT, MEMTOP_OPTIONS=options, PYTHONMALLOC="malloc"))
+    at_end(os.killpg, shell.pid, signal.SIGKILL)
+
+    def followed():
+        with contextlib.suppress(ValueError):
+            listed = [t["labels"] for t in json.loads(s.ask("/targets")[2])]
+            return [t["__meta_memtop_pid"] for t in listed if service in t["__meta_memtop_command"]]
+        return []
+    pids = wait_for(lambda: (found := followed()) and len(found) == 4 and found, 40, "the shell, the master and two workers")
+    assert all(s.up(pid) for pid in pids), pids
 
 
 @mostly_waits
