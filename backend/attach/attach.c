@@ -402,8 +402,8 @@ static int explain(const struct plan *p, int code, struct err *err)
 			       p->name);
 	case MEMTOP_ATTACH_MEMORY:
 		return err_set(err, 3,
-			       "%s: no memory for the agent: the process has a limit (ulimit -v, a "
-			       "cgroup); raise it",
+			       "%s: no memory for the agent: the process has a limit (ulimit -d "
+			       "or -v, a cgroup); raise it",
 			       p->name);
 	case MEMTOP_ATTACH_SERVER:
 		inject_said(p->facts.pid, said, sizeof said);

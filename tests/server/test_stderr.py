@@ -11,11 +11,11 @@ import subprocess
 
 from cli import compiled
 from client import run_watched
-from harness import AGENT, MEMTOP, environment, main, run, start, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, environment, main, report, run, start, temporary_folder, test, wait_for
 
 DATA = "rows of a database\n"
 
-# Its file has number 2. w: a worker without memory for a server; options: it attaches an agent with these; x: it waits.
+# Its file has number 2. w: a worker without memory for a server; options: it attaches an agent with these; x: it works once for each byte.
 PROGRAM = r"""
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -59,7 +59,8 @@ int main(int argc, char **argv)
 	}
 	printf("%d\n", (int)pid);
 	fflush(stdout);
-	(void)!read(0, &c, 1);
+	while (read(0, &c, 1) > 0)
+		work();
 	if (pid != getpid()) {
 		kill(pid, 9);
 		waitpid(pid, NULL, 0);
@@ -126,28 +127,37 @@ def t_attach_that_fails():
         assert p.end() == ""
 
 
-def attached_within(mib):
-    """memtop attach of a program that may take so much more address space."""
+LIMITED = {resource.RLIMIT_AS: "VmSize:", resource.RLIMIT_DATA: "VmData:"}
+
+
+def attached_within(mib, limit):
+    """memtop attach of a program that may take so much more of what the limit counts: an agent that says it counts does."""
     p = Program("x", watched=False)
-    with open(f"/proc/{p.pid}/statm", encoding="utf-8") as f:
-        room = int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") + (mib << 20)
-    resource.prlimit(p.pid, resource.RLIMIT_AS, (room, room))
+    with open(f"/proc/{p.pid}/status", encoding="utf-8") as f:
+        used = next(int(line.split()[1]) for line in f if line.startswith(LIMITED[limit]))
+    room = (used << 10) + (mib << 20)
+    resource.prlimit(p.pid, limit, (room, room))
     done = run([MEMTOP, "attach", "--no-view", str(p.pid)], env=environment())
+    assert done.returncode in (0, 3) and done.stderr.count("\n") == (done.returncode == 3), done
+    if not done.returncode:
+        p.process.stdin.write("w")
+        p.process.stdin.flush()
+        wait_for(lambda: report(str(p.pid), arguments=["-p"])["totals"]["allocated_blocks"] == 64, 20, f"its blocks, {mib} MiB")
     assert p.end() == ""
-    return done
+    return done.stderr
 
 
 @test
 def t_attach_that_says_why():
-    """Either the agent has room for its server, too, or it does not begin, and the limit is named."""
-    said = []
-    for mib in range(100, 4, -1):
-        done = attached_within(mib)
-        assert done.returncode in (0, 3) and done.stderr.count("\n") == (done.returncode == 3), done
-        said.append(done.stderr)
-        if "no memory for the agent" in done.stderr:
-            break
-    assert "no memory for the agent: the process has a limit" in said[-1] and not any(said[:-1]), said
+    """Either the agent has room for its server, too, and counts, or it does not begin, and the limit is named."""
+    for limit in LIMITED:
+        said = []
+        for mib in range(48, 4, -1):
+            said.append(attached_within(mib, limit))
+            if said[-1]:
+                break
+        assert "no memory for the agent: the process has a limit (ulimit -d or -v, a" in said[-1], said
+        assert len(said) > 1 and not any(said[:-1]), said
 
 
 @test
