@@ -89,8 +89,8 @@ def t_marks():
     assert all(9 << 20 < b - a < 12 << 20 for a, b in zip(phases, phases[1:])), phases
     others = [m for m in found if not m["name"].startswith("phase")]
     assert 4 <= len(others) <= 9, others  # four by growth, two by the clock; a slow machine sets more
-    flood = memtop("record", "-o", path, "--mark-on", "y", "--", "/bin/sh", "-c", "yes | head -n 200000")
-    assert flood.returncode == 0 and flood.stdout == "y\n" * 200000
+    flood = memtop("record", "-o", path, "--mark-on", "y", "--", "/bin/sh", "-c", "for i in 1 2 3; do yes | head -n 70000; sleep 0.5; done")
+    assert flood.returncode == 0 and flood.stdout == "y\n" * 210000
     after = report(path)
     assert 1 <= len(after["marks"]) < 30, len(after["marks"])
     assert flood.stderr.count("\n") == 1 and "--mark-on: matching lines come faster than marks may" in flood.stderr, flood.stderr

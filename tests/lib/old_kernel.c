@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * old_kernel.c - makes the kernel describe itself as one before 6.3. The agent then uses its code
- * for kernels before 5.16 (agent/server/seccomp_probe.c). Preloaded beside the agent.
+ * for kernels before 5.16 (agent/server/seccomp_probe.c). Preloaded behind the agent, so that its
+ * constructor runs first.
  */
-#include <dlfcn.h>
-#include <stddef.h>
+#include <elf.h>
+#include <link.h>
 
-unsigned long getauxval(unsigned long what);
-
-unsigned long getauxval(unsigned long what)
+/* The auxiliary vector lies behind the environment (System V ABI, "Process Initialization"). */
+__attribute__((constructor)) static void before_the_agent(int argc, char **argv, char **envp)
 {
-	static unsigned long (*real)(unsigned long);
-
-	if (what == 27) /* AT_RSEQ_FEATURE_SIZE */
-		return 0;
-	if (!real)
-		real = (unsigned long (*)(unsigned long))dlsym(RTLD_NEXT, "getauxval");
-	return real(what);
+	(void)argc;
+	(void)argv;
+	while (*envp)
+		envp++;
+	for (ElfW(auxv_t) *a = (void *)(envp + 1); a->a_type != AT_NULL; a++)
+		if (a->a_type == 27) /* AT_RSEQ_FEATURE_SIZE */
+			a->a_type = AT_IGNORE;
 }

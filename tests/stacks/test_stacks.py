@@ -67,6 +67,7 @@ def eu_rows(path, offsets):
         name = re.sub(r" inlined at .*", "", line)
         file, _, rest = place.partition(":")
         known = file not in ("??", "")
+        file = re.sub(r"^(\./(?:[^/]+/)+)\1", r"\1", file)  # libdw joins a relative compilation folder twice
         current.append((None if name == "??" else name, file if known else None,
                         int(rest.split(":")[0]) if known and rest else None))
     return answers
