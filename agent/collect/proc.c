@@ -238,10 +238,12 @@ static void measure_memory(struct server *s)
 	s->figures.memory_next_ns = s->sums.pass_ns + (1000 * took > pause ? 1000 * took : pause);
 }
 
-/* Children of the main thread that still run the same program: they count by themselves. */
+/* Children of the main thread that still run the same program: they count by themselves. The
+ * process that cloned the server is none (server/start.c); the first look may still find it. */
 static uint64_t count_children(struct target *target)
 {
 	char file[48], list[4096], path[64], exe[512];
+	int above = (int)mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	uint64_t n = 0;
 
 	mt_format(file, sizeof(file), "task/%d/children", target->pid);
@@ -253,7 +255,8 @@ static uint64_t count_children(struct target *target)
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe,
 					sizeof(exe), 0, 0);
 		n += len > 0 && (size_t)len == strlen(target->exe) &&
-		     !memcmp(exe, target->exe, (size_t)len) && pid != mt_prim_getpid();
+		     !memcmp(exe, target->exe, (size_t)len) && pid != mt_prim_getpid() &&
+		     pid != above;
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}
