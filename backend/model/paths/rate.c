@@ -39,6 +39,9 @@ bool rates_begin(uint64_t before_ns, uint64_t now, size_t staged, struct rate_ba
 bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks,
 		 struct rate *rate)
 {
+	/* to the nearest: cut off, ten ticks of a few calls each would lose up to ten a second */
+	bytes += 0.5;
+	blocks += 0.5;
 	if (bytes >= 0x1p62 || blocks >= 0x1p32)
 		return false;
 	if (!b->blocks || b->blocks->count == RATE_ENTRIES) {

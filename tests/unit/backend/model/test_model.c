@@ -317,6 +317,31 @@ TEST(rates_are_of_the_last_second)
 	model_free(m);
 }
 
+/* Ticks are never of exactly the length that they should have. */
+TEST(low_rates_are_as_right_as_high_ones)
+{
+	static const uint64_t per_second[] = { 0, 1, 3, 10, 20, 50, 1000, 1000000 };
+	static const uint64_t lengths[] = { 83, 99, 101, 140, 700, 5000 }; /* ms */
+
+	for (size_t r = 0; r < sizeof per_second / sizeof *per_second; r++)
+		for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+			struct model *m = family();
+			struct tally sum = { 0 };
+			uint64_t time = TICK, length = lengths[k] * 1000000, calls;
+			made_tick_whole(m, &sum, time);
+			for (uint64_t i = 1; i <= 30; i++) {
+				calls = per_second[r] * i * length / 1000000000;
+				sum = (struct tally){ calls, calls * 100, 0, 0 };
+				made_counts(m, 2, calls, calls * 100, 0, 0);
+				made_tick_whole(m, &sum, time += length);
+			}
+			double told = (double)model_rate(m, model_node(m, 1)).blocks;
+			double off = told - (double)per_second[r];
+			CHECK(off <= 1 + told / 20 && off >= -1 - told / 20);
+			model_free(m);
+		}
+}
+
 #define DEEP 100u
 
 /* Sums are kept where paths meet, and here and there on a long way. */
