@@ -68,4 +68,22 @@ def t_a_limit_of_files_is_told():
         assert not p.stdout or p.stdout == run(own).stdout, p.stdout
 
 
+@test
+def t_a_small_stack_is_the_programs_alone():
+    """memtop works on a stack of its own, as do its threads, and the program finds both limits as they were."""
+    need("prlimit")
+    path = os.path.join(temporary_folder(), "s.mtop")
+    for soft, hard in ((102400, 102400), (102400, 8 << 20), (65536, 65536)):
+        def limited(*command):
+            return run(["prlimit", f"--stack={soft}:{hard}", *command], 60, env=environment())
+        own = ["grep", "Max stack", "/proc/self/limits"]
+        p = limited(MEMTOP, "record", "-o", path, "--", *own)
+        assert p.returncode == 0 and p.stdout == limited(*own).stdout, (soft, hard, p)
+        p = limited(MEMTOP, "report", path)
+        assert p.returncode == 0 and p.stdout == run([MEMTOP, "report", path], env=environment()).stdout, (soft, hard, p)
+        for verb in (["diff", path, path], ["check", "--max-peak", "1G", path], ["report", "--format", "html", "-o", path + ".html", path]):
+            p = limited(MEMTOP, *verb)
+            assert p.returncode == 0, (soft, hard, verb, p)
+
+
 main()

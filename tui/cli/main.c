@@ -10,8 +10,13 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 const struct verb *const verbs[] = { &verb_run,  &verb_attach, &verb_adb,  &verb_record,
 				     &verb_open, &verb_report, &verb_diff, &verb_check,
@@ -84,7 +89,7 @@ static void give_back(void)
 	mallopt(M_TRIM_THRESHOLD, 4 << 20);
 }
 
-int main(int argc, char **argv)
+static int run_verb(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
 	const struct verb *v = find_verb(word);
@@ -118,4 +123,56 @@ int main(int argc, char **argv)
 		rc = rc > 0 ? 0 : v->run(&a);
 	free(a.operands);
 	return flush_output(rc);
+}
+
+#define STACK_BYTES ((size_t)8 << 20)
+
+static struct {
+	ucontext_t back, there;
+	int argc;
+	char **argv;
+	int status;
+} on_own_stack;
+
+static void run_there(void)
+{
+	on_own_stack.status = run_verb(on_own_stack.argc, on_own_stack.argv);
+}
+
+/*
+ * A stack of memtop's own where ulimit -s leaves too little. The limit itself stays: it may be a
+ * hard one, and the programs that memtop starts must find it as it was.
+ */
+static bool map_stack(ucontext_t *u)
+{
+	struct rlimit l;
+	pthread_attr_t threads;
+
+	if (getrlimit(RLIMIT_STACK, &l) || l.rlim_cur >= STACK_BYTES || getcontext(u))
+		return false;
+	if (!pthread_getattr_default_np(&threads)) { /* theirs follow the limit, too */
+		pthread_attr_setstacksize(&threads, STACK_BYTES);
+		pthread_setattr_default_np(&threads);
+		pthread_attr_destroy(&threads);
+	}
+	size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+	char *stack = mmap(NULL, guard + STACK_BYTES, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED || mprotect(stack + guard, STACK_BYTES, PROT_READ | PROT_WRITE))
+		return false;
+	u->uc_stack.ss_sp = stack + guard;
+	u->uc_stack.ss_size = STACK_BYTES;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	if (!map_stack(&on_own_stack.there))
+		return run_verb(argc, argv);
+	on_own_stack.there.uc_link = &on_own_stack.back;
+	on_own_stack.argc = argc;
+	on_own_stack.argv = argv;
+	makecontext(&on_own_stack.there, run_there, 0);
+	swapcontext(&on_own_stack.back, &on_own_stack.there);
+	return on_own_stack.status;
 }
