@@ -180,7 +180,7 @@ struct thread {
 	struct shadow *shadow;         /* hooks/instrument.c's; NULL until it is needed */
 	struct counts total;           /* events counted in this set by all of its owners */
 	struct tally base;             /* total when the present owner took over */
-	int64_t step; /* the most that it may keep from the balance, since its first time */
+	int64_t step; /* the most that it may keep from the balance now */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	struct filtering filter;
 	uint64_t due_at; /* number of events when one was last due to be timed */

@@ -51,6 +51,7 @@
 #define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
 #define STEP_MAX (64 * 1024)
+#define STEP_FIRST 256
 #define TIMED_EVERY 1024u
 
 static struct slot *_Atomic chunks[CHUNKS];
@@ -58,7 +59,8 @@ static _Atomic uint32_t xnext = SLOT_ROOT + 1;
 static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory to be had */
 
 static _Atomic int64_t xbalance; /* published live bytes */
-static _Atomic int64_t xheld;    /* the most that all threads together may have held back */
+static _Atomic int64_t xheld;    /* the most that all threads together may hold back now */
+static _Atomic int64_t xbound;   /* the most that has been live, with all that was held back */
 static _Atomic uint64_t xpeak, xpeak_ns;
 
 uint64_t mt_slots_next_epoch(void)
@@ -227,21 +229,34 @@ void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
 
 /*
  * Bytes that a thread may hold back before it publishes them: 64 MiB in all, shared by those that
- * there are. A thread that has its share does not give it back when others come, so the peak's
- * error is the sum of the first shares: 64 KiB a thread up to 1,024, and growing as the logarithm
- * from there on.
+ * there are. It begins with few, and has twice as many each time: one that allocates little holds
+ * back little. A thread that has its share gives it back when it publishes next, not at once when
+ * others come: until then they hold 64 KiB a thread up to 1,024, and no more than what grows as the
+ * logarithm from there on.
  */
-static int64_t step_bytes(void)
+static int64_t step_bytes(const struct thread *t)
 {
 	uint32_t n = atomic_load_explicit(&mt_thread_states, memory_order_relaxed);
+	int64_t most = n <= 1024 ? STEP_MAX : (64 << 20) / (int64_t)n,
+		step = t->step ? 2 * t->step : STEP_FIRST;
 
-	return n <= 1024 ? STEP_MAX : (64 << 20) / (int64_t)n;
+	return step < most ? step : most;
+}
+
+static void raise_bound(int64_t now)
+{
+	int64_t most = now + atomic_load(&xheld),
+		seen = atomic_load_explicit(&xbound, memory_order_relaxed);
+
+	while (most > seen && !atomic_compare_exchange_weak(&xbound, &seen, most))
+		;
 }
 
 static void raise_peak(int64_t now)
 {
 	uint64_t seen = atomic_load_explicit(&xpeak, memory_order_relaxed);
 
+	raise_bound(now);
 	mt_peak_rise(now, false);
 	while (now > (int64_t)seen)
 		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
@@ -253,7 +268,26 @@ static void raise_peak(int64_t now)
 
 MT_COLD static void publish(int64_t bytes)
 {
-	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
+	raise_peak(atomic_fetch_add(&xbalance, bytes) + bytes);
+}
+
+/* Its whole balance; from now on it may hold back `step`, which counts before and after. */
+static void publish_all(struct thread *t, int64_t step)
+{
+	int64_t live = slots_live(t), more = step - t->step;
+
+	if (more > 0)
+		atomic_fetch_add(&xheld, more);
+	publish(live - t->published);
+	if (more < 0)
+		atomic_fetch_add(&xheld, more);
+	t->published = live;
+	t->alloc_room = t->free_room = t->step = step;
+}
+
+void mt_slots_ended(struct thread *t)
+{
+	publish_all(t, 0);
 }
 
 /* A thread's allocations and frees since it published are bounded separately, so their difference
@@ -261,17 +295,9 @@ MT_COLD static void publish(int64_t bytes)
  * at each event. */
 MT_COLD void mt_slots_after_slow(struct thread *t)
 {
-	int64_t live = slots_live(t);
-
 	if (t->alloc_room >= 0 && t->free_room >= 0)
 		return;
-	publish(live - t->published);
-	t->published = live;
-	t->alloc_room = t->free_room = step_bytes();
-	if (unlikely(!t->step)) {
-		t->step = t->alloc_room;
-		atomic_fetch_add_explicit(&xheld, t->step, memory_order_relaxed);
-	}
+	publish_all(t, step_bytes(t));
 	uint64_t events = slots_events(t);
 	if (events - t->due_at >= TIMED_EVERY) {
 		t->due_at = events;
@@ -488,6 +514,8 @@ void mt_slots_forked(void)
 
 	mt_slots_totals(&sum);
 	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
+	atomic_store(&xbound, 0);
+	raise_bound((int64_t)(sum.alloc_bytes - sum.free_bytes));
 	mt_peak_begin((int64_t)(sum.alloc_bytes - sum.free_bytes));
 	atomic_store_explicit(&xpeak_ns, mt_state_coarse_ns(), memory_order_relaxed);
 }
@@ -498,6 +526,7 @@ void mt_slots_restart(void)
 		restart_thread(t);
 	atomic_store(&xbalance, 0);
 	atomic_store(&xheld, 0);
+	atomic_store(&xbound, 0);
 	atomic_store(&xpeak, 0);
 	atomic_store(&xpeak_ns, 0);
 	mt_peak_restart();
@@ -508,5 +537,6 @@ void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
 {
 	*bytes = atomic_load_explicit(&xpeak, memory_order_relaxed);
 	*at_ns = atomic_load_explicit(&xpeak_ns, memory_order_relaxed);
-	*error = (uint64_t)atomic_load_explicit(&xheld, memory_order_relaxed);
+	int64_t over = atomic_load_explicit(&xbound, memory_order_relaxed) - (int64_t)*bytes;
+	*error = over > 0 ? (uint64_t)over : 0;
 }

@@ -19,6 +19,7 @@ uint32_t mt_slots_count(void); /* ids 1..count-1 */
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes);
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes);
 bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes);
+void mt_slots_ended(struct thread *t); /* its owner is gone, and holds no bytes from the peak */
 /* sums over all threads: freed first, then allocated */
 void mt_slots_sum(slot_id s, struct tally *sum);
 /* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */

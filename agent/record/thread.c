@@ -169,6 +169,7 @@ static void end_owner(struct thread *t)
 	if (t->session != atomic_load_explicit(&xsession, memory_order_relaxed))
 		return; /* that owner's row went with the session */
 	own_tally(t, &done);
+	mt_slots_ended(t);
 	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
 	if (index) {
 		struct row *r = &rows[index];

@@ -13,6 +13,7 @@
 
 #include <memtop/wire.h>
 #include <pthread.h>
+#include <sched.h>
 
 static node_id stack_of(uintptr_t pc)
 {
@@ -149,6 +150,57 @@ TEST(peak_within_its_error)
 	CHECK(error <= 64u << 20);
 }
 
+static uint64_t peak_error(void)
+{
+	uint64_t bytes, error, when;
+
+	mt_slots_peak(&bytes, &error, &when);
+	return error;
+}
+
+static _Atomic int ready;
+
+static void *busy(void *arg)
+{
+	slot_id s = mt_slots_of(stack_of(0x9999));
+
+	for (int i = 0; i < 20; i++)
+		mt_slots_alloc(mt_thread_self(), s, 1 << 20);
+	for (int i = 0; i < 20; i++)
+		mt_slots_free(mt_thread_self(), s, 1 << 20);
+	atomic_fetch_add(&ready, 1);
+	while (atomic_load(&ready) < 50)
+		sched_yield();
+	return arg;
+}
+
+static void *nothing(void *arg)
+{
+	free(malloc(10));
+	return arg;
+}
+
+/* Each of 50 threads has held back all that a thread may; those that continue them have not. */
+TEST(ended_threads_hold_back_nothing)
+{
+	struct thread *t = mt_thread_self();
+	slot_id s = mt_slots_of(stack_of(0xaaaa));
+	uint64_t before = peak_error();
+	pthread_t id[50];
+
+	for (int i = 0; i < 50; i++)
+		pthread_create(&id[i], NULL, busy, NULL);
+	for (int i = 0; i < 50; i++)
+		pthread_join(id[i], NULL);
+	for (int i = 0; i < 200; i++) {
+		pthread_create(&id[0], NULL, nothing, NULL);
+		pthread_join(id[0], NULL);
+	}
+	mt_slots_alloc(t, s, (size_t)4 << 30);
+	CHECK(peak_error() < before + 50 * 4096);
+	mt_slots_free(t, s, (size_t)4 << 30);
+}
+
 /* As if another thread had come: with counters, and no owner that could run. */
 static struct thread *another(void)
 {
@@ -168,6 +220,18 @@ static int64_t off_the_peak(int64_t live)
 	return (int64_t)peak - live;
 }
 
+/* Many that live at once and allocate little: they cannot hold back more than that. */
+TEST(threads_hold_back_what_they_allocate)
+{
+	slot_id s = mt_slots_of(stack_of(0xbbbb));
+	uint64_t before = peak_error();
+
+	for (int i = 0; i < 1000; i++)
+		mt_slots_alloc(another(), s, 10);
+	mt_slots_alloc(mt_thread_self(), s, (size_t)5 << 30);
+	CHECK(peak_error() < before + 1000 * 1024);
+}
+
 /* Each holds back all that it may, by the rule of the day on which it came. */
 TEST(peak_within_its_error_with_many_threads)
 {
@@ -176,8 +240,9 @@ TEST(peak_within_its_error_with_many_threads)
 
 	for (int i = 0; i < 3000; i++) {
 		struct thread *t = another();
-		mt_slots_alloc(t, s, 1 << 20);
-		live += (1 << 20) + t->alloc_room;
+		for (int j = 0; j < 10; j++)
+			mt_slots_alloc(t, s, 1 << 20);
+		live += (10 << 20) + t->alloc_room;
 		mt_slots_alloc(t, s, (size_t)t->alloc_room);
 	}
 	CHECK(off_the_peak(live) < -(64 << 20));
@@ -196,12 +261,6 @@ TEST(peak_within_its_error_either_way)
 		mt_slots_free(to, s, 1000);
 	}
 	CHECK(off_the_peak((32 << 20) + 999) > 0);
-}
-
-static void *nothing(void *arg)
-{
-	free(malloc(10));
-	return arg;
 }
 
 /* A state is handed on when its thread is gone; indices are not. */
