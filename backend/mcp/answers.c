@@ -88,17 +88,66 @@ static int limit_of(const struct tool_call *c, size_t *limit, struct err *err)
 
 /* --- processes */
 
+static void put_amounts(FILE *out, struct watch *w)
+{
+	const struct totals *t = model_totals(watch_model(w));
+	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER], n[FORMAT_NUMBER];
+	uint64_t rss = 0;
+
+	fprintf(out, "  live %s, peak %s", format_bytes(live, live_bytes(&t->sum)),
+		format_bytes(peak, t->peak_bytes));
+	if (model_process(watch_model(w), &rss, NULL, NULL, NULL) && rss)
+		fprintf(out, ", resident %s", format_bytes(n, rss));
+	fputs(model_estimate(watch_model(w)) ? " (estimates: the agent samples)\n" : "\n", out);
+}
+
+static void put_verdict(FILE *out, struct watch *w)
+{
+	struct verdict verdict;
+	struct view v;
+
+	view_open(&v, w);
+	query_verdict(v.query, &verdict);
+	view_close(&v);
+	fputs("  ", out);
+	put(out, verdict.text);
+	fputc('\n', out);
+}
+
+/* Three lines; one that does not answer has its reason instead of figures. */
+static void put_listed(struct tool_call *c, const struct agent_process *a)
+{
+	struct err err = { .text = "" };
+	char pid[16];
+	bool close;
+
+	snprintf(pid, sizeof pid, "%d", (int)a->pid);
+	struct watch *w = targets_look(c->targets, pid, &close, &err);
+	char *command = w ? report_command(watch_model(w)) : xstrdup("");
+	fprintf(c->out, "%s ", pid);
+	put(c->out, *command ? command : a->name);
+	fputc('\n', c->out);
+	free(command);
+	if (w) {
+		put_amounts(c->out, w);
+		put_verdict(c->out, w);
+	} else {
+		fputs("  ", c->out);
+		put(c->out, err.text);
+		fputc('\n', c->out);
+	}
+	if (close)
+		watch_close(w);
+}
+
 int tool_list_processes(struct tool_call *c, struct err *err)
 {
 	struct agent_process *list;
 	size_t n = launch_list(&list);
 
 	(void)err;
-	for (size_t i = 0; i < n; i++) {
-		fprintf(c->out, "%d ", (int)list[i].pid);
-		put(c->out, list[i].name);
-		fputc('\n', c->out);
-	}
+	for (size_t i = 0; i < n; i++)
+		put_listed(c, &list[i]);
 	if (!n)
 		fputs("no process on this machine has an agent; start a program with memtop run "
 		      "PROG, or load the agent with memtop attach PID\n",

@@ -177,3 +177,14 @@ struct watch *targets_open(struct targets *ts, const char *word, const char *pro
 	}
 	return o->watch;
 }
+
+struct watch *targets_look(struct targets *ts, const char *word, bool *close, struct err *err)
+{
+	*close = false;
+	for (struct opened *o = ts->opened; o < ts->opened + OPEN_MAX; o++)
+		if (o->watch && !strcmp(o->word, word) && !*o->process && current(o->watch))
+			return o->watch;
+	struct watch *w = open_watch(ts, word, "", err);
+	*close = w;
+	return w;
+}

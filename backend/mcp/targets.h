@@ -25,6 +25,9 @@ void targets_free(struct targets *t);
  */
 struct watch *targets_open(struct targets *t, const char *word, const char *process,
 			   struct err *err);
+/* Likewise, for one look: none of those that are open closes for it. *close: close it afterwards.
+ */
+struct watch *targets_look(struct targets *t, const char *word, bool *close, struct err *err);
 struct loop *targets_loop(const struct targets *t);
 const char *targets_who(const struct targets *t);
 

@@ -17,8 +17,9 @@
 
 static const struct tool tools[] = {
 	{ "list_processes", "List processes",
-	  "The processes of this machine that have memtop's agent: pid and name.", "{}", false,
-	  false, tool_list_processes },
+	  "The processes of this machine that have memtop's agent: pid, command line, live and "
+	  "peak memory, resident memory, and the verdict on growth.",
+	  "{}", false, false, tool_list_processes },
 	{ "verdict", "Verdict on growth",
 	  "Whether the heap of a process grows, how fast and where; its totals, peak, resident "
 	  "memory and warnings.",
@@ -177,19 +178,29 @@ static size_t cut(const char *text, size_t len, size_t at, size_t max)
 	return end;
 }
 
-/* Is the answer text? Only a format that is no text can be anything else. */
+static char *rest_line(size_t from, size_t end, size_t next, size_t len)
+{
+	return xasprintf("[truncated: bytes %zu to %zu of %zu; ask with offset=%zu for the next, "
+			 "or a max_bytes of up to %u]\n",
+			 from, end, len, next, BYTES_MOST);
+}
+
+/* The line about the rest counts, too. Is the answer text? Only a format that is no text can be
+ * anything else. */
 static json_t *bounded(const char *text, size_t len, size_t offset, size_t max, struct err *err)
 {
-	size_t from = offset < len ? offset : len;
+	size_t from = offset < len ? offset : len, end = len;
+	char *rest = xstrdup("");
 
 	while (from < len && ((unsigned char)text[from] & 0xc0) == 0x80)
 		from++;
-	size_t end = cut(text, len, from, max);
-	char *rest = end < len || from ? xasprintf("[truncated: bytes %zu to %zu of %zu; ask with "
-						   "offset=%zu for the next, or a max_bytes of up "
-						   "to %u]\n",
-						   from, end, len, end < len ? end : 0, BYTES_MOST)
-				       : xstrdup("");
+	if (from || len > max) {
+		free(rest);
+		rest = rest_line(len, len, len, len); /* the longest: no number is larger */
+		end = cut(text, len, from, max - strlen(rest));
+		free(rest);
+		rest = rest_line(from, end, end < len ? end : 0, len);
+	}
 	char *all = xmalloc(end - from + strlen(rest) + 1);
 	memcpy(all, text + from, end - from);
 	memcpy(all + (end - from), rest, strlen(rest) + 1);
