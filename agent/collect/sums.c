@@ -250,16 +250,18 @@ void sums_threads(struct server *s)
 	bool look = s->sums.pass_ns >= s->sums.threads_next_ns && !s->over;
 	uint32_t count;
 
-	if (look) {
+	if (look)
 		s->sums.threads_next_ns = s->sums.pass_ns + SECOND;
-		mt_thread_refresh();
-	}
 	count = mt_thread_count();
 	count = count < MTW_THREADS_MAX ? count : MTW_THREADS_MAX;
 	for (uint32_t i = 0; i < count; i++) {
 		struct thread_row *row = &s->sums.thread[i];
 		struct thread_info now;
-		if (row->over || !mt_thread_info(i, &now))
+		if (row->over)
+			continue;
+		if (look && !row->gone)
+			mt_thread_refresh(i);
+		if (!mt_thread_info(i, &now))
 			continue;
 		if (look && !row->gone && !now.ended)
 			row->gone = is_gone(&s->target, now.tid);

@@ -484,25 +484,15 @@ static int read_small(const char *path, char *buf, size_t size)
 	return (int)n;
 }
 
-/* Rows below `settled` have ended for good: long-lived servers do not look at them again. */
-void mt_thread_refresh(void)
+void mt_thread_refresh(uint32_t index)
 {
-	static uint32_t settled = 1;
-	uint32_t count = mt_thread_count();
+	struct row *r = &rows[index];
 	char path[64], name[32];
+	int tid = index ? atomic_load_explicit(&r->xtid, memory_order_acquire) : 0;
 
-	for (uint32_t i = settled; i < count; i++) {
-		struct row *r = &rows[i];
-		int tid = atomic_load_explicit(&r->xtid, memory_order_acquire);
-		if (!tid)
-			continue;
-		bool ended = atomic_load_explicit(&r->xended, memory_order_acquire);
-		if (!ended) {
-			mt_format(path, sizeof(path), "/proc/%d/task/%d/comm", mt_pid, tid);
-			if (read_small(path, name, sizeof(name)) > 0)
-				set_name(r->name, name);
-		}
-		if (ended && i == settled)
-			settled++;
-	}
+	if (!tid || atomic_load_explicit(&r->xended, memory_order_acquire))
+		return;
+	mt_format(path, sizeof(path), "/proc/%d/task/%d/comm", mt_pid, tid);
+	if (read_small(path, name, sizeof(name)) > 0)
+		set_name(r->name, name);
 }

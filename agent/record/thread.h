@@ -20,8 +20,8 @@ bool mt_thread_forked(void);     /* in a child that no hook announced */
 void mt_thread_fork_child(void); /* forget the parent's threads that the child does not have */
 int mt_thread_tid(pthread_t thread);             /* without a system call; 0 = unknown */
 void mt_thread_named(int tid, const char *name); /* tid 0 = the caller */
-void mt_thread_refresh(void);                    /* names and ends from /proc; server thread */
-struct thread_info {                             /* one owner of a set, past or present */
+void mt_thread_refresh(uint32_t index); /* the name of a thread that lives, from /proc; server */
+struct thread_info {                    /* one owner of a set, past or present */
 	uint32_t index;
 	int tid;
 	bool ended;

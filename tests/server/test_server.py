@@ -3,13 +3,15 @@
 """The data that the agent's server sends its viewers: sums, ticks, marks, flow control, the
 target's end."""
 import os
+import re
 import signal
 import socket
 
 import container
 import wire
 from client import Client
-from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, run, start, temporary_folder, test, wait_for
+from harness import (AGENT, MEMTOP, TARGETS, Skip, environment, main, need, run, start, temporary_folder, test,
+                     wait_for)
 from obedient import PROGRAM, Obedient
 from servers import server_of
 
@@ -271,6 +273,24 @@ def t_threads():
     assert sum(t["allocated_blocks"] for t in c.threads.values()) == c.totals["allocated_blocks"]
     ended = [t for t in c.threads.values() if t["flags"] & 1]
     assert all(t["allocated_bytes"] >= 300 for t in ended), ended
+
+
+@test
+def t_names_of_ended_threads_are_not_read():
+    """The server looks up names each second, of the threads that are there: no later one continues these three."""
+    need("strace")
+    p = Obedient()
+    p.do("T 3")
+    c = p.viewer().until_complete()
+    c.until(lambda: sum(t["flags"] & 1 for t in c.threads.values()) == 3, "three ended threads")
+    server = server_of(p.pid)
+    trace = temporary_folder() + "/opened"
+    start(["strace", "-qq", "-e", "trace=openat", "-o", trace, "-p", str(server)])
+
+    def read():
+        return re.findall(r"/task/(\d+)/comm", open(trace, encoding="utf-8").read()) if os.path.exists(trace) else []
+    c.until(lambda: read().count(str(p.inner)) > 2, "names that are read")
+    assert set(read()) == {str(p.inner)}, read()
 
 
 @test
