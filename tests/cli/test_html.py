@@ -205,6 +205,8 @@ def t_graph_zooms_searches_and_switches():
     b.wait("document.getElementById('found').textContent.includes('2.9K')", "the sum of the hits")
     b.key("Enter")
     assert "<img src=x onerror=alert(1)>" in b.text("#focus"), b.text("#focus")
+    b.key("n")
+    assert b.run("document.getElementById('search').value") == "onerror" and b.run("memtopPage.place") >= 0, "n went into the search"
     assert b.run("document.querySelectorAll('img').length") == 0
     b.key("Escape")
     b.click("#out")
@@ -213,6 +215,7 @@ def t_graph_zooms_searches_and_switches():
     assert pixels(b) == whole and b.text("#found") == ""
     for key, says in (("temporary", "9.8K"), ("allocated", "12.7K"), ("live", "2.9K")):
         b.click(f"#metric [data-key={key}]")
+        assert says in b.text("#focus"), (key, b.text("#focus"))
         assert says in b.run("document.getElementById('flame').getAttribute('aria-label')"), (key, says)
     b.click("#unit [data-key=blocks]")
     assert ", 3" in b.run("document.getElementById('flame').getAttribute('aria-label')")
@@ -247,6 +250,12 @@ def t_tree_and_tables_by_keyboard():
     b.run(f"document.querySelector('{sites} th:nth-child(1) button').focus()")
     b.key("Enter")
     assert b.run(f"document.querySelector('{sites} th').getAttribute('aria-sort')") == "ascending"
+    b.key("/")
+    b.type("main")
+    b.wait("document.getElementById('found').textContent.includes('call paths')", "hits")
+    libraries = "document.querySelector('#tables section:nth-of-type(1)')"
+    assert b.run(f"{libraries}.querySelectorAll('tbody tr').length") > 0, "a function's name emptied the libraries"
+    assert "0 of" in b.run(f"{libraries}.textContent"), b.run(f"{libraries}.textContent")
     quiet(b)
 
 

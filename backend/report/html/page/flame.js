@@ -29,6 +29,7 @@ class Flame {
 		this.range = this.rangeOf(this.zoomed);
 		this.layout();
 		this.hooks.zoomed(this.zoomed);
+		this.tell(this.focus);
 	}
 
 	// --- where frames lie, in units of what is shown

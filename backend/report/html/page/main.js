@@ -247,6 +247,8 @@ class Page {
 			if (e.key === 'Enter') {
 				this.search(input.value.trim());
 				this.step(e.shiftKey ? -1 : 1);
+				if (this.found.length) // where n and N are keys
+					$('flame').focus({ preventScroll: true });
 			} else if (e.key === 'Escape') {
 				input.value = '';
 				this.search('');

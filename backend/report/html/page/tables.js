@@ -63,7 +63,8 @@ class Table {
 
 	draw() {
 		const head = document.createElement('thead'), body = document.createElement('tbody'), top = document.createElement('tr');
-		const wanted = this.words && this.find ? this.ordered().filter((r) => this.matches(r)) : this.ordered();
+		const all = this.ordered(), found = this.words && this.find ? all.filter((r) => this.matches(r)) : all;
+		const wanted = found.length ? found : all; // words that are found elsewhere empty no table
 		const focused = document.activeElement && this.table.contains(document.activeElement) ? document.activeElement.dataset.by : null;
 
 		this.shownColumns.forEach((c) => {
@@ -82,7 +83,7 @@ class Table {
 		head.append(top);
 		body.append(...wanted.slice(0, this.shown).map((row) => this.line(row)));
 		this.table.replaceChildren(this.caption, head, body);
-		this.tellMore(wanted.length);
+		this.tellMore(wanted.length, found.length);
 		if (focused !== null)
 			this.table.querySelector(`button[data-by="${focused}"]`).focus();
 	}
@@ -113,11 +114,11 @@ class Table {
 		return tr;
 	}
 
-	tellMore(count) {
+	tellMore(count, found) {
 		const left = count - Math.min(count, this.shown), parts = [];
 
 		if (this.words && this.find)
-			parts.push(`${countText(count)} of ${countText(this.rows.length)} rows match the search. `);
+			parts.push(`${countText(found)} of ${countText(this.rows.length)} rows match the search${found ? '' : ': all are shown'}. `);
 		if (left) {
 			const button = document.createElement('button');
 
