@@ -171,12 +171,12 @@ static void end_owner(struct thread *t)
 	own_tally(t, &done);
 	mt_slots_ended(t);
 	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
-	if (index) {
-		struct row *r = &rows[index];
-		r->done = done;
-		atomic_store_explicit(&r->xended, true, memory_order_release);
-		atomic_store_explicit(&r->xstate, NULL, memory_order_release);
-	}
+	if (!index)
+		return; /* no more indices: the next owner has none, either, and adds to this */
+	struct row *r = &rows[index];
+	r->done = done;
+	atomic_store_explicit(&r->xended, true, memory_order_release);
+	atomic_store_explicit(&r->xstate, NULL, memory_order_release);
 	raise_base(t, &done);
 }
 

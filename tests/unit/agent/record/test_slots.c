@@ -285,3 +285,26 @@ TEST(states_are_continued)
 	CHECK(info.done.alloc_blocks >= 1 && info.done.alloc_bytes >= 10);
 	CHECK(!mt_thread_info(indices + 300, &info));
 }
+
+/* Threads without an index of their own, too, add up to the totals when others continue them. */
+TEST(rows_add_up_to_the_totals)
+{
+	struct thread_info info;
+	struct tally totals;
+	uint64_t blocks = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < MTW_THREADS_MAX + 100; i++) {
+		pthread_t id;
+		pthread_create(&id, NULL, nothing, NULL);
+		pthread_join(id, NULL);
+	}
+	CHECK_EQ(mt_thread_count(), MTW_THREADS_MAX);
+	for (uint32_t i = 0; i < MTW_THREADS_MAX; i++)
+		if (mt_thread_info(i, &info)) {
+			blocks += info.done.alloc_blocks;
+			bytes += info.done.alloc_bytes;
+		}
+	mt_slots_totals(&totals);
+	CHECK_EQ(blocks, totals.alloc_blocks);
+	CHECK_EQ(bytes, totals.alloc_bytes);
+}
