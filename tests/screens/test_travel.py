@@ -230,6 +230,29 @@ def t_the_past_does_not_wait_until_a_file_is_read():
 
 
 @test
+def t_the_header_of_a_file_that_is_read_is_of_its_end():
+    """Other views come to the front meanwhile, and each asks for figures."""
+    folder = temporary_folder()
+    with kept_in(folder, "tests/targets/s_paths 17 50") as t:
+        t.wait_for("EXITED 0", 60)
+        t.keys("Q")
+        t.wait_exit()
+    name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
+    with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36, env={"MEMTOP_TEST_STEPS": "1"}) as t:
+        t.wait_for("reading")
+        end = re.search(r"EXITED 0 at [\d:.]+", t.lines()[0]).group(), re.match(r" Live \S+ +\S+ blocks", t.lines()[2]).group()
+        views = 0
+        while "reading" in t.lines()[0]:
+            key, title = (("2", "[2 Tree]"), ("3", "[3 Sites]"), ("6", "[6 Threads]"))[views % 3]
+            t.keys(key)
+            t.wait_for(title)
+            assert end[0] in t.lines()[0] and end[1] in t.lines()[2], f"not {end}\n" + t.text()
+            views += 1
+        assert views, "it was read before any key"
+        t.wait_for(lambda lines: end[0] in lines[0] and end[1] in lines[2])
+
+
+@test
 def t_keys_on_the_way_back_are_answered_and_do_not_end_it():
     folder = temporary_folder()
     many = f"exec {BUILD}/tests/targets/s_paths 17 hold < <(exec sleep 60)"  # so many paths that keys come in between

@@ -82,8 +82,10 @@ void front_refresh(struct app *a, bool resort)
 	uint64_t start = now_ns();
 
 	a->ui.moved = a->timing.due = false;
-	figures_take(&a->ui.shown.figures, a->ui.shown.watch, a->ui.shown.owners,
-		     travel_owners(&a->front.travel, &a->ui.shown), a->ui.shown.query);
+	/* an instant on the way to another is not shown */
+	if (!travel_under_way(&a->front.travel) || !a->ui.shown.figures.taken_ns)
+		figures_take(&a->ui.shown.figures, a->ui.shown.watch, a->ui.shown.owners,
+			     travel_owners(&a->front.travel, &a->ui.shown), a->ui.shown.query);
 	others_take(&a->ui.others, a->ui.processes, a->ui.shown.watch);
 	if (a->ui.shown.time.at_ns > a->ui.shown.figures.time_ns)
 		a->ui.shown.time.at_ns = 0; /* an exec restarted the time */

@@ -96,7 +96,7 @@ static void add_instant(const struct app *a, struct part *parts, size_t *n)
 		graph_clock(clock, f, &a->ui.shown.time, f->at_ns);
 	else
 		text_clock(clock, f->at_ns);
-	if (f->past && !a->front.travel.home)
+	if (f->past)
 		add(parts, n, ROLE_HEADER_WARNING, "PAST %s%s, %s ago",
 		    is_peak(&a->ui.shown) ? "peak " : "", clock,
 		    graph_ago(span, f, &a->ui.shown.time, f->time_ns - f->at_ns));
