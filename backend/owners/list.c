@@ -190,6 +190,7 @@ void owners_inherit(struct owners *o, struct owners *from)
 	}
 	o->columns = from->columns;
 	o->other = from->other;
+	o->complete = from->complete;
 	o->since_ns = from->since_ns;
 	o->letters = from->letters;
 	if (o->direct != from->direct)

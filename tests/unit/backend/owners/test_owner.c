@@ -194,9 +194,9 @@ TEST(direct_caller)
 	end(&x);
 }
 
-/* What libc held, as the series of the rule in force has it at the newest point but `back`; -1 =
- * not known. */
-static int64_t libc_then(struct session *x, size_t back)
+/* What it held, as the series of the rule in force has it at the newest point but `back`; -1 = not
+ * known. */
+static int64_t held_then(struct session *x, const char *name, size_t back)
 {
 	const struct owner *list;
 	const struct point *points;
@@ -205,9 +205,14 @@ static int64_t libc_then(struct session *x, size_t back)
 	if (!owners_known(x->o)[count - 1 - back])
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i].name, "libc.so.6"))
+		if (!strcmp(list[i].name, name))
 			return (int64_t)list[i].series[count - 1 - back];
 	return 0;
+}
+
+static int64_t libc_then(struct session *x, size_t back)
+{
+	return held_then(x, "libc.so.6", back);
 }
 
 static void grow(struct session *x, uint32_t leaf, uint64_t blocks)
@@ -246,6 +251,30 @@ TEST(history_is_of_the_rule_that_was_in_force)
 	CHECK_EQ(libc_then(&x, 0), 600);
 	CHECK_EQ(libc_then(&x, 1), 500); /* the instant of the switch is known by both */
 	CHECK_EQ(libc_then(&x, 2), 400);
+	end(&x);
+}
+
+/* Others take their place while an instant of the past is shown, and give it back. */
+TEST(history_stays_with_whoever_inherits_it)
+{
+	struct session x;
+
+	begin(&x);
+	uint32_t leaf = STACK(&x, true, { PROGRAM, "main" });
+	for (uint64_t i = 1; i <= 20; i++)
+		grow(&x, leaf, i);
+	CHECK_EQ(held_then(&x, "program", 19), 100);
+	struct owners *first = x.o;
+	x.o = owners_new(x.m, &x.s);
+	owners_inherit(x.o, first);
+	CHECK_EQ(held_then(&x, "program", 19), 100);
+	grow(&x, leaf, 21);
+	CHECK_EQ(held_then(&x, "program", 20), 100);
+	owners_inherit(first, x.o);
+	owners_free(x.o);
+	x.o = first;
+	for (size_t back = 0; back <= 20; back++)
+		CHECK_EQ(held_then(&x, "program", back), 2100 - 100 * (int64_t)back);
 	end(&x);
 }
 
