@@ -88,29 +88,44 @@ static void *place(const struct option *o)
 	return (char *)&mt_conf + o->offset;
 }
 
-/* Decimal, with K, M, G (1024 each) where bytes are meant. The whole text must be used. */
+static bool digits(const char **at, uint64_t *v)
+{
+	const char *from = *at;
+
+	for (*v = 0; **at >= '0' && **at <= '9'; ++*at)
+		if (__builtin_mul_overflow(*v, 10, v) || __builtin_add_overflow(*v, **at - '0', v))
+			return false;
+	return *at > from;
+}
+
+#define FRACTION_DIGITS 9 /* times a G, they fit */
+
+/* Decimal. Where bytes are meant, with K, M, G (1024 each), also of a fraction: 1.5M. The whole
+ * text must be used. */
 static bool parse_number(const char *text, bool bytes, uint64_t *out)
 {
-	uint64_t v = 0;
+	uint64_t part = 0, whole_part = 1;
 	const char *at = text;
 
-	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *at - '0', &v))
-			return false;
-	if (at == text)
+	if (!digits(&at, out))
 		return false;
-	if (bytes && *at) {
-		const char *unit = strchr("KMGkmg", *at);
-		if (!unit)
+	if (!bytes || !*at)
+		return !*at;
+	if (*at == '.') {
+		const char *from = ++at;
+		if (!digits(&at, &part) || at - from > FRACTION_DIGITS)
 			return false;
-		unsigned shift = 10 * (unsigned)((unit - "KMGkmg") % 3 + 1);
-		at++;
-		if (v > UINT64_MAX >> shift)
-			return false;
-		v <<= shift;
+		for (; from < at; from++)
+			whole_part *= 10;
 	}
-	*out = v;
-	return *at == '\0';
+	const char *unit = *at ? strchr("KMGkmg", *at) : NULL;
+	if (!unit || at[1])
+		return false;
+	unsigned shift = 10 * (unsigned)((unit - "KMGkmg") % 3 + 1);
+	if (*out > UINT64_MAX >> shift)
+		return false;
+	*out = (*out << shift) + (part << shift) / whole_part;
+	return true;
 }
 
 static bool word_in(const char *list, const char *word)

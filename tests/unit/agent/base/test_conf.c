@@ -28,6 +28,10 @@ TEST(sizes)
 	CHECK(mt_conf_parse("max_memory=2g mark_memory=5k"));
 	CHECK_EQ(mt_conf.max_memory, (int64_t)2 << 30);
 	CHECK_EQ(mt_conf.mark_memory, 5120);
+	CHECK(mt_conf_parse("min_size=1.5M max_size=2.000000001G sample=0.5k"));
+	CHECK_EQ(mt_conf.min_size, 3 << 19);
+	CHECK_EQ(mt_conf.max_size, ((int64_t)2 << 30) + 1);
+	CHECK_EQ(mt_conf.sample, 512);
 }
 
 TEST(dumps)
@@ -60,7 +64,10 @@ TEST(refusals)
 		"max_size=-1",   "sample=2T",
 		"merge=1k",      "merge=5000",
 		"libs=[",        "exclude=(a",
-		"libs=a{3}",
+		"libs=a{3}",     "min_size=1.5",
+		"min_size=.5M",  "min_size=1.M",
+		"depth=1.5",     "min_size=1.0000000001M",
+		"merge=1.5k",    "min_size=1.5MB",
 	};
 
 	freopen("/dev/null", "w", stderr);
