@@ -29,7 +29,7 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 {
 	char path[64], text[1024];
 	unsigned long long ticks;
-	int parent, session;
+	int parent;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	FILE *f = fopen(path, "re");
@@ -39,13 +39,12 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 	text[n] = '\0';
 	/* The name may hold anything, ')' too: the fields follow the last one. */
 	const char *end = strrchr(text, ')');
-	if (!end ||
-	    sscanf(end + 1,
-		   " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-		   &s->state, &parent, &session, &ticks) != 4)
+	if (!end || sscanf(end + 1,
+			   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   "%*s %llu",
+			   &s->state, &parent, &ticks) != 3)
 		return false;
 	s->parent = parent;
-	s->session = session;
 	s->start_ns = monotonic_of(ticks);
 	return true;
 }

@@ -11,7 +11,7 @@
 
 struct proc_stat {
 	char state; /* 'R', 'S', ... 'Z' = ended, not yet waited for */
-	pid_t parent, session;
+	pid_t parent;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as near as the kernel's ticks (10 ms) tell it */
 };
 

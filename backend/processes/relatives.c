@@ -232,14 +232,18 @@ static bool is_above(pid_t above, pid_t pid)
 	return false;
 }
 
-static bool is_relative(pid_t first, pid_t pid)
+/* The outermost agent above the first one began its tree. That a shell started both is no relation:
+ * programs of one terminal have nothing in common. Nor is an init, or what started memtop itself:
+ * below it is everything. (A container's pid 1 may be taken for the machine's.) */
+static pid_t root_of(pid_t first, const struct agent_process *list, size_t n)
 {
-	struct proc_stat a, b;
+	pid_t root = first;
 
-	if (is_above(first, pid) || is_above(pid, first))
-		return true;
-	return procfs_stat(first, &a) && procfs_stat(pid, &b) && a.session > 0 &&
-	       a.session == b.session;
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid > 1 && is_above(list[i].pid, root) &&
+		    !is_above(list[i].pid, getpid()))
+			root = list[i].pid;
+	return root;
 }
 
 static struct line *line_of_pid(const struct processes *p, pid_t pid)
@@ -292,9 +296,10 @@ void relatives_look_near(struct processes *p)
 	if (p->board || p->first_pid <= 0)
 		return;
 	size_t n = launch_list(&list);
+	pid_t root = root_of(p->first_pid, list, n);
 	for (size_t i = 0; i < n; i++)
 		if (list[i].pid != p->first_pid && !line_of_pid(p, list[i].pid) &&
-		    is_relative(p->first_pid, list[i].pid))
+		    (list[i].pid == root || is_above(root, list[i].pid)))
 			add_relative(p, &list[i]);
 	free(list);
 	for (size_t i = 0; i < p->count; i++)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from cli import compiled
-from harness import MEMTOP, TARGETS, at_end, main, run, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, TARGETS, at_end, environment, main, run, start, temporary_folder, test, wait_for
 from term import Terminal, select_by_search, selected
 
 # Holds so many bytes, says so, and waits.
@@ -528,6 +528,20 @@ def t_who_comes_late_knows_what_a_fork_inherited():
                             (children[1], (12000000, 12, 12000000, 4000000, 4, 8000000, True))):
         r = json.loads(run([MEMTOP, "report", "--format", "json", "-p", str(process)]).stdout)
         assert tuple(r["processes"][0][key] for key in figures) == bytes_ + (process, forks), r["processes"]
+
+
+@test
+def t_programs_of_one_terminal_are_no_relatives():
+    """Another program with an agent, started by the same shell in the same session, is in no list of this one's tree."""
+    env = environment(LD_PRELOAD=AGENT)
+    tree, other = start([compiled(FORKS)], env=env, preexec_fn=os.setpgrp), start(["sleep", "600"], env=env)
+    at_end(os.killpg, tree.pid, signal.SIGKILL)  # its forks too
+    for p in (tree, other):
+        wait_for(lambda p=p: run([MEMTOP, "report", "-p", str(p.pid)], env=environment()).returncode == 0, 30, "an agent")
+    with Terminal([MEMTOP, "-p", str(tree.pid)], 160, 36) as t:
+        open_list(t)
+        t.wait_for("3 run of 3")
+        assert "sleep" not in t.text(), t.text()
 
 
 @test
