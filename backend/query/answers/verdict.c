@@ -66,17 +66,31 @@ static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
 	say(v, ".  %d %% of it: ", v->share_percent);
 }
 
+/* A name of more than `most` bytes ends in dots; no character of UTF-8 is cut. */
+static void say_name(struct verdict *v, const char *before, const char *name, size_t most)
+{
+	size_t n = strlen(name);
+	bool cut = n > most;
+
+	if (cut)
+		for (n = most - 3; n && (name[n] & 0xc0) == 0x80;)
+			n--;
+	say(v, "%s%.*s%s", before, (int)n, name, cut ? "..." : "");
+}
+
 static void say_site(struct verdict *v, const struct site *s)
 {
 	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
 
-	say(v, "%.60s", s->name);
-	if (s->file && s->line)
-		say(v, " %.40s:%u", slash ? slash + 1 : s->file, s->line);
-	else if (s->caller)
-		say(v, " < %.40s", s->caller);
+	say_name(v, "", s->name, 60);
+	if (s->file && s->line) {
+		say_name(v, " ", slash ? slash + 1 : s->file, 40);
+		say(v, ":%u", s->line);
+	} else if (s->caller) {
+		say_name(v, " < ", s->caller, 40);
+	}
 	if (s->owner)
-		say(v, "  %.40s", s->owner->name);
+		say_name(v, "  ", s->owner->name, 40);
 	v->site = s->id;
 }
 

@@ -206,6 +206,30 @@ TEST(what_is_expected_is_not_blamed_on_others)
 	end(&x);
 }
 
+/* At the place of the cut is a character of two bytes. */
+TEST(a_name_that_is_cut_ends_in_dots)
+{
+#define FIFTY "fifty_bytes_of_a_name_that_goes_on_and_on_and_on__"
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },
+		{ 2, 1, 0, FIFTY "56byte\xc3\xa9_and_more", 100 },
+	};
+	struct session x;
+	const struct site *s;
+	struct verdict v;
+
+	BEGIN_WITH(&x, paths);
+	for (unsigned i = 1; i <= 130; i++) {
+		grow(&x, 2, 1, 100000);
+		tick(&x, SECOND);
+		query_sites(x.q, BY_LIVE, false, true, &s);
+	}
+	query_verdict(x.q, &v);
+	CHECK(strstr(v.text, " " FIFTY "56byte... "));
+	CHECK(!strchr(v.text, '\xc3'));
+	end(&x);
+}
+
 /* A leak beside a vector that doubles: the whole slows down, and yet it is no cache. */
 TEST(a_leak_beside_what_fills_is_a_leak)
 {
