@@ -107,6 +107,15 @@ static size_t text_bytes(struct follow *f, const char *text)
 	return n;
 }
 
+/* A path that cannot be read is the kernel's to refuse. */
+static bool may_read_path(struct follow *f, const char *path)
+{
+	memset(f->page, 0, sizeof(f->page));
+	f->readable = true;
+	text_bytes(f, path);
+	return f->readable;
+}
+
 /* As strstr(); the text may have lost its end since it was measured. */
 static bool user_has(const struct follow *f, const char *file)
 {
@@ -253,7 +262,7 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 	f->own = pid && mt_state_is_pid(pid);
 	f->child = !f->own || mt_state_is_fork();
 	f->told = f->own && watches && pid == mt_pid;
-	if (!can_follow(state) || !(follows_children() || f->told))
+	if (!can_follow(state) || !(follows_children() || f->told) || !may_read_path(f, path))
 		return f->told;
 	if (ask)
 		look(f, how, folder, path);
@@ -275,7 +284,7 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
 
 	begin(f);
-	if (!path || !follows_children() || !can_follow(state))
+	if (!path || !follows_children() || !can_follow(state) || !may_read_path(f, path))
 		return false;
 	f->child = true;
 	bool ask = may_ask();

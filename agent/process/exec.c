@@ -134,11 +134,12 @@ MT_EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
 	return FAILED(rc);
 }
 
-/* NULL is the kernel's to refuse, and nothing to compare with by the function's declaration. */
+/* A path that cannot be read is the kernel's to refuse. */
 static enum lookup lookup_of(const char *path, int flags)
 {
-	__asm__("" : "+r"(path));
-	return path && !*path && flags & AT_EMPTY_PATH ? LOOKUP_EMPTY : LOOKUP_PATH;
+	if (!(flags & AT_EMPTY_PATH) || !mt_prim_readable((uintptr_t)path, 1))
+		return LOOKUP_PATH;
+	return *path ? LOOKUP_PATH : LOOKUP_EMPTY;
 }
 
 MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags)

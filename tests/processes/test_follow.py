@@ -59,7 +59,7 @@ def t_threads_start_shells_while_another_one_changes_the_environment():
 
 @test
 def t_an_environment_that_cannot_be_read_is_refused_by_the_kernel():
-    """Entries, an array or a text that end in nowhere: EFAULT, as without us, and no record of a program that never came."""
+    """Entries, an array, a text or a path that end in nowhere: EFAULT, as without us, and no record of a program that never came."""
     _, records = plain_and_followed([TREE, "spoilt"])
     assert [r.name for r in records] == ["s_tree"], records
 

@@ -14,8 +14,8 @@
  *                        changes the environment
  *   changes N            N times setenv() and unsetenv(), while threads call system(); says what is
  *                        not as it has to be
- *   spoilt               environments that nobody can read, for execve and posix_spawn: what each
- *                        of them says
+ *   spoilt               environments and paths that nobody can read, for execve, posix_spawn and
+ *                        others: what each of them says
  *   races N              N times posix_spawn() with `environ`, to which a thread adds variables all
  *                        the time
  *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills
@@ -25,6 +25,7 @@
 #include "target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -366,6 +367,19 @@ static int spoilt(void)
 		int spawned = posix_spawn(&pid, "/bin/true", NULL, NULL, argv, lists[i]);
 		EXPECT(execve("/bin/true", argv, (char *const *)lists[i]) == -1);
 		printf("%zu: execve %s, posix_spawn %s\n", i, strerror(errno), strerror(spawned));
+	}
+	const char *const paths[] = { (char *)16, text_without_end() };
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		const char *volatile path = paths[i];
+		pid_t pid;
+		int spawned = posix_spawn(&pid, path, NULL, NULL, argv, environ);
+		EXPECT(execve(path, argv, environ) == -1);
+		printf("path %zu: execve %s, posix_spawn %s", i, strerror(errno),
+		       strerror(spawned));
+		EXPECT(execv(path, argv) == -1);
+		printf(", execv %s", strerror(errno));
+		EXPECT(execveat(AT_FDCWD, path, argv, environ, AT_EMPTY_PATH) == -1);
+		printf(", execveat %s\n", strerror(errno));
 	}
 	return 0;
 }
