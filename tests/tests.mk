@@ -27,7 +27,7 @@ $(UNIT_A): $(B)/%: %.c $(B)/agent/inner.a tests/check.h
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 # What threads publish to each other, under ThreadSanitizer, in one piece.
-ORDER_SRC := $(addprefix agent/,record/slots.c record/peak.c unwind/stacks.c base/arena.c base/pages.c base/prim_linux.c base/stretch.c record/thread.c base/thread_list.c base/self.c base/state.c base/wiped.c linked/libc.c \
+ORDER_SRC := $(addprefix agent/,record/slots.c record/cost.c record/peak.c unwind/stacks.c base/arena.c base/pages.c base/prim_linux.c base/stretch.c record/thread.c base/thread_list.c base/self.c base/state.c base/wiped.c linked/libc.c \
 	hooks/gate.c $(addprefix live/,live.c leaves.c regions.c origins.c ticks.c scan.c collect.c passed.c session.c sampled.c))
 $(UNIT_ORDER): $(B)/%: %.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)

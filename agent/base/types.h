@@ -77,6 +77,11 @@ struct tally {
 	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
 };
 
+/* Times of some events, that all others are judged by. */
+struct timed {
+	uint64_t samples, ns, squares; /* squares: the sum of them */
+};
+
 /* A thread's part in sampling and filtering: record/filter.h. */
 struct filtering {
 	uint32_t on;            /* mt_filter_on when `xleft` was drawn */
@@ -87,7 +92,23 @@ struct filtering {
 	_Atomic int64_t xuntimed; /* events before the next timed one; 0 or less: the next */
 	/* number of blocks that the weighed ones stand for, out of the total */
 	_Atomic uint64_t xweighed;
-	uint64_t samples, ns; /* self-measurement of those events */
+	struct timed timed; /* of those events */
+	uint32_t cold;      /* events of the present few that are not counted */
+};
+
+/* What the agent itself takes of a thread's time: record/cost.c. The owner writes, the server
+ * reads. */
+struct cost {
+	struct timed timed;       /* events that stand for all others */
+	uint64_t first, first_ns; /* the thread's first ones, and what they took with its set-up */
+	uint64_t first_room_ns;   /* what they may still take */
+	uint64_t due_at;          /* number of events when some were last due to be timed */
+	/* so many events to come leave the usual path, with both gates closed, for some to be
+	 * timed */
+	uint32_t due;
+	uint32_t dice;
+	bool begins;                  /* they are the thread's first */
+	uint64_t before, left_before; /* events that another process counted, before a fork */
 };
 
 #define LEAF_SLOTS 32
@@ -156,7 +177,6 @@ struct hit {
 _Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
 	       "whole cache lines, and pairs that begin with one");
 
-#define BUSY_TIMED ((uintptr_t)1) /* no event is under way, and the next one is timed */
 /* its session was ended (detach): late events do not count */
 #define BUSY_OVER (UINTPTR_MAX - 1)
 /* likewise, but an event was still under way */
@@ -175,19 +195,15 @@ struct thread {
 	_Atomic uintptr_t xstack; /* an address on its stack */
 	_Atomic uint32_t xstamp;  /* newest stamp of its mids */
 	int64_t published; /* the part of its live bytes that the global balance (peak) includes */
-	int64_t alloc_room, free_room;  /* bytes until the next report to the global balance */
-	struct unwind_cache *unwind;    /* unwind/cache.c makes it; NULL until the first capture */
-	struct shadow *shadow;          /* hooks/instrument.c's; NULL until it is needed */
-	struct counts total;            /* events counted in this set by all of its owners */
-	struct tally base;              /* total when the present owner took over */
-	int64_t step;                   /* the most that it may keep from the balance now */
-	uint64_t hook_samples, hook_ns; /* self-measurement */
+	int64_t alloc_room, free_room; /* bytes until the next report to the global balance */
+	struct unwind_cache *unwind;   /* unwind/cache.c makes it; NULL until the first capture */
+	struct shadow *shadow;         /* hooks/instrument.c's; NULL until it is needed */
+	struct counts total;           /* events counted in this set by all of its owners */
+	struct tally base;             /* total when the present owner took over */
+	int64_t step;                  /* the most that it may keep from the balance now */
+	struct cost cost;
 	struct filtering filter;
-	uint64_t due_at; /* number of events when one was last due to be timed */
-	/* events to let pass before one is timed, so that clock and code are warm */
-	uint32_t skip, dice;
-	uintptr_t due;      /* BUSY_TIMED: the next is; 0: not yet */
-	uintptr_t busy_sp;  /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
+	uintptr_t busy_sp;  /* inside the agent since this stack pointer; 0 = not */
 	struct hit *last;   /* the stack of the last allocation */
 	struct hit **link;  /* the place of the one predicted for the next, for correction */
 	struct hit *hits;   /* HITS of them; NULL until one is needed */

@@ -14,7 +14,7 @@
 #include "collect/room.h"
 #include "collect/server.h"
 #include "modules/maps.h"
-#include "record/filter.h"
+#include "record/cost.h"
 #include "unwind/unwind.h"
 
 #include <fcntl.h>
@@ -154,26 +154,23 @@ static uint64_t clock_of(long clock)
 	return (uint64_t)ts[0] * SECOND + (uint64_t)ts[1];
 }
 
-static uint64_t hook_time(void)
+/* Both of one instant, for their ratio: the program's clock stays readable until somebody has
+ * waited for it. The estimate never falls, as a clock. */
+static void measure_cpu(struct server *s)
 {
-	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
-	uint64_t ns = 0;
+	struct figures *f = &s->figures;
+	struct cost_sum hooks;
 
-	for (; t; t = t->next) {
-		uint64_t events =
-			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
-			atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
-		const struct filtering *f = &t->filter;
-		uint64_t filtered = filter_events(f);
-		uint64_t weighed = atomic_load_explicit(&f->xweighed, memory_order_relaxed);
-		events = events > weighed ? events - weighed : 0; /* those are among `filtered` */
-		if (t->hook_samples)
-			ns += (uint64_t)((double)t->hook_ns / (double)t->hook_samples *
-					 (double)events);
-		if (f->samples)
-			ns += (uint64_t)((double)f->ns / (double)f->samples * (double)filtered);
-	}
-	return ns;
+	f->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
+	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target.pid)),
+		 ours = s->thread_mode ? f->agent_cpu_ns : 0;
+	cpu = cpu > ours ? cpu - ours : 0;
+	if (cpu < f->target_cpu_ns || (s->over && !cpu))
+		return;
+	f->target_cpu_ns = cpu;
+	mt_cost_sum(&hooks);
+	if (hooks.ns > f->hooks.ns)
+		f->hooks = hooks;
 }
 
 static void sum_effort(struct server *s)
@@ -270,8 +267,7 @@ void proc_figures(struct server *s)
 		 threads = s->figures.thread_count;
 	uint64_t children = s->figures.children;
 
-	s->figures.agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
-	s->figures.hook_ns = hook_time();
+	measure_cpu(s);
 	if (s->over || s->sums.pass_ns >= s->figures.effort_next_ns) {
 		s->figures.effort_next_ns = s->sums.pass_ns + SECOND;
 		sum_effort(s);
@@ -293,9 +289,6 @@ void proc_figures(struct server *s)
 		s->figures.children_next_ns = s->sums.pass_ns + SECOND;
 		children = count_children(&s->target);
 	}
-	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target.pid));
-	if (cpu)
-		s->figures.target_cpu_ns = cpu;
 	if (rss != s->figures.rss_bytes || virt != s->figures.virtual_bytes ||
 	    threads != s->figures.thread_count || children != s->figures.children)
 		s->figures.pass = s->sums.pass;

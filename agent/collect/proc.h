@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/types.h"
+#include "record/cost.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -15,8 +16,9 @@ struct target;
 struct module;
 
 struct figures {
-	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
-	struct effort effort; /* of all threads, once a second */
+	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns;
+	struct cost_sum hooks; /* the time in the program's calls, estimated */
+	struct effort effort;  /* of all threads, once a second */
 	uint64_t effort_allocations, effort_next_ns;
 	uint64_t memory_bytes, memory_next_ns; /* resident part of the agent's mappings */
 	uint64_t memory_of[PART_COUNT];        /* its parts */

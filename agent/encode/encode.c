@@ -137,12 +137,13 @@ static void put_totals(struct server *s, struct viewer *v)
 	mtw_put(&o, s->sums.peak_ns);
 	mtw_put(&o, s->figures.memory_bytes);
 	mtw_put(&o, s->figures.agent_cpu_ns);
-	mtw_put(&o, s->figures.hook_ns);
+	mtw_put(&o, s->figures.hooks.ns);
 	mtw_put(&o, s->figures.target_cpu_ns);
 	mtw_put(&o, s->sums.slots_seen);
 	mtw_put(&o, v->slots_sent);
 	mtw_put(&o, v->live_sent < 0 ? 0 : (uint64_t)v->live_sent);
 	mtw_put(&o, mt_arena_cap());
+	mtw_put(&o, s->figures.hooks.error_ns);
 	send(s, v, MTW_TOTALS, &o);
 }
 

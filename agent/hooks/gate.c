@@ -4,7 +4,9 @@
  * while nothing is recorded.
  */
 #include "hooks/gate.h"
+#include "base/prim_linux.h"
 #include "base/state.h"
+#include "record/cost.h"
 #include "record/filter.h"
 #include "record/thread.h"
 
@@ -25,6 +27,18 @@ static void open_gate(struct thread *t)
 		hot_close(t->hot);
 }
 
+/* To make one takes time, and that is the agent's. */
+static struct thread *state_of_thread(void)
+{
+	if (likely(mt_self()))
+		return mt_thread_of_session();
+	uint64_t begin = mt_prim_now_ns();
+	struct thread *t = mt_thread_of_session();
+	if (!t->shared)
+		mt_cost_set_up(t, mt_prim_now_ns() - begin);
+	return t;
+}
+
 struct thread *mt_gate_slow(void)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
@@ -35,11 +49,12 @@ struct thread *mt_gate_slow(void)
 		return NULL;
 	if (unlikely(mt_thread_forked()))
 		mt_init_forked();
-	struct thread *t = mt_thread_of_session();
+	struct thread *t = state_of_thread();
+	bool passes = cost_passes(t);
 	state = atomic_load_explicit(&mt_state, memory_order_acquire);
 	if (state == AGENT_DORMANT)
 		mt_init_dormant();
-	else if (state == AGENT_ON && t->hot)
+	else if (state == AGENT_ON && t->hot && !passes)
 		open_gate(t);
 	/* A detach closes gates after it has changed the state: one that was opened too late is
 	 * seen here. */

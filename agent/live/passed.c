@@ -17,7 +17,7 @@ static bool inside(const struct thread *t)
 {
 	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE);
 
-	return !t->shared && busy > BUSY_TIMED && busy != BUSY_OVER;
+	return !t->shared && busy && busy != BUSY_OVER;
 }
 
 /* Was each thread outside of its guard at some time since the barrier? */

@@ -120,7 +120,7 @@ MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 	/* each state draws its own random sequence, seeded by its address and the clock */
 	if (!f->random) {
 		f->random = mix((uintptr_t)f ^ mt_prim_now_ns()) | 1;
-		filter_put_off(f);
+		filter_put_off(f, FILTER_TIMED);
 	}
 	if (f->on == on)
 		return;

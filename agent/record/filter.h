@@ -60,7 +60,8 @@
 #define FILTER_SAMPLE 2u
 #define FILTER_STACK 4u /* libs, exclude, merge: the stack decides */
 #define FILTER_SHIFT 3
-#define FILTER_TIMED 1024u /* one event in so many is timed */
+#define FILTER_TIMED 1024 /* one event in so many is timed, */
+#define FILTER_COLD 3     /* after so many that go the same way */
 
 struct owners; /* record/filter_owner.c: what libs= and exclude= say of each module */
 
@@ -165,12 +166,12 @@ MT_INLINE bool filter_timed(const struct filtering *f)
 
 /* In this order: readers see no fewer events than there were. Some callers count events without a
  * look at xuntimed, so it may be far below 0. */
-MT_INLINE void filter_put_off(struct filtering *f)
+MT_INLINE void filter_put_off(struct filtering *f, int64_t events)
 {
 	int64_t untimed = atomic_load_explicit(&f->xuntimed, memory_order_relaxed);
 
-	filter_count(&f->xevents, (uint64_t)((int64_t)FILTER_TIMED - untimed));
-	atomic_store_explicit(&f->xuntimed, (int64_t)FILTER_TIMED, memory_order_release);
+	filter_count(&f->xevents, (uint64_t)(events - untimed));
+	atomic_store_explicit(&f->xuntimed, events, memory_order_release);
 }
 
 /* Is a block of this size left out, whatever its stack? f->on must be `on`: see mt_filter_renew().

@@ -25,7 +25,7 @@ MT_INLINE bool busy_is_over(uintptr_t busy_sp)
  * t's session is over, and the event came late. */
 MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
-	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || mt_record_nested(t, sp))))
+	if (unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
 		return unlikely(busy_is_over(t->busy_sp)) ? NULL : mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -36,7 +36,7 @@ MT_INLINE void guard_out(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	if (likely(!t->shared))
-		t->busy_sp = t->due;
+		t->busy_sp = 0;
 }
 
 #endif

@@ -14,9 +14,6 @@
  * were not expected.
  *
  * Order: counted, then entered; taken out, then counted. record/slots.c has the reason.
- *
- * The agent's own time is an estimate: at most one of 1,024 allocations and frees of a thread is
- * timed, less the clock's own cost. A sample in which the thread lost its cpu is cut off.
  */
 #include "record/record.h"
 #include "base/compiler.h"
@@ -28,6 +25,7 @@
 #include "live/sampled.h"
 #include "modules/real.h"
 #include "record/book.h"
+#include "record/cost.h"
 #include "record/filter.h"
 #include "record/guard.h"
 #include "record/heaps.h"
@@ -43,8 +41,6 @@
 
 #include <memtop/wire.h>
 #include <string.h>
-
-#define TIMED_MAX_NS 20000u
 
 /* Do both stack pointers lie on one stack? A native one may reach further in than was seen yet. */
 static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inner)
@@ -74,56 +70,6 @@ MT_COLD bool mt_record_nested(const struct thread *t, uintptr_t sp)
 	return false;
 }
 
-/* A time, and what it took to read the clock just then. */
-struct reading {
-	uint64_t ns, cost_ns;
-};
-
-static struct reading read_clock(void)
-{
-	uint64_t before = mt_prim_now_ns(), now = mt_prim_now_ns();
-
-	return (struct reading){ now, now - before };
-}
-
-static uint64_t ns_since(struct reading begin)
-{
-	uint64_t ns = mt_prim_now_ns() - begin.ns;
-
-	ns = ns > begin.cost_ns ? ns - begin.cost_ns : 0;
-	return ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
-}
-
-/*
- * The event after a publication is no event like others, and first uses of this code and of the
- * clock are slow: of the next few, that go this way too, a random one is timed.
- */
-MT_COLD static bool not_yet(struct thread *t)
-{
-	if (!t->skip) {
-		t->dice = t->dice * 1103515245u + 12345u;
-		t->skip = 3 + (t->dice >> 16) % 4;
-	}
-	t->skip--;
-	if (t->skip == 1)
-		mt_prim_now_ns();
-	return t->skip;
-}
-
-MT_COLD static struct reading begin_sample(struct thread *t)
-{
-	struct reading begin = read_clock();
-
-	t->busy_sp = t->due = 0;
-	return begin;
-}
-
-MT_COLD static void add_sample(struct thread *t, struct reading begin)
-{
-	t->hook_ns += ns_since(begin);
-	t->hook_samples++;
-}
-
 /* Interrupted in the middle of something, or by no thread of its own. */
 MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
@@ -138,10 +84,7 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, size_t bytes,
 						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
-	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
-
-	if (!due && unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
+	if (unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -152,10 +95,6 @@ static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, si
 	} else {
 		mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
 	}
-	if (unlikely(timed))
-		add_sample(t, begin);
-	else if (unlikely(due))
-		t->busy_sp = t->due;
 	return p;
 }
 
@@ -218,10 +157,14 @@ static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, s
 	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
-static void add_filter_sample(struct filtering *f, struct reading begin)
+/* The clock and this code are cold in the first ones, and the next one is timed again. */
+static void add_left_out(struct filtering *f, uint64_t ns)
 {
-	f->ns += ns_since(begin);
-	f->samples++;
+	if (f->cold++ < FILTER_COLD)
+		return;
+	cost_add(&f->timed, ns);
+	f->cold = 0;
+	filter_put_off(f, FILTER_TIMED);
 }
 
 /* The first event of a period, or one that is timed. Those that end as usual ones are timed as
@@ -230,18 +173,17 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 					 uintptr_t sp, uintptr_t fp, uint32_t on)
 {
 	struct filtering *f = &t->filter;
-	struct reading begin;
-	uint64_t before;
+	uint64_t begin, before;
 
 	mt_filter_renew(f, on);
 	if (!filter_timed(f))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
-	begin = read_clock();
-	filter_put_off(f);
+	begin = mt_prim_now_ns();
+	filter_put_off(f, 1);
 	before = filter_events(f);
 	mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	if (filter_events(f) != before)
-		add_filter_sample(f, begin);
+		add_left_out(f, mt_prim_now_ns() - begin);
 	return p;
 }
 
@@ -280,10 +222,21 @@ MT_COLD void mt_record_failed(struct thread *t, size_t bytes)
 		mt_filter_draw(f, &mt_filter_period[on >> FILTER_SHIFT]);
 }
 
+static __attribute__((noinline)) void *alloc_any(struct thread *t, void *p, size_t bytes,
+						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return record_alloc(t, p, bytes, pc, sp, fp);
+}
+
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
-	return record_alloc(t, p, bytes, pc, sp, fp);
+	if (likely(!cost_is_timed(t)))
+		return alloc_any(t, p, bytes, pc, sp, fp);
+	uint64_t begin = mt_prim_now_ns();
+	alloc_any(t, p, bytes, pc, sp, fp);
+	mt_cost_event(t, mt_prim_now_ns() - begin);
+	return p;
 }
 
 void mt_record_restart(void)
@@ -333,24 +286,19 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 static void free_any(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
-	bool timed = t->busy_sp == BUSY_TIMED && !not_yet(t);
-	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
 
-	bool pass_on = count_freed(t, p, sp);
-	if (timed)
-		add_sample(t, begin);
-	if (pass_on)
+	if (count_freed(t, p, sp))
 		mt_real.free(p);
 }
 
 MT_COLD static void free_timed(struct thread *t, void *p)
 {
-	struct reading begin = read_clock();
+	uint64_t begin = mt_prim_now_ns();
 	bool pass_on = !mt_live_knows(p) && !mt_real_boot_owns(p);
 
-	filter_put_off(&t->filter);
+	filter_put_off(&t->filter, 1);
 	filter_event(&t->filter);
-	add_filter_sample(&t->filter, begin);
+	add_left_out(&t->filter, mt_prim_now_ns() - begin);
 	if (pass_on)
 		mt_real.free(p);
 }
@@ -404,9 +352,27 @@ MT_COLD void mt_record_free_after(void *p, struct thread *t)
 	mt_real.free(p);
 }
 
+MT_COLD static void free_whole_timed(struct thread *t, void *p)
+{
+	uint64_t begin = mt_prim_now_ns();
+	struct taken old = record_take(p);
+	bool pass_on = true;
+
+	if (likely(old.origin))
+		record_gone(t, old);
+	else
+		pass_on = count_freed(t, p, (uintptr_t)__builtin_dwarf_cfa());
+	mt_cost_event(t, mt_prim_now_ns() - begin);
+	if (pass_on)
+		mt_real.free(p);
+}
+
 void mt_record_free(struct thread *t, void *p)
 {
-	record_free(t, p);
+	if (unlikely(cost_is_timed(t)))
+		free_whole_timed(t, p);
+	else
+		record_free(t, p);
 }
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)

@@ -38,6 +38,7 @@
 #include "base/state.h"
 #include "base/thread_list.h"
 #include "base/wiped.h"
+#include "record/cost.h"
 #include "record/loss.h"
 #include "record/peak.h"
 #include "record/slots_fast.h"
@@ -52,7 +53,6 @@
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
 #define STEP_MAX (64 * 1024)
 #define STEP_FIRST 256
-#define TIMED_EVERY 1024u
 
 static struct slot *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t xnext = SLOT_ROOT + 1;
@@ -298,13 +298,8 @@ MT_COLD void mt_slots_after_slow(struct thread *t)
 	if (t->alloc_room >= 0 && t->free_room >= 0)
 		return;
 	publish_all(t, step_bytes(t));
-	uint64_t events = slots_events(t);
-	if (events - t->due_at >= TIMED_EVERY) {
-		t->due_at = events;
-		t->due = BUSY_TIMED;
-		if (unlikely(mt_wiped_by_hand))
-			mt_wiped_look();
-	}
+	if (mt_cost_due(t, slots_events(t)) && unlikely(mt_wiped_by_hand))
+		mt_wiped_look();
 }
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
@@ -503,7 +498,7 @@ static void restart_thread(struct thread *t)
 	memset(&t->total, 0, sizeof(t->total));
 	memset(&t->base, 0, sizeof(t->base));
 	t->alloc_room = t->free_room = t->published = t->step = 0;
-	t->hook_samples = t->hook_ns = t->due_at = t->due = 0;
+	memset(&t->cost, 0, sizeof(t->cost));
 	memset(&t->filter, 0, sizeof(t->filter));
 	atomic_store(&t->xstamp, 0);
 }

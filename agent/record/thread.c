@@ -24,6 +24,7 @@
 #include "base/thread_list.h"
 #include "base/wiped.h"
 #include "record/guard.h"
+#include "record/cost.h"
 #include "record/loss.h"
 #include "record/slots.h"
 #include "unwind/unwind.h"
@@ -246,6 +247,7 @@ static bool begin_owner(struct thread *t)
 	t->deleting = 0;
 	t->quiet = false;
 	t->session = atomic_load_explicit(&xsession, memory_order_relaxed);
+	mt_cost_begin(t);
 	if (index) {
 		take_early_name(&rows[index]);
 		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
@@ -334,7 +336,7 @@ static bool retire(struct thread *t)
 		hot_close(t->hot);
 	if (busy_is_over(busy))
 		return true;
-	if (busy <= BUSY_TIMED || t->shared)
+	if (!busy || t->shared)
 		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
 	return false;
 }
@@ -347,7 +349,7 @@ static void overrun(struct thread *t)
 	do {
 		if (busy_is_over(busy))
 			return;
-		over = busy <= BUSY_TIMED ? BUSY_OVER : BUSY_OVERRUN;
+		over = !busy ? BUSY_OVER : BUSY_OVERRUN;
 	} while (!__atomic_compare_exchange_n(&t->busy_sp, &busy, over, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
 }
@@ -402,6 +404,7 @@ void mt_thread_fork_child(void)
 		t->busy_sp = 0;   /* whoever was within an event is not here */
 		t->filter.on = 0; /* draws anew: siblings must not have the same samples */
 		t->filter.random = 0;
+		mt_cost_forked(t);
 		if (t == self)
 			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()),
 					      memory_order_relaxed);

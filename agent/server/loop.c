@@ -39,6 +39,7 @@
 #include "live/ticks.h"
 #include "live/trim.h"
 #include "modules/maps.h"
+#include "record/cost.h"
 #include "record/slots.h"
 #include "scan/scan.h"
 #include "server/commands.h"
@@ -204,6 +205,7 @@ static void begin(struct server *s)
 	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
 	proc_identity(&s->target);
 	command_options(&s->options);
+	mt_cost_calibrate();
 	dump_begin(s);
 	/* The program may change its directory and unmount the old one: do not hold it. */
 	if (!s->thread_mode)

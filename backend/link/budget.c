@@ -16,6 +16,7 @@ static void begin(struct budget *b, const struct totals *t, size_t filters)
 	b->begun = true;
 	b->since_ns = t->time_ns;
 	b->hook_ns = t->hook_ns;
+	b->server_ns = t->agent_cpu_ns;
 	b->cpu_ns = t->target_cpu_ns;
 	b->filters = filters;
 }
@@ -27,6 +28,19 @@ static uint64_t next_sample(const struct model *m)
 	if (!now || !now->sample)
 		return FIRST_SAMPLE;
 	return now->sample * 4 <= LAST_SAMPLE ? now->sample * 4 : 0;
+}
+
+static uint64_t since(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 0;
+}
+
+/* What the calls of the window may be wrong by, in the same proportion as all of them. */
+static uint64_t window_error(const struct totals *t, const struct budget *b)
+{
+	double part = t->hook_ns ? (double)t->hook_error_ns / (double)t->hook_ns : 0;
+
+	return (uint64_t)(part * (double)since(t->hook_ns, b->hook_ns));
 }
 
 bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint64_t *sample)
@@ -42,14 +56,14 @@ bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint
 		begin(b, t, filters);
 		return false;
 	}
-	double window = (double)(t->time_ns - b->since_ns),
-	       cpu = (double)(t->target_cpu_ns - b->cpu_ns);
-	double hooks = t->hook_ns > b->hook_ns ? (double)(t->hook_ns - b->hook_ns) : 0;
+	uint64_t window = t->time_ns - b->since_ns, cpu = t->target_cpu_ns - b->cpu_ns;
 	if (window < WINDOW_NS)
 		return false;
+	struct cost c = quality_cost_of(since(t->hook_ns, b->hook_ns), window_error(t, b),
+					since(t->agent_cpu_ns, b->server_ns), cpu);
 	begin(b, t, filters);
-	*cost = cpu > hooks ? 100.0 * hooks / (cpu - hooks) : 100.0;
-	if (!quality_busy((uint64_t)cpu, (uint64_t)window) || *cost <= b->percent)
+	*cost = c.both;
+	if (!quality_busy(cpu, window) || !(c.both - c.error > b->percent))
 		return false;
 	*sample = b->last_cost > 0 && *cost > SAVES * b->last_cost ? 0 : next_sample(m);
 	b->last_cost = *cost;

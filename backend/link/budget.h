@@ -8,13 +8,14 @@
 #include "model/model.h"
 
 /*
- * Cost is the time that the agent measured in its hooks, as a part of the rest of the program's cpu
- * time, over windows of some seconds that restart when the filter of recording changes. A program
- * that hardly runs is never over the budget: there is nothing to save.
+ * Cost is the agent's part of the cpu time (struct cost of query/quality.h) over windows of some
+ * seconds that restart when the filter of recording changes. A cost whose error reaches down to the
+ * limit is not over it. A program that hardly runs is never over the budget: there is nothing to
+ * save.
  */
 struct budget {
 	double percent; /* allowed; 0 = no limit */
-	uint64_t since_ns, hook_ns, cpu_ns;
+	uint64_t since_ns, hook_ns, server_ns, cpu_ns;
 	size_t filters;
 	bool begun;
 	double last_cost; /* when the last rate was suggested */

@@ -25,19 +25,36 @@ bool quality_busy(uint64_t cpu_ns, uint64_t time_ns)
 	return (double)cpu_ns > QUALITY_BUSY * (double)time_ns;
 }
 
-static void quality_cost(const struct totals *t, struct quality *q)
+struct cost quality_cost_of(uint64_t calls_ns, uint64_t error_ns, uint64_t server_ns,
+			    uint64_t program_ns)
 {
-	double own = (double)t->hook_ns + (double)t->agent_cpu_ns;
+	double all = (double)(program_ns + server_ns), calls;
+	struct cost c = { NAN, NAN, NAN, NAN };
 
-	q->hooks = q->server = q->of_program = NAN;
-	if (t->time_ns >= QUALITY_COST_NS) {
-		q->hooks = 100.0 * (double)t->hook_ns / (double)t->time_ns;
-		q->server = 100.0 * (double)t->agent_cpu_ns / (double)t->time_ns;
-	}
-	/* What the program took has the calls in it. */
-	if (t->time_ns >= QUALITY_COST_NS && t->target_cpu_ns > t->hook_ns &&
-	    quality_busy(t->target_cpu_ns, t->time_ns))
-		q->of_program = 100.0 * own / (double)(t->target_cpu_ns - t->hook_ns);
+	if (!(all > 0))
+		return c;
+	calls = (double)(calls_ns < program_ns ? calls_ns : program_ns); /* an estimate */
+	c.calls = 100.0 * calls / all;
+	c.server = 100.0 * (double)server_ns / all;
+	c.both = c.calls + c.server;
+	c.error = 100.0 * (double)error_ns / all;
+	c.error = c.error < 100.0 ? c.error : 100.0;
+	return c;
+}
+
+static void add_cost(const struct totals *t, struct quality *q)
+{
+	uint64_t busy = (uint64_t)(QUALITY_BUSY * (double)t->time_ns), cpu = t->target_cpu_ns;
+
+	q->cost = (struct cost){ NAN, NAN, NAN, NAN };
+	q->overhead = NAN;
+	if (t->time_ns < QUALITY_COST_NS)
+		return;
+	struct cost c = quality_cost_of(t->hook_ns < cpu ? t->hook_ns : cpu, t->hook_error_ns,
+					t->agent_cpu_ns, cpu > busy ? cpu : busy);
+	q->overhead = c.both;
+	if (quality_busy(cpu, t->time_ns))
+		q->cost = c;
 }
 
 void quality_of(const struct model *m, struct quality *q)
@@ -56,7 +73,7 @@ void quality_of(const struct model *m, struct quality *q)
 	q->frames = e->captures ? (double)e->frames / (double)e->captures : NAN;
 	q->pc_hits = hits(e->pc_misses, e->frames);
 	q->edge_hits = hits(e->edge_misses, e->frames);
-	quality_cost(model_totals(m), q);
+	add_cost(model_totals(m), q);
 }
 
 static int more_blocks(const void *a, const void *b)
@@ -136,5 +153,14 @@ const char *quality_share(char buf[QUALITY_TEXT], double percent)
 		snprintf(buf, QUALITY_TEXT, "100");
 	else
 		snprintf(buf, QUALITY_TEXT, "%.1f", (double)(unsigned)(percent * 10) / 10);
+	return buf;
+}
+
+const char *quality_within(char buf[QUALITY_TEXT], const struct cost *c)
+{
+	int n = snprintf(buf, QUALITY_TEXT, "%.1f", c->both);
+
+	if (c->error > 0)
+		snprintf(buf + n, QUALITY_TEXT - (size_t)n, " +- %.1f", c->error);
 	return buf;
 }

@@ -18,6 +18,17 @@
 #define QUALITY_BUSY 0.1
 #define CUT_GENERATED (NO_ID - 1)
 
+/*
+ * The agent's cpu time, in percent of what program and agent take together: never above 100. The
+ * program's own cpu time has the calls in it. NAN: too short a run, or the program is idle, so that
+ * the server's ticks would be all that is seen.
+ */
+struct cost {
+	double calls; /* in the program's calls: estimated */
+	double server, both;
+	double error; /* of calls and both: so far from the truth, at most; 0 = not known */
+};
+
 struct quality {
 	uint64_t cut_blocks; /* blocks whose stack ends early */
 	/* blocks with stack frames found by frame pointers: no unwind table covers the code
@@ -29,13 +40,15 @@ struct quality {
 	double frames;     /* frames walked per other allocation; a number, no share */
 	double pc_hits,
 		edge_hits; /* of frames walked: unwind rule and call tree step were cached */
-	/* of one core since the start; hooks: estimated. NAN: too short a run */
-	double hooks, server;
-	/* both, relative to the program's cpu time without the agent. NAN: also when idle */
-	double of_program;
+	struct cost cost;  /* since the start */
+	/* For scripts, cost.both. An idle program counts as one that takes QUALITY_BUSY of a core,
+	 * so that only a run that is too short has NAN. */
+	double overhead;
 };
 
 void quality_of(const struct model *m, struct quality *q);
+struct cost quality_cost_of(uint64_t calls_ns, uint64_t error_ns, uint64_t server_ns,
+			    uint64_t program_ns);
 
 /* is the program busy enough to compare the cost with its own cpu time? */
 bool quality_busy(uint64_t cpu_ns, uint64_t time_ns);
@@ -55,6 +68,8 @@ const char *quality_module_name(const struct model *m, uint32_t module);
 size_t quality_cuts(const struct model *m, struct cut **list);
 
 #define QUALITY_TEXT 32
+/* "12.3", or "12.3 +- 2.5", without a unit. The cost is known. */
+const char *quality_within(char buf[QUALITY_TEXT], const struct cost *c);
 /* "99.9" never rounded up, "100" only when nothing is missing, "-" when nothing is known. */
 const char *quality_share(char buf[QUALITY_TEXT], double percent);
 

@@ -240,7 +240,7 @@ static double overhead(const struct followed *r)
 	struct quality q;
 
 	quality_of(r->model, &q);
-	return (q.hooks + q.server) / 100;
+	return q.overhead / 100;
 }
 
 static double lost(const struct followed *r)
@@ -351,8 +351,8 @@ static const struct family families[] = {
 	{ "memtop_agent_hook_cpu_seconds", "seconds",
 	  "CPU time of the agent inside the program's calls, estimated", COUNTER, true, hook_cpu,
 	  NULL },
-	{ "memtop_agent_overhead_ratio", "ratio", "CPU time of the agent, of one core", GAUGE,
-	  false, overhead, NULL },
+	{ "memtop_agent_overhead_ratio", "ratio",
+	  "CPU time of the agent, of what it and the program take", GAUGE, false, overhead, NULL },
 	{ "memtop_agent_memory_bytes", "bytes", "The agent's own memory", GAUGE, false,
 	  agent_memory, NULL },
 	{ "memtop_lost_events", "",

@@ -137,7 +137,9 @@ enum mtw_type {
 	 * v peak_bytes, v peak_error_bytes, v peak_time_ns, v agent_memory_bytes, v agent_cpu_ns
 	 * (server's own clock), v hook_ns (estimate of time in hooks), v target_cpu_ns,
 	 * v slots_total, v slots_sent (to this client; fewer while loading), v live_sent_bytes,
-	 * v agent_limit_bytes (of the agent's tables; an older agent's ends before) */
+	 * v agent_limit_bytes (of the agent's tables; an older agent's ends before),
+	 * v hook_error_ns (hook_ns is that far from the truth, at most; an older agent's ends
+	 * before) */
 	MTW_TICK = 4,
 	/* v seq, v time_ns, v flags (MTW_TICK_*) */
 	MTW_STATE = 5,

@@ -42,17 +42,22 @@ static const char *share(char *out, double value)
 static void add_cost(struct page *p, const struct model *m, const struct totals *t,
 		     const struct quality *q)
 {
-	char a[40], b[32];
+	char a[40], b[32], words[64];
 
 	page_add(p, ROLE_TITLE, "Cost, since %s",
 		 coverage_late(m) ? "the attach" : "the program's start");
-	snprintf(a, sizeof a, "%s%s", isnan(q->hooks) ? "" : "~", percent(b, q->hooks));
-	add(p, "its calls", a, "of one core, in the program's threads (estimated)");
-	add(p, "its server", percent(b, q->server), "of one core, beside the program");
-	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
-	add(p, "both", a,
-	    isnan(q->of_program) ? "of the program's own cpu time (too little to tell)"
-				 : "of the program's own cpu time (estimated)");
+	const char *tilde = isnan(q->cost.both) ? "" : "~";
+	snprintf(a, sizeof a, "%s%s", tilde, percent(b, q->cost.calls));
+	add(p, "its calls", a, "in the program's threads (estimated)");
+	add(p, "its server", percent(b, q->cost.server), "beside the program");
+	snprintf(a, sizeof a, "%s%s", tilde, percent(b, q->cost.both));
+	if (isnan(q->cost.both))
+		strcpy(words, "of the cpu time (too little to tell)");
+	else if (q->cost.error > 0)
+		snprintf(words, sizeof words, "of all cpu time, within %.1f %%", q->cost.error);
+	else
+		strcpy(words, "of all cpu time");
+	add(p, "both", a, words);
 	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident");
 	page_add(p, ROLE_NORMAL, "%s", "");
 }

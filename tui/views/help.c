@@ -255,8 +255,8 @@ static void add_terms(struct page *p)
 		{ "/s", "in rows over the last second, in the header over the last ten" },
 		{ "~", "an estimate: a sampled figure, or the agent's cost" },
 		{ "in the header", "cached: allocations whose stack was remembered; stacks: blocks "
-				   "whose stack is whole; agent: its memory and its share of a "
-				   "core; lost: events not counted. More: <agent>" },
+				   "whose stack is whole; agent: its memory and its share of "
+				   "the cpu time; lost: events not counted. More: <agent>" },
 	};
 
 	add_list(p, "Words", list, sizeof list / sizeof *list);

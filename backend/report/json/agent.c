@@ -14,9 +14,11 @@ static json_t *cpu(const struct totals *t, const struct quality *q)
 
 	set(o, "hooks_s", seconds(t->hook_ns));
 	set(o, "hooks_estimate", json_true());
+	set(o, "hooks_error_s", seconds(t->hook_error_ns));
 	set(o, "server_s", seconds(t->agent_cpu_ns));
 	set(o, "program_s", seconds(t->target_cpu_ns));
-	set(o, "percent_of_program", percent(q->of_program));
+	set(o, "percent_of_program", percent(q->cost.both));
+	set(o, "percent_error", percent(q->cost.error));
 	return o;
 }
 
@@ -107,7 +109,7 @@ json_t *report_json_agent(const struct report *r)
 	set(o, "unwind", report_json_text(model_option(m, "unwind")));
 	set(o, "unwind_why", report_json_text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
-	set(o, "overhead_percent", percent(q.hooks + q.server));
+	set(o, "overhead_percent", percent(q.overhead));
 	set(o, "cpu", cpu(model_totals(m), &q));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "memory_limit_bytes", number(model_totals(m)->agent_limit_bytes));

@@ -128,10 +128,8 @@ static void own_cost(const struct page *p)
 
 	quality_of(m, &q);
 	fprintf(p->out, "agent      %9s", format_bytes(a, model_totals(m)->agent_memory_bytes));
-	if (!isnan(q.hooks))
-		fprintf(p->out, ", ~%.1f %% of one core", q.hooks + q.server);
-	if (!isnan(q.of_program))
-		fprintf(p->out, ", ~%.1f %% of the program's cpu time", q.of_program);
+	if (!isnan(q.cost.both))
+		fprintf(p->out, ", ~%s %% of the cpu time", quality_within(b, &q.cost));
 	fputc('\n', p->out);
 	own_memory(p);
 	if (isnan(q.whole))

@@ -212,12 +212,11 @@ static void add_trust(const struct app *a, struct part *parts, size_t *n)
 	if (f->symbols_done < f->symbols_asked)
 		add(parts, n, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
-	if (isnan(f->quality.hooks) && t->time_ns)
+	if (isnan(f->quality.overhead) && t->time_ns)
 		add(parts, n, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
 	else if (t->time_ns)
 		add(parts, n, ROLE_HEADER, "agent %s ~%.1f%%",
-		    text_bytes(memory, t->agent_memory_bytes),
-		    f->quality.hooks + f->quality.server);
+		    text_bytes(memory, t->agent_memory_bytes), f->quality.overhead);
 	if (!filter && !f->estimate)
 		add(parts, n, ROLE_HEADER, "every block");
 	if (!f->quality.cut_blocks && !isnan(f->quality.whole))

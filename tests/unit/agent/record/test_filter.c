@@ -390,13 +390,13 @@ TEST(events_that_sampling_leaves_out_are_counted)
 	wake();
 	set("sample", "1000g");
 	touch(1);
-	uint64_t before = events(), timed = mt_self()->filter.samples;
+	uint64_t before = events(), timed = mt_self()->filter.timed.samples;
 	uint64_t left = atomic_load(&mt_self()->filter.xleft);
 	for (volatile int i = 0; i < 10000; i++)
 		touch(i % 100 ? 40 : 0);
 	CHECK_EQ(events() - before, 20000);
 	CHECK_EQ(left - atomic_load(&mt_self()->filter.xleft), 9900 * 40 + 100);
-	uint64_t now = mt_self()->filter.samples;
+	uint64_t now = mt_self()->filter.timed.samples;
 	CHECK(now - timed >= 19 && now - timed <= 20);
 	before = events();
 	left = atomic_load(&mt_self()->filter.xleft);

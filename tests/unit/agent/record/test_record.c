@@ -328,7 +328,7 @@ TEST(counters_follow_each_event)
 	CHECK_EQ(sum[1].alloc_bytes - sum[0].alloc_bytes, 5000 * 3080);
 	CHECK_EQ(sum[1].free_bytes - sum[0].free_bytes, 5000 * 3080);
 	CHECK_EQ(all[1] - all[0], 10000);
-	CHECK(t->hook_samples > 0); /* some were timed */
+	CHECK(t->cost.timed.samples > 0); /* some were timed */
 }
 
 /* What a block from here is booked to: 1 = the thread's own state, 2 = the shared one. */

@@ -113,7 +113,7 @@ TEST(nothing_known_is_not_a_share)
 	quality_of(m, &q);
 	CHECK(isnan(q.whole) && isnan(q.remembered) && isnan(q.frames) && isnan(q.pc_hits) &&
 	      isnan(q.edge_hits));
-	CHECK(isnan(q.hooks) && isnan(q.server) && isnan(q.of_program));
+	CHECK(isnan(q.cost.calls) && isnan(q.cost.server) && isnan(q.cost.both));
 	CHECK_EQ(quality_cuts(m, &list), 0);
 	free(list);
 	CHECK_STR(quality_share(text, q.whole), "-");
@@ -151,36 +151,51 @@ TEST(what_caches_saved)
 	model_free(m);
 }
 
-TEST(cost_is_of_a_core_and_of_the_program)
+static int hundredths(double percent)
+{
+	return isnan(percent) ? -1 : (int)(percent * 100 + 0.5);
+}
+
+TEST(cost_is_a_part_of_all_cpu_time)
 {
 	struct model *m = cut_session();
 	struct event e = { .type = MTW_TOTALS };
 	struct quality q;
+	char text[QUALITY_TEXT];
 
-	/* in units of 10 ms: time, program, calls, server; then percent times 100, -1 = cannot be
-	 * told */
+	/* in units of 10 ms: time, program, calls, their error, server; then percent times 100, -1
+	 * = cannot be told */
 	static const struct {
-		uint64_t time, program, calls, server;
-		int hooks, servers, of_program;
+		uint64_t time, program, calls, error, server;
+		int of_calls, of_server, both, within, overhead;
 	} cases[] = {
-		{ 2000, 1100, 100, 20, 500, 100, 1200 },
-		{ 5, 3, 1, 2, -1, -1, -1 }, /* it ended before it cost anything but the start */
+		{ 2000, 1100, 100, 30, 100, 833, 833, 1667, 250, 1667 },
+		/* it ended before it cost anything but the start */
+		{ 5, 3, 1, 1, 2, -1, -1, -1, -1, -1 },
 		/* it sleeps: the server ticks all the same */
-		{ 100000, 9000, 100, 1000, 10, 100, -1 },
-		{ 100000, 10101, 100, 1000, 10, 100, 1099 },
+		{ 100000, 9000, 100, 30, 1000, -1, -1, -1, -1, 1000 },
+		{ 100000, 0, 100, 30, 1000, -1, -1, -1, -1, 909 },
+		{ 100000, 10101, 100, 0, 1000, 90, 901, 991, 0, 991 },
+		/* an estimate that is too high */
+		{ 1000, 900, 5000, 2000, 100, 9000, 1000, 10000, 10000, 10000 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		e.u.totals = *model_totals(m);
 		e.u.totals.time_ns = cases[i].time * TICK / 10;
 		e.u.totals.target_cpu_ns = cases[i].program * TICK / 10;
 		e.u.totals.hook_ns = cases[i].calls * TICK / 10;
+		e.u.totals.hook_error_ns = cases[i].error * TICK / 10;
 		e.u.totals.agent_cpu_ns = cases[i].server * TICK / 10;
 		made_apply(m, &e);
 		made_tick(m, (2 + i) * TICK, 0);
 		quality_of(m, &q);
-		CHECK_EQ(isnan(q.hooks) ? -1 : (int)(q.hooks * 100), cases[i].hooks);
-		CHECK_EQ(isnan(q.server) ? -1 : (int)(q.server * 100), cases[i].servers);
-		CHECK_EQ(isnan(q.of_program) ? -1 : (int)(q.of_program * 100), cases[i].of_program);
+		CHECK_EQ(hundredths(q.cost.calls), cases[i].of_calls);
+		CHECK_EQ(hundredths(q.cost.server), cases[i].of_server);
+		CHECK_EQ(hundredths(q.cost.both), cases[i].both);
+		CHECK_EQ(hundredths(q.cost.error), cases[i].within);
+		CHECK_EQ(hundredths(q.overhead), cases[i].overhead);
+		if (!i)
+			CHECK_STR(quality_within(text, &q.cost), "16.7 +- 2.5");
 	}
 	model_free(m);
 }
