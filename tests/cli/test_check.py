@@ -629,7 +629,8 @@ def t_a_check_that_is_ended():
 def t_what_the_program_left_running():
     """After two seconds check says for whom it waits. With --first-only nothing is "alive at exit" of a process that runs."""
     folder = temporary_folder()
-    shell = ["--", "/bin/sh", "-c", f"{built()} wait >/dev/null 2>&1 & echo $! >{folder}/pid"]
+    known = 'until read c </proc/$!/comm && [ "$c" = words ]; do :; done; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'
+    shell = ["--", "/bin/sh", "-c", f"{built()} wait >/dev/null 2>&1 & echo $! >{folder}/pid; {known}"]
     waits = start([MEMTOP, "check", "--max-live", "1M", *shell], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     line = waits.stderr.readline()
     with open(folder + "/pid", encoding="ascii") as f:
