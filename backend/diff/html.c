@@ -282,7 +282,7 @@ int diff_write_html(const struct diff *d, FILE *out, struct err *err)
 	p.bytes = d->value == DIFF_ALLOCATED ? DIFF_ALLOCATED : DIFF_LIVE;
 	for (size_t i = 0; i < d->sides_count; i++)
 		p.about |= d->sides[i]->estimate;
-	diff_tree_make(&p.tree, d);
+	diff_tree_make(&p.tree, d, false);
 	html_page_begin(out, title);
 	put_answer(&p);
 	p.data = html_page_data(out);

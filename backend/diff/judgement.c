@@ -6,6 +6,8 @@
  */
 #include "diff/judgement.h"
 
+#include "diff/keys.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,4 +189,70 @@ void diff_judge_owners(const struct diff_tree *t, struct owners *o, const struct
 	for (size_t i = 0; i < t->d->join->list_count; i++)
 		gather(&g, owners_of_node(o, t->leaves[i])->module, i);
 	gather_end(&g, out);
+}
+
+/* --- source lines */
+
+/* The line of a stack's call site; 0: it is not in the file, or not known. */
+static uint32_t line_of(const struct join *j, uint32_t side, const struct side_stack *k,
+			const char *file)
+{
+	uint32_t best;
+	const struct side_place *p =
+		keys_best(j->keys, side, j->sides[side]->nodes[k->site].place, &best);
+	const struct side_frame *f =
+		&j->sides[best]->frames[p->first + (k->site_frame < p->count ? k->site_frame : 0)];
+
+	return p->count && f->file && !strcmp(f->file, file) ? f->line : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct source_line *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+struct lines_of_b {
+	struct source_line *list;
+	size_t count, room;
+	struct map place_of; /* line -> its place + 1 */
+};
+
+static void add_to_line(struct lines_of_b *l, uint32_t line, const struct side_stack *k)
+{
+	uint32_t place = map_get(&l->place_of, line, 0);
+
+	if (!place) {
+		GROW(l->list, l->room, l->count + 1);
+		l->list[l->count] = (struct source_line){ .number = line };
+		map_set(&l->place_of, line, place = (uint32_t)++l->count);
+	}
+	l->list[place - 1].live_bytes += live_bytes(&k->sum);
+	l->list[place - 1].live_blocks += live_blocks(&k->sum);
+	l->list[place - 1].estimate |= k->estimate;
+}
+
+size_t diff_lines(const struct diff *d, const char *file, struct source_line **list)
+{
+	double sessions = (double)(d->sides_count - d->sides_a);
+	struct lines_of_b l = { 0 };
+
+	for (uint32_t side = (uint32_t)d->sides_a; side < d->sides_count; side++)
+		for (size_t i = 0; i < d->sides[side]->stack_count; i++) {
+			const struct side_stack *k = &d->sides[side]->stacks[i];
+			uint32_t line = live_blocks(&k->sum) ? line_of(d->join, side, k, file) : 0;
+			if (line)
+				add_to_line(&l, line, k);
+		}
+	map_release(&l.place_of);
+	for (size_t i = 0; i < l.count; i++) {
+		struct source_line *x = &l.list[i];
+		x->live_bytes = diff_whole((double)x->live_bytes / sessions);
+		x->live_blocks = diff_whole((double)x->live_blocks / sessions);
+	}
+	if (l.count)
+		qsort(l.list, l.count, sizeof *l.list, by_number);
+	*list = l.list;
+	return l.count;
 }

@@ -32,4 +32,8 @@ void diff_judge_owners(const struct diff_tree *t, struct owners *o, const struct
 void diff_judge_node(const struct diff_tree *t, uint32_t node, bool inclusive,
 		     struct diff_judgement *out);
 
+/* What B holds by line of a source file, each stack at its own line, where the session shows joined
+ * stacks at one: the mean of B's sessions. *list, in order, is the caller's. */
+size_t diff_lines(const struct diff *d, const char *file, struct source_line **list);
+
 #endif

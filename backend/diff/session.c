@@ -21,11 +21,6 @@ struct held {
 	uint64_t blocks, bytes;
 };
 
-struct code_place { /* a call in a function: what nodes point to */
-	uint32_t frame, line;
-	uint64_t offset;
-};
-
 struct slot_of { /* of one node and epoch */
 	uint32_t node, epoch;
 	struct held born, gone, at_a;
@@ -43,10 +38,8 @@ struct writing {
 	uint64_t entries, last_id;
 	struct map module_of; /* a role's address -> number + 1 */
 	uint32_t module_count;
-	struct code_place *places;
-	size_t place_count, place_room;
-	struct map place_of; /* frame << 32 | line -> place */
-	struct map taken;    /* a location's hash */
+	uint64_t *offsets; /* by frame: what its nodes point to */
+	struct map taken;  /* a location's hash */
 	struct slot_of *slots;
 	size_t slot_count, slot_room;
 	uint64_t time_ns;
@@ -169,50 +162,47 @@ static uint64_t free_offset(struct writing *w, uint32_t frame, uint32_t module)
 	return at;
 }
 
-static void put_symbol(struct writing *w, const struct code_place *p, uint32_t module)
+static void put_symbol(struct writing *w, const struct call_node *n, uint32_t module)
 {
-	const struct call_frame *f = &w->tree->calls.frames[p->frame];
-	uint8_t kind = kind_of(&w->tree->code[p->frame]);
+	const struct call_frame *f = &w->tree->calls.frames[n->frame];
+	uint8_t kind = kind_of(&w->tree->code[n->frame]);
 
 	if (kind == MTW_NODE_TRUNCATED)
 		return;
 	begin(w);
 	if (kind != MTW_NODE_NOWHERE)
 		mtw_put(&w->out, module);
-	mtw_put(&w->out, p->offset);
+	mtw_put(&w->out, w->offsets[n->frame]);
 	if (kind != MTW_NODE_NOWHERE)
 		mtw_put(&w->out, kind == MTW_NODE_SIGNAL);
 	mtw_put(&w->out, f->file ? SYMBOL_DWARF : SYMBOL_TABLE);
 	mtw_put(&w->out, 1);
 	mtw_put_string(&w->out, name_of(f));
 	mtw_put_string(&w->out, f->file);
-	mtw_put(&w->out, p->line);
+	mtw_put(&w->out, n->line);
 	mtw_put(&w->out, 0);
 	end(w, kind == MTW_NODE_NOWHERE ? MTW_S_GENERATED : MTW_S_SYMBOL);
 }
 
-static uint32_t place_of(struct writing *w, const struct call_node *n)
-{
-	uint32_t line = n->line == CALLS_SEVERAL ? 0 : n->line;
-	uint64_t key = (uint64_t)n->frame << 32 | line;
-	uint32_t number = map_get(&w->place_of, key, NO_ID);
-	const struct side_module *in = w->tree->code[n->frame].in;
-
-	if (number != NO_ID)
-		return number;
-	uint32_t module = in ? module_of(w, in) : NO_ID;
-	GROW(w->places, w->place_room, w->place_count + 1);
-	w->places[w->place_count] =
-		(struct code_place){ n->frame, line, free_offset(w, n->frame, module) };
-	put_symbol(w, &w->places[w->place_count], module);
-	map_set(&w->place_of, key, (uint32_t)w->place_count);
-	return (uint32_t)w->place_count++;
-}
-
+/* Once for each frame: it is one line of a function. */
 static void put_code(struct writing *w)
 {
-	for (size_t i = 1; i < w->tree->calls.node_count; i++)
-		place_of(w, &w->tree->calls.nodes[i]);
+	const struct calls *c = &w->tree->calls;
+	bool *put = xcalloc(c->frame_count + 1, sizeof *put);
+
+	w->offsets = xcalloc(c->frame_count + 1, sizeof *w->offsets);
+	for (size_t i = 1; i < c->node_count; i++) {
+		uint32_t frame = c->nodes[i].frame;
+		const struct side_module *in = w->tree->code[frame].in;
+
+		if (put[frame])
+			continue;
+		put[frame] = true;
+		uint32_t module = in ? module_of(w, in) : NO_ID;
+		w->offsets[frame] = free_offset(w, frame, module);
+		put_symbol(w, &c->nodes[i], module);
+	}
+	free(put);
 }
 
 /* Parents come before their children, as the wire wants it. */
@@ -231,7 +221,7 @@ static void put_nodes(struct writing *w)
 		if (kind == MTW_NODE_CODE || kind == MTW_NODE_SIGNAL)
 			mtw_put(&w->out,
 				map_get(&w->module_of, (uint64_t)(uintptr_t)code->in->role, 1) - 1);
-		mtw_put(&w->out, w->places[place_of(w, &c->nodes[i])].offset);
+		mtw_put(&w->out, w->offsets[c->nodes[i].frame]);
 		if (batch_full(w))
 			end_list(w, MTW_NODES, NULL, 0);
 	}
@@ -475,8 +465,7 @@ int diff_write_session(const struct diff_tree *t, const char *path, struct err *
 	int rc = session_close(file, w->rc ? NULL : err) || w->rc ? -1 : 0;
 	map_release(&w->module_of);
 	map_release(&w->taken);
-	map_release(&w->place_of);
-	free(w->places);
+	free(w->offsets);
 	free(w->slots);
 	free(w);
 	return rc;

@@ -3,7 +3,7 @@
  * session.h - a diff as a session file: the mark DIFF_SESSION_MARK is what A holds, the end is what
  * B holds. So everything that shows the growth since a mark shows a diff. Main thread only.
  *
- *   a node's id = its number in the tree
+ *   a node's id = its number in the tree, which is by line
  *   NET of a node since the mark = B's live amounts there - A's
  *
  * Amounts of a side with several sessions are means, rounded at each node. Of a node that both

@@ -8,19 +8,20 @@
 
 #define FRAMES_MAX 4096
 
-/* Equal for one function of one library, whatever build and clone of it. */
-static uint64_t key_of(const struct join_frame *f)
+/* Equal for one function of one library, whatever build and clone of it; by_line: for one line. */
+static uint64_t key_of(const struct diff_tree *t, const struct join_frame *f)
 {
 	const char *name = f->f->plain ? f->f->plain : f->f->name,
 		   *role = f->in ? f->in->role : NULL;
+	uint64_t key = hash_mix((uint64_t)(uintptr_t)name) ^ (uint64_t)(uintptr_t)role;
 
-	return hash_mix((uint64_t)(uintptr_t)name) ^ (uint64_t)(uintptr_t)role;
+	return t->by_line ? hash_mix(key) + f->f->line : key;
 }
 
 static uint32_t frame_of(struct diff_tree *t, const struct join_frame *f)
 {
 	size_t known = t->calls.frame_count;
-	uint32_t number = calls_frame(&t->calls, key_of(f),
+	uint32_t number = calls_frame(&t->calls, key_of(t, f),
 				      &(struct call_frame){
 					      .name = f->f->name,
 					      .full = f->f->function,
@@ -97,9 +98,9 @@ static void order_stacks(struct diff_tree *t)
 	}
 }
 
-void diff_tree_make(struct diff_tree *t, const struct diff *d)
+void diff_tree_make(struct diff_tree *t, const struct diff *d, bool by_line)
 {
-	*t = (struct diff_tree){ .d = d };
+	*t = (struct diff_tree){ .d = d, .by_line = by_line };
 	calls_begin(&t->calls);
 	enter_stacks(t);
 	calls_order(&t->calls);

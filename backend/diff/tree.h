@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.h - the joined stacks of a diff as one call tree of functions. Main thread only.
+ * tree.h - the joined stacks of a diff as one call tree of functions, or of their lines. Main thread
+ * only.
  *
  *   sum of a node and below = sum over the joined stacks through it, for each session
  */
@@ -22,6 +23,7 @@ struct diff_range { /* of stacks: [first, own) end at a node, [first, end) there
 
 struct diff_tree {
 	const struct diff *d; /* borrowed */
+	bool by_line;         /* calls at two lines of one function are two nodes */
 	struct calls calls;
 	struct diff_code *code; /* by frame */
 	size_t code_room;
@@ -32,7 +34,7 @@ struct diff_tree {
 	struct tally *sums;        /* of all rows */
 };
 
-void diff_tree_make(struct diff_tree *t, const struct diff *d);
+void diff_tree_make(struct diff_tree *t, const struct diff *d, bool by_line);
 void diff_tree_release(struct diff_tree *t);
 
 #endif

@@ -301,6 +301,46 @@ def t_it_is_saved_as_a_diff():
     assert sorted(os.listdir(folder)) == sorted(["d.json", "d.html", "d.txt", "d.folded", "again-d.html", "again-d.txt", "again-d.folded"])
 
 
+LINES = """#include <stdlib.h>
+#include <unistd.h>
+
+void *kept[3];
+
+__attribute__((noinline)) static void work(int n)
+{
+	kept[0] = malloc(1024000 * n);
+	kept[1] = malloc(204800);
+	kept[2] = malloc(10240 * n);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	work(atoi(argv[1]));
+	_exit(0);
+}
+"""
+
+
+@test
+def t_each_source_line_has_what_b_holds():
+    """Of one build, and of two that differ in code: joined stacks then differ by line."""
+    first, other = build("-O0", source=LINES), build("-O1", source=LINES)
+    for program in (first, other):
+        with opened(recorded(first, "1"), recorded(program, "2"), height=50) as t:
+            t.wait_for("main > work")
+            t.keys("3")
+            t.wait_for(re.compile(r"\n> .*work < main"))
+            t.keys("v")
+            t.wait_for("The file's total: 2.2M on 3 lines.")
+            for line, held in ((8, "2.0M"), (9, "200.0K"), (10, "20.0K")):
+                t.wait_for(re.compile(rf"\n [> ] +{line} +kept.*  {held}  1 block\n"))
+            t.wait_for(re.compile(r"\n > +8 "))
+            if program == first:
+                t.wait_for("This row sums 3 stacks. The one that holds most:")
+                t.wait_for("A: 1.0M in 1 block.")
+
+
 @test
 def t_wrong_words():
     a = one_session("-O1")

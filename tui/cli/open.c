@@ -32,7 +32,7 @@ static int view_comparison(const struct args *a, const struct diff *d, struct er
 	if (fd < 0)
 		return err_set(err, STATUS_UNREACHED,
 			       "open --diff: no room for it: %s; use memtop diff", strerror(errno));
-	diff_tree_make(&tree, d);
+	diff_tree_make(&tree, d, true);
 	int rc = diff_write_session(&tree, path, err) || cmd_file(path, &t, err)
 			 ? -1
 			 : cmd_view_diff(a, &t, &tree);

@@ -69,14 +69,14 @@ static void add_sides(struct detail *d, const struct tally *b, const struct chan
 {
 	const struct diff_tree *tree = d->p.v.ui->compared;
 	const char *w = detail_about(d);
-	char n[32], size[32], net[32], words[200];
+	char n[TEXT_BLOCKS], size[32], net[32], words[200];
 	struct diff_judgement judged;
 
-	page_add(&d->p, ROLE_NORMAL, "A: %s%s in %s%s blocks.", w,
+	page_add(&d->p, ROLE_NORMAL, "A: %s%s in %s%s.", w,
 		 text_bytes(size, live_bytes(b) - (uint64_t)net_bytes(c)), w,
-		 format_count(n, live_blocks(b) - (uint64_t)net_blocks(c)));
-	page_add(&d->p, ROLE_NORMAL, "B: %s%s in %s%s blocks.  NET %s%s.", w,
-		 text_bytes(size, live_bytes(b)), w, format_count(n, live_blocks(b)), w,
+		 text_blocks(n, live_blocks(b) - (uint64_t)net_blocks(c)));
+	page_add(&d->p, ROLE_NORMAL, "B: %s%s in %s%s.  NET %s%s.", w,
+		 text_bytes(size, live_bytes(b)), w, text_blocks(n, live_blocks(b)), w,
 		 text_bytes_signed(net, net_bytes(c)));
 	diff_judge_node(tree, d->node, d->inclusive, &judged);
 	judgement_words(tree->d, &judged, words, sizeof words);
@@ -93,14 +93,14 @@ static void add_figures(struct detail *d, const struct node *n)
 	const char *w = detail_about(d);
 	char a[32], b[TEXT_BLOCKS], e[32], f[TEXT_BLOCKS];
 
-	if (model_of_sessions(m)) {
-		add_sides(d, t, &c);
-		return;
-	}
 	if (d->stacks > 1)
 		page_add(&d->p, ROLE_DIM,
 			 "This row sums %u %s. The one that holds most:", d->stacks,
 			 d->inclusive ? "paths" : "stacks");
+	if (model_of_sessions(m)) {
+		add_sides(d, t, &c);
+		return;
+	}
 	page_add(&d->p, ROLE_NORMAL,
 		 "Live %s%s in %s%s.  Allocated in all %s%s in %s%s, freed %s%s.", w,
 		 text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,

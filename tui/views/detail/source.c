@@ -5,6 +5,7 @@
  */
 #include "views/detail/detail.h"
 
+#include "diff/judgement.h"
 #include "screen/term.h"
 
 #include <stdlib.h>
@@ -80,23 +81,31 @@ static void add_line(struct detail *d, uint32_t number, const char *text, int wi
 static void add_file(struct detail *d, const struct frame_out *f)
 {
 	const struct source_text *s = &d->source;
+	const struct diff_tree *compared = d->p.v.ui->compared;
+	struct source_line *of_b = NULL;
 	const struct source_line *list;
 	uint64_t bytes = 0;
 	bool estimate = false;
 	char text[32];
+	bool whole = true;
 	size_t n;
 	int room = term_columns() - 10 - FIGURES_WIDTH, width = TEXT_LEAST;
-	bool whole = query_lines(d->p.v.ui->shown.query, f->file, &list, &n);
 
+	if (compared) {
+		n = diff_lines(compared->d, f->file, &of_b);
+		list = of_b;
+	} else {
+		whole = query_lines(d->p.v.ui->shown.query, f->file, &list, &n);
+	}
 	for (size_t i = 0; i < n; i++) {
 		bytes += list[i].live_bytes;
 		estimate |= list[i].estimate;
 	}
 	page_add(&d->p, ROLE_TITLE, "Source  %s", s->path);
 	page_add(&d->p, ROLE_DIM,
-		 "LIVE by line, over all call paths. The file's total: %s%s on %zu line%s%s",
-		 estimate ? "~" : "", text_bytes(text, bytes), n, n == 1 ? "" : "s",
-		 whole ? "." : ", still adding up.");
+		 "%s by line, over all call paths. The file's total: %s%s on %zu line%s%s",
+		 compared ? "B" : "LIVE", estimate ? "~" : "", text_bytes(text, bytes), n,
+		 n == 1 ? "" : "s", whole ? "." : ", still adding up.");
 	say_newer(d, f);
 	for (uint32_t i = 0; i < s->count; i++) {
 		int w = text_width(s->lines[i]);
@@ -108,6 +117,7 @@ static void add_file(struct detail *d, const struct frame_out *f)
 	if (s->first + s->count <= s->line)
 		page_add(&d->p, ROLE_WARNING,
 			 "The file has no line %u: it is not the file that was compiled.", s->line);
+	free(of_b);
 }
 
 void detail_source(struct detail *d, const struct frame_out *frames, size_t count)
