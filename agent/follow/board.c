@@ -453,7 +453,9 @@ void mt_board_executes(struct claim c, unsigned why, bool with, bool own)
 	if (!r)
 		return;
 	r->why = why;
-	change(r, BOARD_CLAIMED, with ? BOARD_EXECING : BOARD_UNFOLLOWED);
+	uint32_t to = with ? BOARD_EXECING : BOARD_UNFOLLOWED;
+	if (!change(r, BOARD_CLAIMED, to))
+		change(r, with ? BOARD_UNFOLLOWED : BOARD_EXECING, to);
 	/* Nobody of ours will be there to say it. */
 	if (!with && old && !old->socket[0]) {
 		old->end = BOARD_EXEC;

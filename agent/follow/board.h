@@ -55,8 +55,8 @@ void mt_board_lingered(void); /* no longer */
 
 /* Exec and spawn. pid 0 = not known yet; own: this process itself becomes the program. */
 struct claim mt_board_claim(const char *path, int pid);
-/* Call right before the exec. with: the agent goes along; else `why` gives the reason,
- * BOARD_FOLLOWED = the program brings another agent. */
+/* Call right before the exec, each time that it is tried. with: the agent goes along; else `why`
+ * gives the reason, BOARD_FOLLOWED = the program brings another agent. */
 void mt_board_executes(struct claim c, unsigned why, bool with, bool own);
 void mt_board_failed(struct claim c, bool own);
 void mt_board_spawned(struct claim c, int pid, unsigned why, bool with);

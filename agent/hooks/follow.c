@@ -17,8 +17,10 @@
  *
  * It does not follow into a program that cannot load the agent (follow/executable.c), nor where the
  * agent's file cannot be opened: in another root, as another user. Such a program gets its caller's
- * environment, and its record gets the reason. Nor does it follow a program that names an agent
- * itself: a memtop inside this one has its own board, options and viewer.
+ * environment, and its record gets the reason. So does one whose arguments leave no room for the
+ * agent's entries: the kernel has refused them (E2BIG), or would refuse a shell of libc's. Nor does
+ * it follow a program that names an agent itself: a memtop inside this one has its own board,
+ * options and viewer.
  *
  * A static program has no agent that would test what it executes: a program of the other C library
  * would not start with this agent, and another root's loader would complain. So it gets no entries,
@@ -56,13 +58,21 @@
 #define BOARD_ENTRY_LEN (sizeof(BOARD_ENTRY) - 1)
 #define NO_WAIT " wait=0" /* a later word of the options wins */
 #define FILE_BYTES 512
+#define LEAST_ARGUMENTS (128u << 10)
+#define MOST_ARGUMENTS (6u << 20)
+#define SHELL_BYTES 4096u /* its other arguments, and what the agent came with */
 #define PROBE_BYTES 4096u /* no machine has smaller pages */
 
 char **mt_follow_copy;
-const struct follow *mt_follow_outer;
 
 static char other_agent[FILE_BYTES]; /* for programs of the other C library; "" = none */
 static bool waits;                   /* the options that we came with say so */
+/* The exec that a wrapper of somebody passes on, in that process: a child of vfork shares this. 0 =
+ * none. */
+static struct {
+	int pid;
+	struct claim claim;
+} outer;
 
 /* --- what the caller passes */
 
@@ -273,8 +283,9 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 	f->other = has_another(f, envp);
 	f->with = !f->why && !f->other;
 	f->through = f->through && !f->other;
-	f->inner = f->own && mt_follow_outer;
-	f->claim = f->inner ? mt_follow_outer->claim : mt_board_claim(f->file.path, pid);
+	f->pid = pid;
+	f->inner = pid && outer.pid == pid;
+	f->claim = f->inner ? outer.claim : mt_board_claim(f->file.path, pid);
 	return true;
 }
 
@@ -302,9 +313,24 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	return true;
 }
 
+/* What the kernel leaves for arguments and environment: a quarter of the stack's limit, in bounds.
+ * A shell of libc's cannot be tried again without the agent's entries: it may have run by then. */
+static bool fits(struct follow *f, char *const *envp, const char *command)
+{
+	size_t bytes = SHELL_BYTES + mt_follow_bytes(f, envp) + text_bytes(f, command);
+	uint64_t stack[2] = { 0, 0 };
+
+	for (size_t i = 0; i < f->entries; i++)
+		bytes += text_bytes(f, entry_of(f, envp, i)) + 1;
+	if (bytes <= LEAST_ARGUMENTS)
+		return true;
+	mt_prim_call(SYS_prlimit64, 0, 3 /* RLIMIT_STACK */, 0, (long)stack, 0, 0);
+	return bytes <= MOST_ARGUMENTS && bytes <= stack[0] / 4;
+}
+
 /* Its agent claims a record itself, because the first shell is unknown, and none may come at all.
  */
-bool mt_follow_shell(struct follow *f)
+bool mt_follow_shell(struct follow *f, const char *command)
 {
 	static const char shell[] = "/bin/sh";
 
@@ -314,7 +340,8 @@ bool mt_follow_shell(struct follow *f)
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);
-	f->with = f->file.runs && !f->why && survey(f, ENVIRON) && !has_another(f, ENVIRON);
+	f->with = f->file.runs && !f->why && survey(f, ENVIRON) && !has_another(f, ENVIRON) &&
+		  fits(f, ENVIRON, command);
 	return f->with;
 }
 
@@ -322,8 +349,6 @@ bool mt_follow_shell(struct follow *f)
 
 void mt_follow_go(struct follow *f)
 {
-	if (f->inner)
-		return;
 	if (f->told)
 		mt_server_exec_begins();
 	mt_board_executes(f->claim, f->why, f->with, f->own);
@@ -333,9 +358,20 @@ void mt_follow_wrapped(struct follow *f, bool entered)
 {
 	if (!entered && f->with) {
 		f->with = f->through = false;
-		f->why = BOARD_UNREADABLE;
+		f->why = BOARD_WRAPPED;
 	}
 	mt_follow_go(f);
+	outer.claim = f->claim;
+	outer.pid = f->pid;
+}
+
+bool mt_follow_too_long(struct follow *f, int error)
+{
+	if (error != E2BIG || !(f->with || f->through))
+		return false;
+	f->with = f->through = false;
+	f->why = f->why ? f->why : BOARD_NO_ROOM;
+	return true;
 }
 
 int mt_follow_failed(struct follow *f, int rc)
@@ -344,6 +380,8 @@ int mt_follow_failed(struct follow *f, int rc)
 
 	if (f->inner)
 		return rc;
+	if (outer.pid == f->pid)
+		outer.pid = 0;
 	mt_board_failed(f->claim, f->own);
 	if (f->told)
 		mt_server_exec_failed();

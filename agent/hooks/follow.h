@@ -24,7 +24,8 @@ struct follow {
 	bool other;          /* it names another agent */
 	bool own;            /* this process itself becomes the program */
 	bool told;           /* ... and its server knows */
-	bool inner;          /* mt_follow_outer is under way: this one is a part of it */
+	int pid;             /* of the caller; 0 = not asked for */
+	bool inner;          /* a wrapper that another one passed on to has called it */
 	bool child;          /* another process does: that one must not wait for a viewer */
 	const char *preload; /* the agent's file; "" = it is linked into the program */
 	unsigned why;        /* enum board_why */
@@ -49,6 +50,8 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 void mt_follow_go(struct follow *f); /* right before the exec */
 /* ... before a wrapper of somebody, who may call another exec. entered: `environ` has the agent. */
 void mt_follow_wrapped(struct follow *f, bool entered);
+/* The exec or spawn came back with that error. True: try it again, without the agent's entries. */
+bool mt_follow_too_long(struct follow *f, int error);
 int mt_follow_failed(struct follow *f, int rc); /* the exec returned rc; errno is kept */
 
 /* The same for a spawn. sure: the path has the same meaning in the child as here. */
@@ -57,7 +60,7 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_spawn()'s */
 
 /* A shell that libc starts by itself, with `environ`. */
-bool mt_follow_shell(struct follow *f);
+bool mt_follow_shell(struct follow *f, const char *command);
 
 /* Returns the room for envp with the agent; 0 = envp cannot be read. The second call makes the
  * copy, and returns envp itself where it cannot be read any more. */
@@ -72,8 +75,6 @@ char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
 /* Replaces `environ` while libc starts a shell (process/spawn.c); NULL = no shell is starting. */
 extern char **mt_follow_copy;
-/* The exec that a wrapper of somebody passes on; NULL = none. */
-extern const struct follow *mt_follow_outer;
 
 void mt_follow_init(void); /* start-up, once the agent's entry of LD_PRELOAD is known */
 

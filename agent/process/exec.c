@@ -29,16 +29,38 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* Declares `env` in the caller: envp as the new program shall get it. */
-#define WITH_US(env, envp, how, folder, path)                                                      \
+/* The body of a hook: CALL with `env`, which is envp as the new program shall get it. It comes back
+ * when it has failed. What only the agent's entries made too long is tried without them. */
+#define EXECUTE(envp, how, folder, path, call)                                                     \
 	struct follow us;                                                                          \
 	hooks_in_child();                                                                          \
 	bool ours = mt_follow_exec(&us, how, folder, path, (char *const *)(envp));                 \
 	char **env = ours ? FOLLOW_ENV(&us, envp) : (char **)(envp);                               \
 	if (ours)                                                                                  \
-		mt_follow_go(&us);
-/* exec came back, so it has failed. */
-#define FAILED(rc) (ours ? mt_follow_failed(&us, rc) : (rc))
+		mt_follow_go(&us);                                                                 \
+	int rc = call;                                                                             \
+	if (ours && mt_follow_too_long(&us, rc < 0 ? errno : 0)) {                                 \
+		mt_follow_go(&us);                                                                 \
+		env = (char **)(envp);                                                             \
+		rc = call;                                                                         \
+	}                                                                                          \
+	return ours ? mt_follow_failed(&us, rc) : rc;
+
+/* ... by the wrapper of somebody between the agent and the C library, which passes `environ` on. */
+#define EXECUTE_WRAPPED(how, path, call)                                                           \
+	struct follow us;                                                                          \
+	hooks_in_child();                                                                          \
+	bool ours = mt_follow_exec(&us, how, AT_FDCWD, path, ENVIRON);                             \
+	bool entered = ours && mt_environ_enter(&us);                                              \
+	if (ours)                                                                                  \
+		mt_follow_wrapped(&us, entered);                                                   \
+	int rc = call;                                                                             \
+	mt_environ_leave(&entered);                                                                \
+	if (ours && mt_follow_too_long(&us, rc < 0 ? errno : 0)) {                                 \
+		mt_follow_go(&us);                                                                 \
+		rc = call;                                                                         \
+	}                                                                                          \
+	return ours ? mt_follow_failed(&us, rc) : rc;
 
 /* The agent's call of the C library's own execve. */
 static int own_execve(const char *path, char *const *argv, char *const *envp)
@@ -59,23 +81,10 @@ static int missing(void)
 	return -1;
 }
 
-/* CALL, the wrapper of somebody between the agent and the C library, which passes `environ` on. */
-#define BY_ENVIRON(how, path, call)                                                                \
-	struct follow us;                                                                          \
-	hooks_in_child();                                                                          \
-	bool ours = mt_follow_exec(&us, how, AT_FDCWD, path, ENVIRON);                             \
-	bool entered = ours && mt_environ_enter(&us);                                              \
-	if (ours)                                                                                  \
-		mt_follow_wrapped(&us, entered);                                                   \
-	int rc = call;                                                                             \
-	mt_environ_leave(&entered);
-
 /* What the C library's own execv and execl do inside. */
 static int plain_execv(const char *path, char *const *argv)
 {
-	WITH_US(env, ENVIRON, LOOKUP_PATH, AT_FDCWD, path);
-	int rc = own_execve(path, argv, env);
-	return FAILED(rc);
+	EXECUTE(ENVIRON, LOOKUP_PATH, AT_FDCWD, path, own_execve(path, argv, env))
 }
 
 /* The PATH search is libc's; its own execve inside does not come back to us. */
@@ -83,33 +92,27 @@ static int plain_execvp(const char *file, char *const *argv)
 {
 	if (!mt_process.own_execvpe)
 		return missing();
-	WITH_US(env, ENVIRON, LOOKUP_SEARCH, AT_FDCWD, file);
-	int rc = mt_process.own_execvpe(file, argv, env);
-	return FAILED(rc);
+	EXECUTE(ENVIRON, LOOKUP_SEARCH, AT_FDCWD, file, mt_process.own_execvpe(file, argv, env))
 }
 
 static int any_execv(const char *path, char *const *argv)
 {
 	if (likely(!mt_process.execv))
 		return plain_execv(path, argv);
-	BY_ENVIRON(LOOKUP_PATH, path, mt_process.execv(path, argv))
-	return FAILED(rc);
+	EXECUTE_WRAPPED(LOOKUP_PATH, path, mt_process.execv(path, argv))
 }
 
 static int any_execvp(const char *file, char *const *argv)
 {
 	if (likely(!mt_process.execvp))
 		return plain_execvp(file, argv);
-	BY_ENVIRON(LOOKUP_SEARCH, file, mt_process.execvp(file, argv))
-	return FAILED(rc);
+	EXECUTE_WRAPPED(LOOKUP_SEARCH, file, mt_process.execvp(file, argv))
 }
 
 MT_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
 {
 	hooks_found();
-	WITH_US(env, envp, LOOKUP_PATH, AT_FDCWD, path);
-	int rc = next_execve(path, argv, env);
-	return FAILED(rc);
+	EXECUTE(envp, LOOKUP_PATH, AT_FDCWD, path, next_execve(path, argv, env))
 }
 
 MT_EXPORT int execv(const char *path, char *const *argv)
@@ -129,9 +132,7 @@ MT_EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
 	hooks_found();
 	if (!mt_process.execvpe)
 		return missing();
-	WITH_US(env, envp, LOOKUP_SEARCH, AT_FDCWD, file);
-	int rc = mt_process.execvpe(file, argv, env);
-	return FAILED(rc);
+	EXECUTE(envp, LOOKUP_SEARCH, AT_FDCWD, file, mt_process.execvpe(file, argv, env))
 }
 
 /* A path that cannot be read is the kernel's to refuse. */
@@ -145,24 +146,20 @@ static enum lookup lookup_of(const char *path, int flags)
 MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags)
 {
 	hooks_found();
-	WITH_US(env, envp, lookup_of(path, flags), dir, path);
-	int rc = mt_process.execveat
-			 ? mt_process.execveat(dir, path, argv, env, flags)
-			 : mt_prim_result(mt_prim_call(SYS_execveat, dir, (long)path, (long)argv,
-						       (long)env, flags, 0));
-	return FAILED(rc);
+	EXECUTE(envp, lookup_of(path, flags), dir, path,
+		mt_process.execveat ? mt_process.execveat(dir, path, argv, env, flags)
+				    : mt_prim_result(mt_prim_call(SYS_execveat, dir, (long)path,
+								  (long)argv, (long)env, flags, 0)))
 }
 
 /* How it is done is libc's: kernels before 3.19 have no execveat, and each libc goes by
- * /proc/self/fd its own way. */
+ * /proc/self/fd its own way. glibc refuses NULL for an environment. */
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
 	hooks_found();
 	if (!mt_process.fexecve)
 		return missing();
-	WITH_US(env, envp, LOOKUP_EMPTY, fd, "");
-	int rc = mt_process.fexecve(fd, argv, envp ? env : NULL); /* glibc refuses NULL */
-	return FAILED(rc);
+	EXECUTE(envp, LOOKUP_EMPTY, fd, "", mt_process.fexecve(fd, argv, envp ? env : NULL))
 }
 
 /* The arguments of an execl form, up to its NULL, as an array on the caller's stack. */
@@ -206,8 +203,7 @@ MT_EXPORT int execl(const char *path, const char *first, ...)
 	hooks_found();
 	if (!fits(mt_process.execl, argc))
 		return mt_process.execl ? any_execv(path, argv) : plain_execv(path, argv);
-	BY_ENVIRON(LOOKUP_PATH, path, call_listed(mt_process.execl, path, argv, argc, NULL))
-	return FAILED(rc);
+	EXECUTE_WRAPPED(LOOKUP_PATH, path, call_listed(mt_process.execl, path, argv, argc, NULL))
 }
 
 MT_EXPORT int execlp(const char *file, const char *first, ...)
@@ -217,8 +213,7 @@ MT_EXPORT int execlp(const char *file, const char *first, ...)
 	hooks_found();
 	if (!fits(mt_process.execlp, argc))
 		return mt_process.execlp ? any_execvp(file, argv) : plain_execvp(file, argv);
-	BY_ENVIRON(LOOKUP_SEARCH, file, call_listed(mt_process.execlp, file, argv, argc, NULL))
-	return FAILED(rc);
+	EXECUTE_WRAPPED(LOOKUP_SEARCH, file, call_listed(mt_process.execlp, file, argv, argc, NULL))
 }
 
 MT_EXPORT int execle(const char *path, const char *first, ...)
@@ -227,9 +222,8 @@ MT_EXPORT int execle(const char *path, const char *first, ...)
 	char *const *envp = va_arg(ap, char *const *);
 	va_end(ap);
 	hooks_found();
-	WITH_US(env, envp, LOOKUP_PATH, AT_FDCWD, path);
-	int rc = fits(mt_process.execle, argc)
-			 ? call_listed(mt_process.execle, path, argv, argc, env)
-			 : own_execve(path, argv, env);
-	return FAILED(rc);
+	EXECUTE(envp, LOOKUP_PATH, AT_FDCWD, path,
+		fits(mt_process.execle, argc)
+			? call_listed(mt_process.execle, path, argv, argc, env)
+			: own_execve(path, argv, env))
 }

@@ -113,6 +113,8 @@ static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, 
 		return real(pid, path, actions, attributes, argv, envp);
 	char **env = FOLLOW_ENV(&us, envp);
 	int rc = real(told, path, actions, attributes, argv, env);
+	if (mt_follow_too_long(&us, rc))
+		rc = real(told, path, actions, attributes, argv, envp);
 	return mt_follow_spawned(&us, rc, told);
 }
 
@@ -239,15 +241,14 @@ static void forked(void)
 {
 	put_back();
 	inside = 0;
-	mt_follow_outer = NULL;
 	unlock();
 }
 
-static bool enter(void)
+static bool enter(const char *command)
 {
 	if (!ENVIRON || !lock_if_on())
 		return false;
-	bool with = inside || mt_follow_shell(&shell);
+	bool with = inside || mt_follow_shell(&shell, command);
 	if (with && !inside++)
 		swap_in();
 	unlock();
@@ -262,7 +263,6 @@ bool mt_environ_enter(const struct follow *f)
 		shell = *f;
 		swap_in();
 	}
-	mt_follow_outer = f;
 	unlock();
 	return true;
 }
@@ -272,7 +272,6 @@ void mt_environ_leave(void *entered)
 	int kept = errno;
 
 	if (*(const bool *)entered && lock()) {
-		mt_follow_outer = NULL;
 		if (!--inside)
 			put_back();
 		unlock();
@@ -357,7 +356,7 @@ MT_EXPORT int system(const char *command)
 	hooks_found();
 	if (!mt_process.system)
 		return -1;
-	bool entered = command && enter();
+	bool entered = command && enter(command);
 	int rc = -1;
 	INSIDE(&entered, rc = mt_process.system(command));
 	return rc;
@@ -368,7 +367,7 @@ MT_EXPORT void *popen(const char *command, const char *mode)
 	hooks_found();
 	if (!mt_process.popen)
 		return NULL;
-	bool entered = enter();
+	bool entered = enter(command);
 	void *f = NULL;
 	INSIDE(&entered, f = mt_process.popen(command, mode));
 	return f;
@@ -380,7 +379,7 @@ MT_EXPORT int wordexp(const char *text, wordexp_t *words, int flags)
 	hooks_found();
 	if (!mt_process.wordexp)
 		return WRDE_NOSPACE;
-	bool entered = !(flags & WRDE_NOCMD) && enter();
+	bool entered = !(flags & WRDE_NOCMD) && enter(text);
 	int rc = WRDE_NOSPACE;
 	INSIDE(&entered, rc = mt_process.wordexp(text, words, flags));
 	return rc;

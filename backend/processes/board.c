@@ -137,7 +137,7 @@ static void make_sane(struct board_record *r, uint64_t made_ns)
 		atomic_store_explicit(&r->xstamp_ns, 0, memory_order_relaxed);
 	if (r->end > BOARD_EXEC)
 		r->end = BOARD_UNKNOWN;
-	if (r->why > BOARD_UNREADABLE)
+	if (r->why >= BOARD_WHYS)
 		r->why = BOARD_UNREADABLE;
 	if (r->pid > INT32_MAX)
 		r->pid = 0;

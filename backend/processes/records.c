@@ -152,6 +152,10 @@ static const char *const why_not[] = {
 	[BOARD_SANITIZER] = "built with a sanitizer, which has its own malloc",
 	[BOARD_UNREADABLE] =
 		"its file cannot be read, so memtop cannot tell whether an agent can be preloaded",
+	[BOARD_NO_ROOM] = "its arguments and environment leave no room for the agent's variables "
+			  "(E2BIG)",
+	[BOARD_WRAPPED] = "a library's own exec function started it in a child of vfork: no "
+			  "variable of the agent's can be added there",
 };
 
 enum process_state records_end_state(uint32_t end)

@@ -65,7 +65,10 @@ enum board_why {
 	BOARD_MACHINE,
 	BOARD_LIBC,
 	BOARD_SANITIZER,
-	BOARD_UNREADABLE
+	BOARD_UNREADABLE,
+	BOARD_NO_ROOM, /* too long with the agent's entries: exec says E2BIG */
+	BOARD_WRAPPED, /* somebody's own execv() passed `environ` on, which could not be changed */
+	BOARD_WHYS
 };
 
 struct board_head {

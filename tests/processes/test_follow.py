@@ -8,7 +8,7 @@ import signal
 import struct
 import sys
 
-from board import EXIT, LIBC, MACHINE, NONE, SANITIZER, SETUID, STATIC, UNFOLLOWED, UNREADABLE, Board
+from board import ENDED, EXIT, LIBC, MACHINE, NO_ROOM, NONE, RUNNING, SANITIZER, SETUID, STATIC, UNFOLLOWED, UNREADABLE, Board
 from harness import AGENT, BUILD, TARGETS, Skip, environment, main, need, run, temporary_folder, test, wait_for
 from client import preload
 
@@ -62,6 +62,19 @@ def t_an_environment_that_cannot_be_read_is_refused_by_the_kernel():
     """Entries, an array, a text or a path that end in nowhere: EFAULT, as without us, and no record of a program that never came."""
     _, records = plain_and_followed([TREE, "spoilt"])
     assert [r.name for r in records] == ["s_tree"], records
+
+
+@test
+def t_arguments_that_only_the_agents_entries_make_too_long():
+    """A program is started with as long an environment as without us; the longest goes without the agent, and its record says so."""
+    for how in ("execve", "execv", "execvp", "execvpe", "execle", "fexecve", "execveat", "vfork execve", "spawn", "spawnp"):
+        done, records = plain_and_followed(["/bin/sh", "-c", f"ulimit -s 512; exec {TREE} longest '{how}'"], Board(records=1024))
+        assert done.stdout.endswith(", then 7\n"), done  # E2BIG
+        without = [r.why for r in records if r.state == UNFOLLOWED]
+        assert len(without) > 1 and set(without) == {NO_ROOM}, (how, records)
+        assert len([r for r in records if r.name == "true" and r.state in (RUNNING, ENDED)]) > 1, (how, records)
+    for how in ("system", "popen"):
+        plain_and_followed(["/bin/sh", "-c", f"ulimit -s 512; exec {TREE} longest {how}"], Board(records=1024))
 
 
 @test

@@ -11,6 +11,7 @@ import re
 import subprocess
 
 from attaching import attached, detached
+from board import ENDED, FOLLOWED, NONE, UNFOLLOWED, WRAPPED, Board
 from harness import AGENT, BUILD, MEMTOP, TARGETS, environment, main, need, report, run, start, temporary_folder, test
 
 # What a hook of this name is tried with: other ways to make its call.
@@ -144,6 +145,26 @@ def t_programs_that_a_wrapper_executes_are_followed():
             text = run([MEMTOP, "report", f"{folder}/{name}.mtop"], env=environment()).stdout
             rows.append(re.findall(r"(?:exited 0|not followed|runs|unknown).*s_each_hook", text))
         assert rows[0] and len(rows[0]) == len(rows[1]), (name, rows, text)
+
+
+EXECV = "#include <unistd.h>\nint execv(const char *path, char *const *argv) {{ {body} }}\n"
+ITS_EXECV = {"an execve of its own": "return execve(path, argv, environ);",
+             "the kernel": "#include <sys/syscall.h>\nreturn syscall(SYS_execve, path, argv, environ);"}
+
+
+@test
+def t_a_wrapper_in_a_child_of_vfork():
+    """One record for the program: followed where the wrapper's own exec is a hook again, else with the reason."""
+    folder = temporary_folder()
+    for how, body in ITS_EXECV.items():
+        library = compiled(folder, "wrapper.so", EXECV.format(body=f"\n{body}\n"), "-fPIC", "-shared")
+        for kind in ("fork", "vfork"):
+            b = Board()
+            done = run([f"{TARGETS}/s_tree", "starts", kind, "/bin/true"], env=dict(b.environment(), LD_PRELOAD=f"{AGENT}:{library}"))
+            found = [r for r in b.settled() if r.name == "true"]
+            want = (UNFOLLOWED, WRAPPED) if kind == "vfork" and how == "the kernel" else (ENDED, FOLLOWED)
+            assert done.returncode == 0 and [(r.state, r.why) for r in found] == [want], (how, kind, b.records())
+            assert found[0].pid and found[0].parent != NONE, found
 
 
 # --- what the agent calls

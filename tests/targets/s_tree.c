@@ -16,6 +16,8 @@
  *                        not as it has to be
  *   spoilt               environments and paths that nobody can read, for execve, posix_spawn and
  *                        others: what each of them says
+ *   longest HOW          the longest value of a variable with which a program can be started so:
+ *                        execve, spawn, system and the like
  *   races N              N times posix_spawn() with `environ`, to which a thread adds variables all
  *                        the time
  *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills
@@ -384,6 +386,68 @@ static int spoilt(void)
 	return 0;
 }
 
+static void executes(const char *how, char *const *argv)
+{
+	if (!strcmp(how, "execve"))
+		execve(argv[0], argv, environ);
+	else if (!strcmp(how, "execv"))
+		execv(argv[0], argv);
+	else if (!strcmp(how, "execvp"))
+		execvp("true", argv);
+	else if (!strcmp(how, "execvpe"))
+		execvpe("true", argv, environ);
+	else if (!strcmp(how, "execle"))
+		execle(argv[0], "true", NULL, environ);
+	else if (!strcmp(how, "fexecve"))
+		fexecve(open(argv[0], O_RDONLY), argv, environ);
+	else if (!strcmp(how, "execveat"))
+		execveat(AT_FDCWD, argv[0], argv, environ, 0);
+	_exit(errno);
+}
+
+/* 0, or why not */
+static int start_true(const char *how)
+{
+	char *const argv[] = { (char *)"/bin/true", NULL };
+	pid_t pid = -1;
+
+	if (!strcmp(how, "system"))
+		return WEXITSTATUS(system(":"));
+	if (!strcmp(how, "popen"))
+		return WEXITSTATUS(pclose(popen(":", "r")));
+	if (!strncmp(how, "spawn", 5)) {
+		int rc = !strcmp(how, "spawn")
+				 ? posix_spawn(&pid, argv[0], NULL, NULL, argv, environ)
+				 : posix_spawnp(&pid, "true", NULL, NULL, argv, environ);
+		return rc ? rc : reap(pid);
+	}
+	pid = strncmp(how, "vfork ", 6) ? fork() : vfork();
+	if (!pid)
+		executes(strncmp(how, "vfork ", 6) ? how : how + 6, argv);
+	return reap(pid);
+}
+
+/* The stack's limit is the arguments' too: below 512 KiB, 128 KiB of them. */
+static int longest(const char *how)
+{
+	static char value[128 << 10];
+	size_t fits = 100000, not = sizeof value;
+	int why = 0;
+
+	while (not -fits > 1) {
+		size_t middle = (fits + not ) / 2;
+		memset(value, 'x', middle);
+		value[middle] = 0;
+		EXPECT(!setenv("LONGEST", value, 1));
+		int rc = start_true(how);
+		if (rc)
+			why = rc;
+		*(rc ? &not : &fits) = middle;
+	}
+	printf("%s: %zu, then %d\n", how, fits, why);
+	return 0;
+}
+
 static void *adds_variables(void *unused)
 {
 	char name[32];
@@ -439,6 +503,8 @@ int main(int argc, char **argv)
 		return set_and_unset(atoi(argv[2]));
 	if (!strcmp(argv[1], "spoilt"))
 		return spoilt();
+	if (!strcmp(argv[1], "longest") && argc == 3)
+		return longest(argv[2]);
 	if (!strcmp(argv[1], "races") && argc == 3)
 		return races(atoi(argv[2]));
 	return !strcmp(argv[1], "daemon") ? is_daemon() : 2;
