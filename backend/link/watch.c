@@ -492,7 +492,7 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 
 uint32_t watch_stream(const struct watch *w)
 {
-	return w->conn ? w->keep.stream : w->target.stream;
+	return w->conn ? w->options.stream : w->target.stream;
 }
 
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)

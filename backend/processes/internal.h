@@ -39,6 +39,9 @@ struct processes {
 	bool ordered;
 	pid_t first_pid;
 	struct watch *first; /* borrowed */
+	/* in the first's file: the last one given to a watch; the first has 0. A line may have
+	 * several watches in turn, and a watch several lines */
+	uint32_t streams;
 	bool first_ended;
 	/* line that the first's watch shows: the process may have executed another program */
 	uint32_t first_now;

@@ -179,7 +179,7 @@ static struct watch *open_watch(struct processes *p, struct line *l, struct err 
 	o.wait = true;
 	o.spool = false;
 	o.share = watch_keeps(p->first) ? p->first : NULL;
-	o.stream = l->p.id;
+	o.stream = ++p->streams;
 	l->p.watch = watch_open(p->loop, &t, &o, err);
 	l->p.matters |= l->p.watch != NULL;
 	p->changed = true;

@@ -331,6 +331,25 @@ TEST(one_that_matters_gets_a_watch)
 	leave();
 }
 
+/* memtop met the program that it executed first: its watch went on with that one. */
+TEST(one_that_lingers_writes_a_stream_of_its_own)
+{
+	enter();
+	claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "make");
+	struct board_record *r = claim(1, BOARD_RUNNING, (unsigned)getppid(), 0, "sh");
+	snprintf(r->socket, sizeof r->socket, "%.107s", target.name);
+	r->xpeak_bytes = 16 << 20;
+	WAIT_FOR(named("sh") && named("sh")->watch);
+	claim(2, BOARD_RUNNING, (unsigned)getppid(), 1, "executed");
+	WAIT_FOR(named("executed") && named("executed")->watch);
+	CHECK(named("sh")->watch == NULL);
+	r->lingers = 1;
+	ends(r, BOARD_EXEC, 0, 16 << 20, 0);
+	WAIT_FOR(named("sh")->watch != NULL);
+	CHECK(watch_stream(named("sh")->watch) != watch_stream(named("executed")->watch));
+	leave();
+}
+
 TEST(one_that_allocated_much_gets_a_watch)
 {
 	enter();
