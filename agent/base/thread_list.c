@@ -7,6 +7,7 @@
 
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
+_Atomic uint32_t mt_session, mt_counting;
 
 void mt_threads_add(struct thread *t)
 {

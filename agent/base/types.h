@@ -216,9 +216,9 @@ struct thread {
 	uint64_t trial_at;  /* ... since this number of blocks */
 	uintptr_t deleting; /* block that a foreign operator delete frees right now */
 	uintptr_t origin;   /* the caller of the last operator new that failed */
-	uint32_t session;   /* the session of its counters: record/thread.c */
-	bool shared;        /* any thread may write it: counters need atomic additions */
-	bool quiet;         /* the agent itself allocates (dlsym): not the program's */
+	_Atomic uint32_t xsession; /* that its counters are of: record/thread.c */
+	bool shared;               /* any thread may write it: counters need atomic additions */
+	bool quiet;                /* the agent itself allocates (dlsym): not the program's */
 #ifdef __BIONIC__
 	_Atomic bool xleft; /* base/self.c: its owner has ended */
 	uint32_t ends;      /* rounds of destructors that the owner has been through */

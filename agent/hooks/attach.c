@@ -23,10 +23,10 @@
  *   (modules/maps.c).
  *
  * Detach (the server, at a viewer's request): the state becomes OFF at one moment for all threads.
- * The server waits for threads inside a hook; a thread that stays longer finds its session over
- * (record/thread.c). Then the same walk restores the real addresses. Later frees of the session's
- * blocks go to the real free. The next attach begins a session with counters of 0 and an empty live
- * map, in the memory of the last one; known stacks and modules keep their numbers.
+ * The server waits for threads inside a hook, as long as they move (record/thread.c). Then the same
+ * walk restores the real addresses. Later frees of the session's blocks go to the real free. The
+ * next attach begins a session with counters of 0 and an empty live map, in the memory of the last
+ * one; known stacks and modules keep their numbers.
  *
  * The thread-local storage of a library that is loaded late and used without a call comes from the
  * loader's reserve: glibc keeps 512 bytes or more, and the agent needs 48. When the reserve is used
@@ -47,6 +47,7 @@
 #include "modules/rebind.h"
 #include "record/filter.h"
 #include "record/record.h"
+#include "record/thread.h"
 #include "server/start.h"
 
 #include <elf.h>
@@ -191,7 +192,7 @@ static int begin(const char *options)
 		return MEMTOP_ATTACH_PRELOADED;
 	if (atomic_load(&mt_state) != AGENT_OFF)
 		return MEMTOP_ATTACH_ALREADY;
-	if (!mt_server_gone())
+	if (!mt_server_gone() || !mt_thread_retire_all(0))
 		return MEMTOP_ATTACH_LEAVING;
 	if (getauxval(AT_SECURE))
 		return MEMTOP_ATTACH_SETUID;

@@ -6,6 +6,7 @@
 #include "hooks/gate.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
+#include "base/thread_list.h"
 #include "record/cost.h"
 #include "record/filter.h"
 #include "record/thread.h"
@@ -57,9 +58,10 @@ struct thread *mt_gate_slow(void)
 	else if (state == AGENT_ON && t->hot && !passes)
 		open_gate(t);
 	/* A detach closes gates after it has changed the state: one that was opened too late is
-	 * seen here. */
+	 * seen here, also in the next session. */
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
+	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF ||
+		     thread_is_late(t))) {
 		if (t->hot)
 			hot_close(t->hot);
 		return NULL;

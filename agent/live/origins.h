@@ -36,9 +36,7 @@
  *
  * LEFT BEHIND. A signal handler that leaves by a jump, or a fork in the middle of a pop, loses the
  * number popped. A new session (mt_origins_restart()) drops the table and begins a round, and no
- * number of the old one is handed out before it was found in no entry. A thread that slept through
- * the change may enter its block with such a number: that reads as origin 0, a block that nobody
- * knows.
+ * number of the old one is handed out before it was found in no entry.
  *
  * WITHOUT A NUMBER. When all are taken (without membarrier none comes back), a block gets a wide
  * entry: the number ORIGIN_WIDE, whose origin is 0, and its own eight bytes in a wide leaf.

@@ -162,13 +162,12 @@ static void drop(const struct used *u, size_t pages)
 
 static uint64_t live_bytes(uint64_t *freed)
 {
-	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	uint64_t allocated = 0;
 
 	*freed = 0;
-	for (const struct thread *f = t; f; f = f->next)
-		*freed += atomic_load_explicit(&f->total.xfree_bytes, memory_order_acquire);
-	for (; t; t = t->next)
+	for (const struct thread *t = threads_first(); t; t = threads_next(t))
+		*freed += atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
+	for (const struct thread *t = threads_first(); t; t = threads_next(t))
 		allocated += atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
 	return allocated > *freed ? allocated - *freed : 0;
 }

@@ -236,15 +236,14 @@ static void add_events(struct estimate *to, uint64_t events, const struct timed 
 
 void mt_cost_sum(struct cost_sum *sum)
 {
-	const struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	struct timed all = { 0 }, all_left_out = { 0 };
 	struct estimate is = { 0, 0, 0 };
 
-	for (const struct thread *t = first; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		add_timed(&all, &t->cost.timed);
 		add_timed(&all_left_out, &t->filter.timed);
 	}
-	for (const struct thread *t = first; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		is.ns += (double)t->cost.first_ns;
 		add_events(&is, whole_events(t), &t->cost.timed, &all, whole.base, whole.floor);
 		add_events(&is, left_out_events(t), &t->filter.timed, &all_left_out, left_out.base,

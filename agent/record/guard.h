@@ -7,6 +7,7 @@
 #define MT_RECORD_GUARD_H
 
 #include "base/compiler.h"
+#include "base/thread_list.h"
 #include "base/types.h"
 #include "record/thread.h"
 
@@ -29,6 +30,10 @@ MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
 		return unlikely(busy_is_over(t->busy_sp)) ? NULL : mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
+	if (thread_is_late(t)) {
+		t->busy_sp = 0;
+		return NULL;
+	}
 	return t;
 }
 

@@ -75,7 +75,7 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
 	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
-	if (likely(!busy_is_over(t->busy_sp)))
+	if (likely(!busy_is_over(t->busy_sp) && !thread_is_late(t)))
 		mt_book_enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
 	return p;
 }
@@ -89,7 +89,9 @@ static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, si
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	struct hit *h = *t->link;
-	if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
+	if (thread_is_late(t)) {
+		guard_out(t);
+	} else if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
 		record_met(t, h);
 		record_any(t, h, p, bytes);
 	} else {
@@ -207,10 +209,12 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp)
 {
-	if (likely(!filter_is_on()))
+	bool late = thread_is_late(t);
+
+	if (likely(!filter_is_on() && !late))
 		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
 	guard_out(t);
-	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
+	return late ? p : mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
 
 MT_COLD void mt_record_failed(struct thread *t, size_t bytes)

@@ -295,7 +295,7 @@ void mt_slots_ended(struct thread *t)
  * at each event. */
 MT_COLD void mt_slots_after_slow(struct thread *t)
 {
-	if (t->alloc_room >= 0 && t->free_room >= 0)
+	if ((t->alloc_room >= 0 && t->free_room >= 0) || thread_is_late(t))
 		return;
 	publish_all(t, step_bytes(t));
 	if (mt_cost_due(t, slots_events(t)) && unlikely(mt_wiped_by_hand))
@@ -381,18 +381,15 @@ bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, 
 
 void mt_slots_sum(slot_id s, struct tally *sum)
 {
-	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-
 	memset(sum, 0, sizeof(*sum));
-	for (const struct thread *t = first; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		struct leaf *leaf = slots_leaf(t, s);
 		const struct counts *c = slots_counts(leaf, s);
 		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 	}
 	/* A new thread may have done the allocations: read the list again. */
-	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-	for (const struct thread *t = first; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		struct leaf *leaf = slots_leaf(t, s);
 		const struct counts *c = slots_counts(leaf, s);
 		uint64_t blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
@@ -405,17 +402,14 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 
 void mt_slots_totals(struct tally *sum)
 {
-	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-
 	memset(sum, 0, sizeof(*sum));
-	for (const struct thread *t = first; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		sum->free_blocks +=
 			atomic_load_explicit(&t->total.xfree_blocks, memory_order_acquire);
 		sum->free_bytes +=
 			atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
 	}
-	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-	for (const struct thread *t = first; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		sum->alloc_blocks +=
 			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
 		sum->alloc_bytes +=
@@ -425,10 +419,8 @@ void mt_slots_totals(struct tally *sum)
 
 bool mt_slots_at_peak(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS])
 {
-	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
-
 	memset(sum, 0, LEAF_SLOTS * sizeof(*sum));
-	for (; t; t = t->next) {
+	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
 		const struct leaf *l = slots_leaf(t, leaf * LEAF_SLOTS);
 		if (l != &mt_slots_no_leaf && !mt_peak_add(l, number, sum))
 			return false;
@@ -465,9 +457,7 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 	before = last;
 	last = pass;
 	mt_era_next();
-	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
-
-	for (; t; t = t->next)
+	for (const struct thread *t = threads_first(); t; t = threads_next(t))
 		if (atomic_load_explicit(&t->xstamp, memory_order_acquire) >= from)
 			collect_thread(t, from, dirty);
 	uint32_t count = mt_slots_count();
@@ -481,7 +471,7 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 	}
 }
 
-static void restart_thread(struct thread *t)
+void mt_slots_thread_restart(struct thread *t)
 {
 	for (unsigned m = 0; m < ROOT_MIDS; m++) {
 		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
@@ -517,8 +507,6 @@ void mt_slots_forked(void)
 
 void mt_slots_restart(void)
 {
-	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
-		restart_thread(t);
 	atomic_store(&xbalance, 0);
 	atomic_store(&xheld, 0);
 	atomic_store(&xbound, 0);

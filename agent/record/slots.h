@@ -31,7 +31,9 @@ void mt_slots_totals(struct tally *sum);
  * False: a newer peak has come, or some counters could not be kept. */
 bool mt_slots_at_peak(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS]);
 void mt_slots_forked(void);  /* in a child: its peak begins with the inherited memory */
-void mt_slots_restart(void); /* sets all counters to 0, while no thread counts */
+void mt_slots_restart(void); /* the next session's peak, while no thread counts */
+/* ... and its counters, which are 0 then: by its owner, before it is one of the session's */
+void mt_slots_thread_restart(struct thread *t);
 
 #pragma GCC visibility pop
 

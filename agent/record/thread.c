@@ -39,8 +39,8 @@
 #include <unistd.h>
 
 #define HOT_BYTES (512 * 1024) /* 32,768 gates; threads beyond them share one state */
-#define RETIRE_TRIES 5000      /* a fifth of a millisecond apart */
-#define RETIRE_NS 1000000000u  /* ... and for so long: old kernels take milliseconds for each */
+#define RETIRE_TRIES 20        /* a fifth of a millisecond apart; old kernels take longer */
+#define EVENT_NS 10000000u     /* more than any event takes */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */
@@ -66,7 +66,6 @@ static _Atomic uint32_t xrow_count = 1;
 static struct thread *_Atomic xcursor; /* where the next search for a dead owner begins */
 
 static struct thread shared_state;
-static _Atomic uint32_t xsession; /* an agent that was detached and attached again begins another */
 
 struct thread *mt_thread_shared(void)
 {
@@ -99,6 +98,7 @@ bool mt_thread_init(void)
 	shared_state.shared = true;
 	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
 	mt_threads_add(&shared_state);
+	atomic_store(&mt_counting, mt_session);
 	atomic_store((_Atomic uint64_t *)wiped, 1); /* first: nobody must take us for a child */
 	atomic_store_explicit(&xbirth, (_Atomic uint64_t *)wiped, memory_order_release);
 	return true;
@@ -167,7 +167,7 @@ static void end_owner(struct thread *t)
 	uint32_t index = atomic_load_explicit(&t->xindex, memory_order_relaxed);
 	struct tally done;
 
-	if (t->session != atomic_load_explicit(&xsession, memory_order_relaxed))
+	if (t->xsession != atomic_load_explicit(&mt_session, memory_order_relaxed))
 		return; /* that owner's row went with the session */
 	own_tally(t, &done);
 	mt_slots_ended(t);
@@ -217,11 +217,17 @@ static void take_early_name(struct row *r)
 }
 #endif
 
-static bool begin_owner(struct thread *t)
+/* A state that was not in the session yet begins with nothing: its thread has left behind what it
+ * was in the middle of at a detach. The session is read first, for there may be another at the
+ * end. */
+static void begin_owner(struct thread *t)
 {
-	uint32_t index = atomic_load_explicit(&xrow_count, memory_order_relaxed);
+	uint32_t index = atomic_load_explicit(&xrow_count, memory_order_relaxed),
+		 session = atomic_load_explicit(&mt_session, memory_order_acquire);
 	int tid = mt_thread_tid(pthread_self());
 
+	if (t->xsession != session)
+		mt_slots_thread_restart(t);
 	do {
 		if (index >= MTW_THREADS_MAX) {
 			index = 0;
@@ -246,14 +252,13 @@ static bool begin_owner(struct thread *t)
 	t->link = t->none.next;
 	t->deleting = 0;
 	t->quiet = false;
-	t->session = atomic_load_explicit(&xsession, memory_order_relaxed);
 	mt_cost_begin(t);
 	if (index) {
 		take_early_name(&rows[index]);
 		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
 		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
 	}
-	return true;
+	atomic_store_explicit(&t->xsession, session, memory_order_release);
 }
 
 /* A state whose owner is gone; it is ours then. */
@@ -319,8 +324,8 @@ struct thread *mt_thread_of_session(void)
 {
 	struct thread *t = mt_thread_self();
 
-	if (unlikely(!t->shared &&
-		     t->session != atomic_load_explicit(&xsession, memory_order_relaxed))) {
+	while (unlikely(!t->shared &&
+			t->xsession != atomic_load_explicit(&mt_session, memory_order_relaxed))) {
 		mt_unwind_thread_end(t);
 		begin_owner(t);
 	}
@@ -341,33 +346,102 @@ static bool retire(struct thread *t)
 	return false;
 }
 
-/* It may leave just now. */
-static void overrun(struct thread *t)
+/* It may leave just now. False: it has. */
+static bool overrun(struct thread *t)
 {
 	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE), over;
 
 	do {
 		if (busy_is_over(busy))
-			return;
+			return busy == BUSY_OVERRUN;
 		over = !busy ? BUSY_OVER : BUSY_OVERRUN;
 	} while (!__atomic_compare_exchange_n(&t->busy_sp, &busy, over, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
+	return over == BUSY_OVERRUN;
+}
+
+/* The whole of a small /proc file of a thread's; the server's own descriptors. */
+static int read_small(int tid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+
+	mt_format(path, sizeof(path), "/proc/%d/task/%d/%s", mt_pid, tid, name);
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	long n = mt_prim_call(SYS_read, fd, (long)buf, (long)size - 1, 0, 0, 0);
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	buf[n > 0 ? n : 0] = '\0';
+	return (int)n;
+}
+
+/* How long it has had a cpu. */
+static uint64_t ran_ns(int tid)
+{
+	char text[128];
+	uint64_t ns = 0;
+
+	read_small(tid, "schedstat", text, sizeof(text));
+	for (const char *c = text; *c >= '0' && *c <= '9'; c++)
+		ns = 10 * ns + (uint64_t)(*c - '0');
+	return ns;
+}
+
+/* 'R': it runs or could; 'T', 't': it is stopped; 'S': it sleeps, which no event does. */
+static char run_state(int tid)
+{
+	char text[512];
+	const char *end = read_small(tid, "stat", text, sizeof(text)) > 0 ? strrchr(text, ')') : 0;
+
+	return end && end[1] ? end[2] : 'X';
+}
+
+/* True: t is still inside, for it got no cpu. It left by a jump if it sleeps, or has run for longer
+ * than an event takes. */
+static bool stays_inside(struct thread *t, uint64_t until_ns)
+{
+	int tid = atomic_load_explicit(&t->xtid, memory_order_relaxed);
+	uint64_t ran = ran_ns(tid);
+	char state;
+
+	while (__atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE) && overrun(t)) {
+		state = run_state(tid);
+		if (!strchr("RDTt", state) || ran_ns(tid) - ran > EVENT_NS)
+			return false;
+		if (state == 'T' || state == 't' || mt_prim_now_ns() > until_ns)
+			return true;
+		mt_prim_sleep(1000000);
+	}
+	return false;
 }
 
 /*
  * The state was OFF before. A thread that passed its gate before that may be anywhere up to its
  * guard, for as long as it likes: there it finds BUSY_OVER. It may have looked at its guard just
  * before that was written, and write over it: so each one is seen twice, with a memory barrier of
- * all threads between. One that stays inside (it left by a longjmp, or lost its cpu) is not waited
- * for.
+ * all threads between. One that has left by a longjmp is not waited for.
+ *
+ * LATE. A thread may lose its cpu between that look and that store, and come back in the next
+ * session, or never. Nobody can wait for it. What it still does is harmless:
+ *
+ *   a free changes its own counters, which the sums leave out until the thread itself has come into
+ *   the new session, and they are 0 then. Its block is of an old one: it has no entry in the map;
+ *   an allocation has set its guard before it reads the era. That has moved, so it leaves the usual
+ *   path, and there finds mt_counting changed (thread_is_late()). Events that take the long way ask
+ *   the same after they have set the guard. One that still saw the old value is within its guard,
+ *   and waited for; while it stays there, no new session begins.
+ *
+ * A signal handler that comes in those two instructions, itself allocates in the next session and
+ * then returns would let one event count there.
  */
-void mt_thread_retire_all(void)
+bool mt_thread_retire_all(uint64_t patience_ns)
 {
-	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
-	bool all = false;
+	uint64_t end = mt_prim_now_ns() + patience_ns;
+	bool all = false, inside = false;
 
-	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end);
-	     tries++) {
+	atomic_store(&mt_counting, SESSION_NONE);
+	mt_era_next();
+	for (int tries = 0; !all && tries < RETIRE_TRIES; tries++) {
 		mt_prim_barrier();
 		all = true;
 		for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
@@ -376,18 +450,20 @@ void mt_thread_retire_all(void)
 			mt_prim_sleep(200000);
 	}
 	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
-		overrun(t);
+		inside |= overrun(t) && stays_inside(t, end);
+	return !inside;
 }
 
 void mt_thread_restart(void)
 {
-	mt_thread_retire_all(); /* also what was written over it in the end */
-	atomic_fetch_add(&xsession, 1);
+	uint32_t session = atomic_fetch_add(&mt_session, 1) + 1;
 	mt_prim_drop(rows, MTW_THREADS_MAX * sizeof(*rows));
 	atomic_store(&xrow_count, 1);
-	memset(&shared_state.base, 0, sizeof(shared_state.base));
+	mt_slots_thread_restart(&shared_state);
 	shared_state.busy_sp = UINTPTR_MAX;
+	atomic_store(&shared_state.xsession, session);
 	atomic_store(xbirth, 1); /* we may be a child that was forked in between */
+	atomic_store(&mt_counting, session);
 }
 
 /* In the child, which has the other threads' counts but not the threads. Their states stay closed
@@ -475,27 +551,14 @@ bool mt_thread_info(uint32_t index, struct thread_info *info)
 	return true;
 }
 
-/* The whole of a small /proc file; the server's own descriptors. */
-static int read_small(const char *path, char *buf, size_t size)
-{
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	if (fd < 0)
-		return (int)fd;
-	long n = mt_prim_call(SYS_read, fd, (long)buf, (long)size - 1, 0, 0, 0);
-	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	buf[n > 0 ? n : 0] = '\0';
-	return (int)n;
-}
-
 void mt_thread_refresh(uint32_t index)
 {
 	struct row *r = &rows[index];
-	char path[64], name[32];
+	char name[32];
 	int tid = index ? atomic_load_explicit(&r->xtid, memory_order_acquire) : 0;
 
 	if (!tid || atomic_load_explicit(&r->xended, memory_order_acquire))
 		return;
-	mt_format(path, sizeof(path), "/proc/%d/task/%d/comm", mt_pid, tid);
-	if (read_small(path, name, sizeof(name)) > 0)
+	if (read_small(tid, "comm", name, sizeof(name)) > 0)
 		set_name(r->name, name);
 }

@@ -14,7 +14,9 @@ struct thread *mt_thread_of_session(void); /* ... reset when the session has cha
 struct thread *mt_thread_shared(void);     /* any thread may add to it */
 bool mt_thread_quiet(void);                /* the agent itself allocates, through libc */
 bool mt_thread_init(void);
-void mt_thread_retire_all(void); /* a detach: late events do not count */
+/* A detach: late events do not count. False: after that time some thread was still in the middle of
+ * one. */
+bool mt_thread_retire_all(uint64_t patience_ns);
 void mt_thread_restart(void);    /* after that: the next session begins, while no thread counts */
 bool mt_thread_forked(void);     /* in a child that no hook announced */
 void mt_thread_fork_child(void); /* forget the parent's threads that the child does not have */

@@ -26,6 +26,7 @@
 
 #define LEAVE_PATIENCE_NS (3 * SECOND)
 #define UNLOAD_PATIENCE_NS SECOND
+#define STARVED_PATIENCE_NS (60 * SECOND)
 
 void detach_ask(struct server *s, struct viewer *v)
 {
@@ -48,7 +49,7 @@ static bool take_hooks_out(struct rebound *done)
 	if (atomic_load(&mt_state) != AGENT_ON || !mt_dlclose_hold(UNLOAD_PATIENCE_NS))
 		return false;
 	atomic_store(&mt_state, AGENT_OFF);
-	mt_thread_retire_all();
+	mt_thread_retire_all(STARVED_PATIENCE_NS);
 	*done = mt_rebind_out(mt_hooks.hook, mt_hooks.count);
 	mt_dlclose_release();
 	return true;

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+import tracing
 import wire
 from client import Client, connect_to
 from harness import (AGENT, BUILD, MEMTOP, Skip, environment, main, mostly_waits, report, run, start, test,
@@ -218,6 +219,48 @@ def t_fifty_rounds_under_fire():
     same(client, late.sums("r 2000"))
     same(client, late.sums("d"))
     assert client.live() == (0, 0)
+
+
+def code_of(pid, path):
+    """The addresses of that file's instructions in the process."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        rows = [line.split() for line in f if line.rstrip().endswith(path)]
+    return [range(*(int(at, 16) for at in row[0].split("-"))) for row in rows if "x" in row[1]]
+
+
+@test
+def t_held_at_any_instruction_of_the_agent():
+    """A thread that loses its cpu inside the agent, at each instruction in turn, and gets it back in the next session."""
+    late = Late()
+    tid = int(late.say("w"))
+    late.attach("")
+    code = code_of(late.pid, os.path.realpath(AGENT))
+    wrong, at = [], 0
+    while at >= 0:
+        for line in ("n 50", "e"):
+            assert late.say(line) == "ok"
+        tracing.held(tid)
+        assert late.say("n 1") == "ok"
+        waits, inside, last = tracing.stopped_at(tid).ip, 0, 0
+        while inside <= at and not (inside and 0 <= waits - last <= 4):  # before it waits again
+            last = tracing.step(tid)
+            inside += any(last in r for r in code)
+        at = at + 1 if inside > at else -1
+        late.detach()
+        if int(late.say("a")) == LEAVING:  # no session begins while it is in the middle of an event
+            tracing.ptrace(tracing.DETACH, tid)
+            assert late.say("e") == "ok"
+            late.attach("")
+        else:
+            tracing.ptrace(tracing.DETACH, tid)
+        for line in ("e", "n 10", "e"):
+            assert late.say(line) == "ok"
+        client = settled(late.viewer())
+        t, lost = client.totals, {k: v["events"] for k, v in client.losses.items() if v["events"]}
+        if not 10 <= t["allocated_blocks"] == t["freed_blocks"] <= 11 or client.live() != (0, 0) or lost not in ({}, {2: 1}):
+            wrong.append(f"{last - code[0].start:#x}: {t} {lost}")
+        client.sock.close()
+    assert not wrong, "\n".join(wrong)
 
 
 @test

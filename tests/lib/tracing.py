@@ -7,7 +7,7 @@ import threading
 
 from harness import Skip
 
-SEIZE, INTERRUPT, DETACH, SYSCALL, GET_SYSCALL_INFO = 0x4206, 0x4207, 17, 24, 0x420e
+SEIZE, INTERRUPT, DETACH, SYSCALL, GET_SYSCALL_INFO, SINGLESTEP = 0x4206, 0x4207, 17, 24, 0x420e, 9
 ALL_CHILDREN = 0x40000000  # __WALL
 TRACE_SYSGOOD = 1
 CLOSE = {"x86_64": 3, "aarch64": 57}.get(platform.machine())
@@ -25,11 +25,30 @@ def ptrace(request, pid, address=0, data=0):
         raise OSError(ctypes.get_errno(), f"ptrace({request:#x}) of {pid}")
 
 
-def called(pid):
-    """The call that it is about to make; None: it comes out of one, or stopped for something else."""
+def stopped_at(pid):
     call = Call()
     ptrace(GET_SYSCALL_INFO, pid, ctypes.sizeof(call), ctypes.addressof(call))
+    return call
+
+
+def called(pid):
+    """The call that it is about to make; None: it comes out of one, or stopped for something else."""
+    call = stopped_at(pid)
     return (call.number, call.argument[0]) if call.op == 1 else None
+
+
+def held(tid):
+    """That thread stands still from here on; the caller lets it go."""
+    ptrace(SEIZE, tid)
+    ptrace(INTERRUPT, tid)
+    os.waitpid(tid, ALL_CHILDREN)
+
+
+def step(tid):
+    """It executes one instruction; the address of the next one."""
+    ptrace(SINGLESTEP, tid)
+    os.waitpid(tid, ALL_CHILDREN)
+    return stopped_at(tid).ip
 
 
 class HeldAtClose:

@@ -16,6 +16,8 @@
  *     d           all blocks are freed; answers the sums
  *     f           forks; the child makes events, frees all of its blocks and exits; answers whether
  *                 it did so unharmed
+ *     w           starts a thread for rounds of one malloc and one free; answers its id
+ *     n N         that thread makes N rounds more; e: answers once it has made all
  *     x           becomes env, which prints its environment
  *     z           what is alive now is from before an attach to come; sums are 0
  *     q           ends
@@ -28,6 +30,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +53,14 @@ static void answer(const char *text)
 {
 	if (write(1, text, strlen(text)) < 0)
 		_exit(3);
+}
+
+static void answer_tid(void)
+{
+	char line[32];
+
+	snprintf(line, sizeof(line), "%ld\n", (long)syscall(SYS_gettid));
+	answer(line);
 }
 
 static void answer_sums(void)
@@ -218,6 +229,46 @@ static void load_apart(const char *path)
 	answer(apart.tally.wrong ? "wrong\n" : "ok\n");
 }
 
+static int rounds[2] = { -1, -1 };
+static _Atomic int xleft;
+
+static void *make_rounds(void *unused)
+{
+	char byte;
+
+	answer_tid();
+	while (read(rounds[0], &byte, 1) == 1) {
+		void *volatile p = malloc(24);
+		free(p);
+		atomic_fetch_sub(&xleft, 1);
+	}
+	return unused;
+}
+
+static void start_rounds(void)
+{
+	pthread_t id;
+
+	if (pipe(rounds) || pthread_create(&id, NULL, make_rounds, NULL))
+		_exit(4);
+}
+
+static void more_rounds(int n)
+{
+	atomic_fetch_add(&xleft, n);
+	for (; n; n--)
+		if (write(rounds[1], "", 1) != 1)
+			_exit(3);
+	answer("ok\n");
+}
+
+static void await_rounds(void)
+{
+	while (atomic_load(&xleft))
+		usleep(1000);
+	answer("ok\n");
+}
+
 static void fork_child(void)
 {
 	int status = 1;
@@ -277,6 +328,9 @@ int main(int argc, char **argv)
 		case 'd': drop_everything(); break;
 		case 'z': before(); break;
 		case 'f': fork_child(); break;
+		case 'w': start_rounds(); break;
+		case 'n': more_rounds(atoi(rest)); break;
+		case 'e': await_rounds(); break;
 		case 'x': execl("/usr/bin/env", "env", NULL); break;
 		default: return 0;
 		}

@@ -375,7 +375,7 @@ TEST(a_fork_and_a_detach_close_the_gate_of_sampling)
 	CHECK(gate_is(true));
 	uint64_t before = events();
 	atomic_store(&mt_state, AGENT_OFF);
-	mt_thread_retire_all();
+	CHECK(mt_thread_retire_all(0));
 	CHECK(gates_are_closed());
 	touch(1);
 	CHECK(gates_are_closed());

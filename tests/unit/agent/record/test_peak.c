@@ -274,6 +274,7 @@ TEST(after_a_restart_there_is_none)
 	make_slots();
 	mt_slots_alloc(t, slot[0], 100 << 20);
 	mt_slots_free(t, slot[0], 100 << 20);
+	mt_slots_thread_restart(t);
 	mt_slots_restart();
 	CHECK_EQ(mt_peak_newest(&time_ns), 0);
 	mt_slots_alloc(t, slot[0], 1 << 20);
