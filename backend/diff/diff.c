@@ -8,6 +8,7 @@
 #include "diff/noise.h"
 #include "diff/presence.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,12 @@ static bool is_noise(const struct diff *d, const struct diff_row *r)
 	return !noise_apart(amounts, d->sides_a, amounts + d->sides_a, sessions(d, true));
 }
 
+/* The agent keeps call paths as a peak begins, which is somewhere in the last 1 % of the rise. */
+static bool lies_between_peaks(const struct diff *d, const struct diff_row *r)
+{
+	return fabs(diff_change(d, r->sums, DIFF_LIVE)) <= (double)d->lacked;
+}
+
 void diff_judge(const struct diff *d, struct diff_row *r)
 {
 	r->moved = moved(d, r->sums, d->value);
@@ -93,7 +100,7 @@ void diff_judge(const struct diff *d, struct diff_row *r)
 		  : !on_side(d, r, true) ? DIFF_GONE
 		  : r->moved > 0         ? DIFF_GROWN
 					 : DIFF_SHRUNK;
-	r->noise = d->judged && is_noise(d, r);
+	r->noise = (d->by_runs && is_noise(d, r)) || (d->lacked && lies_between_peaks(d, r));
 }
 
 /* --- rows */
@@ -118,7 +125,7 @@ static void finish(const struct diff *d, struct diff_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		diff_judge(d, &rows->list[i]);
-	if (d->judged && rows != &d->owners)
+	if (d->by_runs && rows != &d->owners)
 		presence_judge(d, rows, rows == &d->stacks ? diff_site : presence_by_owner);
 	if (rows->count)
 		qsort(rows->list, rows->count, sizeof *rows->list, compare_rows);
@@ -287,7 +294,11 @@ struct diff *diff_new(const struct side *const *sides, size_t sides_a, size_t co
 	d->sides_a = sides_a;
 	d->sides_count = count;
 	d->value = value;
-	d->judged = sides_a >= NOISE_SESSIONS_MIN && count - sides_a >= NOISE_SESSIONS_MIN;
+	d->by_runs = sides_a >= NOISE_SESSIONS_MIN && count - sides_a >= NOISE_SESSIONS_MIN;
+	for (size_t i = 0; i < count && value != DIFF_ALLOCATED; i++)
+		if (sides[i]->peak_lacks > d->lacked)
+			d->lacked = sides[i]->peak_lacks;
+	d->judged = d->by_runs || d->lacked;
 	d->join = join_new(sides, sides_a, count);
 	make_stacks(d);
 	make_owners(d);

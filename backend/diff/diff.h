@@ -38,7 +38,8 @@ struct diff_row {
 	uint32_t stacks; /* joined stacks here */
 	int64_t moved;   /* the change, times the count of A's and of B's sessions */
 	enum diff_kind kind;
-	bool noise; /* the runs of one side differ as much (diff/noise.h) */
+	/* the runs of one side differ as much (diff/noise.h), or the peaks' call paths may */
+	bool noise;
 };
 
 struct diff_rows { /* largest change first */
@@ -54,7 +55,9 @@ struct diff {
 	struct join *join;
 	struct diff_row totals;
 	struct diff_rows stacks, owners, sites;
-	bool judged; /* noise was judged */
+	bool judged;     /* noise was judged: */
+	bool by_runs;    /* by the sessions of each side */
+	uint64_t lacked; /* or by bytes: the most that a side's call paths lack of its peak */
 };
 
 struct diff *diff_new(const struct side *const *sides, size_t sides_a, size_t count,
@@ -87,6 +90,9 @@ void diff_rest_add(const struct diff *d, struct diff_rest *rest, const struct di
  * line of text. */
 #define DIFF_SENTENCE 512
 void diff_sentence(const struct diff *d, char out[DIFF_SENTENCE]);
+/* What counts as noise; "" = noise was not judged. */
+#define DIFF_RULE 512
+const char *diff_noise_rule(const struct diff *d, char out[DIFF_RULE]);
 /* "GREW", "SHRANK" or "SAME": some owner or call site changed beyond the noise. */
 const char *diff_word(const struct diff *d);
 

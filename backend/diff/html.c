@@ -5,7 +5,6 @@
  *
  * The amounts of a side with several sessions are means; they need not be whole.
  */
-#include "diff/noise.h"
 #include "diff/tree.h"
 
 #include "base/format.h"
@@ -233,13 +232,14 @@ static void put_sites(const struct page *p)
 static void put_diff(const struct page *p)
 {
 	const struct diff *d = p->d;
+	char rule[DIFF_RULE];
 
 	pack_key(p->data, "diff");
 	pack_open(p->data, '{');
 	pack_key(p->data, "value");
 	pack_text(p->data, diff_value_name(d->value));
 	pack_key(p->data, "noise_rule");
-	pack_text(p->data, d->judged ? NOISE_RULE : NULL);
+	pack_text(p->data, d->judged ? diff_noise_rule(d, rule) : NULL);
 	pack_key(p->data, "about");
 	pack_flag(p->data, p->about);
 	put_sessions(p, "a", 0, d->sides_a);

@@ -4,7 +4,6 @@
  * all sessions are summed in "unchanged": with it, all sums hold.
  */
 #include "diff/diff.h"
-#include "diff/noise.h"
 
 #include "report/json/stream.h"
 #include "report/json/values.h"
@@ -212,12 +211,14 @@ static void warnings(struct printer *p)
 int diff_write_json(const struct diff *d, FILE *out, struct err *err)
 {
 	struct printer p = { .d = d, .stream = { .out = out } };
+	char rule[DIFF_RULE];
 
 	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
 	fputs("{\n", out);
 	stream_value(&p.stream, "schema", json_integer(1));
 	stream_value(&p.stream, "value", json_string(diff_value_name(d->value)));
-	stream_value(&p.stream, "noise_rule", d->judged ? json_string(NOISE_RULE) : json_null());
+	stream_value(&p.stream, "noise_rule",
+		     d->judged ? json_string(diff_noise_rule(d, rule)) : json_null());
 	sessions(&p, "a", 0, d->sides_a);
 	sessions(&p, "b", d->sides_a, d->sides_count);
 	stream_value(&p.stream, "totals", row(d, &d->totals));

@@ -17,6 +17,7 @@
 
 struct making {
 	const struct side_options *o;
+	const struct watch *w;
 	struct side *s;
 	const struct model *m;
 	struct report *r;
@@ -211,6 +212,7 @@ static void describe(struct making *x, const char *label)
 	s->pid = g ? g->pid : 0;
 	s->start_unix_ns = g ? g->start_unix_ns : 0;
 	s->time_ns = k ? k->time_ns : model_time(x->m);
+	s->peak_lacks = k ? 0 : watch_peak_lacks(x->w);
 	s->state = k ? NULL : report_state(state, known);
 	s->mark = k ? string_pool_keep(x->pool, k->name) : NULL;
 	s->estimate = k ? model_mark_estimate(x->m, x->mark) : model_estimate(x->m);
@@ -226,6 +228,7 @@ struct side *side_new(struct watch *w, const struct side_options *o, struct stri
 {
 	struct making x = {
 		.o = o,
+		.w = w,
 		.s = xcalloc(1, sizeof *x.s),
 		.m = watch_model(w),
 		.r = o->report ? o->report : report_new(w),

@@ -59,6 +59,7 @@ struct side {
 	const char *state;               /* report_state(); NULL = an instant before its end */
 	const char *mark;                /* the instant is this mark; NULL = it is none */
 	bool estimate;                   /* totals have a sampled share */
+	uint64_t peak_lacks;             /* watch_peak_lacks() */
 	struct tally totals;
 	struct side_module *modules;
 	struct side_place *places;

@@ -4,7 +4,6 @@
  * that changed most. What a table leaves out is summed in its last lines, so that columns add up.
  */
 #include "diff/diff.h"
-#include "diff/noise.h"
 
 #include "base/format.h"
 #include "base/sanitize.h"
@@ -182,15 +181,17 @@ static void put_total(struct page *p, const char *word, enum diff_value v)
 static void put_noise(struct page *p)
 {
 	const struct diff *d = p->d;
-	char text[512];
+	char text[DIFF_RULE + 128], rule[DIFF_RULE];
 
-	if (d->judged)
+	diff_noise_rule(d, rule);
+	if (d->by_runs)
 		snprintf(text, sizeof text, "Noise is judged from %zu and %zu sessions; %s.",
-			 d->sides_a, d->sides_count - d->sides_a, NOISE_RULE);
+			 d->sides_a, d->sides_count - d->sides_a, rule);
 	else
 		snprintf(text, sizeof text,
 			 "Noise is not judged: that takes two sessions a side, better three "
-			 "(memtop diff A1 A2 A3 -- B1 B2 B3).");
+			 "(memtop diff A1 A2 A3 -- B1 B2 B3).%s%s%s",
+			 *rule ? " At peaks, " : "", rule, *rule ? "." : "");
 	put_sentence(p, "", text);
 }
 

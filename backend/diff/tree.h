@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.h - the joined stacks of a diff as one call tree of functions, or of their lines. Main thread
- * only.
+ * tree.h - the joined stacks of a diff as one call tree of functions, or of their lines. Main
+ * thread only.
  *
  *   sum of a node and below = sum over the joined stacks through it, for each session
  */

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/sanitize.h"
+#include "diff/noise.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,19 @@ static const char *amount(const struct diff *d, char buf[FORMAT_NUMBER + 8], dou
 	else
 		format_bytes(buf, diff_whole(n));
 	return buf;
+}
+
+const char *diff_noise_rule(const struct diff *d, char out[DIFF_RULE])
+{
+	char lacked[FORMAT_NUMBER], peaks[DIFF_RULE] = "";
+
+	if (d->lacked)
+		snprintf(peaks, sizeof peaks,
+			 "call paths lack up to %s of a peak, and no smaller change counts",
+			 format_bytes(lacked, d->lacked));
+	snprintf(out, DIFF_RULE, "%s%s%s", d->by_runs ? NOISE_RULE : "",
+		 d->by_runs && d->lacked ? "; " : "", peaks);
+	return out;
 }
 
 /* The largest change of all, which is the first; NULL = none is beyond the noise. */

@@ -85,6 +85,9 @@ void watch_return(struct watch *w);
 uint64_t watch_instant(const struct watch *w);           /* 0 = now */
 int watch_travelled(const struct watch *w);              /* percent of the way; 100 = arrived */
 const char *watch_travel_problem(const struct watch *w); /* "" = arrived as requested */
+/* At the heap's peak: what the call paths there lack of it, as a peak begins anew only when the
+ * heap grew by some 1 %. 0: nothing, or another instant. */
+uint64_t watch_peak_lacks(const struct watch *w);
 struct model *watch_now(struct watch *w); /* the current state's model; may be watch_model() */
 
 /* Commands; -1 when there is no live link. Their effect arrives as frames. */

@@ -219,6 +219,38 @@ def t_marks_of_one_session():
         diff(path + "@" + instant, path)
 
 
+PEAK = r"""
+#include <stdlib.h>
+#define APART __attribute__((noinline, noclone, noipa))
+APART static void *first(size_t n) { return malloc(n); }
+APART static void *last(size_t n) { return malloc(n); }
+int main(int argc, char **argv)
+{
+	void *a = first(atoi(argv[1])), *b = last(atoi(argv[2]));
+	free(b);
+	free(a);
+	return argc - 3;
+}
+"""
+
+
+@test
+def t_what_call_paths_lack_of_a_peak_is_no_change():
+    """A peak begins anew at 1 % more: the second block is in the figure, and in no call path."""
+    prog = build("-O1", source=PEAK)
+    a, b, more = (recorded(prog, *sizes) for sizes in (("20000000", "100000"), ("20060000", "40000"), ("20500000", "40000")))
+    assert [p["totals"]["peak_bytes"] for p in (report(a), report(b))] == [20100000] * 2
+    for value in ("live", "blocks"):
+        d = diff("--value", value, a + "@peak", b + "@peak")
+        for rows in (d["owners"], d["sites"], d["stacks"], [d["totals"]]):
+            assert rows and changed(rows) == [], rows
+    assert diff(a + "@peak", b + "@peak")["totals"]["change"]["live_bytes"] == 60000
+    assert [s["change"]["live_bytes"] for s in changed(diff(a + "@peak", more + "@peak")["stacks"])] == [500000]
+    text = memtop("diff", a + "@peak", b + "@peak").stdout
+    assert "At peaks, call paths lack up to 97.7K of a peak" in " ".join(text.split()), text
+    assert "97.7K below its peak of 19.2M (known to within" in " ".join(text.split()), text
+
+
 def sessions_by_chance(prog, seeds):
     return [recorded(prog, str(seed)) for seed in seeds]
 

@@ -39,7 +39,7 @@ void judgement_words(const struct diff *d, const struct diff_judgement *j, char 
 	char a[80], b[80];
 
 	*out = 0;
-	if (d->judged && !j->none)
+	if (d->by_runs && !j->none)
 		snprintf(out, size, "%s: A's %zu sessions hold %s, B's %zu hold %s.",
 			 j->kind == DIFF_SAME ? "No change"
 			 : j->noise           ? "Noise"
