@@ -207,6 +207,8 @@ static void on_slice(void *arg)
 		w->told_final = true;
 		w->final_ns = now_ns();
 		w->bits |= WATCH_FINAL;
+		if (!w->keep.of) /* names may take a while */
+			recorder_flush(&w->keep);
 		if (model_state(w->in.model, &status, &known) != MTW_EXECED)
 			conn_finish(w->conn);
 	}

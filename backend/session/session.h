@@ -50,9 +50,9 @@
  * thinned is a file that has another name, owner or link, or was moved.
  *
  * Append-only else; blocks are closed at least every second (the writer's owner calls
- * session_flush() when nothing arrives). A file cut at any byte reads to its last whole block.
- * Later versions add frame types only. These functions insert and remove MTW_S_TIME: a block begins
- * with one.
+ * session_flush() when nothing arrives), and in a stream's first seconds with a whole state. A file
+ * cut at any byte reads to its last whole block. Later versions add frame types only. These
+ * functions insert and remove MTW_S_TIME: a block begins with one.
  *
  * After a failed write the file takes nothing more: whole blocks stay, half a block is cut off, and
  * every later call returns the same sentence, which says how much was saved.

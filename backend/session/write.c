@@ -383,6 +383,30 @@ int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *bl
 	return 0;
 }
 
+/* Is the stream's state whole behind this frame? */
+static bool is_whole(uint64_t type, const uint8_t *payload, size_t len)
+{
+	struct mtw_in in = { payload, payload + len, false };
+
+	if (type != MTW_TICK)
+		return type == MTW_S_TREE;
+	mtw_get(&in);
+	mtw_get(&in);
+	return mtw_get(&in) & MTW_TICK_COMPLETE;
+}
+
+/* A whole state ends the block once a third of the stream's time so far went by since one did: of a
+ * short run, too, a cut loses a quarter at most. Later blocks are closed by their age. */
+static bool ends_block(struct stream *s, uint64_t time_ns)
+{
+	if (time_ns < s->next_ns)
+		return false;
+	if (!s->next_ns)
+		s->whole_ns = time_ns;
+	s->next_ns = time_ns + (time_ns - s->whole_ns) / 3;
+	return true;
+}
+
 int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type,
 		  const uint8_t *payload, size_t len, struct err *err)
 {
@@ -402,7 +426,8 @@ int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, u
 		s->last_ns = time_ns;
 	}
 	session_raw_frame(&s->raw, type, payload, len);
-	if (s->raw.len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS)
+	if (s->raw.len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS ||
+	    (is_whole(type, payload, len) && ends_block(s, time_ns)))
 		return flush_stream(w, s, err);
 	return 0;
 }

@@ -16,6 +16,8 @@ struct stream {
 	struct session_raw raw;     /* its open block */
 	uint64_t first_ns, last_ns; /* of the open block */
 	uint64_t opened_at;         /* now_ns() of its first frame */
+	/* of the first whole state; of the one that ends the open block */
+	uint64_t whole_ns, next_ns;
 	/* bytes in the file since its last key frame, and of that */
 	uint64_t since_key, key_bytes;
 };

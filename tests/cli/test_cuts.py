@@ -23,6 +23,7 @@ import tempfile
 import time
 
 import mtop
+import wire
 from cli import memtop, one_line
 from harness import BUILD, LONG, MEMTOP, Skip, at_end, check_invariants, environment, kill, main, run, temporary_folder, test, wait_for
 from obedient import PROGRAM as PROGRAM_OF_COMMANDS
@@ -204,6 +205,29 @@ def t_cut_sessions():
                 kept = f"/tmp/memtop-cut-{os.getpid()}.mtop"
                 shutil.copy(cut, kept)
                 raise AssertionError(f"{name} of {len(data)} bytes, cut at {at} ({kept}): {why}") from None
+
+
+@test
+def t_cuts_of_a_short_run():
+    """Its first whole state is in the file before the rest is known: every later cut opens."""
+    path, cut = place() + "/short.mtop", temporary_folder() + "/cut.mtop"
+    assert run([MEMTOP, "record", "-o", path, "--", "/bin/ls", "/"], env=environment()).returncode == 0
+    with open(path, "rb") as f:
+        data = f.read()
+    ends, at = [], mtop.HEAD
+    for head, frames in mtop.blocks(data):
+        at += len(head) + int.from_bytes(head[4:8], "little")
+        ends.append((at, any(kind == wire.TICK for kind, _, _ in frames)))
+    first = next(end for end, ticks in ends if ticks)
+    assert len(ends) > 1 and first < ends[-1][0], ends
+    for i in range(50):
+        at = first + (len(data) - first) * i // 50
+        with open(cut, "wb") as f:
+            f.write(data[:at])
+        done = memtop("report", "--format", "json", cut)
+        assert done.returncode == 0, (at, ends, done)
+        check_invariants({**json.loads(done.stdout), "changes": []})
+        whole_lines(done, 1)
 
 
 @test

@@ -29,7 +29,7 @@ static size_t frame(unsigned i, uint8_t *payload, uint64_t *type, uint64_t *time
 
 	for (size_t k = 0; k < len; k++)
 		payload[k] = (uint8_t)(i * 31 + k * 7 + (k * k >> 3));
-	*type = 1 + i % 19;
+	*type = MTW_TICK + 1 + i % 19; /* ticks end blocks */
 	*time_ns = i * 1000003ull;
 	return len;
 }
@@ -201,6 +201,41 @@ TEST(cut_at_every_byte)
 }
 
 /* With any wrong bit the reader returns only correct frames and reports the damage. */
+/* The last time in the file as its writer has left it so far. */
+static uint64_t written_until(void)
+{
+	struct err err;
+	struct session_reader *r = session_open(path, 0, &err);
+	const uint8_t *payload;
+	uint64_t type, t, last = 0;
+	size_t len;
+
+	CHECK(r != NULL);
+	while (session_next(r, &t, &type, &payload, &len, &err) > 0)
+		last = t;
+	session_reader_free(r);
+	return last;
+}
+
+TEST(a_killed_writer_loses_a_quarter_of_its_time)
+{
+	const uint8_t tick[] = { 1, 2, MTW_TICK_COMPLETE };
+	struct err err;
+
+	enter();
+	struct session_writer *w = session_create(path, 0, &err);
+	CHECK(w != NULL);
+	for (uint64_t i = 0; i < 50; i++) {
+		uint64_t t = 7000000 + i * 10000000;
+
+		CHECK_EQ(session_frame(w, 0, t, MTW_S_META, tick, sizeof tick, &err), 0);
+		CHECK_EQ(session_frame(w, 0, t, MTW_TICK, tick, sizeof tick, &err), 0);
+		CHECK(written_until() * 4 + 7000000 >= t * 3);
+	}
+	CHECK_EQ(session_close(w, &err), 0);
+	unlink(path);
+}
+
 TEST(flipped_bytes)
 {
 	uint8_t *bytes;

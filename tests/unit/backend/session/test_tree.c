@@ -49,7 +49,7 @@ static int write_round(struct session_writer *w, unsigned round, struct err *err
 	for (unsigned i = round * FRAMES; i < (round + 1) * FRAMES; i++)
 		for (unsigned s = 0; s < STREAMS; s++) {
 			size_t len = frame(s, i, payload, &t);
-			if (session_frame(w, streams[s], t, 1 + i % 19, payload, len, err))
+			if (session_frame(w, streams[s], t, MTW_TICK + 1 + i % 19, payload, len, err))
 				return -1;
 		}
 	return session_flush(w, err);
@@ -83,7 +83,7 @@ static unsigned read_stream(const char *file, unsigned s, int *rc, bool *cut)
 	while ((*rc = session_next(r, &t, &type, &payload, &len, &err)) > 0) {
 		CHECK_EQ(len, frame(s, i, want, &want_t));
 		CHECK_EQ(t, want_t);
-		CHECK_EQ(type, 1 + i % 19);
+		CHECK_EQ(type, MTW_TICK + 1 + i % 19);
 		CHECK(!memcmp(payload, want, len));
 		CHECK_EQ(session_stream(r), streams[s]);
 		i++;
