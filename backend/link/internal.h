@@ -28,6 +28,7 @@ struct watch {
 	void *on_change_arg;
 	unsigned bits;          /* to report after this slice */
 	char *problem, *notice; /* NULL = none */
+	int viewed;             /* session_view() of a file; -1 = none */
 	char *noted;            /* watch_note(), for a spool that is made later; NULL = none */
 	uint64_t wanted_ns;     /* of the last watch_travel() */
 	char *instant;          /* warning: not the end is shown; NULL = the end is */

@@ -406,6 +406,7 @@ static int read_file(struct watch *w, struct err *err)
 
 	if (ingest_file(&w->in, w->target.name, w->target.stream, &cut, err))
 		return -1;
+	w->viewed = session_view(w->target.name);
 	w->rules_read = expected_version(w->in.expected);
 	if (*cut.text)
 		note_cut(w, cut.text);
@@ -459,6 +460,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->loop = loop;
 	w->target = *t;
 	w->options = *o;
+	w->viewed = -1;
 	w->opened_ns = now_ns();
 	w->looks.kept = o->record_path || o->spool || o->share;
 	if (ingest_init(&w->in, loop, w->target.text, &o->symbols, err)) {
@@ -507,6 +509,8 @@ void watch_close(struct watch *w)
 	free(w->warning_list);
 	free(w->problem);
 	free(w->notice);
+	if (w->viewed >= 0)
+		close(w->viewed);
 	free(w->noted);
 	free(w->instant);
 	free(w);

@@ -127,6 +127,28 @@ bool session_busy(const char *path)
 	return busy;
 }
 
+/* Another kind of lock than the writers' flock(): they do not meet. */
+int session_view(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct flock all = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+
+	if (fd >= 0)
+		fcntl(fd, F_OFD_SETLK, &all);
+	return fd;
+}
+
+bool session_viewed(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	bool viewed = fd >= 0 && !fcntl(fd, F_OFD_GETLK, &all) && all.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return viewed;
+}
+
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -3,8 +3,9 @@
  * spool.c - the sessions of live views, so that `w` saves a whole session and a crash loses a
  * second.
  *
- * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files with other names are never removed. A file
- * written in the last seconds belongs to another viewer and is left alone, whatever the count.
+ * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files with other names are never removed. A file that
+ * another view writes or shows is left alone, whatever the count. Not every file system has locks:
+ * neither is one that was written in the last seconds removed.
  */
 #include "session/spool.h"
 
@@ -133,10 +134,10 @@ static void prune_all(const char *dir, const char *pattern, size_t keep)
 	time_t now = time(NULL);
 
 	for (size_t i = keep; i < n; i++) {
-		if (now - list[i].mtime.tv_sec < BUSY_S)
-			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, list[i].name);
-		unlink(path);
+		if (now - list[i].mtime.tv_sec >= BUSY_S && !session_busy(path) &&
+		    !session_viewed(path))
+			unlink(path);
 	}
 	free(list);
 }
