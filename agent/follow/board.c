@@ -306,7 +306,9 @@ void mt_board_runs(const char *name, const char *path)
 	if (!board)
 		return;
 	if (!r || !atomic_compare_exchange_strong(&r->xstate, &is, BOARD_CLAIMED)) {
-		bool known = r && (is == BOARD_RUNNING || is == BOARD_UNFOLLOWED);
+		/* a static launcher's: memtop has copied it */
+		bool known =
+			r && (is == BOARD_RUNNING || is == BOARD_UNFOLLOWED || is == BOARD_FREE);
 		struct claim parent = known ? mine : NO_CLAIM;
 		mine = claim();
 		r = claimed(mine);

@@ -22,9 +22,10 @@
  * it follow a program that names an agent itself: a memtop inside this one has its own board,
  * options and viewer.
  *
- * A static program has no agent that would test what it executes: a program of the other C library
- * would not start with this agent, and another root's loader would complain. So it gets no entries,
- * and its children are not followed, except with follow_static=yes.
+ * A static program has no agent that would test what it executes: a program with a sanitizer would
+ * not start with this agent, and another root's loader would complain. So it gets no entries, and
+ * its children are not followed, except for a launcher (tini, gosu): one of its arguments names the
+ * program that it executes, which is tested here. follow_static=yes gives them to all.
  *
  * Under a seccomp filter that the program has set, the tests themselves may kill the process: then
  * no child is followed.
@@ -60,6 +61,7 @@
 #define FILE_BYTES 512
 #define LEAST_ARGUMENTS (128u << 10)
 #define MOST_ARGUMENTS (6u << 20)
+#define LAUNCHER_WORDS 32
 #define SHELL_BYTES 4096u /* its other arguments, and what the agent came with */
 #define PROBE_BYTES 4096u /* no machine has smaller pages */
 
@@ -196,13 +198,33 @@ static bool may_open(const char *file)
 	       !mt_prim_call(SYS_faccessat, AT_FDCWD, (long)file, 4 /* R_OK */, 0, 0, 0);
 }
 
-static void choose_agent(struct follow *f)
+/* A static program: does it get the entries for what it executes? */
+static bool launches(struct follow *f, char *const *argv)
+{
+	struct executable x = { .runs = false };
+	const char *word;
+
+	if (mt_conf.follow_static)
+		return may_open(f->preload);
+	for (size_t i = 0; i < LAUNCHER_WORDS && (word = entry_of(f, argv, i)); i++) {
+		if (!i || !text_bytes(f, word) || !f->readable || *word == '-')
+			continue;
+		mt_executable_search(&x, word);
+		if (x.runs && x.why != BOARD_STATIC) /* else perhaps one more launcher */
+			break;
+	}
+	if (x.other_libc)
+		f->preload = other_agent;
+	return x.runs && !x.why && !x.linked && *f->preload && may_open(f->preload);
+}
+
+static void choose_agent(struct follow *f, char *const *argv)
 {
 	const struct executable *x = &f->file;
 
 	f->why = x->why;
 	f->preload = x->linked ? "" : x->other_libc ? other_agent : mt_state_preload();
-	f->through = f->why == BOARD_STATIC && mt_conf.follow_static && may_open(f->preload);
+	f->through = f->why == BOARD_STATIC && launches(f, argv);
 	if (f->why || x->linked)
 		return;
 	if (x->other_libc && !*other_agent)
@@ -229,7 +251,7 @@ static bool has_another(const struct follow *f, char *const *envp)
 	return f->configured && !(envp && envp == mt_follow_copy) && user_has(f, mine);
 }
 
-static void look(struct follow *f, enum lookup how, int folder, const char *path)
+static void look(struct follow *f, enum lookup how, int folder, const char *path, char *const *argv)
 {
 	int kept = errno;
 
@@ -237,7 +259,7 @@ static void look(struct follow *f, enum lookup how, int folder, const char *path
 		mt_executable_search(&f->file, path);
 	else
 		mt_executable_look(&f->file, folder, path, how == LOOKUP_EMPTY);
-	choose_agent(f);
+	choose_agent(f, argv);
 	errno = kept;
 }
 
@@ -259,7 +281,7 @@ static bool may_ask(void)
 }
 
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
-		    char *const *envp)
+		    char *const *argv, char *const *envp)
 {
 	begin(f);
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
@@ -275,7 +297,7 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 	if (!can_follow(state) || !(follows_children() || f->told) || !may_read_path(f, path))
 		return f->told;
 	if (ask)
-		look(f, how, folder, path);
+		look(f, how, folder, path, argv);
 	else
 		blind(f, path);
 	if (!f->file.runs || !survey(f, envp))
@@ -290,7 +312,7 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 }
 
 bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure,
-		     char *const *envp)
+		     char *const *argv, char *const *envp)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
 
@@ -300,7 +322,7 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	f->child = true;
 	bool ask = may_ask();
 	if (ask)
-		look(f, how, AT_FDCWD, path);
+		look(f, how, AT_FDCWD, path, argv);
 	if (!f->file.runs && (!sure || !ask))
 		blind(f, path);
 	if (!f->file.runs || !survey(f, envp))
@@ -339,7 +361,7 @@ bool mt_follow_shell(struct follow *f, const char *command)
 	    !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || !may_ask())
 		return false;
 	f->child = true;
-	look(f, LOOKUP_PATH, AT_FDCWD, shell);
+	look(f, LOOKUP_PATH, AT_FDCWD, shell, NULL);
 	f->with = f->file.runs && !f->why && survey(f, ENVIRON) && !has_another(f, ENVIRON) &&
 		  fits(f, ENVIRON, command);
 	return f->with;

@@ -46,7 +46,7 @@ enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
 /* Before these calls a forked child learns that it is one: hooks_in_child(). */
 /* False: the agent has no part in it; env stays unchanged, and mt_follow_failed() is not called. */
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
-		    char *const *envp);
+		    char *const *argv, char *const *envp);
 void mt_follow_go(struct follow *f); /* right before the exec */
 /* ... before a wrapper of somebody, who may call another exec. entered: `environ` has the agent. */
 void mt_follow_wrapped(struct follow *f, bool entered);
@@ -56,7 +56,7 @@ int mt_follow_failed(struct follow *f, int rc); /* the exec returned rc; errno i
 
 /* The same for a spawn. sure: the path has the same meaning in the child as here. */
 bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure,
-		     char *const *envp);
+		     char *const *argv, char *const *envp);
 int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_spawn()'s */
 
 /* A shell that libc starts by itself, with `environ`. */

@@ -34,7 +34,7 @@
 #define EXECUTE(envp, how, folder, path, call)                                                     \
 	struct follow us;                                                                          \
 	hooks_in_child();                                                                          \
-	bool ours = mt_follow_exec(&us, how, folder, path, (char *const *)(envp));                 \
+	bool ours = mt_follow_exec(&us, how, folder, path, argv, (char *const *)(envp));           \
 	char **env = ours ? FOLLOW_ENV(&us, envp) : (char **)(envp);                               \
 	if (ours)                                                                                  \
 		mt_follow_go(&us);                                                                 \
@@ -50,7 +50,7 @@
 #define EXECUTE_WRAPPED(how, path, call)                                                           \
 	struct follow us;                                                                          \
 	hooks_in_child();                                                                          \
-	bool ours = mt_follow_exec(&us, how, AT_FDCWD, path, ENVIRON);                             \
+	bool ours = mt_follow_exec(&us, how, AT_FDCWD, path, argv, ENVIRON);                       \
 	bool entered = ours && mt_environ_enter(&us);                                              \
 	if (ours)                                                                                  \
 		mt_follow_wrapped(&us, entered);                                                   \

@@ -109,7 +109,7 @@ static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, 
 	int own = 0, *told = pid ? pid : &own;
 
 	hooks_in_child();
-	if (!mt_follow_spawn(&us, how, path, !actions || path[0] == '/', envp))
+	if (!mt_follow_spawn(&us, how, path, !actions || path[0] == '/', argv, envp))
 		return real(pid, path, actions, attributes, argv, envp);
 	char **env = FOLLOW_ENV(&us, envp);
 	int rc = real(told, path, actions, attributes, argv, env);

@@ -163,19 +163,23 @@ def t_static_programs():
 
 @test
 def t_what_a_static_program_executes():
-    """It is followed by the option only: nobody of ours tests there what can load the agent."""
+    """It is followed where an argument names it, and it can load the agent; all others by the option only."""
     folder = temporary_folder()
     launcher = build('#include <unistd.h>\n#include <sys/wait.h>\nint main(int c, char **v) {\n    if (!fork()) { execv(v[1], v + 1); _exit(9); }\n'
                      "    int s; wait(&s); return s >> 8;\n}\n", folder, "launcher", "-static")
-    for options, count in (("", 0), ("follow_static=yes", 1)):
+    hidden = build('#include <unistd.h>\nint main(int c, char **v) { return execl("/bin/sh", "sh", "-c", "exit 3", NULL); }\n', folder, "hidden", "-static")
+    for options, program, count in (("", ["/bin/sh"], 1), ("", [launcher, "/bin/sh"], 1), ("", [hidden], 0), ("follow_static=yes", [hidden], 1)):
         b = Board()
-        done = run([TREE, "starts", "fork", launcher, "/bin/sh", "-c", "exit 3"], env=b.environment(options))
-        found = [r for r in b.records() if r.path == "/bin/sh" or r.name == "sh"]
-        assert done.returncode == 3 and len(found) == count, (options, done, b.records())
+        done = run([TREE, "starts", "fork", launcher, *program, "-c", "exit 3"], env=b.environment(options))
+        found = [r for r in b.settled() if r.path == "/bin/sh" or r.name == "sh"]
+        assert done.returncode == 3 and len(found) == count, (options, program, done, b.records())
         static = [r for r in b.records() if r.name == "launcher"]
         assert len(static) == 1 and static[0].why == STATIC, b.records()
         for r in found:
             assert r.state != UNFOLLOWED and r.parent == static[0].index, (r, static)
+    sanitized = build(HELLO, folder, "sanitized", "-fsanitize=address")  # it would refuse to run
+    _, records = plain_and_followed([TREE, "starts", "fork", launcher, sanitized])
+    assert not [r for r in records if r.name == "sanitized"], records
 
 
 @test
