@@ -17,6 +17,7 @@
 
 #include "launch/agent_server.h"
 #include "launch/elsewhere.h"
+#include "launch/progcheck.h"
 #include "attach/ptrace/modules.h"
 #include "base/procfs.h"
 
@@ -188,39 +189,55 @@ static bool look_at(void *found, pid_t pid)
 	return false;
 }
 
-/* Does the name say that the process has an agent? In another network it may know itself by
- * another pid. */
+/* Does the name say that the process has an agent? It may know itself by the pid of another
+ * namespace: in memtop's network, where all meet, the agent must be seen in it. */
 static bool look_by_name(void *found, pid_t pid)
 {
 	struct network *n = network_of(found, pid);
 
-	for (size_t i = 0; n && !n->own && i < n->count; i++) {
+	for (size_t i = 0; n && i < n->count; i++) {
 		struct listener *l = &n->list[i];
 		pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
-		if (named && (named == pid || named == procfs_inner(pid))) {
-			l->taken = true;
-			add(found, pid, l, pid);
-		}
+		if (!named || (named != procfs_inner(pid) && (n->own || named != pid)) ||
+		    (n->own && procfs_maps(pid, AGENT_FILE) <= 0))
+			continue;
+		l->taken = true;
+		add(found, pid, l, n->own ? 0 : pid);
 	}
 	return false;
 }
 
-/* Whether a server is left that was not found by its process. */
-static bool look_at_names(struct found *f)
+static bool has_linked_agent(pid_t pid)
 {
-	bool left = false;
+	char exe[64];
 
-	for (size_t i = 0; i < f->network_count; i++) {
-		const struct network *n = &f->networks[i];
-		for (size_t k = 0; k < n->count; k++) {
-			const struct listener *l = &n->list[k];
-			pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
-			if (named && n->own)
-				add(f, named, l, 0);
-			left |= named && !n->own;
-		}
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	return progcheck_linked(exe);
+}
+
+/* Servers that were not found by their process. */
+static void look_at_names(struct found *f)
+{
+	const struct network *own = &f->networks[0];
+
+	procfs_any(0, look_by_name, f);
+	for (size_t i = 0; i < own->count; i++) {
+		const struct listener *l = &own->list[i];
+		pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
+		if (named && (procfs_maps(named, AGENT_FILE) || has_linked_agent(named)))
+			add(f, named, l, 0);
 	}
-	return left;
+}
+
+static bool is_left(const struct found *f)
+{
+	for (size_t i = 0; i < f->network_count; i++)
+		for (size_t k = 0; k < f->networks[i].count; k++) {
+			const struct listener *l = &f->networks[i].list[k];
+			if (!l->path && !l->taken && pid_of_name(l->name))
+				return true;
+		}
+	return false;
 }
 
 static void release(struct found *f)
@@ -244,8 +261,8 @@ size_t launch_list(struct agent_process **list)
 
 	network_of(&f, getpid());
 	procfs_any(0, look_at, &f);
-	if (look_at_names(&f))
-		procfs_any(0, look_by_name, &f);
+	if (is_left(&f))
+		look_at_names(&f);
 	release(&f);
 	if (f.count)
 		qsort(f.list, f.count, sizeof *f.list, by_pid);

@@ -145,6 +145,32 @@ def t_pids_of_its_own():
     every_way(["unshare", "--pid", "--fork", "--mount-proc"], 0, elsewhere=False)
 
 
+NAMED = """
+import mmap, socket, sys
+file = open(sys.argv[1], "rb")
+kept = mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ)
+s = socket.socket(socket.AF_UNIX)
+s.bind("\\0memtop.1")
+s.listen()
+print("listens", flush=True)
+sys.stdin.read()
+"""
+
+
+@test
+def t_a_program_that_knows_itself_as_process_1():
+    """Its server is a thread, which no process of the server's name shows: it is listed by its pid here, and process 1 is not."""
+    need("unshare")
+    with start(["unshare", "--fork", "--pid", "/usr/bin/python3", "-c", NAMED, AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+               env=environment()) as outer:
+        if outer.stdout.readline() != b"listens\n":
+            raise Skip("this place cannot be made here")
+        rows = [line.split() for line in run([MEMTOP, "list"], env=environment()).stdout.splitlines()]
+        found = [(row[0], row[1]) for row in rows if row[-1] == "@memtop.1"]
+        assert found == [(str(descendant(outer.pid, "python3")), "python3")], rows
+        outer.stdin.close()
+
+
 @test
 def t_a_users_namespaces():
     """The user's as root of the namespace; the machine's root is nobody there."""
