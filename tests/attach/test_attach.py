@@ -17,7 +17,8 @@ import sys
 
 from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
 from cli import compiled, memtop, one_line
-from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
+from harness import (AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, children, environment, main, need, run, start,
+                     temporary_folder, test, wait_for)
 from servers import server_of
 from tracing import HeldAtClose
 
@@ -185,10 +186,11 @@ def t_other_mount_and_pid_namespace():
 
 def child_named(pid, name):
     """The descendant of that name, or None."""
-    for child in open(f"/proc/{pid}/task/{pid}/children").read().split():
-        if open(f"/proc/{child}/comm").read().strip() == name:
-            return int(child)
-        found = child_named(int(child), name)
+    for child in children(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{child}/comm", encoding="utf-8") as f:
+            if f.read().strip() == name:
+                return child
+        found = child_named(child, name)
         if found:
             return found
     return None

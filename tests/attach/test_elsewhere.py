@@ -13,7 +13,8 @@ import signal
 import subprocess
 
 from cli import one_line
-from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, kill, main, need, report, run, start, temporary_folder, test, wait_for
+from harness import (AGENT, MEMTOP, TARGETS, Skip, at_end, children, environment, kill, main, need, report, run,
+                     start, temporary_folder, test, wait_for)
 from served import Server, value
 
 USER = 1234
@@ -82,11 +83,9 @@ def descendant(pid, name):
     try:
         if comm(pid) == name:
             return pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            children = f.read().split()
     except OSError:
         return None
-    return next(filter(None, (descendant(int(child), name) for child in children)), None)
+    return next(filter(None, (descendant(child, name) for child in children(pid))), None)
 
 
 def row(o, user, pid):

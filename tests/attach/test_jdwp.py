@@ -5,6 +5,7 @@ debug port; the program never notices.
 
 Real OpenJDK programs, idle and busy in every way; and every refusal, from its real cause.
 """
+import contextlib
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ import urllib.request
 import zlib
 
 from cli import memtop, one_line
-from harness import AGENT, LONG, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
+from harness import (AGENT, LONG, MEMTOP, Skip, children, environment, main, need, report, run, start,
+                     temporary_folder, test, wait_for)
 from java import END_S, Java
 from servers import server_of
 from term import Terminal
@@ -198,18 +200,13 @@ def t_in_another_namespace():
 def inner_java(pid):
     """The program that bwrap runs, a child's child."""
     for child in children(pid):
-        with open(f"/proc/{child}/comm", encoding="utf-8", errors="replace") as f:
+        with contextlib.suppress(OSError), open(f"/proc/{child}/comm", encoding="utf-8", errors="replace") as f:
             if f.read() == "java\n":
                 return child
         found = inner_java(child)
         if found:
             return found
     return None
-
-
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as f:
-        return [int(word) for word in f.read().split()]
 
 
 @test

@@ -9,7 +9,6 @@ and its libraries.
 import glob
 import os
 import subprocess
-import sys
 
 import tracing
 import wire

@@ -16,8 +16,8 @@ import xml.etree.ElementTree as xml
 
 import manual
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, Skip, at_end, environment, kill, main, mostly_waits, need, report, run, start, temporary_folder, test,
-                     wait_for)
+from harness import (AGENT, MEMTOP, ROOT, Skip, at_end, children, environment, kill, main, mostly_waits, need, report,
+                     run, start, temporary_folder, test, wait_for)
 
 SOURCE = r"""
 #include <signal.h>
@@ -615,11 +615,10 @@ def t_a_check_that_is_ended():
     ended = start([MEMTOP, "check", "--max-live", "100M", "--", built(), "wait"], env=environment(),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: "ready" in ended.stdout.readline(), what="the program")
-    with open(f"/proc/{ended.pid}/task/{ended.pid}/children", encoding="ascii") as f:
-        children = [int(pid) for pid in f.read().split()]
+    started = children(ended.pid)
     ended.terminate()
     status = ended.wait(60)
-    for child in children:
+    for child in started:
         kill(child)  # it runs on, and has our pipes
     assert status == 1, status
     assert "The recording ended before the program did" in ended.stderr.read()

@@ -10,7 +10,8 @@ import subprocess
 import manual
 from cli import memtop, one_line, recorded
 from client import preload
-from harness import (MEMTOP, check_invariants, environment, main, need, report, run, start, temporary_folder, test, wait_for)
+from harness import (MEMTOP, check_invariants, child_of, environment, main, need, report, run, start,
+                     temporary_folder, test, wait_for)
 
 
 VERBS = ("run", "attach", "adb", "record", "open", "report", "diff", "check", "mark", "detach", "list", "serve", "mcp")
@@ -232,8 +233,7 @@ def t_list_empty_and_full():
     os.mkfifo(folder + "/go")
     p = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/bin/cat", folder + "/go"], env=environment(),
               stderr=subprocess.DEVNULL)
-    children = f"/proc/{p.pid}/task/{p.pid}/children"
-    child = wait_for(lambda: open(children, encoding="ascii").read().split(), 20)[0]
+    child = str(child_of(p.pid))
     wait_for(lambda: child in memtop("list").stdout.split(), 20, "the process in the list")
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("\n")

@@ -9,7 +9,6 @@ import signal
 import stat
 import struct
 import subprocess
-import sys
 
 from cli import memtop, one_line, compiled, recorded
 from harness import (AGENT, BUILD, MEMTOP, TARGETS, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, report,

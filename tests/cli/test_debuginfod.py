@@ -8,7 +8,7 @@ import time
 
 from cli import memtop, recorded
 from debuginfod import Program, Server
-from harness import MEMTOP, environment, main, mostly_waits, report, wait_for
+from harness import MEMTOP, children, environment, main, mostly_waits, report, wait_for
 from term import Terminal
 
 NEVER = "Debug files from servers (debuginfod): off, DEBUGINFOD_URLS is not set"
@@ -19,11 +19,6 @@ def frames(r, function="library_work0"):
     """(function, file, line, inlined) of the frames of the library in the one stack through it."""
     stack = next(s for s in r["stacks"] if any(f["function"] == function for f in s["frames"]))
     return [(f["function"], f["file"] and os.path.basename(f["file"]), f["line"], f["inlined"]) for f in stack["frames"] if f["module"].startswith("libwork")]
-
-
-def children_of(t):
-    with open(f"/proc/{t.pid}/task/{t.pid}/children", encoding="ascii") as f:
-        return f.read().split()
 
 
 class View(Terminal):
@@ -88,7 +83,7 @@ def t_names_do_not_wait():
     view.asked(server, 3)
     view.agent(re.compile(r"libwork0\.so +(asked|downloading, [\d.]+K of [\d.]+K)"))
     view.agent(re.compile(r"libwork1\.so +(asked|downloading)"))
-    assert not any("inlined_part" in line for line in view.lines()), view.text()
+    view.wait_for("library_work0", without="inlined_part")
     server.go.set()
     view.wait_for("inlined_part", 30)
     view.agent(re.compile(r"libwork0\.so +got, [\d.]+K"))
@@ -105,10 +100,9 @@ def t_a_dead_server():
     view.wait_for("library_work0", 30)
     view.asked(server, 2)
     view.agent(re.compile(r"libwork0\.so +asked"))
-    children = children_of(view)
-    assert len(children) >= 3, children  # the program, and two questions
+    started = wait_for(lambda: len(found := children(view.pid)) >= 3 and found, what="the program, and two questions")
     assert view.leave() < 8
-    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children), 20, "the end of all")
+    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started), 20, "the end of all")
 
 
 @mostly_waits

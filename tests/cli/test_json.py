@@ -10,7 +10,7 @@ import re
 import signal
 
 import manual
-from harness import (BUILD, MEMTOP, ROOT, TARGETS, Synthetic, check_invariants, environment, main, need,
+from harness import (BUILD, MEMTOP, ROOT, TARGETS, Synthetic, check_invariants, child_of, environment, main, need,
                      read_report, report, run, start, temporary_folder, test, wait_for)
 
 TALLY = ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks")
@@ -322,8 +322,7 @@ def t_marks_of_a_script():
     env = environment()
     p = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/bin/bash", "--norc", "-c",
                f"read x <{folder}/go; for i in {{1..200}}; do a[i]=x$i; done; read x <{folder}/end"], env=env)
-    children = f"/proc/{p.pid}/task/{p.pid}/children"
-    pid = wait_for(lambda: open(children, encoding="ascii").read().split(), 20)[0]
+    pid = str(child_of(p.pid))
 
     def mark(name):
         done = run([MEMTOP, "mark", "-p", pid, name], env=env)

@@ -138,8 +138,7 @@ def t_the_view():
             t.keys("3")
             t.wait_for(re.compile(r"CALLS/s +(CHURN/s +)?LIFE +AGE"))
             command(t, "filter size>1.5k")
-            t.wait_for("size>1.5k")
-            assert "not a size" not in t.text(), t.text()
+            t.wait_for("filter: size>1.5k", without="not a size")
 
 
 if __name__ == "__main__":

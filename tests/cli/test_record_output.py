@@ -3,7 +3,7 @@
 """test_record_output.py - record sets marks by itself and follows the program's output, which passes
 unchanged: bytes, order, terminal, a slow or absent reader."""
 import fcntl
-import json
+import contextlib
 import os
 import pty
 import re
@@ -15,8 +15,8 @@ import termios
 import time
 
 from cli import compiled, memtop, one_line
-from harness import (MEMTOP, at_end, environment, kill, main, mostly_waits, report, start, temporary_folder, test, wait_for,
-                     wait_for_session)
+from harness import (MEMTOP, PATIENCE, at_end, child_of, children, environment, kill, main, mostly_waits, report,
+                     start, temporary_folder, test, wait_for, wait_for_session)
 from term import Terminal
 
 PYTHON = "/usr/bin/python3"
@@ -229,8 +229,7 @@ def t_a_program_that_draws_a_screen():
     with Terminal(["/bin/sh", "-c", script], 80, 24) as t:
         t.wait_for(re.compile("^ready$", re.M))
         t.keys("k")
-        t.wait_for("key 107 of (24, 80)")
-        assert t.lines()[0] == "ready", t.text()
+        t.wait_for(("key 107 of (24, 80)", lambda lines: lines[0] == "ready"))
         t.resize(70, 20)
         t.keys("q")
         t.wait_for(re.compile("^plain$", re.M))
@@ -252,12 +251,13 @@ def t_output_that_cannot_be_written():
         assert report(path)["program"]["state"] in ("exited", "signalled")
 
 
-def children(pid, state):
-    """Names of a process' children in a state."""
+def tees(pid, states="RSD"):
+    """The processes that copy its output, of those in such a state."""
     found = []
-    for child in open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read().split():
-        name, fields = open(f"/proc/{child}/stat", encoding="utf-8").read().split("(", 1)[1].rsplit(")", 1)
-        found += [name] if fields.split()[0] == state else []
+    for child in children(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{child}/stat", encoding="utf-8") as f:
+            name, fields = f.read().split("(", 1)[1].rsplit(")", 1)
+            found += [child] if name == "memtop-tee" and fields.split()[0] in states else []
     return found
 
 
@@ -268,11 +268,8 @@ def t_the_process_that_writes_is_killed():
     p = recording(path, ["--mark-on", "x"], [PYTHON, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE,
                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for_session(path)
-    listed = open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()
-    tees = [int(c) for c in listed if open(f"/proc/{c}/comm", encoding="utf-8").read() == "memtop-tee\n"]
-    assert len(tees) == 2, tees
-    os.kill(tees[0], signal.SIGKILL)
-    said = p.communicate(timeout=20)[1]
+    os.kill(wait_for(lambda: len(found := tees(p.pid)) == 2 and found, 20, "two that copy")[0], signal.SIGKILL)
+    said = p.communicate(timeout=60 * PATIENCE)[1]
     assert p.returncode == 125 and said.count(b"was killed; the rest is lost\n") == 1, (p.returncode, said)
 
 
@@ -284,7 +281,7 @@ def t_a_reader_that_leaves_while_nothing_is_written():
     p = recording(folder + "/a.mtop", ["--mark-on", "q"], [PYTHON, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     wait_for_session(folder + "/a.mtop")
     p.stdout.close()
-    wait_for(lambda: "memtop-tee" in children(p.pid, "Z"), 10, "the end of the process that copies")
+    wait_for(lambda: tees(p.pid, "Z"), 10, "the end of the process that copies")
     p.stdin.close()
     assert p.wait(60) == 42, p.returncode
 
@@ -312,7 +309,7 @@ def t_progress():
     folder = temporary_folder()
     p = recording(folder + "/x.mtop", [], [program], stderr=subprocess.DEVNULL)
     wait_for_session(folder + "/x.mtop")
-    pid = int(open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()[0])
+    pid = child_of(p.pid)
     at_end(kill, pid)
     target = ["record", "--for", "2.5", "-o", folder + "/a.mtop", "-p", str(pid)]
     out, status = on_terminal([MEMTOP, *target], columns=60)

@@ -13,7 +13,7 @@ import time
 import urllib.parse
 
 from cli import memtop, one_line
-from harness import TARGETS, at_end, main, mostly_waits, need, report, run, temporary_folder, test, wait_for
+from harness import TARGETS, at_end, children, main, mostly_waits, need, report, run, temporary_folder, test, wait_for
 from served import Server, phases, target, value
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -216,12 +216,6 @@ def t_who_reads_nothing_shuts_nobody_out():
                 c.sendall((b"GET /metrics HTTP/1.1\r\n" + HOST + b"\r\n") * 300)
         for _ in range(20):
             assert s.up(pid)
-
-
-def children(pid):
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        return [int(c) for c in f.read().split()]
-    return []
 
 
 @mostly_waits

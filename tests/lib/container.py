@@ -8,7 +8,7 @@ of container.
 import os
 
 import harness
-from harness import Skip, wait_for
+from harness import Skip, children, wait_for
 
 FLAGS = os.environ.get("CONTAIN", "").split()
 AS_ONE = "--pid1" in FLAGS            # the target is process 1
@@ -42,15 +42,6 @@ def ended_by(number):
     return 128 + number if "--init" in FLAGS else -number
 
 
-def _child(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            children = f.read().split()
-    except OSError:
-        return None
-    return int(children[0]) if children else None
-
-
 def _is_contain(pid):
     try:
         return os.readlink(f"/proc/{pid}/exe").endswith("/contain")
@@ -63,9 +54,10 @@ def target_of(outer):
     def found():
         pid = outer
         for _ in range(AS_ONE + 2 * ("--init" in FLAGS)):
-            pid = _child(pid)
-            if not pid:
+            below = children(pid)
+            if not below:
                 return None
+            pid = below[0]
         return None if _is_contain(pid) else pid
     return wait_for(found, 10, "the program in its container") if OWN_PIDS else outer
 

@@ -31,7 +31,7 @@ if os.environ.get("SANITIZED"):
 LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
-PATIENCE = 12 if os.environ.get("SANITIZED") else 3  # times as long, wherever a script waits: machines are busy
+PATIENCE = 12 if os.environ.get("SANITIZED") else 6  # times as long, wherever a script waits: machines are busy
 
 _tests, _waiting = [], []
 _saying = threading.Lock()
@@ -156,15 +156,26 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
 
 
-def kill_tree(pid):
-    """One that is not ours to reap, and all that it started."""
-    children = []
+def children(pid):
+    """Those of all its threads, now: one that was just started may have none yet."""
+    found = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as f:
-                children += map(int, f.read().split())
+                found += map(int, f.read().split())
+    return found
+
+
+def child_of(pid, seconds=20):
+    """Its first child, as soon as it has one."""
+    return wait_for(lambda: children(pid), seconds, f"a child of process {pid}")[0]
+
+
+def kill_tree(pid):
+    """One that is not ours to reap, and all that it started."""
+    below = children(pid)
     kill(pid)
-    for child in children:
+    for child in below:
         kill_tree(child)
 
 

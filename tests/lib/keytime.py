@@ -206,7 +206,7 @@ class Driven:
     def received(self, data):
         """For who counts."""
 
-    def wait(self, test, seconds=10):
+    def wait(self, test, seconds=60):
         """Seconds until test(lines) holds; None: it did not in time."""
         start = time.monotonic()
         while not test(self.screen.lines()):
@@ -317,7 +317,7 @@ def main():
     driven = Driven(o.command, width, height)
     try:
         loaded = lambda lines: selection(lines) is not None and "loading" not in lines[0]  # noqa: E731
-        if driven.wait(shows("[1 Over")) is None or driven.wait(loaded, 60) is None:
+        if driven.wait(shows("[1 Over"), 300) is None or driven.wait(loaded, 300) is None:
             sys.exit("keytime: no first screen\n" + "\n".join(driven.screen.lines()))
         times = measure(driven, o.keys, o.pause)
     finally:

@@ -25,6 +25,7 @@ import unicodedata
 
 import harness
 from keytime import Screen
+from term import condition, described
 
 # capabilities that are sent to a terminal in the ordinary course: not keys, printers, resets, reports
 NEVER = re.compile(r"^(k.*|mc\d?p?|[ri]s\d|[rif]f|iprog|u\d|pf\w*|acsc|xm|PS|PE|E3|initc|BE|BD|Cs|Cr|Ms)$")
@@ -149,21 +150,25 @@ class Raw:
     def text(self):
         return "\n".join(self.lines())
 
-    def wait_for(self, want, seconds=20, what=None):
-        """Until the screen has `want` (text, pattern, or function of its lines); returns that."""
-        test = {str: lambda lines: next((x for x in lines if want in x), None),
-                re.Pattern: lambda lines: want.search("\n".join(lines))}.get(type(want), want)
-        end = time.monotonic() + seconds
+    def wait_for(self, want, seconds=20, what=None, without=None):
+        """As Terminal.wait_for(); lines() and text() are what it saw until the next wait or read."""
+        test, what = condition(want, without), what or described(want, without)
+        end = time.monotonic() + seconds * harness.PATIENCE
         while True:
             self.drain()
             value = test(self.lines())
             if value:
                 return value
             if self.process.poll() is not None and not self.read():
-                raise AssertionError(f"ended ({self.process.returncode}) before {what or want!r}\n{self.text()}")
+                raise AssertionError(f"ended ({self.process.returncode}) before {what}\n{self.text()}")
             if time.monotonic() > end:
-                raise AssertionError(f"{what or want!r} not within {seconds} s\n{self.text()}")
+                raise AssertionError(f"{what} not within {seconds * harness.PATIENCE} s\n{self.text()}")
             self.read(0.05)
+
+    def settle(self, quiet=0.5):
+        """Until nothing was drawn for so many seconds."""
+        while self.read(quiet):
+            pass
 
     def send(self, *keys):
         for key in keys:
@@ -177,7 +182,7 @@ class Raw:
 
     def wait_exit(self, seconds=20):
         """Status of the ended program, 128+N for a signal; all that it wrote is read."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * harness.PATIENCE
         while self.process.poll() is None:
             if time.monotonic() > end:
                 raise AssertionError(f"still runs after {seconds} s\n{self.text()}")
@@ -250,7 +255,7 @@ class Raw:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.wait_exit(10)
+                self.wait_exit()
             except (AssertionError, OSError):
                 self.process.kill()
                 self.process.wait()

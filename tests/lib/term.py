@@ -5,10 +5,14 @@
         t.wait_for("GROWING")           # text, regular expression, or a function of the lines
         t.keys("Down", "Down", "Enter") # tmux's key names
         t.type("/tile")                 # text as typed
-        t.wait_for(lambda lines: ...)
-        print(t.text())
+        row = t.wait_for(re.compile(r"^> (.*) tile", re.M)).group(1)
+        t.wait_for(("Sites", lambda lines: ...), without="Tree")    # all of them on one screen
+        assert "cache" in t.text()      # of the screen that the wait ended with
 
-Waits have deadlines instead of fixed sleeps; a failed wait prints the screen.
+Waits have deadlines instead of fixed sleeps; a failed wait prints the screen. Nobody reads the screen twice: between two
+reads the program draws, and what the first one saw is gone. So lines() and text() return what the last wait saw, and
+fail when keys were sent since. A screen may also be seen half drawn: what is drawn in two places is waited for in one
+wait. now() is a fresh look, for loops that watch.
 """
 import os
 import re
@@ -18,11 +22,31 @@ import time
 import harness
 
 
+def condition(want, without=None):
+    """A function of the lines: what wait_for() is given."""
+    if without:
+        wanted, unwanted = condition(want), condition(without)
+        return lambda lines: None if unwanted(lines) else wanted(lines)
+    if isinstance(want, tuple):
+        first, *others = map(condition, want)
+        return lambda lines: (value := first(lines)) and all(test(lines) for test in others) and value
+    if isinstance(want, str):
+        return lambda lines: next((line for line in lines if want in line), None)
+    if isinstance(want, re.Pattern):
+        return lambda lines: want.search("\n".join(lines))
+    return want
+
+
+def described(want, without=None):
+    return f"{want!r}" + (f" without {without!r}" if without else "")
+
+
 class Terminal:
     def __init__(self, command, width=80, height=24, term="tmux-256color", env=None, cwd=None):
         self.socket = harness.temporary_folder() + "/tmux"
         self.width, self.height = width, height
         self.sent = 0
+        self.seen = None  # the screen that the last wait ended with; None: input came since
         variables = {**harness.environment(), **(env or {})}
         variables.pop("TERM", None)
         options = ["-f", "/dev/null", "-u"]
@@ -49,8 +73,13 @@ class Terminal:
 
     # --- output
 
-    def lines(self, attributes=False):
-        """The screen, `height` lines, blanks at their ends cut; attributes: with escape sequences."""
+    def lines(self):
+        """The screen that the last wait ended with."""
+        assert self.seen is not None, "keys were sent since the last wait: wait for what they do"
+        return self.seen
+
+    def now(self, attributes=False):
+        """The screen at this instant, `height` lines, blanks at their ends cut; attributes: with escape sequences."""
         text = self.tmux("capture-pane", "-p", *(["-e"] if attributes else []))
         lines = [line.rstrip() for line in text.split("\n")]
         return (lines + [""] * self.height)[:self.height]
@@ -69,13 +98,17 @@ class Terminal:
 
     # --- input
 
+    def input(self, *words):
+        self.seen = None
+        self.tmux("send-keys", *words)
+
     def keys(self, *names):
         """Keys by tmux's names: Down, Enter, Escape, C-c, F5, BTab, PPage, x ..."""
-        self.tmux("send-keys", *names)
+        self.input(*names)
         self.sent += len(names)
 
     def type(self, text):
-        self.tmux("send-keys", "-l", text)
+        self.input("-l", text)
         self.sent += len(text)
 
     def prompt(self, text, *keys):
@@ -88,48 +121,46 @@ class Terminal:
     def mouse(self, column, line, button=0, release=True):
         """An SGR mouse click, as a terminal would send it; column and line count from 0. 64/65: wheel."""
         press = f"\x1b[<{button};{column + 1};{line + 1}M"
-        self.tmux("send-keys", "-l", press + (press[:-1] + "m" if release and button < 64 else ""))
+        self.input("-l", press + (press[:-1] + "m" if release and button < 64 else ""))
 
     def resize(self, width, height):
-        self.width, self.height = width, height
+        self.width, self.height, self.seen = width, height, None
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
 
     # --- waiting
 
-    def wait_for(self, want, seconds=10, what=None):
-        """Until the screen has text `want` (str), matches (re.Pattern), or want(lines) is true; returns that."""
-        test = self._condition(want)
+    def wait_for(self, want, seconds=10, what=None, without=None):
+        """Until the screen has text `want` (str), matches (re.Pattern), or want(lines) is true; returns that: the line,
+        the match, the value. Of a tuple all must hold on one screen, and the first one's is returned. Nothing on that
+        screen is like `without`."""
+        test = condition(want, without)
+
+        def found(lines):
+            self.seen = lines
+            return test(lines)
+
+        what = what or described(want, without)
         end = time.monotonic() + seconds * harness.PATIENCE
-        while True:
-            lines = self.lines()
-            value = test(lines)
-            if value:
-                return value
+        while not (value := found(lines := self.now())):
             if time.monotonic() > end:
-                raise AssertionError(f"screen: {what or want!r} not within {seconds} s\n" + "\n".join(lines))
-            if self.dead() is not None and not test(self.lines()):
-                raise AssertionError(f"screen: program ended ({self.dead()}) before {what or want!r}\n"
-                                     + "\n".join(self.lines()))
+                raise AssertionError(f"screen: {what} not within {seconds * harness.PATIENCE} s\n" + "\n".join(lines))
+            if self.dead() is not None and not found(lines := self.now()):
+                raise AssertionError(f"screen: program ended ({self.dead()}) before {what}\n" + "\n".join(lines))
             time.sleep(0.02)
+        return value
 
     def wait_gone(self, text, seconds=10):
         return self.wait_for(lambda lines: not any(text in line for line in lines), seconds, f"no {text!r}")
 
-    @staticmethod
-    def _condition(want):
-        if isinstance(want, str):
-            return lambda lines: next((line for line in lines if want in line), None)
-        if isinstance(want, re.Pattern):
-            return lambda lines: want.search("\n".join(lines))
-        return want
 
     def settle(self, seconds=10, quiet=0.3):
         """Until the screen stood still for `quiet` seconds (for --still agents); returns its lines."""
         end, last, since = time.monotonic() + seconds * harness.PATIENCE, None, 0.0
         while True:
-            lines, now = self.lines(), time.monotonic()
+            lines, now = self.now(), time.monotonic()
             if lines != last:
                 last, since = lines, now
+                self.seen = lines
             elif now - since >= quiet:
                 return lines
             if now > end:
@@ -153,11 +184,12 @@ class Terminal:
         return int(status) if status else 128 + int(number)
 
     def wait_exit(self, seconds=10):
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * harness.PATIENCE
         while (status := self.dead()) is None:
             if time.monotonic() > end:
-                raise AssertionError(f"program still runs after {seconds} s\n{self.text()}")
+                raise AssertionError(f"program still runs after {seconds} s\n" + "\n".join(self.now()))
             time.sleep(0.02)
+        self.seen = self.now()
         return status
 
     def close(self):

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import struct
-import sys
 
 from board import ENDED, EXIT, LIBC, MACHINE, NO_ROOM, NONE, RUNNING, SANITIZER, SETUID, STATIC, UNFOLLOWED, UNREADABLE, Board
 from harness import AGENT, BUILD, TARGETS, Skip, environment, main, need, run, temporary_folder, test, wait_for

@@ -6,10 +6,9 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 from client import Client
-from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_once, environment, main, mostly_waits, need,
+from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_once, children, environment, main, mostly_waits, need,
                      read_report, report, run, start, stop, temporary_folder, test, wait_for)
 
 PLUGIN = """
@@ -551,11 +550,7 @@ def t_idle_nginx_workers_become_sessions():
         f.write(f"worker_processes 2; pid {folder}/pid; error_log {folder}/error; daemon off; user root;\n"
                 f"events {{ }} http {{ access_log off; server {{ listen unix:{folder}/socket; }} }}\n")
     p = start(["nginx", "-c", folder + "/conf", "-p", folder, "-e", folder + "/error"], env=preload(), stderr=subprocess.DEVNULL)
-
-    def workers():
-        with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
-            return [int(pid) for pid in f.read().split()]
-    for pid in wait_for(lambda: workers() if len(workers()) == 2 else None, what="two workers"):
+    for pid in wait_for(lambda: len(workers := children(p.pid)) == 2 and workers, what="two workers"):
         assert Client(f"@memtop.{pid}").until_complete().hello["pid"] == pid
 
 

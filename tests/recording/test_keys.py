@@ -19,7 +19,7 @@ import time
 
 import mtop
 import wire
-from harness import MEMTOP, environment, main, temporary_folder, test, wait_for
+from harness import MEMTOP, child_of, environment, main, temporary_folder, test, wait_for
 
 PROGRAM = """
 import time, threading
@@ -103,14 +103,6 @@ def write(folder, name, data):
     with open(path, "wb") as f:
         f.write(data)
     return path
-
-
-def pid_of(child):
-    """Of the program that `memtop record` started."""
-    def children():
-        with open(f"/proc/{child.pid}/task/{child.pid}/children", encoding="ascii") as f:
-            return f.read().split()
-    return wait_for(children, 20)[0]
 
 
 def without_keys(data):
@@ -270,7 +262,7 @@ def what_the_agent_said_is_in_a_late_key():
     wait_for(lambda: os.path.exists(path) and keys(read(path)), 20)  # the recorder is there, and is told
     for name in ("early", "later"):
         before = len(keys(read(path)))
-        wait_for(lambda name=name: subprocess.run([MEMTOP, "mark", "-p", pid_of(child), name], env=environment(), check=False,
+        wait_for(lambda name=name: subprocess.run([MEMTOP, "mark", "-p", str(child_of(child.pid)), name], env=environment(), check=False,
                                                   capture_output=True).returncode == 0, 20)
         wait_for(lambda n=before: len(keys(read(path))) > n, 20)
     assert child.wait(60) == 0

@@ -52,16 +52,15 @@ def figures(r):
 
 
 def rows(t, view, pattern):
+    """Both rows of this kind."""
     t.keys(view)
-    t.wait_for(re.compile(pattern, re.M))
-    return sorted(re.findall(pattern, t.text(), re.M))
+    return t.wait_for(lambda lines: len(found := re.findall(pattern, "\n".join(lines), re.M)) == 2 and sorted(found), what=pattern)
 
 
 def screens(t):
     """LIVE, BLOCKS and names of Threads; the parts of Memory."""
-    thread = r"^.\s+([\d.]+K?)\s+\d+\s+(\d+) .* (s_cohorts|io-7)"
-    wait_for(lambda: len(rows(t, "6", thread)) == 2, 10, "both threads")
-    return rows(t, "6", thread), rows(t, "7", r"^.\s+([\d.]+[KM]?)\s+<?\d+ .* (live blocks, resident|thread stacks)")
+    return (rows(t, "6", r"^.\s+([\d.]+K?)\s+\d+\s+(\d+) .* (s_cohorts|io-7)"),
+            rows(t, "7", r"^.\s+([\d.]+[KM]?)\s+<?\d+ .* (live blocks, resident|thread stacks)"))
 
 
 @test
@@ -87,7 +86,7 @@ def t_live_recorded_and_reopened():
             assert a == b, f"{kept}: {name}: live {a}, in the file {b}"
         with Terminal([MEMTOP, "open", kept], 120, 36) as t:
             t.wait_for("Live 107.7K")
-            assert screens(t) == seen, f"{kept}\n{seen}\n{t.text()}"
+            assert screens(t) == seen, f"{kept}\n{seen}\n{t.text()}"  # of a file: all was known before it was drawn
 
 
 @test

@@ -3,7 +3,6 @@
 """test_memory.py - the parts of the resident memory, against a program with known amounts and
 against the kernel."""
 import subprocess
-import sys
 
 import wire
 from cli import compiled

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 from harness import (AGENT, LONG, MEMTOP, TARGETS, Skip, at_end, at_once, environment, main, need, report, run, start,
                      temporary_folder, test, wait_for)

@@ -31,10 +31,7 @@ def goes_on(process):
 def t_detach_by_command():
     process = program()
     with Terminal([MEMTOP, "attach", str(process.pid)], 120, 30, env={"XDG_STATE_HOME": temporary_folder()}) as t:
-        t.wait_for("[1 Over")
-        t.wait_for("s_attach")
-        t.wait_for(re.compile(r"^ Live .* since the attach +RSS [0-9.]+[KM]  ", re.M))
-        assert "live is" not in t.text(), t.text()
+        t.wait_for(("[1 Over", "s_attach", re.compile(r"^ Live .* since the attach +RSS [0-9.]+[KM]  ", re.M)), without="live is")
         t.type(":detach")
         t.keys("Enter")
         t.wait_for("DETACHED")

@@ -5,7 +5,7 @@ owner or direct caller."""
 import os
 import re
 
-from harness import Synthetic, main, temporary_folder, test, user_folders, wait_for
+from harness import Synthetic, main, temporary_folder, test, user_folders
 from term import command, selected, view
 
 
@@ -38,8 +38,8 @@ def t_config_file():
         assert line + "\n" in text, text
     assert {line.split()[1] for line in text.splitlines() if line.startswith("key ")} == {"mark-named"}, text
     with view(agent, 120, 36, env=env) as t:
-        t.wait_for("new_vertex_array")
-        assert path not in t.text() and t.tmux("display", "-p", "#{mouse_any_flag}").strip() == "1"
+        t.wait_for("new_vertex_array", without=path)
+        assert t.tmux("display", "-p", "#{mouse_any_flag}").strip() == "1"
         t.keys("F2")
         t.wait_for("Name of the mark:")
     # two that change places; what is written reads back
@@ -47,8 +47,7 @@ def t_config_file():
         f.write("key diff =\nkey mark = d #\nkey diff = s")
     for _ in range(2):
         with view(agent, 120, 36, env=env) as t:
-            t.wait_for("new_vertex_array")
-            assert path not in t.text(), t.text()
+            t.wait_for("new_vertex_array", without=path)
             t.keys("d")
             t.wait_for("setting a mark")
             t.type(":write-config")
@@ -94,7 +93,7 @@ def t_sizes_in_other_units():
         t.wait_for("OWNER LIBRARY")
         t.keys("u")
         t.wait_for("sizes: M (MiB)")
-        wait_for(lambda: rows_of(t.lines(), "OWNER LIBRARY") and all(re.match(r"\d+\.\dM$", x) for x in rows_of(t.lines(), "OWNER LIBRARY")), 5, "MiB")
+        t.wait_for(lambda lines: (rows := rows_of(lines, "OWNER LIBRARY")) and all(re.match(r"\d+\.\dM$", x) for x in rows), what="MiB")
         t.keys("u")
         t.wait_for("sizes: bytes")
 
@@ -106,13 +105,10 @@ def t_sizes_in_other_units():
 
         t.wait_for(adds_up)
         t.keys("2")
-        t.wait_for(lambda lines: all(count.match(x) for x in rows_of(lines, "FUNCTION")[:3]) and rows_of(lines, "FUNCTION"))
-        assert "SELF" in t.text()
-        exact = rows_of(t.lines(), "FUNCTION")[0]
+        exact = t.wait_for((lambda lines: all(count.match(x) for x in rows_of(lines, "FUNCTION")[:3]) and rows_of(lines, "FUNCTION"), "SELF"))[0]
         assert len(exact) > 8, exact
         t.resize(80, 24)
-        t.wait_for(lambda lines: "SELF" not in "\n".join(lines) and "FUNCTION" in "\n".join(lines))
-        assert rows_of(t.lines(), "FUNCTION")[0] == exact, t.text()
+        t.wait_for(lambda lines: rows_of(lines, "FUNCTION")[:1] == [exact], without="SELF")
         t.resize(40, 10)
         t.wait_for(lambda lines: rows_of(lines, "FUNCTION")[:1] == [exact])
         t.resize(120, 36)
@@ -135,14 +131,13 @@ def t_libraries_by_direct_caller():
     with view(agent, 120, 36) as t:
         t.wait_for("new_vertex_array")
         t.keys("4")
-        t.wait_for(lambda lines: "libtile.so.2" in libraries(lines))
-        assert not libraries(t.lines()) & {"libstdc++.so.6", "libc.so.6"}, t.text()
-        assert "by owner library, net over" in t.text()
+        by_owner = (lambda lines: "libtile.so.2" in libraries(lines) and not libraries(lines) & {"libstdc++.so.6", "libc.so.6"},
+                    "by owner library, net over")
+        t.wait_for(by_owner)
         t.keys("L")
         t.wait_for("libraries by direct caller")
-        t.wait_for(lambda lines: libraries(lines) >= {"libstdc++.so.6", "libc.so.6", "libtile.so.2"})
-        t.wait_for(re.compile(r"by direct caller.*\n.*Live by direct caller, known since 0:\d\d:\d\d"))
-        assert "░░░░" in t.text() and "DIRECT CALLER" in t.text() and "OWNER" not in t.text(), t.text()
+        t.wait_for((lambda lines: libraries(lines) >= {"libstdc++.so.6", "libc.so.6", "libtile.so.2"}, "░░░░", "DIRECT CALLER",
+                    re.compile(r"by direct caller.*\n.*Live by direct caller, known since 0:\d\d:\d\d")), without="OWNER")
         for key, title in (("1", "1 Overview"), ("3", "3 Sites")):
             t.keys(key)
             t.wait_for(re.compile(rf"\[{title}\].* by (direct )?caller(.|\n)*DIRECT CALLER(.|\n)* Index::grow .* libstdc..\.so\.6"))
@@ -151,10 +146,7 @@ def t_libraries_by_direct_caller():
         # the earlier counts by owner return, and so does the gap
         t.keys("4", "L")
         t.wait_for("libraries by owner")
-        t.wait_for(lambda lines: "libtile.so.2" in libraries(lines) and not libraries(lines) & {"libstdc++.so.6", "libc.so.6"})
-        t.wait_for("by owner library, net over")
-        assert "caller" not in t.text(), t.text()
-        assert re.search(r"│ +[\d.]+M? +[A-C]{20,}", t.text()), t.text()
+        t.wait_for((*by_owner, re.compile(r"│ +[\d.]+M? +[A-C]{20,}")), without="caller")
         command(t, "direct maybe")
         t.wait_for("direct: on or off")
         command(t, "direct on")
@@ -176,17 +168,17 @@ def t_columns_are_chosen():
         t.wait_for(re.compile(r"\[x\] IN ALL +allocated since the start"))
         t.keys("/")  # nothing to search here: said, not done
         t.wait_for("no search in this view")
-        while "IN ALL" not in selected(t.lines()):
-            here = selected(t.lines())
+        here = t.wait_for(selected)
+        while "IN ALL" not in here:
             t.keys("Down")
-            t.wait_for(lambda lines, here=here: selected(lines) != here)
+            here = t.wait_for(lambda lines, here=here: (selected(lines) or here) != here and selected(lines))
         t.keys("Space")
         t.wait_for("[ ] IN ALL")
         t.keys("c")
         t.wait_for(re.compile(r"CALLS/s +(CHURN/s +)?LIFE +AGE"))
         t.type(":write-config")
         t.keys("Enter")
-        t.wait_for("memtop/config")
+        t.wait_for(re.compile("written to .*memtop/config"))
         t.keys("Q")
     with open(f"{folders['XDG_CONFIG_HOME']}/memtop/config", encoding="utf-8") as f:
         assert "hide Sites = IN ALL\n" in f.read()

@@ -42,15 +42,16 @@ def in_cells(r, text, line):
 
 
 def owners_line_up(r):
-    """Below the head OWNER every row has its owner's letter, behind a blank."""
-    head = next(y for y, line in enumerate(r.lines()) if " OWNER" in line)
-    x = in_cells(r, "OWNER", head)
+    """Below the head OWNER every row has its owner's letter, behind a blank: how many rows."""
+    head = next((y for y, line in enumerate(r.lines()) if " OWNER" in line), r.screen.height)
+    x = in_cells(r, "OWNER", head) if head < r.screen.height else 0
     rows = 0
     for y in range(head + 1, r.screen.height - 1):
         cells = r.screen.cells[y]
         if not "".join(cells).strip():
             break
-        assert re.fullmatch("[A-Za-z?]", cells[x]) and cells[x - 1] == " " and cells[x + 1] == " ", (y, r.lines()[y])
+        if not re.fullmatch("[A-Za-z?]", cells[x]) or cells[x - 1] != " " or cells[x + 1] != " ":
+            return 0
         rows += 1
     return rows
 
@@ -114,8 +115,8 @@ def t_columns_line_up():
                     r.wait_for(re.compile(rf"\[{key} (.*\n)+.* wide日本"))
                     r.wait_for(lambda lines: "symbols" not in lines[0])
                     r.send("p")
-                    r.wait_for("PAUSED")
-                    assert owners_line_up(r) > 15, r.text()
+                    r.wait_for(("PAUSED", lambda _, r=r: owners_line_up(r) > 15), what="owners below their head")
+                    r.settle()
                     before = r.lines()[5:-1]
                     r.screen.blank(20, 0, width)  # what was drawn in steps is what is drawn anew
                     r.send("\f")

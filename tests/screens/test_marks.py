@@ -40,9 +40,10 @@ def signed(n):
 
 def tops(lines):
     """{function: (BORN, GONE, NET)} of the top rows, which are not indented, of a tree with a diff."""
-    head = next(i for i, line in enumerate(lines) if re.search(r"BORN +GONE +NET", line))
+    found, head = {}, next((i for i, line in enumerate(lines) if re.search(r"BORN +GONE +NET.*FUNCTION", line)), None)
+    if head is None:
+        return found
     column = lines[head].index("FUNCTION") + 2
-    found = {}
     for line in lines[head + 1:]:
         row = re.match(r"[> ] +(\S+) +(\S+) +(\S+) ", line)
         if row and len(line) > column and line[column] != " " and line[column - 1] == " ":
@@ -56,13 +57,12 @@ def pick_two(t, first, second):
     t.wait_for("Space picks A")
     for label in (first, second):
         t.keys("Home")
-        t.wait_for(lambda lines: " start " in (selected(lines) or ""))
-        while not re.search(rf" {label} ", selected(t.lines())):
-            before = selected(t.lines())
+        at = t.wait_for(lambda lines: " start " in (selected(lines) or "") and selected(lines))
+        while f" {label} " not in at:
             t.keys("Down")
-            t.wait_for(lambda lines: selected(lines) != before)
+            at = t.wait_for(lambda lines, at=at: (selected(lines) or at) != at and selected(lines))
         t.keys("Space")
-        t.wait_for(lambda lines: re.search(rf"> [AB] +{label} ", selected(lines)))
+        t.wait_for(lambda lines: re.search(rf"> [AB] +{label} ", selected(lines) or ""))
     t.keys("Enter")
     t.wait_for("[2 Tree]")
 
@@ -89,20 +89,18 @@ def t_tree_between_two_marks_says_what_the_report_says():
         pick_two(t, "m1", "m2")
         t.wait_for(re.compile(r"^.*\[2 Tree\].* m1 \.\. m2$", re.M))
         t.keys("Home", "C")
-        wanted = reported(-1)
-        seen = tops(t.wait_for(lambda lines: t.lines() if len(tops(t.lines())) >= 2 else None))
-        for name in ("main", "start_thread"):
-            assert seen[name] == wanted[name], f"{name}: {seen} {wanted}"
+        outer, inner = reported(-1), reported(0)
+        t.wait_for(lambda lines: all(tops(lines).get(name) == outer[name] for name in ("main", "start_thread")), what=f"{outer}")
         t.keys("i")
-        t.wait_for(re.compile("inverted.* m1 .. m2"))
-        wanted, seen = reported(0), tops(t.lines())
-        both = set(wanted) & set(seen)
-        assert len(both) > 3 and all(wanted[name] == seen[name] for name in both), f"{seen} {wanted}"
+
+        def as_reported(lines):
+            seen = tops(lines)
+            both = set(inner) & set(seen)
+            return len(both) > 3 and all(inner[name] == seen[name] for name in both)
+        t.wait_for((re.compile("inverted.* m1 .. m2"), as_reported), what=f"{inner}")
         # what moves on does not move the past
-        before = [line for line in t.lines() if "new_vertex_array" in line][1:]
-        live = t.lines()[2]
-        t.wait_for(lambda lines: lines[2] != live)
-        assert [line for line in t.lines() if "new_vertex_array" in line][1:] == before
+        before, live = tops(t.lines()), t.lines()[2]
+        t.wait_for(lambda lines: lines[2] != live and tops(lines) == before)
         # every view of it says so, or that it shows now
         for key, words in (("3", ("LIVE NOW", "m1 .. m2")), ("4", ("LIVE NOW", "m1 .. m2")), ("1", ("up to now",)),
                            ("2", ("m1 .. m2",))):

@@ -44,15 +44,13 @@ def wanted(row):
 
 def rows_of(lines):
     """[(A, B, NET, name)] of the list."""
-    head = next(i for i, line in enumerate(lines) if re.search(r" A +B +NET", line))
-    name = re.search(r"FUNCTION|CALL SITE|OWNER LIBRARY", lines[head]).start()
+    head, name = next(((i, m.start(1)) for i, m in enumerate(re.search(r" A +B +NET.*(FUNCTION|CALL SITE|OWNER LIBRARY)", x) for x in lines) if m), (0, 0))
     return [(*line[1:name].split()[:3], line[name:].strip()) for line in lines[head + 1:] if re.match(r"[> ] +\S+ +\S+ +[-+]?\d", line)]
 
 
 def judged_rows(lines):
     """[(A, B, NET, KIND)] of the list."""
-    head = next(i for i, line in enumerate(lines) if re.search(r" A +B +NET", line))
-    at = lines[head].index("KIND")
+    head, at = next(((i, m.start(1)) for i, m in enumerate(re.search(r" A +B +NET.*(KIND)", x) for x in lines) if m), (0, 0))
     return [(*line[1:at].split()[:3], line[at:at + 6].strip()) for line in lines[head + 1:] if re.match(r"[> ] +\S+ +\S+ +[-+]?\d", line)]
 
 
@@ -81,18 +79,16 @@ def t_the_rows_have_the_amounts_of_the_json_diff():
     a, b = two()
     d = json_of(a, b)
     with opened(a, b) as t:
-        t.wait_for("leaky")
-        t.wait_for("from A to B")
-        rows = {re.split(r" > | \(|  ", r[3].lstrip("▶▼ "))[0]: r[:3] for r in rows_of(t.lines())}
         leak = next(s for s in d["stacks"] if s["kind"] == "new")
-        assert rows["leaky"] == ("0", "34.2K", "+34.2K") == wanted(leak), (rows, leak)
-        assert rows["cache"][2] == "-8.8K", rows
-        t.keys("3")
-        t.wait_for("[3 Sites]")
-        assert sorted(r[:3] for r in rows_of(t.lines())) == sorted(wanted(s) for s in d["sites"]), (t.text(), d["sites"])
-        t.keys("4")
-        t.wait_for("[4 Libs]")
-        assert sorted(r[:3] for r in rows_of(t.lines())) == sorted(wanted(o) for o in d["owners"]), (t.text(), d["owners"])
+        assert wanted(leak) == ("0", "34.2K", "+34.2K"), leak
+
+        def both(lines):
+            rows = {re.split(r" > | \(|  ", r[3].lstrip("▶▼ "))[0]: r[:3] for r in rows_of(lines)}
+            return rows.get("leaky") == wanted(leak) and rows.get("cache", "  ?")[2] == "-8.8K"
+        t.wait_for(("from A to B", both))
+        for key, title, part in (("3", "[3 Sites]", "sites"), ("4", "[4 Libs]", "owners")):
+            t.keys(key)
+            t.wait_for((title, lambda lines, part=part: sorted(r[:3] for r in rows_of(lines)) == sorted(map(wanted, d[part]))), what=d[part])
 
 
 @test
@@ -102,27 +98,22 @@ def t_a_library_of_two_names():
     d = json_of(a, b)
     with opened(a, b, height=60) as t:
         t.wait_for("PyByteArray_Resize")
+        changed = {o["owner"]: wanted(o) for o in d["owners"] if o["change"]["live_bytes"]}
+        assert changed, d["owners"]
         t.keys("4")
-        t.wait_for("[4 Libs]")
-        changed = [o for o in d["owners"] if o["change"]["live_bytes"]]
-        shown = {r[3][2:]: r[:3] for r in rows_of(t.lines())}
-        assert changed and all(shown[o["owner"]] == wanted(o) for o in changed), (shown, changed)
+        t.wait_for(("[4 Libs]", lambda lines: changed.items() <= {r[3][2:]: r[:3] for r in rows_of(lines)}.items()), what=changed)
         t.keys("3")
-        t.wait_for("[3 Sites]")
         most = d["sites"][0]
-        first = rows_of(t.lines())[0]
-        assert first[:3] == wanted(most) and first[3].startswith(most["function"][:12]), (first, most)
+        t.wait_for(("[3 Sites]", lambda lines: [r[:3] for r in rows_of(lines)[:1] if r[3].startswith(most["function"][:12])] == [wanted(most)]), what=most)
 
 
 @test
 def t_the_lines_above_are_true():
     a, b = two()
     with opened(a, b, width=200) as t:
-        t.wait_for("leaky")
-        head, verdict, totals = t.lines()[:3]
-        assert re.search(rf"memtop diff  A: {re.escape(a)}  B: {re.escape(b)}$", head.rstrip()), head
-        assert "GREW: B holds 25.4K more than A (A 19.3K, B 44.7K)." in verdict and "Changed most: " in verdict, verdict
-        assert "Live A 19.3K  B 44.7K  +25.4K" in totals and "Blocks A 14  B 18  +4" in totals and "Allocated A " in totals, totals
+        t.wait_for((lambda lines: lines[0].endswith(f"memtop diff  A: {a}  B: {b}"),
+                    lambda lines: re.search(r"GREW: B holds 25\.4K more than A \(A 19\.3K, B 44\.7K\)\..*Changed most: ", lines[1]),
+                    lambda lines: re.search(r"Live A 19\.3K  B 44\.7K  \+25\.4K.*Blocks A 14  B 18  \+4.*Allocated A ", lines[2])), what="the lines above")
     with opened(b, a) as t:
         t.wait_for("SHRANK: B holds 25.4K less than A (A 44.7K, B 19.3K).")
         t.wait_for(re.compile(r"34.2K +0 +-34.2K"))
@@ -153,8 +144,7 @@ def t_noise_is_judged_as_the_diff_judges():
     cache = next(s for s in d["stacks"] if any(f["function"] == "cache" for f in s["frames"]))
     low_high = [" to ".join(dict.fromkeys(bytes_text(f(cache[side]["live_bytes"])) for f in (min, max))) for side in "ab"]
     with opened(*sessions, width=160, height=60) as t:
-        t.wait_for(lambda lines: kind_of(lines, "leaky") == "new")
-        assert kind_of(t.lines(), "cache") == "noise" and kind_of(t.lines(), "main") == "noise", t.text()
+        t.wait_for(lambda lines: [kind_of(lines, name) for name in ("leaky", "cache", "main")] == ["new", "noise", "noise"])
         select_by_search(t, "cache")
         t.wait_for(f" Noise: A's 3 sessions hold {low_high[0]}, B's 3 hold {low_high[1]}.")
         t.keys("i")
@@ -165,8 +155,7 @@ def t_noise_is_judged_as_the_diff_judges():
         t.keys("Enter")
         t.wait_for(lambda lines: kind_of(lines, "main") == kind_of(lines, "leaky") == "new")  # of what passes the filter
         t.keys("v")
-        t.wait_for(" A change: A's 3 sessions hold 0, B's 3 hold 43.9K.")
-        assert "Survival" not in t.text() and "age" not in t.text(), t.text()
+        t.wait_for(" A change: A's 3 sessions hold 0, B's 3 hold 43.9K.", without=re.compile("Survival|age"))
         t.keys("q", "Escape", "Escape", "3")  # the search, then the filter
         t.wait_for("[3 Sites]")
         t.wait_for(lambda lines: sorted(judged_rows(lines)) == sorted(judged(s) for s in d["sites"]), what=d["sites"])
@@ -174,16 +163,15 @@ def t_noise_is_judged_as_the_diff_judges():
         t.wait_for("[4 Libs]")
         t.wait_for(lambda lines: sorted(judged_rows(lines)) == sorted(judged(o) for o in d["owners"]), what=d["owners"])
     with opened(sessions[0], sessions[4], width=160) as t:  # one session a side: a kind, and no judgement
-        t.wait_for(lambda lines: kind_of(lines, "leaky") == "new")
-        assert kind_of(t.lines(), "cache") in ("grown", "shrunk") and "sessions hold" not in t.text() and "oise" not in t.text(), t.text()
+        t.wait_for(lambda lines: kind_of(lines, "leaky") == "new" and kind_of(lines, "cache") in ("grown", "shrunk"),
+                   without=re.compile("sessions hold|oise"))
 
 
 def help_of(t):
     """{section: [(keys, what)]} of the help page."""
     t.keys("?")
     t.wait_for("─ Help ")
-    sections = {}
-    lines = t.lines()
+    sections, lines = {}, t.settle(quiet=1)
     for line in lines[next(i for i, x in enumerate(lines) if "─ Help " in x) + 1:-1]:
         if re.match(r" \S", line):
             section = sections.setdefault(line.strip(), [])
@@ -225,14 +213,11 @@ def t_help_lists_what_works():
                 t.keys("Escape")
         t.keys(":")
         t.keys("Tab")
-        t.settle()
-        offered = t.lines()[-1]
-        assert ":filter" in offered, offered  # neither :set nor :every
+        t.wait_for(lambda lines: ":filter" in lines[-1])  # neither :set nor :every
         t.keys("Escape", "\\")
         t.type("age>5s")
         t.keys("Enter")
-        t.wait_for("age and thread: not in a diff of two sessions")
-        assert "leaky" in t.text()
+        t.wait_for(("age and thread: not in a diff of two sessions", "leaky"))
 
 
 @test
@@ -242,16 +227,15 @@ def t_every_size():
         t.wait_for("leaky")
         for width, height in ((80, 24), (200, 60), (40, 10), (60, 15)):
             t.resize(width, height)
-            t.wait_for(lambda lines: len(lines) <= height and any("+34.2K" in line for line in lines))
-            assert all(len(line) <= width for line in t.lines()) and "A: " in t.lines()[0] and "B: " in t.lines()[0], t.text()
+            t.wait_for(("+34.2K", lambda lines, width=width: all(len(line) <= width for line in lines) and re.search("A: .*B: ", lines[0])),
+                       what=f"{width}x{height}")
 
 
 @test
 def t_what_a_diff_lacks():
     a, b = two()
     with opened(a, b) as t:
-        t.wait_for("leaky")
-        assert " s Mark" not in t.text() and "1 Over" not in t.text() and "Diff" not in t.lines()[-1], t.text()
+        t.wait_for(("leaky", lambda lines: "Help" in lines[-1]), without=re.compile(r" s Mark|1 Over|Diff.*\Z"))
         for key, name in (("s", "mark"), ("d", "diff"), ("7", "memory"), ("1", "overview"), ("P", "processes")):
             t.keys(key)
             t.wait_for(f"{name}: not in a diff of two sessions")

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 from cli import compiled
 from harness import AGENT, MEMTOP, TARGETS, at_end, environment, main, run, start, temporary_folder, test, wait_for
@@ -38,6 +37,9 @@ if __name__ == "__main__":
 
 # A row of the list: it has lived for two seconds.
 MATTERS = re.compile(r" ([2-9]|\d\d)(\.\d)? s +python3$", re.M)
+
+
+LIST = re.compile(r"LIVE .* PROCESS")
 
 
 def folder():
@@ -78,7 +80,7 @@ def shell(path, *sizes, **named):
 
 def open_list(t):
     t.keys("P")
-    t.wait_for(re.compile(r"LIVE .* PROCESS"))
+    t.wait_for(LIST)
 
 
 def name_of(lines):
@@ -102,9 +104,7 @@ def t_line_2_leads_from_a_waiting_shell_to_its_program():
         t.wait_for(re.compile(rf"^> +1\d\.\dM .* {child} running +python3", re.M))
         t.keys("Enter")
         assert is_shown(t, "python3") == child
-        t.wait_for("[1 Over")
-        t.wait_for(re.compile(r"Live 1\d\.\dM"))
-        assert "holds more" not in t.text(), t.text()
+        t.wait_for(("[1 Over", re.compile(r"Live 1\d\.\dM")), without="holds more")
 
 
 @test
@@ -231,12 +231,9 @@ def t_a_page_closes_when_another_process_takes_the_screen():
         t.keys("3")
         t.wait_for(re.compile(r"^> .* main < ", re.M))
         t.keys("v")
-        t.wait_for("Stack, innermost first")
-        assert f"prog [{pid}]" in t.lines()[0], t.text()
+        t.wait_for(("Stack, innermost first", f"memtop  prog [{pid}]"))
         os.kill(late, signal.SIGUSR1)
-        t.wait_for(f"memtop  prog [{late}]")
-        assert "Stack, innermost first" not in t.text(), t.text()
-        t.wait_for("[3 Sites]")
+        t.wait_for((f"memtop  prog [{late}]", "[3 Sites]"), without="Stack, innermost first")
 
 
 @test
@@ -316,34 +313,32 @@ def t_the_selection_stays_with_a_process_that_is_folded():
     with t:
         t.wait_for(f"sh [{pid}]")
         open_list(t)
-        t.wait_for(lambda lines: sum(x.endswith(" cat") for x in lines) == 3 and
-                   all(any(x.endswith(f" {name}") for x in lines) for name in ("python3", "true", "echo")), 20)
-        first = re.search(r" (\d+) running", next(x for x in t.lines() if x.endswith(" cat"))).group(1)
+        cat = re.compile(r" (\d+) running .* cat$", re.M)
+        first = t.wait_for((cat, lambda lines: len(cat.findall("\n".join(lines))) == 3,
+                            *(re.compile(rf" {name}$", re.M) for name in ("python3", "true", "echo")))).group(1)
         with open(f"/proc/{first}/cmdline", encoding="ascii") as f:
             waits_for = f.read().split("\0")[1]
         t.prompt(first, "/")
-        t.wait_for(lambda lines: selected(lines) and selected(lines).endswith(" cat"))
+        t.wait_for(lambda lines: f" {first} running" in (selected(lines) or ""))
         t.keys("Escape")
         for name in waits_for + "abc".replace(waits_for, ""):
             with open(f"{path}/{name}", "w", encoding="ascii"):
                 pass
             if name == waits_for:
                 t.wait_for(lambda lines: "exited 0" in (selected(lines) or ""))
-        t.wait_for("cat: 3 ended")
-        assert "cat: 3 ended" in selected(t.lines()), t.text()
+        t.wait_for(lambda lines: "cat: 3 ended" in (selected(lines) or ""))
 
 
 @test
 def t_what_a_diff_is_of_is_said():
     t, _ = shell(folder(), size=(120, 36))
     with t:
-        t.wait_for("holds more")
-        assert re.search(r"\bd Diff\b", t.lines()[-1]), t.text()
-        open_list(t)
-        assert not re.search(r"\bd Diff\b", t.lines()[-1]), t.text()
+        diff = re.compile(r"\bd Diff\b.*\Z")
+        t.wait_for(("holds more", diff))
+        t.keys("P")
+        t.wait_for(LIST, without=diff)
         t.keys("d")
-        t.wait_for("press Enter, then d")
-        t.wait_for(re.compile(r"LIVE .* PROCESS"))
+        t.wait_for(("press Enter, then d", LIST))
 
 
 @test
@@ -377,13 +372,10 @@ def t_what_cannot_be_followed_is_named_with_the_reason():
     with t:
         t.wait_for("+1: P lists")
         open_list(t)
-        t.wait_for(re.compile(r"not followed .* contain  statically linked"))
-
-        def contain_is_last(lines):  # rows of later processes may still come behind the cursor
-            t.keys("End")
-            return selected(lines) and "contain" in selected(lines)
-        t.wait_for(contain_is_last, 30)
-        t.wait_for(re.compile(r"^ statically linked: no agent can be preloaded into it", re.M))
+        t.wait_for((re.compile(r"not followed .* contain  statically linked"), re.compile(r" running .* python3$", re.M)))
+        t.keys("End")
+        t.wait_for((lambda lines: "contain" in (selected(lines) or ""),
+                    re.compile(r"^ statically linked: no agent can be preloaded into it", re.M)))
         t.keys("Enter")
         t.wait_for(re.compile(r"contain \[\d+\]: .*statically linked"))
 
@@ -415,9 +407,8 @@ def t_every_size_names_each_process_and_what_it_holds():
         open_list(t)
         for width, height in ((40, 10), (80, 24), (200, 60), (120, 36)):
             t.resize(width, height)
-            t.wait_for(lambda lines: any(re.match(r".*1\d\.\dM .*python3$", x) for x in lines), what=f"{width}x{height}")
-            t.wait_for(re.compile(r"^ All: 1\d\.\dM live, 2 run of 2|^ 1\d\.\dM live, 2 run of 2", re.M))
-            assert len(t.lines()[0]) <= width and "sh" in t.lines()[0], t.text()
+            t.wait_for((re.compile(r"1\d\.\dM .*python3$", re.M), re.compile(r"^( All:)? 1\d\.\dM live, 2 run of 2", re.M),
+                        lambda lines, width=width: len(lines[0]) <= width and "sh" in lines[0]), what=f"{width}x{height}")
     for options, env in ((("--ascii",), {}), ((), {"NO_COLOR": "1"})):
         t, _ = shell(folder(), size=(80, 24), options=options, env=env)
         with t:
@@ -489,10 +480,10 @@ int main(void)
 """
 
 
-def table_of(t):
+def table_of(lines):
     """What P says of each process, by pid, and of all: LIVE, PEAK, IN ALL, BLOCKS, whether it is a fork; how deep."""
     rows, every = {}, None
-    for line in t.lines():
+    for line in lines:
         m = re.match(r"[> ] +(\S+) +\S+ +\S+ +(\S+) +(\S+) +(\S+) +(\d+) running .* prog(?:  (\S+))?$", line)
         if m:
             rows[int(m[5])] = (m[1], m[2], m[3], m[4], m[6] or "")
@@ -508,19 +499,19 @@ def t_who_comes_late_knows_what_a_fork_inherited():
     t, pid = run_tree([forks], size=(160, 36))
     with t:
         open_list(t)
-        t.wait_for(lambda _: len(table_of(t)[0]) == 3)
-        children = sorted(p for p in table_of(t)[0] if p != pid)
+        rows = t.wait_for(lambda lines: len(rows := table_of(lines)[0]) == 3 and rows)
+        children = sorted(p for p in rows if p != pid)
         want = {pid: ("7.6M", "7.6M", "7.6M", "8", "(shown)"), children[0]: ("8.6M", "10.5M", "2.9M", "9", "(fork)"),
                 children[1]: ("11.4M", "11.4M", "3.8M", "12", "(fork)")}
         every = ("12.4M to 14.3M", "13 to 15 blocks, 14.3M allocated in all")
-        t.wait_for(lambda _: table_of(t) == (want, every), 20, f"{want}, {every}")
+        t.wait_for(lambda lines: table_of(lines) == (want, every), 20, f"{want}, {every}")
         with Terminal([MEMTOP, "-p", str(pid)], 160, 36) as late:
             open_list(late)
-            late.wait_for(lambda _: table_of(late) == (want, every), 20, f"by the parent: {want}, {every}")
+            late.wait_for(lambda lines: table_of(lines) == (want, every), 20, f"by the parent: {want}, {every}")
         with Terminal([MEMTOP, "-p", str(children[0])], 160, 36) as late:
             open_list(late)
             want[pid], want[children[0]] = want[pid][:4] + ("",), want[children[0]][:4] + ("(shown)",)
-            late.wait_for(lambda _: table_of(late) == (want, every), 20, f"by a fork: {want}, {every}")
+            late.wait_for(lambda lines: table_of(lines) == (want, every), 20, f"by a fork: {want}, {every}")
             late.wait_for(re.compile(r"running +.* s   prog\n.*running +.* s     prog  \(shown\)$", re.M))  # below its parent
     figures = ("live_bytes", "live_blocks", "peak_bytes", "allocated_bytes", "allocated_blocks", "inherited_bytes", "forked", "pid", "exe")
     for process, bytes_ in ((pid, (8000000, 8, 8000000, 8000000, 8, 0, False)),
@@ -540,8 +531,7 @@ def t_programs_of_one_terminal_are_no_relatives():
         wait_for(lambda p=p: run([MEMTOP, "report", "-p", str(p.pid)], env=environment()).returncode == 0, 30, "an agent")
     with Terminal([MEMTOP, "-p", str(tree.pid)], 160, 36) as t:
         open_list(t)
-        t.wait_for("3 run of 3")
-        assert "sleep" not in t.text(), t.text()
+        t.wait_for("3 run of 3", without="sleep")
 
 
 @test
@@ -550,8 +540,7 @@ def t_without_following_there_is_one_process():
     with t:
         t.wait_for(f"sh [{pid}]")
         open_list(t)
-        t.wait_for("1 run of 1")
-        assert "python3" not in t.text(), t.text()
+        t.wait_for("1 run of 1", without="python3")
 
 
 if __name__ == "__main__":

@@ -32,35 +32,39 @@ def run_view(size=(120, 36), program=PROGRAM, env=None):
     with open(path, "w", encoding="ascii") as f:
         f.write(program)
     t = Terminal(["sh", "-c", f"{MEMTOP} run /usr/bin/python3 {path}; echo status=$?; exec sleep 60"], *size, env=env)
-    t.wait_for("[1 Over")
-    t.keys("8")
-    t.wait_for("[8 Out")
-    t.keys("g")
-    pid = int(t.wait_for(re.compile(r"hello from (\d+)")).group(1))
+    pid = int(t.wait_for(re.compile(r"\[([1-9]\d*)\] (.*\n)+.*\[1 Over"), 20).group(1))
     at_end(kill, pid)
+    t.keys("8")
+    t.wait_for(re.compile(r"\[8 Out(.*\n)+ (hello from|line) \d+"))
     return t, pid
 
 
 def select(chooser, pid):
     """Down by one row at a time, each seen: others may have agents, too."""
+    row = re.compile(r"[> ] +(\d+) ")
+
     def at(lines):
-        return next((int(m.group(1)) for m in (re.match(r"> +(\d+) ", x) for x in lines) if m), None)
+        return next((int(row.match(x).group(1)) for x in lines if row.match(x) and x[0] == ">"), None)
 
     chooser.keys("Home")
-    while (here := chooser.wait_for(at)) != pid:
+    here = chooser.wait_for(lambda lines: at(lines) if next(filter(row.match, lines), " ")[0] == ">" else None)
+    while here != pid:
         chooser.keys("Down")
-        chooser.wait_for(lambda lines, was=here: at(lines) not in (None, was))
+        here = chooser.wait_for(lambda lines, was=here: at(lines) if at(lines) != was else None)
 
 
 @test
 def t_output_is_followed_without_control_sequences():
     t, _ = run_view()
     with t:
+        t.wait_for(re.compile(r"^ line \d{3,} red$", re.M))  # more than fit
+        t.keys("g")
         t.wait_for(re.compile(r"^ line 3 red$", re.M))
         t.keys("G")
         t.wait_for("following")
-        first = int(t.wait_for(re.compile(r"line (\d+)")).group(1))
-        t.wait_for(lambda lines: int(re.search(r"line (\d+)", "\n".join(lines)).group(1)) > first + 20)
+        line = re.compile(r"line (\d+)")
+        first = int(t.wait_for(line).group(1))
+        t.wait_for(lambda lines: (later := line.search("\n".join(lines))) and int(later.group(1)) > first + 20)
         t.keys("Up")
         t.wait_for("End follows")
         t.prompt("line 7 ", "/")

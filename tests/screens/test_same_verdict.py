@@ -32,7 +32,7 @@ def shown(text):
 
 
 def line_2(t):
-    return shown(t.lines()[1])
+    return shown(t.now()[1])
 
 
 class Compared:

@@ -54,16 +54,14 @@ def t_every_view_shows_the_instant():
         for i in (2, 0, 1, 0, 2, 1):
             command(t, f"at m{i + 1}")
             live_is(t, PHASES[i], r"PAST 0:\d\d:\d\d(\.\d\d\d)?, \d+(\.\d\d\d)? s ago")
-            t.wait_for(lambda lines, i=i: [held(t, n) for n in ("early_phase", "later_phase")] ==
-                       list(want[i]), 10, f"{want[i]} of the phases at m{i + 1}")
-            assert re.search(r"^>.*early_phase", t.text(), re.M), "the selection moved\n" + t.text()
+            t.wait_for((lambda lines, i=i: [held(t, n) for n in ("early_phase", "later_phase")] == list(want[i]),
+                        re.compile(r"^>.*early_phase", re.M)), what=f"{want[i]} of the phases at m{i + 1}, the first selected")
         t.keys("3")
         t.wait_for(lambda lines: "[3 Sites]" in t.text() and held(t, "early_phase") == "6.2M")
         t.keys("4")
         t.wait_for(re.compile(r"25\.0M.*s_phases"))
         t.keys("5")  # marks: those that were set by then
-        t.wait_for(lambda lines: re.search(r"^.* m1  ", t.text(), re.M) and not re.search(r"^.* m3  ", t.text(), re.M))
-        assert not re.search(r" \d{4,}", t.text()), t.text()
+        t.wait_for(re.compile(r"^.* m1  ", re.M), without=re.compile(r"^.* m3  | \d{4,}", re.M))
         t.keys("Escape", "Escape")  # the search, then the past
         live_is(t, PHASES[2], "LIVE")
         t.wait_for(re.compile(r"^.* m3  ", re.M))
@@ -79,19 +77,16 @@ def t_every_view_shows_the_instant():
 def t_the_peak_has_a_key_and_no_rates():
     with kept_in(temporary_folder()) as t:
         phases(t)
-        rates = re.search(r" Alloc [\d.]+\S*/s .* Free [\d.]+\S*/s", t.lines()[2])
-        assert rates, t.text()
-        t.wait_for(re.compile(r"Peak 25\.0M ([3-9]|\d\d) s ago"), 20)  # its call paths come once a second at most
+        t.wait_for(lambda lines: re.search(r" Alloc [\d.]+\S*/s .* Free [\d.]+\S*/s", lines[2]))
+        t.wait_for(re.compile(r"Peak 25\.0M (([3-9]|\d\d) s|\d+ min) ago"), 20)  # its call paths come once a second at most
         t.keys("H")
-        live_is(t, r"(24\.[89]|25\.0)M", "PAST peak")
-        assert re.search(r" Alloc - +Free - ", t.lines()[2]), t.text()
+        live_is(t, r"(24\.[89]|25\.0)M .* Alloc - +Free -", "PAST peak")
         for view, row in (("2", r"^[> ].* - .*early_phase"), ("3", r"^[> ].* - .*early_phase"),
                           ("4", r"^[> ].* - .*s_phases")):
             t.keys(view)
             t.wait_for(re.compile(row, re.M))
         t.keys("H")
-        live_is(t, PHASES[2], "LIVE")
-        assert " Alloc -" not in t.lines()[2], t.text()
+        live_is(t, PHASES[2] + r" .* Alloc \d.*", "LIVE")
 
 
 @test
@@ -99,12 +94,12 @@ def t_a_diff_comes_along_as_far_as_its_marks_do():
     with kept_in(temporary_folder()) as t:
         phases(t)
         t.keys("5", "g", "Down", "Space", "G", "Space", "Enter")
-        t.wait_for(lambda lines: "[2 Tree]" in t.text() and "since m1" in t.text())
+        t.wait_for(("[2 Tree]", "since m1"))
         for _ in range(2):
             command(t, "at m2")
             t.wait_for(re.compile(r"since m1(.*\n)+.*\+18\.8M .*later_phase"))
             command(t, "at 0:00")  # there was no m1
-            t.wait_for(lambda lines: "PAST" in lines[0] and "since m1" not in t.text())
+            t.wait_for(lambda lines: "PAST" in lines[0], without="since m1")
         t.keys("Escape")
         live_is(t, PHASES[2], "LIVE")
         t.wait_for(re.compile(r"since m1(.*\n)+.*-3\.1M .*early_phase"))
@@ -129,7 +124,7 @@ def t_by_the_cursor_and_back():
             t.wait_for("at: write a mark, peak, now, 0:12:09 since the start, or -2m before the end")
             t.keys("Escape")
         command(t, "at -1s")
-        t.wait_for(re.compile(r"PAST 0:\d\d:\d\d(\.\d\d\d)?, [1-3](\.\d\d\d)? s ago"))
+        t.wait_for(re.compile(r"PAST 0:\d\d:\d\d(\.\d\d\d)?, [1-9]\d*(\.\d\d\d)? (s|min) ago"))
         t.keys("p")  # paused, it stays
         t.wait_for("PAUSED")
         t.keys("p", "Escape")
@@ -142,14 +137,15 @@ def t_a_session_that_became_thinner_has_its_past():
     folder = temporary_folder()
     with kept_in(folder, MEMTOP_TEST_THIN_BYTES="2000", MEMTOP_TEST_THIN_AGES="100", MEMTOP_TEST_KEY_BYTES="3000") as t:
         def inode():
-            names = [n for n in os.listdir(f"{folder}/memtop") if n.endswith(".mtop")]
-            return os.stat(f"{folder}/memtop/{names[0]}").st_ino
+            if not os.path.isdir(f"{folder}/memtop"):
+                return None
+            return next((os.stat(f"{folder}/memtop/{n}").st_ino for n in os.listdir(f"{folder}/memtop") if n.endswith(".mtop")), None)
 
         def thinned():
             was = inode()
             t.wait_for(lambda lines: inode() != was, 60, "a thinner file")
 
-        first = inode()
+        first = wait_for(inode, 20, "the session")
         phases(t)
         t.wait_for(lambda lines: inode() != first, 60, "a thinner file")
         for i in (0, 2, 1):
@@ -195,7 +191,7 @@ def t_a_file_of_a_leak_gets_its_verdict():
     """Growth is that of the whole time of the file, not of the moment at which it is opened."""
     folder = temporary_folder()
     with kept_in(folder, "demo/mapd") as t:
-        t.wait_for(re.compile(r"GROWING .* for (2[5-9]|[3-9]\d) s, steady.*new_vertex_array"), 90)
+        t.wait_for(re.compile(r"GROWING .* for ((2[5-9]|[3-9]\d) s|\d+ min), steady.*new_vertex_array"), 90)
         t.keys("Q")
         t.wait_exit()
     name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
@@ -216,7 +212,7 @@ def t_the_past_does_not_wait_until_a_file_is_read():
     folder = temporary_folder()
     many = f"exec {BUILD}/tests/targets/s_paths 15 hold < <(exec sleep 60)"  # so many paths that a stop takes long
     with running(["bash", "-c", many], env={"XDG_STATE_HOME": folder, "HOME": folder}) as t:
-        t.wait_for(re.compile(r"s_paths.*LIVE 0:00:(0[6-9]|[1-5])"), 30)
+        t.wait_for(re.compile(r"s_paths.*LIVE 0:(00:0[6-9]|00:[1-5]|0[1-9])"), 30)
         t.keys("Q")
         t.wait_exit()
     name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
@@ -239,7 +235,7 @@ def t_the_header_of_a_file_that_is_read_is_of_its_end():
         t.wait_exit()
     name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
     with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36, env={"MEMTOP_TEST_STEPS": "1"}) as t:
-        t.wait_for("reading")
+        t.wait_for((lambda lines: "reading" in lines[0] and "EXITED 0 at " in lines[0], re.compile(r"^ Live \S+ +\S+ blocks", re.M)))
         end = re.search(r"EXITED 0 at [\d:.]+", t.lines()[0]).group(), re.match(r" Live \S+ +\S+ blocks", t.lines()[2]).group()
         views = 0
         while "reading" in t.lines()[0]:
@@ -257,7 +253,7 @@ def t_keys_on_the_way_back_are_answered_and_do_not_end_it():
     folder = temporary_folder()
     many = f"exec {BUILD}/tests/targets/s_paths 17 hold < <(exec sleep 60)"  # so many paths that keys come in between
     with running(["bash", "-c", many], env={"XDG_STATE_HOME": folder, "HOME": folder, "MEMTOP_TEST_KEY_BYTES": "20000"}) as t:
-        t.wait_for(re.compile(r"s_paths.*LIVE 0:00:(0[6-9]|[1-5])"), 30)
+        t.wait_for(re.compile(r"s_paths.*LIVE 0:(00:0[6-9]|00:[1-5]|0[1-9])"), 30)
         t.keys("2")
         for _ in range(3):
             t.keys("[")

@@ -9,11 +9,11 @@ import re
 import threading
 import time
 
-from harness import BUILD, LONG, MEMTOP, at_end, main, need, start, temporary_folder, test
+from harness import BUILD, LONG, MEMTOP, PATIENCE, at_end, main, need, start, temporary_folder, test
 from redis_server import Redis
 from term import Terminal, running
 
-WITHIN = 180        # seconds
+WITHIN = 180 * PATIENCE  # seconds
 STAYS = 60 if LONG else 8
 
 BOUNDED = """
@@ -69,7 +69,7 @@ class Watched:
         self.right_since, self.done, self.line = None, False, ""
 
     def look(self):
-        lines = self.terminal.lines()
+        lines = self.terminal.now()
         if self.want.search(lines[1]):
             self.right_since = self.right_since or time.monotonic()
             self.done = time.monotonic() - self.right_since >= STAYS

@@ -59,20 +59,21 @@ def go(t, keys, until):
     for key in keys:
         t.keys(*([key] if len(key) > 1 else ["-l", key]))
     t.wait_for(until)
-    return masked(t.settle(quiet=0.25))
 
 
-def compare(name, lines, wrong):
+def compare(name, t, wrong):
     path = os.path.join(SCREENS, name)
     if os.environ.get("GENERATE"):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as f:
-            f.write("\n".join(lines) + "\n")
+            f.write("\n".join(masked(t.settle())) + "\n")
         return
     with open(path, encoding="utf-8") as f:
-        expected = f.read().rstrip("\n").split("\n")
-    lines = "\n".join(lines).rstrip("\n").split("\n")
-    if lines != expected:
+        expected = f.read().rstrip("\n")
+    try:
+        t.wait_for(lambda lines: "\n".join(masked(lines)).rstrip("\n") == expected)
+    except AssertionError:
+        lines, expected = "\n".join(masked(t.lines())).rstrip("\n").split("\n"), expected.split("\n")
         at = next((i for i, (a, b) in enumerate(zip(lines, expected)) if a != b), min(len(lines), len(expected)))
         wrong.append(f"{name}, line {at + 1}\n  is       {lines[at:at + 1]}\n  expected {expected[at:at + 1]}")
 
@@ -85,8 +86,8 @@ def still(width, height):
         t.wait_for("new_vertex_array")
         t.wait_for(lambda now: now if not re.search(r"mapd(\+0x|…)", "\n".join(now)) else None, 20, "the names of its functions")
         for name, keys, until in STEPS:
-            lines = go(t, keys, until)
-            compare(f"{width}x{height}/{name}.txt", lines, wrong)
+            go(t, keys, until)
+            compare(f"{width}x{height}/{name}.txt", t, wrong)
             if name == "libs-by-caller":
                 t.keys("L")
             if name == "tree-diff":
@@ -149,7 +150,7 @@ def live(command, width, height, theme):
             t.keys(key)
             lines = t.wait_for(lambda now: whole(now, tab, heads, row), 20, f"{key}: {heads}, and a row")
             assert "\ufffd" not in "\n".join(lines), "\n".join(lines)
-            colours |= set(re.findall(r"\x1b\[[\d;]*m", "\n".join(t.lines(attributes=True))))
+            colours |= set(re.findall(r"\x1b\[[\d;]*m", "\n".join(t.now(attributes=True))))
         t.keys("Q")
         t.wait_exit()
     return colours

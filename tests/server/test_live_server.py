@@ -18,7 +18,7 @@ from client import Client
 from harness import (LIB, LONG, MEMTOP, Skip, at_end, environment, main, report, run, stop, test,
                      wait_for)
 from redis_server import Redis, by_zmalloc, size_class
-from term import Terminal
+from term import Terminal, selected
 
 INSTANTS = 10
 REQUESTS = 3_000_000 if LONG else 120_000
@@ -204,15 +204,13 @@ def t_target_killed():
         t.wait_for(lambda lines: any("signal 9" in line or "SIGKILL" in line for line in lines), 10, "how it ended")
         t.settle()
         t.keys("2")
-        t.wait_for("[2 Tree")
+        t.wait_for(("[2 Tree", selected))
         for _ in range(3):
-            before = t.lines()
+            before = selected(t.lines())
             t.keys("Down")
-            t.wait_for(lambda lines, was=before: lines != was, 5, "the selection moved")
+            t.wait_for(lambda lines, was=before: (selected(lines) or was) != was, 5, "the selection moved")
         t.keys("3")
-        t.wait_for("[3 Sites")
-        t.wait_for("_sdsnewlen")
-        print("  " + next(line for line in t.lines() if "signal 9" in line or "SIGKILL" in line).strip())
+        print("  " + t.wait_for((re.compile(".*(signal 9|SIGKILL).*"), "[3 Sites", "_sdsnewlen")).group().strip())
         t.keys("Q")
         t.wait_exit()
 

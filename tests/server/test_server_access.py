@@ -5,7 +5,6 @@ import os
 import random
 import socket
 import stat
-import sys
 
 import wire
 from client import Client, connect_to, preload

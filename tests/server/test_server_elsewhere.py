@@ -9,8 +9,8 @@ import subprocess
 import wire
 from client import Client, run_watched
 from elsewhere import listening
-from harness import (AGENT, MEMTOP, TARGETS, Skip, environment, main, mostly_waits, need, report, run, start,
-                     temporary_folder, test, wait_for, wait_for_session)
+from harness import (AGENT, MEMTOP, TARGETS, Skip, child_of, children, environment, main, mostly_waits, need, report,
+                     run, start, temporary_folder, test, wait_for, wait_for_session)
 from obedient import PROGRAM, Obedient
 from refuse import ERRNO, VFORK, refuse
 
@@ -34,11 +34,6 @@ def in_container(profile):
     assert p.answer() == "ready"
     p.name = f"@memtop-test-{profile}-{os.getpid()}.1"
     return p
-
-
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        return [int(c) for c in f.read().split()]
 
 
 @test
@@ -69,7 +64,6 @@ def t_process_one_that_is_killed():
     recording.wait(60)
     program = report(path)["program"]
     assert (program["state"], program["status"], program["signal"]) == ("link_lost", None, None), program
-
 
 
 @test
@@ -281,8 +275,7 @@ def t_forked_child_has_what_was_seen_before():
     c = p.viewer(tick_ns=20_000_000)
     c.until(lambda: c.ticks > 5 and any(c.slot_live(s) == (7, 7000) for s in c.counts), "its blocks")
     p.do("F 1")
-    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
-        child = f.read().split()[0]
+    child = child_of(p.pid)
     wait_for(lambda: listening(f"memtop-test.{child}"), 60, "its session")
     c = Client(f"@memtop-test.{child}").until_complete()
     assert any(c.slot_live(s) == (7, 7000) for s in c.counts), c.totals

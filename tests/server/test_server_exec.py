@@ -9,7 +9,7 @@ import signal
 import struct
 
 import wire
-from harness import LIB, Skip, environment, main, need, run, temporary_folder, test, wait_for
+from harness import LIB, Skip, child_of, environment, main, need, run, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
 from servers import server_of
 from refuse import ERRNO, refuse
@@ -125,11 +125,6 @@ def went_on_alone(p, server):
     return wait_for(found, 20, "the server in memory of its own")
 
 
-def has_children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        return f.read().strip()
-
-
 @test
 def t_survivors_keep_their_memory():
     """A child of vfork or clone(CLONE_VM) that outlives the target is in the same memory, heap, stack and all."""
@@ -142,7 +137,7 @@ def t_survivors_keep_their_memory():
         p.tell(command)
         if command == "V":
             assert p.answer() == "ok"
-        wait_for(lambda: has_children(p.pid), 10, "the child")
+        child_of(p.pid)
         os.kill(p.pid, signal.SIGKILL)
         p.process.wait(60)
         assert p.answer() == "survived"

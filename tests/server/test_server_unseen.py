@@ -5,11 +5,10 @@ agent."""
 import os
 import signal
 import subprocess
-import sys
 
 import container
 import wire
-from harness import Skip, main, run, temporary_folder, test, wait_for
+from harness import Skip, children, main, run, temporary_folder, test, wait_for
 from client import preload, run_watched
 from obedient import Obedient
 from servers import is_server_of, server_of
@@ -59,11 +58,9 @@ def t_started_as_subreaper_inherits_nothing():
 def t_no_sigchld_no_children_in_proc():
     p = Obedient()
     p.viewer().until_complete()
-    with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
-        children = f.read().split()
     # That of process 1 would fall to it, if it were not its child from the start.
-    children = [c for c in children if not (container.AS_ONE and is_server_of(c, p.pid))]
-    assert not children, f"the target has children: {children}"
+    found = [c for c in children(p.pid) if not (container.AS_ONE and is_server_of(c, p.pid))]
+    assert not found, f"the target has children: {found}"
     with open(f"/proc/{p.pid}/status") as f:
         status = dict(line.split(":", 1) for line in f)
     assert status["Threads"].strip() == "1"

@@ -5,7 +5,6 @@
 A program may close it, and its next file, say a database, gets the number. memtop then reads the
 agent's message from the process's memory and prints why there is no session.
 """
-import os
 import resource
 import subprocess
 

@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
 
 import container
