@@ -10,6 +10,7 @@
 #include "base/types.h"
 #include "live/live.h"
 #include "modules/maps.h"
+#include "record/cost.h"
 #include "record/slots.h"
 #include "record/thread.h"
 #include "unwind/cache.h"
@@ -329,6 +330,18 @@ TEST(counters_follow_each_event)
 	CHECK_EQ(sum[1].free_bytes - sum[0].free_bytes, 5000 * 3080);
 	CHECK_EQ(all[1] - all[0], 10000);
 	CHECK(t->cost.timed.samples > 0); /* some were timed */
+}
+
+TEST(time_without_the_cpu_is_no_cost)
+{
+	struct timed t = { 0 };
+
+	cost_add(&t, 30);
+	cost_add(&t, TIMED_MAX_NS + 1);
+	cost_add(&t, 50);
+	CHECK_EQ(t.samples, 2);
+	CHECK_EQ(t.ns, 80);
+	CHECK_EQ(t.squares, 30 * 30 + 50 * 50);
 }
 
 /* What a block from here is booked to: 1 = the thread's own state, 2 = the shared one. */
