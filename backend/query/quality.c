@@ -44,17 +44,15 @@ struct cost quality_cost_of(uint64_t calls_ns, uint64_t error_ns, uint64_t serve
 
 static void add_cost(const struct totals *t, struct quality *q)
 {
-	uint64_t busy = (uint64_t)(QUALITY_BUSY * (double)t->time_ns), cpu = t->target_cpu_ns;
+	uint64_t cpu = t->target_cpu_ns, calls = t->hook_ns < cpu ? t->hook_ns : cpu;
 
 	q->cost = (struct cost){ NAN, NAN, NAN, NAN };
-	q->overhead = NAN;
+	q->of_a_core = NAN;
 	if (t->time_ns < QUALITY_COST_NS)
 		return;
-	struct cost c = quality_cost_of(t->hook_ns < cpu ? t->hook_ns : cpu, t->hook_error_ns,
-					t->agent_cpu_ns, cpu > busy ? cpu : busy);
-	q->overhead = c.both;
+	q->of_a_core = 100.0 * (double)(calls + t->agent_cpu_ns) / (double)t->time_ns;
 	if (quality_busy(cpu, t->time_ns))
-		q->cost = c;
+		q->cost = quality_cost_of(calls, t->hook_error_ns, t->agent_cpu_ns, cpu);
 }
 
 void quality_of(const struct model *m, struct quality *q)

@@ -41,9 +41,8 @@ struct quality {
 	double pc_hits,
 		edge_hits; /* of frames walked: unwind rule and call tree step were cached */
 	struct cost cost;  /* since the start */
-	/* For scripts, cost.both. An idle program counts as one that takes QUALITY_BUSY of a core,
-	 * so that only a run that is too short has NAN. */
-	double overhead;
+	/* Calls and server in percent of one core, also of an idle program. NAN: too short a run */
+	double of_a_core;
 };
 
 void quality_of(const struct model *m, struct quality *q);

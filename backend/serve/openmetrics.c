@@ -240,7 +240,7 @@ static double overhead(const struct followed *r)
 	struct quality q;
 
 	quality_of(r->model, &q);
-	return q.overhead / 100;
+	return q.cost.both / 100;
 }
 
 static double lost(const struct followed *r)
@@ -352,7 +352,8 @@ static const struct family families[] = {
 	  "CPU time of the agent inside the program's calls, estimated", COUNTER, true, hook_cpu,
 	  NULL },
 	{ "memtop_agent_overhead_ratio", "ratio",
-	  "CPU time of the agent, of what it and the program take", GAUGE, false, overhead, NULL },
+	  "CPU time of the agent, of what it and the program take; absent while the program is idle",
+	  GAUGE, false, overhead, NULL },
 	{ "memtop_agent_memory_bytes", "bytes", "The agent's own memory", GAUGE, false,
 	  agent_memory, NULL },
 	{ "memtop_lost_events", "",

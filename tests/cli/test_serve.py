@@ -310,6 +310,25 @@ def t_an_agent_that_is_gone():
 
 
 @mostly_waits
+def t_the_cost_to_an_idle_program_is_no_alarm():
+    """The server ticks beside a program that sleeps, or takes an eighth of a core: a large part of little."""
+    need("promtool")
+    #        hooks and server in seconds a minute, and the ratio
+    costs = {1: ("0+0x40", "0+0.6x40", "0.09x40"), 2: ("0+0x40", "0+1.2x40", "0.14x40"), 3: ("0+12x40", "0+1x40", "0.25x40")}
+    series = [(f'{name}{{pid="{pid}",name="s"}}', values) for pid, cost in costs.items() for name, values in
+              zip(("memtop_agent_hook_cpu_seconds_total", "memtop_agent_server_cpu_seconds_total", "memtop_agent_overhead_ratio"), cost)]
+    folder = temporary_folder()
+    with open(f"{folder}/test.yml", "w", encoding="utf-8") as f:
+        json.dump({"rule_files": [f"{EXAMPLES}/memtop.rules.yml"], "evaluation_interval": "15s", "tests": [
+            {"interval": "1m", "input_series": [{"series": a, "values": b} for a, b in series],
+             "alert_rule_test": [{"eval_time": "30m", "alertname": "MemtopOverhead", "exp_alerts": [
+                 {"exp_labels": {"severity": "info", "pid": "3", "name": "s"},
+                  "exp_annotations": {"summary": "s [3]: the agent takes over a tenth of a core; sample instead"}}]}]}]}, f)
+    done = run(["promtool", "test", "rules", f"{folder}/test.yml"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@mostly_waits
 def t_one_that_ended_before_a_scrape():
     """Nobody had asked for its names, which its verdict needs; it is no agent that is gone."""
     s = Server("--all")

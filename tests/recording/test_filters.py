@@ -178,12 +178,13 @@ def t_cut_stacks_are_said_everywhere():
     if cpu["percent_of_program"] is not None:  # of a program that was idle nothing can be said
         assert abs(100 * (min(cpu["hooks_s"], cpu["program_s"]) + cpu["server_s"]) / (cpu["program_s"] + cpu["server_s"])
                    - cpu["percent_of_program"]) < .01, cpu
-        assert a["overhead_percent"] == cpu["percent_of_program"], a
+    assert a["overhead_percent"] == cpu["percent_of_program"], a
     whole = f"{int(a['stacks']['whole_percent'] * 10) / 10:.1f}"
     text = run([MEMTOP, "report", "--full", path], env=environment()).stdout
     assert re.search(rf"^stacks +{whole} % whole, [0-9.]+ % remembered, else [0-9.]+ frames walked$", text, re.M), text
-    # not of a program of milliseconds, nor of one that was idle
-    cost = "" if cpu["percent_of_program"] is None else r", ~[0-9.]+( \+- [0-9.]+)? % of the cpu time"
+    # not of a program of milliseconds; of one that was idle, it is a share of a core
+    cost = ("" if cpu["percent_of_core"] is None else r", ~[0-9.]+ % of one core" if cpu["percent_of_program"] is None
+            else r", ~[0-9.]+( \+- [0-9.]+)? % of the cpu time")
     assert re.search(rf"^agent +[0-9.]+[KM]{cost}$", text, re.M), text
     for c in cut:
         assert re.search(rf"^ +{c['blocks']:,} +{c['stacks']:,} +{re.escape(c['module'])}: the depth limit$", text,

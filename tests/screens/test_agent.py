@@ -44,7 +44,8 @@ def t_header():
         path, agent = recorded(options)
         whole = f"stacks {share(agent['stacks']['whole_percent'])}%"
         assert (whole == "stacks 100%") == (not options), agent
-        cost = f"agent {size(agent['memory_bytes'])}" + percent(agent["overhead_percent"], " ~{:.1f}%", "")
+        cost = f"agent {size(agent['memory_bytes'])}" + \
+            percent(agent["overhead_percent"], " ~{:.1f}%", percent(agent["cpu"]["percent_of_core"], " ~{:.1f}% of a core", ""))
         for width, height in ((80, 24), (120, 36), (200, 60)):
             with Terminal([MEMTOP, "open", path], width, height) as t:
                 t.wait_for(("0 lost", *([cost] if width > 80 else []), *([whole] if width > 80 or options else []),
@@ -65,7 +66,8 @@ def t_page():
                     rf"frames walked +{stacks['frames_per_capture']:.1f} ",
                     rf"rules at hand +{share(stacks['pc_hit_percent'])} % ",
                     rf"steps at hand +{share(stacks['edge_hit_percent'])} % ",
-                    r"both +" + percent(cpu["percent_of_program"], "~{:.1f} % ", "- "),
+                    r"both +" + percent(cpu["percent_of_program"], "~{:.1f} % ",
+                                        percent(cpu["percent_of_core"], "~{:.1f} %  of one core", "- ")),
                     *(rf"^ +{c['blocks']:,} +{re.escape(c['module'])} +{c['reason']}$" for c in stacks["truncated"])]
             t.wait_for(("Lost: nothing", words_fit, *(re.compile(line, re.M) for line in page)))
             t.keys("q")

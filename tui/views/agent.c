@@ -46,13 +46,16 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 
 	page_add(p, ROLE_TITLE, "Cost, since %s",
 		 coverage_late(m) ? "the attach" : "the program's start");
-	const char *tilde = isnan(q->cost.both) ? "" : "~";
-	snprintf(a, sizeof a, "%s%s", tilde, percent(b, q->cost.calls));
+	bool idle = isnan(q->cost.both);
+	snprintf(a, sizeof a, "%s%s", idle ? "" : "~", percent(b, q->cost.calls));
 	add(p, "its calls", a, "in the program's threads (estimated)");
 	add(p, "its server", percent(b, q->cost.server), "beside the program");
-	snprintf(a, sizeof a, "%s%s", tilde, percent(b, q->cost.both));
-	if (isnan(q->cost.both))
-		strcpy(words, "of the cpu time (too little to tell)");
+	snprintf(a, sizeof a, "%s%s", isnan(q->of_a_core) ? "" : "~",
+		 percent(b, idle ? q->of_a_core : q->cost.both));
+	if (isnan(q->of_a_core))
+		strcpy(words, "too short a run to tell");
+	else if (idle)
+		strcpy(words, "of one core: the program is idle");
 	else if (q->cost.error > 0)
 		snprintf(words, sizeof words, "of all cpu time, within %.1f %%", q->cost.error);
 	else

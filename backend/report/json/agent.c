@@ -19,6 +19,7 @@ static json_t *cpu(const struct totals *t, const struct quality *q)
 	set(o, "program_s", seconds(t->target_cpu_ns));
 	set(o, "percent_of_program", percent(q->cost.both));
 	set(o, "percent_error", percent(q->cost.error));
+	set(o, "percent_of_core", percent(q->of_a_core));
 	return o;
 }
 
@@ -109,7 +110,7 @@ json_t *report_json_agent(const struct report *r)
 	set(o, "unwind", report_json_text(model_option(m, "unwind")));
 	set(o, "unwind_why", report_json_text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
-	set(o, "overhead_percent", percent(q.overhead));
+	set(o, "overhead_percent", percent(q.cost.both));
 	set(o, "cpu", cpu(model_totals(m), &q));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "memory_limit_bytes", number(model_totals(m)->agent_limit_bytes));

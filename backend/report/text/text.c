@@ -130,6 +130,8 @@ static void own_cost(const struct page *p)
 	fprintf(p->out, "agent      %9s", format_bytes(a, model_totals(m)->agent_memory_bytes));
 	if (!isnan(q.cost.both))
 		fprintf(p->out, ", ~%s %% of the cpu time", quality_within(b, &q.cost));
+	else if (!isnan(q.of_a_core))
+		fprintf(p->out, ", ~%.1f %% of one core", q.of_a_core);
 	fputc('\n', p->out);
 	own_memory(p);
 	if (isnan(q.whole))

@@ -189,13 +189,24 @@ static void add_target(const struct app *a, const struct area *s, struct part *p
 	add_others(a, s, parts, n);
 }
 
+/* Of a program that sleeps, a share of its own cpu time would be large and mean nothing. */
+static const char *cost_text(const struct quality *q, char *out, size_t size)
+{
+	out[0] = '\0';
+	if (!isnan(q->cost.both))
+		snprintf(out, size, " ~%.1f%%", q->cost.both);
+	else if (!isnan(q->of_a_core))
+		snprintf(out, size, " ~%.1f%% of a core", q->of_a_core);
+	return out;
+}
+
 /* Whether the figures can be trusted; what limits them comes before what they cost. */
 static void add_trust(const struct app *a, struct part *parts, size_t *n)
 {
 	const struct figures *f = &a->ui.shown.figures;
 	const struct recorded *filter = model_filter(a->ui.shown.model);
 	const struct totals *t = &f->totals;
-	char done[32], asked[32], memory[32], recorded[120], share[QUALITY_TEXT];
+	char done[32], asked[32], memory[32], cost[32], recorded[120], share[QUALITY_TEXT];
 
 	if (f->lost_events)
 		add(parts, n, ROLE_HEADER_BAD, "%s lost", format_count(done, f->lost_events));
@@ -212,11 +223,9 @@ static void add_trust(const struct app *a, struct part *parts, size_t *n)
 	if (f->symbols_done < f->symbols_asked)
 		add(parts, n, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
-	if (isnan(f->quality.overhead) && t->time_ns)
-		add(parts, n, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
-	else if (t->time_ns)
-		add(parts, n, ROLE_HEADER, "agent %s ~%.1f%%",
-		    text_bytes(memory, t->agent_memory_bytes), f->quality.overhead);
+	if (t->time_ns)
+		add(parts, n, ROLE_HEADER, "agent %s%s", text_bytes(memory, t->agent_memory_bytes),
+		    cost_text(&f->quality, cost, sizeof cost));
 	if (!filter && !f->estimate)
 		add(parts, n, ROLE_HEADER, "every block");
 	if (!f->quality.cut_blocks && !isnan(f->quality.whole))

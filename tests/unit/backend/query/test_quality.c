@@ -167,15 +167,15 @@ TEST(cost_is_a_part_of_all_cpu_time)
 	 * = cannot be told */
 	static const struct {
 		uint64_t time, program, calls, error, server;
-		int of_calls, of_server, both, within, overhead;
+		int of_calls, of_server, both, within, core;
 	} cases[] = {
-		{ 2000, 1100, 100, 30, 100, 833, 833, 1667, 250, 1667 },
+		{ 2000, 1100, 100, 30, 100, 833, 833, 1667, 250, 1000 },
 		/* it ended before it cost anything but the start */
 		{ 5, 3, 1, 1, 2, -1, -1, -1, -1, -1 },
 		/* it sleeps: the server ticks all the same */
-		{ 100000, 9000, 100, 30, 1000, -1, -1, -1, -1, 1000 },
-		{ 100000, 0, 100, 30, 1000, -1, -1, -1, -1, 909 },
-		{ 100000, 10101, 100, 0, 1000, 90, 901, 991, 0, 991 },
+		{ 100000, 9000, 100, 30, 1000, -1, -1, -1, -1, 110 },
+		{ 100000, 0, 100, 30, 1000, -1, -1, -1, -1, 100 },
+		{ 100000, 10101, 100, 0, 1000, 90, 901, 991, 0, 110 },
 		/* an estimate that is too high */
 		{ 1000, 900, 5000, 2000, 100, 9000, 1000, 10000, 10000, 10000 },
 	};
@@ -193,7 +193,7 @@ TEST(cost_is_a_part_of_all_cpu_time)
 		CHECK_EQ(hundredths(q.cost.server), cases[i].of_server);
 		CHECK_EQ(hundredths(q.cost.both), cases[i].both);
 		CHECK_EQ(hundredths(q.cost.error), cases[i].within);
-		CHECK_EQ(hundredths(q.overhead), cases[i].overhead);
+		CHECK_EQ(hundredths(q.of_a_core), cases[i].core);
 		if (!i)
 			CHECK_STR(quality_within(text, &q.cost), "16.7 +- 2.5");
 	}
