@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define STANDS_NS 10000000000ull /* without a cpu for so long: it does not get on */
+
 /* The kernel counts a start from boot, suspend included; CLOCK_MONOTONIC excludes suspend. */
 static uint64_t monotonic_of(unsigned long long ticks)
 {
@@ -47,6 +49,22 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 	s->parent = parent;
 	s->start_ns = monotonic_of(ticks);
 	return true;
+}
+
+bool procfs_lags(struct procfs_pace *pace, pid_t pid, pid_t tid)
+{
+	struct timespec cpu = { 0 };
+	struct proc_stat s;
+	clockid_t clock;
+	uint64_t now = now_ns();
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &cpu) ||
+	    !procfs_stat(tid, &s))
+		return false;
+	uint64_t ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	if (!pace->moved_ns || ns != pace->cpu_ns)
+		*pace = (struct procfs_pace){ ns, now };
+	return strchr("RDTt", s.state) && now - pace->moved_ns < STANDS_NS;
 }
 
 bool procfs_name(pid_t pid, char *name, size_t size)

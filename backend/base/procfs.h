@@ -15,6 +15,14 @@ struct proc_stat {
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as near as the kernel's ticks (10 ms) tell it */
 };
 
+/* Whether a process gets on; zeroed before the first look. */
+struct procfs_pace {
+	uint64_t cpu_ns, moved_ns;
+};
+
+/* Its thread tid would run, or is stopped, and the process has had a cpu within the last ten
+ * seconds: whoever waits for an answer of it waits on. */
+bool procfs_lags(struct procfs_pace *pace, pid_t pid, pid_t tid);
 /* false: no such process, or no permission */
 bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */

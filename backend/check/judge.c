@@ -93,7 +93,6 @@ static void judge_end(const struct judging *j)
 			 "counted.");
 }
 
-/* Threads that share a number, and blocks from before the agent, change no figure here. */
 static void judge_losses(const struct judging *j)
 {
 	bool growth = wants(j->check, CHECK_GROWTH);
@@ -104,8 +103,7 @@ static void judge_losses(const struct judging *j)
 		bool marks = i == MTW_LOSS_SLOTS || i == MTW_LOSS_MARKS;
 
 		model_loss(j->model, i, &events, &bytes);
-		if (!events || i == MTW_LOSS_UNKNOWN_FREE || i == MTW_LOSS_THREADS ||
-		    (marks && !growth))
+		if (!events || !report_loses(i) || (marks && !growth))
 			continue;
 		char *text = xasprintf("%s: %s times.", report_loss(i), format_count(n, events));
 		whole(j, text);

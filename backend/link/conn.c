@@ -20,6 +20,7 @@
 #include "link/conn.h"
 #include "link/open.h"
 #include "link/prove.h"
+#include "base/procfs.h"
 #include "base/resolver.h"
 #include "base/loop.h"
 
@@ -59,6 +60,7 @@ struct conn {
 	/* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
 	struct loop_source *timer;
 	bool silence_said;
+	struct procfs_pace pace; /* of the agent that does not greet */
 	/* busy: full queues met since something else happened */
 	unsigned attempts, failures, pause_ms, busy;
 	uint64_t up_ns, last_ns;
@@ -374,8 +376,10 @@ static void on_patience(void *arg)
 		lost(c, &err);
 		return;
 	}
-	conn_explain_silence(&c->target, &err);
-	if (c->silence_said) {
+	pid_t peer = (pid_t)conn_peer(c);
+	bool lags = procfs_lags(&c->pace, peer, peer);
+	conn_explain_silence(&c->target, peer, &err);
+	if (c->silence_said && !lags) {
 		lost(c, &err);
 		return;
 	}

@@ -16,6 +16,7 @@
 #include "link/open.h"
 
 #include "base/procfs.h"
+#include "launch/agent_server.h"
 #include "launch/elsewhere.h"
 #include "launch/launch.h"
 
@@ -311,8 +312,23 @@ int conn_explain_lookup(const struct target *t, struct err *err)
 		       t->text);
 }
 
-int conn_explain_silence(const struct target *t, struct err *err)
+int conn_explain_silence(const struct target *t, pid_t peer, struct err *err)
 {
+	char name[32];
+	struct proc_stat s = { .state = 'R' };
+
+	if (peer > 0 && procfs_name(peer, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME)) {
+		procfs_stat(peer, &s);
+		if (s.state == 'T' || s.state == 't')
+			return err_set(err, 3,
+				       "%s: its agent is stopped (SIGSTOP or a debugger); continue "
+				       "it: kill -CONT %d",
+				       t->text, (int)peer);
+		return err_set(err, 3,
+			       "%s: its agent hardly gets to run (a cpu quota, a frozen container, "
+			       "a slow disk); try again when it does",
+			       t->text);
+	}
 	return err_set(err, 3,
 		       "%s: connected, but no greeting comes: something else listens there (an "
 		       "HTTP server, say), or the link is very slow; check the %s",

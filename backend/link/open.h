@@ -41,7 +41,8 @@ int conn_verify(int fd, const struct target *t, struct err *err);
 int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, struct err *err);
 int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len, struct err *err);
 int conn_explain_lookup(const struct target *t, struct err *err);
-int conn_explain_silence(const struct target *t, struct err *err);
+/* peer: the process at the other end; 0 = unknown */
+int conn_explain_silence(const struct target *t, pid_t peer, struct err *err);
 int conn_explain_version(const struct target *t, unsigned version, unsigned lowest,
 			 struct err *err);
 int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len,

@@ -9,6 +9,7 @@
 #ifndef LINK_WATCH_H
 #define LINK_WATCH_H
 
+#include "base/procfs.h"
 #include "launch/target.h"
 #include "model/model.h"
 #include "symbols/symbols.h"
@@ -126,6 +127,8 @@ bool watch_named(const struct watch *w); /* no requested name is outstanding */
 /* Asks for all scans a last time if the program still runs, and ends record_path: index,
  * trailer. 0; -1 and *err (125, says how much was saved) if any write failed, now or before. */
 int watch_end_record(struct watch *w, struct err *err);
+/* Its agent is at it, but hardly gets to run: procfs_lags(). A wait for its answer goes on. */
+bool watch_lags(const struct watch *w, struct procfs_pace *pace);
 /* Waits (runs the loop) until complete, final, or timeout; for verbs without a screen. */
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err);
 /* The state and status that memtop itself saw of its child; written to the session. */

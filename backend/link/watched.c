@@ -13,6 +13,7 @@
 
 /* longest wait for the answers when a recording ends before its program */
 #define LAST_LOOK_MS 2000u
+#define LAG_MS 1000u
 
 struct model *watch_model(struct watch *w)
 {
@@ -203,9 +204,17 @@ int watch_end_record(struct watch *w, struct err *err)
 	return recorder_end(&w->keep, err);
 }
 
+bool watch_lags(const struct watch *w, struct procfs_pace *pace)
+{
+	pid_t peer = (pid_t)watch_peer(w);
+
+	return procfs_lags(pace, peer, peer);
+}
+
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 {
 	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
+	struct procfs_pace pace = { 0 };
 
 	if (!w->conn)
 		return 0;
@@ -218,7 +227,9 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 		seen = got;
 		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
 			return err_set(err, 3, "%s", w->problem);
-		if ((now = now_ns()) >= end)
+		if ((now = now_ns()) >= end && watch_lags(w, &pace))
+			end = now + LAG_MS * 1000000ull;
+		if (now >= end)
 			return err_set(err, 3,
 				       "%s: no data for %u s, and the first state is incomplete "
 				       "(%d %% of it): %s",

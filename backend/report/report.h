@@ -73,6 +73,7 @@ const char *report_shape(enum shape shape); /* "steady" */
 const char *report_memory(unsigned what);
 const char *report_loss(unsigned reason);
 /* lost events: blocks without a known stack */
+bool report_loses(unsigned reason); /* of MTW_LOSS_*: is it a loss at all? */
 uint64_t report_lost(const struct model *m, uint64_t *bytes);
 
 /*

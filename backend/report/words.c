@@ -119,12 +119,19 @@ const char *report_loss(unsigned reason)
 			"a block was freed that was allocated before the agent came",
 		[MTW_LOSS_UNSEEN_FREE] =
 			"a block had been freed past the agent (healed when its address came back)",
-		[MTW_LOSS_THREADS] = "a thread beyond the limit was booked to thread 0",
+		[MTW_LOSS_THREADS] = "a thread beyond the limit has no number of its own: its "
+				     "blocks are those of \"other threads\"",
 		[MTW_LOSS_MARKS] = "a mark was reduced to its totals (mark_memory)",
 	};
 
 	return reason < sizeof words / sizeof *words ? words[reason]
 						     : "a loss that this memtop does not know";
+}
+
+/* Frees of blocks from before the agent, and threads that share a number: no block is missing. */
+bool report_loses(unsigned reason)
+{
+	return reason != MTW_LOSS_UNKNOWN_FREE && reason != MTW_LOSS_THREADS;
 }
 
 uint64_t report_lost(const struct model *m, uint64_t *bytes)
@@ -135,8 +142,7 @@ uint64_t report_lost(const struct model *m, uint64_t *bytes)
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		uint64_t e, b;
 
-		/* Frees of blocks from before the agent: no recorded block is missing. */
-		if (i == MTW_LOSS_UNKNOWN_FREE)
+		if (!report_loses(i))
 			continue;
 		model_loss(m, i, &e, &b);
 		events += e;

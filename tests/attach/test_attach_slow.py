@@ -11,6 +11,7 @@ import sys
 
 from attaching import FIRE, HELD, SEALED, attach, finish, let_go, ready, refused, root_only, state, statuses, totals, tracers
 from harness import BUILD, LONG, MEMTOP, Skip, at_end, at_once, environment, main, mostly_waits, need, run, start, temporary_folder, test, wait_for
+from servers import server_of
 
 
 @test
@@ -150,28 +151,49 @@ def cpu_group(name):
     return put, limit
 
 
+def starving(limit, delay, seconds, *words):
+    """What that memtop says while its process gets 0.1 % of a cpu, from `delay` seconds on and for longer than
+    memtop waits for one that stands still."""
+    memtop = start([MEMTOP, *words], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for pause, us in (delay, 1000), (seconds, -1):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            memtop.wait(pause)
+        limit(us)
+    out, err = memtop.communicate(timeout=120)
+    return out or err
+
+
 def starved(delay):
-    """memtop attaches, and 3 * delay ms later the process starves: what memtop said. The process goes on either way."""
     put, limit = cpu_group(delay)
     process = ready([FIRE, "13"])
     put("cgroup.procs", str(process.pid))
-    memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        memtop.wait(delay % 10 * 0.003)
+    out = starving(limit, delay % 10 * 0.003, 15, "attach", "--no-view", str(process.pid))
+    assert HELD.fullmatch(out), out
     limit(1000)
-    out, err = memtop.communicate(timeout=60)
-    limit(-1)
+    out = starving(limit, 0.1, 10, "detach", str(process.pid))
+    assert out.endswith("the agent is out of s_attach\n"), out
     let_go(process)
     finish(process, 30)
-    return "attached" if HELD.fullmatch(out) else err.split("(s_attach): ")[1].split(";")[0].split(":")[0]
 
 
 @mostly_waits
 def t_a_starved_process():
-    """As in a throttled container: 0.1 % of a cpu for 14 threads, from somewhere in the attach on. Attached or not, it goes on."""
+    """As in a throttled container: 14 threads share 0.1 % of a cpu, from somewhere in the attach on. memtop waits while they get on."""
     root_only()
-    said = set(at_once(starved, [(delay,) for delay in range(25 if LONG else 4)]))
-    print("  | starved:", *sorted(said), sep="\n  |   ")
+    at_once(starved, [(delay,) for delay in range(25 if LONG else 4)])
+
+
+@mostly_waits
+def t_an_agent_that_is_stopped():
+    """Whoever waits for it is told of that, and not of somebody else who listens there."""
+    process = ready([FIRE, "1"])
+    attach(process.pid)
+    server = server_of(process.pid)
+    os.kill(server, signal.SIGSTOP)
+    answer = run([MEMTOP, "detach", str(process.pid)])
+    os.kill(server, signal.SIGCONT)
+    assert f"its agent is stopped (SIGSTOP or a debugger); continue it: kill -CONT {server}" in answer.stderr, answer.stderr
+    finish(process, 30)
 
 
 # Its main thread waits, and another loads and unloads a library, again and again.

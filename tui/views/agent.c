@@ -156,8 +156,8 @@ static void add_losses(struct page *p, const struct model *m)
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		model_loss(m, i, &events, &bytes);
 		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && coverage_late(m)))
-			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD,
-				 "  %12s  %s", format_count(n, events), report_loss(i));
+			page_add(p, report_loses(i) ? ROLE_BAD : ROLE_NORMAL, "  %12s  %s",
+				 format_count(n, events), report_loss(i));
 	}
 }
 

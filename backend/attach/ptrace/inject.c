@@ -24,6 +24,7 @@
 #include "attach/ptrace/search.h"
 #include "attach/ptrace/seccomp.h"
 #include "base/format.h"
+#include "base/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALL_NS                                                                                    \
-	10000000000ull      /* for one call; then the user is told, and the call is waited for     \
-			     */
-#define TICK_NS 20000000ull /* how often such a call is checked */
+#define TICK_NS 20000000ull      /* how often such a call is checked */
 #define STACK_BYTES (260 * 1024) /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
 #define TEXT_BYTES 4096 /* of one string */
@@ -73,16 +71,16 @@ static int call_failed(struct inject_work *w, enum inject_stop s, const char *wh
 }
 
 /* Reports now, so that memtop's user need not wait for the rest. */
-static void tell(struct inject_work *w, const char *what)
+static void tell(struct inject_work *w, const char *what, uint64_t ns)
 {
 	if (w->told)
 		return;
 	w->told = w->r->lingers = true;
 	w->r->rc = -1;
 	FAIL(w,
-	     "%s: %s takes more than 10 s: the process hardly gets to run (a cpu quota, a frozen "
+	     "%s: %s takes more than %u s: the process hardly gets to run (a cpu quota, a frozen "
 	     "container, a slow disk); the call continues: see memtop list later, or try again",
-	     w->job->name, what);
+	     w->job->name, what, (unsigned)(ns / 1000000000u));
 	w->said(w->arg, w->r);
 }
 
@@ -92,6 +90,7 @@ static int await(struct inject_work *w, const char *what, bool may_hang, uint64_
 {
 	struct inject_thread *t = &w->thread;
 	uint64_t began = now_ns();
+	struct procfs_pace pace = { 0 };
 	enum inject_stop s;
 
 	w->stuck = (struct inject_stuck){ .word = 0 };
@@ -99,8 +98,9 @@ static int await(struct inject_work *w, const char *what, bool may_hang, uint64_
 		search_let_late_go(w);
 		if (may_hang && inject_is_stuck(&w->stuck, t->pid, t->tid))
 			break;
-		if (now_ns() > began + CALL_NS)
-			tell(w, what);
+		uint64_t ns = now_ns() - began;
+		if (ns > CALL_NS && (ns > STARVED_NS || !procfs_lags(&pace, t->pid, t->tid)))
+			tell(w, what, ns);
 	}
 	if (s != STOP_HERE)
 		return call_failed(w, s, what);

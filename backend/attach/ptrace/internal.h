@@ -12,7 +12,11 @@
 #include "attach/ptrace/stuck.h"
 #include "attach/ptrace/thread.h"
 
-#define STOP_NS 50000000ull /* limit for a thread to stop when others can be tried */
+#define CALL_NS                                                                                    \
+	10000000000ull /* for one call; then the user is told, and the call is waited for          \
+			*/
+#define STARVED_NS 180000000000ull /* ... while the process gets on, but hardly gets to run */
+#define STOP_NS 50000000ull        /* limit for a thread to stop when others can be tried */
 
 struct inject_work {
 	const struct inject_job *job;

@@ -4,6 +4,7 @@
  * (attach/ptrace/safe_point.h).
  */
 #include "attach/ptrace/search.h"
+#include "base/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SEARCH_NS 2000000000ull   /* for a safe point */
-#define STARVED_NS 10000000000ull /* the same, until LOOKS_LEAST looks were had */
-#define LOOKS_LEAST 200
+#define SEARCH_NS 2000000000ull /* for a safe point */
+#define LOOKS_LEAST 200         /* before these it may take as long as a call */
+#define LAG_NS 1000000000u
 #define LOOKS 64            /* at one thread in turn: some 10 ms */
 #define RUN_NS 20000u       /* it runs for so long between two looks, */
 #define RUN_MORE_NS 200000u /* and for a random part of this more */
@@ -183,7 +184,7 @@ static bool has_ended(pid_t pid)
 	return ended;
 }
 
-static int no_safe_point(struct inject_work *w, size_t count)
+static int no_safe_point(struct inject_work *w, size_t count, uint64_t ns)
 {
 	const char *name = w->job->name;
 
@@ -205,9 +206,9 @@ static int no_safe_point(struct inject_work *w, size_t count)
 	if (w->r->looks < LOOKS_LEAST)
 		return FAIL(
 			w,
-			"%s: found no safe point within 10 s: its %zu threads hardly get to run (a "
+			"%s: found no safe point within %u s: its %zu threads hardly get to run (a "
 			"cpu quota, a frozen container, a slow disk); try again when they do",
-			name, count);
+			name, (unsigned)(ns / 1000000000u), count);
 	return FAIL(w,
 		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
 		    "allocator or waits for a lock; try again, or start it with memtop run",
@@ -222,7 +223,8 @@ static bool must_end(const struct inject_work *w)
 /* 0 with a thread stopped at a safe point. */
 int search_safe_point(struct inject_work *w)
 {
-	uint64_t began = now_ns(), until = began + STARVED_NS;
+	uint64_t began = now_ns(), until = began + CALL_NS;
+	struct procfs_pace pace = { 0 };
 	size_t count = 0;
 
 	do {
@@ -242,8 +244,12 @@ int search_safe_point(struct inject_work *w)
 			break;
 		if (looks == w->r->looks)
 			nap();
+		uint64_t now = now_ns();
+		if (now >= until && now < began + STARVED_NS && w->r->looks < LOOKS_LEAST &&
+		    procfs_lags(&pace, w->job->pid, w->thread.tid))
+			until = now + LAG_NS;
 	} while (now_ns() < until);
-	return no_safe_point(w, count);
+	return no_safe_point(w, count, now_ns() - began);
 }
 
 /* Threads that did not stop in time are let go when they have. */

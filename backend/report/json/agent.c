@@ -95,7 +95,7 @@ json_t *report_json_agent(const struct report *r)
 		uint64_t e, b;
 
 		model_loss(m, i, &e, &b);
-		if (e && i != MTW_LOSS_UNKNOWN_FREE)
+		if (e && report_loses(i))
 			json_array_append_new(reasons, report_json_text(report_loss(i)));
 	}
 	set(lost, "events", number(events));

@@ -20,6 +20,7 @@
 #define COMPLETE_MS 60000
 #define SCAN_MS 3000
 #define DETACH_MS 10000 /* the agent itself tries for 3 s */
+#define LAG_MS 1000
 
 int cmd_file(const char *path, struct target *t, struct err *err)
 {
@@ -166,13 +167,16 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 {
 	uint64_t end = now_ns() + DETACH_MS * 1000000ull;
+	struct procfs_pace pace = { 0 };
 	const char *name = watch_target(w)->text;
 
 	if (watch_detach(w))
 		return err_set(err, STATUS_UNREACHED,
 			       "%s: the link was lost before the detach; try again", name);
-	for (uint64_t now; (now = now_ns()) < end && watch_live(w);) {
-		if (model_final(watch_model(w)))
+	for (uint64_t now; watch_live(w) && !model_final(watch_model(w));) {
+		if ((now = now_ns()) >= end && watch_lags(w, &pace))
+			end = now + LAG_MS * 1000000ull;
+		if (now >= end)
 			break;
 		loop_once(loop, (int)((end - now) / 1000000) + 1);
 	}

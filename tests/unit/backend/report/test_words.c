@@ -2,6 +2,7 @@
 #include "check.h"
 #include "report/formats/formats.h"
 #include "report/report.h"
+#include "wire/decode.h"
 
 #include <signal.h>
 
@@ -65,6 +66,29 @@ TEST(every_reason_has_words)
 	CHECK_STR(report_state(MTW_EXITED, true), "exited");
 	/* by a signal, for all that is known */
 	CHECK_STR(report_state(MTW_EXITED, false), "ended");
+}
+
+static void lose(struct model *m, unsigned reason)
+{
+	struct event e = { .type = MTW_LOSS, .u.loss = { reason, 33618, 24 } };
+	struct err err = { 0 };
+
+	CHECK_EQ(model_apply(m, &e, &err), 0);
+}
+
+TEST(what_misses_no_block_is_not_lost)
+{
+	struct model *m = model_new();
+	uint64_t bytes;
+
+	lose(m, MTW_LOSS_THREADS);
+	lose(m, MTW_LOSS_UNKNOWN_FREE);
+	CHECK_EQ(report_lost(m, &bytes), 0);
+	CHECK_EQ(bytes, 0);
+	lose(m, MTW_LOSS_SHADOW);
+	CHECK_EQ(report_lost(m, &bytes), 33618);
+	CHECK_EQ(bytes, 24);
+	model_free(m);
 }
 
 static void cut_is_said(uint32_t state, int status, bool known, const char *words)
