@@ -16,11 +16,11 @@
 #include "launch/elsewhere.h"
 
 #include "base/procfs.h"
+#include "base/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -86,24 +86,14 @@ static int enter_network(pid_t pid)
 	return 0;
 }
 
-/* Opens the socket's file, not what it leads to. */
-static int open_below(int root, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
-
-	if (fd >= 0 || errno != ENOSYS) /* before Linux 5.6 */
-		return fd;
-	return openat(root, path + strspn(path, "/"), O_PATH | O_CLOEXEC | O_NOFOLLOW);
-}
-
 /* Fills *un with a name by which this process reaches the path. 0, or -errno. */
 static int find_path(pid_t pid, const char *path, struct sockaddr_un *un)
 {
-	int root = open_of(pid, "root", O_PATH | O_DIRECTORY);
-	int at = root < 0 ? -1 : open_below(root, path);
+	char root[32];
 
+	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+	/* the socket's file, not what it leads to */
+	int at = within_open(root, path, O_PATH | O_NOFOLLOW);
 	if (at < 0)
 		return -errno;
 	snprintf(un->sun_path, sizeof un->sun_path, "/proc/self/fd/%d", at);

@@ -17,6 +17,7 @@
 #include "symbols/demangle.h"
 #include "symbols/debug_files.h"
 #include "symbols/elf_names.h"
+#include "base/within.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -187,17 +188,21 @@ static int try_fd(struct code_file *f, const struct code_where *w, const char *p
 	return 1;
 }
 
-static int try_path(struct code_file *f, const struct code_where *w, const char *path, char *other,
-		    size_t size)
+static int try_open(struct code_file *f, const struct code_where *w, const char *path, int fd,
+		    char *other, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
 	if (fd < 0)
 		return 0;
 	int rc = try_fd(f, w, path, fd);
 	if (rc < 0 && !*other)
 		snprintf(other, size, "%s", path);
 	return rc;
+}
+
+static int try_path(struct code_file *f, const struct code_where *w, const char *path, char *other,
+		    size_t size)
+{
+	return try_open(f, w, path, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), other, size);
 }
 
 /* ROOT/.build-id/ab/cdef....debug, also as a module's own file (a debug file has its symbols). */
@@ -215,23 +220,28 @@ static int try_build_id(struct code_file *f, const struct code_where *w, const c
 	return try_path(f, w, path, other, sizeof other);
 }
 
-static bool is_same_file(const char *a, const char *b)
+static bool is_file(int fd, const char *path)
 {
 	struct stat x, y;
 
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return !fstat(fd, &x) && !stat(path, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* As the process sees it: a container's. Not where it is the file of that path here, beside which
  * debug files may lie. */
 static int try_roots(struct code_file *f, const struct code_where *w, char *other, size_t size)
 {
-	char path[2 * PATH_MAX];
+	char root[32], path[2 * PATH_MAX];
 
 	for (size_t i = 0; i < CODE_PIDS; i++) {
-		snprintf(path, sizeof path, "/proc/%u/root%s", w->pids[i], w->path);
-		if (w->pids[i] && !is_same_file(path, w->path) &&
-		    try_path(f, w, path, other, size) > 0)
+		snprintf(root, sizeof root, "/proc/%u/root", w->pids[i]);
+		int fd = w->pids[i] ? within_open(root, w->path, O_RDONLY | O_NONBLOCK) : -1;
+		if (fd >= 0 && is_file(fd, w->path)) {
+			close(fd);
+			continue;
+		}
+		snprintf(path, sizeof path, "%s%s", root, w->path);
+		if (try_open(f, w, path, fd, other, size) > 0)
 			return 1;
 	}
 	return 0;

@@ -10,15 +10,14 @@
 
 #include "symbols/codemap.h"
 #include "symbols/demangle.h"
+#include "base/within.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -192,28 +191,13 @@ static int open_regular(int fd, struct stat *st)
 	return again;
 }
 
-/* Opens NAME within a root folder by O_PATH, through any links on the way; the map itself must
- * not be a link. */
+/* Opens a map of /tmp by O_PATH. */
 static int open_within(const char *root, const char *name)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	char path[PATH_MAX];
-	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (dir < 0)
-		return -1;
 	snprintf(path, sizeof path, "tmp/%s", name);
-	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-	/* Linux before 5.6, or a filter refuses the call: follows no links. */
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
-		int tmp = openat(dir, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		fd = tmp < 0 ? -1 : openat(tmp, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (tmp >= 0)
-			close(tmp);
-	}
-	close(dir);
-	return fd;
+	return within_open(root, path, O_PATH | O_NOFOLLOW);
 }
 
 /* Takes fd, a map that claims to be the program's. -1: it cannot be trusted. */
