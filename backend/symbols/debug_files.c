@@ -92,9 +92,12 @@ int debug_files_find(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_
 	GElf_Addr vaddr;
 	int len = dwfl_module_build_id(mod, &id, &vaddr);
 
+	/* without a checksum, too, libdwfl would take any file of that name: of a container's
+	 * module the one that lies here */
 	if (len <= 0)
-		return dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link, crc,
-						    found);
+		return link ? dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link,
+							   crc, found)
+			    : -1;
 	int fd = dwfl_build_id_find_debuginfo(mod, userdata, name, base, file, link, crc, found);
 	if (fd >= 0)
 		return fd;
