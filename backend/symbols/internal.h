@@ -23,8 +23,9 @@ struct entry {
 	struct symbol_frame placeholder;
 	struct symbolizer_job *job; /* still without its final answer; owned by the worker */
 	bool asked;
-	bool shown;       /* has been on screen */
-	bool given;       /* requested again after its file got a debug file from a server */
+	bool nameless; /* its file was read, here or while it was recorded, and does not name it */
+	bool shown;    /* has been on screen */
+	bool given;    /* requested again after its file got a debug file from a server */
 	uint64_t version; /* generated code: version of the map that lacked it */
 };
 

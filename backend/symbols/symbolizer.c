@@ -136,7 +136,6 @@ static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer
 	struct symbolizer_file *file = job->file;
 	struct code_frame frames[CODE_FRAMES_MAX];
 	struct symbolizer_answer *a;
-	char *problem = NULL;
 
 	struct code_where where = { .path = file->path,
 				    .build_id = file->build_id,
@@ -147,13 +146,15 @@ static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer
 	memcpy(where.pids, file->pids, sizeof where.pids);
 	if (!file->tried) {
 		file->tried = true;
-		file->opened = code_file_open(&where, &w->places, &problem);
+		file->opened = code_file_open(&where, &w->places, &file->problem);
 		file->next_opened = w->opened;
 		w->opened = file;
 	}
 	if (job->given && !file->has_given) {
 		file->has_given = true;
 		code_file_give(file->opened, &where, file->given);
+		free(file->problem);
+		file->problem = NULL;
 	}
 	if (job->stage == 0) {
 		size_t n = code_file_table(file->opened, job->pc, frames);
@@ -164,7 +165,8 @@ static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer
 		a->final = true;
 		a->no_dwarf = !code_file_has_dwarf(file->opened);
 	}
-	a->problem = problem;
+	if (a->final && file->problem)
+		a->problem = xstrdup(file->problem);
 	return a;
 }
 
@@ -208,6 +210,7 @@ static void worker_release(struct symbolizer *w)
 		code_file_close(w->files->opened);
 		free(w->files->path);
 		free(w->files->given);
+		free(w->files->problem);
 		free(w->files);
 		w->files = next;
 	}

@@ -25,6 +25,7 @@ struct symbolizer_file {
 	struct code_file *opened;            /* worker only */
 	struct symbolizer_file *next_opened; /* worker only */
 	bool tried;                          /* worker only */
+	char *problem;                       /* worker only: why there is none; NULL = there is */
 	/* the caller's: no_dwarf from the last answer; wanted: requested from a server */
 	bool no_dwarf, wanted;
 	/* its downloaded debug file; set before a job that has `given`, then the worker's */
@@ -58,7 +59,8 @@ struct symbolizer_answer {
 	int source;    /* enum symbol_source */
 	size_t count;
 	uint64_t version; /* of generated code: perfmap_version() */
-	char *problem;    /* a sentence about the file, once; NULL = none */
+	/* a sentence: final: why the file cannot be read; of generated code once; NULL = none */
+	char *problem;
 	struct code_frame frames[];
 };
 

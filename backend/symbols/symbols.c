@@ -87,6 +87,12 @@ static void map_changed(struct symbols *s, uint64_t version)
 	s->unknown_count = kept;
 }
 
+/* For a session: it has a name, or its file has none for it. */
+static bool is_known(const struct entry *e)
+{
+	return e->sym.source > SYMBOL_NONE || (e->sym.source == SYMBOL_NONE && e->nameless);
+}
+
 static void take(struct symbols *s, struct symbolizer_answer *a)
 {
 	struct entry *e = a->job->owner;
@@ -102,7 +108,7 @@ static void take(struct symbols *s, struct symbolizer_answer *a)
 		return;
 	}
 	before = e->sym.source;
-	if (a->problem && before <= SYMBOL_NONE)
+	if (a->problem && before <= SYMBOL_NONE && !e->nameless)
 		symbols_warn(s, a->problem);
 	if (a->count && a->source > before)
 		entries_set_frames(s, e, a->source, a->frames, a->count);
@@ -112,12 +118,13 @@ static void take(struct symbols *s, struct symbolizer_answer *a)
 		e->job = NULL;
 		if (e->sym.source == SYMBOL_PENDING)
 			e->sym.source = SYMBOL_NONE;
+		e->nameless |= e->sym.source == SYMBOL_NONE && e->module != NO_ID && !a->problem;
 	}
 	if (e->shown)
 		symbols_debug_want(s, e);
 	if (e->sym.source != before) {
 		moved(s, e);
-		if (s->on_answer)
+		if (s->on_answer && is_known(e))
 			s->on_answer(s->on_answer_arg, e->module, e->offset, kind_of(e), &e->sym);
 	}
 	if (e->module == NO_ID) {
@@ -193,6 +200,7 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 	struct code_frame frames[CODE_FRAMES_MAX];
 	size_t n = sym->count < CODE_FRAMES_MAX ? sym->count : CODE_FRAMES_MAX;
 
+	e->nameless |= sym->source == SYMBOL_NONE;
 	if (sym->source < e->sym.source)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -211,7 +219,7 @@ void symbols_each(const struct symbols *s,
 {
 	for (size_t i = 0; i < s->room; i++) {
 		const struct entry *e = s->table[i];
-		if (e && e->sym.source > SYMBOL_NONE)
+		if (e && is_known(e))
 			fn(arg, e->module, e->offset, kind_of(e), &e->sym);
 	}
 }

@@ -284,9 +284,9 @@ enum mtw_type {
 	MTW_S_TIME = 129,
 	/* v ns since the agent started: arrival time of the following frames */
 	MTW_S_SYMBOL = 130,
-	/* v module, v offset, v kind (0 code, 1 signal), v source (0 none, 1 symbol table, 2
-	 * DWARF), n x { s function, s file, v line, v inlined } outermost inlined first ...
-	 * innermost last */
+	/* v module, v offset, v kind (0 code, 1 signal), v source (0 its file has none, 1 symbol
+	 * table, 2 DWARF), n x { s function, s file, v line, v inlined } outermost inlined first
+	 * ... innermost last */
 	MTW_S_EXIT = 131,
 	/* v state (enum mtw_state), v status or signal: as memtop itself saw it */
 	MTW_S_EXPECTED = 132,

@@ -217,11 +217,9 @@ def t_bubblewrap():
             watched(o, user, o.start(place, preloaded), preloaded)
 
 
-@test
-def t_a_root_of_its_own():
-    """A socket in a folder there, by a path that has another meaning here."""
+def in_root(o, options, program, *arguments):
+    """The pid of a program of o's folder, with the agent, in a root of its own."""
     need("chroot")
-    o = Open()
     root = temporary_folder()
     os.chmod(root, 0o755)
     for name in ("usr", "tmp", "proc", "t"):
@@ -229,20 +227,30 @@ def t_a_root_of_its_own():
     for name in ("lib", "lib64", "bin"):
         os.symlink(f"usr/{name}", f"{root}/{name}")
     os.chmod(f"{root}/tmp", 0o1777)
-    os.symlink("/tmp", f"{root}/linked")  # absolute, inside
-    script = (f"mount --bind /usr {root}/usr && mount --bind {o.folder} {root}/t && mount -t proc proc {root}/proc && exec chroot {root} "
-              "env LD_PRELOAD=/t/libmemtop-agent.so MEMTOP_OPTIONS=listen=unix:/linked/agent /t/s_phases wait")
-    outer = start(["unshare", "--mount", "sh", "-c", script], env=environment())
-    pid = wait_for(lambda: descendant(outer.pid, "s_phases"), 20, "the program")
+    for name, leads in (("linked", "/tmp"), ("libraries", "/t/there")):
+        os.symlink(leads, f"{root}/{name}")  # absolute, inside
+    script = f'mount --bind /usr {root}/usr && mount --bind {o.folder} {root}/t && mount -t proc proc {root}/proc && exec chroot {root} "$@"'
+    outer = start(["unshare", "--mount", "sh", "-c", script, "sh", "env", "LD_PRELOAD=/t/libmemtop-agent.so", f"MEMTOP_OPTIONS={options}",
+                   f"/t/{program}", *arguments], env=environment(), stdout=subprocess.DEVNULL)
+    pid = wait_for(lambda: descendant(outer.pid, program), 20, "the program")
+    at_end(kill, pid)
+    return pid
+
+
+@test
+def t_a_root_of_its_own():
+    """A socket in a folder there, by a path that has another meaning here."""
+    o = Open()
+    pid = in_root(o, "listen=unix:/linked/agent", "s_phases", "wait")
     line = wait_for(lambda: row(o, 0, pid), 10, "its row in the list")
     assert line.endswith(f" -p {pid} (inside: unix:/linked/agent)"), line
     assert f"{LIVE}" in o.run(0, "report", "--format", "json", "-p", pid).stdout
-    os.kill(pid, signal.SIGKILL)
 
 
 LIBRARY = """#include <stdlib.h>
 char pad[%d];
-void *%s(void) { return malloc(1000003); }
+static __attribute__((noinline)) void *unnamed(void) { return malloc(2000003); }
+void *%s(void) { return unnamed() ? malloc(1000003) : NULL; }
 void *%s(void) { return malloc(7); }
 """
 CALLER = """#include <stdio.h>
@@ -253,25 +261,50 @@ int main(void) { void *volatile p = right(); (void)p; puts("ready"); fflush(stdo
 """
 
 
+def pair(folder, names, pad):
+    os.mkdir(folder)
+    source(folder + "/pair.c", LIBRARY % (pad, *names))
+    built("-O0", "-shared", "-fPIC", "-Wl,--build-id=none", "-s", "-o", folder + "/libpair.so", folder + "/pair.c")
+    source(folder + "/caller.c", CALLER)
+
+
+def innermost(r, size=1000003):
+    (stack,) = (s for s in r["stacks"] if s["live_bytes"] == size)
+    return stack["frames"][0]["function"]
+
+
+@test
+def t_names_behind_a_link_in_its_root():
+    """As Debian's loader: the absolute link leads elsewhere here. A session tells what had no name from what nobody could read."""
+    o = Open()
+    there = f"{o.folder}/there"
+    pair(there, ("right", "wrong"), 3)
+    built("-o", o.folder + "/caller", there + "/caller.c", "-L", there, "-lpair", "-Wl,-rpath,/libraries")
+    pid = in_root(o, "", "caller")
+    r = wait_for(lambda: row(o, 0, pid) and (x := report(f"-p{pid}"))["totals"]["live_bytes"] > 3000000 and x, 10, "its blocks")
+    session = o.folder + "/a.mtop"
+    done = o.run(0, "record", "--for", "0.2", "-o", session, "-p", pid)
+    assert done.returncode == 0, done
+    for x in (r, report(session)):
+        assert innermost(x) == "right" and innermost(x, 2000003) is None, x["stacks"]
+        assert not any("names unknown" in w for w in x["warnings"]), x["warnings"]
+
+
 @test
 def t_names_of_the_files_that_it_has():
-    """Without a build-id, as Alpine's: another file has the same path here, where the same code has other names."""
+    """Without a build-id, stripped, as Alpine's: another file has the same path here, where the same code has other names. It
+    is no debug file of the other one."""
     o = Open()
     here, there = f"{o.folder}/lib", f"{o.folder}/there"
     for folder, names, pad in ((here, ("wrong", "right"), 50000), (there, ("right", "wrong"), 3)):
-        os.mkdir(folder)
-        source(folder + "/pair.c", LIBRARY % (pad, *names))
-        built("-O0", "-shared", "-fPIC", "-Wl,--build-id=none", "-o", folder + "/libpair.so", folder + "/pair.c")
-    source(o.folder + "/caller.c", CALLER)
-    built("-o", o.folder + "/caller", o.folder + "/caller.c", here + "/libpair.so")
+        pair(folder, names, pad)
+    built("-o", o.folder + "/caller", here + "/caller.c", here + "/libpair.so")
     dumped = o.folder + "/dumped.mtop"
     outer = start(["unshare", "--mount", "sh", "-c", f"mount --bind {there} {here} && exec env LD_PRELOAD={o.agent} "
                    f"MEMTOP_OPTIONS=dump_to={dumped},dump_at_exit=yes {o.folder}/caller"], env=environment(), stdout=subprocess.PIPE, text=True)
     assert outer.stdout.readline() == "ready\n", outer.wait()
 
-    def innermost(r):
-        (stack,) = (s for s in r["stacks"] if s["live_bytes"] == 1000003)
-        return stack["frames"][0]["function"]
+    wait_for(lambda: row(o, 0, outer.pid), 10, "its row in the list")
     r = report(f"@memtop.{outer.pid}")
     assert innermost(r) == "right", r["stacks"]
     # a dump has no names, and its program has ended: here is only the wrong file
