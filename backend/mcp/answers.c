@@ -11,8 +11,10 @@
 #include "base/loop.h"
 #include "base/sanitize.h"
 #include "launch/launch.h"
+#include "report/between.h"
 #include "report/formats/formats.h"
 #include "report/report.h"
+#include "report/text/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +306,58 @@ int tool_sites(struct tool_call *c, struct err *err)
 	return 0;
 }
 
+/* Is it the site that was asked for? */
+static bool is_named(const struct site *s, const char *name)
+{
+	return (s->name && !strcmp(s->name, name)) || (s->function && !strcmp(s->function, name));
+}
+
+static bool is_of(struct query *q, const struct report_stack *s, const struct site *list, size_t n,
+		  const char *name)
+{
+	uint32_t id = query_site_of(q, s->leaf);
+	size_t i = 0;
+
+	while (i < n && list[i].id != id)
+		i++;
+	return i < n && is_named(&list[i], name);
+}
+
+static size_t put_stacks(struct view *v, struct report *r, const char *name, size_t limit,
+			 FILE *out)
+{
+	const struct report_options full = { .full = true };
+	const struct page p = { .out = out, .report = r, .query = v->query, .options = &full };
+	const struct site *list = NULL;
+	size_t n = query_sites(v->query, BY_LIVE, false, true, &list), found = 0;
+
+	for (size_t i = 0; i < r->stack_count; i++)
+		if (is_of(v->query, &r->stacks[i], list, n, name) && found++ < limit)
+			text_stack(&p, &r->stacks[i]);
+	put_rest(out, limit, found);
+	return found;
+}
+
+int tool_site_stacks(struct tool_call *c, struct err *err)
+{
+	const char *name = NULL;
+	struct view v;
+	size_t limit;
+
+	if (limit_of(c, &limit, err) || tool_text(c, "site", &name, err))
+		return -1;
+	if (!name)
+		return err_set(err, 2, "site: missing; call_sites lists them");
+	view_open(&v, c->watch);
+	struct report *r = report_new(c->watch);
+	size_t found = put_stacks(&v, r, name, limit, c->out);
+	report_free(r);
+	view_close(&v);
+	return found ? 0
+		     : err_set(err, 2, "site: %.200s: no such call site; call_sites lists them",
+			       name);
+}
+
 /* --- the tree */
 
 struct branch {
@@ -377,21 +431,15 @@ int tool_tree(struct tool_call *c, struct err *err)
 
 /* --- marks */
 
-static int mark_of(const struct tool_call *c, const char *name, const char *zero, uint32_t *id,
-		   struct err *err)
+/* The argument's mark, NULL = not given. "start" and "now" are 0. */
+static int mark_of(const struct tool_call *c, const char *name, uint32_t *id, struct err *err)
 {
-	const char *word = zero;
+	const char *word = NULL;
 
+	*id = 0;
 	if (tool_text(c, name, &word, err))
 		return -1;
-	int found = strcmp(word, zero) ? model_mark_find(watch_model(c->watch), word) : 0;
-	if (found < 0)
-		return err_set(err, 2,
-			       "%s: %.100s: no mark has this name or number; write m1, a name, or "
-			       "%s",
-			       name, word, zero);
-	*id = (uint32_t)found;
-	return 0;
+	return word ? between_mark(watch_model(c->watch), word, id, err) : 0;
 }
 
 static int64_t net(const struct site *s)
@@ -437,8 +485,8 @@ int tool_diff(struct tool_call *c, struct err *err)
 	struct view v;
 	size_t limit;
 
-	if (limit_of(c, &limit, err) || mark_of(c, "from", "start", &from, err) ||
-	    mark_of(c, "to", "now", &to, err))
+	if (limit_of(c, &limit, err) || mark_of(c, "from", &from, err) ||
+	    mark_of(c, "to", &to, err))
 		return -1;
 	if (model_set_interval(watch_model(c->watch), from, to))
 		return err_set(err, 2,
@@ -492,17 +540,21 @@ int tool_mark(struct tool_call *c, struct err *err)
 int tool_report(struct tool_call *c, struct err *err)
 {
 	struct report_options o = { 0 };
-	const char *format = "text", *since = NULL;
+	const char *format = "text", *between = NULL;
+	struct between b;
 	struct view v;
 
-	if (tool_text(c, "format", &format, err) || tool_text(c, "since", &since, err) ||
-	    (since && mark_of(c, "since", "start", &o.from, err)))
+	if (tool_text(c, "format", &format, err) || tool_text(c, "between", &between, err) ||
+	    mark_of(c, "since", &o.from, err))
+		return -1;
+	if (between &&
+	    (between_parse(between, &b, err) || between_find(watch_model(c->watch), &b, &o, err)))
 		return -1;
 	const struct report_format *f = formats_by_name(format);
 	if (!f)
 		return err_set(err, 2, "format: %.100s: no such format; write text or json",
 			       format);
-	o.changes = since != NULL;
+	o.changes = between || json_object_get(c->arguments, "since");
 	watch_look(c->watch, LOOK_MS);
 	view_open(&v, c->watch);
 	int rc = f->write(c->watch, v.query, &o, c->out, err);

@@ -4,6 +4,8 @@
  */
 #include "mcp/tools.h"
 
+#include <string.h>
+
 int tool_text(const struct tool_call *c, const char *name, const char **text, struct err *err)
 {
 	json_t *v = json_object_get(c->arguments, name);
@@ -36,4 +38,25 @@ int tool_flag(const struct tool_call *c, const char *name, bool *flag, struct er
 		return err_set(err, 2, "%s: neither true nor false", name);
 	*flag = json_is_true(v);
 	return 0;
+}
+
+int tool_target(struct tool_call *c, struct err *err)
+{
+	json_t *v = json_object_get(c->arguments, "target");
+	const char *word = json_string_value(v), *process = "";
+	char pid[24];
+
+	if (json_is_integer(v)) {
+		snprintf(pid, sizeof pid, "%lld", (long long)json_integer_value(v));
+		word = pid;
+	} else if (v && !word) {
+		return err_set(err, 2, "target: neither a pid nor a text");
+	}
+	if (tool_text(c, "process", &process, err))
+		return -1;
+	if ((word && strlen(word) >= sizeof c->word) || strlen(process) >= sizeof c->process)
+		return err_set(err, 2, "target: the name is too long");
+	snprintf(c->word, sizeof c->word, "%s", word ? word : "");
+	snprintf(c->process, sizeof c->process, "%s", process);
+	return word ? 0 : targets_default(c->targets, c->word, err);
 }

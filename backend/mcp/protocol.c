@@ -74,7 +74,7 @@ static json_t *ping(struct targets *t, json_t *params, struct failed *why)
 static json_t *list(struct targets *t, json_t *params, struct failed *why)
 {
 	(void)t, (void)params, (void)why;
-	return json_pack("{s:o}", "tools", tools_list());
+	return json_pack("{s:o}", "tools", tools_list(t));
 }
 
 static json_t *call(struct targets *t, json_t *params, struct failed *why)
@@ -85,10 +85,10 @@ static json_t *call(struct targets *t, json_t *params, struct failed *why)
 	if (!name || (arguments && !json_is_object(arguments)))
 		*why = (struct failed){ INVALID_PARAMS,
 					"name, or an object as arguments, is missing" };
-	else if (!tools_find(name))
+	else if (!tools_find(t, name))
 		*why = (struct failed){ INVALID_PARAMS, "no such tool; tools/list lists them" };
 	else
-		return tools_call(t, tools_find(name), arguments);
+		return tools_call(t, tools_find(t, name), arguments);
 	return NULL;
 }
 

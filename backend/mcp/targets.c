@@ -8,6 +8,7 @@
 #include "mcp/targets.h"
 
 #include "launch/launch.h"
+#include "link/go.h"
 #include "processes/processes.h"
 #include "query/expected.h"
 
@@ -19,7 +20,7 @@
 #define TICK_NS 1000000000ull
 
 struct opened {
-	char word[600], process[64];
+	char word[TARGETS_WORD], process[64];
 	struct watch *watch;
 	uint64_t used; /* the call's number */
 };
@@ -59,16 +60,29 @@ const char *targets_who(const struct targets *t)
 	return t->options.who;
 }
 
+const struct symbol_options *targets_symbols(const struct targets *t)
+{
+	return &t->options.symbols;
+}
+
+bool targets_control(const struct targets *t)
+{
+	return t->options.control;
+}
+
 /* --- which one */
 
-/* The only process with an agent. */
-static int the_only(char *word, size_t size, struct err *err)
+int targets_default(const struct targets *t, char *word, struct err *err)
 {
 	struct agent_process *list;
-	size_t n = launch_list(&list);
 
+	if (t->options.target) {
+		snprintf(word, TARGETS_WORD, "%s", t->options.target);
+		return 0;
+	}
+	size_t n = launch_list(&list);
 	if (n == 1)
-		snprintf(word, size, "%d", (int)list->pid);
+		snprintf(word, TARGETS_WORD, "%d", (int)list->pid);
 	free(list);
 	if (n == 1)
 		return 0;
@@ -80,7 +94,7 @@ static int the_only(char *word, size_t size, struct err *err)
 		n);
 }
 
-static int parse(const char *word, struct target *t, struct err *err)
+int targets_parse(const char *word, struct target *t, struct err *err)
 {
 	if (*word && strspn(word, "0123456789") == strlen(word))
 		return target_parse_pid(word, t, err);
@@ -118,7 +132,7 @@ static struct watch *open_watch(struct targets *ts, const char *word, const char
 				   .symbols = ts->options.symbols };
 	struct target t;
 
-	if (parse(word, &t, err) || choose_process(ts, process, &t, err))
+	if (targets_parse(word, &t, err) || choose_process(ts, process, &t, err))
 		return NULL;
 	struct watch *w = watch_open(ts->loop, &t, &o, err);
 	if (w && watch_wait_complete(w, PATIENCE_MS, err)) {
@@ -155,17 +169,6 @@ static bool current(const struct watch *w)
 struct watch *targets_open(struct targets *ts, const char *word, const char *process,
 			   struct err *err)
 {
-	char only[sizeof ts->opened->word];
-
-	word = word ? word : ts->options.target;
-	process = process ? process : "";
-	if (!word && the_only(only, sizeof only, err))
-		return NULL;
-	word = word ? word : only;
-	if (strlen(word) >= sizeof only || strlen(process) >= sizeof ts->opened->process) {
-		err_set(err, 2, "target: the name is too long");
-		return NULL;
-	}
 	struct opened *o = place_of(ts, word, process);
 	o->used = ++ts->calls;
 	if (o->watch && current(o->watch))
@@ -176,6 +179,18 @@ struct watch *targets_open(struct targets *ts, const char *word, const char *pro
 		o->watch = w;
 	}
 	return o->watch;
+}
+
+struct watch *targets_at(struct targets *ts, const char *word, const char *process,
+			 const char *when, struct err *err)
+{
+	struct watch *w = open_watch(ts, word, process, err);
+
+	if (w && go_to(ts->loop, w, when, err)) {
+		watch_close(w);
+		w = NULL;
+	}
+	return w;
 }
 
 struct watch *targets_look(struct targets *ts, const char *word, bool *close, struct err *err)

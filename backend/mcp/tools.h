@@ -15,16 +15,18 @@
 
 struct tool_call {
 	struct targets *targets;
-	json_t *arguments;   /* an object, or NULL */
-	struct watch *watch; /* NULL for a tool without a target */
+	json_t *arguments;                    /* an object, or NULL */
+	struct watch *watch;                  /* NULL for a tool that opens none */
+	char word[TARGETS_WORD], process[64]; /* of tool_target() */
 	FILE *out;
 };
 
 struct tool {
 	const char *name, *title, *description;
 	const char *properties; /* of its inputSchema, as JSON, without the common ones */
-	bool targets;           /* it has a target */
-	bool changes;           /* it changes something: marks */
+	bool targets;           /* it opens a target */
+	bool changes;           /* it changes something: marks, files, processes */
+	bool control;           /* it is there with --allow-control only */
 	/* Writes the answer. 0; -1 and *err, which is a sentence for the model that asked. */
 	int (*run)(struct tool_call *c, struct err *err);
 };
@@ -38,9 +40,16 @@ int tool_sites(struct tool_call *c, struct err *err);
 int tool_diff(struct tool_call *c, struct err *err);
 int tool_mark(struct tool_call *c, struct err *err);
 int tool_verdict(struct tool_call *c, struct err *err);
+int tool_site_stacks(struct tool_call *c, struct err *err);
+/* mcp/verbs.c */
+int tool_diff_sessions(struct tool_call *c, struct err *err);
+int tool_check(struct tool_call *c, struct err *err);
+int tool_record(struct tool_call *c, struct err *err);
+int tool_attach(struct tool_call *c, struct err *err);
+int tool_detach(struct tool_call *c, struct err *err);
 
-json_t *tools_list(void);
-const struct tool *tools_find(const char *name); /* NULL = none */
+json_t *tools_list(const struct targets *t);
+const struct tool *tools_find(const struct targets *t, const char *name); /* NULL = none */
 json_t *tools_call(struct targets *t, const struct tool *tool, json_t *arguments);
 
 /* --- arguments: 0; -1 and *err when one has another type or is out of bounds */
@@ -48,6 +57,8 @@ json_t *tools_call(struct targets *t, const struct tool *tool, json_t *arguments
 int tool_text(const struct tool_call *c, const char *name, const char **text, struct err *err);
 int tool_number(const struct tool_call *c, const char *name, size_t least, size_t most,
 		size_t *number, struct err *err);
+/* target and process, or what they are when not given */
+int tool_target(struct tool_call *c, struct err *err);
 int tool_flag(const struct tool_call *c, const char *name, bool *flag, struct err *err);
 
 #endif

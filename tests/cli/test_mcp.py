@@ -10,9 +10,12 @@ import signal
 import subprocess
 
 from cli import memtop, recorded
-from harness import AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, report, start, test, wait_for
+from harness import (AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, report, start, temporary_folder, test,
+                     wait_for)
 
-TOOLS = ["list_processes", "verdict", "owners", "call_sites", "top_of_tree", "diff_marks", "set_mark", "report"]
+TOOLS = ["list_processes", "verdict", "owners", "call_sites", "top_of_tree", "diff_marks", "set_mark", "report", "site_stacks",
+         "diff_sessions", "check"]
+CONTROL = ["record", "attach", "detach"]
 
 
 def phases():
@@ -75,7 +78,8 @@ def t_start_and_end():
     for tool in tools:
         schema = tool["inputSchema"]
         assert schema["type"] == "object" and schema["additionalProperties"] is False and tool["description"], tool
-        assert ("target" in schema["properties"]) == (tool["name"] != "list_processes"), tool
+        assert ("target" in schema["properties"]) == (tool["name"] not in ("list_processes", "diff_sessions")), tool
+        assert tool["annotations"]["readOnlyHint"] == (tool["name"] != "set_mark"), tool
     c.end()
     for asked, given in (("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("1999-01-01", "2025-06-18")):
         assert start_up(Client(), asked)["protocolVersion"] == given
@@ -124,6 +128,67 @@ def t_session_files():
     assert "later_phase" in c.call("call_sites")
     assert "only one process" in c.call("owners", failed=True, process="x")
     assert "does not run" in c.call("set_mark", failed=True)
+    c.end()
+
+
+@test
+def t_tools_that_are_verbs():
+    """What the verb prints is the answer, and what it refuses is the error."""
+    a, b = recorded(f"{BUILD}/tests/targets/s_phases"), recorded("/bin/bash", "-c", "a=(1 2 3)")
+    c = Client()
+    start_up(c)
+    for arguments, command in (({"a": a + "@peak", "b": a}, [a + "@peak", "--", a]), ({"a": a, "b": [b, b]}, [a, "--", b, b]),
+                               ({"a": a, "b": b, "value": "blocks", "format": "json"}, ["--value=blocks", "--format=json", a, b])):
+        done = memtop("diff", *command)
+        assert done.returncode == 0 and c.call("diff_sessions", max_bytes=262144, **arguments) == done.stdout, arguments
+    for arguments, command in (({"max_leaked": "1K"}, ["--max-leaked", "1K"]), ({"max_live": ["1G", "lib:s_*=1G"]}, ["--max-live", "1G", "--max-live", "lib:s_*=1G"]),
+                               ({"baseline": b, "format": "json"}, ["--baseline", b, "--format", "json"])):
+        done = memtop("check", *command, a)
+        assert done.returncode in (0, 1) and c.call("check", target=a, max_bytes=262144, **arguments) == done.stdout, arguments
+    for at in ("peak", "end", "now"):
+        done = memtop("report", "--format", "json", "--at", at, a)
+        if done.returncode:
+            assert c.call("report", failed=True, target=a, at=at, format="json") in done.stderr, done
+            continue
+        said = json.loads(c.call("report", target=a, at=at, format="json", max_bytes=262144))
+        assert said["totals"] == json.loads(done.stdout)["totals"], at
+    assert "later_phase" in c.call("site_stacks", target=a, site="later_phase") and "no such call site" in c.call("site_stacks", True, target=a, site="x")
+    assert "early_phase" not in c.call("site_stacks", target=a, site="later_phase")
+    # nothing that a verb would start, or take for an option
+    for tool, arguments in (("check", {"target": "/bin/true", "max_live": "0"}), ("check", {"target": "-x.mtop", "max_live": "0"}), ("check", {"target": a}),
+                            ("diff_sessions", {"a": "--help", "b": a}), ("diff_sessions", {"a": a, "b": ["-o", a]}), ("diff_sessions", {"a": a}),
+                            ("diff_sessions", {"a": [a] * 2000, "b": a}), ("check", {"target": a, "max_live": [5]}), ("check", {"target": a, "output": "x"})):
+        assert c.call(tool, failed=True, **arguments), (tool, arguments)
+    c.end()
+
+
+@test
+def t_control_is_asked_for():
+    c = Client()
+    start_up(c)
+    for tool in CONTROL:
+        assert c.ask("tools/call", {"name": tool, "arguments": {"pid": 1}})["error"]["code"] == -32602, tool
+    c.end()
+    c = Client("--allow-control")
+    start_up(c)
+    tools = {t["name"]: t["annotations"] for t in c.ask("tools/list")["result"]["tools"]}
+    assert list(tools) == TOOLS + CONTROL and all(tools[t]["destructiveHint"] for t in CONTROL), tools
+    path = temporary_folder() + "/a.mtop"
+    said = c.call("record", command=["/bin/sh", "-c", "echo out; echo error >&2; exit 3"], output=path)
+    assert said == f"error\nstatus 3; the session is in {path}\n", said
+    assert "EXITED (status 3)" in c.call("verdict", target=path)
+    assert "not found" in c.call("record", failed=True, command=["/nowhere/x"], output=path)
+    for arguments in ({"command": ["true"], "output": path + ".txt"}, {"command": [], "output": path}, {"command": ["true"]},
+                      {"command": ["true"], "target": 1, "output": path}, {"command": ["true"], "output": path, "seconds": 0}):
+        assert c.call("record", failed=True, **arguments), arguments
+    program = start(["/bin/sh", "-c", "read x"], env=environment(), stdin=subprocess.PIPE)
+    at_end(program.kill)
+    assert str(program.pid) in c.call("attach", pid=program.pid)
+    assert c.call("verdict", target=program.pid)
+    assert c.call("record", target=program.pid, output=path, seconds=1).endswith(f"status 0; the session is in {path}\n")
+    assert c.call("attach", failed=True, pid=program.pid)
+    c.call("detach", pid=program.pid)
+    assert program.poll() is None
     c.end()
 
 
@@ -224,7 +289,8 @@ def value(chance, depth=0):
 
 ARGUMENTS = {"target": ["nowhere", 1, "SESSION"], "process": ["", "x"], "limit": [1, 20, 1000], "max_bytes": [256, 16384, 262144], "offset": [0, 5, 10**6],
              "sort": ["live", "growth"], "depth": [1, 64], "min_percent": [0, 100], "inverted": [True], "from": ["start", "one"], "to": ["now"],
-             "name": ["a"], "format": ["text", "json"], "since": ["one"], "nothing": [1]}
+             "name": ["a"], "format": ["text", "json"], "since": ["one"], "nothing": [1], "at": ["peak", "0:00"], "between": ["a..b"], "site": ["main"],
+             "a": ["SESSION"], "b": ["SESSION", ["-x"]], "max_live": ["0", ["1K", "2K"]], "baseline": ["/dev/null"]}
 
 
 def request(chance, number, session):

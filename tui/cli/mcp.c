@@ -115,7 +115,9 @@ static void talk(struct loop *loop, struct targets *t)
 static int mcp_run(const struct args *a)
 {
 	char who[40], pid[24];
-	struct targets_options options = { .who = who, .rules = a->rules };
+	struct targets_options options = { .who = who,
+					   .rules = a->rules,
+					   .control = a->allow_control };
 	struct target target;
 	struct err err = { 0 };
 
@@ -135,8 +137,16 @@ static int mcp_run(const struct args *a)
 }
 
 static const char *const synopsis[] = { "mcp [OPTION...] [TARGET]", NULL };
-static const struct option_spec *const options[] = { &opt_pid, &opt_symbols, &opt_sysroot,
-						     &opt_suppress, NULL };
+static const struct option_spec opt_control = {
+	0,
+	"allow-control",
+	NULL,
+	"also tools that start programs, load and remove agents",
+	offsetof(struct args, allow_control),
+	false
+};
+static const struct option_spec *const options[] = { &opt_control, &opt_pid,      &opt_symbols,
+						     &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_mcp = {
 	.name = "mcp",

@@ -104,26 +104,32 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 			report_truncation(s->truncated));
 }
 
-void text_stacks(const struct page *p)
+void text_stack(const struct page *p, const struct report_stack *s)
 {
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
+
+	fprintf(p->out, "%10s  in %s %s, owner ",
+		page_bytes(live, live_bytes(&s->sum), s->estimate),
+		page_count(blocks, live_blocks(&s->sum), s->estimate),
+		page_blocks(live_blocks(&s->sum)));
+	page_put(p, owners_of_node(p->report->owners, s->leaf)->name);
+	fputc('\n', p->out);
+	stack(p, s, frames);
+	free(frames);
+}
+
+void text_stacks(const struct page *p)
+{
 	const struct report *r = p->report;
 	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
 	size_t shown = 0;
 
 	page_title(p, "The stacks that hold most, innermost frame first");
 	for (; shown < r->stack_count && shown < STACKS_SHOWN; shown++) {
-		const struct report_stack *s = &r->stacks[shown];
-
-		if (!live_bytes(&s->sum))
+		if (!live_bytes(&r->stacks[shown].sum))
 			break;
-		fprintf(p->out, "%10s  in %s %s, owner ",
-			page_bytes(live, live_bytes(&s->sum), s->estimate),
-			page_count(blocks, live_blocks(&s->sum), s->estimate),
-			page_blocks(live_blocks(&s->sum)));
-		page_put(p, owners_of_node(r->owners, s->leaf)->name);
-		fputc('\n', p->out);
-		stack(p, s, frames);
+		text_stack(p, &r->stacks[shown]);
 	}
 	if (!shown)
 		fputs("         0  nothing is live\n", p->out);
@@ -137,7 +143,6 @@ void text_stacks(const struct page *p)
 	if (left)
 		fprintf(p->out, "%10s  in %s more stacks\n",
 			page_bytes(live, more.bytes, more.estimate), format_count(blocks, left));
-	free(frames);
 }
 
 static int compare_net(const void *pa, const void *pb)

@@ -8,6 +8,7 @@
 #include "report/text/page.h"
 
 void text_stacks(const struct page *p);
+void text_stack(const struct page *p, const struct report_stack *s); /* what it holds; its frames */
 /* list: report_changes(); sorted here by what they grew */
 void text_changes(const struct page *p, struct report_stack *list, size_t n);
 

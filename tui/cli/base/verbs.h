@@ -43,7 +43,7 @@ struct args {
 	bool dashes;                           /* "--" was among them */
 	size_t dashes_at;                      /* operands before it */
 	const char *listen, *token_file, *top; /* serve */
-	bool all;
+	bool all, allow_control;
 };
 
 struct option_spec {
