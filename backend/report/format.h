@@ -22,11 +22,20 @@ enum report_value {
 	VALUE_COUNT
 };
 
+/* Which stacks a format lists that has their sum apart. */
+enum { STACKS_DEFAULT };
+#define STACKS_LIVE SIZE_MAX /* those with live blocks */
+#define STACKS_ALL (SIZE_MAX - 1)
+static inline bool stacks_list(size_t which, size_t place, const struct tally *sum)
+{
+	return which == STACKS_LIVE ? live_blocks(sum) != 0 : place < which;
+}
+
 struct report_options {
 	uint32_t from, to;                 /* changes[]: --since M (to 0 = now), --between A..B */
 	bool changes;                      /* from/to were requested */
 	bool window;                       /* ... of a window: only what was born in it */
-	bool all_stacks;                   /* json: stacks without live blocks, too */
+	size_t stacks;                     /* json, csv: STACKS_*, or so many; the heaviest */
 	bool full;                         /* text: every frame, names whole */
 	enum report_value value;           /* folded; pprof: what is shown first */
 	size_t top;                        /* text: rows per table, 0 = default */

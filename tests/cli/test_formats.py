@@ -382,6 +382,22 @@ def t_csv():
                 assert key not in s or int(row[key]) == s[key], (row, s)
             assert row["owner"] == s["owner"] and None not in row
             assert row["stack"].split(";")[-1] in (s["frames"][0]["function"], f"{s['frames'][0]['module']}+0x{s['frames'][0]['offset'] or 0:x}")
+        # fewer rows have the same sums
+        numbers = [name for name in rows[0] if name.endswith(("_bytes", "_blocks"))] if rows else []
+        for which in ("2", "live"):
+            few = list(csv.DictReader(text_of("csv", "--stacks", which, *arguments).splitlines()))
+            rest = [row for row in few if not row["stack_id"]]
+            listed = [row for row in few if row["stack_id"]]
+            assert len(rest) == (len(listed) < len(rows)) and all(row in rows for row in listed), (which, few)
+            assert not rest or few[-1] == rest[0] and rest[0]["stack"] == f"[{len(rows) - len(listed)} more stacks]", few
+            for name in numbers:
+                assert sum(int(row[name]) for row in few) == sum(int(row[name]) for row in rows), (which, name)
+            key = "net_bytes" if "net_bytes" in numbers else "live_bytes"
+            if which == "2" and rows:
+                sizes = [abs(int(row[key])) for row in rows]
+                assert [abs(int(row[key])) for row in listed] == sorted(sizes, reverse=True)[:2], arguments
+            else:
+                assert len(listed) == len([row for row in rows if int(row["live_blocks"])])
 
 
 @test

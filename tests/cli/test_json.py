@@ -149,8 +149,14 @@ def t_stacks_without_live_blocks_are_summed_up():
         assert len(table) == len(set(table)), "a frame stands in the table twice"
         used = {json.dumps(f, sort_keys=True) for s in r["stacks"] for f in s["frames"]}
         assert used == set(table), "frames that no stack has"
-    done = run([MEMTOP, "report", "--stacks", "some", path], env=environment())
-    assert done.returncode == 2 and "--stacks: some: write live or all" in done.stderr, done.stderr
+    few = json.loads(run([MEMTOP, "report", "--format", "json", "--stacks", "3", path], env=environment()).stdout)
+    assert [s["id"] for s in few["stacks"]] == [s["id"] for s in every["stacks"][:3]] and few["omitted"]["stacks"] == len(every["stacks"]) - 3
+    check_invariants(few)
+    for word in ("some", "0", "-1", "1.5", "99999999999", ""):
+        done = run([MEMTOP, "report", "--format", "json", "--stacks", word, path], env=environment())
+        assert done.returncode == 2 and ("write live, all or a number" in done.stderr or not word), done.stderr
+    done = run([MEMTOP, "report", "--stacks", "all", path], env=environment())
+    assert done.returncode == 2 and "--stacks: works only with json and csv; text" in done.stderr, done.stderr
 
 
 @test

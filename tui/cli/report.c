@@ -89,10 +89,19 @@ static uint32_t id_of(const struct processes *p, const struct watch *w)
 /* --stacks */
 static int pick_stacks(const struct args *a, struct report_options *o, struct err *err)
 {
-	o->all_stacks = a->stacks && !strcmp(a->stacks, "all");
-	if (!a->stacks || o->all_stacks || !strcmp(a->stacks, "live"))
+	const char *text = a->stacks;
+
+	if (!text)
 		return 0;
-	return err_set(err, STATUS_USAGE, "--stacks: %s: write live or all", a->stacks);
+	if (*text && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text))
+		o->stacks = strtoul(text, NULL, 10);
+	else
+		o->stacks = !strcmp(text, "all")    ? STACKS_ALL
+			    : !strcmp(text, "live") ? STACKS_LIVE
+						    : STACKS_DEFAULT;
+	if (o->stacks)
+		return 0;
+	return err_set(err, STATUS_USAGE, "--stacks: %s: write live, all or a number", text);
 }
 
 struct job {
@@ -135,6 +144,10 @@ static int check(const struct args *a, const struct report_format *f, struct err
 	if (a->value && strcmp(f->name, "folded"))
 		return err_set(err, STATUS_USAGE,
 			       "--value: works only with folded; %s has no choice of values",
+			       f->name);
+	if (a->stacks && strcmp(f->name, "json") && strcmp(f->name, "csv"))
+		return err_set(err, STATUS_USAGE,
+			       "--stacks: works only with json and csv; %s has no choice of stacks",
 			       f->name);
 	if (a->full && strcmp(f->name, "text"))
 		return err_set(err, STATUS_USAGE, "--full: only text leaves frames out; %s has all",
@@ -244,7 +257,7 @@ static const struct option_spec opt_stacks = {
 	0,
 	"stacks",
 	"WHICH",
-	"json: live (default), or all, those without live blocks, too",
+	"json, csv: live (json's default), all (csv's), or so many, the heaviest",
 	offsetof(struct args, stacks),
 	false
 };

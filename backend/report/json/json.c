@@ -273,7 +273,7 @@ static void finish_stack(struct printer *p, const struct report_stack *s, json_t
 }
 
 /* A finished program has many stacks without live blocks, and few readers ask for them. */
-static void stacks(struct printer *p, bool all)
+static void stacks(struct printer *p, size_t which)
 {
 	struct tally omitted = { 0 };
 	uint64_t count = 0;
@@ -282,7 +282,7 @@ static void stacks(struct printer *p, bool all)
 	for (size_t i = 0; i < p->report->stack_count; i++) {
 		const struct report_stack *s = &p->report->stacks[i];
 
-		if (all || live_blocks(&s->sum)) {
+		if (stacks_list(which, i, &s->sum)) {
 			finish_stack(p, s, stack(p, s));
 			continue;
 		}
@@ -468,7 +468,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	stream_value(&p.stream, "totals", totals(r->model));
 	libraries(&p);
 	threads(&p);
-	stacks(&p, o->all_stacks);
+	stacks(&p, o->stacks ? o->stacks : STACKS_LIVE);
 	marks(&p);
 	timeline(&p);
 	changes(&p, changed, changed_count);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * csv.c - a row a stack, for spreadsheets and data frames: RFC 4180, names of the columns first. No
- * text is a formula.
+ * text is a formula. The stacks that --stacks leaves out share one row without an id.
  */
 #include "report/shown.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put_text(FILE *out, const char *s)
@@ -37,11 +38,9 @@ static void put_numbers(const struct shown *x, const struct report_stack *s, FIL
 	const struct tally *t = &s->sum;
 	const struct change *c = &s->change;
 
-	fprintf(out,
-		"%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		",",
-		s->leaf, live_bytes(t), live_blocks(t), t->alloc_bytes, t->alloc_blocks,
-		t->free_bytes, t->free_blocks);
+	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+		live_bytes(t), live_blocks(t), t->alloc_bytes, t->alloc_blocks, t->free_bytes,
+		t->free_blocks);
 	if (x->changes)
 		fprintf(out,
 			"%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
@@ -75,6 +74,7 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 {
 	size_t count = shown_frames(x, s->leaf);
 
+	fprintf(out, "%" PRIu32 ",", s->leaf);
 	put_numbers(x, s, out);
 	put_field(x, owners_of_node(x->report->owners, s->leaf)->name, out);
 	put_site(x, s, count, out);
@@ -83,6 +83,42 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 		put_text(out, x->labels[x->frames[i].name]);
 		fputs(i ? ";" : "\"\r\n", out);
 	}
+}
+
+static int by_growth(const void *pa, const void *pb)
+{
+	const struct change *a = &((const struct report_stack *)pa)->change,
+			    *b = &((const struct report_stack *)pb)->change;
+	int64_t m = llabs((int64_t)(a->born_bytes - a->gone_bytes)),
+		n = llabs((int64_t)(b->born_bytes - b->gone_bytes));
+
+	return (m < n) - (m > n);
+}
+
+static void put_rows(struct shown *x, size_t which, FILE *out)
+{
+	struct report_stack rest = { 0 };
+	size_t left = 0;
+
+	if (x->changes && which < STACKS_ALL)
+		qsort(x->stacks, x->count, sizeof *x->stacks, by_growth);
+	for (size_t i = 0; i < x->count; i++) {
+		const struct report_stack *s = &x->stacks[i];
+
+		if (stacks_list(which, i, &s->sum)) {
+			put_row(x, s, out);
+			continue;
+		}
+		tally_add(&rest.sum, &s->sum);
+		change_add(&rest.change, &s->change);
+		rest.estimate |= s->estimate;
+		left++;
+	}
+	if (!left)
+		return;
+	putc(',', out);
+	put_numbers(x, &rest, out);
+	fprintf(out, "\"\",\"\",\"\",,\"[%zu more stacks]\"\r\n", left);
 }
 
 static int write_csv(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
@@ -99,8 +135,7 @@ static int write_csv(struct watch *w, struct query *q, const struct report_optio
 	if (x.changes)
 		fputs("net_bytes,net_blocks,born_bytes,born_blocks,gone_bytes,gone_blocks,", out);
 	fputs("estimate,owner,site,file,line,stack\r\n", out);
-	for (size_t i = 0; i < x.count; i++)
-		put_row(&x, &x.stacks[i], out);
+	put_rows(&x, o->stacks ? o->stacks : STACKS_ALL, out);
 	shown_close(&x);
 	return report_flush(out, err);
 }
