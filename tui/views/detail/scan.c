@@ -140,6 +140,7 @@ static void add_threads(struct detail *d, const struct scan_ages *s)
 
 struct interval {
 	uint32_t from, to;
+	uint64_t epoch; /* the last one that it has */
 	struct tally sum;
 };
 
@@ -160,22 +161,29 @@ static size_t intervals(const struct model *m, struct interval **out)
 		if (!last && !is_mark(model_mark(m, id)))
 			continue;
 		GROW(*out, room, n + 1);
-		(*out)[n++] = (struct interval){ .from = before, .to = last ? 0 : id };
+		(*out)[n++] = (struct interval){
+			.from = before,
+			.to = last ? 0 : id,
+			.epoch = last ? UINT64_MAX : model_mark(m, id)->epoch,
+		};
 		before = id;
 	}
 	return n;
 }
 
-static void add_slot(const struct model *m, struct interval *list, size_t n, const struct slot *s)
+/* To the first interval that ends with its epoch, or later. */
+static void add_slot(struct interval *list, size_t n, const struct slot *s)
 {
-	size_t at = 0;
+	size_t low = 0, high = n - 1;
 
-	while (at + 1 < n && s->epoch > model_mark(m, list[at].to)->epoch)
-		at++;
-	list[at].sum.alloc_blocks += s->now.alloc_blocks;
-	list[at].sum.alloc_bytes += s->now.alloc_bytes;
-	list[at].sum.free_blocks += s->now.free_blocks;
-	list[at].sum.free_bytes += s->now.free_bytes;
+	while (low < high) {
+		size_t at = low + (high - low) / 2;
+		if (list[at].epoch < s->epoch)
+			low = at + 1;
+		else
+			high = at;
+	}
+	tally_add(&list[low].sum, &s->now);
 }
 
 static void mark_name(uint32_t id, const char *otherwise, char *out, size_t size)
@@ -196,7 +204,7 @@ void detail_survival(struct detail *d)
 	for (size_t i = 0; n > 1 && d->slots_whole && i < d->slot_count; i++) {
 		const struct slot *s = model_slot(m, d->slots[i]);
 		if (s && s->known)
-			add_slot(m, list, n, s);
+			add_slot(list, n, s);
 	}
 	if (n > 1 && d->slots_whole) {
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
