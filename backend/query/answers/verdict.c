@@ -219,23 +219,25 @@ static bool only_expected(struct query *q, int64_t total, int64_t expected)
 static void say_growth(struct query *q, struct verdict *v)
 {
 	const struct site *s = NULL;
-	int64_t total = judge(q, v), most, expected = growth_expected(q->sites);
+	int64_t total = judge(q, v), most;
+	struct expected_growth expected = growth_expected(q->sites);
+	char number[FORMAT_NUMBER + 1], time[24];
 
 	look_at_rss(q, v, total);
 	if (total <= 0 || v->kind == V_RSS_GROWING)
 		return;
-	if (expected > 0 && v->kind != V_FLAT && only_expected(q, total, expected)) {
-		char number[FORMAT_NUMBER + 1], time[24];
+	if (expected.net > 0 && v->kind != V_FLAT && only_expected(q, total, expected.net)) {
 		*v = (struct verdict){ .kind = V_FLAT, .word = "AS EXPECTED", .share_percent = -1 };
 		per_minute(q, v, total, number, time);
 		say(v, "AS EXPECTED %s/min for %s", number, time);
 	}
-	if (growth_top(q->sites, &most, &s) && most >= expected) {
+	if (growth_top(q->sites, &most, &s) && most >= expected.net) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
-	} else if (expected > 0) {
-		say_share(v, (uint64_t)expected, (uint64_t)total);
-		say(v, "call sites marked as expected");
+	} else if (expected.net > 0) {
+		say_share(v, (uint64_t)expected.net, (uint64_t)total);
+		say(v, "%u expected call site%s, %s", expected.sites,
+		    expected.sites == 1 ? "" : "s", format_bytes(number, expected.live_bytes));
 	}
 }
 

@@ -243,16 +243,19 @@ int64_t growth_steady(const struct site_table *t)
 	return (int64_t)net;
 }
 
-int64_t growth_expected(const struct site_table *t)
+struct expected_growth growth_expected(const struct site_table *t)
 {
-	int64_t sum = 0;
+	struct expected_growth x = { 0 };
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && s->flags & ROW_EXPECTED && s->net_window > 0)
-			sum = net_clamped(sum + s->net_window);
+		if (!s->stacks || !(s->flags & ROW_EXPECTED) || s->net_window <= 0)
+			continue;
+		x.net = net_clamped(x.net + s->net_window);
+		x.live_bytes += live_bytes(&s->sum);
+		x.sites++;
 	}
-	return sum;
+	return x;
 }
 
 uint32_t growth_top(struct site_table *t, int64_t *net, const struct site **site)

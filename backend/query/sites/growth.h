@@ -38,7 +38,12 @@ void growth_update(struct query *q, struct site_table *t);
 /* Net bytes, over the shapes' window, of all sites that grow steadily and are not expected. */
 int64_t growth_steady(const struct site_table *t);
 /* The same for all growing sites, of any shape, that are marked as expected. */
-int64_t growth_expected(const struct site_table *t);
+struct expected_growth {
+	int64_t net;
+	uint64_t live_bytes; /* of these sites */
+	uint32_t sites;
+};
+struct expected_growth growth_expected(const struct site_table *t);
 /* The site that grew most; 0 = none. */
 uint32_t growth_top(struct site_table *t, int64_t *net, const struct site **site);
 
