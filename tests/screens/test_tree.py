@@ -17,8 +17,9 @@ def t_tree_opens_closes_and_inverts():
         t.wait_for("main")
         t.keys("g", "*")
         t.wait_for("new_vertex_array")
-        t.keys("C")
-        t.wait_gone("new_vertex_array")
+        select_by_search(t, "new_vertex_array")
+        t.keys("Escape", "C")  # all, wherever the cursor is
+        t.wait_for(lambda lines: "▶ main" in (selected(lines) or "") and not any("▼" in line[30:] for line in lines[5:]))
         t.keys("Right")
         t.keys("*")
         t.wait_for("new_vertex_array")

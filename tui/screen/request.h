@@ -99,7 +99,7 @@ enum focus {
 	X(TREE_MORE, TREE, "+ =", "", "open one level")                                            \
 	X(TREE_LESS, TREE, "-", "", "close")                                                       \
 	X(TREE_ALL, TREE, "*", "", "open all below (at most 5,000 rows)")                          \
-	X(TREE_NONE, TREE, "C", "", "close all below")                                             \
+	X(TREE_NONE, TREE, "C", "", "close all")                                                   \
 	X(TREE_HEAVY, TREE, "z", "", "follow the heaviest child to the first fork")                \
 	X(INVERT, TREE, "i", "Invert",                                                             \
 	  "invert the tree: from the allocation up, or from the entry down")                       \

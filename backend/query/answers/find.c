@@ -61,20 +61,51 @@ int query_open(struct query *q, row_id id, bool open)
 	return 0;
 }
 
-static size_t open_all(struct query *q, uint32_t number, bool open, size_t *budget)
+static bool value_children(struct query *q, const struct trow *r)
+{
+	for (size_t i = 0; i < r->child_count; i++)
+		if (!tree_value(q, r->children[i]))
+			return false;
+	return true;
+}
+
+/* build: rows that names will join are joined first, as they would open what was open before. False:
+ * no step was left. */
+static bool close_all(struct query *q, uint32_t number, bool build)
+{
+	struct trow *r = q->rows[number];
+
+	if (build && !group_build(q, number))
+		return false;
+	r->open = r->wanted = r->more = false;
+	for (size_t i = 0; i < r->child_count; i++)
+		if (!close_all(q, r->children[i], build))
+			return false;
+	return true;
+}
+
+/* Opens the heaviest first, and closes rows without memory. Returns how many rows are left. */
+static size_t open_all(struct query *q, uint32_t number, size_t *budget)
 {
 	size_t left = 0;
 	struct trow *r = q->rows[number];
 
-	if (open ? !group_build(q, number) : !r->built)
+	if (!group_build(q, number) || !value_children(q, r))
 		return 0;
-	if (open && !*budget)
+	if (!*budget)
 		return r->child_count;
-	r->open = open;
+	r->open = true;
+	rows_sort(q, r);
 	for (size_t i = 0; i < q->rows[number]->child_count; i++) {
-		if (open && *budget)
+		uint32_t child = q->rows[number]->children[i];
+		if (rows_empty(q, child)) {
+			if (!close_all(q, child, true))
+				return left;
+			continue;
+		}
+		if (*budget)
 			--*budget;
-		left += open_all(q, q->rows[number]->children[i], open, budget);
+		left += open_all(q, child, budget);
 	}
 	return left;
 }
@@ -82,13 +113,16 @@ static size_t open_all(struct query *q, uint32_t number, bool open, size_t *budg
 size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 {
 	uint32_t top = id ? id : row_root(q);
-	size_t left;
+	size_t left = 0;
 
 	if (!row_of(q, top) || row_of(q, top)->rest)
 		return 0;
 	if (!feed_tree(q))
 		return 0;
-	left = open_all(q, top, open, &limit);
+	if (open)
+		left = open_all(q, top, &limit);
+	else
+		close_all(q, top, false);
 	q->rows[row_root(q)]->open = true;
 	return left;
 }

@@ -2,9 +2,10 @@
  *
  * rows.c - the rows on screen: order, folding, open rows.
  *
- * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which
- * has a number, too, so that it can be selected and opened. Rows are sorted only on the caller's
- * request: between requests they keep their order, and new ones come last.
+ * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", or "...
+ * 12 more without memory", which has a number, too, so that it can be selected and opened. Rows are
+ * sorted only on the caller's request: between requests they keep their order, and new ones come
+ * last.
  */
 #include "query/answers/rows.h"
 #include "query/feed/feed.h"
@@ -91,6 +92,12 @@ static int by_key(const void *a, const void *b, void *query)
 	return order ? order : na < nb ? -1 : 1;
 }
 
+void rows_sort(struct query *q, struct trow *r)
+{
+	if (r->child_count > 1)
+		qsort_r(r->children, r->child_count, sizeof *r->children, by_key, q);
+}
+
 /* The weight that earns a row its own line, whatever the sort column. */
 static uint64_t weight(const struct query *q, const struct trow *r)
 {
@@ -105,6 +112,11 @@ static uint64_t weight(const struct query *q, const struct trow *r)
 	if (q->by == BY_ALLOC && v->tally.alloc_bytes > w)
 		w = v->tally.alloc_bytes;
 	return w;
+}
+
+bool rows_empty(const struct query *q, uint32_t row)
+{
+	return !weight(q, q->rows[row]);
 }
 
 /* Is the row unchanged between two instants, while rows are sorted by change? */
@@ -269,7 +281,9 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->module = NO_ID;
 	if (r->rest) {
 		out->name = keep_text(to, xasprintf("... %u %s", r->rest_count,
-						    unchanged(q, r) ? "unchanged" : "more"));
+						    unchanged(q, r)       ? "unchanged"
+						    : rows_empty(q, tail) ? "more without memory"
+									  : "more"));
 		out->owner = NULL;
 		model_dense(q->m, 0, &out->node);
 	} else {
@@ -349,6 +363,14 @@ static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 	       is_hit(q, c->fn);
 }
 
+static bool some_shown(const struct query *q, const struct trow *r)
+{
+	for (size_t i = 0; i < r->child_count; i++)
+		if (query_index(q, r->children[i]) != SIZE_MAX)
+			return true;
+	return false;
+}
+
 static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
 			  bool resort)
 {
@@ -359,8 +381,8 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 
 	if (!small_below(q, &floor) || !value_children(q, r, floor, &few))
 		return false;
-	if (resort && r->child_count > 1)
-		qsort_r(r->children, r->child_count, sizeof *r->children, by_key, q);
+	if (resort || !some_shown(q, r))
+		rows_sort(q, r);
 	for (size_t i = 0; i < r->child_count; i++) {
 		struct trow *c = q->rows[r->children[i]];
 		if (!c->incl.tally

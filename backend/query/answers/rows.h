@@ -8,5 +8,7 @@
 #include "query/state.h"
 
 int64_t rows_key(const struct query *q, uint32_t row); /* by the sort column */
+void rows_sort(struct query *q, struct trow *r);       /* its children, whose values are known */
+bool rows_empty(const struct query *q, uint32_t row);  /* nothing is held, now or in the interval */
 
 #endif

@@ -90,7 +90,7 @@ static void name_cell(const struct row *r, struct cell c)
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, sign);
 	if (r->folded > 1)
 		snprintf(tail, sizeof tail, " (%u)", r->folded);
-	else if (r->paths > 1 && !(r->flags & ROW_OPEN))
+	else if (r->paths > 1 && !(r->flags & (ROW_OPEN | ROW_REST)))
 		snprintf(tail, sizeof tail, " (%u paths)", r->paths);
 	if (r->flags & ROW_INLINED)
 		strcat(tail, " inlined");
@@ -100,7 +100,8 @@ static void name_cell(const struct row *r, struct cell c)
 	const char *name =
 		r->folded > 1 ? chain_part(r, room - wide, chain, sizeof chain) : r->name;
 	/* The chain of an inverted tree begins with its most important function. */
-	enum clip how = r->folded > 1 && name == r->name ? CLIP_END : CLIP_MIDDLE;
+	enum clip how =
+		(r->folded > 1 && name == r->name) || r->flags & ROW_REST ? CLIP_END : CLIP_MIDDLE;
 	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, how, name);
 	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
 }

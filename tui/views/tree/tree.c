@@ -217,6 +217,20 @@ static bool opens_nothing(const struct row *r, enum request req)
 	return r->flags & (ROW_REST | ROW_LEAF);
 }
 
+/* The selection goes to the outermost row above it. */
+static unsigned close_all(struct tree *t, const struct row *r)
+{
+	struct query *q = t->tv.v.ui->shown.query;
+
+	t->instead = r->id;
+	while (r->parent && query_index(q, r->parent) < t->count) {
+		t->instead = r->parent;
+		r = &t->rows[query_index(q, r->parent)];
+	}
+	query_open_below(q, 0, false, SIZE_MAX);
+	return VIEW_REFRESH;
+}
+
 static unsigned row_request(struct tree *t, const struct row *r, enum request req)
 {
 	struct query *q = t->tv.v.ui->shown.query;
@@ -233,7 +247,7 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
 	case REQ_TREE_LESS: query_open(q, r->id, false); return VIEW_REFRESH;
 	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
-	case REQ_TREE_NONE: query_open_below(q, r->id, false, SIZE_MAX); return VIEW_REFRESH;
+	case REQ_TREE_NONE: return close_all(t, r);
 	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
 	case REQ_ZOOM: return tree_zoom(t, r);
 	case REQ_ZOOM_LIB: return tree_zoom_library(t, r);

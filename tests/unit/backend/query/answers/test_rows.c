@@ -209,6 +209,30 @@ TEST(small_rows_fold)
 	end(&x);
 }
 
+TEST(all_open_from_the_heaviest_on_and_none_without_memory)
+{
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },   { 2, 1, 0, "idle", 10 },    { 3, 2, 0, "was", 20 },
+		{ 4, 2, 0, "gone", 100 }, { 5, 2, 0, "before", 100 }, { 6, 1, 0, "busy", 50 },
+		{ 7, 6, 0, "load", 900 }, { 8, 6, 0, "note", 20 },
+	};
+	struct session x;
+
+	BEGIN_WITH(&x, paths);
+	CHECK(query_open_below(x.q, 0, true, 3));
+	CHECK_STR(screen(&x, false), "main 1200\n.busy 970\n..load 900\n..note 20\n.idle 230");
+	for (uint32_t i = 2; i < 6; i++)
+		shrink(&x, i, 1, paths[i - 1].bytes);
+	tick(&x, SECOND);
+	query_open_below(x.q, 0, false, 100);
+	query_open_below(x.q, 0, true, 100);
+	CHECK_STR(screen(&x, false), "main 970\n.busy 970\n..load 900\n..note 20\n.idle 0");
+	open_row(&x, "idle");
+	CHECK_STR(screen(&x, false), "main 970\n.busy 970\n..load 900\n..note 20\n.idle 0\n"
+				     "..... 3 more without memory 0");
+	end(&x);
+}
+
 TEST(filter_keeps_matching_stacks)
 {
 	struct session x;
