@@ -39,6 +39,7 @@ static struct board_head *board; /* NULL = none */
 static uint32_t records;         /* as it was checked: the head may be written to by anybody */
 static struct claim mine = { BOARD_NONE, 0 };
 static char place[PLACE_BYTES];    /* "/proc/PID/fd/N" */
+static uint64_t inode;             /* of the board */
 static uint64_t begin_ns;          /* of this process, as far as it is one image */
 static uint64_t inherited, before; /* bytes live at its fork, and allocated up to then */
 
@@ -87,6 +88,7 @@ static bool may_be_board(const char *path, uint64_t *bytes)
 	    !S_ISREG(st.st_mode))
 		return false;
 	*bytes = (uint64_t)st.st_size;
+	inode = (uint64_t)st.st_ino;
 	return *bytes >= sizeof(struct board_head) && *bytes <= LARGEST;
 }
 
@@ -427,6 +429,19 @@ void mt_board_lingered(void)
 }
 
 /* --- exec and spawn */
+
+unsigned mt_board_reach(bool told)
+{
+	call_stat st;
+
+	if (!mt_board_is() ||
+	    (told && mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) == (long)board->collector))
+		return BOARD_FOLLOWED;
+	long rc = mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)place, (long)&st, 0, 0, 0);
+	if (rc == -EACCES || rc == -EPERM)
+		return BOARD_NO_ACCESS;
+	return rc || (uint64_t)st.st_ino != inode ? BOARD_OTHER_PROC : BOARD_FOLLOWED;
+}
 
 struct claim mt_board_claim(const char *path, int pid)
 {

@@ -53,6 +53,9 @@ void mt_board_ended(const struct board_figures *f, unsigned how, uint32_t status
 		    const char *socket);
 void mt_board_lingered(void); /* no longer */
 
+/* Can a program that is executed here open the board? Else why not; BOARD_FOLLOWED: it can. told: a
+ * session goes on in it; memtop watches its own child's by the socket alone. */
+unsigned mt_board_reach(bool told);
 /* Exec and spawn. pid 0 = not known yet; own: this process itself becomes the program. */
 struct claim mt_board_claim(const char *path, int pid);
 /* Call right before the exec, each time that it is tried. with: the agent goes along; else `why`

@@ -16,11 +16,11 @@
  *   child that is already a session of its own.
  *
  * It does not follow into a program that cannot load the agent (follow/executable.c), nor where the
- * agent's file cannot be opened: in another root, as another user. Such a program gets its caller's
- * environment, and its record gets the reason. So does one whose arguments leave no room for the
- * agent's entries: the kernel has refused them (E2BIG), or would refuse a shell of libc's. Nor does
- * it follow a program that names an agent itself: a memtop inside this one has its own board,
- * options and viewer.
+ * agent's file or the board cannot be opened: in another root, as another user, in a container. Nor
+ * where the agent's entries make arguments and environment too long: the kernel has refused them
+ * (E2BIG), or would refuse them to a shell of libc's. Such a program gets its caller's environment,
+ * and its record gets the reason. Nor does it follow a program that names an agent itself: a memtop
+ * inside this one has its own board, options and viewer.
  *
  * A static program has no agent that would test what it executes: a program with a sanitizer would
  * not start with this agent, and another root's loader would complain. So it gets no entries, and
@@ -224,13 +224,15 @@ static void choose_agent(struct follow *f, char *const *argv)
 
 	f->why = x->why;
 	f->preload = x->linked ? "" : x->other_libc ? other_agent : mt_state_preload();
-	f->through = f->why == BOARD_STATIC && launches(f, argv);
+	f->through = f->why == BOARD_STATIC && launches(f, argv) && !mt_board_reach(false);
 	if (f->why || x->linked)
 		return;
 	if (x->other_libc && !*other_agent)
 		f->why = BOARD_LIBC;
 	else if (!may_open(f->preload))
-		f->why = x->other_libc ? BOARD_LIBC : BOARD_UNREADABLE;
+		f->why = x->other_libc ? BOARD_LIBC : BOARD_NO_AGENT;
+	else
+		f->why = mt_board_reach(f->told);
 }
 
 static void begin(struct follow *f)

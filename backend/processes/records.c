@@ -154,9 +154,20 @@ static const char *const why_not[] = {
 		"its file cannot be read, so memtop cannot tell whether an agent can be preloaded",
 	[BOARD_NO_ROOM] = "its arguments and environment leave no room for the agent's variables "
 			  "(E2BIG)",
+	[BOARD_NO_AGENT] = "its root directory has no file of the agent, or its user may not read "
+			   "that",
+	[BOARD_OTHER_PROC] = "it has a /proc of its own, as in a container, where its agent does "
+			     "not find memtop; run memtop inside it",
+	[BOARD_NO_ACCESS] = "another user, or in a user namespace of its own: its agent may not "
+			    "write to memtop's memory; run memtop there",
 	[BOARD_WRAPPED] = "a library's own exec function started it in a child of vfork: no "
 			  "variable of the agent's can be added there",
 };
+
+const char *records_why_not(uint32_t why)
+{
+	return why_not[why];
+}
 
 enum process_state records_end_state(uint32_t end)
 {

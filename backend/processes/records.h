@@ -9,5 +9,6 @@
 
 void records_read(struct processes *p, bool all);   /* all: running ones' figures, too */
 enum process_state records_end_state(uint32_t end); /* enum board_end */
+const char *records_why_not(uint32_t why);          /* enum board_why; "" = followed */
 
 #endif

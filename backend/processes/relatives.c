@@ -10,6 +10,7 @@
 #include "processes/relatives.h"
 #include "base/procfs.h"
 #include "launch/agent_server.h"
+#include "launch/elsewhere.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
 #include "processes/lines.h"
@@ -45,9 +46,14 @@ static bool is_program(pid_t pid)
 	       !(procfs_name(pid, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME));
 }
 
+static pid_t pid_of(const struct line *l)
+{
+	return l->outer_pid ? l->outer_pid : l->p.pid;
+}
+
 static bool is_alive(const struct processes *p, const struct line *l)
 {
-	pid_t pid = l->outer_pid ? l->outer_pid : l->p.pid;
+	pid_t pid = pid_of(l);
 	struct proc_stat s;
 
 	return pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(pid, &s) &&
@@ -59,7 +65,25 @@ static bool is_alive(const struct processes *p, const struct line *l)
 static bool is_running(const struct processes *p, const struct line *l)
 {
 	return is_alive(p, l) &&
-	       (!p->board || l->seen || (is_program(l->p.pid) && may_have_board(p, l->p.pid)));
+	       (!p->board || l->seen || (is_program(pid_of(l)) && may_have_board(p, pid_of(l))));
+}
+
+/* 0 = none of that pid is here, nor below its parent. */
+static pid_t outer_pid(const struct processes *p, struct line *l)
+{
+	struct line *above = lines_at(p, l->p.parent);
+
+	if (l->outer_pid || l->p.pid <= 0 || is_running(p, l))
+		return pid_of(l);
+	pid_t parent = above ? outer_pid(p, above) : 0;
+	return l->outer_pid = parent > 0 ? procfs_inner_child(parent, l->p.pid) : 0;
+}
+
+pid_t relatives_pid(const struct processes *p, struct line *l)
+{
+	if (p->board)
+		outer_pid(p, l);
+	return pid_of(l);
 }
 
 /* In another pid namespace the pid proves nothing, but the socket does. */
@@ -119,21 +143,6 @@ static void find_pid(const struct processes *p, struct line *l)
 		l->p.pid = (int)procfs_child(above->p.pid, real);
 }
 
-/* An agent that has another /proc finds no board there. Its pid on the board is its parent's word,
- * of another namespace. */
-static bool has_own_proc(const struct processes *p, struct line *l)
-{
-	const struct line *above = lines_at(p, l->p.parent);
-	pid_t pid = above && above->p.pid > 0 && l->p.pid > 0
-			    ? procfs_inner_child(above->p.pid, l->p.pid)
-			    : 0;
-
-	if (!pid || procfs_maps(pid, AGENT_FILE) <= 0)
-		return false;
-	l->outer_pid = pid;
-	return true;
-}
-
 /* "" = no reason known. */
 static void reason_of(const struct processes *p, const struct line *l, char *why, size_t size)
 {
@@ -158,13 +167,11 @@ static void look_at_starting(struct processes *p, struct line *l)
 	if (waited < EXEC_NS)
 		return;
 	find_pid(p, l);
-	if (!is_alive(p, l) && has_own_proc(p, l))
-		snprintf(why, sizeof why,
-			 "it has a /proc of its own, as in a container, where its agent does not "
-			 "find memtop; run memtop inside it");
-	else
-		reason_of(p, l, why, sizeof why);
+	pid_t pid = relatives_pid(p, l);
+	reason_of(p, l, why, sizeof why);
 	bool alive = is_alive(p, l);
+	if (!*why && alive && (procfs_uid(pid) != (long)geteuid() || elsewhere(pid, "user")))
+		snprintf(why, sizeof why, "%s", records_why_not(BOARD_NO_ACCESS));
 	if (!*why && alive && waited < SLOW_NS)
 		return;
 	line_say(&l->why,
@@ -182,6 +189,7 @@ static void look_at_unfollowed(struct processes *p, struct line *l)
 	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board)
 		return;
 	find_pid(p, l);
+	relatives_pid(p, l);
 	if (is_alive(p, l))
 		return;
 	end_now(p, l);

@@ -10,5 +10,7 @@
 void relatives_look_near(struct processes *p); /* each second: relatives */
 /* each second: finds processes that ended unannounced, and programs whose agent never answered */
 void relatives_look_alive(struct processes *p);
+/* Its pid here, where the board has that of its own namespace: looks for it below its parent. */
+pid_t relatives_pid(const struct processes *p, struct line *l);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "processes/watches.h"
 #include "processes/lines.h"
+#include "processes/relatives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,7 @@ static struct watch *open_watch(struct processes *p, struct line *l, struct err 
 	struct target t = { .kind = l->by_pid        ? TARGET_PID
 				    : l->path_socket ? TARGET_PATH
 						     : TARGET_ABSTRACT,
-			    .pid = l->p.pid };
+			    .pid = relatives_pid(p, l) };
 	struct watch_options o = p->options.watch;
 
 	snprintf(t.name, sizeof t.name, "%s", l->socket);

@@ -66,8 +66,11 @@ enum board_why {
 	BOARD_LIBC,
 	BOARD_SANITIZER,
 	BOARD_UNREADABLE,
-	BOARD_NO_ROOM, /* too long with the agent's entries: exec says E2BIG */
-	BOARD_WRAPPED, /* somebody's own execv() passed `environ` on, which could not be changed */
+	BOARD_NO_ROOM,  /* too long with the agent's entries: exec says E2BIG */
+	BOARD_WRAPPED,  /* somebody's own execv() passed `environ` on, which could not be changed */
+	BOARD_NO_AGENT, /* the agent's file is out of its reach */
+	BOARD_OTHER_PROC, /* its /proc does not have the board: another pid namespace's, or none */
+	BOARD_NO_ACCESS,  /* it may not open the board: another user, or another user namespace */
 	BOARD_WHYS
 };
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import struct
 
-from board import ENDED, EXIT, LIBC, MACHINE, NO_ROOM, NONE, RUNNING, SANITIZER, SETUID, STATIC, UNFOLLOWED, UNREADABLE, Board
+from board import ENDED, EXIT, LIBC, MACHINE, NO_ACCESS, NO_AGENT, NO_ROOM, NONE, OTHER_PROC, RUNNING, SANITIZER, SETUID, STATIC, UNFOLLOWED, UNREADABLE, Board
 from harness import AGENT, BUILD, TARGETS, Skip, environment, main, need, run, temporary_folder, test, wait_for
 from client import preload
 
@@ -302,7 +302,20 @@ def t_an_agent_that_is_out_of_reach():
     done, records = plain_and_followed(["chroot", folder, "/dynamic"])
     assert done.returncode == 0 and done.stdout == "hello\n", done
     r = records[-1]
-    assert (r.state, r.why, r.name) == (UNFOLLOWED, UNREADABLE, "dynamic"), records
+    assert (r.state, r.why, r.name) == (UNFOLLOWED, NO_AGENT, "dynamic"), records
+
+
+@test
+def t_a_board_that_is_out_of_reach():
+    """In a /proc of its own, or in another user namespace: such a program runs without the agent, and its record says so."""
+    need("unshare")
+    ways = ((OTHER_PROC, ["--fork", "--pid", "--mount-proc"]), (NO_ACCESS, ["--fork", "--user"]), (NO_ACCESS, ["--fork", "--user", "--pid"]))
+    for why, how in ways:
+        if run(["unshare", *how, "/bin/true"]).returncode:
+            raise Skip(f"no namespace may be made here: {how}")
+        done, records = plain_and_followed(["unshare", *how, "/bin/sh", "-c", "env; echo hello"])
+        assert done.returncode == 0 and "hello" in done.stdout, done
+        assert [(r.name, r.why) for r in records if r.state == UNFOLLOWED] == [("sh", why)], (how, records)
 
 
 @test

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -13,7 +14,7 @@ import time
 
 from cli import memtop, one_line, compiled
 from client import preload
-from harness import (BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
+from harness import (BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, need,
                      read_report, run, start, temporary_folder, test, wait_for)
 
 # holds BYTES, in blocks of 1000, then waits SECONDS, then exits with STATUS
@@ -560,6 +561,42 @@ def t_who_has_another_proc():
     assert cat["why"] == "it has a /proc of its own, as in a container, where its agent does not find memtop; run memtop inside it", cat
     assert cat["pid"] == 1, cat
     p.stdin.close()
+    assert p.wait(60) == 0
+
+
+@test
+def t_who_has_other_pids_and_another_network():
+    """With memtop's /proc its agent finds the board: memtop finds it by the pid that it has here."""
+    alone = ["unshare", "--fork", "--pid", "--net", "--"]
+    if run([*alone, "/bin/true"]).returncode:
+        raise Skip("no namespace may be made here")
+    holds = compiled(HOLDS)
+    done, session = record(*alone, "sh", "-c", f"{holds} 30000000 2; exit 0")
+    assert done.returncode == 0, done
+    p = named(processes(session), os.path.basename(holds))
+    assert p["recorded"] and p["exact"] and p["peak_bytes"] >= 30000000 and p["pid"] < 10, p
+
+
+@test
+def t_who_is_another_user():
+    """It may not open the board: named with that reason."""
+    if os.geteuid():
+        raise Skip("needs root")
+    need("setpriv")
+    holds = temporary_folder()
+    os.chmod(holds, 0o755)
+    shutil.copy(compiled(HOLDS), f"{holds}/holds")
+    session = temporary_folder() + "/a.mtop"
+    p = start([MEMTOP, "record", "-o", session, "--", "sh", "-c", f"setpriv --reuid=1234 {holds}/holds 1000 60; true"], env=environment())
+
+    def unfollowed():
+        done = memtop("report", "--format", "json", session) if os.path.exists(session) else None
+        line = named(json.loads(done.stdout), "holds") if done and not done.returncode and '"holds"' in done.stdout else {}
+        return line if line.get("state") == "not_followed" else None
+
+    line = wait_for(unfollowed, 30, "its line")
+    os.kill(line["pid"], signal.SIGKILL)
+    assert line["why"].startswith("another user, or in a user namespace of its own"), line
     assert p.wait(60) == 0
 
 
