@@ -96,7 +96,7 @@ $(PRELOADS): $(BT)/lib/%.so: tests/lib/%.c
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
 
 # What test_musl.py runs: built as its compiler builds, without a table to search .eh_frame by.
-MUSL_TARGETS := $(addprefix $(BT)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks)
+MUSL_TARGETS := $(addprefix $(BT)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_small_stacks s_stacks)
 $(MUSL_TARGETS): $(BT)/musl/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(call say,LINK)$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $@ $<

@@ -21,8 +21,8 @@ struct program {
 	struct cfi_state *state;
 	const struct cfi_state *initial; /* after the CIE's instructions */
 	uintptr_t at, pc;                /* row under construction, row wanted */
-	struct cfi_state saved[REMEMBER_MAX];
-	unsigned saved_count;
+	unsigned remembered;             /* states: each is in a frame of run() */
+	bool restores;                   /* the newest of them */
 };
 
 static void set_reg(struct program *p, uint64_t reg, enum cfi_how how, int64_t value)
@@ -105,6 +105,8 @@ static void run_reg(struct program *p, uint8_t op)
 	}
 }
 
+static bool remember(struct program *p);
+
 static void advance(struct program *p, uint64_t delta)
 {
 	p->at += delta * p->cie->code_align;
@@ -129,16 +131,8 @@ static bool run_one(struct program *p)
 	case 0x02: advance(p, cfi_fixed(&p->c, 1)); return true;
 	case 0x03: advance(p, cfi_fixed(&p->c, 2)); return true;
 	case 0x04: advance(p, cfi_fixed(&p->c, 4)); return true;
-	case 0x0a: /* remember_state */
-		if (p->saved_count == REMEMBER_MAX)
-			return false;
-		p->saved[p->saved_count++] = *p->state;
-		return true;
-	case 0x0b: /* restore_state: the CFA as well, as compilers mean it */
-		if (p->saved_count == 0)
-			return false;
-		*p->state = p->saved[--p->saved_count];
-		return true;
+	case 0x0a: return remember(p);
+	case 0x0b: /* restore_state */ p->restores = p->remembered > 0; return p->restores;
 	case 0x0c:
 	case 0x0d:
 	case 0x0e:
@@ -168,12 +162,31 @@ static bool run_one(struct program *p)
 	return false;
 }
 
+/* To the end, or to what restores the newest state. */
 static bool run(struct program *p)
 {
-	while (p->c.at < p->c.end && p->at <= p->pc) {
+	while (p->c.at < p->c.end && p->at <= p->pc && !p->restores) {
 		if (!run_one(p) || p->c.bad)
 			return false;
 	}
+	return true;
+}
+
+/* Few programs remember a state, and a thread may have only 2 KiB of stack (musl): so it takes room
+ * only where it does. The CFA is restored as well, as compilers mean it. */
+static __attribute__((noinline)) bool remember(struct program *p)
+{
+	struct cfi_state kept = *p->state;
+
+	if (p->remembered == REMEMBER_MAX)
+		return false;
+	p->remembered++;
+	if (!run(p))
+		return false;
+	p->remembered--;
+	if (p->restores)
+		*p->state = kept;
+	p->restores = false;
 	return true;
 }
 

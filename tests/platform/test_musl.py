@@ -18,7 +18,7 @@ from harness import BUILD, MEMTOP, at_end, check_invariants, environment, main, 
 
 MUSL = os.path.join(BUILD, "tests", "musl")
 AGENT = os.path.join(BUILD, "musl", "libmemtop-agent.so")
-PROGRAMS = [["s_threads", "5"], ["s_sites"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths", "8"], ["s_phases"]]
+PROGRAMS = [["s_threads", "5"], ["s_sites"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths", "8"], ["s_phases"], ["s_small_stacks"]]
 
 
 def recorded(command):
