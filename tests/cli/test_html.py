@@ -123,6 +123,8 @@ def t_the_tree_at_the_peak():
     held, t = sum(data["peak_cells"][0]["bytes"]), data["totals"]
     assert t["live_bytes"] < t["peak_bytes"] / 2 and 0.98 * t["peak_bytes"] <= held <= t["peak_bytes"], (held, t)
     b = browse(page)
+    dot = b.run("(() => { const p = document.querySelector('#curve .peak'); return ['cx', 'cy'].map((n) => (+p.getAttribute(n)).toFixed(1)).join(); })()")
+    assert dot in re.split("[ML]", b.run("document.querySelector('#curve .live').getAttribute('d')")), f"the peak {dot} lies beside the curve"
     b.click("#metric [data-key=peak]")
     assert b.run("document.getElementById('flame').getAttribute('aria-label')").startswith("Peak, ")
     quiet(b)
@@ -220,6 +222,14 @@ def t_graph_zooms_searches_and_switches():
     b.click("#unit [data-key=blocks]")
     assert ", 3" in b.run("document.getElementById('flame').getAttribute('aria-label')")
     b.click("#unit [data-key=bytes]")
+    # nearly all is of one library
+    assert b.run("document.querySelector('#by [aria-checked=true]').dataset.key") == "file"
+    drawn = {}
+    for key in ("library", "function", "file"):
+        b.click(f"#by [data-key={key}]")
+        assert f"Colour: the {key}" in b.text("#meaning"), b.text("#meaning")
+        drawn[key] = pixels(b)
+    assert len(set(drawn.values())) == 3, "a choice changed no colour"
     icicle = pixels(b)
     b.click("#grow [data-key=up]")
     assert pixels(b) != icicle, "flame and icicle look the same"

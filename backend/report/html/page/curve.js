@@ -102,10 +102,14 @@ class Curve {
 		svg('text', { x: left - 6, y: top - 10, 'text-anchor': 'end' }, root, 'live');
 	}
 
+	// The peak lies on it: the timeline may have no instant there.
 	totalPath() {
-		const { time_ms: at, live_bytes: live } = this.model.data.timeline;
+		const { timeline: { time_ms: at, live_bytes: live }, totals } = this.model.data;
+		const points = at.map((ms, i) => [ms / 1000, live[i]]), later = points.findIndex(([s]) => s > totals.peak_s);
 
-		return at.map((ms, i) => `${this.x(ms / 1000).toFixed(1)},${this.y(live[i]).toFixed(1)}`);
+		if (points.length)
+			points.splice(later < 0 ? points.length : later, 0, [totals.peak_s, totals.peak_bytes]);
+		return points.map(([s, n]) => `${this.x(s).toFixed(1)},${this.y(n).toFixed(1)}`);
 	}
 
 	// The total in grey; libraries over it, cut off at the total: between two known instants a

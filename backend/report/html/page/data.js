@@ -289,8 +289,19 @@ class Model {
 		return lib < 0 ? '' : this.data.libraries_of_frames[lib];
 	}
 
+	file(node) {
+		return node && this.data.frames.file[this.tree.frame[node]] || '';
+	}
+
+	// What frames differ by most: libraries, unless one allocated nearly all.
+	get told() {
+		const { owners, frames } = this.data, all = owners.reduce((sum, o) => sum + o[3], 0);
+
+		return owners.some((o) => o[3] > all * .95) ? frames.file.some((f) => f) ? 'file' : 'function' : 'library';
+	}
+
 	place(node) {
-		const file = node ? this.data.frames.file[this.tree.frame[node]] : null;
+		const file = this.file(node);
 
 		return file ? file.replace(/^.*\//, '') + (this.tree.line[node] ? ':' + this.tree.line[node] : '') : '';
 	}
@@ -331,7 +342,8 @@ class Model {
 
 const KINDS = ['same', 'grown', 'shrunk', 'new', 'gone'];
 
-// --- colours: one for each of the largest libraries, the same in all graphs
+// --- colours: one for each of the largest libraries, the same in all graphs; in the call paths where
+// one library holds nearly all, one for each file or function
 
 const HUES = [212, 28, 145, 338, 268, 184, 50, 4, 96, 300];
 
@@ -370,6 +382,19 @@ class Colours {
 	of(library, shade = 0) {
 		const hue = this.hue.get(library);
 
+		return this.mixed(hue, shade);
+	}
+
+	// A file or a function: the same hue in every page. Empty: unknown.
+	ofName(name, shade = 0) {
+		let hash = 0;
+
+		for (let i = 0; i < name.length; i++)
+			hash = Math.imul(hash ^ name.charCodeAt(i), 0x9e3779b1) ^ hash >>> 15;
+		return this.mixed(name ? (hash >>> 0) % 36 * 10 : undefined, shade);
+	}
+
+	mixed(hue, shade) {
 		return hue === undefined ? `hsl(215 8% ${this.light + 5 * shade}%)`
 			: `hsl(${hue} ${this.saturation}% ${this.light + 5 * shade}%)`;
 	}

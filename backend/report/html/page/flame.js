@@ -162,7 +162,10 @@ class Flame {
 
 		if (model.diff)
 			return colours.ofChange(model.part(node, this.unit), model.noise(node));
-		return node ? colours.of(model.library(node), (model.tree.frame[node] * 7 % 5 - 2) / 2) : colours.plain;
+		const shade = (model.tree.frame[node] * 7 % 5 - 2) / 2;
+
+		return !node ? colours.plain : this.by === 'library' ? colours.of(model.library(node), shade)
+			: this.by === 'file' ? colours.ofName(model.file(node), shade) : colours.ofName(model.full(node));
 	}
 
 	label(node, letters) {

@@ -136,7 +136,7 @@ class Page {
 	colouring() {
 		const { diff } = this.model;
 
-		return !diff ? '' : COLOURED + (diff.noise_rule ? ', or within the noise.' : '.');
+		return !diff ? ` Colour: the ${this.flame.by} of the code.` : COLOURED + (diff.noise_rule ? ', or within the noise.' : '.');
 	}
 
 	setMetric(key) {
@@ -158,6 +158,7 @@ class Page {
 			this.flame.placed = false;
 			this.flame.layout();
 		});
+		this.makeColouring();
 		new Choice($('invert'), { down: 'From the entry', up: 'From the allocation' }, 'down', (key) => {
 			this.tree.inverted = key === 'up';
 			this.tree.restart();
@@ -167,6 +168,17 @@ class Page {
 			this.curve.resident = e.target.checked;
 			this.curve.draw();
 		});
+	}
+
+	makeColouring() {
+		this.flame.by = this.model.told;
+		if (this.model.diff)
+			$('by').remove();
+		else
+			new Choice($('by'), { library: 'Libraries', file: 'Files', function: 'Functions' }, this.flame.by, (key) => {
+				this.flame.by = key;
+				this.refresh();
+			});
 	}
 
 	crumbs(node) {
