@@ -9,7 +9,6 @@ watches those that are the user's.
 import os
 import re
 import shutil
-import signal
 import subprocess
 
 from cli import one_line

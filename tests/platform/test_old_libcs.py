@@ -4,7 +4,7 @@
 
 The agent asks for no symbol and no version. Programs run in roots of older and newer releases of Debian, from the mirror that
 apt uses: started, followed as children, attached and detached. A root that cannot be had is skipped with the reason;
-OLD_LIBCS=FOLDER keeps the roots between runs. The release that changes every day comes with LONG=1.
+ROOTS=FOLDER keeps the roots between runs. The release that changes every day comes with LONG=1.
 """
 import glob
 import os
@@ -12,13 +12,13 @@ import subprocess
 
 from attaching import attached, detached
 from harness import AGENT, BUILD, LONG, MEMTOP, Skip, environment, main, mostly_waits, need, report, run, start, temporary_folder, test
+from roots import for_all_versions, kept, mirror_of_apt
 
 ROOTS = {"bullseye": "2.31", "bookworm": "2.36", "trixie": "2.41", "sid": "the newest"}
 OTHERS = ("musl", "arm64", "armhf", "android/x86_64", "android/arm64-v8a")
 # libgcc's unwinder of 32-bit ARM would take them of a C++ library
 WEAK = {"__cxa_begin_cleanup", "__cxa_call_unexpected", "__cxa_type_match"}
 
-# Needs nothing but what glibc 2.2.5 has; main is started by the old __libc_start_main.
 PROGRAM = r"""
 void *malloc(unsigned long);
 void free(void *);
@@ -47,23 +47,6 @@ int main(int argc, char **argv)
     return argc == 2 ? 3 : 0;
 }
 """
-START = r"""
-.globl _start
-_start: xor %ebp, %ebp
-    mov %rdx, %r9
-    pop %rsi
-    mov %rsp, %rdx
-    and $-16, %rsp
-    push %rax
-    push %rsp
-    xor %r8d, %r8d
-    xor %ecx, %ecx
-    mov main@GOTPCREL(%rip), %rdi
-    call *old_start@GOTPCREL(%rip)
-    hlt
-.symver old_start, __libc_start_main@GLIBC_2.2.5
-.section .note.GNU-stack, "", @progbits
-"""
 
 
 def undefined(path):
@@ -87,20 +70,7 @@ def t_the_agent_asks_for_no_symbol():
 def program(folder):
     with open(f"{folder}/program.c", "w", encoding="ascii") as f:
         f.write(PROGRAM)
-    with open(f"{folder}/start.S", "w", encoding="ascii") as f:
-        f.write(START)
-    done = run(["gcc", "-w", "-O1", "-fno-builtin", "-fno-stack-protector", "-no-pie", "-nostartfiles", "-o", f"{folder}/program", f"{folder}/program.c",
-                f"{folder}/start.S"])
-    assert done.returncode == 0, done.stderr
-    versions = run(["objdump", "-p", f"{folder}/program"]).stdout
-    assert "GLIBC_2.2.5" in versions and "GLIBC_2.3" not in versions, versions
-
-
-def mirror_of_apt():
-    done = run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"])
-    if done.returncode or not done.stdout:
-        raise Skip("apt knows no mirror of Debian")
-    return done.stdout.split()[0]
+    for_all_versions(f"{folder}/program.c", f"{folder}/program", "-fno-builtin")
 
 
 def unpacked(suite, folder):
@@ -139,9 +109,7 @@ def in_root(suite):
         raise Skip("needs root, for chroot")
     if suite == "sid" and not LONG:
         raise Skip("LONG=1 only")
-    kept = os.environ.get("OLD_LIBCS")
-    folder = f"{kept}/{suite}" if kept else temporary_folder()
-    os.makedirs(folder, exist_ok=True)
+    folder, _ = kept(f"libc-{suite}")
     unpacked(suite, folder)
     program(folder)
     agent = os.path.dirname(AGENT)
