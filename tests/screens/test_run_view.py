@@ -72,6 +72,19 @@ def t_output_is_followed_without_control_sequences():
 
 
 @test
+def t_wrong_options_are_named_first():
+    """At 80 columns line 2 has room for one cause; the program's output has the agent's own words."""
+    with Terminal([MEMTOP, "run", "--options", "nonsense=1", "--", "/bin/sleep", "1000"], 80, 24) as t:
+        t.wait_for(re.compile(r"^ /bin/sleep: its agent never answered: --options is wrong \(its ", re.M), 30)
+        t.keys("8")
+        t.wait_for('MEMTOP_OPTIONS: no option is called "nonsense=1"')
+        t.keys("1", "q")
+        t.wait_for("stop it")
+        t.keys("s")
+        t.wait_exit()
+
+
+@test
 def t_leave_it_running():
     t, pid = run_view()
     with t:

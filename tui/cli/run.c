@@ -123,7 +123,7 @@ static int view(struct loop *loop, const struct args *a, struct processes *p,
 	tui.stopped = &r.stopped;
 	tui.ended = &r.ended;
 	tui.output_fd = output_fd;
-	cmd_launched_target(l, a->operands[0], &t);
+	cmd_launched_target(a, l, &t);
 	r.watch = watch_open(loop, &t, &options->watch, err);
 	if (!r.watch)
 		return args_fail(err, STATUS_OURS);

@@ -116,11 +116,16 @@ struct tui_options cmd_tui_options(const struct args *a)
 	};
 }
 
-void cmd_launched_target(const struct launched *l, const char *name, struct target *t)
+void cmd_launched_target(const struct args *a, const struct launched *l, struct target *t)
 {
-	*t = (struct target){ .kind = TARGET_ABSTRACT, .pid = (int)l->pid, .unheard = true };
+	*t = (struct target){
+		.kind = TARGET_ABSTRACT,
+		.pid = (int)l->pid,
+		.unheard = true,
+		.optioned = (a->options && *a->options) || getenv("MEMTOP_OPTIONS"),
+	};
 	snprintf(t->name, sizeof t->name, "%s", l->socket);
-	snprintf(t->text, sizeof t->text, "%.599s", name);
+	snprintf(t->text, sizeof t->text, "%.599s", a->operands[0]);
 }
 
 void cmd_note_rules(const struct args *a, struct watch *w)

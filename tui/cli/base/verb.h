@@ -41,8 +41,8 @@ int cmd_choose_process(const struct args *a, struct processes *p, struct target 
 void cmd_note_rules(const struct args *a, struct watch *w);
 
 struct launched;
-/* The agent of a program that launch_program() started; `name` is shown in the header. */
-void cmd_launched_target(const struct launched *l, const char *name, struct target *t);
+/* The agent of the program that launch_program() started: a's first operand. */
+void cmd_launched_target(const struct args *a, const struct launched *l, struct target *t);
 
 /* Removes w's agent from its process and waits. 0; -1 and *err: it stayed, or the result is
  * unknown. */

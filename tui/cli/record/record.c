@@ -247,7 +247,7 @@ int record_program(const struct args *a, bool gate)
 	}
 	options.record_path = r.path;
 	r.pid = l.pid;
-	cmd_launched_target(&l, a->operands[0], &t);
+	cmd_launched_target(a, &l, &t);
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch) {
 		watch_note(r.watch, l.note);
