@@ -295,6 +295,11 @@ struct module {
 	bool is_go;                /* Go's linker made it */
 	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
 	const char *file; /* server only: the absolute path; NULL = `path` is all that is known */
+	/* cfi/index.c's; NULL = nobody asked yet */
+	struct cfi_index *_Atomic xcfi_index;
+	/* cfi/pages.c's, server only: its unwind tables, once they were looked at; to 0 = not yet
+	 */
+	uintptr_t tables_from, tables_to;
 	char path[];
 };
 

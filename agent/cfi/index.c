@@ -52,8 +52,6 @@ struct chain {
 
 static struct cfi_index none;
 static struct cfi_index no_room = { .cut = true };
-/* by the module's id; NULL = nobody asked yet */
-static struct cfi_index *_Atomic xindex[MTW_MODULES_MAX];
 
 /* --- records */
 
@@ -255,15 +253,16 @@ static struct cfi_index *make(const struct module *m, uintptr_t frames)
 
 const struct cfi_index *mt_cfi_index(const struct module *m, uintptr_t frames)
 {
-	struct cfi_index *known = atomic_load_explicit(&xindex[m->id], memory_order_acquire);
+	struct cfi_index *_Atomic *x = (struct cfi_index * _Atomic *)&m->xcfi_index;
+	struct cfi_index *known = atomic_load_explicit(x, memory_order_acquire);
 
 	if (likely(known))
 		return known;
 	struct cfi_index *made = make(m, frames);
 	bool mapped = made != &none && made != &no_room;
 	size_t bytes = bytes_of(made->count);
-	if (atomic_compare_exchange_strong_explicit(&xindex[m->id], &known, made,
-						    memory_order_acq_rel, memory_order_acquire)) {
+	if (atomic_compare_exchange_strong_explicit(x, &known, made, memory_order_acq_rel,
+						    memory_order_acquire)) {
 		if (mapped)
 			mt_arena_range((uintptr_t)made, bytes, PART_CACHES);
 		return made;

@@ -24,21 +24,13 @@
 #define WORTH_PAGES 16     /* fewer are left alone */
 #define PAGES_AT_ONCE 4096 /* looked at in one call */
 
-/* Of each module, by its id, once it was looked at: to read it brings pages in. `to` is 0 before.
- */
-static struct extent {
-	uintptr_t from, to;
-} extents[MTW_MODULES_MAX];
-
-/* The whole pages of its tables. */
-static struct extent extent_of(const struct module *m)
+/* Its tables, looked at once, for to read them brings pages in. */
+static void find_tables(struct module *m)
 {
-	struct extent *e = &extents[m->id];
 	uintptr_t page = mt_prim_page_bytes();
 
-	if (!e->to && !mt_cfi_extent(m, &e->from, &e->to))
-		*e = (struct extent){ page, page };
-	return (struct extent){ (e->from + page - 1) & ~(page - 1), e->to & ~(page - 1) };
+	if (!m->tables_to && !mt_cfi_extent(m, &m->tables_from, &m->tables_to))
+		m->tables_from = m->tables_to = page;
 }
 
 static size_t drop(uintptr_t start, size_t pages, const unsigned char *is)
@@ -68,16 +60,17 @@ static size_t look(uintptr_t start, size_t pages)
 	return found >= WORTH_PAGES ? drop(start, pages, is) : 0;
 }
 
-size_t mt_cfi_give_back(const struct module *m)
+size_t mt_cfi_give_back(struct module *m)
 {
 	size_t page = mt_prim_page_bytes(), dropped = 0;
-	struct extent e = extent_of(m);
 
-	while (e.from < e.to) {
-		size_t pages = (e.to - e.from) / page;
+	find_tables(m);
+	uintptr_t at = (m->tables_from + page - 1) & ~(page - 1), to = m->tables_to & ~(page - 1);
+	while (at < to) {
+		size_t pages = (to - at) / page;
 		pages = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
-		dropped += look(e.from, pages);
-		e.from += pages * page;
+		dropped += look(at, pages);
+		at += pages * page;
 	}
 	return dropped;
 }

@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 
 /* Server thread, while no object is unloaded. Returns the number of pages. */
-size_t mt_cfi_give_back(const struct module *m);
+size_t mt_cfi_give_back(struct module *m);
 
 #pragma GCC visibility pop
 

@@ -29,6 +29,7 @@
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
+#include "base/stretch.h"
 #include "modules/loader.h"
 #include "modules/maps_file.h"
 #include "modules/maps_kind.h"
@@ -67,7 +68,9 @@ _Atomic uint32_t mt_maps_suspicion;
 _Atomic uint32_t mt_maps_changes = 1;
 uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 
-static struct module *_Atomic xmodules[MTW_MODULES_MAX];
+static struct stretch stretch; /* by id, up to MTW_MODULES_MAX */
+static struct module *_Atomic none;
+static struct module *_Atomic *xmodules = &none;
 static _Atomic uint32_t xcount;
 static _Atomic uint32_t xsettled; /* the suspicion that was last looked into */
 static _Atomic uint32_t xhint[HINTS];
@@ -82,6 +85,11 @@ static bool is_listed(const struct module *m);
 static struct module *module_at(uint32_t id)
 {
 	return atomic_load_explicit(&xmodules[id], memory_order_acquire);
+}
+
+static bool has_place(uint32_t id)
+{
+	return id < MTW_MODULES_MAX && mt_stretch_reach(&stretch, (id + 1) * sizeof(*xmodules));
 }
 
 static bool is_gone(const struct module *m)
@@ -232,7 +240,7 @@ static struct module *adopt(const struct object *o)
 {
 	struct module *fresh = NULL;
 
-	for (uint32_t id = 0; id < MTW_MODULES_MAX; id++) {
+	for (uint32_t id = 0; has_place(id); id++) {
 		struct module *m = module_at(id);
 		if (!m) {
 			if (!fresh && !(fresh = make_module(o)))
@@ -320,7 +328,7 @@ struct module *mt_maps_heap(const char *name)
 	memcpy(m->path, name, len);
 	atomic_store(&m->xflags, MTW_MODULE_HEAP);
 	set_changed(m);
-	for (struct module *seen = NULL; id < MTW_MODULES_MAX; seen = NULL, id++) {
+	for (struct module *seen = NULL; has_place(id); seen = NULL, id++) {
 		m->id = id;
 		if (!module_at(id) && atomic_compare_exchange_strong(&xmodules[id], &seen, m)) {
 			atomic_fetch_add(&xcount, 1);
@@ -526,11 +534,23 @@ static void find_exe_path(bool by_loader)
 		exe_path[len] = '\0';
 }
 
+/* Without memory for it no module is known, and a stack ends at its first frame. */
+static void make_table(void)
+{
+	void *table =
+		mt_stretch_begin(&stretch, 1, MTW_MODULES_MAX * sizeof(*xmodules), PART_CACHES);
+
+	if (table)
+		xmodules = table;
+}
+
 void mt_maps_init(void)
 {
 	uintptr_t base = getauxval(AT_BASE);
 	struct object o;
 
+	if (xmodules == &none)
+		make_table();
 	find_exe_path(!base && mt_loader_debug());
 	if (base && object_at(base, &o)) {
 		o.bias = o.link ? o.link->l_addr : o.start;

@@ -222,7 +222,7 @@ static void give_tables_back(void)
 		return;
 	seen = codes;
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
-		const struct module *m = mt_maps_module(id);
+		struct module *m = mt_maps_module(id);
 		uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
 		if (m && !(flags & (MTW_MODULE_GONE | MTW_MODULE_VDSO | MTW_MODULE_HEAP)))
 			mt_cfi_give_back(m);

@@ -56,6 +56,14 @@ def t_a_data_limit_leaves_room_for_threads():
 
 
 @test
+def t_a_program_runs_with_little_data():
+    """As much as the manual says: there is no room to count."""
+    need("prlimit")
+    alone, watched = both(["prlimit", f"--data={2 << 20}", os.path.join(TARGETS, "s_paths"), "8"])
+    assert watched == alone
+
+
+@test
 def t_a_limit_of_files_is_told():
     """memtop does not die of SIGXFSZ: one line says what lacks. The program keeps its own disposition."""
     need("prlimit")

@@ -27,9 +27,6 @@ static struct {
 	uint8_t *low, *at, *code;
 } file;
 
-static uint32_t ids = MTW_MODULES_MAX - 1;
-
-/* Another file each time: what is known of one is kept for good. */
 static void begin(void)
 {
 	memset(&file, 0, sizeof(file));
@@ -52,7 +49,6 @@ static void begin(void)
 		(struct segment){ (uintptr_t)file.low, (uintptr_t)file.low + TABLES, true, false };
 	file.segment[1] =
 		(struct segment){ (uintptr_t)file.code, (uintptr_t)file.code + CODE, true, true };
-	file.m.id = ids--;
 	file.m.start = (uintptr_t)file.low;
 	file.m.end = (uintptr_t)file.code + CODE;
 	file.m.segment = file.segment;
