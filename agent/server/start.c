@@ -12,6 +12,7 @@
  * (CLONE_VFORK). That process waits for nothing: it closes every inherited descriptor, clones the
  * server and exits. The server falls to init, or to a subreaper further out. The process in between
  * has no exit signal, so the program notices neither SIGCHLD nor a zombie; __WCLONE reaps it here.
+ * CLONE_UNTRACED keeps it from a debugger that waits for the program's own fork.
  *
  * Process 1 of a pid namespace (of most containers) and a subreaper inherit orphans. There the
  * server is made their child (CLONE_PARENT), and has no exit signal either: wait() does not see it,
@@ -311,8 +312,9 @@ static bool start_process(struct start *st)
 		return false;
 	st->server->is_child = mt_shared->is_child = inherits(st->server->target.pid);
 	st->dead = st->server->is_child ? dead_child() : 0;
-	int status = 0, pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64,
-					    CLONE_VM | CLONE_VFORK, st, NULL, NULL, NULL);
+	int status = 0,
+	    pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64,
+				CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, st, NULL, NULL, NULL);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
 	if (st->was_server)

@@ -3,12 +3,13 @@
 """A program cannot observe that it is watched: each case must print the same with and without the
 agent."""
 import os
+import re
 import signal
 import subprocess
 
 import container
 import wire
-from harness import Skip, children, main, run, temporary_folder, test, wait_for
+from harness import AGENT, Skip, children, environment, main, need, run, temporary_folder, test, wait_for
 from client import preload, run_watched
 from obedient import Obedient
 from servers import is_server_of, server_of
@@ -52,6 +53,25 @@ def t_started_as_subreaper_inherits_nothing():
     p.viewer().until_complete()
     p.do("W", "ECHILD")  # with __WALL it would see the server, its child
     assert p.end() == 0
+
+
+def debugged(mode, agent):
+    """What gdb tells of a program's processes, which it follows so; without numbers."""
+    done = run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", f"set exec-wrapper env LD_PRELOAD={agent}", "-ex", mode,
+                "-ex", "run", "-ex", "info inferiors", "--args", "/bin/sh", "-c", "(exit 5) & exit 3"], 120, env=environment(SHELL="/bin/sh"))
+    told = [line for line in done.stdout.splitlines() if re.search("fork|exited|nferior|process", line)]
+    return sorted(re.sub(r"0x\w+|\d+", "N", line) for line in told) + re.findall("exited with code .*", done.stdout)
+
+
+@test
+def t_a_debugger_follows_the_programs_own_fork():
+    """The agent's processes are none of the forks that it waits for."""
+    need("gdb")
+    for mode, code in (("set follow-fork-mode child", "05"), ("set detach-on-fork off", "03")):
+        plain, ours = debugged(mode, ""), debugged(mode, AGENT)
+        if f"exited with code {code}]" not in plain:
+            raise Skip(f"no such debugger: {plain}")
+        assert plain == ours, (mode, plain, ours)
 
 
 @test
