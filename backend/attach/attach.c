@@ -30,6 +30,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -154,6 +155,83 @@ static int refuse_without_libc(const struct plan *p, const char *exe, struct err
 		       p->name, progcheck_if_static(&k));
 }
 
+/* Explains a refusal by memtop_attach. */
+static int explain(const struct plan *p, int code, struct err *err)
+{
+	char said[512];
+
+	switch (code) {
+	case MEMTOP_ATTACH_ALREADY:
+	case MEMTOP_ATTACH_PRELOADED: return refuse_second(p, err);
+	case MEMTOP_ATTACH_OPTIONS:
+		return err_set(err, 3,
+			       "%s: its agent does not know these options: %s; correct --options "
+			       "or MEMTOP_OPTIONS",
+			       p->name, p->options);
+	case MEMTOP_ATTACH_ALLOCATOR:
+		return err_set(err, 3,
+			       "%s: has its own malloc, and an agent that comes later cannot see "
+			       "its calls; start it with memtop run",
+			       p->name);
+	case MEMTOP_ATTACH_MEMORY:
+		return err_set(err, 3,
+			       "%s: no memory for the agent: the process has a limit (ulimit -d "
+			       "or -v, a cgroup); raise it",
+			       p->name);
+	case MEMTOP_ATTACH_SERVER:
+		inject_said(p->facts.pid, said, sizeof said);
+		if (*said)
+			return err_set(err, 3, "%s: its agent cannot listen: %s", p->name, said);
+		return err_set(err, 3,
+			       "%s: its agent cannot listen: it can create no process or socket "
+			       "(limits, seccomp); start it with memtop run",
+			       p->name);
+	case MEMTOP_ATTACH_LEAVING:
+		return err_set(err, 3, "%s: its last agent is still detaching; try again", p->name);
+	case MEMTOP_ATTACH_SETUID:
+		return err_set(err, 3,
+			       "%s: runs setuid: its agent serves nobody; run a copy without the "
+			       "setuid bit",
+			       p->name);
+	default:
+		return err_set(
+			err, 3,
+			"%s: its agent refused with code %d; use an agent of this memtop's version",
+			p->name, code);
+	}
+}
+
+static bool defines_malloc(const struct inject_modules *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].program && inject_module_symbol(m, &m->list[i], "malloc"))
+			return true;
+	return false;
+}
+
+/* Did the kernel start it with other rights than its caller's? */
+static bool is_secure(pid_t pid)
+{
+	char path[64];
+	unsigned long pair[2] = { AT_NULL, 0 };
+
+	snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && fread(pair, sizeof pair, 1, f) == 1 && pair[0] != AT_SECURE)
+		;
+	if (f)
+		fclose(f);
+	return pair[0] == AT_SECURE && pair[1];
+}
+
+/* What memtop_attach would refuse: the agent's file cannot be taken out of the process again. */
+static int foresee(const struct plan *p, const struct inject_modules *m)
+{
+	return is_secure(p->facts.pid) ? MEMTOP_ATTACH_SETUID
+	       : defines_malloc(m)     ? MEMTOP_ATTACH_ALLOCATOR
+				       : 0;
+}
+
 static int check_modules(struct plan *p, struct err *err)
 {
 	char exe[64];
@@ -179,6 +257,8 @@ static int check_modules(struct plan *p, struct err *err)
 		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) &&
 		    (launch_listed(p->facts.pid, NULL) || !p->loaded))
 			rc = refuse_second(p, err);
+		else if (!p->loaded && (rc = foresee(p, &m)))
+			explain(p, rc, err);
 	}
 	inject_modules_release(&m);
 	return rc ? -1 : 0;
@@ -380,52 +460,6 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	/* it may still wait for threads that do not get to run */
 	waitpid(pid, NULL, r->rc || r->lingers ? WNOHANG : 0);
 	return 0;
-}
-
-/* Explains a refusal by memtop_attach. */
-static int explain(const struct plan *p, int code, struct err *err)
-{
-	char said[512];
-
-	switch (code) {
-	case MEMTOP_ATTACH_ALREADY:
-	case MEMTOP_ATTACH_PRELOADED: return refuse_second(p, err);
-	case MEMTOP_ATTACH_OPTIONS:
-		return err_set(err, 3,
-			       "%s: its agent does not know these options: %s; correct --options "
-			       "or MEMTOP_OPTIONS",
-			       p->name, p->options);
-	case MEMTOP_ATTACH_ALLOCATOR:
-		return err_set(err, 3,
-			       "%s: has its own malloc, and an agent that comes later cannot see "
-			       "its calls; start it with memtop run",
-			       p->name);
-	case MEMTOP_ATTACH_MEMORY:
-		return err_set(err, 3,
-			       "%s: no memory for the agent: the process has a limit (ulimit -d "
-			       "or -v, a cgroup); raise it",
-			       p->name);
-	case MEMTOP_ATTACH_SERVER:
-		inject_said(p->facts.pid, said, sizeof said);
-		if (*said)
-			return err_set(err, 3, "%s: its agent cannot listen: %s", p->name, said);
-		return err_set(err, 3,
-			       "%s: its agent cannot listen: it can create no process or socket "
-			       "(limits, seccomp); start it with memtop run",
-			       p->name);
-	case MEMTOP_ATTACH_LEAVING:
-		return err_set(err, 3, "%s: its last agent is still detaching; try again", p->name);
-	case MEMTOP_ATTACH_SETUID:
-		return err_set(err, 3,
-			       "%s: runs setuid: its agent serves nobody; run a copy without the "
-			       "setuid bit",
-			       p->name);
-	default:
-		return err_set(
-			err, 3,
-			"%s: its agent refused with code %d; use an agent of this memtop's version",
-			p->name, code);
-	}
 }
 
 static int prepare(struct plan *p, const struct attach_options *o, struct target *t,

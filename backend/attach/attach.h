@@ -26,8 +26,10 @@ struct attached {
 };
 
 /*
- * 0 when the agent counts and listens. -1 and *err (3; 125 when no agent is found): the process is
- * as it was, the sentence names what stands in the way and the one thing to do.
+ * 0 when the agent counts and listens. -1 and *err (3; 125 when no agent is found): the sentence
+ * names what stands in the way and the one thing to do; the process is as it was, but that the
+ * agent's file stays mapped, without hooks, where the agent itself refused (options, memory, a
+ * server that cannot start).
  */
 int attach_program(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
 

@@ -118,6 +118,7 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 {
 	int pid = t->pid, parent;
 	char name[64], said[512] = "";
+	struct proc_stat stat;
 
 	if (attachable)
 		*attachable = false;
@@ -135,6 +136,11 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 			err, 3,
 			"%s: no such process; memtop list shows processes that have an agent",
 			t->text);
+	if (procfs_stat(pid, &stat) && stat.state == 'Z')
+		return err_set(err, 3,
+			       "%s: %s has ended: a zombie that its parent %d has not waited for; "
+			       "start it again",
+			       t->text, name, (int)stat.parent);
 	bool there = procfs_maps(pid, AGENT_FILE) > 0;
 	if (there && listens_soon(pid))
 		return 0;

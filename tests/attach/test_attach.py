@@ -257,6 +257,7 @@ def t_refused_for_what_it_is():
     zombie = int(ready([SEALED, "zombie"]).first)
     wait_for(lambda: state(zombie) == "Z", 10, "its end")
     refused(zombie, "a zombie", "s_sealed")
+    one_line(memtop("report", "-p", str(zombie)), 3, "has ended: a zombie")
     gone = start(["true"])
     gone.wait()
     refused(gone.pid, "no such process")
@@ -271,6 +272,46 @@ def t_refused_for_what_it_is():
     attached(threads.pid)
     refused(threads.pid, "has an agent already", f"use memtop -p {threads.pid}")
     finish(threads)
+
+
+OWN_MALLOC = r"""
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+static char heap[1 << 20];
+static size_t at;
+void *malloc(size_t n) { void *p = heap + at; at += (n + 15) & ~15ul; return p; }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *p, size_t n) { return p ? NULL : malloc(n); }
+void free(void *p) { (void)p; }
+int main(void) { puts("ready"); fflush(stdout); pause(); }
+"""
+WAITS = r"""
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+int main(void) { puts(getauxval(AT_SECURE) ? "secure" : "not"); fflush(stdout); pause(); }
+"""
+
+
+@test
+def t_nothing_is_loaded_where_it_could_not_count():
+    """Nothing takes the agent's file out of a process again, so what the agent would refuse is told before."""
+    def left_alone(process, *words):
+        refused(process.pid, *words)
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as f:
+            assert "memtop-agent" not in f.read()
+        one_line(memtop("report", "-p", str(process.pid)), 3, "runs without the agent")
+    left_alone(ready([compiled(OWN_MALLOC)]), "has its own malloc")
+    root_only()
+    setuid = compiled(WAITS)
+    os.chmod(os.path.dirname(setuid), 0o755)
+    os.chown(setuid, 1234, 1234)
+    os.chmod(setuid, 0o4755)
+    process = ready([setuid])
+    if process.first != "secure\n":
+        raise Skip("setuid programs have no effect here")
+    left_alone(process, "runs setuid")
 
 
 @test
