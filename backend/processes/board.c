@@ -12,26 +12,43 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define LINGER_NS 2000000000ull /* memtop looks every 50 ms; a machine that is busy gets more */
 #define TRIES 3
+#define RECORDS_LEAST 16u
 
 struct shared_board {
 	int fd;
 	char path[64], name[48];
 	struct board_head *head; /* the mapping */
 	struct board_record *records;
+	uint32_t count; /* of records */
 	uint64_t made_ns;
 	uint32_t seen; /* head->xserial at the last shared_board_moved() */
 };
 
-static void fill_head(struct board_head *h, const struct board_rule *rule)
+/* A limit of files (ulimit -f) counts the board, too: as many records as it leaves. Those of
+ * processes that have ended are used again. */
+static uint32_t records_within_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= board_bytes(BOARD_RECORDS))
+		return BOARD_RECORDS;
+	return limit.rlim_cur < board_bytes(RECORDS_LEAST)
+		       ? RECORDS_LEAST
+		       : (uint32_t)((limit.rlim_cur - board_bytes(0)) /
+				    sizeof(struct board_record));
+}
+
+static void fill_head(struct board_head *h, uint32_t records, const struct board_rule *rule)
 {
 	memcpy(h->magic, BOARD_MAGIC, sizeof h->magic);
 	h->version = BOARD_VERSION;
-	h->records = BOARD_RECORDS;
+	h->records = records;
 	h->record_bytes = sizeof(struct board_record);
 	h->collector = (uint32_t)getpid();
 	h->matter_bytes = rule->bytes;
@@ -40,13 +57,13 @@ static void fill_head(struct board_head *h, const struct board_rule *rule)
 	h->linger_ns = LINGER_NS;
 }
 
-static int make_file(const char *name)
+static int make_file(const char *name, uint32_t records)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return -1;
-	if (ftruncate(fd, (off_t)board_bytes(BOARD_RECORDS)) == 0 &&
+	if (ftruncate(fd, (off_t)board_bytes(records)) == 0 &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		return fd;
 	int why = errno;
@@ -60,10 +77,11 @@ struct shared_board *shared_board_new(const struct board_rule *rule, struct err 
 	char name[48];
 	snprintf(name, sizeof name, "memtop-board-%d-%llx", (int)getpid(),
 		 (unsigned long long)now_ns());
-	int fd = make_file(name);
-	void *map = fd < 0 ? MAP_FAILED
-			   : mmap(NULL, board_bytes(BOARD_RECORDS), PROT_READ | PROT_WRITE,
-				  MAP_SHARED, fd, 0);
+	uint32_t count = records_within_limit();
+	int fd = make_file(name, count);
+	void *map =
+		fd < 0 ? MAP_FAILED
+		       : mmap(NULL, board_bytes(count), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED) {
 		err_set(err, 125,
@@ -77,10 +95,11 @@ struct shared_board *shared_board_new(const struct board_rule *rule, struct err 
 	b->fd = fd;
 	b->head = map;
 	b->records = (struct board_record *)(b->head + 1);
+	b->count = count;
 	b->made_ns = now_ns();
 	memcpy(b->name, name, sizeof name);
 	snprintf(b->path, sizeof b->path, "/proc/%d/fd/%d", (int)getpid(), fd);
-	fill_head(b->head, rule);
+	fill_head(b->head, count, rule);
 	return b;
 }
 
@@ -89,7 +108,7 @@ void shared_board_free(struct shared_board *b)
 	if (!b)
 		return;
 	atomic_store(&b->head->xclosed, 1);
-	munmap(b->head, board_bytes(BOARD_RECORDS));
+	munmap(b->head, board_bytes(b->count));
 	close(b->fd);
 	free(b);
 }
@@ -149,6 +168,8 @@ int shared_board_copy(const struct shared_board *b, uint32_t index, struct board
 {
 	const struct board_record *from = &b->records[index];
 
+	if (index >= b->count)
+		return 0;
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t state = atomic_load_explicit(&from->xstate, memory_order_acquire);
 		uint32_t serial = atomic_load_explicit(&from->xserial, memory_order_relaxed);
