@@ -45,7 +45,7 @@
 #define USES 0x3ffu
 #define CLAIMED (UINT64_C(1) << 24)
 #define HEAP_SHIFT 48 /* of what: heap 16 | size 48 */
-#define SIZE_MASK ((UINT64_C(1) << HEAP_SHIFT) - 1)
+_Static_assert(HEAP_BLOCK_MAX >> HEAP_SHIFT == 0, "a block's size fits");
 
 struct cell {
 	struct cell *next; /* immutable once linked */
@@ -221,7 +221,7 @@ MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigne
 	uint64_t what = atomic_load_explicit(&c->xwhat, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
 	*heap = (unsigned)(what >> HEAP_SHIFT);
-	*b = unpack_meta(*meta, what & SIZE_MASK);
+	*b = unpack_meta(*meta, what & HEAP_BLOCK_MAX);
 	return atomic_load_explicit(&c->xmeta, memory_order_relaxed) == *meta;
 }
 
@@ -271,12 +271,10 @@ void mt_heaps_give_up(struct cell *c)
 void mt_heaps_put(struct cell *c, unsigned heap, uintptr_t key, const struct block *b)
 {
 	uint64_t uses = (atomic_load_explicit(&c->xmeta, memory_order_relaxed) + 1) & USES;
-	uint64_t size = b->size;
 
-	if (size > SIZE_MASK)
-		size = SIZE_MASK;
 	atomic_store_explicit(&c->xkey, key, memory_order_relaxed);
-	atomic_store_explicit(&c->xwhat, (uint64_t)heap << HEAP_SHIFT | size, memory_order_relaxed);
+	atomic_store_explicit(&c->xwhat, (uint64_t)heap << HEAP_SHIFT | b->size,
+			      memory_order_relaxed);
 	atomic_store_explicit(&c->xmeta, pack_meta(b, uses), memory_order_release);
 	if (heap == HEAP_BACKING)
 		atomic_store_explicit(&mt_heaps_backed, true, memory_order_relaxed);

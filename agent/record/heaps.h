@@ -14,6 +14,7 @@ struct cell;
 
 /* belongs to no heap: another allocator's block, from which a heap cuts its own */
 #define HEAP_BACKING 0
+#define HEAP_BLOCK_MAX ((UINT64_C(1) << 48) - 1) /* bytes; a larger one cannot be entered */
 
 #pragma GCC visibility push(hidden)
 

@@ -81,6 +81,14 @@ def t_no_word_where_nothing_is_wrong():
 
 
 @test
+def t_a_block_that_is_too_large_is_lost():
+    """It counts nowhere, or the figures of its free would not be those of its allocation."""
+    r = recorded("huge")
+    assert heaps(r)["huge"] == (1, (1 << 48) - 1, 0, 0), heaps(r)
+    assert (r["agent"]["lost"]["events"], r["agent"]["lost"]["bytes"]) == (1, 1 << 48), r["agent"]["lost"]
+
+
+@test
 def t_stacks_say_heap_and_caller():
     r = recorded("slab")
     mine = [s for s in r["stacks"] if s["owner"] == "heap:slab"]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_heaps.c - allocators of the program's own that report their blocks: memtop/memtop.h, "named
- * heaps". Usage: s_heaps all|WHAT..., in this order; all = all but the last two. Alive of each heap
- * in the end, blocks and bytes:
+ * heaps". Usage: s_heaps all|WHAT..., in this order; all = all but the last three. Alive of each
+ * heap in the end, blocks and bytes:
  *
  *   arena    cuts from one malloc that it declares; reset once           "arena"      10   1,000
  *   stack    the same memory by marks: the upper half is given back      "stack"       5     500
@@ -16,6 +16,7 @@
  *   forks    a child frees them all, in its own memory                   "forks"      20     200
  *   marks    5, a mark "between", 2 of them freed, 3 more                "marks"       6      48
  *   many     20,000 of 64 bytes, the lower half reset                    "many"   10,000 640,000
+ *   huge     2^48 bytes, which are lost; 2^48 - 1, and freed             "huge"         0       0
  *   signals  a handler that reports interrupts who reports               "signals"    10     320
  *   wait     one block; for each byte on stdin its free, 7 of 70 bytes   "late"        7     490
  */
@@ -191,6 +192,15 @@ static void marks(void)
 	cut(&heap, memory + 40, 8, 8, 3);
 }
 
+static void huge(void)
+{
+	static struct memtop_heap heap = MEMTOP_HEAP("huge");
+
+	memtop_report_alloc(&heap, (void *)16, (size_t)(UINT64_C(1) << 48));
+	memtop_report_alloc(&heap, (void *)32, (size_t)(UINT64_C(1) << 48) - 1);
+	memtop_report_free(&heap, (void *)32);
+}
+
 static void many(void)
 {
 	static struct memtop_heap heap = MEMTOP_HEAP("many");
@@ -252,15 +262,15 @@ int main(int argc, char **argv)
 	} parts[] = { { "arena", arena },     { "stack", stack },      { "slab", slab },
 		      { "handles", handles }, { "realloc", reallocs }, { "nested", nested },
 		      { "wrong", wrong },     { "threads", threads },  { "forks", forks },
-		      { "marks", marks },     { "many", many },        { "signals", signals },
-		      { "wait", late } };
+		      { "marks", marks },     { "many", many },        { "huge", huge },
+		      { "signals", signals }, { "wait", late } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		bool wanted = false;
 		for (int a = 1; a < argc; a++)
 			wanted |= !strcmp(argv[a], parts[i].name) ||
 				  (parts[i].run != late && parts[i].run != signals &&
-				   !strcmp(argv[a], "all"));
+				   parts[i].run != huge && !strcmp(argv[a], "all"));
 		if (wanted)
 			parts[i].run();
 	}
