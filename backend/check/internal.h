@@ -17,6 +17,7 @@ struct rule_item {
 	enum { ITEM_ANY_FRAMES, ITEM_FUNCTION, ITEM_OBJECT, ITEM_SOURCE } kind;
 	char *pattern; /* owned; as given; NULL of ITEM_ANY_FRAMES */
 	char *name;    /* owned; a mangled pattern, demangled; NULL = it is not */
+	bool begin;    /* pattern is the begin of a mangled name */
 	uint32_t line; /* ITEM_SOURCE: 0 = any */
 };
 
@@ -50,6 +51,11 @@ struct valgrind_reader {
 /* A line, trimmed. 1: the rule is whole, and the caller's; 0: go on; -1: the line is wrong. */
 int valgrind_read(struct valgrind_reader *v, const char *line);
 bool valgrind_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
+
+/* --- check/mangled.c */
+bool mangled_prefix(const char *pattern); /* is it the begin of a mangled name, and its rest "*"? */
+/* Does it match a function's mangled name? Of a pattern that is one. */
+bool mangled_matches(const char *pattern, const char *function);
 
 /* --- check/judging.c: one process while it is judged */
 struct judging {

@@ -98,8 +98,8 @@ static bool may_be_allocator(const struct rule_item *item)
 	return item->kind == ITEM_ANY_FRAMES;
 }
 
-/* A mangled pattern with wildcards cannot be compared with demangled names: false, unless it is an
- * allocation function's. */
+/* A mangled pattern with wildcards is compared with demangled names if it is the begin of one:
+ * false, unless it is an allocation function's. */
 static bool read_function(struct rule_item *item, const char *text)
 {
 	bool mangled = !strncmp(text, "_Z", 2);
@@ -107,7 +107,7 @@ static bool read_function(struct rule_item *item, const char *text)
 	item->kind = ITEM_FUNCTION;
 	item->pattern = xstrdup(text);
 	if (mangled && strpbrk(text, "*?"))
-		return may_be_allocator(item);
+		return may_be_allocator(item) || (item->begin = mangled_prefix(text));
 	item->name = mangled ? demangle(text) : NULL;
 	char *clone = mangled ? strstr(item->name, " [clone ") : NULL;
 	if (clone)
@@ -149,7 +149,7 @@ static int read_item(struct rule *r, const char *line)
 		return -1;
 	GROW(r->items, r->room, r->count + 1);
 	struct rule_item *item = &r->items[r->count++];
-	*item = (struct rule_item){ ITEM_ANY_FRAMES, NULL, NULL, 0 };
+	*item = (struct rule_item){ .kind = ITEM_ANY_FRAMES };
 	return read_words(item, line) ? 0 : -1;
 }
 
@@ -264,6 +264,8 @@ static bool matches_function(const struct rule_item *item, const struct rule_fra
 
 	if (!f->function)
 		return pattern_matches(pattern, "???", false) || !strcmp(pattern, "*");
+	if (item->begin)
+		return !f->inlined && mangled_matches(item->pattern, f->function);
 	if (pattern_matches(pattern, f->function, true))
 		return true;
 	if (f->libc && libc_alias(pattern, f->function))

@@ -3,7 +3,10 @@
  * test_suppressions.c - suppressions of other tools: what they match, and hostile files.
  */
 #include "check.h"
+#include "check/internal.h"
+#include "check/pattern.h"
 #include "check/suppressions.h"
+#include "symbols/demangle.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -164,6 +167,71 @@ TEST(valgrind_of_optimised_code)
 	CHECK(!matched(SUPP("fun:_Znwm\n...\nfun:_ZN3app12_GLOBAL__N_14Anon3goeEv\n")));
 }
 
+/* As if the mangled names were there. */
+TEST(begins_of_mangled_names)
+{
+	static const char *const names[] = {
+		"_ZN3app5leakyEi",
+		"_ZNK3app5leakyEi",
+		"_ZN3app5leakyIiEEvT_",
+		"_ZN3app6leakyxEv",
+		"_ZN3appIiE5leakyEv",
+		"_ZN3appC2Ev",
+		"_ZN3appclEi",
+		"_ZN3appplERKS_",
+		"_ZZN3app5leakyEiENKUlvE_clEv",
+		"_ZThn8_N3app5leakyEv",
+		"_ZNR3app5leakyEv",
+		"_Z3appi",
+		"_Z3appIiEvT_",
+		"_Z5leakyN3app1AE",
+		"_ZN12_GLOBAL__N_15leakyEv",
+		"_ZN3app12_GLOBAL__N_15leakyEv",
+		"_ZNSt6vectorIiSaIiEE9push_backERKi",
+		"_ZNKSt6vectorIiSaIiEE4sizeEv",
+		"_ZSt4moveIRiEONSt16remove_referenceIT_E4typeEOS2_",
+		"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE6appendEPKc",
+		"_ZNSaIcE8allocateEm",
+		"main",
+	};
+	static const char *const begins[] = {
+		"_ZN3app*",       "_ZNK3app*",     "_ZN3app5leaky*",  "_ZN3app5lea*",
+		"_ZN3app6leaky*", "_ZN3appI*",     "_ZN3app5leakyI*", "_Z3app*",
+		"_Z3appI*",       "_Z5leaky*",     "_ZN12_GLOBAL__*", "_ZN3app12_G*",
+		"_ZNSt*",         "_ZNSt6vector*", "_ZNKSt6vec*",     "_ZNSt7__cxx11*",
+		"_ZSt4move*",     "_ZN4leak*",
+	};
+	static const char *const refused[] = { "_Z*",
+					       "_ZN*",
+					       "_ZN3*",
+					       "_ZN3app?",
+					       "_ZN*app*",
+					       "_ZN3app*E*",
+					       "_ZN3app5leakyEi*",
+					       "_ZL3app*",
+					       "_ZNSa*",
+					       "_ZTV3app*",
+					       "_ZN3app1*" };
+
+	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+		CHECK(mangled_prefix(begins[i]));
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+			char *function = demangle(names[k]);
+			bool hit = mangled_matches(begins[i], function);
+
+			if (hit != pattern_matches(begins[i], names[k], true))
+				printf("  %s and %s\n", begins[i], names[k]);
+			CHECK_EQ(hit, pattern_matches(begins[i], names[k], true));
+			free(function);
+		}
+	}
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		CHECK(!mangled_prefix(refused[i]));
+	CHECK(matched(SUPP("fun:_Znwm\n...\nfun:_ZN3app*\n")));
+	CHECK(!matched(SUPP("fun:_Znwm\n...\nfun:_ZN3std*\n")));
+	CHECK(!matched(SUPP("fun:_Znwm\nfun:_ZN3app5clone*\n"))); /* inlined: not mangled */
+}
+
 TEST(valgrind_begins_with_the_allocation_function)
 {
 	CHECK(hits(SUPP("fun:*\nfun:parse_word\n")));
@@ -233,7 +301,7 @@ TEST(wrong_lines_are_ignored_and_named)
 		{ "{\nn\nMemcheck:Leak\n}\n" SUPP("fun:f\n"), 1, 4 },
 		{ SUPP("...\n"), 0, 5 },
 		{ SUPP("fun:f\nnonsense\nfun:g\n") SUPP("fun:f\n"), 1, 5 },
-		{ SUPP("fun:_ZN3Foo*\n"), 0, 4 },
+		{ SUPP("fun:_ZN3Foo*bar*\n"), 0, 4 },
 		{ "{\n}\n" SUPP("fun:f\n"), 1, 2 },
 		{ SUPP("fun:f\n") "fun:g\n", 1, 6 },
 		{ "{\nn\nLeak\nfun:f\n}\n", 0, 3 },
