@@ -127,8 +127,8 @@ extern void memtop_heap_reset(struct memtop_heap *heap, const void *start, size_
 extern void memtop_heap_backing(struct memtop_heap *heap, const void *p) __attribute__((weak));
 #define MEMTOP_INLINE static inline __attribute__((always_inline, unused))
 
-/* A new block of `size` bytes; 0 is valid. The agent reports one of 2^48 and more as lost. NULL: the
- * allocation failed, nothing happens. */
+/* A new block of `size` bytes; 0 is valid. The agent reports one of 2^48 and more as lost. NULL:
+ * the allocation failed, nothing happens. */
 MEMTOP_INLINE void memtop_report_alloc(struct memtop_heap *heap, const void *p, size_t size)
 {
 	if (memtop_heap_alloc)
