@@ -79,7 +79,8 @@ struct attach_facts {
 	int filters, own_filters; /* of seccomp */
 	/* x86: a return address that the thread itself did not push is a fault */
 	bool shadow_stack;
-	bool uid_unmapped;  /* its user namespace lacks its own user */
+	bool uid_unmapped; /* its user namespace lacks its own user */
+	int threads;
 	bool other_network; /* its abstract sockets are not memtop's */
 };
 

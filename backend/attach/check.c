@@ -146,6 +146,7 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	f->group = atoi(value(&its, "Tgid"));
 	f->parent = atoi(value(&its, "PPid"));
 	f->tracer = atoi(value(&its, "TracerPid"));
+	f->threads = atoi(value(&its, "Threads"));
 	for (const char *at = value(&its, "NSpid"); *at && *at != '\n';
 	     at += strcspn(at, "\t\n"), at += *at == '\t')
 		f->inner = atoi(at);
@@ -237,6 +238,11 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 			err, 3,
 			"%s: a thread of the kernel: it has no heap; name a program's process",
 			name);
+	if (f->state == 'Z' && f->threads > 1)
+		return err_set(err, 3,
+			       "%s: its first thread has ended, and the kernel shows its memory "
+			       "through that one alone; start it with memtop run",
+			       name);
 	if (f->state == 'Z' || f->state == 'X')
 		return err_set(err, 3,
 			       "%s: has ended: a zombie that its parent %d (%s) has not waited "

@@ -42,9 +42,9 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 	/* The name may hold anything, ')' too: the fields follow the last one. */
 	const char *end = strrchr(text, ')');
 	if (!end || sscanf(end + 1,
-			   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u "
 			   "%*s %llu",
-			   &s->state, &parent, &ticks) != 3)
+			   &s->state, &parent, &s->threads, &ticks) != 4)
 		return false;
 	s->parent = parent;
 	s->start_ns = monotonic_of(ticks);

@@ -12,6 +12,7 @@
 struct proc_stat {
 	char state; /* 'R', 'S', ... 'Z' = ended, not yet waited for */
 	pid_t parent;
+	unsigned threads;  /* 2 and more with state 'Z': only the first one has ended */
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as near as the kernel's ticks (10 ms) tell it */
 };
 

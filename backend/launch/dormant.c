@@ -136,7 +136,7 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 			err, 3,
 			"%s: no such process; memtop list shows processes that have an agent",
 			t->text);
-	if (procfs_stat(pid, &stat) && stat.state == 'Z')
+	if (procfs_stat(pid, &stat) && stat.state == 'Z' && stat.threads < 2)
 		return err_set(err, 3,
 			       "%s: %s has ended: a zombie that its parent %d has not waited for; "
 			       "start it again",

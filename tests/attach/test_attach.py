@@ -248,6 +248,15 @@ def same_program(a, b):
     return False
 
 
+HEADLESS = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *waits(void *arg) { pause(); return arg; }
+int main(void) { pthread_t t; pthread_create(&t, NULL, waits, NULL); puts("ready"); fflush(stdout); pthread_exit(NULL); }
+"""
+
+
 @test
 def t_refused_for_what_it_is():
     for how, words in (("kill", ("its seccomp filter kills for",)), ("strict", ("seccomp's strict mode",))):
@@ -258,6 +267,10 @@ def t_refused_for_what_it_is():
     wait_for(lambda: state(zombie) == "Z", 10, "its end")
     refused(zombie, "a zombie", "s_sealed")
     one_line(memtop("report", "-p", str(zombie)), 3, "has ended: a zombie")
+    headless = ready([compiled(HEADLESS, "-pthread")])
+    wait_for(lambda: state(headless.pid) == "Z", 10, "its first thread's end")
+    refused(headless.pid, "its first thread has ended", "memtop run")
+    one_line(memtop("report", "-p", str(headless.pid)), 3, "runs without the agent")
     gone = start(["true"])
     gone.wait()
     refused(gone.pid, "no such process")
