@@ -2,8 +2,8 @@
 # Runs the tests and closes with "N passed, N failed". Usage: run.sh BUILD [NAME...]: all; or a folder of tests/
 # (processes, screens, unit, ...), a test's name (follow = test_follow.py), or layers.
 # A test is any executable that prints PASS/FAIL/SKIP lines; one that prints none, or ends badly
-# without a FAIL line, counts as one failure. Scripts that drive a screen wait for it by the clock, beside others and on
-# a machine that is busy with more: up to two that fail are run once more, alone, and the closing lines name them.
+# without a FAIL line, counts as one failure. Up to three scripts (*.py) that fail beside others are run once more,
+# alone, and the closing lines name them; what fails alone, too, has failed.
 # SANITIZED=1: memtop is BUILD-asan's, and each finding of a sanitizer is a failure.
 set -u
 export BUILD=$1
@@ -19,7 +19,7 @@ execute() { # out, command...
 	shift
 	local start=$SECONDS
 	[ -z "${SANITIZED:-}" ] || local -x ASAN_OPTIONS="detect_leaks=0:log_path=$out.finding" UBSAN_OPTIONS="print_stacktrace=1:log_path=$out.finding"
-	timeout -k 10 "${TEST_TIMEOUT:-480}" "$@" >"$out" 2>&1 </dev/null
+	timeout -k 10 "${TEST_TIMEOUT:-1200}" "$@" >"$out" 2>&1 </dev/null
 	echo $? $((SECONDS - start)) >"$out.rc"
 }
 judge() { # label, out
@@ -41,7 +41,7 @@ judge() { # label, out
 		echo "== $label"
 		grep '^FAIL ' "$out" | head -20 # what follows may be long
 		tail -n 60 "$out"
-		if [ -z "$alone" ] && [ ${#once_more[@]} -lt 2 ] && [[ $label = tests/screens/* ]]; then
+		if [ -z "$alone" ] && [ ${#once_more[@]} -lt 3 ] && [[ $label = *.py ]]; then
 			once_more+=("$label")
 			return
 		fi

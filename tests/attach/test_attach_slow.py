@@ -93,7 +93,7 @@ def t_exec_at_any_instant():
             process.stdout.readline()
         done = run([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment())
         assert "did not return" not in done.stderr and "takes more" not in done.stderr, done.stderr
-        out = process.communicate(timeout=30)[0]
+        out = process.communicate(timeout=120)[0]
         assert process.returncode == 0 and out.endswith("done\n"), (process.returncode, out, done.stderr)
 
 
@@ -104,10 +104,10 @@ def t_a_thread_that_cannot_stop():
     memtop = start([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: state(process.pid) == "D", 10, "a wait that nothing interrupts")
     process.send_signal(signal.SIGUSR1)
-    err = memtop.communicate(timeout=30)[1]
+    err = memtop.communicate(timeout=120)[1]
     assert memtop.returncode == 3 and ("no safe point" in err or "has ended" in err) and err.count("\n") == 1, err
     let_go(process)
-    out = process.communicate(timeout=20)[0]
+    out = process.communicate(timeout=120)[0]
     assert process.returncode == 0 and out == "seen 1\n", (process.returncode, out)
 
 
@@ -119,7 +119,7 @@ def t_the_tracer_killed_while_it_searches():
     wait_for(lambda: tracers(process.pid) not in ("", "TracerPid:\t0\n"), 10, "the tracing")
     os.kill(int(tracers(process.pid).split()[1]), signal.SIGKILL)
     assert "ended early" in memtop.communicate(timeout=60)[1] and memtop.returncode == 3
-    out = process.communicate(timeout=20)[0]
+    out = process.communicate(timeout=120)[0]
     assert process.returncode == 0 and out == "seen 0\n", (process.returncode, out)
 
 
@@ -173,7 +173,7 @@ def starved(delay):
     out = starving(limit, 0.1, 10, "detach", str(process.pid))
     assert out.endswith("the agent is out of s_attach\n"), out
     let_go(process)
-    finish(process, 30)
+    finish(process, 120)
 
 
 @mostly_waits

@@ -34,8 +34,14 @@ class Late:
         return self.process.stdout.readline().rstrip("\n")
 
     def attach(self, options="", result=0):
-        answer = self.say(f"a {options}")
-        assert answer == str(result), f"memtop_attach: {answer}"
+        """After a detach once its server is gone."""
+        answers = []
+
+        def answered():
+            answers.append(int(self.say(f"a {options}")))
+            return answers[-1] == result or answers[-1] != LEAVING
+        wait_for(answered, 20, "the end of the session before")
+        assert answers[-1] == result, f"memtop_attach: {answers}"
 
     def sums(self, line):
         words = self.say(line).split()

@@ -16,7 +16,7 @@ import urllib.parse
 
 from cli import memtop, one_line
 from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, report, run, start,
-                     temporary_folder, test, wait_for)
+                     temporary_folder, test, wait_for, wait_for_session)
 from served import SAMPLE, Server, parsed, phases, target, value
 from servers import server_of
 
@@ -147,7 +147,7 @@ def t_marks():
     wait_for(lambda: s.up(pid), 20, "the state")
     path = temporary_folder() + "/a.mtop"
     recording = start([MEMTOP, "record", "-o", path, "-p", str(pid)], env=environment())
-    wait_for(lambda: os.path.exists(path), 20, "the recording")
+    wait_for_session(path)
     as_json = {"Content_Type": "application/json"}
     status, _, body = s.ask("/marks", "POST", '{"name": "over http"}', **as_json)
     assert status == 201 and json.loads(body) == {"marks": [{"pid": pid, "id": 1, "name": "over http"}]}, (status, body)
@@ -266,7 +266,7 @@ def t_promtool_accepts_it():
     wait_for(lambda: s.up(pid), 20, "the state")
     status, headers, text = s.ask("/metrics", Accept="text/plain")
     assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4"), headers
-    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
     done = run(["promtool", "check", "rules", f"{EXAMPLES}/memtop.rules.yml"])
     assert done.returncode == 0, done.stdout + done.stderr

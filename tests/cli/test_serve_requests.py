@@ -13,7 +13,7 @@ import time
 import urllib.parse
 
 from cli import memtop, one_line
-from harness import TARGETS, at_end, children, main, mostly_waits, need, report, run, temporary_folder, test, wait_for
+from harness import PATIENCE, at_end, children, main, mostly_waits, need, report, run, temporary_folder, test, wait_for
 from served import Server, phases, target, value
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -58,26 +58,27 @@ def t_who_may_ask():
 
 def connected(server):
     at = urllib.parse.urlsplit(server.address)
-    c = socket.create_connection((at.hostname, at.port), 20)
+    c = socket.create_connection((at.hostname, at.port), 20 * PATIENCE)
     at_end(c.close)
     return c
 
 
-def answer(c):
-    """What comes until the server closes, or for half a second."""
+def answer(c, heads=1, seconds=60 * PATIENCE):
+    """What comes until the server closes, or so many heads."""
     out = b""
-    c.settimeout(0.5)
+    c.settimeout(seconds)
     with contextlib.suppress(OSError):
-        while part := c.recv(65536):
+        while out.count(b"\r\n\r\n") < heads and (part := c.recv(65536)):
             out += part
     return out
 
 
-def raw(server, data):
+def raw(server, data, seconds=0.5):
+    """What has no end gets no answer."""
     c = connected(server)
     with contextlib.suppress(OSError):
         c.sendall(data)
-    return answer(c)
+    return answer(c, seconds=seconds)
 
 
 @mostly_waits
@@ -131,14 +132,14 @@ def t_a_request_is_judged_by_its_head():
     assert c.recv(1000).startswith(b"HTTP/1.1 201 ")
     # two at once, and then one byte after the other
     c.sendall((b"HEAD / HTTP/1.1\r\n" + HOST + b"Authorization: Bearer " + token.encode() + b"\r\n\r\n") * 2)
-    said = answer(c)
+    said = answer(c, heads=2)
     assert said.count(b"HTTP/1.1 200 OK\r\n") == 2 and said.endswith(b"\r\n\r\n"), said
     for b in b"GET / HTTP/1.0\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n":
         c.sendall(bytes([b]))
-    said = answer(c)
+    said = answer(c, heads=9)
     assert said.startswith(b"HTTP/1.1 200 ") and b"Connection: close" in said and said.endswith(b"</html>\n"), said[:300]
     # empty lines before a request, as some clients send after a body
-    said = raw(s, b"\r\n\r\nHEAD / HTTP/1.0\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
+    said = raw(s, b"\r\n\r\nHEAD / HTTP/1.0\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n", 60 * PATIENCE)
     assert said.startswith(b"HTTP/1.1 200 "), said[:300]
 
 
@@ -184,12 +185,10 @@ def t_connections_are_bounded():
     assert value(s.metrics(), "memtop_up", pid) == 1  # in spite of them
     assert 200 < held() < 280, held()
     assert value(s.metrics(), "memtop_up", pid) == 1
-    begin = time.monotonic()
     for c in (silent[0], silent[-1], half, bodiless):
-        c.settimeout(30)
+        c.settimeout(30 * PATIENCE)
         with contextlib.suppress(ConnectionError):
             assert c.recv(1) == b""
-    assert time.monotonic() - begin < 29
     wait_for(lambda: held() < 20, 20, "the end of all")
     assert s.up(pid)
 

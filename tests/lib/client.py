@@ -13,7 +13,7 @@ import socket
 import time
 
 import wire
-from harness import AGENT, at_end, start
+from harness import AGENT, PATIENCE, at_end, start
 from wire import WireError
 
 
@@ -25,7 +25,7 @@ def connect_abstract(name):
 
 def connect_to(target, deadline=10):
     """A socket to "@NAME", "/PATH" or a port on loopback, as soon as somebody listens."""
-    end = time.monotonic() + deadline
+    end = time.monotonic() + deadline * PATIENCE
     while True:
         try:
             if isinstance(target, int):
@@ -82,7 +82,7 @@ class Client:
     def _exactly(self, n):
         data = b""
         while len(data) < n:
-            self.sock.settimeout(10)
+            self.sock.settimeout(10 * PATIENCE)
             more = self.sock.recv(n - len(data))
             if not more:
                 raise Closed("closed before the greeting")
@@ -142,7 +142,7 @@ class Client:
             pass  # the agent is gone; what it wrote is still read
 
     def until(self, condition, what="condition", seconds=60):
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds * PATIENCE
         while not condition():
             if not self.pump() and not condition():
                 raise AssertionError(f"{what}: the agent closed first; errors {self.errors}")

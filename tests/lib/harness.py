@@ -113,7 +113,7 @@ def wait_for(condition, seconds=10, what="condition"):
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {seconds} s")
+            raise AssertionError(f"{what}: not within {seconds * PATIENCE} s")
         time.sleep(0.02)
 
 
@@ -194,11 +194,11 @@ def run(command, seconds=60, **named):
         options.pop("errors")
     with subprocess.Popen(command, **options) as process:
         try:
-            out, err = process.communicate(timeout=seconds)
+            out, err = process.communicate(timeout=seconds * PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            raise AssertionError(f"{' '.join(map(str, command))}: still running after {seconds} s\n{(out or '')[:4000]}\n{err}")
+            raise AssertionError(f"{' '.join(map(str, command))}: still running after {seconds * PATIENCE} s\n{(out or '')[:4000]}\n{err}")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import urllib.parse
 
-from harness import AGENT, MEMTOP, TARGETS, at_end, environment, start, wait_for
+from harness import AGENT, MEMTOP, PATIENCE, TARGETS, at_end, environment, start, wait_for
 
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
 
@@ -32,11 +32,11 @@ class Server:
     def ask(self, path, method="GET", body=None, seconds=30, **headers):
         """(status, headers, body as text); a header of None is left out."""
         if self.address.startswith("unix:"):
-            c = http.client.HTTPConnection("localhost", timeout=seconds)
+            c = http.client.HTTPConnection("localhost", timeout=seconds * PATIENCE)
             c.sock = socket.socket(socket.AF_UNIX)
             c.sock.connect(self.address[5:])
         else:
-            c = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=seconds)
+            c = http.client.HTTPConnection(urllib.parse.urlsplit(self.address).netloc, timeout=seconds * PATIENCE)
         named = {k.replace("_", "-"): v for k, v in headers.items()}
         if self.token:
             named.setdefault("Authorization", f"Bearer {self.token}")

@@ -66,7 +66,7 @@ class Terminal:
 
     def tmux(self, *arguments, env=None):
         done = subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, env=env,
-                              stdin=subprocess.DEVNULL, timeout=30)
+                              stdin=subprocess.DEVNULL, timeout=120)
         if done.returncode:
             raise AssertionError(f"tmux {arguments[0]}: {done.stderr.strip()}")
         return done.stdout

@@ -12,7 +12,7 @@ from harness import AGENT, BUILD, ROOT, TARGETS, at_once, environment, main, nee
 FORKED = os.path.join(TARGETS, "s_forked")
 EXECS = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat")
 CALLS = ("allocate", "wait", "signals", "name", "fail", "fork", "spawn", "_Exit", "quick_exit")
-PATIENCE = 30  # seconds: a child that takes so long does not end
+PATIENCE = 120  # seconds: a child that takes so long does not end
 
 
 def preload(*before, options="", **more):

@@ -122,7 +122,7 @@ def t_no_terminal_at_all():
         master, slave = os.openpty()
         for given in ((subprocess.DEVNULL, slave), (slave, subprocess.PIPE), (subprocess.DEVNULL, subprocess.PIPE)):
             done = subprocess.run([MEMTOP, *command], stdin=given[0], stdout=given[1], stderr=subprocess.PIPE, text=True,
-                                  env=environment(), timeout=20, check=False)
+                                  env=environment(), timeout=120, check=False)
             assert done.returncode in (2, 125) and not done.stdout, (command, done)
             assert re.fullmatch(r"memtop: \w+( view)?: not a terminal; use memtop \w+.*\n", done.stderr), (command, done.stderr)
         os.close(master)

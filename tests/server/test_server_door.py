@@ -35,7 +35,7 @@ def on_tcp():
 
 
 def exactly(sock, n):
-    sock.settimeout(20)
+    sock.settimeout(120)
     data = b""
     while len(data) < n:
         more = sock.recv(n - len(data))
@@ -48,7 +48,7 @@ def exactly(sock, n):
 def read_all(sock):
     data = b""
     with contextlib.suppress(ConnectionResetError):
-        sock.settimeout(20)
+        sock.settimeout(120)
         while more := sock.recv(65536):
             data += more
     return data
