@@ -2,9 +2,10 @@
  *
  * elsewhere.c - connects to sockets that memtop's own namespaces do not show.
  *
- * An abstract name belongs to a network namespace, a path to a root. A forked child of memtop
- * enters what it must, connects, and hands the socket over: memtop itself stays where it is, and
- * setns() into a user namespace asks for a process of one thread.
+ * An abstract name belongs to a network namespace, a path to a root. A thread enters what it must
+ * and connects: memtop itself stays where it is, and the agent sees memtop's pid, for which a
+ * program that memtop started waits. setns() into a user namespace asks for a process of one
+ * thread: then a forked child connects, and hands the socket over.
  *
  * Who may enter a network namespace: root, and the owner of the user namespace that it belongs to
  * (a container without root). The root is opened through /proc/PID/root, which the kernel shows to
@@ -21,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -64,7 +66,7 @@ bool elsewhere_holds(pid_t pid, bool path)
 	return (path ? has_root(pid) : elsewhere(pid, "net")) || is_stranger(pid);
 }
 
-/* --- in the child */
+/* --- in the thread, or the child */
 
 static int open_of(pid_t pid, const char *what, int flags)
 {
@@ -74,19 +76,22 @@ static int open_of(pid_t pid, const char *what, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-static int enter_network(pid_t pid)
+/* child: in a process of its own. */
+static int enter_network(pid_t pid, bool child)
 {
 	int net = open_of(pid, "ns/net", O_RDONLY);
 
-	if (net < 0 || setns(net, CLONE_NEWNET) == 0)
-		return net < 0 ? -errno : 0;
-	int owner = ioctl(net, NS_GET_USERNS);
-	if (owner < 0 || setns(owner, CLONE_NEWUSER) || setns(net, CLONE_NEWNET))
-		return -EPERM;
-	return 0;
+	if (net < 0)
+		return -errno;
+	int owner = setns(net, CLONE_NEWNET) == 0 ? 0 : child ? ioctl(net, NS_GET_USERNS) : -1;
+	bool in = owner == 0 ||
+		  (owner > 0 && !setns(owner, CLONE_NEWUSER) && !setns(net, CLONE_NEWNET));
+	close(net);
+	return in ? 0 : -EPERM;
 }
 
-/* Fills *un with a name by which this process reaches the path. 0, or -errno. */
+/* Fills *un with a name by which this process reaches the path: of a descriptor, which it returns;
+ * or -errno. */
 static int find_path(pid_t pid, const char *path, struct sockaddr_un *un)
 {
 	char root[32];
@@ -97,7 +102,7 @@ static int find_path(pid_t pid, const char *path, struct sockaddr_un *un)
 	if (at < 0)
 		return -errno;
 	snprintf(un->sun_path, sizeof un->sun_path, "/proc/self/fd/%d", at);
-	return 0;
+	return at;
 }
 
 static bool become(long uid)
@@ -105,33 +110,78 @@ static bool become(long uid)
 	return uid == (long)geteuid() || syscall(SYS_setresuid, -1L, uid, -1L) == 0;
 }
 
-/* Where that is refused, the agent sees who memtop's user is there. */
-static void become_its_user(pid_t pid)
+/* Where that is refused, the agent sees who memtop's user is there. False: a thread has its
+ * process' user, since the kernel closes the /proc of a process that changes one. */
+static bool become_its_user(pid_t pid, bool child)
 {
+	if (!child)
+		return procfs_uid(pid) == (long)geteuid();
 	if (become(procfs_uid(pid)))
-		return;
+		return true;
 	int user = open_of(pid, "ns/user", O_RDONLY);
 	if (user >= 0 && setns(user, CLONE_NEWUSER) == 0)
 		become(procfs_uid(pid)); /* by its number there */
+	return true;
+}
+
+static int connect_to(const struct sockaddr_un *un, socklen_t len)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || !connect(fd, (const struct sockaddr *)un, len))
+		return fd < 0 ? -errno : fd;
+	int why = errno;
+	close(fd);
+	return -why;
 }
 
 /* A connected socket, or -errno. */
-static int connect_there(pid_t pid, const char *name, bool path)
+static int connect_there(pid_t pid, const char *name, bool path, bool child)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	socklen_t len = sizeof un;
-	int rc = path ? find_path(pid, name, &un) : elsewhere(pid, "net") ? enter_network(pid) : 0;
+	size_t n = strnlen(name, sizeof un.sun_path - 1);
 
-	if (rc)
-		return rc;
-	if (!path) {
-		size_t n = strnlen(name, sizeof un.sun_path - 1);
-		memcpy(un.sun_path + 1, name, n);
-		len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
+	if (path) {
+		int at = find_path(pid, name, &un);
+		if (at < 0)
+			return at;
+		int fd = become_its_user(pid, child) ? connect_to(&un, sizeof un) : -EPERM;
+		close(at);
+		return fd;
 	}
-	become_its_user(pid);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return fd < 0 || connect(fd, (struct sockaddr *)&un, len) ? -errno : fd;
+	int rc = elsewhere(pid, "net") ? enter_network(pid, child) : 0;
+	if (rc || !become_its_user(pid, child))
+		return rc ? rc : -EPERM;
+	memcpy(un.sun_path + 1, name, n);
+	return connect_to(&un, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
+}
+
+struct connecting {
+	pid_t pid;
+	const char *name;
+	bool path;
+	int fd;
+};
+
+static void *connect_in_thread(void *arg)
+{
+	struct connecting *c = arg;
+
+	c->fd = connect_there(c->pid, c->name, c->path, false);
+	return NULL;
+}
+
+static int by_thread(pid_t pid, const char *name, bool path)
+{
+	struct connecting c = { pid, name, path, -EPERM };
+	sigset_t all, mask;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask); /* memtop's handlers are not for the thread */
+	int rc = pthread_create(&thread, NULL, connect_in_thread, &c);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return rc || pthread_join(thread, NULL) ? -EPERM : c.fd;
 }
 
 /* --- between the two */
@@ -177,7 +227,7 @@ static int receive_socket(int from)
 	return n != sizeof fd ? -EPERM : fd < 0 || h ? fd : -EPERM;
 }
 
-int elsewhere_connect(pid_t pid, const char *name, bool path)
+static int by_child(pid_t pid, const char *name, bool path)
 {
 	sigset_t all, mask;
 	int pair[2];
@@ -188,7 +238,7 @@ int elsewhere_connect(pid_t pid, const char *name, bool path)
 	sigprocmask(SIG_BLOCK, &all, &mask); /* memtop's handlers are not for the child */
 	pid_t child = fork();
 	if (child == 0) {
-		send_socket(pair[1], connect_there(pid, name, path));
+		send_socket(pair[1], connect_there(pid, name, path, true));
 		_exit(0);
 	}
 	int fd = child < 0 ? -errno : 0;
@@ -201,4 +251,11 @@ int elsewhere_connect(pid_t pid, const char *name, bool path)
 	}
 	close(pair[0]);
 	return fd;
+}
+
+int elsewhere_connect(pid_t pid, const char *name, bool path)
+{
+	int fd = by_thread(pid, name, path);
+
+	return fd == -EPERM || fd == -EACCES ? by_child(pid, name, path) : fd;
 }

@@ -578,6 +578,17 @@ def t_who_has_other_pids_and_another_network():
 
 
 @test
+def t_a_program_that_goes_into_another_network():
+    """It waits for memtop before main(), and memtop comes as the process that it waits for."""
+    alone = ["unshare", "--net", "--"]
+    if run([*alone, "/bin/true"]).returncode:
+        raise Skip("no namespace may be made here")
+    session = temporary_folder() + "/a.mtop"
+    done = memtop("record", "--options", "wait=600000", "-o", session, "--", *alone, compiled(HOLDS), "3000000", "0")
+    assert done.returncode == 0 and processes(session)["totals"]["live_bytes"] >= 3000000, done
+
+
+@test
 def t_who_is_another_user():
     """It may not open the board: named with that reason."""
     if os.geteuid():
