@@ -352,7 +352,8 @@ static const struct family families[] = {
 	  "CPU time of the agent inside the program's calls, estimated", COUNTER, true, hook_cpu,
 	  NULL },
 	{ "memtop_agent_overhead_ratio", "ratio",
-	  "CPU time of the agent, of what it and the program take; absent while the program is idle",
+	  "CPU time of the agent, of what it and the program take; absent while the program is "
+	  "idle",
 	  GAUGE, false, overhead, NULL },
 	{ "memtop_agent_memory_bytes", "bytes", "The agent's own memory", GAUGE, false,
 	  agent_memory, NULL },

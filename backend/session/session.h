@@ -106,7 +106,8 @@ int session_copy(struct session_writer *w, const char *path, struct err *err);
 
 bool session_file(const char *path); /* does the file begin like one? Reads no more */
 bool session_busy(const char *path); /* does somebody write to it? */
-/* Marks a file as viewed while the descriptor is open; -1: it cannot be. Neither disturbs writers. */
+/* Marks a file as viewed while the descriptor is open; -1: it cannot be. Neither disturbs writers.
+ */
 int session_view(const char *path);
 bool session_viewed(const char *path);
 /* one of its streams */

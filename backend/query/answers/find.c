@@ -69,8 +69,8 @@ static bool value_children(struct query *q, const struct trow *r)
 	return true;
 }
 
-/* build: rows that names will join are joined first, as they would open what was open before. False:
- * no step was left. */
+/* build: rows that names will join are joined first, as they would open what was open before.
+ * False: no step was left. */
 static bool close_all(struct query *q, uint32_t number, bool build)
 {
 	struct trow *r = q->rows[number];

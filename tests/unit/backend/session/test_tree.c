@@ -49,7 +49,8 @@ static int write_round(struct session_writer *w, unsigned round, struct err *err
 	for (unsigned i = round * FRAMES; i < (round + 1) * FRAMES; i++)
 		for (unsigned s = 0; s < STREAMS; s++) {
 			size_t len = frame(s, i, payload, &t);
-			if (session_frame(w, streams[s], t, MTW_TICK + 1 + i % 19, payload, len, err))
+			if (session_frame(w, streams[s], t, MTW_TICK + 1 + i % 19, payload, len,
+					  err))
 				return -1;
 		}
 	return session_flush(w, err);

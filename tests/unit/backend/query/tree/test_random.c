@@ -23,7 +23,8 @@ static size_t all_rows(struct query *q, struct line *lines, size_t max)
 	char path[64][64];
 	size_t pending;
 
-	/* A hit has a line, whatever it holds, and so has what stands for several and was opened. */
+	/* A hit has a line, whatever it holds, and so has what stands for several and was opened.
+	 */
 	query_search(q, "", &pending);
 	query_open_below(q, 0, false, SIZE_MAX);
 	CHECK_EQ(query_open_below(q, 0, true, 1u << 30), 0);
