@@ -7,7 +7,8 @@
  *  - Code of a build that every session has (the same build-id): by offset.
  *  - Other code: by function name (diff/plain.h), each inlined function as a frame of its own; the
  *    lines and the file's path do not count. When the sessions of one build lack inlined frames
- *    for a module (no debug information), its inlined frames do not count in any.
+ *    for a module (no debug information), its inlined frames do not count in any. A function of
+ *    one unit is the same with its parameters as without: compilers differ in that.
  *  - A frame without a name: by its module. Two frames without names in one module are equal.
  * Stacks that remain in A alone or in B alone are compared once more by outline: without inlined
  * frames, and a function that calls itself counts once; first those whose call sites are the same

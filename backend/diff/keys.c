@@ -4,6 +4,8 @@
  */
 #include "diff/keys.h"
 
+#include "symbols/demangle.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,69 @@ static void find_bare(struct join_keys *k, const struct side *s)
 			map_set(&k->bare, address(s->modules[i].role), 1);
 }
 
+/*
+ * Some compilers' debug information names a C++ function that no other unit can call without its
+ * parameters ("keep_one"), others' with them. Between builds of both, the short name stands for
+ * the whole one, if its file has one such function and the session does not name it so itself.
+ */
+static const char *local_key(struct join_keys *k, const struct side_frame *f)
+{
+	static const char hidden[] = "(anonymous namespace)::";
+	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
+	char *brief = demangle_short(f->plain), *text, *name = brief;
+	const char *key = NULL;
+
+	if (!strncmp(name, hidden, sizeof hidden - 1))
+		name += sizeof hidden - 1;
+	if (f->file && !strstr(name, "::")) {
+		text = xasprintf("%s %s", name, slash ? slash + 1 : f->file);
+		key = string_pool_keep(&k->texts, text);
+		free(text);
+	}
+	free(brief);
+	return key;
+}
+
+static bool has_parameters(const char *plain)
+{
+	return plain[strcspn(plain, "(<")] == '(';
+}
+
+static void find_locals(struct join_keys *k, uint32_t side)
+{
+	const struct side *s = k->sides[side];
+	const char *last = NULL;
+
+	for (size_t i = 0; i < s->frame_count; i++) {
+		const struct side_frame *f = &s->frames[i];
+		if (!f->plain || f->plain == last || !has_parameters(f->plain))
+			continue;
+		last = f->plain;
+		const char *key = local_key(k, f);
+		uint32_t number = key ? map_get(&k->of_local, address(key), 0) : 0;
+		if (key && !number) {
+			GROW(k->locals, k->local_room, k->local_count + 1);
+			k->locals[k->local_count++] = (struct local_function){ f->plain, 0 };
+			number = (uint32_t)k->local_count;
+			map_set(&k->of_local, address(key), number);
+		}
+		if (!key)
+			continue;
+		struct local_function *l = &k->locals[number - 1];
+		l->in |= 1u << side;
+		l->plain = l->plain == f->plain ? f->plain : NULL;
+	}
+}
+
+static const char *name_of(struct join_keys *k, uint32_t side, const struct side_frame *f)
+{
+	const char *key = strpbrk(f->plain, "(:") ? NULL : local_key(k, f);
+	uint32_t number = key ? map_get(&k->of_local, address(key), 0) : 0;
+	const struct local_function *l = number ? &k->locals[number - 1] : NULL;
+
+	return l && l->plain && !(l->in & 1u << side) ? l->plain : f->plain;
+}
+
 /* --- a place's keys */
 
 static const struct side_module *module_of(const struct side *s, const struct side_place *p)
@@ -78,15 +143,15 @@ static const struct side_module *module_of(const struct side *s, const struct si
 	return p->module == NO_ID ? NULL : &s->modules[p->module];
 }
 
-static uint32_t frame_key(struct join_keys *k, const struct side *s, const struct side_place *p,
+static uint32_t frame_key(struct join_keys *k, uint32_t side, const struct side_place *p,
 			  const struct side_frame *f)
 {
-	const struct side_module *m = module_of(s, p);
+	const struct side_module *m = module_of(k->sides[side], p);
 
 	if (p->kind == MTW_NODE_TRUNCATED)
 		return number_take(k, xasprintf("?ends early %" PRIu64, p->offset));
 	if (f && f->plain)
-		return number_of(k, f->plain);
+		return number_of(k, name_of(k, side, f));
 	return number_take(k, xasprintf("?%s", m ? m->role : ""));
 }
 
@@ -111,19 +176,20 @@ static uint32_t recorded_key(struct join_keys *k, const struct side_place *p)
 	return code_key(k, p, module);
 }
 
-static void by_names(struct join_keys *k, struct place_keys *to, const struct side *s,
+static void by_names(struct join_keys *k, struct place_keys *to, uint32_t side,
 		     const struct side_place *p)
 {
+	const struct side *s = k->sides[side];
 	const struct side_module *m = module_of(s, p);
 	bool bare = m && map_get(&k->bare, address(m->role), 0);
 
 	for (uint32_t i = p->count; i-- > 0;) {
 		const struct side_frame *f = &s->frames[p->first + i];
 		if (!bare || i + 1 == p->count)
-			put_number(k, to, frame_key(k, s, p, f));
+			put_number(k, to, frame_key(k, side, p, f));
 	}
 	if (!p->count)
-		put_number(k, to, frame_key(k, s, p, NULL));
+		put_number(k, to, frame_key(k, side, p, NULL));
 	to->outline = k->numbers[to->first];
 }
 
@@ -168,7 +234,7 @@ static void make_place(struct join_keys *k, uint32_t side, uint32_t place)
 	else if (m && p->kind != MTW_NODE_TRUNCATED && in_all(k, m))
 		by_place(k, to, code_key(k, p, m->build));
 	else
-		by_names(k, to, s, p);
+		by_names(k, to, side, p);
 	if (to->by_offset)
 		offer(k, to->outline, side, place);
 }
@@ -185,6 +251,7 @@ struct join_keys *keys_new(const struct side *const *sides, size_t count)
 		k->one_run = k->one_run && same_run(sides[0], sides[i]);
 		count_builds(k, sides[i]);
 		find_bare(k, sides[i]);
+		find_locals(k, (uint32_t)i);
 		k->places[i] = xcalloc(sides[i]->place_count + 1, sizeof **k->places);
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -203,6 +270,8 @@ void keys_free(struct join_keys *k)
 	map_release(&k->of_text);
 	map_release(&k->builds);
 	map_release(&k->bare);
+	map_release(&k->of_local);
+	free(k->locals);
 	string_pool_release(&k->texts);
 	free(k);
 }

@@ -22,8 +22,14 @@ struct join_keys {
 	struct string_pool texts;
 	struct map of_text; /* a text's address -> its number */
 	uint32_t next;
-	struct map builds;          /* a build-id's address -> in how many sessions */
-	struct map bare;            /* a role's address: inlined frames do not count */
+	struct map builds;         /* a build-id's address -> in how many sessions */
+	struct map bare;           /* a role's address: inlined frames do not count */
+	struct map of_local;       /* local_key()'s address -> its place in locals + 1 */
+	struct local_function {    /* of one unit, with its parameters */
+		const char *plain; /* NULL = there are several */
+		uint32_t in;       /* bits: the sides that name it so */
+	} * locals;
+	size_t local_count, local_room;
 	struct place_keys **places; /* by side and place */
 	uint32_t *numbers;
 	size_t number_count, number_room;

@@ -13,6 +13,7 @@
 #include "diff/plain.h"
 
 static struct string_pool made_pool;
+static const char *made_file; /* of all frames with a name that follow */
 
 static const char *made_keep(const char *text)
 {
@@ -63,6 +64,7 @@ static inline void made_frame(struct side *s, const char *function, bool inlined
 	if (strcmp(function, "?")) {
 		f->function = made_keep(function);
 		f->plain = made_keep(plain);
+		f->file = made_file;
 	}
 	free(plain);
 }

@@ -52,6 +52,32 @@ TEST(other_builds_by_function_names)
 	}
 }
 
+/* A function of one unit, by two compilers: with its parameters, and without. */
+TEST(local_functions_by_their_short_name)
+{
+	static const struct {
+		const char *a, *b;
+		enum join_by by;
+	} cases[] = {
+		{ "main;keep(int)", "main;keep", JOIN_NAMES },
+		{ "main;split(int)>keep", "main;split(int)>keep(char const*)", JOIN_NAMES },
+		{ "main;keep", "main;(anonymous namespace)::keep()", JOIN_NAMES },
+		{ "main;keep", "main;Table::keep(int)", JOIN_NOT },
+		{ "main;keep", "main;keep(int);keep(long)", JOIN_NOT },
+		{ "main;keep(int);keep", "main;keep(int);keep(int)", JOIN_NOT },
+		{ "main;keep(int)", "main;keep(long)", JOIN_NOT },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct side *a = made_side(1), *b = made_side(2);
+
+		printf("  %s | %s\n", cases[i].a, cases[i].b);
+		made_file = made_keep("x.cc");
+		CHECK_EQ(joined(a, cases[i].a, b, cases[i].b), cases[i].by);
+		made_file = NULL;
+	}
+}
+
 TEST(one_build_by_offset)
 {
 	static const struct {
