@@ -38,8 +38,8 @@
 	TEXT("format", "text (the default), json or folded") ","                                   \
 	TEXT("process", "name or pid of a process inside session files of several")
 #define LIMITS                                                                                     \
-	TEXTS("max_leaked", "memory alive at the program's exit: 64K, lib:NAME=64K or fn:NAME=64K, " \
-			    "as in all limits") ","                                                \
+	TEXTS("max_leaked", "memory alive at the program's exit: 64K, lib:NAME=64K or "            \
+			    "fn:NAME=64K, as in all limits") ","                                   \
 	TEXTS("max_live", "live memory at the end") ","                                            \
 	TEXTS("max_peak", "its peak") ","                                                          \
 	TEXTS("max_blocks", "live blocks at the end") ","                                          \
@@ -51,13 +51,13 @@
 	TEXTS("suppress", "files of suppressions") ","                                             \
 	TEXT("format", "text (the default), junit, json or github")
 #define RECORDED                                                                                   \
-	"\"command\":{" LIST ",\"description\":\"the program and its arguments; its output is "       \
+	"\"command\":{" LIST ",\"description\":\"the program and its arguments; its output is "    \
 	"dropped\"},"                                                                              \
-	"\"target\":{\"type\":[\"string\",\"integer\"],\"description\":\"instead of a command: a "     \
+	"\"target\":{\"type\":[\"string\",\"integer\"],\"description\":\"instead of a command: a " \
 	"pid, or a TARGET\"},"                                                                     \
 	TEXT("output", "FILE.mtop; one that is there is replaced") ","                             \
-	"\"seconds\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,\"description\":\"ends the "  \
-	"recording; the program runs on (60)\"}"
+	"\"seconds\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,\"description\":"        \
+	"\"ends the recording; the program runs on (60)\"}"
 /* clang-format on */
 
 static const struct tool tools[] = {
