@@ -217,8 +217,10 @@ struct thread {
 	uintptr_t deleting; /* block that a foreign operator delete frees right now */
 	uintptr_t origin;   /* the caller of the last operator new that failed */
 	_Atomic uint32_t xsession; /* that its counters are of: record/thread.c */
-	bool shared;               /* any thread may write it: counters need atomic additions */
-	bool quiet;                /* the agent itself allocates (dlsym): not the program's */
+	/* enum rest: the server may publish what its ended owner held back: record/thread.c */
+	_Atomic uint32_t xrest;
+	bool shared; /* any thread may write it: counters need atomic additions */
+	bool quiet;  /* the agent itself allocates (dlsym): not the program's */
 #ifdef __BIONIC__
 	_Atomic bool xleft; /* base/self.c: its owner has ended */
 	uint32_t ends;      /* rounds of destructors that the owner has been through */

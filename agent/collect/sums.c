@@ -263,8 +263,10 @@ void sums_threads(struct server *s)
 			mt_thread_refresh(i);
 		if (!mt_thread_info(i, &now))
 			continue;
-		if (look && !row->gone && !now.ended)
-			row->gone = is_gone(&s->target, now.tid);
+		if (look && !row->gone && !now.ended && is_gone(&s->target, now.tid)) {
+			row->gone = true;
+			mt_thread_gone(i);
+		}
 		row->over = now.ended;
 		now.ended |= row->gone;
 		if (i == 0 && !now.done.alloc_blocks && !now.done.free_blocks)

@@ -52,6 +52,9 @@ struct row {
 	struct tally done; /* valid once xended */
 };
 
+/* Of what the owner of a state held back from the balance (record/slots.c). */
+enum rest { REST_OWNED, REST_TAKEN, REST_PUBLISHED };
+
 #ifdef MT_TLS
 static MT_TLS char early_name[16]; /* set before its first hook, for the row that it gets then */
 #endif
@@ -259,6 +262,23 @@ static void begin_owner(struct thread *t)
 		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
 	}
 	atomic_store_explicit(&t->xsession, session, memory_order_release);
+	atomic_store(&t->xrest, REST_OWNED);
+}
+
+/* Nobody may continue a state for long, or ever, and the peak would be uncertain by what its owner
+ * held back. Whoever finds the server at it passes the state over. */
+void mt_thread_gone(uint32_t index)
+{
+	struct thread *t = atomic_load(&rows[index].xstate);
+	uint32_t rest = REST_OWNED;
+
+	if (!t || !atomic_compare_exchange_strong(&t->xrest, &rest, REST_TAKEN))
+		return;
+	if (atomic_load(&rows[index].xstate) == t) {
+		mt_slots_ended(t);
+		rest = REST_PUBLISHED;
+	}
+	atomic_store(&t->xrest, rest);
 }
 
 /* A state whose owner is gone; it is ours then. */
@@ -271,7 +291,10 @@ static struct thread *inherit(void)
 			t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 		if (!t)
 			return NULL;
-		if (t->shared || !mt_self_inherit(t))
+		uint32_t rest = REST_OWNED;
+		if (t->shared || !mt_self_inherit(t) ||
+		    (!atomic_compare_exchange_strong(&t->xrest, &rest, REST_PUBLISHED) &&
+		     rest == REST_TAKEN))
 			continue;
 		atomic_store_explicit(&xcursor, t->next, memory_order_release);
 		mt_unwind_thread_end(t);

@@ -23,6 +23,7 @@ void mt_thread_fork_child(void); /* forget the parent's threads that the child d
 int mt_thread_tid(pthread_t thread);             /* without a system call; 0 = unknown */
 void mt_thread_named(int tid, const char *name); /* tid 0 = the caller */
 void mt_thread_refresh(uint32_t index); /* the name of a thread that lives, from /proc; server */
+void mt_thread_gone(uint32_t index);    /* the kernel says so; server */
 struct thread_info {                    /* one owner of a set, past or present */
 	uint32_t index;
 	int tid;

@@ -237,7 +237,7 @@ def code_of(pid, path):
 def t_held_at_any_instruction_of_the_agent():
     """A thread that loses its cpu inside the agent, at each instruction in turn, and gets it back in the next session."""
     late = Late()
-    tid = int(late.say("w"))
+    tid, before = int(late.say("w")), late.tasks()
     late.attach("")
     code = code_of(late.pid, os.path.realpath(AGENT))
     wrong, at = [], 0
@@ -252,6 +252,7 @@ def t_held_at_any_instruction_of_the_agent():
             inside += any(last in r for r in code)
         at = at + 1 if inside > at else -1
         late.detach()
+        wait_for(lambda: late.tasks() == before, what="the server's end")
         if int(late.say("a")) == LEAVING:  # no session begins while it is in the middle of an event
             tracing.ptrace(tracing.DETACH, tid)
             assert late.say("e") == "ok"

@@ -210,6 +210,20 @@ def t_a_server_that_does_not_run():
 
 
 @mostly_waits
+def t_threads_that_have_ended():
+    """Nobody continues their states, and what each held back is known all the same."""
+    process = run_watched([TARGET, "waits", "64"], "listen=@memtop-test.%p", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    client = Client(f"@memtop-test.{process.pid}")
+    ended = lambda: sum(t["flags"] & 1 for t in client.threads.values())  # noqa: E731
+    client.until(lambda: ended() == 64, "the ends of all threads", 20)
+    process.stdin.write(b"xx")
+    process.stdin.flush()
+    client.until_final()
+    assert process.wait(60) == 0 and client.totals["peak_error_bytes"] < 1 << 20, client.totals
+
+
+@mostly_waits
 def t_a_starved_processor():
     """Everything on one cpu, which others keep busy: as exact, and not much slower."""
     alone = ["taskset", "-c", str(min(os.sched_getaffinity(0))), "nice", "-n"]

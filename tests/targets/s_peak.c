@@ -2,7 +2,7 @@
  *
  * s_peak.c - heaps with a known top, after which nearly all is freed.
  *
- * Usage: s_peak threads N | filter | waits | ends | fork
+ * Usage: s_peak threads N | filter | waits [N] (after N threads have ended) | ends | fork
  * It prints the bytes of the top, unless it ends at any time.
  */
 #include <errno.h>
@@ -104,6 +104,26 @@ static int filter(void)
 	return 1;
 }
 
+static void *churn(void *arg)
+{
+	for (unsigned i = 0; i < BLOCKS; i++)
+		fall(rise(1, BLOCK), 1);
+	pthread_barrier_wait(&top);
+	return arg;
+}
+
+static void have_ended(unsigned count)
+{
+	pthread_t *id = calloc(count, sizeof(*id));
+
+	pthread_barrier_init(&top, NULL, count);
+	for (unsigned i = 0; i < count; i++)
+		pthread_create(&id[i], NULL, churn, NULL);
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(id[i], NULL);
+	free(id);
+}
+
 /* Up and down when told. */
 static int waits(void)
 {
@@ -162,6 +182,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "threads") && argc > 2)
 		return threads((unsigned)atoi(argv[2]));
+	if (!strcmp(mode, "waits") && argc > 2)
+		have_ended((unsigned)atoi(argv[2]));
 	return !strcmp(mode, "filter")  ? filter()
 	       : !strcmp(mode, "waits") ? waits()
 	       : !strcmp(mode, "ends")  ? ends()
