@@ -82,7 +82,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		if (known) {
 			model_rates(m, &one, &ten);
 			if (one.known)
-				cell_rate(c, (uint64_t)one.alloc_blocks);
+				cell_rate(c, one.alloc_blocks);
 			else
 				cell_unknown(c);
 		}

@@ -213,7 +213,8 @@ char *text_short(char *out, double n)
 	}
 	for (n = n < 0 ? 0 : n; n >= 1000 - 0.05 && units[i + 1]; i++)
 		n /= 1000;
-	snprintf(out, 32, i ? "%.1f%c" : "%.0f", n, units[i]);
+	bool finer = i || (n < 9.95 && fabs(n - rint(n)) >= 0.05);
+	snprintf(out, 32, i ? "%.1f%c" : finer ? "%.1f" : "%.0f", n, units[i]);
 	return out;
 }
 

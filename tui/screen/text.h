@@ -71,7 +71,7 @@ bool text_units_named(const char *word, enum units *u);
  * format_count(). */
 char *text_bytes(char *out, uint64_t bytes);
 char *text_bytes_signed(char *out, int64_t bytes); /* +14.4M -0.2K 0 */
-char *text_short(char *out, double n);             /* 812 88.2k 2900k */
+char *text_short(char *out, double n);             /* 0.3 812 88.2k 2900k */
 #define TEXT_BLOCKS 40
 char *text_blocks(char out[TEXT_BLOCKS], uint64_t n); /* 1 block, 1,204 blocks */
 char *text_short_signed(char *out, int64_t n);

@@ -154,7 +154,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
 		case C_RATE:
 			if (figures_rated(f))
-				cell_rate(c, figures_over(f) ? 0 : r->rate_blocks);
+				cell_rate(c, figures_over(f) ? 0 : r->calls);
 			else
 				cell_unknown(c);
 			break;

@@ -220,7 +220,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		break;
 	case C_CALLS:
 		if (rate || over)
-			cell_rate(c, over ? 0 : r->rate_calls);
+			cell_rate(c, over ? 0 : (double)r->rate_calls);
 		else
 			cell_unknown(c);
 		break;

@@ -135,11 +135,11 @@ void cell_count_net(struct cell c, int64_t n)
 	right(c, role_of(n), text_short_signed(text, n));
 }
 
-void cell_rate(struct cell c, uint64_t per_second)
+void cell_rate(struct cell c, double per_second)
 {
 	char text[32];
 
-	right(c, per_second ? ROLE_ALLOC : ROLE_DIM, text_short(text, (double)per_second));
+	right(c, per_second > 0 ? ROLE_ALLOC : ROLE_DIM, text_short(text, per_second));
 }
 
 void cell_unknown(struct cell c)

@@ -44,7 +44,7 @@ void cell_part(struct cell c, uint64_t part, uint64_t all);
 void cell_net(struct cell c, int64_t bytes); /* signed, red or green */
 void cell_count(struct cell c, uint64_t n);  /* 812,004 or 812.0k as it fits */
 void cell_count_net(struct cell c, int64_t n);
-void cell_rate(struct cell c, uint64_t per_second);
+void cell_rate(struct cell c, double per_second);
 void cell_unknown(struct cell c); /* a dash: the instant does not have it */
 /* the oldest one's, or the median; or nothing */
 void cell_age(struct cell c, const struct age *a, bool oldest);

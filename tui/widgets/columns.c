@@ -18,7 +18,7 @@ static const struct {
 	{ "BLOCKS+", "live blocks: growth since the base" },
 	{ "TID", "the kernel's thread id" },
 	{ "SELF", "the part of LIVE that the function itself allocated" },
-	{ "CALLS/s", "allocations in the last second" },
+	{ "CALLS/s", "allocations per second: over one; below 10, over ten" },
 	{ "BYTES/s", "allocated in the last second" },
 	{ "CHURN/s", "allocated and freed again per second, over ten: allocated - |NET|" },
 	{ "LIFE", "mean time from allocation to free; >: nothing freed for this long" },

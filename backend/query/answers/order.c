@@ -23,7 +23,7 @@ static int64_t key_of(const struct order *o, const struct site *s)
 	case BY_NET: return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
 	case BY_BORN: return (int64_t)s->change.born_bytes;
 	case BY_GONE: return (int64_t)s->change.gone_bytes;
-	case BY_RATE: return (int64_t)s->rate_blocks;
+	case BY_RATE: return (int64_t)(s->calls * 100);
 	case BY_CHURN: return (int64_t)s->churn_bytes;
 	/* the shortest first */
 	case BY_LIFE:

@@ -20,6 +20,11 @@
 #define REST_MIN 3u /* fewer small children are shown */
 #define DEPTH_MAX 2000u
 
+/* of a row's calls, as of call sites (query/sites/churn.c) */
+#define POINTS (sizeof((struct row_flow *)0)->ns / sizeof(uint64_t))
+#define APART_NS 2000000000ull
+#define LEAST_NS 5000000000ull
+
 void query_set_inverted(struct query *q, bool on)
 {
 	if (q->inverted == on)
@@ -249,6 +254,43 @@ static void fill_place(struct query *q, struct row *out, uint32_t telling, uint3
 	out->owner = owners_of_index(q->o, leaf->leaf);
 }
 
+/* Do the points belong to other sums, or to a time when the row was not shown? */
+static bool is_stale(const struct query *q, const struct trow *r, uint64_t now)
+{
+	const struct row_flow *f = r->flow;
+
+	return f->count && (f->passing != q->passing || f->print != r->print ||
+			    now < f->ns[f->count - 1] || now - f->ns[f->count - 1] > 2 * APART_NS ||
+			    r->incl.tally.alloc_blocks < f->calls[f->count - 1]);
+}
+
+static double calls_of(struct query *q, struct trow *r)
+{
+	uint64_t now = model_time(q->m), calls = r->incl.tally.alloc_blocks;
+	double one = (double)r->incl.rate_blocks, ten;
+
+	if (!r->flow)
+		r->flow = xcalloc(1, sizeof *r->flow);
+	struct row_flow *f = r->flow;
+	if (is_stale(q, r, now))
+		f->count = 0;
+	if (!f->count || now - f->ns[f->count - 1] >= APART_NS) {
+		if (f->count == POINTS) {
+			memmove(f->ns, f->ns + 1, sizeof f->ns - sizeof *f->ns);
+			memmove(f->calls, f->calls + 1, sizeof f->calls - sizeof *f->calls);
+			f->count--;
+		}
+		f->ns[f->count] = now;
+		f->calls[f->count++] = calls;
+		f->passing = q->passing;
+		f->print = r->print;
+	}
+	if (now - f->ns[0] < LEAST_NS)
+		return one;
+	ten = (double)(calls - f->calls[0]) / ((double)(now - f->ns[0]) / 1e9);
+	return one < CALLS_FEW && ten < CALLS_FEW ? ten : one;
+}
+
 static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
 		 uint32_t depth)
 {
@@ -274,7 +316,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->self = r->self.tally;
 	out->change = r->incl.change;
 	out->rate_bytes = r->incl.rate_bytes;
-	out->rate_blocks = r->incl.rate_blocks;
+	out->calls = r->rest ? (double)r->incl.rate_blocks : calls_of(q, r);
 	out->estimate = r->incl.sampled != 0;
 	out->self_estimate = r->self.sampled != 0;
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;

@@ -144,7 +144,8 @@ static void churn_of(struct query_site *s, const struct flow *from, const struct
 		 went = to->free_bytes - from->free_bytes;
 	uint64_t net = came > went ? came - went : went - came;
 
-	s->pub.churn_known = true;
+	s->pub.churn_known = s->flow_known = true;
+	s->flow_calls = (double)(to->alloc_blocks - from->alloc_blocks) / ((double)ns / 1e9);
 	s->pub.churn_bytes = came > net ? (uint64_t)((double)(came - net) / ((double)ns / 1e9)) : 0;
 }
 
@@ -173,7 +174,7 @@ static void judge(const struct site_table *t, struct query_site *s, uint64_t now
 {
 	size_t from;
 
-	s->pub.churn_known = false;
+	s->pub.churn_known = s->flow_known = false;
 	s->pub.life = LIFE_UNKNOWN;
 	for (int w = 0; w < FLOW_WINDOWS; w++) {
 		if (!begin_of(t, s, w, now, &from))

@@ -376,6 +376,17 @@ static bool sum_up(struct query *q, struct site_table *t)
 	return true;
 }
 
+/* One second has too few calls to tell a rate below CALLS_FEW. */
+static double calls_of(const struct query_site *s)
+{
+	/* the flow is of all stacks, whatever the filter shows */
+	bool whole = s->sum.tally.alloc_blocks == s->all.tally.alloc_blocks;
+
+	return s->flow_known && whole && s->sum.rate_blocks < CALLS_FEW && s->flow_calls < CALLS_FEW
+		       ? s->flow_calls
+		       : (double)s->sum.rate_blocks;
+}
+
 static void publish(struct query *q, const struct site_table *t, struct query_site *s,
 		    size_t *looks)
 {
@@ -386,7 +397,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
 	s->pub.rate_bytes = s->sum.rate_bytes;
-	s->pub.rate_blocks = s->sum.rate_blocks;
+	s->pub.calls = calls_of(s);
 	s->pub.estimate = s->sum.sampled != 0;
 	if (s->pub.stacks && s->describe)
 		describe(q, s);

@@ -27,6 +27,8 @@ struct query_site {
 	uint64_t since_ns; /* earlier points belong to other stacks */
 	uint64_t quiet_ns; /* since then nothing was freed, with blocks alive */
 	bool moved;        /* since then a stack changed its site, from or to this one */
+	bool flow_known;   /* of the last ten seconds: */
+	double flow_calls; /* calls per second */
 	int64_t *net;      /* the result of query_intervals() */
 	size_t net_room;
 	struct site_held held[AT_COUNT];

@@ -178,7 +178,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			if (ui_of_threads(t->tv.v.ui)) /* rates count all threads */
 				break;
 			if (figures_rated(f))
-				cell_rate(c, figures_over(f) ? 0 : r->rate_blocks);
+				cell_rate(c, figures_over(f) ? 0 : r->calls);
 			else
 				cell_unknown(c);
 			break;
@@ -289,7 +289,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 	char calls[32] = "-";
 
 	if (figures_rated(f))
-		text_short(calls, figures_over(f) ? 0 : (double)r->rate_blocks);
+		text_short(calls, figures_over(f) ? 0 : r->calls);
 	const char *module = module_name(r, m), *what = r->function ? r->function : r->name;
 	snprintf(title, sizeof title, "%.300s  %.200s", what,
 		 module && strcmp(module, what) ? module : "");

@@ -128,6 +128,11 @@ TEST(figures)
 	CHECK_STR(format_count(t, 999), "999");
 	CHECK_STR(format_count(t, 812004), "812,004");
 	CHECK_STR(format_count(t, UINT64_MAX), "18,446,744,073,709,551,615");
+	CHECK_STR(text_short(t, 0.1), "0.1");
+	CHECK_STR(text_short(t, 0.01), "0");
+	CHECK_STR(text_short(t, 3), "3");
+	CHECK_STR(text_short(t, 9.94), "9.9");
+	CHECK_STR(text_short(t, 9.96), "10");
 	CHECK_STR(text_short(t, 88210), "88.2k");
 	CHECK_STR(text_short(t, 999940), "999.9k");
 	CHECK_STR(text_short(t, 2912400), "2912k");

@@ -240,3 +240,53 @@ TEST(it_outlives_a_filter)
 	      site(&x, "draw")->life_ns < before * 11 / 10);
 	end(&x);
 }
+
+/* As many calls by each instant as that rate makes. CALLS/s is off by a call of its window at most,
+ * and its mean is the rate. */
+static void calls_of_rate(double rate)
+{
+	struct session x;
+	double sum = 0, window = rate < CALLS_FEW ? 10 : 1, error = 1 / window + rate / 100;
+	unsigned looks = 0;
+	uint64_t made = 0;
+
+	family(&x);
+	for (unsigned i = 1; i <= 4 * 140; i++) {
+		uint64_t due = (uint64_t)(rate * i / 4);
+		turn_over(&x, 7, (unsigned)(due - made), 0);
+		made = due;
+		look(&x);
+		if (i <= 4 * 40)
+			continue;
+		double calls = site(&x, "log_line")->calls;
+		if (calls < rate - error || calls > rate + error)
+			printf("  %g instead of %g\n", calls, rate);
+		CHECK(calls >= rate - error && calls <= rate + error);
+		sum += calls;
+		looks++;
+	}
+	CHECK(sum / looks > rate * 0.9 && sum / looks < rate * 1.1);
+	end(&x);
+}
+
+TEST(calls_of_known_rates)
+{
+	static const double rates[] = { 0.1, 0.2,  0.3, 0.5, 0.7,  0.9,   1,      1.5,
+					3,   5.25, 8.5, 20,  1000, 30000, 1000000 };
+
+	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+		calls_of_rate(rates[i]);
+}
+
+/* What has just stopped is not told by what came before. */
+TEST(calls_that_stopped)
+{
+	struct session x;
+
+	family(&x);
+	for_seconds(&x, 20, 7, 100, 0);
+	CHECK(site(&x, "log_line")->calls == 400);
+	for_seconds(&x, 2, 7, 0, 0);
+	CHECK(site(&x, "log_line")->calls == 0);
+	end(&x);
+}
