@@ -239,57 +239,33 @@ static int adb_verb(const struct args *a)
 	return status;
 }
 
-static const char *const synopsis[] = { "adb [OPTION...] [PACKAGE|PID]",
-					"adb --start [OPTION...] PACKAGE", "adb --list", NULL };
-static const struct option_spec opt_serial = { 's',
-					       "serial",
-					       "SERIAL",
-					       "this device (else ANDROID_SERIAL, or the only one)",
-					       offsetof(struct args, serial),
-					       false };
-static const struct option_spec opt_list = { 0,
-					     "list",
-					     NULL,
-					     "print the processes that take a debugger, and exit",
-					     offsetof(struct args, list),
-					     false };
-static const struct option_spec opt_start = { 0,
-					      "start",
-					      NULL,
-					      "restart the app, with the agent from the start",
-					      offsetof(struct args, start),
-					      false };
-static const struct option_spec opt_activity = { 0,
-						 "activity",
-						 "NAME",
-						 "with --start: this activity, not the launcher's",
-						 offsetof(struct args, activity),
-						 false };
-static const struct option_spec opt_adb = {
-	0,
-	"adb",
-	"FILE",
-	"the adb client (else ANDROID_HOME/platform-tools, PATH)",
-	offsetof(struct args, adb),
-	false
-};
-static const struct option_spec opt_no_view = {
-	0,
-	"no-view",
-	NULL,
-	"load the agent, print one line with the port, and exit",
-	offsetof(struct args, no_view),
-	false
-};
-static const struct option_spec *const options[] = {
-	&opt_serial,  &opt_list,  &opt_start,        &opt_activity,      &opt_no_view, &opt_break,
-	&opt_timeout, &opt_adb,   &opt_agent,        &opt_agent_options, &opt_symbols, &opt_sysroot,
-	&opt_theme,   &opt_ascii, &opt_max_overhead, &opt_suppress,      &opt_detach,  NULL
+static const struct option_spec options[] = {
+	OPTION('s', "serial", "SERIAL", "this device (else ANDROID_SERIAL, or the only one)",
+	       serial),
+	OPTION(0, "list", NULL, "print the processes that take a debugger, and exit", list),
+	OPTION(0, "start", NULL, "restart the app, with the agent from the start", start),
+	OPTION(0, "activity", "NAME", "with --start: this activity, not the launcher's", activity),
+	OPTION(0, "no-view", NULL, "load the agent, print one line with the port, and exit",
+	       no_view),
+	OPT_BREAK,
+	OPT_TIMEOUT,
+	OPTION(0, "adb", "FILE", "the adb client (else ANDROID_HOME/platform-tools, PATH)", adb),
+	OPT_AGENT,
+	OPT_AGENT_OPTIONS,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_THEME,
+	OPT_ASCII,
+	OPT_MAX_OVERHEAD,
+	OPT_SUPPRESS,
+	OPT_DETACH,
+	{ 0 }
 };
 
 const struct verb verb_adb = {
 	.name = "adb",
-	.synopsis = synopsis,
+	.synopsis = { "adb [OPTION...] [PACKAGE|PID]", "adb --start [OPTION...] PACKAGE",
+		      "adb --list" },
 	.summary = "watch an Android app through adb",
 	.details = "memtop copies the agent into a debuggable app's folder (run-as) and loads it "
 		   "through the\napp's debug port (JDWP). --start restarts the app with the agent: "

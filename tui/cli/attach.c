@@ -113,30 +113,28 @@ static int attach_run(const struct args *a)
 	return 0;
 }
 
-static const char *const synopsis[] = { "attach [OPTION...] PID",
-					"attach --no-view [OPTION...] PID",
-					"attach --jdwp PORT [OPTION...] [PID]", NULL };
-static const struct option_spec opt_no_view = { 0,
-						"no-view",
-						NULL,
-						"load the agent, print one line, and exit",
-						offsetof(struct args, no_view),
-						false };
-static const struct option_spec opt_jdwp = { 0,
-					     "jdwp",
-					     "PORT",
-					     "use the debug port of a Java program, not ptrace",
-					     offsetof(struct args, jdwp),
-					     false };
-static const struct option_spec *const options[] = {
-	&opt_no_view, &opt_jdwp,          &opt_break,    &opt_timeout, &opt_pid,
-	&opt_agent,   &opt_agent_options, &opt_symbols,  &opt_sysroot, &opt_theme,
-	&opt_ascii,   &opt_max_overhead,  &opt_suppress, &opt_detach,  NULL
+static const struct option_spec options[] = {
+	OPTION(0, "no-view", NULL, "load the agent, print one line, and exit", no_view),
+	OPTION(0, "jdwp", "PORT", "use the debug port of a Java program, not ptrace", jdwp),
+	OPT_BREAK,
+	OPT_TIMEOUT,
+	OPT_PID,
+	OPT_AGENT,
+	OPT_AGENT_OPTIONS,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_THEME,
+	OPT_ASCII,
+	OPT_MAX_OVERHEAD,
+	OPT_SUPPRESS,
+	OPT_DETACH,
+	{ 0 }
 };
 
 const struct verb verb_attach = {
 	.name = "attach",
-	.synopsis = synopsis,
+	.synopsis = { "attach [OPTION...] PID", "attach --no-view [OPTION...] PID",
+		      "attach --jdwp PORT [OPTION...] [PID]" },
 	.summary = "load the agent into a running process and watch it",
 	.details = "memtop stops one thread for some milliseconds, where it holds no lock of the "
 		   "allocator or\nthe loader, and makes it call dlopen. Blocks from before are "

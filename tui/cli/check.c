@@ -343,84 +343,44 @@ static int check_run(const struct args *a)
 
 /* --- the verb */
 
-#define LIMIT(field, kind, option, value, text)                                                    \
-	static const struct option_spec field = {                                                  \
-		0, option, value, text, offsetof(struct args, limits[kind]), true                  \
-	}
-LIMIT(opt_live, CHECK_LIVE, "max-live", "LIMIT", "live memory at the end");
-LIMIT(opt_peak, CHECK_PEAK, "max-peak", "LIMIT", "live memory at its peak");
-LIMIT(opt_leaked, CHECK_LEAKED, "max-leaked", "LIMIT", "memory alive at the program's exit");
-LIMIT(opt_growth, CHECK_GROWTH, "max-growth", "LIMIT", "growth in the interval of --between");
-LIMIT(opt_blocks, CHECK_BLOCKS, "max-blocks", "LIMIT", "live blocks at the end");
-LIMIT(opt_rate, CHECK_RATE, "max-rate", "LIMIT", "bytes allocated per second, mean of the run");
-
-static const struct option_spec opt_baseline = {
-	0,
-	"baseline",
-	"FILE",
-	"compare with this session; of several, the noise counts (repeatable)",
-	offsetof(struct args, baselines),
-	true
-};
-static const struct option_spec opt_tolerance = {
-	0,
-	"tolerance",
-	"PCT",
-	"growth beyond the baseline that is no finding (" TOLERANCE_DEFAULT ")",
-	offsetof(struct args, tolerance),
-	false
-};
-static const struct option_spec opt_suppressions = {
-	0,
-	"suppress",
-	"FILE",
-	"suppressions of memtop, LeakSanitizer or valgrind (repeatable)",
-	offsetof(struct args, suppressions),
-	true
-};
-static const struct option_spec opt_format = { 'f',
-					       "format",
-					       "NAME",
-					       "text (default), junit, json or github",
-					       offsetof(struct args, format),
-					       false };
-static const struct option_spec opt_output = {
-	'o', "output", "FILE", "write the result here", offsetof(struct args, output), false
-};
-static const struct option_spec opt_session = { 0,
-						"session",
-						"FILE",
-						"keep the program's recording here",
-						offsetof(struct args, session),
-						false };
-static const struct option_spec opt_allow = { 0,
-					      "allow-incomplete",
-					      NULL,
-					      "a session that is not whole is no finding",
-					      offsetof(struct args, allow_incomplete),
-					      false };
-
-static const struct option_spec opt_crash = { 0,
-					      "allow-crash",
-					      NULL,
-					      "a process that a signal ended is no error",
-					      offsetof(struct args, allow_crash),
-					      false };
-
-static const char *const synopsis[] = { "check [OPTION...] FILE.mtop | TARGET",
-					"check [OPTION...] [--] PROG [ARG...]", NULL };
-static const struct option_spec *const options[] = {
-	&opt_leaked,     &opt_live,         &opt_peak,          &opt_blocks,
-	&opt_rate,       &opt_growth,       &opt_between,       &opt_baseline,
-	&opt_tolerance,  &opt_suppressions, &opt_format,        &opt_output,
-	&opt_session,    &opt_allow,        &opt_crash,         &opt_pid,
-	&opt_process,    &opt_agent,        &opt_agent_options, &opt_no_follow,
-	&opt_first_only, &opt_symbols,      &opt_sysroot,       NULL
+static const struct option_spec options[] = {
+	OPTION(0, "max-leaked", "LIMIT", "memory alive at the program's exit",
+	       limits[CHECK_LEAKED]),
+	OPTION(0, "max-live", "LIMIT", "live memory at the end", limits[CHECK_LIVE]),
+	OPTION(0, "max-peak", "LIMIT", "live memory at its peak", limits[CHECK_PEAK]),
+	OPTION(0, "max-blocks", "LIMIT", "live blocks at the end", limits[CHECK_BLOCKS]),
+	OPTION(0, "max-rate", "LIMIT", "bytes allocated per second, mean of the run",
+	       limits[CHECK_RATE]),
+	OPTION(0, "max-growth", "LIMIT", "growth in the interval of --between",
+	       limits[CHECK_GROWTH]),
+	OPT_BETWEEN,
+	OPTION(0, "baseline", "FILE",
+	       "compare with this session; of several, the noise counts (repeatable)", baselines),
+	OPTION(0, "tolerance", "PCT",
+	       "growth beyond the baseline that is no finding (" TOLERANCE_DEFAULT ")", tolerance),
+	OPTION(0, "suppress", "FILE",
+	       "suppressions of memtop, LeakSanitizer or valgrind (repeatable)", suppressions),
+	OPTION('f', "format", "NAME", "text (default), junit, json or github", format),
+	OPTION('o', "output", "FILE", "write the result here", output),
+	OPTION(0, "session", "FILE", "keep the program's recording here", session),
+	OPTION(0, "allow-incomplete", NULL, "a session that is not whole is no finding",
+	       allow_incomplete),
+	OPTION(0, "allow-crash", NULL, "a process that a signal ended is no error", allow_crash),
+	OPT_PID,
+	OPT_PROCESS,
+	OPT_AGENT,
+	OPT_AGENT_OPTIONS,
+	OPT_NO_FOLLOW,
+	OPT_FIRST_ONLY,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	{ 0 }
 };
 
 const struct verb verb_check = {
 	.name = "check",
-	.synopsis = synopsis,
+	.synopsis = { "check [OPTION...] FILE.mtop | TARGET",
+		      "check [OPTION...] [--] PROG [ARG...]" },
 	.summary = "hold a session or a program against limits, for tests",
 	.details =
 		"LIMIT is an amount (64K, 10M, 0), or lib:NAME=AMOUNT for the memory of a "

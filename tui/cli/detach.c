@@ -52,12 +52,11 @@ static int detach_run(const struct args *a)
 	return rc ? args_fail(&err, STATUS_UNREACHED) : 0;
 }
 
-static const char *const synopsis[] = { "detach PID", "detach TARGET", NULL };
-static const struct option_spec *const options[] = { &opt_pid, NULL };
+static const struct option_spec options[] = { OPT_PID, { 0 } };
 
 const struct verb verb_detach = {
 	.name = "detach",
-	.synopsis = synopsis,
+	.synopsis = { "detach PID", "detach TARGET" },
 	.summary = "take the agent out of a process again",
 	.details = "The process then runs as before memtop attach: no hook, socket or process of "
 		   "the agent is\nleft; its code stays mapped. An agent that was loaded at the "

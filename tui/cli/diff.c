@@ -89,33 +89,20 @@ static int diff_run(const struct args *a)
 	return rc;
 }
 
-static const char *const synopsis[] = { "diff [OPTION...] A B", "diff [OPTION...] A... -- B...",
-					NULL };
-static const struct option_spec opt_value = {
-	0,
-	"value",
-	"VALUE",
-	"what is compared: live (default), blocks or allocated",
-	offsetof(struct args, value),
-	false
+static const struct option_spec options[] = {
+	OPTION(0, "value", "VALUE", "what is compared: live (default), blocks or allocated", value),
+	OPTION('f', "format", "NAME", DIFF_FORMAT_WORDS, format),
+	OPTION('o', "output", "FILE", "write here; " DIFF_ENDING_WORDS " chooses the format",
+	       output),
+	OPT_PROCESS,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	{ 0 }
 };
-static const struct option_spec opt_format = {
-	'f', "format", "NAME", DIFF_FORMAT_WORDS, offsetof(struct args, format), false
-};
-static const struct option_spec opt_output = { 'o',
-					       "output",
-					       "FILE",
-					       "write here; " DIFF_ENDING_WORDS
-					       " chooses the format",
-					       offsetof(struct args, output),
-					       false };
-static const struct option_spec *const options[] = { &opt_value,   &opt_format,  &opt_output,
-						     &opt_process, &opt_symbols, &opt_sysroot,
-						     NULL };
 
 const struct verb verb_diff = {
 	.name = "diff",
-	.synopsis = synopsis,
+	.synopsis = { "diff [OPTION...] A B", "diff [OPTION...] A... -- B..." },
 	.summary = "show what changed between sessions, or between two instants",
 	.details =
 		"A and B are targets, or instants of them: FILE@MARK, FILE@peak, FILE@0:12:09. "

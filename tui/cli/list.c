@@ -56,12 +56,11 @@ static int list_run(const struct args *a)
 	return 0;
 }
 
-static const char *const synopsis[] = { "list", NULL };
-static const struct option_spec *const options[] = { NULL };
+static const struct option_spec options[] = { { 0 } };
 
 const struct verb verb_list = {
 	.name = "list",
-	.synopsis = synopsis,
+	.synopsis = { "list" },
 	.summary = "list the processes of this machine that have an agent",
 	.options = options,
 	.run = list_run,

@@ -78,13 +78,13 @@ static int live_run(const struct args *a)
 	}
 }
 
-static const char *const synopsis[] = { "[OPTION...] TARGET", "[OPTION...]", NULL };
-static const struct option_spec *const options[] = { &opt_pid,      &opt_symbols, &opt_sysroot,
-						     &opt_theme,    &opt_ascii,   &opt_max_overhead,
-						     &opt_suppress, &opt_detach,  NULL };
+static const struct option_spec options[] = {
+	OPT_PID,          OPT_SYMBOLS,  OPT_SYSROOT, OPT_THEME, OPT_ASCII,
+	OPT_MAX_OVERHEAD, OPT_SUPPRESS, OPT_DETACH,  { 0 },
+};
 
 const struct verb verb_live = {
-	.synopsis = synopsis,
+	.synopsis = { "[OPTION...] TARGET", "[OPTION...]" },
 	.summary = "watch an agent live, or look at a session file",
 	.options = options,
 	.run = live_run,

@@ -39,8 +39,8 @@ static void print_help(void)
 	       "@NAME, unix:PATH   a local socket\n  -p PID             a local process that has "
 	       "the agent\n  FILE.mtop          a session file, under any name\n\nmemtop VERB "
 	       "--help explains a verb.\n\nOptions of the live view:\n");
-	for (const struct option_spec *const *o = verb_live.options; *o; o++)
-		args_option_help(*o, stdout);
+	for (const struct option_spec *o = verb_live.options; o->name; o++)
+		args_option_help(o, stdout);
 	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys",
 	       "all keys of the live view", "    --version", "memtop's version");
 }

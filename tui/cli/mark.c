@@ -104,12 +104,11 @@ static int mark_run(const struct args *a)
 	return status;
 }
 
-static const char *const synopsis[] = { "mark TARGET [NAME]", "mark -p PID [NAME]", NULL };
-static const struct option_spec *const options[] = { &opt_pid, NULL };
+static const struct option_spec options[] = { OPT_PID, { 0 } };
 
 const struct verb verb_mark = {
 	.name = "mark",
-	.synopsis = synopsis,
+	.synopsis = { "mark TARGET [NAME]", "mark -p PID [NAME]" },
 	.summary = "set a mark in a live target, from a script",
 	.details = "Prints the mark's number and name once the agent has set it. A name in use "
 		   "gets a\nsuffix; start, peak, end and now are reserved.\n",

@@ -136,21 +136,19 @@ static int mcp_run(const struct args *a)
 	return 0;
 }
 
-static const char *const synopsis[] = { "mcp [OPTION...] [TARGET]", NULL };
-static const struct option_spec opt_control = {
-	0,
-	"allow-control",
-	NULL,
-	"also tools that start programs, load and remove agents",
-	offsetof(struct args, allow_control),
-	false
+static const struct option_spec options[] = {
+	OPTION(0, "allow-control", NULL, "also tools that start programs, load and remove agents",
+	       allow_control),
+	OPT_PID,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_SUPPRESS,
+	{ 0 },
 };
-static const struct option_spec *const options[] = { &opt_control, &opt_pid,      &opt_symbols,
-						     &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_mcp = {
 	.name = "mcp",
-	.synopsis = synopsis,
+	.synopsis = { "mcp [OPTION...] [TARGET]" },
 	.summary = "answer a program that asks by the Model Context Protocol",
 	.details =
 		"Reads JSON-RPC from standard input, a message a line, until its end. A tool that "

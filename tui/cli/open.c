@@ -74,23 +74,22 @@ static int open_run(const struct args *a)
 	return cmd_view(a, &t);
 }
 
-static const char *const synopsis[] = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last",
-					"open [OPTION...] --diff A B", NULL };
-static const struct option_spec opt_diff = {
-	0,
-	"diff",
-	NULL,
-	"what changed from A to B, as memtop diff compares them",
-	offsetof(struct args, diff),
-	false
+static const struct option_spec options[] = {
+	OPT_LAST,
+	OPTION(0, "diff", NULL, "what changed from A to B, as memtop diff compares them", diff),
+	OPT_PROCESS,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_THEME,
+	OPT_ASCII,
+	OPT_SUPPRESS,
+	{ 0 }
 };
-static const struct option_spec *const options[] = { &opt_last,    &opt_diff,     &opt_process,
-						     &opt_symbols, &opt_sysroot,  &opt_theme,
-						     &opt_ascii,   &opt_suppress, NULL };
 
 const struct verb verb_open = {
 	.name = "open",
-	.synopsis = synopsis,
+	.synopsis = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last",
+		      "open [OPTION...] --diff A B" },
 	.summary = "look at a session file as if it were live",
 	.details = "A cut file opens up to its last whole block, with a notice. Live views keep "
 		   "their last\nfive sessions in $XDG_STATE_HOME/memtop.\n",

@@ -214,62 +214,30 @@ static int report_run(const struct args *a)
 	return rc;
 }
 
-static const char *const synopsis[] = { "report [OPTION...] TARGET", "report [OPTION...] --last",
-					NULL };
-static const struct option_spec opt_format = {
-	'f',
-	"format",
-	"NAME",
-	"text (default), json, folded, pprof ...; help lists them",
-	offsetof(struct args, format),
-	false
+static const struct option_spec options[] = {
+	OPTION('f', "format", "NAME", "text (default), json, folded, pprof ...; help lists them",
+	       format),
+	OPTION('o', "output", "FILE", "write here; the ending chooses the format", output),
+	OPTION(0, "at", "INSTANT", "as of a mark, peak, or 0:12:09 since the start", at),
+	OPTION(0, "value", "VALUE",
+	       "folded: live (default), blocks, allocated, allocations, temporary, growth", value),
+	OPTION(0, "full", NULL, "text: every frame, and names in full length", full),
+	OPTION(0, "stacks", "WHICH",
+	       "json, csv: live (json's default), all (csv's), or so many, the heaviest", stacks),
+	OPTION(0, "since", "MARK", "what changed since this mark", since),
+	OPT_BETWEEN,
+	OPT_PID,
+	OPT_LAST,
+	OPT_PROCESS,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_SUPPRESS,
+	{ 0 }
 };
-static const struct option_spec opt_output = { 'o',
-					       "output",
-					       "FILE",
-					       "write here; the ending chooses the format",
-					       offsetof(struct args, output),
-					       false };
-static const struct option_spec opt_at = { 0,
-					   "at",
-					   "INSTANT",
-					   "as of a mark, peak, or 0:12:09 since the start",
-					   offsetof(struct args, at),
-					   false };
-static const struct option_spec opt_value = {
-	0,
-	"value",
-	"VALUE",
-	"folded: live (default), blocks, allocated, allocations, temporary, growth",
-	offsetof(struct args, value),
-	false
-};
-static const struct option_spec opt_full = { 0,
-					     "full",
-					     NULL,
-					     "text: every frame, and names in full length",
-					     offsetof(struct args, full),
-					     false };
-static const struct option_spec opt_since = {
-	0, "since", "MARK", "what changed since this mark", offsetof(struct args, since), false
-};
-static const struct option_spec opt_stacks = {
-	0,
-	"stacks",
-	"WHICH",
-	"json, csv: live (json's default), all (csv's), or so many, the heaviest",
-	offsetof(struct args, stacks),
-	false
-};
-static const struct option_spec *const options[] = { &opt_format,  &opt_output,   &opt_at,
-						     &opt_value,   &opt_full,     &opt_stacks,
-						     &opt_since,   &opt_between,  &opt_pid,
-						     &opt_last,    &opt_process,  &opt_symbols,
-						     &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_report = {
 	.name = "report",
-	.synopsis = synopsis,
+	.synopsis = { "report [OPTION...] TARGET", "report [OPTION...] --last" },
 	.summary = "print a report of a session file or of a live target",
 	.details = "MARK is a name or a number (m2); A and B may also be start and now. text and "
 		   "json have\nthe change beside all else, the other formats show the change "

@@ -185,21 +185,23 @@ static int run_run(const struct args *a)
 	return status;
 }
 
-static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NULL };
-static const struct option_spec opt_stdin = { 0,
-					      "stdin",
-					      "FILE",
-					      "the program reads this (else /dev/null)",
-					      offsetof(struct args, stdin_path),
-					      false };
-static const struct option_spec *const options[] = {
-	&opt_stdin, &opt_agent, &opt_agent_options, &opt_no_follow, &opt_symbols, &opt_sysroot,
-	&opt_theme, &opt_ascii, &opt_max_overhead,  &opt_suppress,  NULL
+static const struct option_spec options[] = {
+	OPTION(0, "stdin", "FILE", "the program reads this (else /dev/null)", stdin_path),
+	OPT_AGENT,
+	OPT_AGENT_OPTIONS,
+	OPT_NO_FOLLOW,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_THEME,
+	OPT_ASCII,
+	OPT_MAX_OVERHEAD,
+	OPT_SUPPRESS,
+	{ 0 }
 };
 
 const struct verb verb_run = {
 	.name = "run",
-	.synopsis = synopsis,
+	.synopsis = { "run [OPTION...] [--] PROG [ARG...]" },
 	.summary = "start a program and watch it live",
 	.details = "The program has its own session; its output is in the Output view (8). memtop "
 		   "also follows\nthe processes that it starts: P lists them. When you quit, "

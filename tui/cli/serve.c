@@ -134,38 +134,22 @@ static int serve_run(const struct args *a)
 	return rc ? args_fail(&err, STATUS_UNREACHED) : 0;
 }
 
-static const char *const synopsis[] = { "serve [OPTION...] TARGET...", "serve [OPTION...] --all",
-					NULL };
-static const struct option_spec opt_all = { 0,
-					    "all",
-					    NULL,
-					    "follow every process of this machine with an agent",
-					    offsetof(struct args, all),
-					    false };
-static const struct option_spec opt_listen = { 0,
-					       "listen",
-					       "ADDRESS",
-					       "ADDR:PORT or unix:PATH (" SERVE_LISTEN ")",
-					       offsetof(struct args, listen),
-					       false };
-static const struct option_spec opt_token_file = {
-	0,
-	"token-file",
-	"FILE",
-	"requests need the token in FILE (Authorization: Bearer)",
-	offsetof(struct args, token_file),
-	false
+static const struct option_spec options[] = {
+	OPTION(0, "all", NULL, "follow every process of this machine with an agent", all),
+	OPTION(0, "listen", "ADDRESS", "ADDR:PORT or unix:PATH (" SERVE_LISTEN ")", listen),
+	OPTION(0, "token-file", "FILE", "requests need the token in FILE (Authorization: Bearer)",
+	       token_file),
+	OPTION(0, "top", "N", "owners of each process in /metrics (10)", top),
+	OPT_PID,
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_SUPPRESS,
+	{ 0 }
 };
-static const struct option_spec opt_top = {
-	0, "top", "N", "owners of each process in /metrics (10)", offsetof(struct args, top), false
-};
-static const struct option_spec *const options[] = { &opt_all,     &opt_listen,   &opt_token_file,
-						     &opt_top,     &opt_pid,      &opt_symbols,
-						     &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_serve = {
 	.name = "serve",
-	.synopsis = synopsis,
+	.synopsis = { "serve [OPTION...] TARGET...", "serve [OPTION...] --all" },
 	.summary = "serve metrics, profiles and reports over HTTP",
 	.details =
 		"/metrics is OpenMetrics for Prometheus, /debug/pprof/heap a profile for pprof; "

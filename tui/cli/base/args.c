@@ -15,121 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct option_spec opt_pid = {
-	'p', "pid", "PID", "the agent of this process", offsetof(struct args, pid), false
-};
-const struct option_spec opt_agent = {
-	0,
-	"agent",
-	"FILE",
-	"the agent to load (else MEMTOP_AGENT, beside memtop, lib/memtop)",
-	offsetof(struct args, agent),
-	false
-};
-const struct option_spec opt_agent_options = { 0,
-					       "options",
-					       "TEXT",
-					       "options of the agent, as in MEMTOP_OPTIONS",
-					       offsetof(struct args, options),
-					       false };
-const struct option_spec opt_no_follow = { 0,
-					   "no-follow",
-					   NULL,
-					   "do not follow processes that the program starts",
-					   offsetof(struct args, no_follow),
-					   false };
-const struct option_spec opt_last = {
-	0, "last", NULL, "the newest session of a live view", offsetof(struct args, last), false
-};
-const struct option_spec opt_symbols = {
-	0,
-	"symbols",
-	"DIR",
-	"also search this folder for unstripped files (repeatable)",
-	offsetof(struct args, symbol_dirs),
-	true
-};
-const struct option_spec opt_sysroot = { 0,
-					 "sysroot",
-					 "DIR",
-					 "folder of the target's / on this machine",
-					 offsetof(struct args, sysroot),
-					 false };
-const struct option_spec opt_theme = { 0,
-				       "theme",
-				       "NAME",
-				       "colours: dark, light, mono, or a .theme file",
-				       offsetof(struct args, theme),
-				       false };
-const struct option_spec opt_ascii = {
-	0, "ascii", NULL, "draw with plain ASCII only", offsetof(struct args, ascii), false
-};
-
-const struct option_spec opt_max_overhead = {
-	0,
-	"max-overhead",
-	"PCT",
-	"limit of the agent's share of the cpu time; above it, offer to sample",
-	offsetof(struct args, max_overhead),
-	false
-};
-
-const struct option_spec opt_suppress = {
-	0,
-	"suppress",
-	"FILE",
-	"suppressions: expected call sites (w NAME.supp writes them)",
-	offsetof(struct args, suppress),
-	false
-};
-
-const struct option_spec opt_detach = { 0,
-					"detach",
-					NULL,
-					"at the end take out the agent that memtop attach loaded",
-					offsetof(struct args, detach),
-					false };
-
-const struct option_spec opt_break = { 0,
-				       "break",
-				       "METHOD",
-				       "a method that the program calls soon: pkg.Class.method",
-				       offsetof(struct args, break_at),
-				       false };
-const struct option_spec opt_timeout = { 0,
-					 "timeout",
-					 "SECONDS",
-					 "how long to wait for a thread (" TIMEOUT_DEFAULT ")",
-					 offsetof(struct args, timeout),
-					 false };
-
-const struct option_spec opt_process = {
-	0,
-	"process",
-	"PROCESS",
-	"process of the session (else the one that allocated most)",
-	offsetof(struct args, process),
-	false
-};
-
-const struct option_spec opt_first_only = {
-	0,
-	"first-only",
-	NULL,
-	"end with the program, even if processes that it started run on",
-	offsetof(struct args, first_only),
-	false
-};
-
-const struct option_spec opt_between = {
-	0,
-	"between",
-	"A..B",
-	"what changed between two marks, or in the window of a name",
-	offsetof(struct args, between),
-	false
-};
-
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
 static const char *verb_name(const struct verb *v)
@@ -156,9 +41,9 @@ static const struct option_spec *find_letter(const struct verb *v, char letter)
 {
 	if (letter == 'h')
 		return &opt_help;
-	for (const struct option_spec *const *o = v->options; *o; o++)
-		if ((*o)->letter && (*o)->letter == letter)
-			return *o;
+	for (const struct option_spec *o = v->options; o->name; o++)
+		if (o->letter && o->letter == letter)
+			return o;
 	return NULL;
 }
 
@@ -166,9 +51,9 @@ static const struct option_spec *find_name(const struct verb *v, const char *nam
 {
 	if (len == 4 && !memcmp(name, "help", 4))
 		return &opt_help;
-	for (const struct option_spec *const *o = v->options; *o; o++)
-		if (strlen((*o)->name) == len && !memcmp((*o)->name, name, len))
-			return *o;
+	for (const struct option_spec *o = v->options; o->name; o++)
+		if (strlen(o->name) == len && !memcmp(o->name, name, len))
+			return o;
 	return NULL;
 }
 
@@ -184,7 +69,7 @@ static int store(const struct verb *v, const struct option_spec *o, const char *
 	char *field = (char *)a + o->field;
 	char name[64];
 
-	if (o->value && !*value && o != &opt_agent_options)
+	if (o->value && !*value && o->field != offsetof(struct args, options))
 		return usage_error(v, err, option_name(o, name, sizeof name), "its value is empty");
 	if (o->list) {
 		struct words *words = (struct words *)(void *)field;
@@ -324,8 +209,8 @@ void args_help(const struct verb *v, FILE *out)
 	if (v->details)
 		fprintf(out, "\n%s", v->details);
 	fprintf(out, "\nOptions:\n");
-	for (const struct option_spec *const *o = v->options; *o; o++)
-		args_option_help(*o, out);
+	for (const struct option_spec *o = v->options; o->name; o++)
+		args_option_help(o, out);
 	args_option_help(&opt_help, out);
 }
 

@@ -54,13 +54,19 @@ struct option_spec {
 	size_t field; /* offset in struct args: const char *, bool, or struct words */
 	bool list;    /* may be repeated: struct words */
 };
+/* The row of an option; struct words in `field` says that it may be repeated. */
+#define OPTION(letter, name, value, help, field)                                                   \
+	{                                                                                          \
+		letter, name, value, help, offsetof(struct args, field),                           \
+			sizeof(((struct args *)0)->field) == sizeof(struct words)                  \
+	}
 
 struct verb {
-	const char *name;            /* NULL = the bare live view */
-	const char *const *synopsis; /* lines after "memtop "; ends with NULL */
+	const char *name;        /* NULL = the bare live view */
+	const char *synopsis[4]; /* lines after "memtop "; ends with NULL */
 	const char *summary;
-	const char *details;                      /* paragraphs of the help page, NULL = none */
-	const struct option_spec *const *options; /* ends with NULL */
+	const char *details;               /* paragraphs of the help page, NULL = none */
+	const struct option_spec *options; /* ends with one without name */
 	enum {
 		TAKES_TARGET,
 		TAKES_PROGRAM, /* options end at the first operand; the rest belongs to the
@@ -94,8 +100,44 @@ void args_symbols(const struct args *a, struct symbol_options *o);
 int args_fail(const struct err *err, int fallback_status);
 
 /* Options that several verbs have. */
-extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols,
-	opt_sysroot, opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break,
-	opt_timeout, opt_no_follow, opt_process, opt_first_only, opt_between;
+#define OPT_PID OPTION('p', "pid", "PID", "the agent of this process", pid)
+#define OPT_AGENT                                                                                  \
+	OPTION(0, "agent", "FILE",                                                                 \
+	       "the agent to load (else MEMTOP_AGENT, beside memtop, lib/memtop)", agent)
+#define OPT_AGENT_OPTIONS                                                                          \
+	OPTION(0, "options", "TEXT", "options of the agent, as in MEMTOP_OPTIONS", options)
+#define OPT_NO_FOLLOW                                                                              \
+	OPTION(0, "no-follow", NULL, "do not follow processes that the program starts", no_follow)
+#define OPT_LAST OPTION(0, "last", NULL, "the newest session of a live view", last)
+#define OPT_SYMBOLS                                                                                \
+	OPTION(0, "symbols", "DIR", "also search this folder for unstripped files (repeatable)",   \
+	       symbol_dirs)
+#define OPT_SYSROOT OPTION(0, "sysroot", "DIR", "folder of the target's / on this machine", sysroot)
+#define OPT_THEME OPTION(0, "theme", "NAME", "colours: dark, light, mono, or a .theme file", theme)
+#define OPT_ASCII OPTION(0, "ascii", NULL, "draw with plain ASCII only", ascii)
+#define OPT_MAX_OVERHEAD                                                                           \
+	OPTION(0, "max-overhead", "PCT",                                                           \
+	       "limit of the agent's share of the cpu time; above it, offer to sample",            \
+	       max_overhead)
+#define OPT_SUPPRESS                                                                               \
+	OPTION(0, "suppress", "FILE",                                                              \
+	       "suppressions: expected call sites (w NAME.supp writes them)", suppress)
+#define OPT_DETACH                                                                                 \
+	OPTION(0, "detach", NULL, "at the end take out the agent that memtop attach loaded", detach)
+#define OPT_BREAK                                                                                  \
+	OPTION(0, "break", "METHOD", "a method that the program calls soon: pkg.Class.method",     \
+	       break_at)
+#define OPT_TIMEOUT                                                                                \
+	OPTION(0, "timeout", "SECONDS", "how long to wait for a thread (" TIMEOUT_DEFAULT ")",     \
+	       timeout)
+#define OPT_PROCESS                                                                                \
+	OPTION(0, "process", "PROCESS",                                                            \
+	       "process of the session (else the one that allocated most)", process)
+#define OPT_FIRST_ONLY                                                                             \
+	OPTION(0, "first-only", NULL,                                                              \
+	       "end with the program, even if processes that it started run on", first_only)
+#define OPT_BETWEEN                                                                                \
+	OPTION(0, "between", "A..B", "what changed between two marks, or in the window of a name", \
+	       between)
 
 #endif

@@ -327,75 +327,34 @@ static int record_run(const struct args *a)
 	return a->program ? record_program(a, false) : record_target(a);
 }
 
-static const char *const synopsis[] = { "record [OPTION...] [--] PROG [ARG...]",
-					"record [OPTION...] TARGET", NULL };
-static const struct option_spec opt_output = { 'o',
-					       "output",
-					       "FILE",
-					       "the session file (else NAME.TIME.mtop)",
-					       offsetof(struct args, output),
-					       false };
-static const struct option_spec opt_for = { 0,
-					    "for",
-					    "SECONDS",
-					    "record for this time (else to its end); it runs on",
-					    offsetof(struct args, seconds),
-					    false };
-static const struct option_spec opt_mark_every = { 0,
-						   "mark-every",
-						   "TIME",
-						   "set a mark every 60s, 5m, 1h",
-						   offsetof(struct args, mark_every),
-						   false };
-static const struct option_spec opt_mark_on_growth = { 0,
-						       "mark-on-growth",
-						       "BYTES",
-						       "set a mark each time the heap grew by 10M",
-						       offsetof(struct args, mark_on_growth),
-						       false };
-static const struct option_spec opt_mark_on = {
-	0,
-	"mark-on",
-	"REGEX",
-	"set a mark when a line of the program's output matches",
-	offsetof(struct args, mark_on),
-	false
+static const struct option_spec options[] = {
+	OPTION('o', "output", "FILE", "the session file (else NAME.TIME.mtop)", output),
+	OPT_AGENT,
+	OPT_AGENT_OPTIONS,
+	OPT_NO_FOLLOW,
+	OPT_FIRST_ONLY,
+	OPT_PID,
+	OPTION(0, "for", "SECONDS", "record for this time (else to its end); it runs on", seconds),
+	OPTION(0, "until", "REGEX", "... end the recording; the program runs on", until),
+	OPTION(0, "mark-every", "TIME", "set a mark every 60s, 5m, 1h", mark_every),
+	OPTION(0, "mark-on-growth", "BYTES", "set a mark each time the heap grew by 10M",
+	       mark_on_growth),
+	OPTION(0, "mark-on", "REGEX", "set a mark when a line of the program's output matches",
+	       mark_on),
+	OPTION(0, "progress", NULL, "print time, heap, rate and file size every 10 s, in lines",
+	       progress),
+	OPT_MAX_OVERHEAD,
+	OPTION(0, "allow-sampling", NULL,
+	       "let the agent sample when it takes more than --max-overhead", allow_sampling),
+	OPT_SYMBOLS,
+	OPT_SYSROOT,
+	OPT_SUPPRESS,
+	{ 0 }
 };
-static const struct option_spec opt_until = { 0,
-					      "until",
-					      "REGEX",
-					      "... end the recording; the program runs on",
-					      offsetof(struct args, until),
-					      false };
-static const struct option_spec opt_progress = {
-	0,
-	"progress",
-	NULL,
-	"print time, heap, rate and file size every 10 s, in lines",
-	offsetof(struct args, progress),
-	false
-};
-static const struct option_spec opt_allow = {
-	0,
-	"allow-sampling",
-	NULL,
-	"let the agent sample when it takes more than --max-overhead",
-	offsetof(struct args, allow_sampling),
-	false
-};
-static const struct option_spec *const options[] = { &opt_output,        &opt_agent,
-						     &opt_agent_options, &opt_no_follow,
-						     &opt_first_only,    &opt_pid,
-						     &opt_for,           &opt_until,
-						     &opt_mark_every,    &opt_mark_on_growth,
-						     &opt_mark_on,       &opt_progress,
-						     &opt_max_overhead,  &opt_allow,
-						     &opt_symbols,       &opt_sysroot,
-						     &opt_suppress,      NULL };
 
 const struct verb verb_record = {
 	.name = "record",
-	.synopsis = synopsis,
+	.synopsis = { "record [OPTION...] [--] PROG [ARG...]", "record [OPTION...] TARGET" },
 	.summary = "record a program or a live target into a session file",
 	.details =
 		"The program has the same input, output and exit status as without memtop. "
