@@ -9,7 +9,6 @@
 #include "base/compiler.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

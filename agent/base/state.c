@@ -7,7 +7,6 @@
 #include "base/prim_linux.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SAVED_MAX 32

@@ -33,7 +33,6 @@
 #include "record/filter.h"
 
 #include <memtop/wire.h>
-#include <sys/auxv.h>
 
 struct tale {
 	const struct object *o;

@@ -5,8 +5,6 @@
  */
 #include "dump/zstd_raw.h"
 
-#include <string.h>
-
 #define BLOCK_MAX (128u << 10)
 #define BLOCK_HEAD 3u
 #define FRAME_HEAD 9u

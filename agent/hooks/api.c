@@ -7,7 +7,6 @@
 #include "base/compiler.h"
 #include "base/types.h"
 #include "hooks/gate.h"
-#include "hooks/init.h"
 #include "server/start.h"
 #include "unwind/unwind.h"
 

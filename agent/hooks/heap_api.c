@@ -12,7 +12,6 @@
 #include "base/types.h"
 #include "hooks/caller.h"
 #include "hooks/gate.h"
-#include "hooks/init.h"
 #include "live/live.h"
 #include "live/ticks.h"
 #include "record/filter.h"

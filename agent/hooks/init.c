@@ -32,7 +32,6 @@
 #include "hooks/process_reals.h"
 #include "hooks/wait_reals.h"
 #include "live/session.h"
-#include "modules/loader.h"
 #include "modules/maps.h"
 #include "modules/object.h"
 #include "modules/real.h"

@@ -22,7 +22,6 @@
 #include "base/compiler.h"
 #include "base/types.h"
 #include "hooks/gate.h"
-#include "modules/loader.h"
 #include "modules/object.h"
 #include "modules/real.h"
 #include "modules/rebind.h"

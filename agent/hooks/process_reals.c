@@ -4,7 +4,6 @@
  */
 #include "hooks/process_reals.h"
 #include "base/libc.h"
-#include "base/types.h"
 #include "modules/real.h"
 
 struct process_reals mt_process;

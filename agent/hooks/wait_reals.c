@@ -4,7 +4,6 @@
  */
 #include "hooks/wait_reals.h"
 #include "base/libc.h"
-#include "base/types.h"
 #include "modules/real.h"
 
 struct wait_reals mt_wait;

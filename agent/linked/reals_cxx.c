@@ -6,7 +6,6 @@
  * only that program shall get the C++ library's, or its allocator's, operators, which hooks/cxx.c
  * falls back on. A jump leaves the caller's frame as it is.
  */
-#include "base/types.h"
 #include "modules/linked.h"
 #include "modules/rebind.h"
 

@@ -18,7 +18,6 @@
 #include "hooks/init.h"
 #include "hooks/process_reals.h"
 #include "live/live.h"
-#include "modules/loader.h"
 #include "modules/maps.h"
 #include "process/found.h"
 #include "record/thread.h"

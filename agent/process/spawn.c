@@ -44,7 +44,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 

@@ -17,7 +17,6 @@
 #include "modules/maps.h"
 #include "unwind/stacks.h"
 
-#include <errno.h>
 #include <memtop/wire.h>
 #include <string.h>
 

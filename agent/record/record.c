@@ -40,7 +40,6 @@
 #include "unwind/unwind.h"
 
 #include <memtop/wire.h>
-#include <string.h>
 
 /* Do both stack pointers lie on one stack? A native one may reach further in than was seen yet. */
 static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inner)

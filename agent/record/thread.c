@@ -29,7 +29,6 @@
 #include "record/slots.h"
 #include "unwind/unwind.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <memtop/wire.h>
 #include <pthread.h>

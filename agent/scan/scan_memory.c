@@ -32,7 +32,6 @@
 #include "record/filter.h"
 #include "record/heaps.h"
 
-#include <fcntl.h>
 #include <memtop/wire.h>
 #include <sys/syscall.h>
 

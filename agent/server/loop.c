@@ -58,7 +58,6 @@
 
 #include <memtop/wire.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <linux/futex.h>
 #include <sys/prctl.h>

@@ -43,7 +43,6 @@
 #include <memtop/wire.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/prctl.h>
 
 #define STRANGE_LOOKS 4
 #define STATUS_TRIES 20                  /* 1 ms apart: the parent may be reaping right now */

@@ -26,7 +26,6 @@
  */
 #include "unwind/cache.h"
 #include "base/arena.h"
-#include "base/conf.h"
 #include "base/prim_linux.h"
 #include "modules/maps.h"
 #include "unwind/fp_proof.h"

@@ -10,7 +10,6 @@
 #include "unwind/libunwind.h"
 #include "base/libc.h"
 #include "base/stack_bounds.h"
-#include "modules/loader.h"
 
 #include <memtop/wire.h>
 

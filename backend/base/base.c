@@ -9,7 +9,6 @@
 
 #include "base/sanitize.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

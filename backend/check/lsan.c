@@ -6,7 +6,6 @@
 
 #include "check/pattern.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The pattern may match anywhere, which `*` at both ends says; ^ and $ take one away. */

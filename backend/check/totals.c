@@ -6,7 +6,6 @@
 #include "check/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *state_text(const struct process *p, char *buf, size_t size)
 {

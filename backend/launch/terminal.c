@@ -13,7 +13,6 @@
 #include <pty.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <termios.h>

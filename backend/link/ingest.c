@@ -14,7 +14,6 @@
 #include "wire/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define KEYS_TRIED 3 /* a broken file may name any number of them */
 

@@ -20,7 +20,6 @@
 #include "wire/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define SLICE_NS 8000000u
 #define SEED_STEPS 1024u

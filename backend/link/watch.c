@@ -16,7 +16,6 @@
 #include "base/format.h"
 #include "base/loop.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>

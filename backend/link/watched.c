@@ -8,9 +8,6 @@
 #include "link/commands.h"
 #include "link/conn.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* longest wait for the answers when a recording ends before its program */
 #define LAST_LOOK_MS 2000u
 #define LAG_MS 1000u

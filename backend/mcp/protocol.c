@@ -10,7 +10,6 @@
 #include "mcp/tools.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

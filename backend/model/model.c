@@ -5,7 +5,6 @@
 #include "model/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct model *model_new(void)
 {

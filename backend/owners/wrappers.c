@@ -19,7 +19,6 @@
 
 #include <fnmatch.h>
 #include <memtop/wire.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Prefixes end with '*'. Sorted by family; searched once per function (answers are kept). */

@@ -12,7 +12,6 @@
 #include "processes/watches.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #define POLL_MS 50

@@ -6,8 +6,6 @@
 #include "report/coverage.h"
 #include "model/model.h"
 
-#include <string.h>
-
 bool coverage_late(const struct model *m)
 {
 	return model_option(m, "attached") != NULL;

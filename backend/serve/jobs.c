@@ -10,7 +10,6 @@
 #include "base/loop.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define STEP_MS 20
 #define YOUNG_NS 3000000000ull /* agents are asked every two seconds at most (link/looks.h) */

@@ -8,7 +8,6 @@
 #include "session/format.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
 struct session_key_out {

@@ -4,7 +4,6 @@
  */
 #include "symbols/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct symbolizer_file *file_of(struct symbols *s, uint32_t id)

@@ -16,7 +16,6 @@
 
 #include "symbols/symbols.h"
 
-#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>

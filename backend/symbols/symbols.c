@@ -14,7 +14,6 @@
 #include "base/loop.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
 #define AGAIN_MS 2000   /* the program's map may have more names by now */

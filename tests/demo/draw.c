@@ -5,7 +5,6 @@
 #include "tile.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void draw_line(uint8_t *pixels, const struct vertex *a, const struct vertex *b,
 		      uint8_t shade)

@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { BLOCKS = 1600000, THREADS = 4, BURST = 500, SPACES = 40 };

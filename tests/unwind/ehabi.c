@@ -5,7 +5,6 @@
  * runs it under the agent.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 /* r4 is `r4` while malloc runs; `table` are the bytes of the entry's instructions. */
 #define FALSE(name, r4_is, table)                                                                  \

@@ -8,7 +8,6 @@
 
 #include "attach/attach.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

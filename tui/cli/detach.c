@@ -9,8 +9,6 @@
 #include "base/sanitize.h"
 #include "base/loop.h"
 
-#include <string.h>
-
 #define GREET_MS 10000
 
 /* A bare number is a process: only a process has an agent to remove. */

@@ -8,7 +8,6 @@
 #include "cli/compare/compare.h"
 #include "session/session.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 #include "base/loop.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static int choose(const struct args *a, struct target *t)
 {

@@ -11,7 +11,6 @@
 #include "base/sanitize.h"
 #include "base/loop.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

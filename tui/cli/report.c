@@ -12,8 +12,6 @@
 #include "link/go.h"
 #include "session/session.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

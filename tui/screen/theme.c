@@ -6,7 +6,6 @@
 #include "screen/theme.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLACE, C_OWNER };
 

@@ -5,7 +5,6 @@
  */
 #include "attach/adb/denied.h"
 #include "attach/adb/app.h"
-#include "base/sanitize.h"
 #include "launch/progmalloc.h"
 
 #include <stdlib.h>

@@ -19,7 +19,6 @@
 #include "attach/adb/place.h"
 #include "attach/adb/server.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

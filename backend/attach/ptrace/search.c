@@ -11,10 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define SEARCH_NS 2000000000ull /* for a safe point */
 #define LOOKS_LEAST 200         /* before these it may take as long as a call */

@@ -17,12 +17,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CALL_STOPS 2 /* of a system call: its begin, its end */
 #define EVENT(status) ((unsigned)(status) >> 16)

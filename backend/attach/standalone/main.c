@@ -12,8 +12,6 @@
 #include "attach/attach.h"
 #include "base/sanitize.h"
 
-#include <stdlib.h>
-
 #define STATUS_USAGE 2
 
 static int complain(const struct err *err)

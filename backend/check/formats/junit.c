@@ -11,8 +11,6 @@
 
 #include "base/sanitize.h"
 
-#include <string.h>
-
 /* Clean text has no control characters, which XML 1.0 cannot hold. */
 static void put(FILE *out, const char *s)
 {

@@ -7,8 +7,6 @@
 
 #include "base/sanitize.h"
 
-#include <string.h>
-
 static void put_stack(const struct check_verdict *v, const struct check_stack *s, FILE *out)
 {
 	char text[VERDICT_TEXT];

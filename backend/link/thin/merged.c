@@ -8,7 +8,6 @@
 #include "wire/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool merged_takes(uint64_t type)
 {

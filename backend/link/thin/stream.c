@@ -8,7 +8,6 @@
 #include "wire/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NS 1000000000ull
 void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,

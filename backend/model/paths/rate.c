@@ -13,7 +13,6 @@
 #include "model/paths/rate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define SECOND 1000000000ull
 #define PAGE 256u

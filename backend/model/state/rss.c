@@ -7,7 +7,6 @@
 #include "base/ages.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LIST_MAX                                                                                   \
 	512u /* then they thin out by their age, but the first, and those next to a mark           \

@@ -22,7 +22,6 @@
 #include "query/sites/sites.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NEEDED_SAMPLES 8u /* and so many of them, two a span */
 #define SPANS_LEAST 4u

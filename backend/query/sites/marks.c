@@ -11,7 +11,6 @@
 #include "query/sites/sites.h"
 #include "query/steps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct walking {

@@ -6,7 +6,6 @@
 #include "report/html/data.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define CURVE_POINTS 1500 /* more than a screen has columns for */
 

@@ -9,7 +9,6 @@
 #include "base/format.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 struct page {

@@ -11,7 +11,6 @@
 #include "report/html/calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct entry {
 	uint32_t node, owner, site, epoch; /* site: query_site_of() */

@@ -16,7 +16,6 @@
 #include "report/report.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

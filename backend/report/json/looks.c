@@ -10,7 +10,6 @@
 #include "model/state/cohorts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const enum mtw_kind kinds[] = { MTW_KIND_THREADS, MTW_KIND_MEMORY, MTW_KIND_COHORTS };
 

@@ -7,7 +7,6 @@
 #include "report/shown.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct ends { /* live at both ends of a change, by dense node */
 	const struct model *model;

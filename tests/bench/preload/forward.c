@@ -6,7 +6,6 @@
  */
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef CAPTURE
 #define UNW_LOCAL_ONLY

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define KEEP __attribute__((noinline, noipa))
 #define FIXED_MAIN 7   /* _start and two more of libc, main, the last deeper, loop, pair */

@@ -11,7 +11,6 @@
 #include "wire/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FUNCTIONS 4000u
 #define ROUNDS 15

@@ -26,7 +26,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define KEEP __attribute__((noinline, noipa))
 #define FIXED 6 /* clone and start_thread, work, the last deeper, loop, ask */

@@ -3,7 +3,6 @@
  * count.c - lib/count_preload.c for programs without shared libraries: linked in with --wrap, it
  * counts allocations, frees and bytes continuously in the file $COUNTS.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -14,7 +14,6 @@
 
 #include "screen/term.h"
 
-#include <string.h>
 #include <time.h>
 
 static unsigned said(int rc)

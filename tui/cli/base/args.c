@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 

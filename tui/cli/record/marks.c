@@ -5,7 +5,6 @@
  */
 #include "cli/record/recording.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A mark costs the agent a pass over what changed, and a session has room for 4095: marks of the

@@ -9,7 +9,6 @@
 #include "widgets/judgement.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FRAMES_MAX 512
 #define SCAN_SLOTS_MAX 8192

@@ -9,7 +9,6 @@
 #include "screen/term.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define FIGURES_WIDTH 30 /* behind a line: bytes, blocks */

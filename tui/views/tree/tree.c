@@ -7,7 +7,6 @@
 #include "views/tree/tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define OPEN_ALL_MAX 5000
 #define WRAPPERS 4u /* between an allocation and its call site, as a rule */

@@ -3,7 +3,6 @@
  * test_area.c - the agent's mappings lie apart from others, and spare what is in their way.
  */
 #include "check.h"
-#include "base/area.h"
 #include "base/prim_linux.h"
 #include "base/stretch.h"
 

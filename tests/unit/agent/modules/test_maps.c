@@ -10,7 +10,6 @@
 #include "modules/segments.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <memtop/wire.h>
 
 #define LIBRARY "libz.so.1"

@@ -24,7 +24,6 @@
 #include "live/scan.h"
 #include "live/session.h"
 #include "live/ticks.h"
-#include "live/trim.h"
 #include "modules/maps.h"
 #include "record/filter.h"
 #include "record/loss.h"

@@ -6,8 +6,6 @@
 #include "base/idmap.h"
 #include "random.h"
 
-#include <stdlib.h>
-
 #define IDS 20000u
 
 static uint32_t plain[IDS]; /* index + 1 */

@@ -8,7 +8,6 @@
 #include "check/suppressions.h"
 #include "symbols/demangle.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 static char path[] = "/tmp/memtop-suppressions.XXXXXX";

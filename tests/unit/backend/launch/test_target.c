@@ -7,7 +7,6 @@
 #include "session/format.h"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <fcntl.h>
 

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #define STREAMS 4
 #define ROUNDS 4

@@ -8,7 +8,6 @@
 #include "symbols/code_file.h"
 
 #include <limits.h>
-#include <sys/stat.h>
 
 static char dir[64];
 

@@ -5,7 +5,6 @@
  * releases them.
  */
 #include "check.h"
-#include "base/loop.h"
 #include "symbols/symbolizer.h"
 
 #include <pthread.h>

@@ -3,7 +3,6 @@
  * test_source.c - source files: found below the user's folders, and read.
  */
 #include "check.h"
-#include "base/base.h"
 #include "widgets/source.h"
 
 #include <limits.h>

@@ -12,7 +12,6 @@
 #include <linux/audit.h>
 #include <stddef.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #define PROGRAMS 120
 #define CALLS 60
