@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * state.c - see state.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "base/state.h"
 #include "base/libc.h"
 #include "base/prim_linux.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * session.c - see dump/session.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "dump/session.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"

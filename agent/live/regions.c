@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * regions.c - see regions.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "live/regions.h"
 #include "base/arena.h"
 

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * hook_list.c - see hook_list.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "modules/hook_list.h"
 #include "modules/object.h"
 

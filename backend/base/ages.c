@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * ages.c - see base/ages.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "base/ages.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * child.c - see base/child.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "base/child.h"
 
 #include "base/base.h"

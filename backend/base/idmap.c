@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * idmap.c - see base/idmap.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "base/idmap.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * map.c - see base/map.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "base/map.h"
 
 #include <stdlib.h>

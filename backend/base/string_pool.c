@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * string_pool.c - see base/string_pool.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "base/string_pool.h"
 
 #include <stdlib.h>

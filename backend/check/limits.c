@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * limits.c - see check/limits.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "check/limits.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * suppressions.c - see check/suppressions.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "check/internal.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * diff.c - see diff/diff.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "diff/diff.h"
 
 #include "diff/keys.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * noise.c - see diff/noise.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "diff/noise.h"
 
 #define FEW 2u            /* sessions on a side, and */

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * plain.c - see diff/plain.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "diff/plain.h"
 
 #include "base/base.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * session.c - see diff/session.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "diff/session.h"
 
 #include "session/session.h"

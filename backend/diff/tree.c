@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * tree.c - see diff/tree.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "diff/tree.h"
 
 #include <stdlib.h>

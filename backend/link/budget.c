@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * budget.c - see link/budget.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/budget.h"
 
 #include "query/quality.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * go.c - see link/go.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/go.h"
 
 #include "base/loop.h"

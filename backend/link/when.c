@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * when.c - see link/when.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/when.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * observers.c - see model/observers.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/observers.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * runtimes.c - see owners/runtimes.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "owners/runtimes.h"
 
 #include <string.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * every.c - see processes/every.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "processes/every.h"
 
 #include "processes/processes.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * gzip.c - see report/gzip.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/gzip.h"
 
 #include "base/base.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * paths.c - see report/paths.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/paths.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * shown.c - see report/shown.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/shown.h"
 
 #include "base/sanitize.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * access.c - see serve/access.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "serve/access.h"
 
 #include <memtop/proof.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * head.c - see serve/head.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "serve/head.h"
 
 #include <ctype.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * listen.c - see serve/listen.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "serve/listen.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * choices.c - see app/choices.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "app/app.h"
 #include "screen/term.h"
 

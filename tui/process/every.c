@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * every.c - see process/every.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "process/every.h"
 
 #include "screen/text.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * text.c - see screen/text.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "screen/text.h"
 
 #include "base/sanitize.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * ages.c - see views/ages.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "views/ages.h"
 
 #include "views/looked.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * looked.c - see views/looked.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "views/looked.h"
 
 #include "views/ui.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * table_view.c - see views/table_view.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "views/table_view.h"
 
 #include <stdlib.h>

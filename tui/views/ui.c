@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * ui.c - see views/ui.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "views/ui.h"
 
 #include "report/report.h"

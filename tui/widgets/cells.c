@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * cells.c - see widgets/cells.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/cells.h"
 
 #include <string.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * columns.c - see widgets/columns.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/columns.h"
 
 #include "base/ascii.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * figures.c - see widgets/figures.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/figures.h"
 
 #include "widgets/cells.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * interval.c - see widgets/interval.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/interval.h"
 
 #include "widgets/list_view.h"

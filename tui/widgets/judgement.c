@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * judgement.c - see widgets/judgement.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/judgement.h"
 
 #include "screen/text.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * mouse.c - see widgets/mouse.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/mouse.h"
 
 #define SPOTS_MAX 256u /* more than a screen has; what comes later is not pressed */

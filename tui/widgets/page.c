@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * page.c - see widgets/page.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/page.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * source.c - see widgets/source.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "widgets/source.h"
 
 #include "base/base.h"

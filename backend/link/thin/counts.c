@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * counts.c - see link/thin/counts.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/thin/counts.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * frames.c - see link/thin/frames.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/thin/frames.h"
 
 #include <memtop/wire.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * merged.c - see link/thin/merged.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/thin/merged.h"
 
 #include "model/history/cells.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * stream.c - see link/thin/stream.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/thin/stream.h"
 
 #include "base/ages.h"

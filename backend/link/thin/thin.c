@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * thin.c - see link/thin/thin.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "link/thin/thin.h"
 
 #include "link/thin/key.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * ring.c - see model/history/ring.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/history/ring.h"
 
 void ring_push(struct ring *r, uint64_t time_ns, const struct tally *sum)

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * quota.c - see model/paths/quota.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/paths/quota.h"
 
 int quota_take(struct quota *q, uint64_t bytes, struct err *err)

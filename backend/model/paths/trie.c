@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * trie.c - see model/paths/trie.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/paths/trie.h"
 
 #include <stdlib.h>

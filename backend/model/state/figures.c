@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * figures.c - see model/state/figures.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/figures.h"
 
 int figures_loss(struct figures *x, const struct event *e, struct err *err)

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * filters.c - see model/state/filters.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/filters.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * modules.c - see model/state/modules.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/modules.h"
 
 #include "model/state/program.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * notices.c - see model/state/notices.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/notices.h"
 
 #include <memtop/wire.h>

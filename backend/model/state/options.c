@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * options.c - see model/state/options.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/options.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * program.c - see model/state/program.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/program.h"
 
 #include <stdlib.h>

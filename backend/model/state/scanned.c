@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * scanned.c - see model/state/scanned.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/scanned.h"
 
 #include <stdlib.h>

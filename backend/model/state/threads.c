@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * threads.c - see model/state/threads.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "model/state/threads.h"
 
 #include <string.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * calls.c - see report/html/calls.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/html/calls.h"
 
 #include <stdlib.h>

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * stream.c - see report/json/stream.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/json/stream.h"
 
 static void dump(struct json_stream *s, json_t *value_take)

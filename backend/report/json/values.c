@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * values.c - see report/json/values.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/json/values.h"
 
 #include "base/sanitize.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * page.c - see report/text/page.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "report/text/page.h"
 
 #include "base/sanitize.h"

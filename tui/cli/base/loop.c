@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * loop.c - see cli/base/loop.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/base/loop.h"
 
 #include "cli/base/verbs.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * output.c - see cli/base/output.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/base/output.h"
 
 #include "cli/base/verbs.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * verb.c - see cli/base/verb.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/base/verb.h"
 
 #include "launch/launch.h"

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: MIT
- *
- * compare.c - see cli/compare/compare.h.
- */
+/* SPDX-License-Identifier: MIT */
 #include "cli/compare/compare.h"
 
 #include "base/loop.h"
