@@ -21,7 +21,6 @@
 #include "attach/ptrace/safe_point.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
-#include "launch/progmalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>

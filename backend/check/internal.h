@@ -10,6 +10,8 @@
 #include "check/suppressions.h"
 #include "diff/diff.h"
 #include "report/report.h"
+#include "launch/target.h"
+#include "model/model.h"
 
 #define RULE_ITEMS_MAX 64u /* frames of one valgrind suppression */
 
@@ -117,5 +119,18 @@ void heap_sums_release(struct heap_sums *h);
 
 /* What remains of a process' amounts without the part that its fork inherited. */
 uint64_t check_own(uint64_t amount, uint64_t inherited);
+
+/* --- peaks.c: the largest amount that some stacks of a session held together */
+
+struct part_peak {
+	const bool *covered; /* by dense index of the session's last state: is the stack meant? */
+	/* The answer: the largest sum that was recorded, and what no sum between two recorded
+	 * instants can have exceeded: bytes <= the part's peak <= most. */
+	uint64_t bytes, most;
+};
+
+/* Plays t's stream, a session file, from its start. All parts at once. -1 and *err (3). */
+int peaks_find(const struct target *t, const struct model *last, struct part_peak *parts,
+	       size_t count, struct err *err);
 
 #endif

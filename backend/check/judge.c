@@ -7,7 +7,6 @@
  */
 #include "check/internal.h"
 
-#include "check/peaks.h"
 #include "report/between.h"
 #include "report/coverage.h"
 #include "report/format.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * peaks.c - see check/peaks.h. The agent keeps the counters at the peak of the whole heap. The peak
- * of a part is the largest sum at any recorded tick, or at that peak; between two ticks
+ * peaks.c - see check/internal.h. The agent keeps the counters at the peak of the whole heap. The
+ * peak of a part is the largest sum at any recorded tick, or at that peak; between two ticks
  *
  *   sum(t) <= sum(before) + what the part allocated between both
  *
  * A second model plays the session and tells what each tick changed. Its wire ids are those of the
  * last state, in which the caller chose the stacks.
  */
-#include "check/peaks.h"
+#include "check/internal.h"
 
 #include "link/ingest.h"
 #include "session/session.h"

@@ -7,7 +7,6 @@
  * must name a wrong architecture.
  */
 #include "launch/progcheck.h"
-#include "launch/progmalloc.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
  * Names are searched among the dynamic symbols, and unexported names in .symtab unless it was
  * stripped. The file is untrusted: every range is checked against its size.
  */
-#include "launch/progmalloc.h"
+#include "launch/progcheck.h"
 
 #include <elf.h>
 #include <endian.h>

@@ -12,8 +12,6 @@
  */
 #include "launch/tee.h"
 
-#include "launch/terminal.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -8,7 +8,7 @@
  * holds the program's output has closed it. So the output goes on when the recording is over, and
  * when memtop is killed.
  *
- * A stream that goes to a terminal gets a pseudo-terminal (launch/terminal.h), so that the program
+ * A stream that goes to a terminal gets a pseudo-terminal (launch/terminal.c), so that the program
  * buffers, colours and draws screens as before; any other gets a pipe. Both streams share one when
  * they go to the same place, which keeps their order. The bytes pass unchanged.
  */
@@ -17,8 +17,11 @@
 
 #include "base/base.h"
 
-#include <memtop/wire.h>
 #include <regex.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <memtop/wire.h>
 
 #define TEE_LINE_MAX 4096 /* bytes of a line that an expression sees */
 
@@ -45,5 +48,21 @@ int tee_take(struct tee *t, struct tee_match *m); /* 1; 0 nothing now; -1 no mor
  * could not be written, and is lost. */
 bool tee_wait(struct tee *t);
 void tee_release(struct tee *t); /* of memtop's side; the processes go on */
+
+/*
+ * --- terminal.c: a pseudo-terminal between a program and the terminal that shows its output.
+ *
+ * The program still reads its keys from the terminal itself. But programs that draw a screen
+ * (ncurses) switch the terminal to single keys through their output. So a change of the
+ * pseudo-terminal's modes is made to the terminal, too, and its size follows the terminal's.
+ */
+
+/* Of the size and modes of `to`. ends[1] is the program's; its own side changes no byte. 0, or
+ * -1. */
+int terminal_open(int to, int ends[2]);
+/* In the process that copies: from terminal_open()'s ends[0] to `to`, until the process ends. */
+void terminal_follow(int from, int to);
+/* As read(), from ends[0]; *bytes 0: only the modes have changed. */
+ssize_t terminal_read(char *bytes, size_t size, size_t *len);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * terminal.c - see launch/terminal.h.
+ * terminal.c - see launch/tee.h.
  *
  * Packet mode (tty_ioctl(4)) reports each change of modes, once EXTPROC is set: each read begins
  * with a byte that says whether data follows. Only what the program changed is changed in the
  * terminal; the rest may be somebody else's, or the program's own through its input.
  */
-#include "launch/terminal.h"
+#include "launch/tee.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include "report/between.h"
 #include "report/formats/formats.h"
 #include "report/report.h"
-#include "report/text/stacks.h"
+#include "report/text/text.h"
 
 #include <stdlib.h>
 #include <string.h>

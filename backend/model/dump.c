@@ -9,7 +9,7 @@
  *
  * Only a model between two ticks can be written, and only while nothing arrives in parts.
  */
-#include "model/history/cells.h"
+#include "model/history/history.h"
 #include "model/internal.h"
 
 #include <stdlib.h>

@@ -1,34 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the whole model, for the files of model/ alone. Each part has its own header; a file
- * that needs one part includes only that.
+ * internal.h - the whole model, for the files of model/ alone. Each folder below has its own
+ * header; a file that needs one part includes only that.
  */
 #ifndef MODEL_INTERNAL_H
 #define MODEL_INTERNAL_H
 
 #include "model/state/cohorts.h"
 #include "model/paths/event.h"
-#include "model/state/figures.h"
-#include "model/state/filters.h"
-#include "model/history/instants.h"
 #include "model/interval.h"
 #include "model/paths/locations.h"
-#include "model/history/marks.h"
 #include "model/model.h"
-#include "model/state/modules.h"
-#include "model/state/notices.h"
 #include "model/observers.h"
-#include "model/state/options.h"
-#include "model/history/peak.h"
-#include "model/state/program.h"
+#include "model/state/state.h"
 #include "model/paths/quota.h"
 #include "model/paths/rate.h"
-#include "model/history/ring.h"
-#include "model/state/rss.h"
-#include "model/history/samples.h"
-#include "model/state/scanned.h"
-#include "model/history/series.h"
-#include "model/state/threads.h"
+#include "model/history/history.h"
 #include "model/tick.h"
 #include "model/paths/trie.h"
 

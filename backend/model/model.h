@@ -255,7 +255,7 @@ uint64_t model_samples_generation(const struct model *m); /* moves when samples 
 /* As mark_walk(), over all samples while the generation stays the same; fn gets the serial. */
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
 
-/* Points oldest first, denser the younger they are (model/history/series.h): the agent's history,
+/* Points oldest first, denser the younger they are (model/history/series.c): the agent's history,
  * then memtop's own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * recall.c - makes a model of the heap's peak, from the agent's snapshot of it
- * (model/history/peak.h).
+ * (model/history/peak.c).
  *
  * It begins as that of any other instant does (model/rewind.c), and then needs no frames: what the
  * current model holds of the time up to the peak is entered into it, as events, with the counters

@@ -8,7 +8,7 @@
 
 #include "owners/names.h"
 #include "owners/owner.h"
-#include "model/history/series.h"
+#include "model/history/history.h"
 
 struct held {
 	struct owner pub;

@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 
+#include <sys/stat.h>
+
 #define ACCESS_TOKEN_MAX 512u
 
 struct address {
@@ -34,5 +36,19 @@ bool access_bearer(const char *header, const char *token);
 bool access_host(const char *host, const struct address *a);
 /* Did a page of another site send it? origin: NULL = none. */
 bool access_cross_site(const char *origin, const char *fetch_site, const char *host);
+
+/* --- listen.c: the socket that the server listens on */
+
+struct listening {
+	int fd;
+	char address[600]; /* "http://127.0.0.1:9091/" or "unix:PATH", with the real port */
+	char path[256];    /* the socket's file; "" = none */
+	struct stat at;    /* of that file */
+};
+
+/* -1 and *err: the address is taken, or not this machine's, or one that needs a token. */
+int listen_open(struct listening *l, const struct address *a, bool token, struct err *err);
+/* Removes the socket's file if it is still ours. The descriptor is the caller's. */
+void listen_close(const struct listening *l);
 
 #endif

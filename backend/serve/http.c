@@ -18,7 +18,7 @@
 #include "base/loop.h"
 #include "report/gzip.h"
 #include "serve/head.h"
-#include "serve/listen.h"
+#include "serve/access.h"
 
 #include <errno.h>
 #include <event2/buffer.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/listen.h"
+#include "serve/access.h"
 
 #include <errno.h>
 #include <netdb.h>

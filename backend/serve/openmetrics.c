@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * openmetrics.c - see serve/openmetrics.h.
+ * openmetrics.c - see serve/internal.h.
  *
  * The format wants all samples of a family together, so each process is read once into a row, and
  * each family walks over the rows. A process that ended keeps its counters, peak and verdict; a
  * live amount of it would stay in sums for ever. Owners and verdict need names; until these were
  * asked for, which happens a few processes at a time, they are left out.
  */
-#include "serve/openmetrics.h"
+#include "serve/internal.h"
 
 #include "base/ascii.h"
 #include "base/sanitize.h"

@@ -9,7 +9,6 @@
 #include "base/sanitize.h"
 #include "report/formats/formats.h"
 #include "report/report.h"
-#include "serve/openmetrics.h"
 
 #include <stdlib.h>
 

@@ -15,8 +15,6 @@
 #include "symbols/code_file.h"
 
 #include "symbols/demangle.h"
-#include "symbols/debug_files.h"
-#include "symbols/elf_names.h"
 #include "base/within.h"
 
 #include <dwarf.h>

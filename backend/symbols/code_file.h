@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 
+#include <elfutils/libdwfl.h>
+
 #define CODE_PIDS 3
 struct code_where { /* a module, as the target names it */
 	const char *path;
@@ -54,5 +56,34 @@ size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *fram
 bool code_file_has_dwarf(const struct code_file *f);
 /* Adds a debug file with where's build-id from elsewhere, for all later requests. */
 void code_file_give(struct code_file *f, const struct code_where *where, const char *path);
+
+/* --- debug_files.c: a module's separate debug file. The symbolizer's thread only; for
+ * symbols/code_file.c. */
+
+struct debug_files {       /* target of the module's userdata */
+	const char *path;  /* folders, as libdwfl has them; borrowed */
+	const char *given; /* its downloaded file; NULL = none. Borrowed */
+};
+
+/* Dwfl_Callbacks.find_debuginfo: tries local files, then the given one. Asks no server. */
+int debug_files_find(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+		     const char *file, const char *link, GElf_Word crc, char **found);
+
+/* The vdso is the kernel's page, not a file, and the same in every process. Returns a descriptor
+ * of a copy, or -1. */
+int debug_files_vdso(void);
+
+/* --- elf_names.c: the symbol tables of one file, sorted by address. The symbolizer's thread only.
+ */
+
+struct elf_names;
+
+/* Reads the tables of `module`, which must outlive the result. NULL: it has none. */
+struct elf_names *elf_names_new(Dwfl_Module *module);
+void elf_names_free(struct elf_names *names);
+
+/* The answer of dwfl_module_addrname(), a string of the module; `addr` is libdw's address. NULL:
+ * no symbol. */
+const char *elf_names_at(const struct elf_names *names, GElf_Addr addr);
 
 #endif

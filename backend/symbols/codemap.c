@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * codemap.c - see symbols/codemap.h.
+ * codemap.c - see symbols/perfmap.h.
  *
  *   run = pieces [start, start + size) -> line, sorted, without overlaps
  *
@@ -12,7 +12,7 @@
  * The last bytes read tell an appended file from another one. Before a name is returned, its line
  * must still cover this pc.
  */
-#include "symbols/codemap.h"
+#include "symbols/perfmap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * others are searched for here. A file with the link's name is accepted by its build-id, which the
  * link's checksum could only confirm.
  */
-#include "symbols/debug_files.h"
+#include "symbols/code_file.h"
 
 #include "base/base.h"
 

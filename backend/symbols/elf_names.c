@@ -12,7 +12,7 @@
  * none ends after the label, and the label is the nearest in the same section. Local symbols are
  * tested unless a global label stands at the address itself.
  */
-#include "symbols/elf_names.h"
+#include "symbols/code_file.h"
 
 #include "base/base.h"
 

@@ -8,7 +8,6 @@
  */
 #include "symbols/perfmap.h"
 
-#include "symbols/codemap.h"
 #include "symbols/demangle.h"
 #include "base/within.h"
 

@@ -1,16 +1,145 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.h - one live view: what it watches, its views and the user's choices. Each part has its own
- * header; app/actions.h declares the functions of the other files in this folder. Main thread.
+ * app.h - one live view: what it watches, its views and the user's choices. app/actions.h
+ * declares the functions of the other files in this folder. Main thread.
  */
 #ifndef APP_H
 #define APP_H
 
-#include "app/choices.h"
-#include "app/offer.h"
-#include "app/shown.h"
 #include "app/tui.h"
 #include "views/views.h"
+#include "views/ui.h"
+#include "app/travel.h"
+#include "link/budget.h"
+#include "screen/text.h"
+#include "screen/theme.h"
+
+#include <stdint.h>
+
+/* --- find.c: the search (ui.shown.search) in the view or page in front. A long search runs in
+ * slices, and repeats while names and rows still arrive. app/search.c owns the prompt. */
+
+struct find {
+	long hits;          /* -1 = no search */
+	size_t pending;     /* unresolved names */
+	bool typing;        /* the prompt is open */
+	bool due;           /* slices are left to search */
+	bool counts;        /* this search only counts hits; the selection stays */
+	bool hit_due;       /* select the first hit once the rows are complete */
+	uint64_t looked_ns; /* time of the last search */
+};
+
+/* v: the view or page in front. */
+void find_look(struct find *f, struct view *v);
+void find_anew(struct find *f, struct view *v); /* the rows' meaning changed */
+/* After a refresh: the typed text may match new rows. */
+void find_follow(struct find *f, struct view *v);
+/* Runs one slice; needs a refreshed view. */
+void find_go_on(struct find *f, struct view *v);
+/* Ends the search without redrawing the view's hits. */
+void find_forget(struct find *f, struct ui *ui);
+
+static inline bool find_on(const struct find *f, const struct ui *ui) /* rows may be hits */
+{
+	return ui->shown.search[0] && f->hits >= 0;
+}
+static inline bool find_busy(const struct find *f) /* slices are left */
+{
+	return f->due || f->hit_due;
+}
+/* Another view or page comes to the front: drop an unfinished search. */
+static inline void find_leave(struct find *f)
+{
+	f->due = f->hit_due = false;
+}
+
+/* --- front.c: brings a view or page to the front, refreshes it in slices, and acts on what its
+ * handlers return */
+
+struct app;
+struct loop_source;
+
+/* The shown process's state that views do not see (they see struct shown). */
+struct front {
+	struct view *views[VIEW_COUNT]; /* NULL: not in this session */
+	enum view_id current;
+	struct find find;
+	struct travel travel; /* replays to the graphs' cursor */
+	struct budget budget; /* --max-overhead */
+};
+
+/* Times of the last key, sort, ...: now_ns(). */
+struct timing {
+	uint64_t key_ns, sort_ns, view_ns;
+	uint64_t refresh_cost_ns; /* of the last refresh: a huge tree is queried less often */
+	bool due;                 /* refresh without waiting for the next turn */
+	bool unsorted;            /* rows were refreshed since they were sorted */
+};
+
+/* Slices of a rebuild; ui.building is its progress. */
+struct building {
+	size_t fixed_steps; /* steps per slice, for tests (MEMTOP_TEST_STEPS); 0 = as many as fit */
+	bool rows_whole;    /* the rows on screen were complete at the last refresh */
+	bool working;       /* something is incomplete; the verdict counts */
+	bool resort_due;    /* sort once complete */
+	uint64_t since_ns;  /* start of the rebuild */
+	struct loop_source *go_on;
+};
+
+void front_begin(struct app *a);                /* begins a slice */
+void front_end(struct app *a);                  /* ends it; schedules the next if work is left */
+void front_go_on(struct app *a);                /* runs the next slice */
+void front_refresh(struct app *a, bool resort); /* query again (does not draw) */
+/* Rows are borrowed from the query: fetches them again, after any other use of it and before a
+ * draw. */
+void front_rows(struct app *a, bool resort);
+void front_act(struct app *a, unsigned bits);      /* acts on a handler's bits */
+void front_show(struct app *a, enum view_id v);    /* bring a view to the front */
+void front_open(struct app *a, struct view *page); /* takes it */
+void front_close(struct app *a);                   /* the page */
+
+/* --- shown.c: which process of the tree is shown */
+
+struct kept_process {
+	struct shown shown;
+	struct front front;
+};
+
+/* The saved state of processes shown earlier. */
+struct kept {
+	struct kept_process **list; /* owned, with all that it points to */
+	size_t count, room;
+};
+
+void shown_watch(struct app *a, struct watch *w); /* restores the process's saved state */
+/* Shows a process in all views, now or once its agent listens; -1: impossible. */
+int shown_process(struct app *a, uint32_t id);
+void shown_go_on(struct app *a); /* the processes changed: shows a pending one */
+void shown_release(struct app *a);
+
+/* --- choices.c: display settings that apply to all processes and views. Each change is reported in
+ * the status line. */
+
+struct choices {
+	struct theme theme;
+	bool percent; /* live sizes in percent of all live bytes */
+	bool mouse;   /* memtop takes clicks from the terminal */
+};
+
+int choices_theme(struct app *a, const char *name); /* -1: unknown name */
+unsigned choices_next_theme(struct app *a);
+void choices_units(enum units u);
+unsigned choices_direct(struct app *a, bool on); /* libraries by direct caller, or by owner */
+unsigned choices_mouse(struct app *a);           /* on or off */
+
+/* --- offer.c: offers to sample when the agent costs too much */
+
+struct offer {
+	uint64_t sample;   /* offered interval, in bytes */
+	uint64_t after_ns; /* no offer before */
+};
+
+void offer_sampling(struct app *a); /* after a refresh */
 
 struct sources {
 	struct loop_source *list[12];

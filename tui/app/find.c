@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * find.c - see app/find.h.
+ * find.c - see app/app.h.
  *
  * Every letter typed starts a search and selects the first hit. While the prompt is open and there
  * is no hit, or names are pending, the search repeats: the row may arrive later. A repeated search
  * moves the selection only if there was no hit before, and never after Enter.
  */
-#include "app/find.h"
+#include "app/app.h"
 
 #define AGAIN_NS 1000000000ull
 

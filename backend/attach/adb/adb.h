@@ -10,9 +10,17 @@
 #define ATTACH_ADB_ADB_H
 
 #include "attach/adb/run.h"
-#include "attach/adb/words.h"
+#include "base/base.h"
 
 #include <limits.h>
+
+/* --- words.c: what adb says, in our words. adb.h includes it. */
+
+/* Sets *err to "what: WHY; what to do", from a state of `adb devices` or from a complaint of adb
+ * or of a tool on the device. Returns -1. */
+int adb_explain(const char *what, const char *said, struct err *err);
+/* The first line of text with content, sanitized. */
+const char *adb_line(const char *text, char *buf, size_t size);
 
 struct adb {
 	char program[PATH_MAX];

@@ -3,11 +3,7 @@
  * app.c - loads the agent into a running Android app, by the way that is open, and cleans up.
  */
 #include "attach/adb/app.h"
-#include "attach/adb/denied.h"
 #include "attach/adb/greeting.h"
-#include "attach/adb/load.h"
-#include "attach/adb/place.h"
-#include "attach/adb/root.h"
 
 #include <stdlib.h>
 #include <unistd.h>

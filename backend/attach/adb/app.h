@@ -18,7 +18,7 @@
 
 #include "attach/adb/adb.h"
 #include "attach/adb/device.h"
-#include "attach/adb/start.h"
+#include "base/base.h"
 
 struct adb_request {
 	const char *agent; /* --agent; NULL: the installed one for the app's ABI */
@@ -78,5 +78,72 @@ int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err 
 void adb_app_clean(struct adb_app *app);
 /* The same, but keeps the forwarded port. */
 void adb_app_tidy(struct adb_app *app);
+
+/* --- denied.c: what stands in the agent's way on a device */
+
+struct adb_app;
+
+/* 0; -1 and *err: the process runs with a sanitizer, whose malloc cannot be interposed. If the
+ * check fails, 0. */
+int adb_refuse_sanitizer(const struct adb_app *app, struct err *err);
+/* A load failed with *err: where SELinux enforces, adds the refusal from the logs. */
+void adb_explain_denied(const struct adb_app *app, struct err *err);
+
+/* --- load.c: System.load of the agent's file, through the app's debug port */
+
+struct adb_app;
+struct adb_request;
+
+/* patience_ms: how long to retry a debug port that does not answer; a starting app has none at
+ * first. */
+int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path,
+		 int patience_ms, struct err *err);
+
+/* --- place.c: the agent's file: which one an app needs, pushed and copied into the app's folder */
+
+struct adb_app;
+struct adb_request;
+
+/* The agent's file here for app's machine; app->file is its name there. -1 and *err. */
+int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size,
+		  struct err *err);
+/* Pushes and copies it. path: of the copy, as the app sees it. */
+int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size,
+		  struct err *err);
+struct adb_copy {
+	const char *from;   /* a command of the device, which prints it */
+	const char *ending; /* of the file in the app's folder */
+	size_t bytes;       /* so many */
+};
+/* path: of the copy, as the app sees it. */
+int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size,
+		  struct err *err);
+
+/* --- root.c: the agent into a process that runs, by ptrace as root */
+
+struct adb_app;
+struct adb_request;
+
+/* 1: root is available, app->root says how; 0: it is not; -1 and *err: the device does not
+ * answer. */
+int adb_root(struct adb_app *app, struct err *err);
+/* As adb_app_attach(), which calls it; also for native programs. */
+int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
+
+/* --- server.c: the agent's server is no process to watch, and has its program's name */
+
+/* The first process of that name, agents' servers excluded; 0 = none; -1 and *err. */
+int adb_pidof(const struct adb *a, const char *name, struct err *err);
+/* -1 and *err, which names its program: pid is an agent's server. 0: it is not, or seems not to
+ * be. */
+int adb_refuse_server(const struct adb *a, int pid, struct err *err);
+
+/* --- start.c: an app with the agent from its start. app.h includes it. */
+
+struct adb_app;
+struct adb_request;
+
+/* Needs app->package; sets app->way. */
+int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err);
 
 #endif

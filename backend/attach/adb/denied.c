@@ -3,9 +3,8 @@
  * denied.c - explains why a device did not let the agent into a process: its sanitizer, or SELinux,
  * whose refusals appear in the kernel's log and in logcat.
  */
-#include "attach/adb/denied.h"
 #include "attach/adb/app.h"
-#include "launch/progmalloc.h"
+#include "launch/progcheck.h"
 
 #include <stdlib.h>
 #include <string.h>

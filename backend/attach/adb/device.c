@@ -9,8 +9,6 @@
  */
 #include "attach/adb/device.h"
 #include "attach/adb/app.h"
-#include "attach/adb/root.h"
-#include "attach/adb/server.h"
 #include "base/sanitize.h"
 
 #include <ctype.h>

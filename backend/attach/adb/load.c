@@ -2,7 +2,6 @@
  *
  * load.c - System.load of the agent's file, through the app's debug port (attach/jdwp/jdwp.h).
  */
-#include "attach/adb/load.h"
 #include "attach/adb/app.h"
 #include "attach/adb/greeting.h"
 #include "attach/jdwp/jdwp.h"

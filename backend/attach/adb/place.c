@@ -5,7 +5,6 @@
  * The file gets a new name each time: a Java machine loads one path only once, and after a detach
  * the agent must be loaded again.
  */
-#include "attach/adb/place.h"
 #include "attach/adb/app.h"
 #include "base/sanitize.h"
 #include "launch/launch.h"

@@ -8,10 +8,8 @@
  * Root is adb itself (adb root) or the shell through the device's su: `su 0 sh -c` on userdebug
  * builds, `su -c` on others. Only this file asks for root, since su may prompt the user.
  */
-#include "attach/adb/root.h"
 #include "attach/adb/app.h"
 #include "attach/adb/greeting.h"
-#include "attach/adb/place.h"
 #include "launch/launch.h"
 
 #include <errno.h>

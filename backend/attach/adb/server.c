@@ -7,7 +7,7 @@
  * whether two processes share their memory. As in launch/agent_server.c, the command lines and the
  * peak memory are compared instead.
  */
-#include "attach/adb/server.h"
+#include "attach/adb/app.h"
 #include "base/sanitize.h"
 #include "launch/agent_server.h"
 

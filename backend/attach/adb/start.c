@@ -11,13 +11,8 @@
  *   am start -D     the app waits for a debugger before its own code; its first message then runs
  *                   System.load. Earlier allocations of the runtime are unknown
  */
-#include "attach/adb/start.h"
 #include "attach/adb/app.h"
-#include "attach/adb/denied.h"
 #include "attach/adb/greeting.h"
-#include "attach/adb/load.h"
-#include "attach/adb/place.h"
-#include "attach/adb/server.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * are those of adb 1.0.32 to 1.0.41 and of run-as since Android 5. The first line of any other
  * message is shown as it is.
  */
-#include "attach/adb/words.h"
 #include "attach/adb/adb.h"
 #include "base/sanitize.h"
 

@@ -34,7 +34,7 @@ extern const bool inject_arch_here; /* does memtop know this machine's calls? */
 extern const struct inject_set inject_sets[INJECT_SETS];
 
 /* Keeps the kernel from restarting a system call with the written registers. Part of
- * inject_regs_write() (attach/ptrace/regs.h). */
+ * inject_regs_write() (attach/ptrace/regs.c). */
 void inject_regs_forget_call(pid_t tid);
 uint64_t inject_regs_pc(const struct inject_regs *r);
 uint64_t inject_regs_sp(const struct inject_regs *r);

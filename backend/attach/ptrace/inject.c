@@ -12,7 +12,7 @@
  * The target comes first. A time limit ends only the user's wait, with a message; it ends nothing
  * in the target. memtop waits for a thread that has not stopped yet: otherwise its wait
  * (epoll_wait) would return EINTR for a stop that never came. memtop waits for a call: otherwise
- * the loader's lock would stay locked. It gives up only a call that hangs (attach/ptrace/stuck.h):
+ * the loader's lock would stay locked. It gives up only a call that hangs (attach/ptrace/stuck.c):
  * it then restores the thread's registers and leaves the stack mapped, since something may still
  * point to it.
  *
@@ -21,8 +21,7 @@
  * result to the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
 #include "attach/ptrace/inject.h"
-#include "attach/ptrace/search.h"
-#include "attach/ptrace/seccomp.h"
+#include "attach/ptrace/internal.h"
 #include "base/format.h"
 #include "base/procfs.h"
 

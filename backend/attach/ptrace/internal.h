@@ -9,8 +9,39 @@
 #include "attach/ptrace/inject.h"
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/safe_point.h"
-#include "attach/ptrace/stuck.h"
 #include "attach/ptrace/thread.h"
+#include "base/base.h"
+#include "attach/ptrace/arch.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/types.h>
+
+/* --- stuck.c: does a call in another process hang, or does it only take long? Reads /proc alone,
+ * while the thread runs */
+
+#define STUCK_THREADS 512
+
+struct stuck_thread {
+	pid_t tid;
+	char state;     /* as /proc names it */
+	uint64_t ticks; /* of cpu time */
+};
+
+/* All 0 when the call begins. */
+struct inject_stuck {
+	uint64_t since_ns; /* start of the current wait, 0 = not waiting */
+	uint64_t word;     /* address of the futex */
+	size_t count;
+	struct stuck_thread then[STUCK_THREADS]; /* the process' threads at that time */
+};
+
+/* Call it regularly while the call in tid runs. True: the call hangs. */
+bool inject_is_stuck(struct inject_stuck *s, pid_t pid, pid_t tid);
+
+/* Did every thread of `now` but tid run since s->then, or sleep? For tests. */
+bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now,
+			   size_t count, pid_t tid);
 
 #define CALL_NS                                                                                    \
 	10000000000ull /* for one call; then the user is told, and the call is waited for          \
@@ -40,5 +71,37 @@ struct inject_work {
 };
 
 #define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
+
+/* --- regs.c: saves and restores all registers of a stopped thread */
+
+int inject_regs_read(pid_t tid, struct inject_regs *r); /* all of the machine's sets */
+int inject_regs_write(pid_t tid, const struct inject_regs *r);
+
+/* --- search.c: finds a thread at a safe point */
+
+/* w->thread is stopped where it holds no lock. 0; -1 and w->r->err. */
+int search_safe_point(struct inject_work *w);
+/* Makes a wait that returned EINTR because of the stop run again. t->saved holds the thread's
+ * registers. */
+void search_wait_again(struct inject_work *w, struct inject_thread *t);
+void search_let_late_go(struct inject_work *w);   /* releases those that have stopped */
+void search_wait_for_late(struct inject_work *w); /* all of them */
+
+/* --- seccomp.c: would a process' seccomp filters kill it for the system calls that load the agent?
+ * Runs in the tracing process */
+
+enum inject_verdict {
+	VERDICT_FREE,    /* every call passes, or fails with an errno */
+	VERDICT_DEADLY,  /* *call names one that kills */
+	VERDICT_UNKNOWN, /* the filters cannot be read */
+};
+
+/* The caller traces tid, which is stopped. */
+enum inject_verdict inject_seccomp(pid_t tid, const char **call);
+
+/* One filter's result for a call (SECCOMP_RET_*); SECCOMP_RET_KILL_PROCESS for an invalid
+ * filter. Pure. */
+uint32_t inject_filter_run(const struct sock_filter *program, size_t length,
+			   const struct seccomp_data *data);
 
 #endif

@@ -3,7 +3,7 @@
  * regs.c - saves and restores all registers of a stopped thread, whatever register sets its machine
  * has.
  */
-#include "attach/ptrace/regs.h"
+#include "attach/ptrace/internal.h"
 
 #include <errno.h>
 #include <sys/ptrace.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/thin/counts.h"
+#include "link/thin/stream.h"
 
 #include <stdlib.h>
 

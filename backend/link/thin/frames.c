@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/thin/frames.h"
+#include "link/thin/stream.h"
 
 #include <memtop/wire.h>
 #include <stdlib.h>

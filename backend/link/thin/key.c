@@ -2,7 +2,7 @@
  *
  * key.c - copies key frames into a session that is thinned: with the instants that are left.
  */
-#include "link/thin/key.h"
+#include "link/thin/stream.h"
 
 #include "session/key.h"
 #include "wire/decode.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/thin/merged.h"
+#include "link/thin/stream.h"
 
-#include "model/history/cells.h"
+#include "model/history/history.h"
 #include "wire/decode.h"
 
 #include <stdlib.h>

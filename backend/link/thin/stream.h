@@ -7,17 +7,100 @@
  *   group    those of the ticks since the last one that was written
  *
  * Counters are cumulative, so a tick can be left out when the next one that stays has its counters,
- * too, as on a slow link; so do samples and the peak (link/thin/merged.h). A tick that stays and is
+ * too, as on a slow link; so do samples and the peak (link/thin/merged.c). A tick that stays and is
  * alone in its group is written as it came. Any thread.
  */
 #ifndef LINK_THIN_STREAM_H
 #define LINK_THIN_STREAM_H
 
-#include "link/thin/counts.h"
-#include "link/thin/frames.h"
-#include "link/thin/merged.h"
 #include "model/paths/event.h"
 #include "session/session.h"
+#include "model/paths/types.h"
+#include "base/base.h"
+#include "model/history/history.h"
+
+#include <memtop/wire.h>
+
+/* --- counts.c: counters of slots from several frames: of each slot the last */
+
+struct count {
+	uint32_t slot;
+	uint32_t nth; /* of the list: the last one of a slot wins */
+	struct tally now;
+};
+
+struct counts {
+	struct count *list;
+	size_t count, room, unique;
+};
+
+#define COUNTS_BATCH 4096u                    /* entries of a frame, and */
+#define COUNTS_BYTES (COUNTS_BATCH * 50 + 10) /* their bytes at most */
+
+void counts_add(struct counts *c, uint32_t slot, const struct tally *now);
+void counts_settle(struct counts *c); /* in the order of their slots, the last of each */
+/* Of settled ones, a frame's entries from `from` on: n x { +slot, 4 counters }. Where the next
+ * frame's begin. */
+size_t counts_put(const struct counts *c, size_t from, struct mtw_out *o);
+void counts_drop(struct counts *c); /* all of them; the memory stays */
+void counts_free(struct counts *c);
+
+/* --- frames.c: frames that are held back */
+
+struct frame {
+	uint64_t time_ns, type;
+	size_t at, len; /* in bytes */
+};
+
+struct frames {
+	struct frame *list;
+	size_t count, room;
+	uint8_t *bytes;
+	size_t len, bytes_room;
+};
+
+void frames_hold(struct frames *f, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		 size_t len);
+void frames_drop(struct frames *f); /* all of them; the memory stays */
+void frames_free(struct frames *f);
+/* A number of the payload; 0: it has no such. */
+uint64_t frames_number(const struct frames *f, size_t i, unsigned nth);
+/* The next one of the type behind i; SIZE_MAX = none. */
+size_t frames_next(const struct frames *f, size_t i, uint64_t type);
+
+/*
+ * --- merged.c: SAMPLES, SAMPLE_LIVE and PEAK of a group of ticks, of which the last one stays.
+ *
+ * Each of these frames says what differs from the one before. So those between are not left out,
+ * but merged into the last one, as a reader merges them: the samples by the model's own code.
+ * Parts of which the rest follows later stay as they came.
+ */
+
+struct merged {
+	struct quota quota;
+	struct samples samples; /* all that came, as a reader of all frames has them */
+	uint32_t *fresh;        /* serials of which something came in this group */
+	size_t fresh_count, fresh_room;
+	struct counts peak; /* of whole PEAKs of this group */
+	struct {
+		uint32_t serial;
+		uint64_t time_ns;
+		struct tally sum;
+	} last;               /* of these, what the last one says */
+	struct frames coming; /* of a PEAK whose end is not here yet */
+	bool begun;           /* coming */
+};
+
+/* Frames that this part knows. */
+bool merged_takes(uint64_t type);
+/* It joins the group. 1: it is to be held as it came, too; 0; -1: it is damaged. */
+int merged_join(struct merged *x, const struct frames *f, size_t i);
+/* It is written as it came, and the group is empty. 0; -1: it is damaged. */
+int merged_pass(struct merged *x, uint64_t type, const uint8_t *payload, size_t len);
+/* The group ends: what it has merged, frame by frame. fn's result is 0. */
+void merged_put(struct merged *x,
+		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg);
+void merged_clear(struct merged *x); /* another program begins; or the end */
 
 /* The ticks of a program: their numbers count those that were left out. */
 struct program_ticks {
@@ -64,5 +147,10 @@ void thinned_free(struct thinned *s);
 
 /* Index of the first of n ascending numbers that is not below `value`; n = there is none. */
 size_t thin_first(const uint64_t *list, size_t n, uint64_t value);
+
+/* --- key.c: key frames of a session that is thinned */
+
+/* The stream's next key frame, when its place is reached: copies or drops it. */
+void thinned_key(struct thinned *s);
 
 #endif

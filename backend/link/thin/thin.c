@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "link/thin/thin.h"
 
-#include "link/thin/key.h"
+#include "link/thin/stream.h"
 #include "wire/decode.h"
 
 #include <errno.h>

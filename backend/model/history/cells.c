@@ -3,7 +3,7 @@
  * cells.c - each slot's live amount at an instant, stored where it differs from the instant before:
  * for marks (model/history/marks.c) and samples (model/history/samples.c).
  */
-#include "model/history/cells.h"
+#include "model/history/history.h"
 
 #include <memtop/wire.h>
 #include <stdlib.h>

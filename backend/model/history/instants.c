@@ -9,7 +9,7 @@
  * So a place in the session is the count of ticks up to it, the same for every reader of the same
  * frames.
  */
-#include "model/history/instants.h"
+#include "model/history/history.h"
 
 #include "base/ages.h"
 

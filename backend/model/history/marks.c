@@ -9,9 +9,7 @@
  *     live(slot, m) = cell of the newest chain mark <= m that has one, else nothing
  * always holds, and nothing is sent twice.
  */
-#include "model/history/marks.h"
-
-#include "model/history/cells.h"
+#include "model/history/history.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * the last has come, so that the peak which is known stays whole. A peak is later than the one
  * before, so its counters never shrink, and they add up to its own totals.
  */
-#include "model/history/peak.h"
+#include "model/history/history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/history/ring.h"
+#include "model/history/history.h"
 
 void ring_push(struct ring *r, uint64_t time_ns, const struct tally *sum)
 {

@@ -8,9 +8,8 @@
  * one, as the agent's did: nothing is sent twice. Several may be missing in a row, and the newest
  * of them wins: it gives first.
  */
-#include "model/history/samples.h"
 
-#include "model/history/cells.h"
+#include "model/history/history.h"
 
 #include <stdlib.h>
 

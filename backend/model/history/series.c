@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.c - see model/history/series.h. Times never go back: a point not later than the last
+ * series.c - see model/history/history.h. Times never go back: a point not later than the last
  * replaces it. Thinning is one pass over all points, once in hundreds of ticks. A point kept for
  * its distance is kept again until an older age needs a wider one.
  */
-#include "model/history/series.h"
+#include "model/history/history.h"
 
 #include "base/ages.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/state/figures.h"
+#include "model/state/state.h"
 
 int figures_loss(struct figures *x, const struct event *e, struct err *err)
 {

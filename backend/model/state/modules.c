@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/state/modules.h"
 
-#include "model/state/program.h"
+#include "model/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/state/notices.h"
+#include "model/state/state.h"
 
 #include <memtop/wire.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/state/program.h"
+#include "model/state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

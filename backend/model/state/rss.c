@@ -2,7 +2,7 @@
  *
  * rss.c - the breakdown of resident memory, for each time that a viewer asked.
  */
-#include "model/state/rss.h"
+#include "model/state/state.h"
 
 #include "base/ages.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/state/threads.h"
+#include "model/state/state.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * agent.c - the agent in a JSON report: its losses, its cost, the quality of its stacks.
  */
-#include "report/json/agent.h"
+#include "report/json/json.h"
 
 #include "report/coverage.h"
 #include "report/json/values.h"

@@ -8,9 +8,7 @@
  */
 #include "base/map.h"
 #include "report/coverage.h"
-#include "report/json/agent.h"
-#include "report/json/looks.h"
-#include "report/json/processes.h"
+#include "report/json/json.h"
 #include "report/json/stream.h"
 #include "report/json/values.h"
 #include "report/report.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * looks.c - see report/json/looks.h. Figures are from the newest scan, with its time beside
+ * looks.c - see report/json/json.h. Figures are from the newest scan, with its time beside
  * them.
  */
-#include "report/json/looks.h"
+#include "report/json/json.h"
 
 #include "report/json/values.h"
 #include "report/report.h"

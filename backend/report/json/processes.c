@@ -2,7 +2,7 @@
  *
  * processes.c - the processes of a tree for scripts: each process, and the sums.
  */
-#include "report/json/processes.h"
+#include "report/json/json.h"
 
 #include "base/sanitize.h"
 #include "report/json/values.h"

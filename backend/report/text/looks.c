@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * looks.c - see report/text/looks.h. Figures are from the newest scan, with its time beside
+ * looks.c - see report/text/text.h. Figures are from the newest scan, with its time beside
  * them.
  */
-#include "report/text/looks.h"
+#include "report/text/text.h"
 
 #include "report/report.h"
 #include "model/state/cohorts.h"

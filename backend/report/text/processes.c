@@ -3,7 +3,7 @@
  * processes.c - the processes of a tree in a text report: a table, largest peak first, in
  * which many short processes of one name share a row.
  */
-#include "report/text/processes.h"
+#include "report/text/text.h"
 
 #include "base/sanitize.h"
 #include "report/report.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * stacks.c - see report/text/stacks.h. Runs of library frames share a line, since a container
+ * stacks.c - see report/text/text.h. Runs of library frames share a line, since a container
  * has a dozen of them between two functions that matter.
  */
-#include "report/text/stacks.h"
+#include "report/text/text.h"
 
 #include "owners/wrappers.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tables.c - see report/text/tables.h. Every cut says what it left out, so that columns add
+ * tables.c - see report/text/text.h. Every cut says what it left out, so that columns add
  * up.
  */
-#include "report/text/tables.h"
+#include "report/text/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,7 @@
  * stacks that hold most. Every cut says what it left out, so that columns add up.
  */
 #include "base/sanitize.h"
-#include "report/text/looks.h"
-#include "report/text/processes.h"
-#include "report/text/stacks.h"
-#include "report/text/tables.h"
+#include "report/text/text.h"
 
 #include <math.h>
 #include <stdlib.h>

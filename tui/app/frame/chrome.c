@@ -6,8 +6,6 @@
 #include "app/frame/chrome.h"
 #include "app/actions.h"
 #include "widgets/cells.h"
-#include "app/frame/compared.h"
-#include "app/frame/header.h"
 #include "widgets/mouse.h"
 #include "screen/term.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * compared.c - see app/frame/compared.h. Every line but the first is of exact amounts; the rows
+ * compared.c - see app/frame/chrome.h. Every line but the first is of exact amounts; the rows
  * below round the means of several sessions.
  */
-#include "app/frame/compared.h"
+#include "app/frame/chrome.h"
 
 #include "base/format.h"
 #include "screen/text.h"

@@ -8,7 +8,7 @@
 #include "app/app.h"
 #include "report/coverage.h"
 #include "widgets/cells.h"
-#include "app/frame/header.h"
+#include "app/frame/chrome.h"
 #include "widgets/graph.h"
 #include "widgets/mouse.h"
 #include "report/report.h"

@@ -7,7 +7,7 @@
  * Commands to the agent (marks) return at once; the screen changes when the agent's frames arrive.
  */
 #include "app/keys/keys.h"
-#include "app/frame/compared.h"
+#include "app/frame/chrome.h"
 #include "app/actions.h"
 #include "app/travel.h"
 #include "views/marks/marks.h"

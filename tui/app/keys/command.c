@@ -4,7 +4,7 @@
  * few commands with an argument.
  */
 #include "app/keys/keys.h"
-#include "app/frame/compared.h"
+#include "app/frame/chrome.h"
 #include "app/actions.h"
 #include "views/tree/tree.h"
 #include "app/config.h"

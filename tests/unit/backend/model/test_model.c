@@ -4,8 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "model/history/instants.h"
-#include "model/history/series.h"
+#include "model/history/history.h"
 
 #define TICK 100000000ull
 

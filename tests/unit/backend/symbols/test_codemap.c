@@ -4,7 +4,7 @@
  * its bounds.
  */
 #include "check.h"
-#include "symbols/codemap.h"
+#include "symbols/perfmap.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
  * test_elf_names.c - the sorted symbol tables answer as libdw's walk of the whole table does.
  */
 #include "check.h"
-#include "symbols/elf_names.h"
+#include "symbols/code_file.h"
 
 #include <gelf.h>
 #include <stdio.h>
