@@ -14,8 +14,8 @@
  */
 #include "symbols/code_file.h"
 
-#include "symbols/demangle.h"
 #include "base/within.h"
+#include "symbols/demangle.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
