@@ -12,6 +12,7 @@
 #include "link/go.h"
 #include "session/session.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
