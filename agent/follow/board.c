@@ -26,6 +26,7 @@
 #include "base/syscalls.h"
 #include "record/slots.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
