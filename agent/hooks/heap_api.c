@@ -120,7 +120,7 @@ static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t 
 {
 	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
-	if (unlikely(!heap || (uint64_t)size > HEAP_BLOCK_MAX)) {
+	if (unlikely(!heap || !heaps_hold(size))) {
 		mt_record_loss(MTW_LOSS_SHADOW, size);
 		return;
 	}

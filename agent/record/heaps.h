@@ -16,6 +16,11 @@ struct cell;
 #define HEAP_BACKING 0
 #define HEAP_BLOCK_MAX ((UINT64_C(1) << 48) - 1) /* bytes; a larger one cannot be entered */
 
+MT_INLINE bool heaps_hold(uint64_t bytes)
+{
+	return likely(bytes <= HEAP_BLOCK_MAX);
+}
+
 #pragma GCC visibility push(hidden)
 
 /* The heap's number from 1, assigned on first use; 0: none left, or no memory. */
