@@ -54,6 +54,7 @@ struct chunk {
 
 static struct chunk *_Atomic xcurrent;
 static struct range *_Atomic xranges;
+static _Atomic uintptr_t xlow = UINTPTR_MAX, xhigh; /* all ranges lie between */
 static _Atomic uint64_t xbytes;
 static _Atomic uint64_t xresident, xpeak, xroom;
 _Atomic uint32_t mt_arena_finest;
@@ -77,6 +78,14 @@ uint64_t mt_arena_cap(void)
 	return BASE_CAP + (left > share ? left : share);
 }
 
+static void widen(_Atomic uintptr_t *limit, uintptr_t to, bool down)
+{
+	uintptr_t is = atomic_load_explicit(limit, memory_order_relaxed);
+
+	while ((down ? to < is : to > is) && !atomic_compare_exchange_weak(limit, &is, to))
+		;
+}
+
 static void link_range(struct range *r, uintptr_t start, size_t bytes, enum part part)
 {
 	struct range *head = atomic_load_explicit(&xranges, memory_order_relaxed);
@@ -84,6 +93,8 @@ static void link_range(struct range *r, uintptr_t start, size_t bytes, enum part
 	r->start = start;
 	r->end = start + bytes;
 	r->part = part;
+	widen(&xlow, r->start, true);
+	widen(&xhigh, r->end, false);
 	do {
 		r->next = head;
 	} while (!atomic_compare_exchange_weak_explicit(&xranges, &head, r, memory_order_release,
@@ -230,8 +241,12 @@ void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uin
 		visit(arg, r->part, r->start, r->end);
 }
 
+/* With thousands of threads there are as many ranges, and asked for each mapping of the program's:
+ * nearly all of those lie outside of the agent's area (base/area.c). */
 bool mt_arena_owns(uintptr_t start, uintptr_t end)
 {
+	if (end <= atomic_load(&xlow) || start >= atomic_load(&xhigh))
+		return false;
 	for (struct range *r = atomic_load_explicit(&xranges, memory_order_acquire); r;
 	     r = r->next) {
 		if (r->start < end && start < r->end)

@@ -372,6 +372,19 @@ def t_memory_cap():
 
 
 @test
+def t_ten_thousand_threads_to_the_end():
+    """The end comes under them: the last state is made before memtop's patience is over."""
+    path = temporary_folder() + "/a.mtop"
+    done = run([MEMTOP, "record", "-o", path, "--", f"{TARGETS}/s_crowd", "10000"], env=environment())
+    if done.returncode == 77:
+        raise Skip("the system gives fewer threads")
+    assert done.returncode == 0 and not done.stderr, done
+    r = report(path)
+    assert r["program"]["complete"] and r["totals"]["live_blocks"] >= 10000 * 200, r["totals"]
+    assert sum(t["allocated_blocks"] for t in r["threads"]) == r["totals"]["allocated_blocks"], r["totals"]
+
+
+@test
 def t_daemon_that_only_waits():
     """Forked twice, it never allocates again, and is a session all the same."""
     path = temporary_folder() + "/pid"
