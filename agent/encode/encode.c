@@ -28,6 +28,7 @@
 #include "collect/server.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
+#include "live/scan.h"
 #include "record/filter.h"
 #include "record/loss.h"
 
@@ -144,6 +145,7 @@ static void put_totals(struct server *s, struct viewer *v)
 	mtw_put(&o, v->live_sent < 0 ? 0 : (uint64_t)v->live_sent);
 	mtw_put(&o, mt_arena_cap());
 	mtw_put(&o, s->figures.hooks.error_ns);
+	mtw_put(&o, mt_live_walked);
 	send(s, v, MTW_TOTALS, &o);
 }
 
@@ -406,6 +408,14 @@ static void put_tick(struct server *s, struct viewer *v, bool complete)
 	mtw_put(&o, s->sums.pass_ns);
 	mtw_put(&o, (complete ? MTW_TICK_COMPLETE : 0) | (v->final ? MTW_TICK_FINAL : 0));
 	send(s, v, MTW_TICK, &o);
+}
+
+void encode_pulse(struct server *s, struct viewer *v)
+{
+	if (v->state != VIEWER_OPEN || !v->hello || v->final || !fits(v, SMALL_BYTES))
+		return;
+	put_totals(s, v);
+	viewer_write(s, v);
 }
 
 void encode_pump(struct server *s, struct viewer *v, bool tick)

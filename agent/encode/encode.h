@@ -14,6 +14,8 @@ struct server;
 struct viewer;
 
 void encode_pump(struct server *s, struct viewer *v, bool tick);
+/* Its final state takes long: it is at work, and how far. */
+void encode_pulse(struct server *s, struct viewer *v);
 void encode_hello(struct server *s, struct viewer *v);
 
 #pragma GCC visibility pop

@@ -10,6 +10,8 @@
 
 typedef void (*block_visit)(void *arg, uintptr_t addr, const struct block *b);
 
+uint32_t mt_live_walked;
+
 struct scan {
 	block_visit visit;
 	void *arg;
@@ -73,10 +75,16 @@ static void scan_leaf(const struct scan *s, const struct used *u)
 
 void mt_live_scan(block_visit visit, void *arg)
 {
-	const struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire);
+	const struct used *first = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 	struct scan s = { visit, arg };
+	uint32_t all = 0, done = 0;
 
-	for (; u; u = u->next)
+	for (const struct used *u = first; u; u = u->next)
+		all++;
+	for (const struct used *u = first; u; u = u->next) {
+		mt_live_walked = 1 + (uint32_t)((uint64_t)100 * done++ / all);
 		if (u->kind != LEAF_WIDE) /* the small leaf names its entries */
 			scan_leaf(&s, u);
+	}
+	mt_live_walked = 0;
 }

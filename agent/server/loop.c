@@ -511,11 +511,25 @@ static void due(struct server *s, bool walking)
 	}
 }
 
+/* The last walks are one round, without ticks. */
+static void pulse(struct server *s)
+{
+	uint64_t now = server_now();
+
+	if (now < s->next_second_ns)
+		return;
+	s->next_second_ns = now + SECOND;
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		encode_pulse(s, &s->viewer[i]);
+}
+
 static void breathe(struct server *s)
 {
 	poll_once(s, 0);
-	if (s->over)
-		return; /* the last walks are one round */
+	if (s->over) {
+		pulse(s);
+		return;
+	}
 	limit_round(s);
 	due(s, true);
 }

@@ -119,12 +119,13 @@ static void hear(struct look *k, uint64_t answers, uint64_t now)
 }
 
 /* Is an answer awaited, and not given up? */
-static bool under_way(const struct looks *l, uint64_t now)
+static bool under_way(const struct looks *l, const struct model *m, uint64_t now)
 {
 	for (size_t i = 0; i < KINDS; i++) {
 		uint64_t patience =
 			kinds[i] == MTW_KIND_COHORTS ? COHORTS_PATIENCE_NS : PATIENCE_NS;
-		if (waits(&l->of[kinds[i]]) && now - l->of[kinds[i]].asked_ns < patience)
+		if (waits(&l->of[kinds[i]]) &&
+		    (now - l->of[kinds[i]].asked_ns < patience || model_walked(m)))
 			return true;
 	}
 	return false;
@@ -181,7 +182,7 @@ void looks_go_on(struct looks *l, struct conn *c, const struct model *m)
 	l->mark = model_newest_mark(m);
 	for (size_t i = 0; i < KINDS; i++)
 		hear(&l->of[kinds[i]], model_answers(m, kinds[i]), now);
-	for (size_t i = 0; i < KINDS && !under_way(l, now); i++)
+	for (size_t i = 0; i < KINDS && !under_way(l, m, now); i++)
 		if (is_due(l, kinds[i], m, now, &session))
 			ask(l, c, m, kinds[i], session, now);
 }
@@ -217,12 +218,19 @@ bool looks_keep(struct looks *l, const uint8_t *payload, size_t len)
 
 static const char *reason(const struct model *m, enum mtw_kind kind, bool past, bool live)
 {
+	static char text[64]; /* main thread only */
+
 	if (!knows(m, kind))
 		return "this agent's version cannot tell";
 	if (kind == MTW_KIND_MEMORY && model_answers(m, kind))
 		return "the agent sees no /proc/PID/smaps";
 	if (past)
 		return "the agent had not scanned the heap by then";
+	if (live && model_walked(m)) {
+		snprintf(text, sizeof text, "the agent has read %llu %% of its blocks so far",
+			 (unsigned long long)model_walked(m) - 1);
+		return text;
+	}
 	return live ? "the agent has not answered yet"
 		    : "the session was cut, or the link was lost, before the agent's first scan";
 }

@@ -136,7 +136,16 @@ void watch_want(struct watch *w, enum mtw_kind kind)
 		looks_go_on(&w->looks, w->conn, w->in.model);
 }
 
-void watch_look(struct watch *w, unsigned timeout_ms)
+uint64_t watch_until(const struct watch *w, uint64_t end, unsigned timeout_ms)
+{
+	uint64_t silent = watch_silent_ns(w), most = timeout_ms * 1000000ull, now = now_ns();
+
+	if (!model_walked(w->in.model) || silent >= most || now + most - silent < end)
+		return end;
+	return now + most - silent;
+}
+
+void watch_look(struct watch *w, unsigned timeout_ms, bool patient)
 {
 	uint64_t end = now_ns() + timeout_ms * 1000000ull;
 
@@ -145,6 +154,7 @@ void watch_look(struct watch *w, unsigned timeout_ms)
 		looks_go_on(&w->looks, w->conn, w->in.model);
 		if (!looks_waiting(&w->looks))
 			break;
+		end = patient ? watch_until(w, end, timeout_ms) : end;
 		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
 	}
 }
@@ -190,7 +200,7 @@ bool watch_named(const struct watch *w)
 int watch_end_record(struct watch *w, struct err *err)
 {
 	if (recorder_open(&w->keep)) {
-		watch_look(w, LAST_LOOK_MS);
+		watch_look(w, LAST_LOOK_MS, false);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
 	}
 	keys_end(w);

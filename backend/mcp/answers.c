@@ -555,7 +555,7 @@ int tool_report(struct tool_call *c, struct err *err)
 		return err_set(err, 2, "format: %.100s: no such format; write text or json",
 			       format);
 	o.changes = between || json_object_get(c->arguments, "since");
-	watch_look(c->watch, LOOK_MS);
+	watch_look(c->watch, LOOK_MS, false);
 	view_open(&v, c->watch);
 	int rc = f->write(c->watch, v.query, &o, c->out, err);
 	view_close(&v);

@@ -131,14 +131,15 @@ static void put_options(struct dump *d, const struct model *m)
 }
 
 /* A new field belongs here, too. */
-_Static_assert(sizeof(struct totals) == 17 * sizeof(uint64_t), "put_totals() writes all fields");
+_Static_assert(sizeof(struct totals) == 18 * sizeof(uint64_t), "put_totals() writes all fields");
 
 static void put_totals(struct dump *d, const struct totals *t)
 {
 	const uint64_t figures[] = {
 		t->peak_bytes,   t->peak_error_bytes, t->peak_time_ns,      t->agent_memory_bytes,
 		t->agent_cpu_ns, t->hook_ns,          t->target_cpu_ns,     t->slots_total,
-		t->slots_sent,   t->live_sent_bytes,  t->agent_limit_bytes, t->hook_error_ns
+		t->slots_sent,   t->live_sent_bytes,  t->agent_limit_bytes, t->hook_error_ns,
+		t->walked
 	};
 
 	put(d, t->time_ns);

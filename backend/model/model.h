@@ -112,6 +112,9 @@ bool model_final(const struct model *m);
 /* After a reconnect to the same process, while its new state is incomplete: its totals so far
  * (time_ns 0 = none yet). All else stays the last complete state. NULL = the model is current. */
 const struct totals *model_coming(const struct model *m);
+/* Percent of the live map that the agent's walk has read, plus 1, by its last word; 0 = no walk is
+ * under way. Not bound to ticks: the last walks have none. */
+uint64_t model_walked(const struct model *m);
 uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
 uint32_t model_node_count(const struct model *m);

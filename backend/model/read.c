@@ -98,6 +98,11 @@ const struct totals *model_coming(const struct model *m)
 	return m->resuming ? &m->totals_staged : NULL;
 }
 
+uint64_t model_walked(const struct model *m)
+{
+	return m->totals_staged.walked;
+}
+
 uint64_t model_time(const struct model *m)
 {
 	return m->time_ns;

@@ -69,6 +69,7 @@ static void read_totals(struct reader *r)
 	t->live_sent_bytes = mtw_get(in);
 	t->agent_limit_bytes = !in->bad && in->at < in->end ? mtw_get(in) : 0;
 	t->hook_error_ns = !in->bad && in->at < in->end ? mtw_get(in) : 0;
+	t->walked = !in->bad && in->at < in->end ? mtw_get(in) : 0;
 	emit(r);
 }
 

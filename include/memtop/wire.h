@@ -139,7 +139,9 @@ enum mtw_type {
 	 * v slots_total, v slots_sent (to this client; fewer while loading), v live_sent_bytes,
 	 * v agent_limit_bytes (of the agent's tables; an older agent's ends before),
 	 * v hook_error_ns (hook_ns is that far from the truth, at most; an older agent's ends
-	 * before) */
+	 * before), v walked (percent of the live map that the walk under way has read, plus 1; 0 =
+	 * none is; an older agent's ends before). While the agent makes the final state, in which
+	 * there are no ticks, it sends TOTALS each second. */
 	MTW_TICK = 4,
 	/* v seq, v time_ns, v flags (MTW_TICK_*) */
 	MTW_STATE = 5,

@@ -4,11 +4,12 @@
 answers."""
 import contextlib
 import os
+import pty
 import socket
 import threading
 
 from cli import memtop, one_line
-from harness import (AGENT, Synthetic, at_end, environment, main, report, run, start, temporary_folder, test, wait_for)
+from harness import (AGENT, MEMTOP, Synthetic, at_end, environment, main, mostly_waits, report, run, start, temporary_folder, test, wait_for)
 import wire
 
 
@@ -134,6 +135,17 @@ def t_token_is_shown_to_nobody():
         done = memtop("report", f":{port}", env=environment(MEMTOP_TOKEN=token), seconds=20)
         assert not any(token.encode() in data for data in heard), f"{handle.__name__} has got {b''.join(heard)}"
         one_line(done, 3, f":{port}: the other end does not prove that it knows the token", words)
+
+
+@mostly_waits
+def t_a_detach_waits_while_the_agent_moves():
+    """Longer than for an agent that is silent, and no tick comes; who sits there sees how far it is."""
+    agent = Synthetic("--last-walk", "12")
+    master, slave = pty.openpty()
+    done = run([MEMTOP, "detach", agent.address], env=environment(), stderr=slave)
+    assert done.returncode == 0 and "the agent is out" in done.stdout, done
+    told = os.read(master, 4096).decode()
+    assert "the agent reads its blocks for the last time: 50 %" in told, told
 
 
 if __name__ == "__main__":

@@ -101,6 +101,9 @@ class Viewer:
             self.agent.tell(wire.frame(wire.OPTION, who=self.who, **value))
         elif kind == wire.SCAN:
             self.scan(value)
+        elif kind == wire.DETACH and self.agent.args.last_walk:
+            self.agent.over = dict(state=wire.DETACHED, status=0, time_ns=self.program.now_ns, known=1)
+            self.moved.set()
         elif kind == wire.DETACH:
             raise Gone("detached")
 
@@ -285,6 +288,14 @@ class Viewer:
             await self.frame(wire.COUNTS, counts=counts[i:i + 2000])
         await self.send(tail)
 
+    async def last_walk(self):
+        """Long after the end: TOTALS alone, which say how far it is (their last field)."""
+        seconds = self.agent.args.last_walk
+        for i in range(seconds):
+            (_, body), = wire.Splitter().feed(self.totals())
+            await self.send(wire.varint(wire.TOTALS) + wire.raw(body + wire.varint(0) + wire.varint(0) + wire.varint(1 + 100 * i // seconds)))
+            await asyncio.sleep(1)
+
     async def talk(self):
         while self.who == "?":
             self.moved.clear()
@@ -296,6 +307,7 @@ class Viewer:
             tick = self.program.tick_count
             final = self.agent.over
             if final:
+                await self.last_walk()
                 for kind in (0, 2, 3):  # threads, memory, cohorts
                     self.scan(dict(kind=kind, request=0))
                 self.queue.append(wire.frame(wire.STATE, **final))
@@ -495,6 +507,7 @@ def arguments(argv):
     a.add_argument("--threads", type=int, default=0, help="so many more, each with a site")
     a.add_argument("--huge", action="store_true", help="sums near 2^62")
     a.add_argument("--exit-after", type=float, default=0, help="the program ends after so many seconds")
+    a.add_argument("--last-walk", type=int, default=0, help="it can be detached, and then reads its blocks for so many seconds")
     a.add_argument("--exit-status", type=int, default=0)
     a.add_argument("--exit-signal", type=int, default=0)
     a.add_argument("--drop-after", type=float, default=0, help="the link drops once, the agent stays")

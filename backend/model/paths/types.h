@@ -192,6 +192,7 @@ struct totals {
 	uint64_t peak_bytes, peak_error_bytes, peak_time_ns;
 	uint64_t agent_memory_bytes, agent_cpu_ns, hook_ns, target_cpu_ns;
 	uint64_t hook_error_ns; /* 0: an older agent, which does not say */
+	uint64_t walked;        /* percent of a walk under way, plus 1; 0 = none is */
 	uint64_t slots_total, slots_sent, live_sent_bytes;
 	uint64_t agent_limit_bytes; /* of the agent's tables; 0: an older agent */
 };

@@ -166,11 +166,24 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 	return status;
 }
 
+/* The last state has all live blocks, and millions take seconds. */
+static void say_walked(struct watch *w, uint64_t *told)
+{
+	uint64_t walked = model_walked(watch_model(w));
+
+	if (walked <= 1 || walked == *told || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\rmemtop: %s: the agent reads its blocks for the last time: %llu %%",
+		watch_target(w)->text, (unsigned long long)walked - 1);
+	*told = walked;
+}
+
 int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 {
 	uint64_t end = now_ns() + DETACH_MS * 1000000ull;
 	struct procfs_pace pace = { 0 };
 	const char *name = watch_target(w)->text;
+	uint64_t told = 0;
 
 	if (watch_detach(w))
 		return err_set(err, STATUS_UNREACHED,
@@ -180,8 +193,12 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 			end = now + LAG_MS * 1000000ull;
 		if (now >= end)
 			break;
+		say_walked(w, &told);
+		end = watch_until(w, end, DETACH_MS);
 		loop_once(loop, (int)((end - now) / 1000000) + 1);
 	}
+	if (told)
+		fputs("\r\033[K", stderr);
 	if (model_state(watch_model(w), NULL, NULL) == MTW_DETACHED)
 		return 0;
 	if (model_final(watch_model(w)))
@@ -219,6 +236,6 @@ struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const st
 		watch_close(w);
 		return NULL;
 	}
-	watch_look(w, SCAN_MS);
+	watch_look(w, SCAN_MS, true);
 	return w;
 }

@@ -204,11 +204,17 @@ static void refresh(struct view *v, bool resort)
 	} else if (d->scanning && ages && ages->request != d->scan_before) {
 		detail_scan(d, ages);
 	} else if (d->scanning) {
-		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->ui->shown.watch))
+		uint64_t walked = model_walked(v->ui->shown.model);
+		if (now_ns() - d->asked_ns > PATIENCE_NS && !walked &&
+		    watch_live(v->ui->shown.watch))
 			/* The agent dropped the scan for another viewer's, or the link was lost. */
 			ask_for_ages(d);
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
-		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: loading");
+		if (walked)
+			page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: loading, %llu %%",
+				 (unsigned long long)walked - 1);
+		else
+			page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: loading");
 	}
 }
 

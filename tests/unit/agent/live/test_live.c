@@ -273,6 +273,31 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	s->bytes += b->size;
 }
 
+static void visit_far(void *arg, uintptr_t addr, const struct block *b)
+{
+	uint32_t *last = arg;
+
+	(void)addr;
+	(void)b;
+	CHECK(mt_live_walked >= *last && mt_live_walked <= 100);
+	*last = mt_live_walked;
+}
+
+TEST(a_walk_tells_how_far_it_is)
+{
+	struct block old;
+	uint32_t last = 1;
+
+	for (uintptr_t i = 0; i < 8; i++)
+		CHECK(!enter(i * REGION_BYTES + 0x40, 100, 0xabc001, &old));
+	CHECK_EQ(mt_live_walked, 0);
+	mt_live_scan(visit_far, &last);
+	CHECK(last > 50);
+	CHECK_EQ(mt_live_walked, 0);
+	for (uintptr_t i = 0; i < 8; i++)
+		CHECK_EQ(mt_live_take(at(i * REGION_BYTES + 0x40)).size, 100);
+}
+
 /* Regions so far apart have the same place, and the first one gets it. */
 TEST(regions_with_the_same_place)
 {
