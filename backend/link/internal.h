@@ -55,4 +55,7 @@ struct watch {
 	struct looks looks;
 };
 
+/* Which past instant is shown: the caller's. */
+char *watch_say_instant(const struct watch *w);
+
 #endif
