@@ -18,10 +18,10 @@
 
 static uintptr_t from, to;
 
-static const struct module *libc_module(void)
+static struct module *libc_module(void)
 {
 	mt_maps_init();
-	const struct module *m = mt_maps_find((uintptr_t)&qsort);
+	struct module *m = mt_maps_find((uintptr_t)&qsort);
 
 	CHECK(m && mt_cfi_extent(m, &from, &to));
 	CHECK(to - from > 64 * 1024);
@@ -52,7 +52,7 @@ static size_t there(unsigned char kind)
 
 TEST(read_pages_go)
 {
-	const struct module *m = libc_module();
+	struct module *m = libc_module();
 	size_t pages = (to - from) / mt_prim_page_bytes();
 
 	uint32_t before = sum();
@@ -67,7 +67,7 @@ TEST(read_pages_go)
 
 TEST(a_changed_page_stays)
 {
-	const struct module *m = libc_module();
+	struct module *m = libc_module();
 	size_t page = mt_prim_page_bytes(), pages = (to - from) / page;
 	uintptr_t middle = from + pages / 2 * page;
 

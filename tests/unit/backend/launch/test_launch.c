@@ -4,11 +4,13 @@
  * watched. A shared object without code replaces the agent.
  */
 #include "check.h"
+#include "launch/agent_server.h"
 #include "launch/launch.h"
 #include "shell.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -319,6 +321,15 @@ TEST(who_has_an_agent)
 	CHECK(listen(fd, 1) == 0);
 	n = launch_list(&list);
 	for (size_t i = 0; i < n; i++)
+		found += list[i].pid == getpid();
+	CHECK_EQ(found, 0); /* the name alone, and nothing of an agent in the process */
+	free(list);
+	int file = memfd_create(AGENT_FILE, MFD_CLOEXEC);
+	CHECK(ftruncate(file, 4096) == 0);
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+	CHECK(p != MAP_FAILED);
+	n = launch_list(&list);
+	for (size_t i = 0; i < n; i++)
 		if (list[i].pid == getpid()) {
 			found++;
 			CHECK_STR(list[i].socket, un.sun_path + 1);
@@ -326,4 +337,7 @@ TEST(who_has_an_agent)
 		}
 	CHECK_EQ(found, 1);
 	free(list);
+	munmap(p, 4096);
+	close(file);
+	close(fd);
 }
