@@ -56,11 +56,11 @@ def t_started_as_subreaper_inherits_nothing():
 
 
 def debugged(mode, agent):
-    """What gdb tells of a program's processes, which it follows so; without numbers."""
+    """What gdb tells of a program's processes, which it follows so; without numbers and the width of columns."""
     done = run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", f"set exec-wrapper env LD_PRELOAD={agent}", "-ex", mode,
                 "-ex", "run", "-ex", "info inferiors", "--args", "/bin/sh", "-c", "(exit 5) & exit 3"], 120, env=environment(SHELL="/bin/sh"))
     told = [line for line in done.stdout.splitlines() if re.search("fork|exited|nferior|process", line)]
-    return sorted(re.sub(r"0x\w+|\d+", "N", line) for line in told) + re.findall("exited with code .*", done.stdout)
+    return sorted(re.sub(r"0x\w+|\d+", "N", " ".join(line.split())) for line in told) + re.findall("exited with code .*", done.stdout)
 
 
 @test

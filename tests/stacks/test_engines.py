@@ -179,7 +179,7 @@ def t_backtrace_when_nobody_watches():
 def twins(machine, triplet, emulator, *flags, engines):
     """The unwinder of that machine, as make has built it, in tests/unwind/twins.c built with these flags."""
     need(emulator, f"{triplet}-gcc")
-    parts = ("base/area base/pages base/prim_linux base/msg base/arena base/self modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments "
+    parts = ("base/area base/pages base/prim_linux base/msg base/arena base/self base/stretch modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments "
              "unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind "
              "unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds unwind/fp unwind/ehabi "
              "unwind/libunwind hooks/instrument unwind/shadow_stack unwind/fp_proof unwind/epilogue "

@@ -6,6 +6,7 @@
  * The calls that end a hook stay the same, with the caller's registers and the same inlining, so
  * the judge sees the stacks that the program's blocks are really counted under, remembered or not.
  */
+#include "hooks/caller.h" /* what HOOKS includes comes before the names change */
 #include "base/compiler.h"
 #include "base/types.h"
 #include "unwind/cache.h"
