@@ -139,13 +139,4 @@ def t_dumps_of_process_1():
     assert report(f"{out}/asked.mtop")["program"]["pid"] == 1 and os.path.exists(f"/proc/{pid}")
 
 
-@test
-def t_a_dump_after_a_signal_below_an_init():
-    p, out, flags = dumping()
-    p.need_init()  # as memtop-agent(7) says
-    done = p.here(PYTHON, "-c", "import ctypes; ctypes.string_at(0)", flags=flags("signal.mtop,dump_on_fail=yes", "--init"))
-    assert done.returncode == 139, done
-    assert report(f"{out}/signal.mtop")["program"]["signal"] == 11
-
-
 main()
