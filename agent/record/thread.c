@@ -400,7 +400,7 @@ static int read_small(int tid, const char *name, char *buf, size_t size)
 /* How long it has had a cpu. */
 static uint64_t ran_ns(int tid)
 {
-	char text[128];
+	char text[128] = "";
 	uint64_t ns = 0;
 
 	read_small(tid, "schedstat", text, sizeof(text));
