@@ -2,8 +2,8 @@
 # Runs the tests and closes with "N passed, N failed". Usage: run.sh BUILD [NAME...]: all; or a folder of tests/
 # (processes, screens, unit, ...), a test's name (follow = test_follow.py), or layers.
 # A test is any executable that prints PASS/FAIL/SKIP lines; one that prints none, or ends badly
-# without a FAIL line, counts as one failure. Up to three scripts (*.py) that fail beside others are run once more,
-# alone, and the closing lines name them; what fails alone, too, has failed.
+# without a FAIL line, counts as one failure. Up to ten that fail beside others are run once more, alone; what fails
+# alone, too, has failed. The closing lines name both.
 # SANITIZED=1: memtop is BUILD-asan's, and each finding of a sanitizer is a failure.
 set -u
 export BUILD=$1
@@ -11,7 +11,7 @@ shift
 only=$(tr ' ' '|' <<<"$*")
 cd "$(dirname "$0")/.." || exit 1
 passed=0 failed=0 skipped=0
-once_more=() alone=
+again=() closing=() when=alone
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 execute() { # out, command...
@@ -22,8 +22,8 @@ execute() { # out, command...
 	timeout -k 10 "${TEST_TIMEOUT:-1200}" "$@" >"$out" 2>&1 </dev/null
 	echo $? $((SECONDS - start)) >"$out.rc"
 }
-judge() { # label, out
-	local label=$1 out=$2 rc took p f s
+judge() { # test
+	local label=${1#"$BUILD"/} out=$log/${1//\//_} rc took p f s
 	read -r rc took 2>/dev/null <"$out.rc" || rc=125
 	if compgen -G "$out.finding*" >/dev/null; then # the screen does not show it
 		echo "FAIL $label: a sanitizer's finding" >>"$out"
@@ -39,10 +39,12 @@ judge() { # label, out
 	fi
 	if [ "$f" != 0 ]; then
 		echo "== $label"
-		grep '^FAIL ' "$out" | head -20 # what follows may be long
+		grep '^FAIL ' "$out" | cut -c 1-300 | head -20 # what follows may be long
 		tail -n 60 "$out"
-		if [ -z "$alone" ] && [ ${#once_more[@]} -lt 3 ] && [[ $label = *.py ]]; then
-			once_more+=("$label")
+		closing+=("$(grep '^FAIL ' "$out" | cut -c 1-150 | head -5 | sed "s|^FAIL|failed $when: $label|")")
+		if [ "$when" = 'beside others' ] && [ ${#again[@]} -lt 10 ]; then
+			again+=("$1")
+			rm "$out" "$out.rc"
 			return
 		fi
 	fi
@@ -65,7 +67,7 @@ beside() { # how many, tests...
 			still=()
 			for u in "${under_way[@]}"; do
 				if [ -s "$log/${u//\//_}.rc" ] || [ $none = 1 ]; then
-					judge "${u#"$BUILD"/}" "$log/${u//\//_}"
+					judge "$u"
 				else
 					still+=("$u")
 				fi
@@ -87,7 +89,7 @@ chosen() {
 }
 if [[ -z $only || layers =~ ^($only)$ ]]; then
 	execute "$log/layers" tests/layers.py "$BUILD"
-	judge layers "$log/layers"
+	judge layers
 fi
 # The longest first, so that none of them is alone at the end; then what is left, unit tests last. Most of a script's time
 # is waiting: eight beside each other keep two processors busy.
@@ -96,11 +98,13 @@ long="exact contained old_kernels unwind operators fuzz_wire symbolizer locale a
 	podman serve_scrapers keys linked stderr json serve_fleet server_rights server_exec marks follow tour conn session"
 all=$(chosen tests/*/test_*.{py,sh} $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort))
 first=$(for name in $long; do grep -E "/test_$name(\.py|\.sh|$)" <<<"$all"; done)
+when='beside others'
 beside 8 $first $(grep -vxF "$first" <<<"$all")
-alone=1
-beside 1 "${once_more[@]}"
+when=alone
+beside 1 "${again[@]}"
 
 echo
-[ ${#once_more[@]} = 0 ] || echo "failed beside others, run once more alone: ${once_more[*]}"
+[ ${#closing[@]} = 0 ] || printf '%s\n' "${closing[@]}"
+[ ${#again[@]} = 0 ] || echo "run once more, alone: ${again[*]}"
 [ $skipped = 0 ] && echo "$passed passed, $failed failed" || echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $passed != 0 ]
