@@ -90,6 +90,13 @@ long proc_read(int pid, const char *file, char *buf, size_t size)
 	return (long)n;
 }
 
+bool proc_is_server(int pid)
+{
+	char name[32];
+
+	return proc_read(pid, "comm", name, sizeof(name)) > 0 && !strcmp(name, "memtop-agent\n");
+}
+
 /* Fields are counted from behind the name, which may hold spaces and parentheses. */
 static const char *after_name(const char *stat)
 {

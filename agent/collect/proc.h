@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * proc.h - figures from /proc. Server thread, but for proc_read() and proc_forget().
+ * proc.h - figures from /proc. Server thread, but for proc_read(), proc_is_server() and
+ * proc_forget().
  */
 #ifndef MT_COLLECT_PROC_H
 #define MT_COLLECT_PROC_H
@@ -29,6 +30,7 @@ struct figures {
 };
 
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
+bool proc_is_server(int pid);              /* ... or was: a zombie has a name, too */
 long proc_open(int pid, const char *file); /* /proc/PID/FILE at its begin; < 0 */
 void proc_close(long fd);
 void proc_forget(void);     /* ... and begins without any */

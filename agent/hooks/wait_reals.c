@@ -16,6 +16,7 @@ void mt_hooks_wait_init(void)
 	TIMED(FIND)
 	PAUSE(FIND)
 	UNTIMED(FIND)
+	REAPING(FIND)
 	mt_wait.sigtimedwait = (int (*)(const sigset_t *, siginfo_t *,
 					const struct timespec *))mt_real_next("sigtimedwait");
 	atomic_store_explicit(&mt_wait.xfound, true, memory_order_release);

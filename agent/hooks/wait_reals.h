@@ -48,8 +48,16 @@
 	X(recv, ssize_t, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))              \
 	X(recvfrom, ssize_t, (int fd, void *to, size_t n, int flags, void *addr, unsigned *len),   \
 	  (fd, to, n, flags, addr, len))                                                           \
-	X(recvmsg, ssize_t, (int fd, void *msg, int flags), (fd, msg, flags))                      \
-	X(waitpid, pid_t, (pid_t pid, int *status, int flags), (pid, status, flags))
+	X(recvmsg, ssize_t, (int fd, void *msg, int flags), (fd, msg, flags))
+
+/* ... for a child: process/reap.c. */
+#define REAPING(X)                                                                                 \
+	X(wait, pid_t, (int *status), (status))                                                    \
+	X(waitpid, pid_t, (pid_t pid, int *status, int flags), (pid, status, flags))               \
+	X(wait3, pid_t, (int *status, int flags, void *usage), (status, flags, usage))             \
+	X(wait4, pid_t, (pid_t pid, int *status, int flags, void *usage),                          \
+	  (pid, status, flags, usage))                                                             \
+	X(waitid, int, (int type, unsigned id, void *info, int flags), (type, id, info, flags))
 
 /* Without arguments it needs a hook of its own below. */
 #define PAUSE(X) X(pause, int, (void), ())
@@ -61,6 +69,7 @@ struct wait_reals {
 	TIMED(DECLARE)
 	PAUSE(DECLARE)
 	UNTIMED(DECLARE)
+	REAPING(DECLARE)
 	int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
 };
 #undef DECLARE

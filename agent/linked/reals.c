@@ -51,7 +51,8 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 	X(poll, ) X(ppoll, ) X(epoll_wait, ) X(epoll_pwait, ) X(select, ) X(pselect, ) X(sleep, )  \
 	X(usleep, )                                                                                \
 	X(nanosleep, ) X(clock_nanosleep, ) X(sigsuspend, ) X(sigwait, ) X(accept, ) X(accept4, )  \
-	X(read, ) X(recv, ) X(recvfrom, ) X(recvmsg, ) X(waitpid, ) X(pause, )
+	X(read, ) X(recv, ) X(recvfrom, ) X(recvmsg, ) X(wait, ) X(waitpid, )              \
+	X(wait3, WEAK) X(wait4, ) X(waitid, ) X(pause, )
 /* clang-format on */
 
 /* Addresses: types are the business of who calls them. */

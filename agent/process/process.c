@@ -170,6 +170,8 @@ MT_EXPORT int prctl(int option, ...)
 	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
 	    option == PR_SET_SECUREBITS)
 		mt_server_look();
+	if (option == PR_SET_CHILD_SUBREAPER && !rc)
+		mt_server_inherits(a[0]);
 	if (option == PR_SET_NAME && !rc)
 		mt_thread_named(0, (const char *)a[0]);
 	return rc;

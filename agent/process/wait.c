@@ -25,6 +25,7 @@
 #include "hooks/caller.h"
 #include "hooks/init.h"
 #include "hooks/wait_reals.h"
+#include "process/reap.h"
 #include "record/thread.h"
 
 #include <alloca.h>
@@ -375,3 +376,9 @@ JUMPS MT_EXPORT int pause(void)
 		return mt_wait.name arguments;                                                     \
 	}
 UNTIMED(DEFINE_UNTIMED)
+
+void mt_wait_wakes(void)
+{
+	if (dormant())
+		look();
+}

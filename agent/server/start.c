@@ -210,13 +210,6 @@ static void *make_tls(void)
 	return tp;
 }
 
-static bool is_server(int pid)
-{
-	char name[32];
-
-	return proc_read(pid, "comm", name, sizeof(name)) > 0 && !strcmp(name, "memtop-agent\n");
-}
-
 /* The process in between: lives for some 100 microseconds, while the caller sleeps. */
 static int between(void *arg)
 {
@@ -228,7 +221,7 @@ static int between(void *arg)
 	uint64_t no_core[2] = { 0, 0 };
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
-	st->was_server = st->dead && is_server(st->dead);
+	st->was_server = st->dead && proc_is_server(st->dead);
 	long fd = mt_prim_call(SYS_socket, s->listening.port ? AF_INET : AF_UNIX,
 			       SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
@@ -254,6 +247,18 @@ static bool inherits(int pid)
 
 	mt_prim_call(SYS_prctl, PR_GET_CHILD_SUBREAPER, (long)&is, 0, 0, 0, 0);
 	return is || pid == 1;
+}
+
+/* ... so that servers can be told from children by their names: /proc may be of another namespace.
+ */
+static bool knows_servers(int pid)
+{
+	char own[16], is[16];
+	size_t len = mt_format(own, sizeof(own), "%d", pid);
+
+	return mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)is, sizeof(is), 0,
+			    0) == (long)len &&
+	       !memcmp(own, is, len);
 }
 
 /*
@@ -406,6 +411,7 @@ bool mt_server_start(void)
 		goto out;
 	}
 	mt_shared->dies_along = s->dies_along;
+	mt_server_inherits(inherits(s->target.pid));
 	uint64_t mask = block_signals();
 	st.killed = seccomp_probe_kills(&s->privileges.user_is_fixed);
 	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
@@ -462,6 +468,13 @@ static void wake_server(void)
 
 	if (tid > 0)
 		mt_prim_call(SYS_tgkill, pid, tid, SIGUSR1, 0, 0, 0);
+}
+
+void mt_server_inherits(bool orphans)
+{
+	if (mt_shared && mt_shared->own)
+		atomic_store(&mt_shared->xinherits,
+			     (orphans || mt_pid == 1) && knows_servers(mt_pid));
 }
 
 void mt_server_leave(void)

@@ -9,7 +9,7 @@ import subprocess
 
 import container
 import wire
-from harness import AGENT, Skip, children, environment, main, need, run, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, Skip, children, environment, main, need, run, temporary_folder, test, wait_for
 from client import preload, run_watched
 from obedient import Obedient
 from servers import is_server_of, server_of
@@ -53,6 +53,42 @@ def t_started_as_subreaper_inherits_nothing():
     p.viewer().until_complete()
     p.do("W", "ECHILD")  # with __WALL it would see the server, its child
     assert p.end() == 0
+
+
+REAPER = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+flags = os.WNOHANG if sys.argv[2:] else 0
+ways = {"wait": os.wait, "waitpid": lambda: os.waitpid(-1, flags), "wait3": lambda: os.wait3(flags), "wait4": lambda: os.wait4(-1, flags),
+        "waitid": lambda: ((os.waitid(os.P_ALL, 0, os.WEXITED | flags) or [0])[0],)}
+known = [os.getpid()]
+for ends in (0, 1, 1):
+    out, to = os.pipe()
+    if not os.fork():
+        if not os.fork():
+            os.execv("/usr/bin/perl", ["perl", "-e", "my @a = (1) x 200000; kill 'KILL', $$ if $ARGV[0]", str(ends)])
+        os.write(to, b"%d" % os.getpid())
+        os._exit(3)
+    known.append(int(os.read(out, 20)))
+seen = []
+try:
+    while True:
+        seen += [pid for pid in [ways[sys.argv[1]]()[0]] if pid]
+except ChildProcessError:
+    print(len(seen), len(set(seen) & set(known)))
+"""
+
+
+@test
+def t_a_reaper_sees_no_server():
+    """A subreaper gets no server of an orphan, in any way of waiting, also while those wait for memtop."""
+    need("perl")
+    session = temporary_folder() + "/x.mtop"
+    for way in ("wait", "waitpid", "wait3", "wait4", "waitid"):
+        for polls in ([], ["polls"]) if way != "wait" else ([],):
+            command = ["/usr/bin/python3", "-c", REAPER, way, *polls]
+            plain, ours = run(command, 60), run([MEMTOP, "record", "-o", session, "--", *command], 60)
+            assert plain.stdout == ours.stdout == "6 3\n", (command, plain, ours)
 
 
 def debugged(mode, agent):

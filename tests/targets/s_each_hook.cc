@@ -283,8 +283,16 @@ static bool reads(const char *what)
 		accept(idle, NULL, NULL);
 	else if (IS("accept4"))
 		accept4(idle, NULL, NULL, 0);
+	else if (IS("wait"))
+		wait(NULL); /* there is no child */
 	else if (IS("waitpid"))
 		waitpid(-1, NULL, WNOHANG);
+	else if (IS("wait3"))
+		wait3(NULL, WNOHANG, NULL);
+	else if (IS("wait4"))
+		wait4(-1, NULL, WNOHANG, NULL);
+	else if (IS("waitid"))
+		waitid(P_ALL, 0, NULL, WNOHANG | WEXITED);
 	else
 		return false;
 	return true;

@@ -105,7 +105,9 @@ static void waits(void)
 	EXPECT(accept(-1, NULL, NULL) == -1 && accept4(-1, NULL, NULL, 0) == -1);
 	EXPECT(read(-1, &byte, 1) == -1 && recv(-1, &byte, 1, 0) == -1);
 	EXPECT(recvfrom(-1, &byte, 1, 0, NULL, NULL) == -1 && recvmsg(-1, NULL, 0) == -1);
-	EXPECT(waitpid(1, &status, WNOHANG) == -1);
+	EXPECT(waitpid(1, &status, WNOHANG) == -1 && wait(&status) == -1);
+	EXPECT(wait3(&status, WNOHANG, NULL) == -1 && wait4(-1, &status, WNOHANG, NULL) == -1);
+	EXPECT(waitid(P_ALL, 0, NULL, WNOHANG | WEXITED) == -1);
 	sleep(0);
 	usleep(0);
 	nanosleep(&zero, NULL);

@@ -10,7 +10,13 @@
 #define WEXITSTATUS(status) ((status) >> 8 & 0xff)
 #define WIFSIGNALED(status) (WTERMSIG((status) + 1) >= 2)
 
+typedef int idtype_t;
+struct rusage;
+
 pid_t wait(int *);
+pid_t wait3(int *, int, struct rusage *);
+pid_t wait4(pid_t, int *, int, struct rusage *);
+int waitid(idtype_t, id_t, siginfo_t *, int);
 pid_t waitpid(pid_t, int *, int);
 
 #endif
