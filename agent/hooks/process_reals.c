@@ -52,6 +52,7 @@ void mt_hooks_proc_init(void)
 	mt_process.quick = (void (*)(int))mt_real_next("quick_exit");
 	mt_process.abort = (void (*)(void))mt_real_next("abort");
 	mt_process.prctl = (int (*)(int, ...))mt_real_next("prctl");
+	mt_process.unshare = (int (*)(int))mt_real_next("unshare");
 	mt_process.setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
 	mt_process.dlopen = (void *(*)(const char *, int))mt_real_next("dlopen");
 	find_exec();

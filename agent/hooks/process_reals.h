@@ -42,6 +42,7 @@ struct process_reals {
 	void (*exit)(int), (*Exit)(int); /* _exit, _Exit */
 	void (*quick)(int);
 	int (*prctl)(int, ...);
+	int (*unshare)(int);
 	int (*setname)(pthread_t, const char *);
 	/* process/exec.c; NULL: the C library has none, or the agent is linked in */
 	int (*execve)(const char *, char *const *, char *const *);

@@ -47,7 +47,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #define JEMALLOC(X)                                                                                \
 	X(mallocx, WEAK) X(rallocx, WEAK) X(xallocx, WEAK) X(dallocx, WEAK) X(sdallocx, WEAK)
 #define PROCESS(X)                                                                                 \
-	X(fork, ) X(daemon, ) X(prctl, ) X(pthread_setname_np, ) X(execvpe, ) X(fexecve, )         \
+	X(fork, ) X(daemon, ) X(prctl, ) X(unshare, ) X(pthread_setname_np, ) X(execvpe, ) X(fexecve, )         \
 	X(poll, ) X(ppoll, ) X(epoll_wait, ) X(epoll_pwait, ) X(select, ) X(pselect, ) X(sleep, )  \
 	X(usleep, )                                                                                \
 	X(nanosleep, ) X(clock_nanosleep, ) X(sigsuspend, ) X(sigwait, ) X(accept, ) X(accept4, )  \

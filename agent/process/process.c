@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * process.c - hooks outside the malloc family: loads and unloads, fork, daemon, _exit, abort, names
- * of threads, and calls that give up rights.
+ * of threads, unshare, and calls that give up rights.
  *
  * dlopen and dlmopen use their return address to find the caller's RUNPATH and namespace, so the
  * hooks below enter them by a jump. They must compile to one, hence the attribute, which also holds
@@ -27,6 +27,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -174,6 +175,20 @@ MT_EXPORT int prctl(int option, ...)
 		mt_server_inherits(a[0]);
 	if (option == PR_SET_NAME && !rc)
 		mt_thread_named(0, (const char *)a[0]);
+	return rc;
+}
+
+/* The server shares the memory, so the kernel refuses CLONE_VM. A process of one thread has nothing
+ * to copy: the answer is then that of what CLONE_VM stands for otherwise. */
+MT_EXPORT int unshare(int flags)
+{
+	hooks_found();
+	int kept = errno, rc = mt_process.unshare(flags);
+
+	if (rc && errno == EINVAL && flags & CLONE_VM && mt_server_running()) {
+		errno = kept;
+		rc = mt_process.unshare((flags & ~CLONE_VM) | CLONE_SIGHAND | CLONE_THREAD);
+	}
 	return rc;
 }
 

@@ -238,6 +238,8 @@ static bool starts(const char *what)
 		putenv((char *)"EACH_HOOK=2");
 	} else if (IS("prctl")) {
 		prctl(PR_SET_NAME, "each_hook");
+	} else if (IS("unshare")) {
+		unshare(0);
 	} else if (IS("pthread_setname_np")) {
 		pthread_setname_np(pthread_self(), "each_hook");
 	} else if (IS("dlopen") || IS("dlclose")) {

@@ -119,6 +119,7 @@ static void names_and_rights(void)
 	char name[16];
 
 	EXPECT(!prctl(PR_GET_NAME, name, 0, 0, 0) && !prctl(PR_SET_NAME, name, 0, 0, 0));
+	EXPECT(!unshare(0));
 	EXPECT(!pthread_setname_np(pthread_self(), "named"));
 }
 

@@ -19,7 +19,7 @@
  *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
  *   X N         exit_group past the C library
  *   p           pthread_exit from main while a thread ends with exit(7)
- *   u           unshare(CLONE_NEWUSER): "ok" or errno
+ *   u N         unshare(N): 0 or errno
  *   o N         seteuid(N)
  *   i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W
  *   c           close descriptors 3..4095, open /dev/null: its number
@@ -319,7 +319,7 @@ static void run(char *line)
 		raise(n);
 		break;
 	case 'p': pthread_create(&t, NULL, ends_with_seven, NULL); pthread_exit(NULL);
-	case 'u': answer_number(unshare(CLONE_NEWUSER) ? errno : 0); return;
+	case 'u': answer_number(unshare((int)n) ? errno : 0); return;
 	case 'i':
 		answer_number(setresgid((gid_t)n, (gid_t)n, (gid_t)n) ||
 					      setresuid((uid_t)n, (uid_t)n, (uid_t)n)
