@@ -50,6 +50,11 @@ const char *format_signed(char buf[FORMAT_NUMBER], int64_t bytes)
 	return buf;
 }
 
+const char *format_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 const char *format_count(char buf[FORMAT_NUMBER], uint64_t n)
 {
 	char digits[24];

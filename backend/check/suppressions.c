@@ -214,7 +214,8 @@ int suppressions_read(struct suppressions *s, const char *path, struct err *wron
 		return expected_read(s->own, path, wrong, err);
 	if (r.wrongs > 1) {
 		struct err first = *wrong;
-		err_set(wrong, 2, "%s (and %zu more lines)", first.text, r.wrongs - 1);
+		err_set(wrong, 2, "%s (and %zu more line%s)", first.text, r.wrongs - 1,
+			format_s(r.wrongs - 1));
 	}
 	return 0;
 }

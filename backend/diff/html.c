@@ -99,7 +99,7 @@ static void put_warnings(const struct page *p)
 	if (!n)
 		return;
 	fprintf(p->out, "<details class=\"warnings\"%s><summary>%zu warning%s</summary><ul>\n",
-		n < 4 ? " open" : "", n, n == 1 ? "" : "s");
+		n < 4 ? " open" : "", n, format_s(n));
 	for (size_t i = 0; i < p->d->sides_count; i++) {
 		const struct side *s = p->d->sides[i];
 		for (size_t k = 0; k < s->warning_count; k++) {

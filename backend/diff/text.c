@@ -384,7 +384,8 @@ static void put_frames(struct page *p, uint32_t joined, struct join_frame *frame
 		put_frame(p, &frames[i]);
 	if (n > first + FRAMES_SHOWN) {
 		pad_to(p, NAME_COLUMN - 8);
-		fprintf(p->out, "... %zu frames more", n - first - FRAMES_SHOWN);
+		fprintf(p->out, "... %zu frame%s more", n - first - FRAMES_SHOWN,
+			format_s(n - first - FRAMES_SHOWN));
 		end_line(p);
 	}
 }
@@ -400,8 +401,8 @@ static void put_stack(struct page *p, const struct diff_row *r)
 		snprintf(among, sizeof among, ", among %u inlined", count);
 
 	if (p->d->value != DIFF_BLOCKS && blocks != 0)
-		snprintf(what, sizeof what, "  %s, %s blocks", diff_kind_name(r->kind),
-			 change(p, n, blocks, DIFF_BLOCKS));
+		snprintf(what, sizeof what, "  %s, %s block%s", diff_kind_name(r->kind),
+			 change(p, n, blocks, DIFF_BLOCKS), format_s(diff_whole(fabs(blocks))));
 	else
 		snprintf(what, sizeof what, "  %s", diff_kind_name(r->kind));
 	put_foreign(p, r->owner, left(p) - cells_of(what) - cells_of(among));

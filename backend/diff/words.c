@@ -19,7 +19,7 @@ static const char *amount(const struct diff *d, char buf[FORMAT_NUMBER + 8], dou
 
 	if (d->value == DIFF_BLOCKS)
 		snprintf(buf, FORMAT_NUMBER + 8, "%s block%s", format_count(plain, diff_whole(n)),
-			 diff_whole(n) == 1 ? "" : "s");
+			 format_s(diff_whole(n)));
 	else
 		format_bytes(buf, diff_whole(n));
 	return buf;

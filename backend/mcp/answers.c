@@ -78,8 +78,8 @@ static void put_place(FILE *out, const char *file, uint32_t line, const struct o
 static void put_rest(FILE *out, size_t shown, size_t all)
 {
 	if (all > shown)
-		fprintf(out, "... %zu more rows; ask with a larger limit (at most %u)\n",
-			all - shown, LIMIT_MOST);
+		fprintf(out, "... %zu more row%s; ask with a larger limit (at most %u)\n",
+			all - shown, format_s(all - shown), LIMIT_MOST);
 }
 
 static int limit_of(const struct tool_call *c, size_t *limit, struct err *err)
@@ -162,8 +162,9 @@ static void put_line(FILE *out, const char *label, uint64_t bytes, uint64_t bloc
 {
 	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
 
-	fprintf(out, "%s %s (%llu bytes) in %s blocks\n", label, format_bytes(a, bytes),
-		(unsigned long long)bytes, format_count(b, blocks));
+	fprintf(out, "%s %s (%llu byte%s) in %s block%s\n", label, format_bytes(a, bytes),
+		(unsigned long long)bytes, format_s(bytes), format_count(b, blocks),
+		format_s(blocks));
 }
 
 static void put_program(FILE *out, const struct model *m)

@@ -5,6 +5,7 @@
  */
 #include "query/expected.h"
 #include "base/atomic_file.h"
+#include "base/format.h"
 #include "symbols/demangle.h"
 
 #include <errno.h>
@@ -261,7 +262,8 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 			path, strerror(failed));
 	if (wrongs > 1) {
 		struct err first = *wrong;
-		err_set(wrong, 2, "%s (and %zu more lines)", first.text, wrongs - 1);
+		err_set(wrong, 2, "%s (and %zu more line%s)", first.text, wrongs - 1,
+			format_s(wrongs - 1));
 	}
 	return 0;
 }

@@ -290,8 +290,10 @@ static void warn_counts(struct report *r)
 		uint64_t blocks = model_truncated(r->model, i);
 
 		if (blocks)
-			add_warning(r, xasprintf("%s blocks have a stack that ends early: %s.",
-						 format_count(n, blocks), report_truncation(i)));
+			add_warning(r, xasprintf("%s block%s a stack that ends early: %s.",
+						 format_count(n, blocks),
+						 blocks == 1 ? " has" : "s have",
+						 report_truncation(i)));
 	}
 }
 

@@ -118,6 +118,23 @@ def t_sources_are_formatted():
     assert not long, f"{len(long)} lines are longer than 100 columns: {', '.join(long[:10])}"
 
 
+# Messages whose number is at least two, or a constant.
+PLURAL = {"OPEN_ALL_MAX", "names resolved", "names slot", "threads hardly", "threads is inside", "threads are stepped",
+          "lines and"}
+
+
+@test
+def t_words_agree_with_their_number():
+    """ "1 blocks": format_s() and text_blocks() make the word."""
+    nouns = "allocations|blocks|findings|frames|libraries|lines|marks|names|rows|sites|stacks|threads"
+    counted = re.compile(rf"%(?:s|d|u|ld|lu|llu|zu)(?:%s)? (?:(?:more|older) )?(?:{nouns})\\b[^\n]*")
+    wrong = [f"{path}: {m.group(0)}" for part in ("backend", "tui")
+             for path in sorted(glob.glob(f"{part}/**/*.c", recursive=True))
+             for m in counted.finditer(open(path, encoding="utf-8").read())
+             if not any(p in m.group(0) for p in PLURAL)]
+    assert not wrong, "\n".join(wrong)
+
+
 @test
 def t_install():
     folder = temporary_folder()

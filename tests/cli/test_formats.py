@@ -389,7 +389,7 @@ def t_csv():
             rest = [row for row in few if not row["stack_id"]]
             listed = [row for row in few if row["stack_id"]]
             assert len(rest) == (len(listed) < len(rows)) and all(row in rows for row in listed), (which, few)
-            assert not rest or few[-1] == rest[0] and rest[0]["stack"] == f"[{len(rows) - len(listed)} more stacks]", few
+            assert not rest or few[-1] == rest[0] and rest[0]["stack"] == f"[{len(rows) - len(listed)} more stack{'s' * (len(rows) - len(listed) != 1)}]", few
             for name in numbers:
                 assert sum(int(row[name]) for row in few) == sum(int(row[name]) for row in rows), (which, name)
             key = "net_bytes" if "net_bytes" in numbers else "live_bytes"

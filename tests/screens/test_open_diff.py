@@ -313,6 +313,8 @@ def t_each_source_line_has_what_b_holds():
     for program in (first, other):
         with opened(recorded(first, "1"), recorded(program, "2"), height=50) as t:
             t.wait_for("main > work")
+            if program == first:
+                t.wait_for(re.compile(r"A: 1\.2M in 3 blocks\.  B: 2\.2M in 3\."))
             t.keys("3")
             t.wait_for(re.compile(r"\n> .*work < main"))
             t.keys("v")

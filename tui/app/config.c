@@ -175,7 +175,8 @@ const struct config *config_get(struct err *said)
 	}
 	done = true;
 	if (said && wrongs > 1)
-		err_set(said, 2, "%s (and %u more lines)", wrong.text, wrongs - 1);
+		err_set(said, 2, "%s (and %u more line%s)", wrong.text, wrongs - 1,
+			format_s(wrongs - 1));
 	else if (said && wrong.text[0])
 		*said = wrong;
 	return &config;

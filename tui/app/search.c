@@ -35,10 +35,10 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 			front_act(a, front_view(a)->ops->next_hit(front_view(a), false));
 	}
 	if (e == PROMPT_DONE && *text) {
-		const char *s = f->hits == 1 ? "" : "s";
+		const char *s = format_s((uint64_t)f->hits);
 		if (f->pending)
-			status_say("%ld hit%s, %zu names pending; n next, N previous", f->hits, s,
-				   f->pending);
+			status_say("%ld hit%s, %zu name%s pending; n next, N previous", f->hits, s,
+				   f->pending, format_s(f->pending));
 		else
 			status_say("%ld hit%s; n next, N previous", f->hits, s);
 	}

@@ -114,13 +114,14 @@ unsigned stack_copy(struct app *a)
 	bool sent = term_clipboard(text, size),
 	     kept = write_file(text, size, path, sizeof path) == 0;
 	if (sent && kept)
-		status_say("%zu frames copied (if the terminal allows it), and saved in %s", count,
-			   path);
+		status_say("%zu frame%s copied (if the terminal allows it), and saved in %s", count,
+			   format_s(count), path);
 	else if (sent)
-		status_say("%zu frames copied (if the terminal allows it)", count);
+		status_say("%zu frame%s copied (if the terminal allows it)", count,
+			   format_s(count));
 	else if (kept)
-		status_say("%zu frames saved in %s; too long for the terminal's clipboard", count,
-			   path);
+		status_say("%zu frame%s saved in %s; too long for the terminal's clipboard", count,
+			   format_s(count), path);
 	else
 		status_error("%s: cannot be written: %s; the stack was not copied",
 			     path[0] ? path : FILE_NAME, strerror(errno));

@@ -297,8 +297,8 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 	snprintf(
 		text, sizeof text,
 		"before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
-		format_count(n, frees), text_bytes(b, bytes), sums.hooked,
-		sums.hooked == 1 ? "" : "s", unmatched, sums.calls_none);
+		format_count(n, frees), text_bytes(b, bytes), sums.hooked, format_s(sums.hooked),
+		unmatched, sums.calls_none);
 	draw_text(a, y, 0, ROLE_DIM, text);
 }
 

@@ -127,8 +127,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct stat st;
 	bool more = fstat(o->fd, &st) == 0 && (uint64_t)st.st_size > o->scanned;
 
-	snprintf(out, size, "%s lines%s%s", format_count(count, line_count(o)),
-		 more ? " and more" : "",
+	snprintf(out, size, "%s line%s%s%s", format_count(count, line_count(o)),
+		 format_s(line_count(o)), more ? " and more" : "",
 		 o->follow ? ", following"
 		 : brief   ? ""
 			   : ", End follows");

@@ -169,9 +169,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	else if (brief)
 		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->ui, over));
 	else
-		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count,
-			 s->count == 1 ? "" : "s", growing, grow == 1 ? "s" : "",
-			 net_over(v->ui, over));
+		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count, format_s(s->count),
+			 growing, grow == 1 ? "s" : "", net_over(v->ui, over));
 }
 
 /* --- keys */

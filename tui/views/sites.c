@@ -244,12 +244,12 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 	format_count(count, s->count);
 	if (!table_view_diffing(&s->t))
-		snprintf(out, size, "%s site%s%s", count, s->count == 1 ? "" : "s",
+		snprintf(out, size, "%s site%s%s", count, format_s(s->count),
 			 ages_words(&s->ages, v->ui, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else
-		snprintf(out, size, "%s site%s  %s", count, s->count == 1 ? "" : "s", interval);
+		snprintf(out, size, "%s site%s  %s", count, format_s(s->count), interval);
 }
 
 bool view_sites_by_rate(const struct view *v)

@@ -293,8 +293,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct threads *l = (struct threads *)v;
 	char count[96], n[32], when[120] = "";
 
-	snprintf(count, sizeof count, "%s thread%s", format_count(n, l->count),
-		 l->count == 1 ? "" : "s");
+	snprintf(count, sizeof count, "%s thread%s", format_count(n, l->count), format_s(l->count));
 	if (l->hidden && !brief)
 		snprintf(count + strlen(count), sizeof count - strlen(count),
 			 " and %s that ended and hold nothing", format_count(n, l->hidden));

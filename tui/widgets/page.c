@@ -116,9 +116,10 @@ void page_draw(struct view *v, const struct area *a)
 		draw_line(&p->lines[i], a, y, hit(p, i) ? ROLE_HIT : p->lines[i].role, &w);
 	}
 	if (p->top + (size_t)a->h < p->count) {
+		size_t below = p->count - p->top - (size_t)a->h;
 		char more[64];
-		snprintf(more, sizeof more, a->w < 60 ? " +%zu " : " %zu more lines ",
-			 p->count - p->top - (size_t)a->h);
+		snprintf(more, sizeof more, a->w < 60 ? " +%zu " : " %zu more line%s ", below,
+			 format_s(below));
 		draw_right(a, a->h - 1, a->w - 23, 23, ROLE_DIM, more);
 	}
 }

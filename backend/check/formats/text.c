@@ -17,7 +17,8 @@ static void put_stack(const struct check_verdict *v, const struct check_stack *s
 	for (size_t i = 0; i < shown; i++)
 		fprintf(out, "            %s\n", words_frame(&s->frames[first + i], text));
 	if (left > shown)
-		fprintf(out, "            ... %zu frames more\n", left - shown);
+		fprintf(out, "            ... %zu frame%s more\n", left - shown,
+			format_s(left - shown));
 }
 
 static void put_verdict(const struct check *c, const struct check_verdict *v, FILE *out)
@@ -47,7 +48,7 @@ static void put_suppressed(const struct check_suppressed *s, FILE *out)
 	if (s->live_blocks)
 		fprintf(out, "suppressed %s in %s block%s: %s\n",
 			format_bytes(bytes, s->live_bytes), format_count(blocks, s->live_blocks),
-			s->live_blocks == 1 ? "" : "s", sanitize_clean(name, sizeof name, s->name));
+			format_s(s->live_blocks), sanitize_clean(name, sizeof name, s->name));
 }
 
 int check_text(const struct check *c, FILE *out, struct err *err)

@@ -33,7 +33,7 @@ static void add_bytes(char buf[VERDICT_TEXT], int64_t bytes, bool estimate, bool
 	if (estimate)
 		add(buf, "~%s%s", sign, format_bytes(brief, size));
 	else if (size < 1024)
-		add(buf, "%s%llu byte%s", sign, (unsigned long long)size, size == 1 ? "" : "s");
+		add(buf, "%s%llu byte%s", sign, (unsigned long long)size, format_s(size));
 	else
 		add(buf, "%s%s (%s bytes)", sign, format_bytes(brief, size),
 		    format_count(exact, size));
@@ -45,7 +45,7 @@ static void add_blocks(char buf[VERDICT_TEXT], int64_t blocks, bool estimate)
 	uint64_t size = blocks < 0 ? -(uint64_t)blocks : (uint64_t)blocks;
 
 	add(buf, "%s%s%s block%s", estimate ? "~" : "", blocks < 0 ? "-" : "",
-	    format_count(n, size), blocks == 1 ? "" : "s");
+	    format_count(n, size), format_s(size));
 }
 
 /* Exact where the short form is not: 99,999 bytes are not 97.7K. */
@@ -59,7 +59,7 @@ static void add_limit(const struct check_verdict *v, char buf[VERDICT_TEXT])
 	else if (v->most >= unit && v->most % (unit / 2) == 0)
 		add(buf, ", limit %s", format_bytes(n, v->most));
 	else
-		add(buf, ", limit %s byte%s", format_count(n, v->most), v->most == 1 ? "" : "s");
+		add(buf, ", limit %s byte%s", format_count(n, v->most), format_s(v->most));
 }
 
 static void add_found(const struct check *c, const struct check_verdict *v, char buf[VERDICT_TEXT])
@@ -161,8 +161,7 @@ const char *words_summary(const struct check *c, char buf[VERDICT_TEXT])
 	size_t bad = check_findings(c), good = c->count - bad;
 
 	buf[0] = '\0';
-	add(buf, "%zu finding%s, %zu limit%s kept", bad, bad == 1 ? "" : "s", good,
-	    good == 1 ? "" : "s");
+	add(buf, "%zu finding%s, %zu limit%s kept", bad, format_s(bad), good, format_s(good));
 	if (c->process_count > 1)
 		add(buf, ", %zu processes", c->process_count);
 	return buf;

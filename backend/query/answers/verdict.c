@@ -236,8 +236,8 @@ static void say_growth(struct query *q, struct verdict *v)
 		say_site(v, s);
 	} else if (expected.net > 0) {
 		say_share(v, (uint64_t)expected.net, (uint64_t)total);
-		say(v, "%u expected call site%s, %s", expected.sites,
-		    expected.sites == 1 ? "" : "s", format_bytes(number, expected.live_bytes));
+		say(v, "%u expected call site%s, %s", expected.sites, format_s(expected.sites),
+		    format_bytes(number, expected.live_bytes));
 	}
 }
 
@@ -306,7 +306,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	    state == MTW_CUT        ? "where it was cut"
 	    : state == MTW_DETACHED ? "when the agent was taken out"
 				    : "at the end",
-	    format_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
+	    format_count(blocks, live_blocks(sum)), format_s(live_blocks(sum)));
 	if (top) {
 		say_share(v, live_bytes(&top->sum), live_bytes(sum));
 		say_site(v, top);

@@ -130,7 +130,7 @@ static void put_amount(const struct page *p, const char *name, uint64_t bytes, u
 	char n[FORMAT_NUMBER], more[FORMAT_NUMBER + 16];
 
 	snprintf(more, sizeof more, "%s%s block%s", blocks && p->about ? "~" : "",
-		 format_count(n, blocks), blocks == 1 ? "" : "s");
+		 format_count(n, blocks), format_s(blocks));
 	put_figure(p, name, bytes, more);
 }
 
@@ -161,8 +161,7 @@ static void put_warnings(const struct page *p)
 	if (!r->warning_count)
 		return;
 	fprintf(p->out, "<details class=\"warnings\"%s><summary>%zu warning%s</summary><ul>\n",
-		r->warning_count < 4 ? " open" : "", r->warning_count,
-		r->warning_count == 1 ? "" : "s");
+		r->warning_count < 4 ? " open" : "", r->warning_count, format_s(r->warning_count));
 	for (size_t i = 0; i < r->warning_count; i++) {
 		put(p, "<li>");
 		put_text(p, r->warnings[i]);

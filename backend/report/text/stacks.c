@@ -98,7 +98,7 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 		i += run;
 	}
 	if (n > i)
-		fprintf(p->out, "%*s... %zu frames more\n", INDENT, "", n - i);
+		fprintf(p->out, "%*s... %zu frame%s more\n", INDENT, "", n - i, format_s(n - i));
 	if (s->truncated)
 		fprintf(p->out, "%*s(ends early: %s)\n", INDENT, "",
 			report_truncation(s->truncated));
@@ -141,8 +141,9 @@ void text_stacks(const struct page *p)
 		left += live_blocks(&r->stacks[i].sum) != 0;
 	}
 	if (left)
-		fprintf(p->out, "%10s  in %s more stacks\n",
-			page_bytes(live, more.bytes, more.estimate), format_count(blocks, left));
+		fprintf(p->out, "%10s  in %s more stack%s\n",
+			page_bytes(live, more.bytes, more.estimate), format_count(blocks, left),
+			format_s(left));
 }
 
 static int compare_net(const void *pa, const void *pb)
@@ -216,10 +217,10 @@ void text_changes(const struct page *p, struct report_stack *list, size_t n)
 	page_put(p, o->to && to ? to->name : "now");
 	fputc('\n', p->out);
 	fprintf(p->out, "%10s  %9s %11s\n", "NET", "BORN", "GONE");
-	fprintf(p->out, "%10s  %9s %11s   all %zu stacks that changed\n",
+	fprintf(p->out, "%10s  %9s %11s   all %zu stack%s that changed\n",
 		page_signed(net, (int64_t)(sum.born_bytes - sum.gone_bytes), about),
-		page_bytes(born, sum.born_bytes, about), page_bytes(gone, sum.gone_bytes, about),
-		n);
+		page_bytes(born, sum.born_bytes, about), page_bytes(gone, sum.gone_bytes, about), n,
+		format_s(n));
 	for (size_t i = 0; i < n && i < p->top; i++) {
 		const struct change *c = &list[i].change;
 

@@ -184,7 +184,8 @@ void text_threads(const struct page *p)
 		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
 	}
 	if (known > shown)
-		fprintf(p->out, "%10s  %9s %11s   %u more threads\n", "", "", "...", known - shown);
+		fprintf(p->out, "%10s  %9s %11s   %u more thread%s\n", "", "", "...", known - shown,
+			format_s(known - shown));
 }
 
 void text_marks(const struct page *p)

@@ -118,7 +118,7 @@ static void put_rows(struct shown *x, size_t which, FILE *out)
 		return;
 	putc(',', out);
 	put_numbers(x, &rest, out);
-	fprintf(out, "\"\",\"\",\"\",,\"[%zu more stacks]\"\r\n", left);
+	fprintf(out, "\"\",\"\",\"\",,\"[%zu more stack%s]\"\r\n", left, format_s(left));
 }
 
 static int write_csv(struct watch *w, struct query *q, const struct report_options *o, FILE *out,

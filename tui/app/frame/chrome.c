@@ -183,10 +183,10 @@ static void draw_last_line(struct app *a, const struct area *s, int y, int *curs
 		prompt_draw(&a->ui.prompt, s, y, cursor_x);
 		if (a->front.find.typing && find_on(&a->front.find, &a->ui)) {
 			snprintf(hits, sizeof hits,
-				 a->front.find.pending ? "%ld hit%s, %zu names pending"
+				 a->front.find.pending ? "%ld hit%s, %zu name%s pending"
 						       : "%ld hit%s",
-				 a->front.find.hits, a->front.find.hits == 1 ? "" : "s",
-				 a->front.find.pending);
+				 a->front.find.hits, format_s((uint64_t)a->front.find.hits),
+				 a->front.find.pending, format_s(a->front.find.pending));
 			draw_right(s, y, s->w - 30, 29, ROLE_PROMPT, hits);
 		}
 	} else if (text) {

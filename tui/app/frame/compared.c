@@ -128,7 +128,7 @@ void compared_totals(const struct diff *d, const struct area *s, int y)
 	x = draw_amounts(d, "Blocks", DIFF_BLOCKS, s, y, x);
 	x = draw_amounts(d, "Allocated", DIFF_ALLOCATED, s, y, x);
 	snprintf(text, sizeof text, "%zu warning%s: w diff.txt lists them", count_warnings(d),
-		 count_warnings(d) == 1 ? "" : "s");
+		 format_s(count_warnings(d)));
 	if (count_warnings(d) && x + text_width(text) <= s->w)
 		draw_text(s, y, x, ROLE_WARNING, text);
 }

@@ -29,9 +29,9 @@ static void say_tree(const struct recording *r, const struct processes_sum *all)
 {
 	char live[REPORT_RANGE];
 
-	warn("%s: %zu processes, %llu allocations, %s live at their ends; memtop report %s",
+	warn("%s: %zu processes, %llu allocation%s, %s live at their ends; memtop report %s",
 	     r->path, all->lines, (unsigned long long)all->sum.alloc_blocks,
-	     report_range(live, &all->bytes), r->path);
+	     format_s(all->sum.alloc_blocks), report_range(live, &all->bytes), r->path);
 }
 
 /* The line at the end, where a person reads it or the file's name is ours. */
@@ -48,11 +48,11 @@ static void say_result(const struct recording *r)
 	if (all.lines > 1)
 		say_tree(r, &all);
 	else
-		warn("%s: %llu allocations, %llu bytes live in %llu blocks at the end; memtop "
+		warn("%s: %llu allocation%s, %llu byte%s live in %llu block%s at the end; memtop "
 		     "report %s",
-		     r->path, (unsigned long long)sum->alloc_blocks,
-		     (unsigned long long)live_bytes(sum), (unsigned long long)live_blocks(sum),
-		     r->path);
+		     r->path, (unsigned long long)sum->alloc_blocks, format_s(sum->alloc_blocks),
+		     (unsigned long long)live_bytes(sum), format_s(live_bytes(sum)),
+		     (unsigned long long)live_blocks(sum), format_s(live_blocks(sum)), r->path);
 }
 
 /* The link's sentence names the program already. */

@@ -104,7 +104,7 @@ static void add_file(struct detail *d, const struct frame_out *f)
 	page_add(&d->p, ROLE_DIM,
 		 "%s by line, over all call paths. The file's total: %s%s on %zu line%s%s",
 		 compared ? "B" : "LIVE", estimate ? "~" : "", text_bytes(text, bytes), n,
-		 n == 1 ? "" : "s", whole ? "." : ", still adding up.");
+		 format_s(n), whole ? "." : ", still adding up.");
 	say_newer(d, f);
 	for (uint32_t i = 0; i < s->count; i++) {
 		int w = text_width(s->lines[i]);

@@ -258,13 +258,13 @@ static void draw_sessions(const struct tree *t, const struct row *r, const struc
 			  const struct area *a)
 {
 	char words[200];
-	char one[32], two[32], three[32];
+	char one[32], two[TEXT_BLOCKS], three[32];
 	uint64_t blocks = live_blocks(&r->incl);
 	const char *about = r->estimate ? "~" : "";
 
-	draw_printf(a, 1, 1, ROLE_NORMAL, "A: %s%s in %s%s blocks.  B: %s%s in %s%s.  NET %s%s.",
-		    about, text_bytes(one, live_before(r)), about,
-		    format_count(two, blocks - (uint64_t)net_blocks(&r->change)), about,
+	draw_printf(a, 1, 1, ROLE_NORMAL, "A: %s%s in %s%s.  B: %s%s in %s%s.  NET %s%s.", about,
+		    text_bytes(one, live_before(r)), about,
+		    text_blocks(two, blocks - (uint64_t)net_blocks(&r->change)), about,
 		    text_bytes((char[32]){ 0 }, live_bytes(&r->incl)), about,
 		    format_count((char[32]){ 0 }, blocks), about,
 		    text_bytes_signed(three, net_bytes(&r->change)));
@@ -282,7 +282,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 	const struct row *r = tree_selected(t);
 	const struct module *m =
 		r->module == NO_ID ? NULL : model_module(t->tv.v.ui->shown.model, r->module);
-	char title[700], one[32], two[TEXT_BLOCKS], three[32];
+	char title[700], one[TEXT_BLOCKS], two[TEXT_BLOCKS], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 	const char *about = r->estimate ? "~" : "";
 	const struct figures *f = &t->tv.v.ui->shown.figures;
@@ -308,11 +308,11 @@ void tree_panel(const struct tree *t, const struct area *a)
 	if (table_view_diffing(&t->tv)) {
 		char interval[320];
 		interval_name(t->tv.v.ui->shown.model, false, interval, sizeof interval);
-		draw_printf(a, 2, 1, ROLE_NORMAL,
-			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval,
-			    about, format_count(one, r->change.born_blocks),
-			    interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
-			    format_count(two, r->change.gone_blocks));
+		draw_printf(
+			a, 2, 1, ROLE_NORMAL, "%s: %s%s born and alive%s, %s%s older one%s freed.",
+			interval, about, text_blocks(one, r->change.born_blocks),
+			interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
+			format_count(two, r->change.gone_blocks), format_s(r->change.gone_blocks));
 	} else {
 		draw_place(r, m, a, 2);
 	}
