@@ -179,13 +179,15 @@ MT_EXPORT int prctl(int option, ...)
 }
 
 /* The server shares the memory, so the kernel refuses CLONE_VM. A process of one thread has nothing
- * to copy: the answer is then that of what CLONE_VM stands for otherwise. */
+ * to copy: the answer is then that of what CLONE_VM stands for otherwise. A child of vfork shares
+ * its parent's memory without us, too. */
 MT_EXPORT int unshare(int flags)
 {
 	hooks_found();
 	int kept = errno, rc = mt_process.unshare(flags);
 
-	if (rc && errno == EINVAL && flags & CLONE_VM && mt_server_running()) {
+	if (rc && errno == EINVAL && flags & CLONE_VM && mt_server_running() &&
+	    mt_state_is_pid(mt_prim_getpid())) {
 		errno = kept;
 		rc = mt_process.unshare((flags & ~CLONE_VM) | CLONE_SIGHAND | CLONE_THREAD);
 	}

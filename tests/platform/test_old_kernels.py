@@ -23,7 +23,7 @@ HOOKS = ("malloc_contract", "children_of_every_kind", "no_system_call_that_an_al
 SERVER = ("first_state", "exact_changes", "paths", "marks", "program_marks", "two_viewers_and_reconnect", "options_at_run_time",
           "scans", "threads", "children_are_counted", "exit_codes", "memory_of_the_dead_is_given_back",
           "exec_ends_the_session_and_frees_the_name", "exec_of_itself_is_watched_again", "nothing_is_left")
-UNSEEN = ("wait_says_no_child", "no_sigchld_no_children_in_proc", "descriptors", "pipe_ends", "unshare_user_namespace",
+UNSEEN = ("wait_says_no_child", "no_sigchld_no_children_in_proc", "descriptors", "pipe_ends", "unshare",
           "setuid_takes_the_server_along", "server_killed_target_lives")
 FORKED = ("a_child_of_a_raw_fork_does_not_wait_for_the_loader", "nothing_is_looked_up_after_the_start",
           "exec_does_what_it_does_without_the_agent")

@@ -169,9 +169,9 @@ def t_main_ends_with_pthread_exit():
 
 @test
 def t_unshare():
-    """Each flag alone, and what CLONE_VM includes, in a program of one thread."""
+    """Each flag alone, and what CLONE_VM includes, in a child of vfork and in a program of one thread."""
     for flags in (*(1 << bit for bit in range(7, 32)), 0x100 | 0x200, 0x100 | 0x800, 0x100 | 0x10000):
-        plain, watched = both([f"u {flags}"])
+        plain, watched = both([f"U {flags}", f"u {flags}"])
         assert plain == watched, (hex(flags), plain, watched)
 
 

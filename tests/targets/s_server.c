@@ -19,7 +19,7 @@
  *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
  *   X N         exit_group past the C library
  *   p           pthread_exit from main while a thread ends with exit(7)
- *   u N         unshare(N): 0 or errno
+ *   u N         unshare(N): 0 or errno        U N        ... by a child of vfork
  *   o N         seteuid(N)
  *   i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W
  *   c           close descriptors 3..4095, open /dev/null: its number
@@ -174,6 +174,17 @@ static void forks(int n)
 		}
 }
 
+static int unshares_in_child(int flags)
+{
+	int status = 0;
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		_exit(unshare(flags) ? errno : 0);
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
 static void say_wait(int flags)
 {
 	int status;
@@ -320,6 +331,7 @@ static void run(char *line)
 		break;
 	case 'p': pthread_create(&t, NULL, ends_with_seven, NULL); pthread_exit(NULL);
 	case 'u': answer_number(unshare((int)n) ? errno : 0); return;
+	case 'U': answer_number(unshares_in_child((int)n)); return;
 	case 'i':
 		answer_number(setresgid((gid_t)n, (gid_t)n, (gid_t)n) ||
 					      setresuid((uid_t)n, (uid_t)n, (uid_t)n)
