@@ -17,7 +17,7 @@ from phone import Phone
 from term import Terminal
 
 APP = "com.example.app"
-PROGRAM = f"{TARGETS}/s_attach 1"
+PROGRAM = f"{TARGETS}/s_attach 1 0 0 5"  # with pauses: all tests run at once, and busy apps would starve them
 # An app's wrapper: it is there until it was seen.
 ENDS = 'exec bash -c "exec -a $2 bash -c \\"until [ -e $PHONE/seen ]; do sleep 0.05; done\\""'
 LINE = re.compile(r"(\d+) (\S+): (.+); watch it with memtop :(\d+), then: adb -s \S+ forward --remove tcp:(\d+)\n")
@@ -376,7 +376,7 @@ def t_java_that_lets_nobody_in():
         assert done.returncode == 3 and done.stderr.count("\n") == lines and not phone.left(), (done, phone.left())
         return done.stderr
     with left_again(phone):
-        said = refused("--break", "Sleeper.never", "--timeout", "0.5", APP, lines=2)
+        said = refused("--break", "Sleeper.never", "--timeout", "5", APP, lines=2)
     assert "bring the app to the front" in said and "Sleeper.never" in said, said
     with left_again(phone):
         assert "no class" in refused("--break", "com.none.Such.method", APP)

@@ -15,7 +15,7 @@ from servers import server_of
 from term import Terminal
 
 APP, OTHER = "com.example.app", "com.example.other"
-PROGRAM = f"{TARGETS}/s_attach 1 2"  # with threads that wait: one that only allocates may have no safe point on a busy machine
+PROGRAM = f"{TARGETS}/s_attach 1 2 0 5"  # with pauses and threads that wait: there is always a safe point to attach at
 LINE = re.compile(r"(\d+) (\S+): the agent was loaded as root \(ptrace\); watch it with memtop :(\d+), then: .*\n")
 SEIZE = 0x4206  # PTRACE_SEIZE
 
@@ -96,7 +96,8 @@ def t_into_an_app_by_su():
 def t_an_agents_server():
     """It has the name of its program, comes first where pidof counts down, and is no process to enter."""
     phone = rooted()
-    phone.install(APP, PROGRAM, debuggable=False)
+    # another command line than in the tests beside it: without kcmp() that tells two apps of one name apart
+    phone.install(APP, PROGRAM + "0", debuggable=False)
     pid = phone.launch(APP)
     assert brought(phone, APP, name=APP)[0] == pid
     server = server_of(pid)

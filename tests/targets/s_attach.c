@@ -6,8 +6,10 @@
  * wait, each in another way. SIGTERM: prints the number of checked blocks, and ends with
  * status 0.
  *
- * Usage: s_attach THREADS [WAIT [KIND]]; without arguments a few thousand blocks, and the end. With
- * 0 THREADS the first one waits, too, in the way that KIND says
+ * Usage: s_attach THREADS [WAIT [KIND [PAUSE]]]; without arguments a few thousand blocks, and the
+ * end. With 0 THREADS the first one waits, too, in the way that KIND says. PAUSE: each thread
+ * sleeps so many milliseconds after each block, for tests that need a program that allocates, not a
+ * busy one.
  */
 #include "target.h"
 
@@ -26,6 +28,7 @@
 static _Atomic unsigned long blocks;
 static _Atomic int over;
 static unsigned long limit = ULONG_MAX; /* of blocks a thread */
+static unsigned pause_ms;
 
 static void wrong(const char *what)
 {
@@ -92,6 +95,8 @@ static void *fire(void *arg)
 		check_sum += (double)(seed & 1023) * 0.25;
 		if (sum != check_sum * 2)
 			wrong("a sum in registers has changed");
+		if (pause_ms)
+			usleep(pause_ms * 1000);
 	}
 	for (int i = 0; i < KEPT; i++)
 		free(kept[i]);
@@ -150,6 +155,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		limit = 2000;
+	if (argc > 4)
+		pause_ms = (unsigned)atoi(argv[4]);
 
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGALRM, &sa, NULL);
