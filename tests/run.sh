@@ -93,9 +93,10 @@ if [[ -z $only || layers =~ ^($only)$ ]]; then
 fi
 # The longest first, so that none of them is alone at the end; then what is left, unit tests last. Most of a script's time
 # is waiting: eight beside each other keep two processors busy.
-long="exact contained old_kernels unwind operators fuzz_wire symbolizer locale adb_app adb_root verdicts travel same_verdict
-	attach_slow torture engines gaps slowlink formats thin html diff screen everywhere processes demo serve build views terminals
-	podman serve_scrapers keys linked stderr json serve_fleet server_rights server_exec marks follow tour conn session"
+long="exact unwind operators old_kernels interposed symbolizer contained cuts serve_scrapers locale travel formats keys engines torture screen
+	gaps diff build fuzz_wire stderr folding check serve attach_slow verdicts same_verdict slowlink terminals html processes adb_app thin
+	linked allocators elsewhere everywhere live_server extremes late attach cohorts tree_record random_trees arm64 mcp server_exec armhf
+	open_diff demo jdwp"
 all=$(chosen tests/*/test_*.{py,sh} $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort))
 first=$(for name in $long; do grep -E "/test_$name(\.py|\.sh|$)" <<<"$all"; done)
 when='beside others'
