@@ -102,6 +102,7 @@ def t_marks():
     phases = [m["live_bytes"] for m in found if m["name"].startswith("phase")]
     assert len(phases) == 4 and all(9 << 20 < b - a < 12 << 20 for a, b in zip(phases, phases[1:])), phases
     assert len(found) <= 9, found
+    path = temporary_folder() + "/b.mtop"  # no wait takes the first one's marks for its own
     p = recording(path, ["--mark-every", "1"], ["/bin/sh", "-c", "read line"], stdin=subprocess.PIPE)
     wait_for_session(path)
     wait_for(lambda: len(marks(path)) >= 2, 20, "two marks by the clock")
