@@ -86,7 +86,8 @@ static bool defines_malloc(const struct object *o)
 	return defines;
 }
 
-/* The allocator in use calls itself. */
+/* The allocator in use calls itself. A C library that is in use calls malloc for others, too
+ * (strdup), through slots of its own; musl before 1.1.20 has none. */
 static uint32_t status_of(const struct module *m, const struct object *o,
 			  const struct module *program)
 {
@@ -100,7 +101,22 @@ static uint32_t status_of(const struct module *m, const struct object *o,
 		return mt_filter_module_wanted(m) ? MTW_MODULE_HOOKED : MTW_MODULE_UNMATCHED;
 	if (t.own || (defines_malloc(o) && !t.in_use))
 		return flags & MTW_MODULE_LIBC ? MTW_MODULE_ELSEWHERE : MTW_MODULE_OWN;
-	return MTW_MODULE_CALLS_NONE;
+	return t.in_use && flags & MTW_MODULE_LIBC ? MTW_MODULE_OWN : MTW_MODULE_CALLS_NONE;
+}
+
+/* A preloaded agent's: modules are bound to its hooks, but for a C library that binds itself. */
+static void look_at_libc(struct module *m)
+{
+	const uint32_t libc = MTW_MODULE_LIBC | MTW_MODULE_ALLOC;
+	static const struct module *seen;
+	struct object o;
+
+	if (m == seen || (atomic_load(&m->xflags) & libc) != libc || !m->headers)
+		return;
+	seen = m;
+	if (mt_object_read_headers(&o, m->bias, m->headers, m->header_count) &&
+	    status_of(m, &o, NULL) == MTW_MODULE_OWN)
+		atomic_fetch_or(&m->xflags, MTW_MODULE_OWN);
 }
 
 /* Its calls first: hooked again, where the last filter had left them out. */
@@ -146,14 +162,20 @@ static void ask_again(void)
 
 void coverage_look(void)
 {
-	if (!mt_state_attached() || atomic_load(&mt_state) != AGENT_ON)
+	bool attached = mt_state_attached();
+
+	if (atomic_load(&mt_state) != AGENT_ON)
 		return;
 	const struct module *program = find_program();
-	ask_again();
+	if (attached)
+		ask_again();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = mt_maps_module(id);
-		if (!m || atomic_load(&m->xflags) &
-				  (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
+		if (m && !attached)
+			look_at_libc(m);
+		if (!attached || !m ||
+		    atomic_load(&m->xflags) &
+			    (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
 			continue;
 		if (mt_loader_consistent())
 			atomic_fetch_or(&m->xflags, settle(m, program));

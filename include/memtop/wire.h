@@ -362,7 +362,7 @@ enum mtw_type {
 #define MTW_MODULE_VDSO (1u << 6)
 /* Whether the agent sees the module's calls of allocation functions. An attached agent (OPTION
  * "attached") sets one of these once it has examined the module. A preloaded agent, to which the
- * loader binds all modules, sets only APART. */
+ * loader binds all modules, sets only APART, and OWN of a C library that binds itself. */
 #define MTW_MODULE_HOOKED (1u << 7)     /* it does */
 #define MTW_MODULE_CALLS_NONE (1u << 8) /* the module makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */

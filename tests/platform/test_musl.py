@@ -14,7 +14,7 @@ import struct
 import subprocess
 
 from elsewhere import check_cut, shown, told
-from harness import BUILD, MEMTOP, at_end, check_invariants, environment, main, report, run, start, temporary_folder, test, wait_for
+from harness import BUILD, MEMTOP, Skip, at_end, check_invariants, environment, main, report, run, start, temporary_folder, test, wait_for
 
 MUSL = os.path.join(BUILD, "tests", "musl")
 AGENT = os.path.join(BUILD, "musl", "libmemtop-agent.so")
@@ -173,6 +173,66 @@ def t_threads_and_their_blocks():
 def t_marks_from_within():
     marks = {m["name"]: m for m in recorded(["s_mark"])["marks"]}
     assert marks["first"]["live_blocks"] == 10 and marks["first"]["live_bytes"] == 1000, marks
+
+
+def bound_to_itself(libc, loader):
+    """A copy of musl as before 1.1.20: its calls of malloc and others lead to its own, whatever comes before. Each slot
+    asks for a name that nobody uses, and that is where the real one is."""
+    with open(libc, "rb") as f:
+        image = bytearray(f.read())
+    sections = {}
+    at, size, count, names = struct.unpack_from("<Q10xHHH", image, 40)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", image, at + i * size) for i in range(count)]
+    for h in headers:
+        name = headers[names][4] + h[0]
+        sections[bytes(image[name:image.index(0, name)])] = h
+    strings, symbols = sections[b".dynstr"][4], sections[b".dynsym"]
+
+    def name_of(i):
+        begin = strings + struct.unpack_from("<I", image, symbols[4] + i * 24)[0]
+        return bytes(image[begin:image.index(0, begin)]).decode()
+    number = {name_of(i): i for i in range(symbols[5] // 24)}
+    stand_ins = dict(zip(("malloc", "calloc", "realloc", "memalign", "aligned_alloc", "free"),
+                         ("wcsnrtombs", "lcong48", "tcsendbreak", "ntohs", "ether_line", "hcreate")))
+    for real, stand_in in stand_ins.items():
+        value = image[symbols[4] + number[real] * 24 + 8:][:8]
+        image[symbols[4] + number[stand_in] * 24 + 8:symbols[4] + number[stand_in] * 24 + 16] = value
+    changed = 0
+    for part in (b".rela.plt", b".rela.dyn"):
+        for entry in range(sections[part][4], sections[part][4] + sections[part][5], 24):
+            info = struct.unpack_from("<Q", image, entry + 8)[0]
+            name = name_of(info >> 32)
+            if info & 0xffffffff in (6, 7) and name in stand_ins:
+                struct.pack_into("<Q", image, entry + 8, number[stand_ins[name]] << 32 | info & 0xffffffff)
+                changed += 1
+    assert changed >= len(stand_ins), changed
+    with open(loader, "wb") as f:
+        f.write(image)
+    os.chmod(loader, 0o755)
+
+
+@test
+def t_a_libc_that_binds_itself():
+    """What libc allocates for the program is not seen there, and the report says so."""
+    if os.uname().machine != "x86_64":
+        raise Skip("the copy is made for x86-64")
+    folder = temporary_folder()
+    loader = "/tmp/ld-musl-%08d.so" % os.getpid()  # as long as the path that it replaces
+    at_end(lambda: os.path.exists(loader) and os.unlink(loader))
+    bound_to_itself("/lib/ld-musl-x86_64.so.1", loader)
+    with open(MUSL + "/s_named", "rb") as f:
+        image = f.read()
+    assert image.count(b"/lib/ld-musl-x86_64.so.1\0") == 1 and len(loader) == 24
+    with open(folder + "/s_named", "wb") as f:
+        f.write(image.replace(b"/lib/ld-musl-x86_64.so.1", loader.encode()))
+    os.chmod(folder + "/s_named", 0o755)
+    said = []
+    for program in (MUSL + "/s_named", folder + "/s_named"):
+        session = folder + "/session.mtop"
+        done = run([MEMTOP, "record", "--agent", AGENT, "-o", session, "--", program], env=environment())
+        assert done.returncode == 0, done.stderr
+        said.append([w for w in report(session, env=environment())["warnings"] if "does not see its allocations" in w])
+    assert said[0] == [] and len(said[1]) == 1 and "own allocator" in said[1][0], said
 
 
 @test
