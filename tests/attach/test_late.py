@@ -81,7 +81,7 @@ class Late:
                 with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
                     if f.read() != "memtop-agent\n":
                         continue
-                with open(f"/proc/{pid}/maps", encoding="utf-8") as f, open(f"/proc/{self.pid}/maps", encoding="utf-8") as g:
+                with open(f"/proc/{pid}/maps", "rb") as f, open(f"/proc/{self.pid}/maps", "rb") as g:
                     servers += f.readline() == g.readline()  # the same memory
             except OSError:
                 continue
