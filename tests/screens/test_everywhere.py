@@ -14,6 +14,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from harness import MEMTOP, Skip, environment, main, mostly_waits, run, temporary_folder, wait_for
 from term import Terminal, command, running
@@ -233,13 +234,13 @@ def stands(make):
     t = viewed(program, folder)
     if load:
         load(program)
-    quiet = [None, 0]
+    quiet = [None, 0.0]  # the figures, and since when
 
     def still(lines):
-        figures_ = re.search(r"Live (\S+ +\S+) blocks", lines[2])
-        quiet[1] = quiet[1] + 1 if figures_ and figures_.group(1) == quiet[0] else 0
-        quiet[0] = figures_ and figures_.group(1)
-        return quiet[1] > 60
+        figures_, now = re.search(r"Live (\S+ +\S+) blocks", lines[2]), time.monotonic()
+        if not figures_ or figures_.group(1) != quiet[0]:
+            quiet[:] = [figures_ and figures_.group(1), now]
+        return now - quiet[1] > 2
     t.wait_for(still, 60, "its figures to stand still")
     os.kill(t.child, signal.SIGSTOP)
     t.wait_for(lambda lines: not re.search("verdict on growth needs|watching", lines[1]) and plain(lines[2]).count(" 0/s") == 4,
