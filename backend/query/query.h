@@ -55,13 +55,11 @@ struct row {
 	const struct owner *owner;
 	uint32_t node; /* one of its trie nodes (heaviest) */
 	struct tally incl, self;
-	struct change change; /* inclusive, in the model's interval */
-	uint64_t rate_bytes;
+	struct change change;         /* inclusive, in the model's interval */
 	double calls;                 /* as in struct site */
 	bool estimate, self_estimate; /* incl, self have a sampled share */
 };
 
-#define CALLS_FEW 10 /* a second */
 /* One function (or line) that allocates. */
 enum shape {
 	SHAPE_STEADY,
@@ -81,9 +79,7 @@ struct site {
 	const struct owner *owner;
 	struct tally sum;
 	struct change change;
-	uint64_t rate_bytes;
-	/* calls per second: of the last second; below CALLS_FEW, of the last ten */
-	double calls;
+	double calls; /* per second: query/pace.h */
 	bool churn_known;
 	uint64_t churn_bytes; /* allocated and freed again, per second, of the last ten seconds */
 	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;

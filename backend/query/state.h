@@ -33,6 +33,7 @@
 #include "owners/owner.h"
 #include "query/arrived.h"
 #include "query/filter.h"
+#include "query/pace.h"
 #include "query/query.h"
 #include "query/value.h"
 
@@ -42,10 +43,9 @@ struct member {
 	uint32_t leaf;  /* inverted: the allocating node, at or below index; else = index */
 };
 
-/* A shown row's calls so far at some points of the last ten seconds. */
+/* How fast a shown row allocates. */
 struct row_flow {
-	uint64_t ns[6], calls[6];
-	size_t count;
+	struct pace pace;
 	uint64_t passing, print; /* of the stacks that it sums */
 };
 

@@ -24,7 +24,6 @@ void value_add(struct value *v, const struct value *d)
 {
 	tally_add(&v->tally, &d->tally);
 	change_add(&v->change, &d->change);
-	v->rate_bytes += d->rate_bytes;
 	v->rate_blocks += d->rate_blocks;
 	v->sampled += d->sampled;
 }
@@ -40,7 +39,6 @@ void value_sub(struct value *v, const struct value *d)
 	v->change.born_bytes -= d->change.born_bytes;
 	v->change.gone_blocks -= d->change.gone_blocks;
 	v->change.gone_bytes -= d->change.gone_bytes;
-	v->rate_bytes -= d->rate_bytes;
 	v->rate_blocks -= d->rate_blocks;
 	v->sampled -= d->sampled;
 }
@@ -51,7 +49,6 @@ void value_of_node(const struct model *m, const struct node *n, bool incl, struc
 
 	v->tally = incl ? model_incl(m, n) : model_self(m, n);
 	v->change = incl ? model_change(m, n) : model_self_change(m, n);
-	v->rate_bytes = rate.bytes;
 	v->rate_blocks = rate.blocks;
 	v->sampled = incl ? model_sampled(m, n) : n->self_estimate;
 }

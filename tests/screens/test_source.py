@@ -69,7 +69,7 @@ def t_lines_and_what_they_hold():
         t.wait_for(re.compile(r"\n >     9 +kept\[i\] = malloc\(10240\); +1.0M  100 blocks\n"))
         t.wait_for(re.compile(r"\n +12 +kept\[i\] = malloc\(1024\); +5.0K  5 blocks\n"))
         t.wait_for(re.compile(r"\n +10\n"))  # nothing on it
-        t.wait_for(re.compile(r"Allocates \d+ calls/s, "), without="lines may have moved")
+        t.wait_for(re.compile(r"Allocates [\d.,]+ calls/s, "), without="lines may have moved")
         os.utime(path)
         t.wait_for("The file is newer than keeps: lines may have moved.")
         os.rename(path, folder + "/keeps.c")

@@ -252,7 +252,8 @@ static void add_terms(struct page *p)
 			   "skipped. <direct> counts by direct caller instead. Graphs and rows "
 			   "show the same letter." },
 		{ "M", "MiB" },
-		{ "/s", "in rows over the last second, in the header over the last ten" },
+		{ "/s",
+		  "in rows over the last second, below ten calls and in the header over ten" },
 		{ "~", "an estimate: a sampled figure, or the agent's cost" },
 		{ "in the header", "cached: allocations whose stack was remembered; stacks: blocks "
 				   "whose stack is whole; agent: its memory and its share of "

@@ -7,6 +7,7 @@
  * answer, because the other columns are current. Threads that ended and hold nothing are counted,
  * not listed.
  */
+#include "query/pace.h"
 #include "views/table_view.h"
 #include "views/views.h"
 #include "widgets/cells.h"
@@ -15,22 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_NS 1000000000u     /* a rate is of the last second */
-#define RATE_MAX_NS 5000000000u /* or longer, where ticks are slow, up to this */
-#define OLD_NS 1000000000u      /* the caption names the age of an older answer */
+#define OLD_NS 1000000000u /* the caption names the age of an older answer */
 
 struct thread_row {
 	uint32_t index;
 	struct thread t; /* copied: the model's are good until its next event */
-	uint64_t rate_bytes, rate_calls;
+	double rate_bytes, rate_calls;
 	bool rate_known;
 	size_t place; /* line before this refresh; SIZE_MAX: was not there */
 };
 
-struct past {                  /* of a thread, by its index */
-	struct tally then;     /* its counters at rate_ns */
-	bool seen, rate_known; /* seen: then was taken */
-	uint64_t rate_bytes, rate_calls;
+struct past { /* of a thread, by its index */
+	struct pace pace;
 	size_t place;
 };
 
@@ -39,9 +36,8 @@ struct threads {
 	struct thread_row *rows; /* in this view's order; owned */
 	struct past *past;       /* owned */
 	size_t count, room, past_count, past_room;
-	size_t hidden;    /* threads that ended and hold nothing */
-	uint64_t held;    /* by all of them, as of the same answer */
-	uint64_t rate_ns; /* session's time; 0 = rates begin anew */
+	size_t hidden; /* threads that ended and hold nothing */
+	uint64_t held; /* by all of them, as of the same answer */
 };
 
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
@@ -68,16 +64,16 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct threads *)arg)->rows[i].index;
 }
 
-static uint64_t value(const struct thread_row *r, int sort)
+static double value(const struct thread_row *r, int sort)
 {
 	switch (sort) {
-	case C_BLOCKS: return r->t.live_blocks;
+	case C_BLOCKS: return (double)r->t.live_blocks;
 	case C_RATE: return r->rate_bytes;
 	case C_CALLS: return r->rate_calls;
-	case C_ALLOC: return r->t.done.alloc_bytes;
-	case C_FREED: return r->t.done.free_bytes;
-	case C_TID: return r->t.tid;
-	default: return r->t.live_bytes;
+	case C_ALLOC: return (double)r->t.done.alloc_bytes;
+	case C_FREED: return (double)r->t.done.free_bytes;
+	case C_TID: return (double)r->t.tid;
+	default: return (double)r->t.live_bytes;
 	}
 }
 
@@ -86,7 +82,7 @@ static int compare(const void *a, const void *b, void *arg)
 {
 	const struct threads *l = arg;
 	const struct thread_row *x = a, *y = b;
-	uint64_t vx = value(x, l->t.sort[0]), vy = value(y, l->t.sort[0]);
+	double vx = value(x, l->t.sort[0]), vy = value(y, l->t.sort[0]);
 	int c = l->t.sort[0] == C_NAME ? strcmp(x->t.name, y->t.name)
 		: vx < vy              ? 1
 		: vx > vy              ? -1
@@ -99,40 +95,18 @@ static int compare(const void *a, const void *b, void *arg)
 	return l->t.reverse ? -c : c;
 }
 
-/* Per second, over the last second. Unknown at the first refresh and after another view was in
- * front. */
+/* Past instants make no rate. */
 static void take_rates(struct threads *l)
 {
 	const struct ui *ui = l->t.v.ui;
-	uint64_t now = model_time(ui->shown.model), ns = now - l->rate_ns;
 	uint32_t n = model_thread_count(ui->shown.model);
 
 	GROW(l->past, l->past_room, (size_t)n + 1);
 	for (; l->past_count < n; l->past_count++)
 		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
-	if (ui->shown.figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
-		l->rate_ns = 0; /* past instants and gaps make no rate */
-	if (l->rate_ns && ns < RATE_NS)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		struct past *p = &l->past[i];
-		const struct tally *done = &model_thread(ui->shown.model, i)->done;
-		double seconds = (double)ns / 1e9;
-		p->rate_known = l->rate_ns && p->seen && done->alloc_blocks >= p->then.alloc_blocks;
-		p->rate_bytes =
-			p->rate_known
-				? (uint64_t)((double)(done->alloc_bytes - p->then.alloc_bytes) /
-					     seconds)
-				: 0;
-		p->rate_calls =
-			p->rate_known
-				? (uint64_t)((double)(done->alloc_blocks - p->then.alloc_blocks) /
-					     seconds)
-				: 0;
-		p->then = *done;
-		p->seen = true;
-	}
-	l->rate_ns = now;
+	for (uint32_t i = 0; i < n && !ui->shown.figures.past; i++)
+		pace_add(&l->past[i].pace, model_time(ui->shown.model),
+			 &model_thread(ui->shown.model, i)->done);
 }
 
 static int by_place(const void *a, const void *b, void *arg)
@@ -166,7 +140,7 @@ static void collect(struct threads *l)
 		}
 		GROW(l->rows, l->room, l->count + 1);
 		l->rows[l->count++] = (struct thread_row){
-			i, *t, p->rate_bytes, p->rate_calls, p->rate_known, p->place
+			i, *t, p->pace.bytes_rate, p->pace.calls_rate, p->pace.known, p->place
 		};
 	}
 }
@@ -214,13 +188,13 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
 	case C_RATE:
 		if (rate || over)
-			cell_bytes(c, over ? 0 : r->rate_bytes);
+			cell_bytes(c, over ? 0 : (uint64_t)r->rate_bytes);
 		else
 			cell_unknown(c);
 		break;
 	case C_CALLS:
 		if (rate || over)
-			cell_rate(c, over ? 0 : (double)r->rate_calls);
+			cell_rate(c, over ? 0 : r->rate_calls);
 		else
 			cell_unknown(c);
 		break;
@@ -314,9 +288,10 @@ static unsigned request(struct view *v, enum request r)
 	}
 }
 
+/* What was allocated while another view was in front is no rate. */
 static void enter(struct view *v)
 {
-	((struct threads *)v)->rate_ns = 0;
+	((struct threads *)v)->past_count = 0;
 }
 
 static void free_view(struct view *v)

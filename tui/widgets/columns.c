@@ -16,7 +16,7 @@ static const struct {
 	{ "TID", "the kernel's thread id" },
 	{ "SELF", "the part of LIVE that the function itself allocated" },
 	{ "CALLS/s", "allocations per second: over one; below 10, over ten" },
-	{ "BYTES/s", "allocated in the last second" },
+	{ "BYTES/s", "allocated per second: over one; a slow thread's over ten" },
 	{ "CHURN/s", "allocated and freed again per second, over ten: allocated - |NET|" },
 	{ "LIFE", "mean time from allocation to free; >: nothing freed for this long" },
 	{ "IN ALL", "allocated since the start, freed or not" },

@@ -20,11 +20,6 @@
 #define REST_MIN 3u /* fewer small children are shown */
 #define DEPTH_MAX 2000u
 
-/* of a row's calls, as of call sites (query/sites/churn.c) */
-#define POINTS (sizeof((struct row_flow *)0)->ns / sizeof(uint64_t))
-#define APART_NS 2000000000ull
-#define LEAST_NS 5000000000ull
-
 void query_set_inverted(struct query *q, bool on)
 {
 	if (q->inverted == on)
@@ -44,6 +39,17 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 	q->reverse = reverse;
 }
 
+/* Of the last second until the row was shown for longer, and above CALLS_FEW: as exact, and at
+ * once. */
+static double row_calls(const struct query *q, const struct trow *r)
+{
+	const struct row_flow *f = r->flow;
+	bool few = r->incl.rate_blocks < CALLS_FEW && f && f->passing == q->passing &&
+		   f->print == r->print && f->pace.known && f->pace.calls_rate < CALLS_FEW;
+
+	return few ? f->pace.calls_rate : (double)r->incl.rate_blocks;
+}
+
 /* The sort key; names have no figure, so live. */
 int64_t rows_key(const struct query *q, uint32_t row)
 {
@@ -57,7 +63,7 @@ int64_t rows_key(const struct query *q, uint32_t row)
 	case BY_BORN: return (int64_t)c->born_bytes;
 	case BY_GONE: return (int64_t)c->gone_bytes;
 	case BY_SELF: return (int64_t)live_bytes(&r->self.tally);
-	case BY_RATE: return (int64_t)v->rate_blocks;
+	case BY_RATE: return (int64_t)(row_calls(q, r) * 100);
 	case BY_ALLOC: return (int64_t)v->tally.alloc_bytes;
 	default: return (int64_t)live_bytes(&v->tally);
 	}
@@ -254,41 +260,15 @@ static void fill_place(struct query *q, struct row *out, uint32_t telling, uint3
 	out->owner = owners_of_index(q->o, leaf->leaf);
 }
 
-/* Do the points belong to other sums, or to a time when the row was not shown? */
-static bool is_stale(const struct query *q, const struct trow *r, uint64_t now)
+static double calls_of(const struct query *q, struct trow *r)
 {
-	const struct row_flow *f = r->flow;
-
-	return f->count && (f->passing != q->passing || f->print != r->print ||
-			    now < f->ns[f->count - 1] || now - f->ns[f->count - 1] > 2 * APART_NS ||
-			    r->incl.tally.alloc_blocks < f->calls[f->count - 1]);
-}
-
-static double calls_of(struct query *q, struct trow *r)
-{
-	uint64_t now = model_time(q->m), calls = r->incl.tally.alloc_blocks;
-	double one = (double)r->incl.rate_blocks, ten;
-
 	if (!r->flow)
 		r->flow = xcalloc(1, sizeof *r->flow);
 	struct row_flow *f = r->flow;
-	if (is_stale(q, r, now))
-		f->count = 0;
-	if (!f->count || now - f->ns[f->count - 1] >= APART_NS) {
-		if (f->count == POINTS) {
-			memmove(f->ns, f->ns + 1, sizeof f->ns - sizeof *f->ns);
-			memmove(f->calls, f->calls + 1, sizeof f->calls - sizeof *f->calls);
-			f->count--;
-		}
-		f->ns[f->count] = now;
-		f->calls[f->count++] = calls;
-		f->passing = q->passing;
-		f->print = r->print;
-	}
-	if (now - f->ns[0] < LEAST_NS)
-		return one;
-	ten = (double)(calls - f->calls[0]) / ((double)(now - f->ns[0]) / 1e9);
-	return one < CALLS_FEW && ten < CALLS_FEW ? ten : one;
+	if (f->passing != q->passing || f->print != r->print)
+		*f = (struct row_flow){ .passing = q->passing, .print = r->print };
+	pace_add(&f->pace, model_time(q->m), &r->incl.tally);
+	return row_calls(q, r);
 }
 
 static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
@@ -315,7 +295,6 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->incl = r->incl.tally;
 	out->self = r->self.tally;
 	out->change = r->incl.change;
-	out->rate_bytes = r->incl.rate_bytes;
 	out->calls = r->rest ? (double)r->incl.rate_blocks : calls_of(q, r);
 	out->estimate = r->incl.sampled != 0;
 	out->self_estimate = r->self.sampled != 0;

@@ -133,8 +133,8 @@ static void drain(struct query *q)
 		expect(q);
 		if (d->node)
 			feed_follow(q, d->node,
-				    &(struct value){ d->self, d->self_change, d->self_rate.bytes,
-						     d->self_rate.blocks, d->self_sampled });
+				    &(struct value){ d->self, d->self_change, d->self_rate.blocks,
+						     d->self_sampled });
 	}
 	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
 		stamp(q); /* its sums moved, or the model's */

@@ -396,7 +396,6 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT);
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
-	s->pub.rate_bytes = s->sum.rate_bytes;
 	s->pub.calls = calls_of(s);
 	s->pub.estimate = s->sum.sampled != 0;
 	if (s->pub.stacks && s->describe)

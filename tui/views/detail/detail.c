@@ -45,22 +45,29 @@ static void add_stack(struct detail *d)
 	free(frames);
 }
 
-/* Of the last second. */
-static void add_rates(struct detail *d, const struct node *n)
+static void add_rates(struct detail *d, const struct node *n, const struct tally *sum)
 {
 	const struct model *m = d->p.v.ui->shown.model;
-	struct rate rate = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
+	struct rate one = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
+	double calls = (double)one.blocks, bytes = (double)one.bytes;
 	const char *w = detail_about(d);
 	char a[32], b[32];
 
+	if (!d->p.v.ui->shown.figures.past)
+		pace_add(&d->pace, model_time(m), sum);
+	if (d->pace.known && d->pace.calls_rate < CALLS_FEW && calls < CALLS_FEW) {
+		calls = d->pace.calls_rate;
+		bytes = d->pace.bytes_rate;
+	}
 	if (!figures_rated(&d->p.v.ui->shown.figures))
 		page_add(&d->p, ROLE_DIM,
 			 "Allocates - calls/s: no state before this one to "
 			 "compare with.");
 	else if (!figures_over(&d->p.v.ui->shown.figures))
-		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.",
-			 rate.blocks ? w : "", format_count(a, rate.blocks), rate.bytes ? w : "",
-			 text_bytes(b, rate.bytes));
+		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.", calls > 0 ? w : "",
+			 calls < CALLS_FEW ? text_short(a, calls)
+					   : format_count(a, (uint64_t)calls),
+			 bytes > 0 ? w : "", text_bytes(b, (uint64_t)bytes));
 }
 
 /* Of a diff of two sessions. */
@@ -105,7 +112,7 @@ static void add_figures(struct detail *d, const struct node *n)
 		 text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
 		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
 		 text_bytes((char[32]){ 0 }, t->free_bytes));
-	add_rates(d, n);
+	add_rates(d, n, t);
 	if (model_diffing(d->p.v.ui->shown.model)) {
 		char interval[320];
 		interval_name(d->p.v.ui->shown.model, false, interval, sizeof interval);

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "made_query.h"
+#include "query/pace.h"
 
 TEST(one_function_is_one_row)
 {

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "made_query.h"
+#include "query/pace.h"
 
 #define TICK (SECOND / 4)
 #define MS 1000000ull
