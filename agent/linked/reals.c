@@ -47,12 +47,12 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #define JEMALLOC(X)                                                                                \
 	X(mallocx, WEAK) X(rallocx, WEAK) X(xallocx, WEAK) X(dallocx, WEAK) X(sdallocx, WEAK)
 #define PROCESS(X)                                                                                 \
-	X(fork, ) X(daemon, ) X(prctl, ) X(unshare, ) X(pthread_setname_np, ) X(execvpe, ) X(fexecve, )         \
-	X(poll, ) X(ppoll, ) X(epoll_wait, ) X(epoll_pwait, ) X(select, ) X(pselect, ) X(sleep, )  \
-	X(usleep, )                                                                                \
-	X(nanosleep, ) X(clock_nanosleep, ) X(sigsuspend, ) X(sigwait, ) X(accept, ) X(accept4, )  \
-	X(read, ) X(recv, ) X(recvfrom, ) X(recvmsg, ) X(wait, ) X(waitpid, )              \
-	X(wait3, WEAK) X(wait4, ) X(waitid, ) X(pause, )
+	X(fork, ) X(daemon, ) X(prctl, ) X(unshare, ) X(pthread_setname_np, )                      \
+	X(execvpe, ) X(fexecve, )                                                                  \
+	X(poll, ) X(ppoll, ) X(epoll_wait, ) X(epoll_pwait, ) X(select, ) X(pselect, )             \
+	X(sleep, ) X(usleep, ) X(nanosleep, ) X(clock_nanosleep, ) X(sigsuspend, ) X(sigwait, )    \
+	X(accept, ) X(accept4, ) X(read, ) X(recv, ) X(recvfrom, ) X(recvmsg, ) X(pause, )         \
+	X(wait, ) X(waitpid, ) X(wait3, WEAK) X(wait4, ) X(waitid, )
 /* clang-format on */
 
 /* Addresses: types are the business of who calls them. */

@@ -12,6 +12,7 @@
 extern char **environ;
 
 pid_t fork(void);
+pid_t vfork(void);
 pid_t getpid(void);
 pid_t getppid(void);
 pid_t gettid(void);
