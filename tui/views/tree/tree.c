@@ -140,14 +140,20 @@ static void draw(struct view *v, const struct area *a)
 
 /* --- keys */
 
+/* Opening all would open it again. */
+static unsigned close_row(struct tree *t, const struct row *r)
+{
+	t->want = WANT_NOTHING;
+	query_open(t->tv.v.ui->shown.query, r->id, false);
+	return VIEW_REFRESH;
+}
+
 static unsigned go_left(struct tree *t, const struct row *r)
 {
 	struct query *q = t->tv.v.ui->shown.query;
 
-	if ((r->flags & ROW_OPEN) && !(r->flags & ROW_LEAF)) {
-		query_open(q, r->id, false);
-		return VIEW_REFRESH;
-	}
+	if ((r->flags & ROW_OPEN) && !(r->flags & ROW_LEAF))
+		return close_row(t, r);
 	size_t parent = r->parent ? query_index(q, r->parent) : SIZE_MAX;
 	if (parent < t->count)
 		list_select(&t->tv.list, parent, tree_id, t);
@@ -184,7 +190,9 @@ static unsigned toggle(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_LEAF)
 		return show_detail(t, r);
-	query_open(t->tv.v.ui->shown.query, r->id, !(r->flags & ROW_OPEN));
+	if (r->flags & ROW_OPEN)
+		return close_row(t, r);
+	query_open(t->tv.v.ui->shown.query, r->id, true);
 	return VIEW_REFRESH;
 }
 
@@ -221,6 +229,7 @@ static unsigned close_all(struct tree *t, const struct row *r)
 {
 	struct query *q = t->tv.v.ui->shown.query;
 
+	t->want = WANT_NOTHING;
 	t->instead = r->id;
 	while (r->parent && query_index(q, r->parent) < t->count) {
 		t->instead = r->parent;
@@ -244,7 +253,7 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_TREE_LEFT: return go_left(t, r);
 	case REQ_TREE_UNFOLD: query_unfold(q, r->id); return VIEW_REFRESH;
 	case REQ_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
-	case REQ_TREE_LESS: query_open(q, r->id, false); return VIEW_REFRESH;
+	case REQ_TREE_LESS: return close_row(t, r);
 	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
 	case REQ_TREE_NONE: return close_all(t, r);
 	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
@@ -259,7 +268,8 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct tree *t = (struct tree *)v;
 
-	t->want = WANT_NOTHING; /* the user selects from now on */
+	if (t->want != WANT_ALL)
+		t->want = WANT_NOTHING; /* the user selects from now on */
 	t->instead = 0;
 	unsigned bits = table_view_request(v, r);
 	if (bits != VIEW_IGNORED)
@@ -267,6 +277,7 @@ static unsigned request(struct view *v, enum request r)
 	switch (r) {
 	case REQ_ZOOM_OUT: return tree_zoom_out(t);
 	case REQ_INVERT:
+		t->want = WANT_NOTHING;
 		query_set_inverted(v->ui->shown.query, !query_inverted(v->ui->shown.query));
 		t->tv.list.touched = t->opened = false;
 		return VIEW_RESORT;
