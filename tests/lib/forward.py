@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 """forward.py - shared ways to reach an agent: a genuine adb, a private sshd, a slow link."""
+import contextlib
 import os
+import random
+import socket
 import subprocess
 import sys
 import time
 
 import harness
 from harness import LIB, environment, run, start, temporary_folder, wait_for
+
+_ports = []  # names of those that this script uses
 
 
 def listening(script, *arguments):
@@ -18,10 +23,17 @@ def listening(script, *arguments):
 
 
 def free_port():
-    import socket
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port for a server that takes no 0. Its name belongs to this script until its end, and the kernel gives it to
+    nobody else, as it lies below those for whoever asks for any (net.ipv4.ip_local_port_range)."""
+    while True:
+        port = random.randrange(10000, 32768)
+        name, probe = socket.socket(socket.AF_UNIX), socket.socket()
+        with probe, contextlib.suppress(OSError):
+            name.bind(f"\0memtop-test-port.{port}")
+            probe.bind(("127.0.0.1", port))
+            _ports.append(name)
+            return port
+        name.close()
 
 
 class Adb:
@@ -43,7 +55,7 @@ class Adb:
 
     def connect(self, state):
         self.call("connect", self.serial, check=False)
-        wait_for(lambda: f"{self.serial} {state}" in " ".join(self.call("devices").split()), 20, f"adb {state}")
+        wait_for(lambda: f"{self.serial} {state}" in " ".join(self.call("devices", check=False).split()), 20, f"adb {state}")
 
     def call(self, *arguments, check=True):
         done = run(["adb", *arguments], 30, env=self.env)

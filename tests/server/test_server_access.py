@@ -8,16 +8,11 @@ import stat
 
 import wire
 from client import Client, connect_to, preload
+from forward import free_port
 from harness import Skip, at_end, main, mostly_waits, need, run, temporary_folder, test, wait_for
 from obedient import PROGRAM, Obedient
 
 TOKEN = "0123456789abcdef0123456789abcdef"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def read_all(sock, seconds=10):

@@ -13,6 +13,7 @@ import sys
 
 import wire
 from client import Client, Closed, connect_to, preload
+from forward import free_port
 from harness import Skip, main, mostly_waits, need, report, run, start, test, wait_for
 from obedient import PROGRAM, Obedient
 
@@ -20,12 +21,6 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 PLACES = 16   # of viewers
 STRANGERS = 64  # that wait at the door, at most
 CHALLENGED = 12 + 3 + wire.NONCE_LEN  # bytes that come unasked
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def on_tcp():
