@@ -166,6 +166,16 @@ def children(pid):
     return found
 
 
+def asleep(pid):
+    """Whether no thread of it computes, or waits for a processor: a program that does is not done."""
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8", errors="replace") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] in "RD":
+                    return False
+    return True
+
+
 def child_of(pid, seconds=20):
     """Its first child, as soon as it has one."""
     return wait_for(lambda: children(pid), seconds, f"a child of process {pid}")[0]

@@ -166,9 +166,11 @@ class Raw:
             self.read(0.05)
 
     def settle(self, quiet=0.5):
-        """Until nothing was drawn for so many seconds."""
-        while self.read(quiet):
-            pass
+        """Until nothing was drawn for so many seconds in which the program slept."""
+        since = time.monotonic()
+        while time.monotonic() - since < quiet:
+            if self.read(0.02) or not harness.asleep(self.process.pid):
+                since = time.monotonic()
 
     def send(self, *keys):
         for key in keys:

@@ -167,11 +167,11 @@ class Terminal:
 
 
     def settle(self, seconds=10, quiet=0.3):
-        """Until the screen stood still for `quiet` seconds (for --still agents); returns its lines."""
-        end, last, since = time.monotonic() + seconds * harness.PATIENCE, None, 0.0
+        """Until the screen stood still for `quiet` seconds in which the program slept (for --still agents); returns its lines."""
+        end, last, since, pid = time.monotonic() + seconds * harness.PATIENCE, None, 0.0, self.pid()
         while True:
             lines, now = self.now(), time.monotonic()
-            if lines != last:
+            if lines != last or not harness.asleep(pid):
                 last, since = lines, now
                 self.seen = lines
             elif now - since >= quiet:

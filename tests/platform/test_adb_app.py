@@ -376,7 +376,7 @@ def t_java_that_lets_nobody_in():
         assert done.returncode == 3 and done.stderr.count("\n") == lines and not phone.left(), (done, phone.left())
         return done.stderr
     with left_again(phone):
-        said = refused("--break", "Sleeper.never", "--timeout", "5", APP, lines=2)
+        said = refused("--break", "Sleeper.never", "--timeout", "10", APP, lines=2)
     assert "bring the app to the front" in said and "Sleeper.never" in said, said
     with left_again(phone):
         assert "no class" in refused("--break", "com.none.Such.method", APP)

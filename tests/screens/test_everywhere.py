@@ -187,7 +187,7 @@ def words(target):
         lines = lines[next(i for i, line in enumerate(lines) if line.startswith("command: ")):]
     else:
         lines = lines[1:]
-    return [plain(line) for line in lines if not re.match(r"\s*(agent|of it|resident|stacks) |.*memtop agent| *[\d.]+[KMG]? +total$", line)]
+    return [plain(line) for line in lines if not re.match(r"\s*(agent|of it|resident|stacks) |.*memtop agent| *[\d.]+[KMG]? +total$|.* (younger than \S+ \S+|older)$", line)]
 
 
 def same_reports(targets):

@@ -219,7 +219,7 @@ def t_a_storm_of_sizes():
             shown = r.lines()
             r.screen.blank(5, 0, width)  # as if another had written there
             r.send("\f")
-            r.wait_for(lambda lines, was=shown: lines[1:] == was[1:], what="the same after a repaint")
+            r.wait_for(lambda lines, was=shown: lines[1:] == was[1:], what="after a repaint the same as\n" + "\n".join(shown) + "\n")
             r.send("p")
             r.wait_for(lambda lines: "PAUSED" not in lines[0])
         r.send("Q")
