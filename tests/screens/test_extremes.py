@@ -98,6 +98,9 @@ def t_twenty_thousand_siblings():
         r.wait_for("20,000 sites, too many to sort by age: sorted in view only")
         r.send("2")
         r.wait_for(re.compile(r"main.*\n.* \.\.\. 20000 more"))
+        r.send("*", "C")  # what closes ends it
+        r.settle()
+        r.wait_for(re.compile(r"^> .*▶ main", re.M))
         r.send("*", "G")  # going somewhere does not end the opening; what it leaves closed is said, with its sum
         r.wait_for(re.compile(r"^> +6\.1G .* 15001 more", re.M))
         r.send("k")
