@@ -11,8 +11,10 @@ without. A set whose plain run fails is illegal for that kind of memory and is l
 The report must count each block from malloc exactly once, and no block may be alive at the end. It
 omits blocks of the program's own pool where the agent cannot see all of their frees.
 """
+import functools
 import glob
 import subprocess
+import tempfile
 
 from harness import BUILD, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test
 
@@ -163,21 +165,29 @@ def definition(form):
     return f"void {SYMBOLS[form]}(void *p)\n{{\n{call}\tleave(p);\n}}\n"
 
 
+@functools.cache
+def parts_folder():
+    return tempfile.TemporaryDirectory(prefix="memtop-operators-")
+
+
+@functools.cache
+def compiled(name, text, how, compiler):
+    """One object for all tests: they link the same parts."""
+    path = f"{parts_folder().name}/{name}.o"
+    source = written(f"{parts_folder().name}/{name}{'.c' if compiler == 'gcc' else '.cc'}", text)
+    done(compiler, *how, "-O1", "-g", "-fPIC", "-fno-builtin", "-c", "-o", path, source)
+    return path
+
+
 class Folder:
-    """The parts that variants are linked of, each made once."""
+    """What a test links."""
 
     def __init__(self):
         need("g++")
         self.path = temporary_folder()
-        self.made = set()
 
     def part(self, name, text, *how, compiler="g++"):
-        path = f"{self.path}/{name}.o"
-        if path not in self.made:
-            source = written(f"{self.path}/{name}{'.c' if compiler == 'gcc' else '.cc'}", text)
-            done(compiler, *how, "-O1", "-g", "-fPIC", "-fno-builtin", "-c", "-o", path, source)
-            self.made.add(path)
-        return path
+        return compiled(name, text, how, compiler)
 
     def operators(self, forms, pool):
         name = f"{'pool' if pool else 'malloc'}-" + "-".join(str(FORMS.index(f)) for f in forms)
