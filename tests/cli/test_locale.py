@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 from cli import memtop
-from harness import MEMTOP, Skip, Synthetic, environment, main, run, start, temporary_folder, test, user_folders, wait_for
+from harness import MEMTOP, Skip, Synthetic, at_once, environment, main, run, start, temporary_folder, test, user_folders, wait_for
 from term import command, view
 
 FORMATS = ("text", "json", "html", "folded", "pprof", "speedscope", "csv", "massif", "dot", "heaptrack")
@@ -60,10 +60,9 @@ def said(arguments, more):
 
 
 def same_everywhere(arguments, countries=COUNTRIES, status=0):
-    plain = said(arguments, {})
+    plain, *others = at_once(said, [(arguments, {}), *((arguments, country(name)) for name in countries)])
     assert plain[0] == status, (arguments, plain)
-    for name in countries:
-        there = said(arguments, country(name))
+    for name, there in zip(countries, others):
         assert there == plain, f"{' '.join(arguments)} in {name}: {there[0]} {there[2]!r} {there[1][:300]!r}"
     return plain[1].decode(errors="replace")
 
