@@ -245,6 +245,7 @@ class Victims:
 
     def __init__(self, compiler, place):
         self.folder, self.compiler, self.place = temporary_folder(), compiler, place
+        self.user = None  # the library's
         self.agent = {"MEMTOP_AGENT": f"{BUILD}/musl/libmemtop-agent.so"} if "musl" in compiler else {}
 
     def build(self, names):
@@ -253,7 +254,9 @@ class Victims:
         if self.place == "program":
             return compiled(self.folder, "victim", VICTIM + bodies, "-rdynamic", *glibc, compiler=self.compiler)
         library = compiled(self.folder, "libvictim.so", bodies, "-shared", "-fPIC", compiler=self.compiler)
-        return compiled(self.folder, "victim", VICTIM, "-Wl,--no-as-needed", library, *glibc, compiler=self.compiler)
+        if not self.user:  # of whatever the library is then
+            self.user = compiled(self.folder, "victim", VICTIM, "-Wl,--no-as-needed", library, *glibc, compiler=self.compiler)
+        return self.user
 
     def runs_alone(self, names):
         program = self.build(names)
