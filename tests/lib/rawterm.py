@@ -207,6 +207,8 @@ class Raw:
         out = {pattern(text).removeprefix(".") for name, text in caps.items() if not NEVER.match(name) and len(text) > 1}
         if "kmous" in caps:  # curses has these built in for any terminal that sends \E[M
             out.add(r"\x1b\[\?(?:1000|1006|1006;1000)[hl]")
+        if "kmous" in caps or "BE" in caps:
+            out.add(r"\x1b\[\?2004[hl]")
         return re.compile("|".join(sorted(out, key=len, reverse=True)))
 
     def foreign(self, clipboard=False):

@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 
-from harness import MEMTOP, Synthetic, environment, main, run, start, temporary_folder, test, wait_for
+from harness import (MEMTOP, Synthetic, at_end, child_of, environment, kill_tree, main, report, run, start, temporary_folder, test,
+                     wait_for, wait_for_session)
 from rawterm import Raw, capabilities
 from term import Terminal
 
@@ -331,6 +332,29 @@ def t_a_terminal_that_is_killed():
 
 
 @test
+def t_a_terminal_that_closes_under_record():
+    """The program runs on, with the handler for SIGHUP that it set itself, and the file says what happened."""
+    for chosen in (False, True):
+        folder = temporary_folder()
+        handler = f"signal.signal(signal.SIGHUP, lambda *_: open('{folder}/told', 'w').close()); " if chosen else ""
+        code = f"import os, signal, time; {handler}open('{folder}/pid', 'w').write(str(os.getpid())); print('ready')\nwhile 1: time.sleep(9)"
+        with Raw([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "python3", "-c", code], 100, 30) as r:
+            r.wait_for("ready")
+            with open(folder + "/pid", encoding="ascii") as f:
+                pid = int(f.read())
+            at_end(kill_tree, pid)
+            wait_for_session(folder + "/a.mtop")
+            r.hang_up()
+            assert r.process.wait(60) == 0
+            if chosen:
+                wait_for(lambda: os.path.exists(folder + "/told"), 20, "the program's own handler")
+            with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+                assert f.read().split()[2] in "SR"
+            said = report(folder + "/a.mtop")["warnings"]
+            assert [w for w in said if "ended when the terminal was closed" in w and f"as process {pid}:" in w], said
+
+
+@test
 def t_memtop_is_killed():
     """A killed memtop gives nothing back and loses nothing: `reset` mends the terminal, --last has the session."""
     state = {"XDG_STATE_HOME": temporary_folder()}
@@ -397,6 +421,85 @@ def t_stopped_and_continued():
                 t.wait_for("same-3")
     finally:
         os.chdir("/")
+
+
+@test
+def t_killed_by_a_signal_of_a_fault():
+    """The shell gets its screen and line settings back, and the status tells the signal."""
+    agent = story()
+    for name in ("USR1",) if os.environ.get("SANITIZED") else ("SEGV", "ABRT", "BUS", "USR1"):  # the sanitizer has its own end
+        with Raw([MEMTOP, agent.address], 100, 30) as r:
+            r.wait_for("new_vertex_array")
+            r.process.send_signal(getattr(signal, "SIG" + name))
+            assert r.wait_exit() == 128 + getattr(signal, "SIG" + name), name
+            r.check()
+            r.check_restored()
+
+
+@test
+def t_sigstop_and_fg():
+    """SIGSTOP cannot be caught: the shell writes on memtop's screen, and fg brings it back whole, in its own modes."""
+    agent = story()
+    with shell(f"{MEMTOP} {agent.address}") as t:
+        t.wait_for("new_vertex_array")
+        pid = child_of(t.pid())
+        t.type("3")
+        t.wait_for("[3 Sites")
+        os.kill(pid, signal.SIGSTOP)
+        t.wait_for("Stopped")
+        t.type("clear; stty sane; fg")
+        t.keys("Enter")
+        t.wait_for(("[3 Sites", "new_vertex_array", lambda lines: "memtop" in lines[0] and "Help" in lines[-1]), without="fg")
+        t.type("2")  # raw mode: no Enter needed
+        t.wait_for("[2 Tree")
+        t.keys("Q")
+        t.wait_for("shell>")
+        assert not t.alternate()
+
+
+def paste(text):
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@test
+def t_pasted_text():
+    """It is text in a prompt, on one line, and no key anywhere else; keys work again behind it, whole or in pieces."""
+    agent = story()
+    with Raw([MEMTOP, agent.address], 100, 30) as r:
+        r.wait_for("new_vertex_array")
+        r.send(paste("Quick 2\nQ\r\x03 7"), "3")
+        r.wait_for("[3 Sites")
+        r.send("/", paste("\n new_\x1bOAvertex\r\n_array\n"))
+        r.wait_for("/new_vertex _array")
+        r.send("\x1b", "4")
+        r.wait_for("[4 Libs")
+        r.send("/", "\x1b[200~vertex")
+        r.wait_for("/vertex")
+        for byte in "\x1b[201~":  # as over a slow link: curses would take the first byte for the key Esc
+            r.send(byte)
+            r.read(0.1)
+        r.send("_array")
+        r.wait_for("/vertex_array")
+        r.send("\x1b", "q")
+        r.wait_for(re.compile(r"Quit|quit"))
+        r.send(paste("y\ny"), "\x1b", "5")
+        r.wait_for("[5 Marks")
+        r.send("Q")
+        assert r.wait_exit() == 0
+        r.check()
+        r.check_restored()
+
+
+@test
+def t_exported_size():
+    """COLUMNS and LINES of another window: the terminal's own size counts, before and after it changes."""
+    agent = story()
+    with Raw([MEMTOP, agent.address], 100, 30, env={"COLUMNS": "60", "LINES": "12"}) as r:
+        r.wait_for(lambda lines: "Help" in lines[29] and any(len(line) > 90 for line in lines))
+        r.resize(120, 36)
+        r.wait_for(lambda lines: "Help" in lines[35] and any(len(line) > 110 for line in lines))
+        r.send("Q")
+        assert r.wait_exit() == 0
 
 
 @test

@@ -36,7 +36,7 @@ struct chooser {
 	size_t count, room;
 	int result; /* as tui_choose() */
 	struct theme theme;
-	struct loop_source *sources[8];
+	struct loop_source *sources[10];
 	size_t source_count;
 };
 
@@ -199,7 +199,7 @@ static void on_input(void *arg, unsigned events)
 
 	(void)events;
 	while ((key = term_key()) != KEY_NOTHING) {
-		enum request r = request_of_key(foci, key);
+		enum request r = term_pasting() ? REQ_NONE : request_of_key(foci, key);
 		if (key == KEY_HANGUP || key == KEY_CTRL_C || r == REQ_BACK || r == REQ_QUIT ||
 		    r == REQ_ESCAPE) {
 			end(c, 0);
@@ -224,6 +224,12 @@ static void on_resize(void *arg)
 	draw(arg);
 }
 
+static void on_continue(void *arg)
+{
+	term_continued();
+	draw(arg);
+}
+
 static void on_signal(void *arg)
 {
 	end(arg, 0);
@@ -243,6 +249,7 @@ int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
 	keep(&c, loop_signal(loop, SIGTERM, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGHUP, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGQUIT, on_signal, &c));
+	keep(&c, loop_signal(loop, SIGCONT, on_continue, &c));
 	keep(&c, loop_signal(loop, SIGWINCH, on_resize, &c));
 	const struct config *own = config_get(NULL); /* the view reports its errors */
 	if (theme_load(o->theme        ? o->theme

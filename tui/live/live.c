@@ -137,6 +137,8 @@ static bool suspends(int key)
 
 static void on_key(struct app *a, int key)
 {
+	if (term_pasting() && (!a->ui.prompt.open || a->ui.prompt.answers))
+		return;
 	if (a->ui.prompt.open && !suspends(key)) {
 		prompt_key(&a->ui.prompt, key);
 		return;
@@ -287,6 +289,12 @@ static void on_suspend(void *arg)
 	draw(arg, true);
 }
 
+static void on_continue(void *arg)
+{
+	term_continued();
+	draw(arg, true);
+}
+
 static void on_int(void *arg)
 {
 	quit_now(arg, 128 + SIGINT);
@@ -319,6 +327,7 @@ static void wire_signals(struct app *a)
 	keep(a, loop_signal(a->loop, SIGHUP, on_hup, a));
 	keep(a, loop_signal(a->loop, SIGQUIT, on_quit, a));
 	keep(a, loop_signal(a->loop, SIGTSTP, on_suspend, a));
+	keep(a, loop_signal(a->loop, SIGCONT, on_continue, a));
 	keep(a, loop_signal(a->loop, SIGWINCH, on_resize, a));
 }
 

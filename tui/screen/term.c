@@ -26,6 +26,10 @@
 
 /* 74,000 in base64: what the smallest limit of common terminals lets through */
 #define CLIPBOARD_BYTES 55500u
+#define PASTE_QUIET_NS (5 * 1000000000ull) /* the end of a paste got lost */
+#define SIGNAL_STACK 65536
+
+enum { CURSES_PASTE_BEGIN = KEY_MAX + 1 };
 
 static SCREEN *screen;
 static bool on;
@@ -33,6 +37,19 @@ static struct termios settings; /* the terminal's, before ours */
 static bool settings_known;
 static int cursor_y = -1, cursor_x;
 static int click_y, click_x;
+static struct {
+	bool taken;      /* the terminal can put pasted text in brackets */
+	bool on;         /* between the brackets */
+	bool gap;        /* white space was pasted, and becomes a blank before the next text */
+	bool any;        /* text was pasted before */
+	size_t matched;  /* bytes of the closing bracket that came */
+	uint64_t key_ns; /* when the last key of it came */
+} paste;
+/* What a signal handler writes: everything that endwin() would, composed beforehand. */
+static struct {
+	char text[256];
+	size_t size;
+} farewell;
 
 int term_check(struct err *err)
 {
@@ -86,12 +103,110 @@ static SCREEN *open_screen(void)
 	return s;
 }
 
+/* --- death by a signal */
+
+/* SIGTERM and its like come through the loop. */
+static const int deaths[] = { SIGSEGV, SIGBUS,    SIGILL,  SIGFPE,  SIGABRT,  SIGTRAP,
+			      SIGSYS,  SIGXCPU,   SIGXFSZ, SIGALRM, SIGPROF,  SIGUSR1,
+			      SIGUSR2, SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT };
+static struct sigaction before[sizeof deaths / sizeof deaths[0]];
+
+static int keep_byte(int c)
+{
+	if (farewell.size < sizeof farewell.text)
+		farewell.text[farewell.size++] = (char)c;
+	return c;
+}
+
+static void keep_text(const char *s)
+{
+	if (s)
+		tputs(s, 1, keep_byte);
+}
+
+static void compose_farewell(void)
+{
+	farewell.size = 0;
+	if (paste.taken) /* curses takes the mouse from no other terminal */
+		keep_text("\033[?1000l\033[?1006l\033[?2004l");
+	keep_text(exit_attribute_mode);
+	keep_text(orig_pair);
+	keep_text(keypad_local);
+	keep_text(cursor_normal);
+	keep_text(exit_ca_mode ? exit_ca_mode : "\r\n");
+}
+
+/*
+ * Any state of memtop is possible here, so this makes only system calls. bug_restore is NULL in a
+ * forked child, and while another program has the terminal. In the background the terminal is the
+ * shell's. The raised signal arrives when the handler returns: the core file shows the fault.
+ */
+static void on_death(int signum)
+{
+	ssize_t ignored;
+
+	if (bug_restore && tcgetpgrp(STDOUT_FILENO) == getpgrp()) {
+		bug_restore = NULL;
+		ignored = write(STDOUT_FILENO, farewell.text, farewell.size);
+		(void)ignored;
+		if (settings_known)
+			tcsetattr(STDOUT_FILENO, TCSANOW, &settings);
+	}
+	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
+		if (deaths[i] == signum)
+			sigaction(signum, &before[i], NULL);
+	raise(signum);
+}
+
+/* Once: the chooser's screen and the live view's come one after the other. A stack that overflowed
+ * cannot hold a handler's frame. */
+static void catch_deaths(void)
+{
+	static char stack[SIGNAL_STACK];
+	static bool caught;
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
+	struct sigaction a = { .sa_handler = on_death, .sa_flags = SA_ONSTACK };
+
+	if (caught)
+		return;
+	caught = true;
+	sigfillset(&a.sa_mask);
+	sigaltstack(&other, NULL);
+	for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
+		if (!sigaction(deaths[i], NULL, &before[i]) && before[i].sa_handler != SIG_IGN)
+			sigaction(deaths[i], &a, NULL);
+}
+
+/* --- on, off */
+
+static void take_pastes(bool take)
+{
+	paste.on = false;
+	if (paste.taken)
+		putp(take ? "\033[?2004h" : "\033[?2004l");
+	fflush(stdout);
+}
+
 static void close_screen(void)
 {
+	take_pastes(false);
 	endwin();
 	fflush(stdout);
 	if (settings_known)
 		set_terminal(&settings);
+	bug_restore = NULL;
+}
+
+/* By default LINES and COLUMNS win, which a shell may have exported from another window. They count
+ * where the terminal does not know its size (a serial line). */
+static void prefer_real_size(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_row && ws.ws_col) {
+		use_env(FALSE);
+		use_tioctl(TRUE);
+	}
 }
 
 int term_start(bool ascii, struct err *err)
@@ -101,6 +216,7 @@ int term_start(bool ascii, struct err *err)
 	setlocale(LC_CTYPE, "");
 	text_set_ascii(ascii || strcmp(nl_langinfo(CODESET), "UTF-8"));
 	del_curterm(cur_term); /* newterm() reads the entry itself */
+	prefer_real_size();
 	screen = open_screen();
 	if (!screen)
 		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another",
@@ -114,8 +230,15 @@ int term_start(bool ascii, struct err *err)
 	set_escdelay(25);
 	curs_set(0);
 	leaveok(stdscr, FALSE);
+	/* What reports the mouse is a relative of xterm; older descriptions have no BE. */
+	const char *bracket = tigetstr("BE");
+	paste.taken = (bracket && bracket != (char *)-1) || key_mouse;
+	define_key("\033[200~", CURSES_PASTE_BEGIN);
+	compose_farewell();
+	take_pastes(true);
 	on = true;
 	bug_restore = term_stop;
+	catch_deaths();
 	return 0;
 }
 
@@ -124,7 +247,6 @@ void term_stop(void)
 	if (!on)
 		return;
 	on = false;
-	bug_restore = NULL;
 	close_screen();
 	delscreen(screen);
 	screen = NULL;
@@ -197,14 +319,61 @@ static int translate(int k)
 	return KEY_NOTHING;
 }
 
+bool term_pasting(void)
+{
+	return paste.on;
+}
+
+static void begin_paste(void)
+{
+	paste.on = true;
+	paste.gap = paste.any = false;
+	paste.matched = 0;
+	paste.key_ns = now_ns();
+}
+
+/*
+ * The text of a paste, KEY_NOTHING for what is none. White space between words is one blank, as a
+ * prompt has one line. The closing bracket is matched here, byte by byte: curses gives up on a
+ * sequence whose bytes come apart, and the paste would never end.
+ */
+static int pasted(wint_t ch)
+{
+	static const char end[] = "\033[201~";
+
+	paste.key_ns = now_ns();
+	paste.matched = ch == (wint_t)end[paste.matched] ? paste.matched + 1 : ch == 27;
+	if (!end[paste.matched])
+		paste.on = false;
+	if (paste.matched)
+		return KEY_NOTHING;
+	if (ch <= ' ' || ch == 127) {
+		paste.gap = paste.any;
+		return KEY_NOTHING;
+	}
+	if (paste.gap) {
+		paste.gap = false;
+		unget_wch((wchar_t)ch);
+		return ' ';
+	}
+	paste.any = true;
+	return (int)ch;
+}
+
 int term_key(void)
 {
 	for (;;) {
 		wint_t ch;
 		int rc = get_wch(&ch);
-		if (rc == KEY_CODE_YES) {
-			int key = translate((int)ch);
-			if (key != KEY_NOTHING)
+		if (paste.on && rc != ERR && now_ns() - paste.key_ns > PASTE_QUIET_NS)
+			paste.on = false;
+		if (rc == KEY_CODE_YES && ch == CURSES_PASTE_BEGIN) {
+			begin_paste();
+			continue;
+		}
+		if (rc == KEY_CODE_YES || (paste.on && rc == OK)) {
+			int key = rc == OK ? pasted(ch) : translate((int)ch);
+			if (key != KEY_NOTHING && (rc == OK || !paste.on))
 				return key;
 			continue; /* a key without a meaning here */
 		}
@@ -250,8 +419,17 @@ void term_leave(void)
 void term_return(void)
 {
 	reset_prog_mode();
+	take_pastes(true);
+	bug_restore = term_stop;
 	term_resize();
 	refresh();
+}
+
+/* After SIGSTOP, which no program sees: the shell changed the modes and wrote on the screen. */
+void term_continued(void)
+{
+	close_screen();
+	term_return();
 }
 
 /*
@@ -261,12 +439,14 @@ void term_return(void)
  */
 void term_suspend(void)
 {
-	struct sigaction plain = { .sa_handler = SIG_DFL }, was;
+	struct sigaction plain = { .sa_handler = SIG_DFL }, stop, go_on;
 
 	term_leave();
-	sigaction(SIGTSTP, &plain, &was);
+	sigaction(SIGTSTP, &plain, &stop);
+	sigaction(SIGCONT, &plain, &go_on); /* term_return() does here what the loop would */
 	kill(0, SIGTSTP);
-	sigaction(SIGTSTP, &was, NULL);
+	sigaction(SIGCONT, &go_on, NULL);
+	sigaction(SIGTSTP, &stop, NULL);
 	term_return();
 }
 

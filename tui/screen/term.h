@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * term.h - the terminal: on, off, keys in, screen out. Only term.c, screen/theme.c and
- * screen/draw.c know curses. Main thread only; signals reach it through the loop, never in a
- * handler.
+ * screen/draw.c know curses. Main thread only; signals reach it through the loop. Only those that
+ * kill memtop where it stands (SIGSEGV, SIGABRT) have a handler, which writes a fixed sequence.
  */
 #ifndef TERM_H
 #define TERM_H
@@ -23,6 +23,8 @@ void term_resize(void);
 /* Next key (screen/keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
 int term_key(void);
 #define KEY_HANGUP (-1)
+/* Whether the key that term_key() returned last is pasted text: it is no request. */
+bool term_pasting(void);
 /* Takes clicks and the wheel from the terminal, or leaves them to it. */
 void term_mouse(bool take);
 /* Where the last KEY_CLICK was. */
@@ -42,5 +44,7 @@ void term_return(void);
 bool term_clipboard(const char *text, size_t size);
 /* Stops this process like ^Z in a shell; returns when it continues. */
 void term_suspend(void);
+/* Takes the terminal back after SIGCONT. */
+void term_continued(void);
 
 #endif
