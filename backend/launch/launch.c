@@ -222,6 +222,7 @@ struct start {
 	int stdin_fd;      /* -1 = inherit */
 	const int *output; /* [2]: stdout, stderr; -1, NULL = inherit */
 	bool own_session;
+	bool outlives_terminal;
 	sigset_t mask;                   /* the program's */
 	struct sigaction handlers[NSIG]; /* which of them were ours */
 };
@@ -237,6 +238,8 @@ static int become(const struct start *s)
 			sigaction(n, &plain, NULL);
 	if (s->own_session)
 		setsid();
+	if (s->outlives_terminal)
+		signal(SIGHUP, SIG_IGN);
 	if (s->stdin_fd >= 0 && dup2(s->stdin_fd, 0) < 0)
 		return errno;
 	for (int i = 0; s->output && i < 2; i++)
@@ -332,7 +335,8 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 			   .env = e.entries,
 			   .stdin_fd = in,
 			   .output = o->output,
-			   .own_session = o->own_session };
+			   .own_session = o->own_session,
+			   .outlives_terminal = o->outlives_terminal };
 	l->pid = start(&s);
 	if (l->pid < 0) {
 		int why = errno;

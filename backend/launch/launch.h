@@ -16,6 +16,8 @@ struct launch_options {
 	const char *board;
 	const char *stdin_path; /* NULL = /dev/null (run); "-" = inherit (record) */
 	bool own_session;       /* run: setsid; record: inherits everything */
+	/* record on a terminal: SIGHUP is ignored, as by nohup, unless the program handles it */
+	bool outlives_terminal;
 	/* [2]: where stdout and stderr go, each -1 = as memtop's; NULL: both. Borrowed */
 	const int *output;
 };

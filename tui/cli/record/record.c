@@ -6,7 +6,8 @@
  * A script sees no difference when `record` runs its program: the program inherits everything, and
  * its status becomes memtop's. So a failed recording neither ends the program nor hides its status;
  * it prints one line on stderr. ^C reaches the program from the terminal, and memtop waits for it
- * to end. SIGTERM ends memtop alone: it closes the file, and the program runs on.
+ * to end. SIGTERM ends memtop alone: it closes the file, and the program runs on. A terminal that
+ * closes signals both (SIGHUP), so there the program starts with that signal ignored.
  *
  * The program's children are recorded into the same file (processes/processes.h). When some of them
  * outlive the program, the recording goes on until they end or the user ends it; otherwise only the
@@ -23,15 +24,34 @@
 #include "launch/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define POLL_MS 200
 
 static void on_stop(void *arg)
 {
 	((struct recording *)arg)->stop = true;
+}
+
+static void on_hangup(void *arg)
+{
+	struct recording *r = arg;
+	int pid = (int)r->pid;
+
+	r->stop = true;
+	if (!pid || r->ended)
+		return;
+	char *text = xasprintf("%s. The program runs on as process %d: memtop -p %d watches it "
+			       "again, kill %d ends it.",
+			       r->terminal ? "The recording ended when the terminal was closed"
+					   : "SIGHUP ended the recording",
+			       pid, pid, pid);
+	watch_note(r->watch, text);
+	free(text);
 }
 
 /* ^C and ^\ reach the program from the terminal. After its end memtop obeys them, because other
@@ -109,7 +129,7 @@ static void add(struct recording *r, struct loop_source *s)
 static void listen_to_signals(struct recording *r)
 {
 	add(r, loop_signal(r->loop, SIGTERM, on_stop, r));
-	add(r, loop_signal(r->loop, SIGHUP, on_stop, r));
+	add(r, loop_signal(r->loop, SIGHUP, on_hangup, r));
 	add(r, loop_signal(r->loop, SIGINT, r->pid ? on_key : on_stop, r));
 	add(r, loop_signal(r->loop, SIGQUIT, r->pid ? on_key : on_stop, r));
 	if (r->pid)
@@ -208,17 +228,28 @@ static void say_runs_on(const struct recording *r, const struct args *a)
 	     (int)r->pid, (int)r->pid);
 }
 
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int record_program(const struct args *a, bool gate)
 {
 	struct launch_options launching = { .agent = a->agent,
 					    .options = a->options,
-					    .stdin_path = "-" };
+					    .stdin_path = "-",
+					    .outlives_terminal = has_terminal() };
 	struct watch_options options = { .wait = true,
 					 .record_whole = gate, /* peaks of parts need each tick */
 					 .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling,
 			       .progress.wanted = a->progress,
 			       .name = a->operands[0],
+			       .terminal = launching.outlives_terminal,
 			       .gate = gate };
 	struct launched l;
 	struct target t;
