@@ -4,8 +4,10 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import unicodedata
 
 import manual
 from cli import memtop, one_line, recorded
@@ -238,6 +240,26 @@ def t_list_empty_and_full():
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("\n")
     assert p.wait(60) == 0
+
+
+@test
+def t_list_pads_by_columns_of_the_screen():
+    """A name of wide and of accented letters: the sockets stand in one column."""
+    folder = temporary_folder()
+    os.mkfifo(folder + "/go")
+    programs = [start([shutil.copy("/bin/cat", f"{folder}/{name}"), folder + "/go"], env=preload())
+                for name in ("\u8868\u793a", "\xe9t\xe9", "plain")]
+
+    def rows():
+        lines = memtop("list", env={**environment(), "LC_ALL": "C.UTF-8"}).stdout.splitlines()
+        own = [line for line in lines if line.split()[0] in [str(p.pid) for p in programs] + ["PID"]]
+        return own if len(own) == 4 else None
+
+    columns = {sum(2 if unicodedata.east_asian_width(c) == "W" else 1 for c in re.match(r" *\w+ +\S+ +", row).group())
+               for row in wait_for(rows, 20, "the processes in the list")}
+    assert len(columns) == 1, columns
+    with open(folder + "/go", "w", encoding="utf-8") as go:
+        go.write("\n")
 
 
 @test

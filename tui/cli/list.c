@@ -6,6 +6,7 @@
 
 #include "base/sanitize.h"
 #include "launch/launch.h"
+#include "screen/text.h"
 
 #include <stdlib.h>
 
@@ -39,8 +40,9 @@ static int list_run(const struct args *a)
 		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
 	for (size_t i = 0; i < n; i++) {
 		char name[sizeof list->name], socket[sizeof list->socket];
-		printf("%8d  %-20s ", (int)list[i].pid,
-		       sanitize_clean(name, sizeof name, list[i].name));
+		sanitize_clean(name, sizeof name, list[i].name);
+		int columns = text_width(name);
+		printf("%8d  %s%*s ", (int)list[i].pid, name, columns < 20 ? 20 - columns : 0, "");
 		sanitize_clean(socket, sizeof socket, list[i].socket);
 		const char *kind = list[i].path ? "unix:" : "@";
 		if (list[i].through) /* its address means nothing here */
