@@ -8,6 +8,7 @@
 #include "mcp/protocol.h"
 
 #include "mcp/tools.h"
+#include "report/json/values.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -166,12 +167,7 @@ static json_t *batch(struct targets *t, json_t *list_of)
 
 static char *text_of(json_t *answer_take)
 {
-	char *text = answer_take ? json_dumps(answer_take, JSON_COMPACT) : NULL;
-
-	if (answer_take && !text)
-		base_out_of_memory();
-	json_decref(answer_take);
-	return text;
+	return answer_take ? report_json_line(answer_take) : NULL;
 }
 
 char *mcp_answer(struct targets *t, const char *line, size_t len)

@@ -10,6 +10,7 @@
  */
 #include "serve/internal.h"
 
+#include "report/json/values.h"
 #include "report/report.h"
 
 #include <jansson.h>
@@ -35,11 +36,8 @@ struct marking {
 
 static void reply(struct http_request *r, int status, json_t *value_take)
 {
-	char *text = json_dumps(value_take, JSON_COMPACT);
+	char *text = report_json_line(value_take);
 
-	json_decref(value_take);
-	if (!text)
-		base_out_of_memory();
 	http_reply(r, status, "application/json", text, strlen(text));
 	free(text);
 }

@@ -118,8 +118,7 @@ int check_json(const struct check *c, FILE *out, struct err *err)
 	set(o, "verdicts", verdicts);
 	set(o, "suppressed", suppressed(c));
 	set(o, "notes", notes);
-	json_dumpf(o, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+	report_json_put(out, o, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 	fputc('\n', out);
-	json_decref(o);
 	return report_flush(out, err);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/json/stream.h"
 
+#include "report/json/values.h"
+
 static void dump(struct json_stream *s, json_t *value_take)
 {
-	json_dumpf(value_take, s->out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-	json_decref(value_take);
+	report_json_put(s->out, value_take, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }
 
 static void key(struct json_stream *s, const char *name)

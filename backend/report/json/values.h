@@ -14,6 +14,13 @@
 /* any bytes: invalid UTF-8 becomes \xNN; NULL becomes null */
 json_t *report_json_text(const char *s);
 json_t *report_json_build_id(const struct module *m); /* NULL becomes null */
+/*
+ * Writes a value with jansson's flags. Control codes (C1) and characters that hide or reorder their
+ * neighbours are escaped: a terminal may show the text.
+ */
+void report_json_put(FILE *out, json_t *value_take, size_t flags);
+/* The same as one line; the caller frees it. */
+char *report_json_line(json_t *value_take);
 
 static inline json_t *number(uint64_t n)
 {
