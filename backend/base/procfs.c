@@ -6,6 +6,7 @@
 #include "base/procfs.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -190,4 +191,41 @@ int procfs_maps(pid_t pid, const char *name)
 		found = strstr(line, name) != NULL;
 	fclose(f);
 	return found;
+}
+
+/* A link of /proc to a file that has lost its name: "PATH (deleted)". */
+static bool leads_to_deleted(const char *link, const char *path, size_t len)
+{
+	static const char gone[] = " (deleted)";
+	char to[4096 + sizeof gone];
+	ssize_t n = readlink(link, to, sizeof to);
+
+	return n == (ssize_t)(len + sizeof gone - 1) && !memcmp(to, path, len) &&
+	       !memcmp(to + len, gone, sizeof gone - 1);
+}
+
+int procfs_deleted(pid_t pid, const char *path)
+{
+	char link[96], line[4096 + 128];
+	size_t len = strlen(path);
+	int fd = -1;
+
+	if (len > 10 && !strcmp(path + len - 10, " (deleted)"))
+		len -= 10;
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+	if (leads_to_deleted(link, path, len))
+		return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	snprintf(link, sizeof link, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(link, "re");
+	while (f && fd < 0 && fgets(line, sizeof line, f)) {
+		const char *name = strchr(line, '/');
+		if (!name || strncmp(name, path, len) || strcmp(name + len, " (deleted)\n"))
+			continue;
+		snprintf(link, sizeof link, "/proc/%d/map_files/%.*s", (int)pid,
+			 (int)strcspn(line, " "), line);
+		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	}
+	if (f)
+		fclose(f);
+	return fd;
 }

@@ -44,5 +44,9 @@ bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg);
 /* Does a mapping of the process have this name? 1, 0; -1 = no permission, or the process is
  * gone. */
 int procfs_maps(pid_t pid, const char *name);
+/* Opens the file that the process runs or maps as `path`, when that name was deleted or given to
+ * another file since; -1 = no such mapping, or no permission (other files than the executable need
+ * CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE). The agent's " (deleted)" behind path is ignored. */
+int procfs_deleted(pid_t pid, const char *path);
 
 #endif

@@ -14,6 +14,7 @@
  */
 #include "symbols/code_file.h"
 
+#include "base/procfs.h"
 #include "base/within.h"
 #include "symbols/demangle.h"
 
@@ -244,6 +245,20 @@ static int try_roots(struct code_file *f, const struct code_where *w, char *othe
 	return 0;
 }
 
+/* The process's own file after its name was deleted, or given to a newer build. It is called by
+ * that name: its debug files lie beside it. */
+static int try_deleted(struct code_file *f, const struct code_where *w)
+{
+	char other[8] = "x";
+
+	for (size_t i = 0; i < CODE_PIDS; i++)
+		if (w->pids[i] &&
+		    try_open(f, w, w->path, procfs_deleted((pid_t)w->pids[i], w->path), other,
+			     sizeof other) > 0)
+			return 1;
+	return 0;
+}
+
 /* The user's folders first: they hold the unstripped files. */
 static int find_file(struct code_file *f, const struct code_where *w, const struct code_places *p,
 		     char *other, size_t size)
@@ -267,13 +282,14 @@ static int find_file(struct code_file *f, const struct code_where *w, const stru
 		if (try_path(f, w, path, other, size) > 0)
 			return 1;
 	} else if (w->path[0] == '/') {
-		/* a build-id tells wherever the file lies; without one the process' own is the best
+		/* a build-id tells wherever the file lies; without one the process's own is the
+		 * best
 		 */
-		if (!w->build_id_len && try_roots(f, w, other, size))
+		if (!w->build_id_len && (try_deleted(f, w) || try_roots(f, w, other, size)))
 			return 1;
 		if (try_path(f, w, w->path, other, size) > 0)
 			return 1;
-		if (w->build_id_len && try_roots(f, w, other, size))
+		if (w->build_id_len && (try_roots(f, w, other, size) || try_deleted(f, w)))
 			return 1;
 	}
 	return try_build_id(f, w, "/usr/lib/debug") > 0;
