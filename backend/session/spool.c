@@ -106,23 +106,50 @@ static size_t list_kept(const char *dir, const char *pattern, struct kept **list
 	return n;
 }
 
-int spool_newest(char *path, size_t size, struct err *err)
+/* A disk that was full, or a view that was killed at its start, leaves a file without a block. */
+static bool opens(const char *path, struct err *err)
+{
+	struct session_reader *r = session_open(path, SESSION_ALL, err);
+	uint64_t time_ns, type;
+	const uint8_t *payload;
+	size_t len;
+	bool is = r && session_next(r, &time_ns, &type, &payload, &len, err) > 0;
+
+	if (r && !is && err && !*err->text)
+		err_set(err, 3,
+			"%s: holds no session: it was cut before its first block; record it again",
+			path);
+	session_reader_free(r);
+	return is;
+}
+
+int spool_newest(char *path, size_t size, size_t *passed, struct err *err)
 {
 	char dir[PATH_MAX];
 	struct kept *list;
+	struct err why = { 0 }, first = { 0 };
+	size_t i = 0;
 
 	if (spool_dir(dir, sizeof dir, NULL))
 		return err_set(err, 3,
 			       "--last: no folder for sessions; set HOME or XDG_STATE_HOME");
 	size_t n = list_kept(dir, SPOOL_NAME, &list);
-	if (n)
-		snprintf(path, size, "%s/%s", dir, list[0].name);
+	for (; i < n; i++) {
+		snprintf(path, size, "%s/%s", dir, list[i].name);
+		if (opens(path, i ? &why : &first))
+			break;
+	}
 	free(list);
+	*passed = i;
 	if (!n)
 		return err_set(
 			err, 3,
 			"--last: no session is saved in %s; watch a program first: memtop run PROG",
 			dir);
+	if (i == n) {
+		*err = first;
+		return -1;
+	}
 	return 0;
 }
 

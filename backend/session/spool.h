@@ -12,8 +12,9 @@
 
 /* $XDG_STATE_HOME/memtop, or ~/.local/state/memtop; -1 and *err when there is no home. */
 int spool_dir(char *path, size_t size, struct err *err);
-/* The newest session there; -1 and *err (3) when there is none. */
-int spool_newest(char *path, size_t size, struct err *err);
+/* The newest session there that can be opened, and how many newer ones cannot; -1 and *err (3) when
+ * there is none. */
+int spool_newest(char *path, size_t size, size_t *passed, struct err *err);
 /* A new session file for a program; removes the oldest ones. NULL and *err. */
 struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size,
 				    struct err *err);

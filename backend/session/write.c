@@ -54,6 +54,24 @@ static double saved_seconds(const struct session_writer *w)
 	return i ? (double)w->index[i - 1].last_ns / 1e9 : 0;
 }
 
+/* Is the file still the one of that name? Its writer may have put a thinner one there. */
+static bool is_named(int fd, const char *path)
+{
+	struct stat own, at;
+
+	return fstat(fd, &own) ||
+	       (!stat(path, &at) && own.st_dev == at.st_dev && own.st_ino == at.st_ino);
+}
+
+/* A file without a session is left to nobody, unless it is a device. */
+static void remove_empty(const struct session_writer *w)
+{
+	struct stat st;
+
+	if (!w->index_len && !fstat(w->fd, &st) && S_ISREG(st.st_mode) && is_named(w->fd, w->path))
+		unlink(w->path);
+}
+
 static int give_up(struct session_writer *w, int why, struct err *err)
 {
 	const char *what = why == ENOSPC || why == EDQUOT ? "disk full" : "cannot be written";
@@ -69,6 +87,7 @@ static int give_up(struct session_writer *w, int why, struct err *err)
 			w->path, what, strerror(why));
 	if (ftruncate(w->fd, (off_t)w->written) == 0)
 		lseek(w->fd, (off_t)w->written, SEEK_SET);
+	remove_empty(w);
 	if (err)
 		*err = w->failed;
 	return -1;
@@ -161,15 +180,6 @@ static void writer_free(struct session_writer *w)
 	free(w->keys);
 	free(w->thinning.ticks);
 	free(w);
-}
-
-/* Is the file still the one of that name? Its writer may have put a thinner one there. */
-static bool is_named(int fd, const char *path)
-{
-	struct stat own, at;
-
-	return fstat(fd, &own) ||
-	       (!stat(path, &at) && own.st_dev == at.st_dev && own.st_ino == at.st_ino);
 }
 
 /* Empties a plain file, once it is locked: what another one writes stays whole. The lock is held

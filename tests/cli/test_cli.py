@@ -228,6 +228,34 @@ def t_open_last_without_sessions():
 
 
 @test
+def t_last_passes_over_what_cannot_be_opened():
+    """An empty file, and one that was cut before its first block, as a full disk leaves them."""
+    env = environment()
+    folder = env["XDG_STATE_HOME"] + "/memtop"
+    with open(recorded("/bin/true"), "rb") as f:
+        whole = f.read()
+
+    def written(name, content, age):
+        os.makedirs(folder, exist_ok=True)
+        with open(f"{folder}/{name}", "wb") as f:
+            f.write(content)
+        os.utime(f"{folder}/{name}", (1_700_000_000 - age,) * 2)
+
+    written("c-3-20260101T000003.mtop", b"", 0)
+    one_line(memtop("report", "--last", env=env), 3, "c-3-", "it is empty")
+    written("b-2-20260101T000002.mtop", whole[:16], 1)
+    one_line(memtop("report", "--last", env=env), 3, "c-3-", "it is empty")
+    written("a-1-20260101T000001.mtop", whole, 2)
+    done = memtop("report", "--last", "--format", "json", env=env)
+    assert done.returncode == 0 and json.loads(done.stdout)["program"]["state"] == "exited", done
+    assert done.stderr == f"memtop: --last: 2 newer sessions cannot be opened; this is {folder}/a-1-20260101T000001.mtop\n", done
+    os.remove(f"{folder}/c-3-20260101T000003.mtop")
+    os.remove(f"{folder}/b-2-20260101T000002.mtop")
+    done = memtop("report", "--last", env=env)
+    assert done.returncode == 0 and done.stderr == "", done
+
+
+@test
 def t_list_empty_and_full():
     done = memtop("list")
     assert done.returncode == 0, done

@@ -366,6 +366,15 @@ def t_writers_without_room():
     assert not left, left
 
 
+def fill(folder):
+    with open(folder + "/filler", "wb", buffering=0) as f:
+        try:
+            while f.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+
+
 def small_disk(size):
     folder = temporary_folder()
     if os.geteuid() or run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "memtop", folder]).returncode:
@@ -393,15 +402,18 @@ def t_full_disks():
             assert j["program"]["state"] in ("cut", "running") or j["program"]["complete"], j["program"]
             check_invariants({**j, "changes": []})
         for name, command, out in writers(folder):
-            with open(folder + "/filler", "wb", buffering=0) as f:
-                try:
-                    while f.write(bytes(4096)):
-                        pass
-                except OSError:
-                    pass
+            fill(folder)
             one_line(memtop(*command), 3, "No space left")
             assert not os.path.exists(out), name
         assert set(os.listdir(folder)) <= {"a.mtop", "filler"}, os.listdir(folder)
+
+
+@test
+def t_nothing_saved_leaves_no_file():
+    folder = small_disk(64)
+    fill(folder)
+    one_line(memtop("record", "-o", folder + "/a.mtop", "--", "/bin/true"), 125, "nothing was saved")
+    assert os.listdir(folder) == ["filler"], os.listdir(folder)
 
 
 @test

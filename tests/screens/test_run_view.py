@@ -72,6 +72,17 @@ def t_output_is_followed_without_control_sequences():
 
 
 @test
+def t_a_folder_that_cannot_be_written():
+    """The output goes elsewhere; the warning is there when the view has gone."""
+    t, _ = run_view(env={"TMPDIR": "/no/such/folder"})
+    with t:
+        t.keys("1", "q")
+        t.wait_for("stop it")
+        t.keys("s")
+        t.wait_for("/no/such/folder: cannot be written: No such file or directory; /var/tmp is used")
+
+
+@test
 def t_wrong_options_are_named_first():
     """At 80 columns line 2 has room for one cause; the program's output has the agent's own words."""
     with Terminal([MEMTOP, "run", "--options", "nonsense=1", "--", "/bin/sleep", "1000"], 80, 24) as t:

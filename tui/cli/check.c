@@ -230,13 +230,13 @@ static int judge(struct gate *g, const struct target *t, struct err *err)
 
 static int choose_recording(struct gate *g, struct err *err)
 {
-	const char *tmp = getenv("TMPDIR"), *slash = strrchr(g->a.operands[0], '/');
+	const char *slash = strrchr(g->a.operands[0], '/');
 
 	if (g->a.session) {
 		snprintf(g->recording, sizeof g->recording, "%s", g->a.session);
 		return 0;
 	}
-	snprintf(g->folder, sizeof g->folder, "%s/memtop-check.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	snprintf(g->folder, sizeof g->folder, "%s/memtop-check.XXXXXX", cmd_temporary("/tmp"));
 	if (!mkdtemp(g->folder)) {
 		err_set(err, STATUS_OURS, "%s: cannot be made: %s; set TMPDIR, or use --session",
 			g->folder, strerror(errno));

@@ -22,11 +22,9 @@
 /* An unlinked file on disk: the output of a day may not fit into memory. */
 static int output_file(struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = cmd_temporary("/var/tmp");
 	char path[512];
 
-	if (!tmp || !*tmp)
-		tmp = "/var/tmp";
 	int fd = open(tmp, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;

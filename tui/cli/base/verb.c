@@ -7,6 +7,7 @@
 #include "session/spool.h"
 #include "screen/term.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -33,8 +34,28 @@ int cmd_file(const char *path, struct target *t, struct err *err)
 int cmd_newest(struct target *t, struct err *err)
 {
 	char path[PATH_MAX];
+	size_t passed;
 
-	return spool_newest(path, sizeof path, err) ? -1 : cmd_file(path, t, err);
+	if (spool_newest(path, sizeof path, &passed, err))
+		return -1;
+	if (passed)
+		warn("--last: %zu newer session%s cannot be opened; this is %s", passed,
+		     passed == 1 ? "" : "s", path);
+	return cmd_file(path, t, err);
+}
+
+const char *cmd_temporary(const char *usual)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[PATH_MAX];
+
+	if (!tmp || !*tmp)
+		return usual;
+	snprintf(path, sizeof path, "%s/.", tmp);
+	if (!access(path, W_OK | X_OK))
+		return tmp;
+	warn("%s: cannot be written: %s; %s is used, set TMPDIR", tmp, strerror(errno), usual);
+	return usual;
 }
 
 static int refuse_process(const struct args *a, const struct target *t, struct err *err)

@@ -27,6 +27,8 @@ struct tui_options cmd_tui_options(const struct args *a);
 /* A session file as the target; --last: the newest that a live view kept. */
 int cmd_file(const char *path, struct target *t, struct err *err);
 int cmd_newest(struct target *t, struct err *err);
+/* $TMPDIR; `usual` when it is not set, or, with a warning, when it cannot be written. */
+const char *cmd_temporary(const char *usual);
 
 /*
  * Sets t->stream to the session file's process that --process names, else as processes_choose()
