@@ -16,7 +16,7 @@ void mt_server_exec_begins(void); /* release the socket's name; called by the ta
 void mt_server_exec_failed(void);
 bool mt_server_would_die(void); /* about a seccomp filter in force */
 bool mt_server_running(void);
-bool mt_server_await(void);         /* until it listens, or cannot: false */
+bool mt_server_await(void); /* until it listens, or cannot: false */
 /* the target has become, or is no longer, whom orphans fall to */
 void mt_server_inherits(bool orphans);
 void mt_server_leave(void);         /* tells the server to remove the hooks, and end */

@@ -4,7 +4,8 @@
  */
 #include "query/steps.h"
 
-#define STEPS_FIRST 20000u /* of any slice, some 2 ms: a busy machine lets most of them begin late */
+#define STEPS_FIRST                                                                                \
+	20000u /* of any slice, some 2 ms: a busy machine lets most of them begin late */
 #define NAMES_EVERY_NS 1000000000ull
 #define STEPS_A_LOOK 64u /* at the clock */
 
