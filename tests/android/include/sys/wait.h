@@ -3,6 +3,7 @@
 #define ANDROID_SYS_WAIT_H
 
 #include <linux/wait.h>
+#include <signal.h>
 #include <sys/types.h>
 
 #define WTERMSIG(status) ((status)&0x7f)
