@@ -21,7 +21,6 @@
 #include "process/reap.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #define LIST_BYTES 4096 /* of children's numbers; more are not all servers */
@@ -47,9 +46,11 @@ MT_COLD static bool has_servers_alone(void)
 	long n = proc_read(self, file, text, sizeof(text));
 	if (n <= 0 || n + 1 == LIST_BYTES)
 		return false;
-	for (char *at = text, *end; *at; at = end + 1) {
-		end = strchr(at, ' ');
-		if (!end || !proc_is_server(atoi(at)))
+	for (const char *at = text; *at; at++) {
+		int pid = 0;
+		while (*at >= '0' && *at <= '9')
+			pid = pid * 10 + (*at++ - '0');
+		if (*at != ' ' || !proc_is_server(pid))
 			return false;
 	}
 	return true;

@@ -42,7 +42,7 @@ def t_process_one():
     c = p.viewer().until_complete()
     assert c.hello["pid"] == 1 and c.process["threads"] == 1, (c.hello, c.process)
     p.do("W", "ECHILD")
-    p.do("w", "0")  # __WALL: the server, which is its child, for its orphans would be
+    p.do("w", "ECHILD")  # the server is its child, for its orphans would be; __WALL shows it no more than without the agent
     p.do("c", "3")
     p.do("a 10 100")
     p.tell("x 3")

@@ -87,7 +87,7 @@ TEST(a_busy_tick_costs_little)
 /* What there is time for is done, and of what there is none for, some. */
 TEST(a_slice_ends_with_its_time)
 {
-	enum { STACKS = 20000 };
+	enum { STACKS = 200000 };
 	struct session x;
 	const struct row *rows;
 	struct err err;
