@@ -101,6 +101,8 @@ def t_twenty_thousand_siblings():
         r.send("*", "C")  # what closes ends it
         r.settle()
         r.wait_for(re.compile(r"^> .*▶ main", re.M))
+        r.send("\r")  # G goes to the last row that is there
+        r.wait_for(re.compile(r"main.*\n.* \.\.\. 20000 more"))
         r.send("*", "G")  # going somewhere does not end the opening; what it leaves closed is said, with its sum
         r.wait_for(re.compile(r"^> +6\.1G .* 15001 more", re.M))
         r.send("k")
