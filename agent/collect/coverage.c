@@ -104,19 +104,21 @@ static uint32_t status_of(const struct module *m, const struct object *o,
 	return t.in_use && flags & MTW_MODULE_LIBC ? MTW_MODULE_OWN : MTW_MODULE_CALLS_NONE;
 }
 
-/* A preloaded agent's: modules are bound to its hooks, but for a C library that binds itself. */
-static void look_at_libc(struct module *m)
+/* Under a preloaded agent all modules are bound to its hooks, but for a C library that binds
+ * itself. */
+static uint32_t look_at_libc(const struct module *m)
 {
 	const uint32_t libc = MTW_MODULE_LIBC | MTW_MODULE_ALLOC;
 	static const struct module *seen;
 	struct object o;
 
 	if (m == seen || (atomic_load(&m->xflags) & libc) != libc || !m->headers)
-		return;
+		return 0;
 	seen = m;
-	if (mt_object_read_headers(&o, m->bias, m->headers, m->header_count) &&
-	    status_of(m, &o, NULL) == MTW_MODULE_OWN)
-		atomic_fetch_or(&m->xflags, MTW_MODULE_OWN);
+	return mt_object_read_headers(&o, m->bias, m->headers, m->header_count) &&
+			       status_of(m, &o, NULL) == MTW_MODULE_OWN
+		       ? MTW_MODULE_OWN
+		       : 0;
 }
 
 /* Its calls first: hooked again, where the last filter had left them out. */
@@ -162,22 +164,19 @@ static void ask_again(void)
 
 void coverage_look(void)
 {
-	bool attached = mt_state_attached();
-
 	if (atomic_load(&mt_state) != AGENT_ON)
 		return;
-	const struct module *program = find_program();
+	bool attached = mt_state_attached();
+	const struct module *program = attached ? find_program() : NULL;
 	if (attached)
 		ask_again();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = mt_maps_module(id);
-		if (m && !attached)
-			look_at_libc(m);
-		if (!attached || !m ||
-		    atomic_load(&m->xflags) &
-			    (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
+		if (!m || atomic_load(&m->xflags) &
+				  (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
 			continue;
 		if (mt_loader_consistent())
-			atomic_fetch_or(&m->xflags, settle(m, program));
+			atomic_fetch_or(&m->xflags,
+					attached ? settle(m, program) : look_at_libc(m));
 	}
 }

@@ -38,8 +38,8 @@ struct shared {
 	_Atomic bool xgiven;
 	_Atomic uint32_t xexit; /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid; /* the server's */
-	_Atomic bool
-		xinherits; /* orphans fall to this process, other programs' servers among them */
+	/* orphans fall to this process, other programs' servers among them */
+	_Atomic bool xinherits;
 	/* set by the target before the server runs, then immutable */
 	bool thread_mode; /* as in struct server, like the next ones */
 	bool dies_along;

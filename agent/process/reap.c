@@ -25,12 +25,12 @@
 
 #define LIST_BYTES 4096 /* of children's numbers; more are not all servers */
 
-/* A filter may kill for what the agent calls here. A function that is not the C library's is left
- * as it is. */
+/* Who gave up rights may be under a filter that kills for what the agent calls here. A function
+ * that is not the C library's is left as it is. */
 static bool passes(void)
 {
 	return mt_shared && mt_shared->own && atomic_load(&mt_shared->xinherits) &&
-	       mt_state_sealed() != SEAL_FILTER && !mt_wait.wrapped && mt_wait.waitid &&
+	       mt_state_sealed() == SEAL_NONE && !mt_wait.wrapped && mt_wait.waitid &&
 	       mt_wait.wait4;
 }
 
@@ -73,7 +73,7 @@ MT_COLD static pid_t first_child(int events)
 			return -1;
 		if (!proc_is_server(info.si_pid))
 			return info.si_pid;
-		mt_wait.waitid(P_PID, (unsigned)info.si_pid, &info, events | WNOHANG);
+		mt_wait.waitid(P_PID, (unsigned)info.si_pid, &info, (events & ~WNOWAIT) | WNOHANG);
 	}
 }
 

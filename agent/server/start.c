@@ -411,9 +411,10 @@ bool mt_server_start(void)
 		goto out;
 	}
 	mt_shared->dies_along = s->dies_along;
-	mt_server_inherits(inherits(s->target.pid));
 	uint64_t mask = block_signals();
 	st.killed = seccomp_probe_kills(&s->privileges.user_is_fixed);
+	if (!st.killed)
+		mt_server_inherits(inherits(s->target.pid));
 	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
 	restore_signals(mask);
 	if (!ok) {
@@ -472,7 +473,7 @@ static void wake_server(void)
 
 void mt_server_inherits(bool orphans)
 {
-	if (mt_shared && mt_shared->own)
+	if (mt_shared && mt_shared->own && mt_state_sealed() == SEAL_NONE)
 		atomic_store(&mt_shared->xinherits,
 			     (orphans || mt_pid == 1) && knows_servers(mt_pid));
 }

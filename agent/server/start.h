@@ -14,11 +14,11 @@ bool mt_server_start(void); /* from the constructor, or in a forked child */
 void mt_server_look(void);  /* tells the server to check soon which rights the target still has */
 void mt_server_exec_begins(void); /* release the socket's name; called by the target */
 void mt_server_exec_failed(void);
-bool mt_server_would_die(void); /* about a seccomp filter in force */
-bool mt_server_running(void);
-bool mt_server_await(void); /* until it listens, or cannot: false */
 /* the target has become, or is no longer, whom orphans fall to */
 void mt_server_inherits(bool orphans);
+bool mt_server_would_die(void); /* about a seccomp filter in force */
+bool mt_server_running(void);
+bool mt_server_await(void);         /* until it listens, or cannot: false */
 void mt_server_leave(void);         /* tells the server to remove the hooks, and end */
 bool mt_server_gone(void);          /* there is no server, and none is just ending */
 bool mt_server_dies_along(void);    /* the server may end at once when the target ends */

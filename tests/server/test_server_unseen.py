@@ -60,6 +60,7 @@ import ctypes, os, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 flags = os.WNOHANG if sys.argv[2:] else 0
 ways = {"wait": os.wait, "waitpid": lambda: os.waitpid(-1, flags), "wait3": lambda: os.wait3(flags), "wait4": lambda: os.wait4(-1, flags),
+        "look": lambda: (os.waitid(os.P_PID, os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid, os.WEXITED).si_pid,),
         "waitid": lambda: ((os.waitid(os.P_ALL, 0, os.WEXITED | flags) or [0])[0],)}
 known = [os.getpid()]
 for ends in (0, 1, 1):
@@ -84,8 +85,8 @@ def t_a_reaper_sees_no_server():
     """A subreaper gets no server of an orphan, in any way of waiting, also while those wait for memtop."""
     need("perl")
     session = temporary_folder() + "/x.mtop"
-    for way in ("wait", "waitpid", "wait3", "wait4", "waitid"):
-        for polls in ([], ["polls"]) if way != "wait" else ([],):
+    for way in ("wait", "waitpid", "wait3", "wait4", "waitid", "look"):
+        for polls in ([], ["polls"]) if way not in ("wait", "look") else ([],):
             command = ["/usr/bin/python3", "-c", REAPER, way, *polls]
             plain, ours = run(command, 60), run([MEMTOP, "record", "-o", session, "--", *command], 60)
             assert plain.stdout == ours.stdout == "6 3\n", (command, plain, ours)
