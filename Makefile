@@ -227,32 +227,34 @@ build-deps:
 layers: all
 	@tests/layers.py $(B) --graph
 
+# What `make install` puts below PREFIX and `make uninstall` removes: mode:folder:file. Files that were not built are left out.
+put = $(foreach file,$(3),$(1):$(2):$(file))
+INSTALLED = $(call put,755,bin,$(B)/memtop) \
+	$(foreach of,. musl arm64 armhf $(ANDROID_ABIS:%=android/%), \
+		$(call put,755,lib/memtop/$(of),$(B)/$(of)/libmemtop-agent.so) \
+		$(call put,644,lib/memtop/$(of),$(TO_LINK_IN:%=$(B)/$(of)/%))) \
+	$(foreach abi,$(ATTACH_ABIS),$(call put,755,lib/memtop/android/$(abi),$(B)/android/$(abi)/memtop-attach)) \
+	$(call put,644,share/memtop/themes,$(wildcard themes/*.theme)) \
+	$(call put,644,share/memtop/serve,$(wildcard backend/serve/examples/*)) \
+	$(call put,644,share/memtop,backend/report/json/report.schema.json) \
+	$(call put,644,share/man/man1,$(wildcard tui/man/*.1)) $(call put,644,share/man/man7,$(wildcard tui/man/*.7)) \
+	$(call put,644,include/memtop,$(wildcard include/memtop/*.h))
+
+# By a rename, so that a program that starts meanwhile maps the old file or the new one.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memtop $(DESTDIR)$(PREFIX)/share/memtop/themes \
-		$(DESTDIR)$(PREFIX)/share/memtop/serve \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
-		$(DESTDIR)$(PREFIX)/include/memtop
-	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
-	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
-	install -m 644 $(TO_LINK_IN:%=$(B)/%) $(DESTDIR)$(PREFIX)/lib/memtop/
-	for other in musl arm64 armhf $(ANDROID_ABIS:%=android/%); do \
-		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
-			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
-		for part in $(TO_LINK_IN); do \
-			test ! -e $(B)/$$other/$$part || install -m 644 $(B)/$$other/$$part \
-				$(DESTDIR)$(PREFIX)/lib/memtop/$$other/$$part || exit 1; \
-		done; \
+	@root="$(DESTDIR)$(PREFIX)"; for item in $(INSTALLED); do \
+		mode=$${item%%:*} item=$${item#*:}; file=$${item#*:} to="$$root/$${item%%:*}/$${item##*/}"; \
+		test ! -e "$$file" || { install -D -m $$mode "$$file" "$$to.new$$$$" && mv -f "$$to.new$$$$" "$$to"; } || exit 1; \
 	done
-	for abi in $(ATTACH_ABIS); do \
-		test ! -e $(B)/android/$$abi/memtop-attach || install -D -m 755 $(B)/android/$$abi/memtop-attach \
-			$(DESTDIR)$(PREFIX)/lib/memtop/android/$$abi/memtop-attach || exit 1; \
+
+# Folders that other programs share, such as bin, stay.
+uninstall:
+	@root="$(DESTDIR)$(PREFIX)"; for item in $(INSTALLED); do \
+		item=$${item#*:}; rm -f "$$root/$${item%%:*}/$${item##*/}" || exit 1; \
+	done; \
+	for own in lib share include; do \
+		test ! -d "$$root/$$own/memtop" || find "$$root/$$own/memtop" -depth -type d -empty -delete || exit 1; \
 	done
-	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
-	install -m 644 backend/serve/examples/* $(DESTDIR)$(PREFIX)/share/memtop/serve/
-	install -m 644 backend/report/json/report.schema.json $(DESTDIR)$(PREFIX)/share/memtop/
-	install -m 644 tui/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 tui/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
-	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/
 
 # The man page's list of keys, from the table that the live view has them from.
 man-keys: $(B)/memtop
@@ -275,7 +277,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
+	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | uninstall | format | clean'
 
-.PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install man-keys format formatted-list clean help
+.PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man-keys format formatted-list clean help
 .DEFAULT_GOAL := all

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_build.py - the build's guarantees: the agent exports agent.map and needs libc only, its
 sources compile for arm64, the backend links without curses, every header compiles alone, sources
-match `make format`, and `make install` installs everything.
+match `make format`, and `make install` installs everything, which `make uninstall` removes.
 """
 import glob
 import os
@@ -150,6 +150,31 @@ def t_install():
         assert os.path.exists(f"{root}/{header}"), f"{header} is not installed"
     done = run([f"{root}/bin/memtop", "--version"], env=harness.environment())
     assert done.returncode == 0 and "memtop" in done.stdout, f"{done.returncode} {done.stdout} {done.stderr}"
+
+
+@test
+def t_uninstall_removes_what_install_put():
+    """With spaces in both folders: whole files, no temporary ones, and afterwards the user's own file and shared folders alone."""
+    above = temporary_folder()
+    folder, prefix = f"{above}/a stage", "/opt/my memtop"
+    where = (f"B={BUILD}", f"DESTDIR={folder}", f"PREFIX={prefix}")
+    own = f"{folder}{prefix}/lib/memtop/of the user"
+    os.makedirs(os.path.dirname(own))
+    with open(own, "w", encoding="utf-8") as f:
+        f.write("stays")
+    make(*where, "-o", "all", "install")
+    files = [name for _, _, names in os.walk(folder) for name in names]
+    assert {"memtop", "libmemtop-agent.so", "memtop.1", "memtop.h"} <= set(files), files
+    assert not [name for name in files if ".new" in name], files
+    assert open(f"{folder}{prefix}/bin/memtop", "rb").read() == open(harness.MEMTOP, "rb").read()
+    assert os.access(f"{folder}{prefix}/bin/memtop", os.X_OK)
+    make(*where, "uninstall")
+    left = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+    assert left == [own], left
+    os.remove(own)
+    make(*where, "uninstall")
+    kept = [at for at, _, _ in os.walk(f"{folder}{prefix}") if os.path.basename(at) == "memtop"]
+    assert not kept and os.path.isdir(f"{folder}{prefix}/bin"), kept
 
 
 @test
