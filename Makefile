@@ -238,10 +238,11 @@ INSTALLED = $(call put,755,bin,$(B)/memtop) \
 	$(call put,644,share/memtop/serve,$(wildcard backend/serve/examples/*)) \
 	$(call put,644,share/memtop,backend/report/json/report.schema.json) \
 	$(call put,644,share/man/man1,$(wildcard tui/man/*.1)) $(call put,644,share/man/man7,$(wildcard tui/man/*.7)) \
-	$(call put,644,include/memtop,$(wildcard include/memtop/*.h))
+	$(call put,644,include/memtop,$(wildcard include/memtop/*.h)) $(call put,644,lib/pkgconfig,$(B)/memtop.pc)
 
 # By a rename, so that a program that starts meanwhile maps the old file or the new one.
 install: all
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/memtop.pc.in >$(B)/memtop.pc
 	@root="$(DESTDIR)$(PREFIX)"; for item in $(INSTALLED); do \
 		mode=$${item%%:*} item=$${item#*:}; file=$${item#*:} to="$$root/$${item%%:*}/$${item##*/}"; \
 		test ! -e "$$file" || { install -D -m $$mode "$$file" "$$to.new$$$$" && mv -f "$$to.new$$$$" "$$to"; } || exit 1; \

@@ -178,6 +178,29 @@ def t_uninstall_removes_what_install_put():
 
 
 @test
+def t_pkg_config_finds_header_and_agent():
+    """A program against the installed files: unwatched by the header alone, with marks when the agent is linked in."""
+    need("pkg-config")
+    prefix = temporary_folder()
+    make(f"B={BUILD}", "DESTDIR=", f"PREFIX={prefix}", "-o", "all", "install")
+    source = f"{prefix}/marks.c"
+    with open(source, "w", encoding="utf-8") as f:
+        f.write('#include <stdlib.h>\n#include <memtop/memtop.h>\nvoid *volatile p;\n'
+                'int main(void)\n{\n\tp = malloc(99);\n\treturn memtop_set_mark("here") ? 7 : 0;\n}\n')
+    env = {**harness.environment(), "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}
+
+    def ask(what):
+        done = run(["pkg-config", what, "memtop"], env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    for more, status in (([], 0), (ask("--variable=agent"), 7), (ask("--variable=wrap"), 7)):
+        output("gcc", *ask("--cflags"), "-o", f"{prefix}/marks", source, *more)
+        done = run([f"{prefix}/marks"], env=env)
+        assert done.returncode == status, f"{more}: {done.returncode} {done.stderr}"
+
+
+@test
 def t_man_pages_are_clean():
     """No warning by mandoc, and no page that names one that does not exist."""
     need("mandoc")
