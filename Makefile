@@ -8,7 +8,9 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 VERSION := 0.1.0
 
 VARIANT := $(if $(DEBUG),debug,release)$(if $(ASAN),-asan,)
@@ -19,12 +21,15 @@ CSTD := -std=c11 -D_GNU_SOURCE
 OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
-CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CFLAGS)
+CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CPPFLAGS) $(CFLAGS)
 
 # The agent is a guest in other people's processes: libc only, nothing exported but agent.map's list.
 AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc \
 	-fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -fno-omit-frame-pointer -fno-stack-protector \
-	-fexceptions -fasynchronous-unwind-tables -fno-plt
+	-fexceptions -fasynchronous-unwind-tables -fno-plt $(AGENT_OWN)
+# Whatever CFLAGS say: objcopy renames what is in its objects; it calls no checked forms of functions; its times are pairs
+# of long, as the kernel's plain calls take them.
+AGENT_OWN := -fno-lto -U_FORTIFY_SOURCE -U_TIME_BITS -U_FILE_OFFSET_BITS
 AGENT_MAP ?= agent/agent.map
 # Without the compiler's own start of a library, which calls functions of the C library.
 AGENT_LDFLAGS = -shared -nostartfiles -static-libgcc -Wl,-z,defs -Wl,--version-script=$(AGENT_MAP) -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libmemtop-agent.so
@@ -41,7 +46,7 @@ LOADED_OBJ := $(LOADED_SRC:%.c=$(B)/%.o)
 BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 
-BACKEND_LIBS := -levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread
+BACKEND_LIBS := -levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl
 TUI_LIBS := -lncursesw -ltinfo -lm
 
 # A build prints a short line a file; V=1 shows the commands.
@@ -97,7 +102,7 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<
 
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) $(LOADED_OBJ) agent/agent.map
-	$(call say,LINK)$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ) $(LOADED_OBJ) $(NEEDS_LIBC)
+	$(call say,LINK)$(CC) $(AGENT_LDFLAGS) $(LDFLAGS) -o $@ $(AGENT_OBJ) $(LOADED_OBJ) $(NEEDS_LIBC)
 
 # The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
 # nobody else's. libmemtop-agent.a brings a malloc that comes before the C library's; of libmemtop-wrap.a every hook
@@ -151,9 +156,9 @@ $(B)/agent/inner.a: $(AGENT_OBJ) $(B)/agent/linked/libc.o
 	$(call say,AR)rm -f $@ && ar qcs $@ $(filter-out %/jemalloc_names.o,$^) # q: folders have files of one name
 
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
-MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 # Thread-local storage by descriptors: what musl's dlopen takes, for memtop attach.
-MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2)
+MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mtls-dialect=gnu2)
 MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
 MUSL_LOADED_OBJ := $(LOADED_SRC:agent/%.c=$(B)/musl/%.o)
 $(MUSL_OBJ) $(MUSL_LOADED_OBJ): $(B)/musl/%.o: agent/%.c
@@ -183,7 +188,8 @@ CROSS_DEPS_armhf := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
 CROSS_MAP_armhf := s/\b(_Zn[wa]|_Zd[la]Pv)m/\1j/g
 arm64 armhf:
 	@$(if $(CROSS),,tests/deps.sh --if-missing $(CROSS_DEPS_$@))
-	@mkdir -p $(B)/$@ && sed -E '$(CROSS_MAP_$@)' agent/agent.map >$(B)/$@/agent.map
+	@mkdir -p $(B)/$@ && sed -E '$(CROSS_MAP_$@)' agent/agent.map >$(B)/$@/agent.map.new
+	@cmp -s $(B)/$@/agent.map.new $(B)/$@/agent.map || cp $(B)/$@/agent.map.new $(B)/$@/agent.map
 	@$(MAKE) --no-print-directory B=$(B)/$@ AGENT_MAP=$(B)/$@/agent.map CC=$(or $(CROSS),$(CROSS_$@))gcc \
 		OBJCOPY=$(or $(CROSS),$(CROSS_$@))objcopy $(addprefix $(B)/$@/,libmemtop-agent.so $(TO_LINK_IN))
 
@@ -200,7 +206,7 @@ $(B)/libmemtop.a: $(BACKEND_OBJ)
 	$(call say,AR)rm -f $@ && ar qcs $@ $(BACKEND_OBJ)
 
 $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
-	$(call say,LINK)$(CC) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 -include tests/tests.mk
 -include tests/demo/demo.mk

@@ -27,6 +27,18 @@
 #else
 #define MT_HOT
 #endif
+/* A builtin on x86-64 only from gcc 11 on. */
+#if defined(__x86_64__)
+MT_INLINE void *mt_thread_pointer(void)
+{
+	void *p;
+
+	__asm__("mov %%fs:0, %0" : "=r"(p));
+	return p;
+}
+#else
+#define mt_thread_pointer() __builtin_thread_pointer()
+#endif
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_PRINTF(a, b) __attribute__((format(printf, a, b)))
 

@@ -85,7 +85,7 @@ static bool deepen(struct bounds *b, uintptr_t lo)
 static void claim(struct known *known)
 {
 	struct bounds *b = &known->at[0];
-	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t control = (uintptr_t)mt_thread_pointer();
 
 	if (known->main || control < b->lo ||
 	    (control >= b->hi &&
@@ -110,7 +110,7 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 	}
 	if ((at & (WORD - 1)) || (!certain && !mt_prim_readable(lo, PAGE)))
 		return false;
-	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t control = (uintptr_t)mt_thread_pointer();
 	bool other_thread = control > at && control < main_end; /* qemu-user keeps nothing away */
 	bool on_main = at < main_end && main_end - at < MAIN_SPAN && !other_thread;
 	known->main |= on_main;

@@ -23,8 +23,12 @@
 #undef memcpy
 #undef memmove
 #undef memset
-#undef strchr
 #undef stpcpy
+#undef memchr /* glibc 2.43 has macros that keep const */
+#undef memrchr
+#undef strchr
+#undef strrchr
+#undef strstr
 
 #define PIECE sizeof(piece)
 typedef unsigned char piece __attribute__((vector_size(16), aligned(1), may_alias));

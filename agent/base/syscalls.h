@@ -48,4 +48,12 @@ typedef struct stat call_stat;
 typedef struct stat64 call_stat;
 #endif
 
+/* Of kernels newer than glibc 2.31; the same on all machines. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
 #endif

@@ -112,10 +112,11 @@ static uint32_t crc(uint32_t sum, const uint8_t *p, size_t len)
 
 static void put_index(struct session *f)
 {
-	uint8_t head[8] = "IDX1", entry[ENTRY], trailer[16] = "        MEMTOPE\n", sum[4];
+	uint8_t head[8] = "IDX1", entry[ENTRY], trailer[16], sum[4];
 	uint32_t all = UINT32_MAX;
 
 	number(trailer, f->size, 8);
+	memcpy(trailer + 8, "MEMTOPE\n", 8);
 	number(head + 4, (uint64_t)f->count * ENTRY, 4);
 	put(f, head, sizeof(head));
 	for (uint32_t i = 0; i < f->count; i++) {

@@ -76,7 +76,7 @@ static long minus_one(void)
 
 static uintptr_t thread_pointer(void)
 {
-	return (uintptr_t)__builtin_thread_pointer();
+	return (uintptr_t)mt_thread_pointer();
 }
 
 static int *nobody(void)

@@ -11,10 +11,10 @@
 #include "server/descriptors.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
+#include "base/syscalls.h"
 #include "base/types.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 
 #define LEAST_TABLE 65536u /* tried at least: the limit may have been higher before */
 #define MOST_TABLE (1u << 20)

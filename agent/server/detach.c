@@ -103,7 +103,7 @@ static void drop_mapping(void *arg, enum part part, uintptr_t start, uintptr_t e
 {
 	const struct server *s = arg;
 	uintptr_t needed[] = { (uintptr_t)s, (uintptr_t)__builtin_frame_address(0),
-			       (uintptr_t)__builtin_thread_pointer() };
+			       (uintptr_t)mt_thread_pointer() };
 	size_t page = mt_prim_page_bytes();
 
 	(void)part;

@@ -176,7 +176,7 @@ static void give_dtv(void **tp, uint8_t *room)
 #else
 	const int at = -1;
 #endif
-	uintptr_t *callers = ((uintptr_t **)__builtin_thread_pointer())[at],
+	uintptr_t *callers = ((uintptr_t **)mt_thread_pointer())[at],
 		  *dtv = (uintptr_t *)(void *)room;
 	/* asked for once: in a forked child the loader's lock may be held for good */
 	static size_t own;
@@ -197,7 +197,7 @@ static void give_dtv(void **tp, uint8_t *room)
  */
 static void *make_tls(void)
 {
-	size_t half = tls_bytes((uintptr_t)__builtin_thread_pointer()) + 16384 + ROOM_BYTES;
+	size_t half = tls_bytes((uintptr_t)mt_thread_pointer()) + 16384 + ROOM_BYTES;
 
 	half = (half + 4095) & ~(size_t)4095;
 	uint8_t *p = memory_map(2 * half);

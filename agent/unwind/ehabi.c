@@ -229,7 +229,7 @@ static bool is_start(uintptr_t pc)
 /* libc's function that threads begin in is known by its place only. */
 bool mt_unwind_begins(uintptr_t sp)
 {
-	return (uintptr_t)__builtin_thread_pointer() - sp < CONTROL_BYTES;
+	return (uintptr_t)mt_thread_pointer() - sp < CONTROL_BYTES;
 }
 
 static bool is_libc(const struct module *m)

@@ -19,6 +19,7 @@
 #include "attach/ptrace/inject.h"
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/safe_point.h"
+#include "base/syscalls.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
 
@@ -32,7 +33,6 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -3,6 +3,7 @@
  * within.c - openat2(RESOLVE_IN_ROOT), and what comes near it where the kernel has none.
  */
 #include "base/within.h"
+#include "base/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Takes dir. Neither a link nor ".." leads out. */

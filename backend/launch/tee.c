@@ -11,6 +11,7 @@
  * output.
  */
 #include "launch/tee.h"
+#include "base/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CHUNK 65536

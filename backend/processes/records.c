@@ -145,15 +145,15 @@ static void take_figures(struct line *l, const struct board_record *r)
 static const char *const why_not[] = {
 	[BOARD_FOLLOWED] = "",
 	[BOARD_STATIC] = "statically linked: no agent can be preloaded into it",
-	[BOARD_SETUID] = "setuid, setgid or with file capabilities: the loader preloads no agent "
-			 "into such a program",
+	[BOARD_SETUID] = ("setuid, setgid or with file capabilities: the loader preloads no agent "
+			  "into such a program"),
 	[BOARD_MACHINE] = "built for another machine or word size than the agent",
 	[BOARD_LIBC] = "built for another C library than the agent",
 	[BOARD_SANITIZER] = "built with a sanitizer, which has its own malloc",
 	[BOARD_UNREADABLE] =
 		"its file cannot be read, so memtop cannot tell whether an agent can be preloaded",
-	[BOARD_NO_ROOM] = "its arguments and environment leave no room for the agent's variables "
-			  "(E2BIG)",
+	[BOARD_NO_ROOM] = ("its arguments and environment leave no room for the agent's variables "
+			   "(E2BIG)"),
 	[BOARD_NO_AGENT] = "its root directory has no file of the agent, or its user may not read "
 			   "that",
 	[BOARD_OTHER_PROC] = "it has a /proc of its own, as in a container, where its agent does "

@@ -113,14 +113,15 @@ const char *report_loss(unsigned reason)
 {
 	static const char *const words[] = {
 		[MTW_LOSS_SHADOW] = "a block could not be entered in the live map (no memory)",
-		[MTW_LOSS_SLOTS] = "a block was booked to an earlier mark of its stack, or without "
-				   "one (out of slots)",
+		[MTW_LOSS_SLOTS] =
+			("a block was booked to an earlier mark of its stack, or without "
+			 "one (out of slots)"),
 		[MTW_LOSS_UNKNOWN_FREE] =
 			"a block was freed that was allocated before the agent came",
 		[MTW_LOSS_UNSEEN_FREE] =
 			"a block had been freed past the agent (healed when its address came back)",
-		[MTW_LOSS_THREADS] = "a thread beyond the limit has no number of its own: its "
-				     "blocks are those of \"other threads\"",
+		[MTW_LOSS_THREADS] = ("a thread beyond the limit has no number of its own: its "
+				      "blocks are those of \"other threads\""),
 		[MTW_LOSS_MARKS] = "a mark was reduced to its totals (mark_memory)",
 	};
 

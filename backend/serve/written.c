@@ -179,10 +179,13 @@ static bool child_ended(struct job *j)
 
 static bool looked(struct part *p, struct member *m)
 {
-	if (!p->looked)
-		p->looked = server_looked(m, MTW_KIND_MEMORY) & server_looked(m, MTW_KIND_THREADS) &
-			    server_looked(m, MTW_KIND_COHORTS);
-	return p->looked;
+	static const enum mtw_kind kinds[] = { MTW_KIND_MEMORY, MTW_KIND_THREADS,
+					       MTW_KIND_COHORTS };
+	bool all = true;
+
+	for (size_t i = 0; !p->looked && i < sizeof kinds / sizeof *kinds; i++)
+		all = server_looked(m, kinds[i]) && all; /* each is asked */
+	return p->looked = p->looked || all;
 }
 
 static bool named(struct part *p, struct member *m)

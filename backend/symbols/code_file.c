@@ -192,7 +192,7 @@ static int try_open(struct code_file *f, const struct code_where *w, const char 
 	if (fd < 0)
 		return 0;
 	int rc = try_fd(f, w, path, fd);
-	if (rc < 0 && !*other)
+	if (rc < 0 && other && !*other)
 		snprintf(other, size, "%s", path);
 	return rc;
 }
@@ -206,7 +206,7 @@ static int try_path(struct code_file *f, const struct code_where *w, const char 
 /* ROOT/.build-id/ab/cdef....debug, also as a module's own file (a debug file has its symbols). */
 static int try_build_id(struct code_file *f, const struct code_where *w, const char *root)
 {
-	char path[PATH_MAX], other[8] = "x";
+	char path[PATH_MAX];
 	size_t n = (size_t)snprintf(path, sizeof path, "%.3000s/.build-id/", root);
 
 	if (w->build_id_len < 2)
@@ -215,7 +215,7 @@ static int try_build_id(struct code_file *f, const struct code_where *w, const c
 		n += (size_t)snprintf(path + n, sizeof path - n, i == 0 ? "%02x/" : "%02x",
 				      w->build_id[i]);
 	snprintf(path + n, sizeof path - n, ".debug");
-	return try_path(f, w, path, other, sizeof other);
+	return try_path(f, w, path, NULL, 0);
 }
 
 static bool is_file(int fd, const char *path)

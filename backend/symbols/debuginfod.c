@@ -13,6 +13,7 @@
 #include "symbols/debuginfod.h"
 
 #include "base/loop.h"
+#include "base/syscalls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -13,7 +13,7 @@ import harness
 import manual
 from harness import AGENT, BUILD, main, need, run, temporary_folder, test
 
-BACKEND_LIBS = "-levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread".split()
+BACKEND_LIBS = "-levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl".split()
 
 
 def output(*command):
@@ -136,8 +136,25 @@ def t_words_agree_with_their_number():
 
 
 @test
+def t_flags_of_the_caller_count():
+    """Each compiler call has CPPFLAGS and CFLAGS, each link LDFLAGS; the agent's own objects stay without LTO and checks."""
+    text = make("-n", "V=1", f"B={temporary_folder()}", "CC=some-cc", "CPPFLAGS=-DSAID", "CFLAGS=-flto", "LDFLAGS=-Wl,--said", "all")
+    compiled = re.findall(r"^some-cc .* -c -o (\S+) .*$", text, re.M)
+    parts = {re.search(r"/(agent|backend|tui)/", name).group(1) for name in compiled}
+    assert parts == {"agent", "backend", "tui"}, parts
+    for line in re.findall(r"^some-cc .* -c -o .*$", text, re.M):
+        assert "-DSAID" in line and "-flto" in line, line
+        own = line.partition("-flto")[2]
+        assert "-Iagent" not in line or ("-fno-lto" in own and "-U_FORTIFY_SOURCE" in own), line
+    linked = re.findall(r"^some-cc .*-o \S+/(memtop|libmemtop-agent\.so) .*$", text, re.M)
+    assert sorted(linked) == ["libmemtop-agent.so", "memtop"], linked
+    for line in re.findall(r"^some-cc .*-o \S+/(?:memtop|libmemtop-agent\.so) .*$", text, re.M):
+        assert "-Wl,--said" in line, line
+
+
+@test
 def t_install():
-    folder = temporary_folder()
+    folder = f"{temporary_folder()}/two words"
     make(f"B={BUILD}", "install", f"DESTDIR={folder}", "PREFIX=/usr/local")
     root = f"{folder}/usr/local"
     expected = ["bin/memtop", "lib/memtop/libmemtop-agent.so", "lib/memtop/libmemtop-agent.a",

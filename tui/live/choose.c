@@ -104,8 +104,8 @@ static void draw(struct chooser *c)
 	static const char *const ways[] = {
 		"No process that you may watch has an agent. Three ways to start:",
 		"  memtop run ./program               start a program and watch it",
-		"  LD_PRELOAD=libmemtop-agent.so ./program    start it yourself, then: memtop -p "
-		"PID",
+		("  LD_PRELOAD=libmemtop-agent.so ./program    start it yourself, then: "
+		 "memtop -p PID"),
 		"  memtop :9001                       a port that ssh or adb forwards to an agent",
 	};
 	struct area s = { 0, 0, term_rows(), term_columns() };

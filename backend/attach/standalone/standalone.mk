@@ -2,7 +2,7 @@
 # device's kernel is all that it needs. By Debian's own and cross compilers for Linux.
 
 ATTACH_ABIS := x86_64 arm64-v8a
-ATTACH_HERE := $(shell $(CC) -dumpmachine)
+ATTACH_HERE := $(shell $(CC) -dumpmachine 2>/dev/null)
 ATTACH_CC_x86_64 := $(if $(filter x86_64%,$(ATTACH_HERE)),$(CC),x86_64-linux-gnu-gcc)
 ATTACH_CC_arm64-v8a := $(if $(filter aarch64%,$(ATTACH_HERE)),$(CC),aarch64-linux-gnu-gcc)
 ATTACH_DEPS := $(if $(filter x86_64%,$(ATTACH_HERE)),,gcc-x86-64-linux-gnu libc6-dev-amd64-cross) \
