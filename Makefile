@@ -46,7 +46,7 @@ LOADED_OBJ := $(LOADED_SRC:%.c=$(B)/%.o)
 BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 
-BACKEND_LIBS := -levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl
+BACKEND_LIBS := -levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl -lutil
 TUI_LIBS := -lncursesw -ltinfo -lm
 
 # A build prints a short line a file; V=1 shows the commands.

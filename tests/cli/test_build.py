@@ -13,7 +13,7 @@ import harness
 import manual
 from harness import AGENT, BUILD, main, need, run, temporary_folder, test
 
-BACKEND_LIBS = "-levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl".split()
+BACKEND_LIBS = "-levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl -lutil".split()
 
 
 def output(*command):
