@@ -186,8 +186,16 @@ static int start(void)
 	return MEMTOP_ATTACH_MEMORY;
 }
 
+/* All counters are the threads' own, and a server's first pass adds up all of them. */
+static int start_again(void)
+{
+	return mt_server_start() && mt_server_await() ? MEMTOP_ATTACH_AGAIN : MEMTOP_ATTACH_SERVER;
+}
+
 static int begin(const char *options)
 {
+	if (mt_server_lost())
+		return start_again();
 	if (mt_object_interposes())
 		return MEMTOP_ATTACH_PRELOADED;
 	if (atomic_load(&mt_state) != AGENT_OFF)

@@ -376,7 +376,7 @@ static const char *refusal(const struct start *st)
 bool mt_server_start(void)
 {
 	int saved = errno;
-	bool ok = false;
+	bool ok = false, again = mt_server_lost();
 
 	proc_forget();
 	if (mt_shared && mt_shared->own)
@@ -424,7 +424,7 @@ bool mt_server_start(void)
 	}
 	mt_msg_forget();
 	mt_signals_begin();
-	if (mt_conf.wait_ns)
+	if (mt_conf.wait_ns && !again)
 		futex_wait(&mt_shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
 out:
 	errno = saved;
@@ -438,6 +438,15 @@ bool mt_server_would_die(void)
 
 	restore_signals(mask);
 	return would;
+}
+
+/* One that ends by itself says SERVER_ENDED first. A forked child reads a wiped page. */
+bool mt_server_lost(void)
+{
+	uint32_t state = mt_shared ? atomic_load(&mt_shared->xstate_futex) : SERVER_NONE;
+
+	return (state == SERVER_UP || state == SERVER_FAILED) && !mt_server_alive() &&
+	       atomic_load(&mt_state) == AGENT_ON;
 }
 
 /* Also while it starts: the kernel wrote its number before it ran. */

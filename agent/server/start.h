@@ -18,8 +18,10 @@ void mt_server_exec_failed(void);
 void mt_server_inherits(bool orphans);
 bool mt_server_would_die(void); /* about a seccomp filter in force */
 bool mt_server_running(void);
-bool mt_server_await(void);         /* until it listens, or cannot: false */
-void mt_server_leave(void);         /* tells the server to remove the hooks, and end */
+bool mt_server_await(void); /* until it listens, or cannot: false */
+void mt_server_leave(void); /* tells the server to remove the hooks, and end */
+/* a session runs whose server was killed, or could not start: mt_server_start() starts another */
+bool mt_server_lost(void);
 bool mt_server_gone(void);          /* there is no server, and none is just ending */
 bool mt_server_dies_along(void);    /* the server may end at once when the target ends */
 bool mt_server_dumps_at_exit(void); /* a dump may be due at the exit: it must be told */

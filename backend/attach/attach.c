@@ -237,7 +237,12 @@ static int check_modules(struct plan *p, struct err *err)
 
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)p->facts.pid);
 	if (progcheck_linked(exe))
-		return refuse_second(p, err);
+		return launch_listed(p->facts.pid, NULL)
+			       ? refuse_second(p, err)
+			       : err_set(err, 3,
+					 "%s: has an agent linked in, whose server is gone, and "
+					 "memtop can start no other there; start the program again",
+					 p->name);
 	struct inject_modules m;
 	int rc = read_loaded(p->facts.pid, exe, &m);
 
@@ -502,8 +507,8 @@ int attach_program(pid_t pid, const struct attach_options *o, struct attached *a
 		}
 	}
 	if (rc == 0 && r.rc) {
-		rc = r.code ? explain(p, r.code, err) : -1;
-		if (!r.code)
+		rc = r.code < 0 ? explain(p, r.code, err) : -1;
+		if (r.code >= 0)
 			*err = r.err;
 	}
 	if (rc == 0) {
@@ -518,7 +523,14 @@ int attach_program(pid_t pid, const struct attach_options *o, struct attached *a
 			  p->name, (int)r.tid, r.idle ? "waited" : "ran", r.threads, r.looks,
 			  (double)r.stopped_ns / 1e6, (double)r.called_ns / 1e6,
 			  (double)a->whole_ns / 1e6);
-		if (p->facts.seccomp)
+		if (r.code == MEMTOP_ATTACH_AGAIN)
+			snprintf(a->note, sizeof a->note,
+				 "%s: its agent's server was killed; a new one serves the "
+				 "same counters, without the marks and the graph of the past%s",
+				 p->name,
+				 o->options ? "; --options: ignored, the session keeps its own"
+					    : "");
+		else if (p->facts.seccomp)
 			snprintf(a->note, sizeof a->note,
 				 "%s: runs under a seccomp filter: the agent is loaded, and works "
 				 "without the system calls that the filter forbids; see the Agent "

@@ -163,9 +163,11 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (*said)
 		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name,
 			       said);
-	return err_set(err, 3,
-		       "%s: %s has the agent, but no session under this number: it was detached "
-		       "(memtop attach %d brings it back), it forked and has neither allocated nor "
-		       "waited since, or listen= names another or a taken address; see memtop list",
-		       t->text, name, pid);
+	return err_set(
+		err, 3,
+		"%s: %s has the agent, but no session under this number: it was detached or its "
+		"server was killed (memtop attach %d brings it back), it forked and has "
+		"neither allocated nor waited since, or listen= names another or a taken address; "
+		"see memtop list",
+		t->text, name, pid);
 }

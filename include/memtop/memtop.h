@@ -175,9 +175,12 @@ MEMTOP_INLINE void memtop_report_backing(struct memtop_heap *heap, const void *p
  * "memtop_attach")). options: as in MEMTOP_OPTIONS, or NULL. Once it has returned 0, the agent
  * listens and counts every allocation of all threads and modules. Prints nothing. One thread at a
  * time; never from a signal handler. After a detach it may be called again: a new session, with
- * counters of 0.
+ * counters of 0. Where a session runs and its server was killed, it starts another one and returns
+ * MEMTOP_ATTACH_AGAIN: counters and options stay those of the session, marks and the graph of the
+ * past are lost. That also holds for an agent that was there from the start.
  */
-enum memtop_attach_error {
+enum memtop_attach_result {
+	MEMTOP_ATTACH_AGAIN = 1,
 	MEMTOP_ATTACH_ALREADY = -1, /* a session runs */
 	/* the agent was there from the start (LD_PRELOAD, or linked) */
 	MEMTOP_ATTACH_PRELOADED = -2,

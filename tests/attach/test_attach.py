@@ -241,6 +241,30 @@ def t_detached_as_before():
     finish(process)
 
 
+@test
+def t_a_killed_server_is_brought_back():
+    """Messages lead from one verb to the next: -p names attach, attach brings it back, detach is clean; then it is a new session."""
+    process = ready([FIRE, "1", "2", "0", "10"])
+    attached(process.pid)
+    counts(f"@memtop.{process.pid}")
+    for options in ((), ("--options", "depth=9")):
+        before = totals(process.pid)
+        os.kill(server_of(process.pid), signal.SIGKILL)
+        wait_for(lambda: not listening(f"memtop.{process.pid}"), 20, "the server's end")
+        for verb in (["report", "-p", str(process.pid)], ["detach", str(process.pid)]):
+            done = memtop(*verb)
+            assert done.returncode == 3 and f"memtop attach {process.pid} brings it back" in done.stderr, done
+        out, err = attach(process.pid, *options)
+        assert HELD.fullmatch(out) and "its agent's server was killed; a new one serves the same counters" in err, (out, err)
+        assert ("--options: ignored" in err) == bool(options) and err.count("\n") == 1, err
+        after = report_of(f"@memtop.{process.pid}")
+        for key in ("allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes", "peak_bytes"):
+            assert after["totals"][key] >= before[key], (key, before, after["totals"])
+    detached(process.pid)
+    assert "brings it back" not in attach(process.pid)[1]
+    finish(process)
+
+
 def same_program(a, b):
     with contextlib.suppress(OSError):
         return os.readlink(f"/proc/{a}/exe") == os.readlink(f"/proc/{b}/exe")

@@ -8,6 +8,7 @@ and its libraries.
 """
 import glob
 import os
+import signal
 import subprocess
 
 import tracing
@@ -15,9 +16,11 @@ import wire
 from client import Client, connect_to
 from harness import (AGENT, BUILD, MEMTOP, Skip, environment, main, mostly_waits, report, run, start, test,
                      wait_for)
+from servers import server_of
 
 TARGETS = os.path.join(BUILD, "tests", "late")  # not among those that end by themselves
 CONSTRUCTED = 333  # what each C library's constructor allocates
+AGAIN = 1
 ALREADY, PRELOADED, OPTIONS, ALLOCATOR, MEMORY, SERVER, LEAVING = range(-1, -8, -1)
 KEYS = ("allocated_blocks", "allocated_bytes", "freed_blocks", "freed_bytes", "before_blocks", "before_bytes", "wrong")
 
@@ -194,6 +197,53 @@ def t_exact_while_libraries_come_and_go():
         assert gone, "it was never seen"
     same(client, late.sums("d"))
     assert client.live() == (0, 0)
+
+
+def server_killed(late):
+    """Kills it under fire; events go on without it."""
+    server = server_of(late.pid)
+    assert late.say("h") == "ok"
+    os.kill(server, signal.SIGKILL)
+    wait_for(lambda: late.tasks()[1] == 0, 20, "the server's end")
+    late.sums("s")
+    return late.sums("r 1000")
+
+
+@test
+def t_a_killed_server_is_replaced():
+    """The counters are the program's: the new server has all of them, also what was counted while there was none."""
+    late = Late()
+    late.load("cxx")
+    late.attach("depth=77")
+    for _ in range(3):
+        late.sums("r 500")
+        server_killed(late)
+        late.attach("depth=99", AGAIN)
+        late.attach("", ALREADY)
+        client = late.viewer()
+        same(client, late.sums("r 500"))
+        assert client.options["depth"]["value"] == "77", client.options  # the session keeps its own
+    same(client, late.sums("d"))
+    assert client.live() == (0, 0), client.live()
+    late.detach(client)
+    wait_for(lambda: late.tasks()[1] == 0, 20, "the server's end")
+    late.attach("")
+    assert late.say("z") == "ok"
+    late.sums("r 100")
+
+
+@test
+def t_a_killed_server_of_a_preloaded_agent_is_replaced():
+    late = Late(env=environment(LD_PRELOAD=AGENT))
+    late.attach("", PRELOADED)  # what its dlopen allocates is counted by the agent alone
+    begun = late.sums("r 500")
+    before = seen(Client(f"@memtop.{late.pid}"))
+    ended = server_killed(late)
+    late.attach("", AGAIN)
+    late.attach("", PRELOADED)
+    after = seen(Client(f"@memtop.{late.pid}"))
+    for key in KEYS[:4]:
+        assert after[key] - before[key] == ended[key] - begun[key], (key, before, after, begun, ended)
 
 
 @test

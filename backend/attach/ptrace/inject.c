@@ -261,7 +261,7 @@ static int load_and_attach(struct inject_work *w)
 	    call(w, "memtop_attach", w->ground.attach, options, 0, &code))
 		return -1;
 	w->r->code = (int)code;
-	return w->r->code ? -1 : 0;
+	return w->r->code < 0 ? -1 : 0;
 }
 
 /* A fault makes the kernel forget that the process ignored SIGSEGV. */

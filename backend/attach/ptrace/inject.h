@@ -27,7 +27,7 @@ struct inject_job {
 struct inject_result {
 	int rc; /* 0, -1 */
 	struct err err;
-	int code;                /* of memtop_attach when it was called and refused, else 0 */
+	int code;                /* of memtop_attach when it was called, else 0 */
 	pid_t tid;               /* the thread that was used */
 	uint64_t stopped_ns;     /* from its stop to its release */
 	uint64_t called_ns;      /* part of it: from the safe point on */
