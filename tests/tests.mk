@@ -3,9 +3,9 @@
 
 TEST_DEPS := g++ clang valgrind graphviz heaptrack binutils elfutils tmux python3 sqlite3 perl lua5.4 jq \
 	libxml2-utils git gawk redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
-	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
+	openssh-client gdb strace curl qemu-user-static|qemu-user mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
-	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14 mandoc \
+	libgoogle-perftools-dev libmimalloc-dev default-jdk-headless|openjdk-17-jdk-headless lld libc++1|libc++1-14 libc++abi1|libc++abi1-14 mandoc \
 	clang-format locales libdevel-nytprof-perl python3-jsonschema chromium cmake meson ninja-build python3-pytest \
 	podman runc catatonit debootstrap python3-yaml python3-prometheus-client
 
@@ -247,7 +247,7 @@ test-programs: bench-programs $(BT)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_ORDER) 
 	cross-programs
 
 test-deps:
-	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
+	@tests/deps.sh --if-missing $(BUILD_DEPS) --tests $(TEST_DEPS:%='%')
 
 # On all processors, unless the caller has said how many.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))

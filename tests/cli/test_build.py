@@ -242,4 +242,34 @@ def t_readme_and_ci_give_one_command():
     assert len(text.splitlines()) <= 150, "README.md is the door: more belongs into tui/man/"
 
 
+@test
+def t_what_has_no_package_is_a_skip():
+    """Of a|b what there is; a test's package that there is not, or that apt cannot install, keeps none of the others out."""
+    folder = temporary_folder()
+    for name, does in {"dpkg-query": 'printf "installed %s\\n" gcc jdk-17', "id": "echo 0",
+                       "apt-cache": 'case "$2" in gone*) exit 1; esac',
+                       "apt-get": f'echo "$*" >>{folder}/asked; case "$*" in *broken*) echo "E: it is broken"; exit 100; esac'}.items():
+        with open(f"{folder}/{name}", "w", encoding="ascii") as f:
+            f.write(f"#!/bin/sh\n{does}\n")
+        os.chmod(f.name, 0o755)
+
+    def asked(*arguments):
+        done = run(["tests/deps.sh", "--if-missing", *arguments], env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+        if not os.path.exists(f"{folder}/asked"):
+            return done.returncode, [], done.stderr
+        with open(f"{folder}/asked", encoding="ascii") as f:
+            lines = [line.split() for line in f if "install" in line]
+        os.remove(f.name)
+        return done.returncode, [" ".join(w for w in line[1:] if w[0] != "-") for line in lines], done.stderr
+
+    assert asked("gcc", "--tests", "jdk|jdk-17") == (0, [], "")
+    assert asked("make|gone", "--tests", "gone-a|b") == (0, ["make b"], "")
+    assert asked("gcc", "--tests", "gone-a|gone-b") == (0, [], "memtop: apt knows no package gone-a|gone-b: tests that need it are skipped\n")
+    status, lines, said = asked("make", "--tests", "broken", "b")
+    assert (status, lines) == (0, ["make broken b"] * 2 + ["make", "broken", "b"]), lines
+    assert said == "memtop: apt-get could not install broken: tests that need it are skipped (E: it is broken)\n", said
+    status, _, said = asked("broken", "--tests", "b")
+    assert status == 1 and "memtop: apt-get could not install the packages; run: " in said, said
+
+
 main()

@@ -225,6 +225,11 @@ def need(*tools):
             raise Skip(f"{tool} is not installed")
 
 
+def emulator(machine):
+    """qemu-user's program for another machine's programs: Debian names it so up to a release, then without -static."""
+    return f"qemu-{machine}" if not shutil.which(f"qemu-{machine}-static") and shutil.which(f"qemu-{machine}") else f"qemu-{machine}-static"
+
+
 def user_folders():
     """Variables that keep memtop's files out of the user's home."""
     home = temporary_folder()

@@ -8,11 +8,11 @@ native tests cover those.
 """
 
 from elsewhere import Machine, check_cut, shown, tests_of_every_machine, told
-from harness import main, run, temporary_folder, test
+from harness import emulator, main, run, temporary_folder, test
 
 
 def machine():
-    return Machine("arm64", "qemu-aarch64-static", "aarch64-linux-gnu")
+    return Machine("arm64", emulator("aarch64"), "aarch64-linux-gnu")
 
 
 tests_of_every_machine(machine, "aarch64", 64)

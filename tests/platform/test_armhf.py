@@ -3,11 +3,11 @@
 """test_armhf.py - the agent on 32-bit ARM, under qemu-user: totals, threads, marks, ends; stacks as far as its tables go."""
 
 from elsewhere import Machine, tests_of_every_machine
-from harness import main, test
+from harness import emulator, main, test
 
 
 def machine():
-    return Machine("armhf", "qemu-arm-static", "arm-linux-gnueabihf")
+    return Machine("armhf", emulator("arm"), "arm-linux-gnueabihf")
 
 
 tests_of_every_machine(machine, "arm", 32)

@@ -5,12 +5,12 @@ session like the native one. LONG=1."""
 import json
 import os
 
-from harness import BUILD, MEMTOP, ROOT, Skip, TARGETS, environment, main, need, run, temporary_folder, test
+from harness import BUILD, MEMTOP, ROOT, Skip, TARGETS, emulator, environment, main, need, run, temporary_folder, test
 
 
 def built():
     """The command that runs it; Debian's libraries are fetched first."""
-    need("qemu-aarch64-static", "aarch64-linux-gnu-gcc", "apt-get")
+    need(emulator("aarch64"), "aarch64-linux-gnu-gcc", "apt-get")
     if not os.environ.get("LONG"):
         raise Skip("LONG=1 only")
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD")}
@@ -18,7 +18,7 @@ def built():
     if "packages cannot be had" in done.stderr:
         raise Skip("no archive of Debian's arm64 packages can be reached")
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
-    return ["qemu-aarch64-static", "-L", f"{BUILD}/arm64-root", f"{BUILD}/arm64-memtop/memtop"]
+    return [emulator("aarch64"), "-L", f"{BUILD}/arm64-root", f"{BUILD}/arm64-memtop/memtop"]
 
 
 @test

@@ -13,7 +13,7 @@ import subprocess
 
 import manual
 from elsewhere import Machine, listening, shown, told
-from harness import BUILD, MEMTOP, at_end, check_invariants, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
+from harness import BUILD, MEMTOP, at_end, check_invariants, emulator, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
 
 PROGRAMS = [["s_threads", "2"], ["s_mark"], ["s_paths", "8"]]
 ALONE = [p for p in PROGRAMS if p[0] != "s_threads"]
@@ -155,7 +155,7 @@ void *realloc(void *p, size_t n)
 @test
 def t_static_on_other_machines():
     """Under qemu-user: s_mark's blocks and marks, and its stacks where there are unwind tables."""
-    for m in (Machine("arm64", "qemu-aarch64-static", "aarch64-linux-gnu"), Machine("armhf", "qemu-arm-static", "arm-linux-gnueabihf")):
+    for m in (Machine("arm64", emulator("aarch64"), "aarch64-linux-gnu"), Machine("armhf", emulator("arm"), "arm-linux-gnueabihf")):
         beside = f"{BUILD}/{m.name}"
         program = m.compile("s_mark", "-static", f"@{beside}/wrap.flags", f"{beside}/libmemtop-wrap.a")
         session, name = temporary_folder() + "/session.mtop", f"memtop-test-linked.{os.getpid()}.{m.name}"

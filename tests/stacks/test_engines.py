@@ -10,7 +10,7 @@ import collections
 import re
 
 from elsewhere import shown, told
-from harness import BUILD, MEMTOP, TARGETS, Skip, environment, main, need, report, run, temporary_folder, test
+from harness import BUILD, MEMTOP, TARGETS, Skip, emulator, environment, main, need, report, run, temporary_folder, test
 
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-g", "-fno-builtin", "-Iinclude", "-Itests"]
 
@@ -197,7 +197,7 @@ def twins(machine, triplet, emulator, *flags, engines):
 @test
 def t_twins_on_arm64():
     """The instrument engine's stacks, and what fp and cfi keep, are the plain walk's; with signed return addresses, too."""
-    arm64 = ("arm64", "aarch64-linux-gnu", "qemu-aarch64-static", "-fno-omit-frame-pointer")
+    arm64 = ("arm64", "aarch64-linux-gnu", emulator("aarch64"), "-fno-omit-frame-pointer")
     twins(*arm64, "-finstrument-functions", "-finstrument-functions-exclude-file-list=agent/,fakes.h", engines=["instrument"])
     for protection in ("none", "standard"):
         twins(*arm64, f"-mbranch-protection={protection}", engines=["fp", "cfi"])
@@ -207,7 +207,7 @@ def t_twins_on_arm64():
 def t_twins_on_armhf():
     """What ehabi keeps is the plain walk's: in Thumb and in ARM code, with and without frame pointers."""
     for flags in ("-mthumb", "-mthumb -fno-omit-frame-pointer", "-marm"):
-        twins("armhf", "arm-linux-gnueabihf", "qemu-arm-static", "-funwind-tables", *flags.split(), engines=["ehabi"])
+        twins("armhf", "arm-linux-gnueabihf", emulator("arm"), "-funwind-tables", *flags.split(), engines=["ehabi"])
 
 
 @test
