@@ -12,6 +12,8 @@
 /* False: malformed; the message is printed, and the program stays unprofiled. */
 extern struct conf mt_conf;
 bool mt_conf_parse(const char *text);
+/* What memtop itself says in MEMTOP_START: it skips options that this agent does not know. */
+void mt_conf_told(const char *text);
 void mt_conf_reset(void); /* as if none had been given */
 /* options in force, in the syntax of MEMTOP_OPTIONS */
 size_t mt_conf_print(char *buf, size_t size);

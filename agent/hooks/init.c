@@ -52,6 +52,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <memtop/options.h>
+
 #define DORMANT_EVENTS 16                    /* hooks between two looks at the clock */
 #define DORMANT_LOOK_NS (5ull * 1000 * 1000) /* clock time between two looks at the parent */
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
@@ -102,6 +104,7 @@ static bool set_up(void)
 	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
 		return false;
 	mt_hooks_cxx_init();
+	mt_conf_told(variable(MTW_START_VARIABLE "="));
 	if (!mt_conf_parse(variable("MEMTOP_OPTIONS=")))
 		return false;
 	if (is_followed_child())

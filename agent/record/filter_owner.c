@@ -12,11 +12,11 @@
 #include "base/compiler.h"
 #include "base/conf.h"
 #include "base/prim_linux.h"
-#include "base/regex.h"
 #include "base/state.h"
 #include "modules/maps.h"
 #include "unwind/stacks.h"
 
+#include <memtop/regex.h>
 #include <memtop/wire.h>
 #include <string.h>
 
@@ -67,10 +67,10 @@ static const char *name_of(uint32_t module)
 /* also: the other name of the program itself, as it was called; viewers show that one. */
 static bool ask(const struct owners *o, const char *name, const char *also)
 {
-	if (o->libs[0] && !mt_regex_match(&o->wanted, name) && !mt_regex_match(&o->wanted, also))
+	if (o->libs[0] && !mtw_regex_match(&o->wanted, name) && !mtw_regex_match(&o->wanted, also))
 		return false;
 	return !o->exclude[0] ||
-	       (!mt_regex_match(&o->unwanted, name) && !mt_regex_match(&o->unwanted, also));
+	       (!mtw_regex_match(&o->unwanted, name) && !mtw_regex_match(&o->unwanted, also));
 }
 
 static const char *called(uint32_t module, const char *name)
@@ -119,9 +119,9 @@ struct owners *mt_filter_owners(const char *libs, const char *exclude, const cha
 	}
 	memcpy(o->libs, libs, strlen(libs) + 1);
 	memcpy(o->exclude, exclude, strlen(exclude) + 1);
-	*wrong = mt_regex_compile(&o->wanted, libs);
+	*wrong = mtw_regex_compile(&o->wanted, libs);
 	if (!*wrong)
-		*wrong = mt_regex_compile(&o->unwanted, exclude);
+		*wrong = mtw_regex_compile(&o->unwanted, exclude);
 	if (*wrong) {
 		mt_prim_unmap(o, sizeof(*o));
 		return NULL;

@@ -20,6 +20,7 @@
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/safe_point.h"
 #include "base/syscalls.h"
+#include "launch/agent_file.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
 
@@ -473,7 +474,8 @@ static int prepare(struct plan *p, const struct attach_options *o, struct target
 		return -1;
 	attach_name(&p->facts, p->name, sizeof p->name);
 	if (attach_choose_agent(p->facts.pid, p->name, o->agent, p->agent, sizeof p->agent, err) ||
-	    check_modules(p, err) || make_options(p, o, t, err))
+	    check_modules(p, err) || agent_file_check(p->agent, o->options, 2, err) ||
+	    make_options(p, o, t, err))
 		return -1;
 	return p->loaded ? 0 : place(p, err);
 }

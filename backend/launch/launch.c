@@ -4,17 +4,20 @@
  *
  * The program must see what it would see without memtop: the same descriptors (memtop's are
  * close-on-exec), the same signal dispositions and mask, and the same environment in the same order
- * except LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent removes before main. A pipe
+ * except LD_PRELOAD and MEMTOP_..., which the agent removes before main. A pipe
  * that a successful exec closes reports a failed start; the child itself prints nothing.
  *
  *   LD_PRELOAD = agent (unless it is linked in) [":" the user's value]
- *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=... wait_for=..." [" " the user's] [" " --options]
+ *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]: checked before
+ *   MEMTOP_START = "wait_for=...": what an older agent, which refuses unknown options, may not know
  *   MEMTOP_BOARD = where the agents of the tree write; without it memtop follows this process alone
  */
 #include "launch/launch.h"
+#include "launch/agent_file.h"
 #include "launch/progcheck.h"
 
 #include <memtop/board.h>
+#include <memtop/options.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +38,7 @@ extern char **environ;
 /* Room for the program's environment; only the changed entries are owned. */
 struct environment {
 	char **entries;
-	char *preload, *options, *board;
+	char *preload, *options, *start, *board;
 };
 
 static bool is_file(const char *path)
@@ -188,18 +191,20 @@ static void environment_make(struct environment *e, const char *agent, const cha
 
 	while (environ && environ[count])
 		count++;
-	e->entries = xcalloc(count + 4, sizeof *e->entries);
+	e->entries = xcalloc(count + 5, sizeof *e->entries);
 	if (count)
 		memcpy(e->entries, environ, count * sizeof *e->entries);
 	if (agent)
 		e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "",
 				       preload ? preload : "");
-	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d wait_for=%d%s%s%s%s",
-			       WAIT_MS, getpid(), options ? " " : "", options ? options : "",
-			       extra ? " " : "", extra ? extra : "");
+	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d%s%s%s%s", WAIT_MS,
+			       options ? " " : "", options ? options : "", extra ? " " : "",
+			       extra ? extra : "");
+	e->start = xasprintf(MTW_START_VARIABLE "=wait_for=%d", getpid());
 	if (e->preload)
 		put_entry(e->entries, &count, e->preload);
 	put_entry(e->entries, &count, e->options);
+	put_entry(e->entries, &count, e->start);
 	drop_board(e->entries, &count);
 	if (board && *board) {
 		e->board = xasprintf(BOARD_VARIABLE "=%s", board);
@@ -212,6 +217,7 @@ static void environment_release(struct environment *e)
 	free(e->entries);
 	free(e->preload);
 	free(e->options);
+	free(e->start);
 	free(e->board);
 }
 
@@ -327,6 +333,7 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 	if ((!linked &&
 	     launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
 	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
+	    agent_file_check(linked ? path : agent, o->options, 125, err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
 		goto out;
 	environment_make(&e, linked ? NULL : agent, o->options, o->board);

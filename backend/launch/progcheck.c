@@ -18,6 +18,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <memtop/options.h>
+
 #define SCRIPT_DEPTH 4  /* the kernel's own limit of interpreters of interpreters */
 #define HEADERS_MAX 128 /* program headers looked at */
 
@@ -30,30 +32,36 @@ static uint64_t field(const unsigned char *p, int bytes, bool big)
 	return v;
 }
 
-/* Is there a note of this owner? The name's size, its text's, a type, the name with its end. */
-static bool has_note(const unsigned char *note, size_t len, const struct elf_kind *k,
-		     const char *name, size_t size)
+/* Each note: the owner's size, its text's, a type, the owner with its end, the text. */
+static void read_notes(const unsigned char *notes, size_t len, struct elf_kind *k)
 {
 	for (size_t at = 0; at + 12 <= len;) {
-		uint64_t name_len = field(note + at, 4, k->big_endian),
-			 text = field(note + at + 4, 4, k->big_endian);
-		if (name_len == size && at + 12 + size <= len &&
-		    !memcmp(note + at + 12, name, size))
-			return true;
-		at += 12 + ((name_len + 3) & ~UINT64_C(3)) + ((text + 3) & ~UINT64_C(3));
+		size_t owner_len = field(notes + at, 4, k->big_endian),
+		       text_len = field(notes + at + 4, 4, k->big_endian),
+		       text = at + 12 + ((owner_len + 3) & ~(size_t)3);
+		uint64_t type = field(notes + at + 8, 4, k->big_endian);
+		const char *owner = (const char *)notes + at + 12;
+		if (text > len || text_len > len - text)
+			return;
+		bool ours = owner_len == sizeof MTW_NOTE_OWNER &&
+			    !memcmp(owner, MTW_NOTE_OWNER, sizeof MTW_NOTE_OWNER);
+		k->linked |= ours && type == MTW_NOTE_LINKED;         /* agent/linked/note.c */
+		k->go |= owner_len == 4 && !memcmp(owner, "Go\0", 4); /* its build id */
+		if (ours && type == MTW_NOTE_AGENT)                   /* agent/base/conf.c */
+			snprintf(k->agent, sizeof k->agent, "%.*s", (int)text_len, notes + text);
+		at = text + ((text_len + 3) & ~(size_t)3);
 	}
-	return false;
 }
 
-static void read_note(int fd, uint64_t offset, struct elf_kind *k)
+static void read_note(int fd, uint64_t offset, uint64_t len, struct elf_kind *k)
 {
-	unsigned char note[1024];
-	ssize_t n = offset < INT64_MAX ? pread(fd, note, sizeof note, (off_t)offset) : -1;
+	unsigned char notes[MTW_NOTE_MAX];
+	ssize_t n = offset < INT64_MAX ? pread(fd, notes, len < sizeof notes ? len : sizeof notes,
+					       (off_t)offset)
+				       : -1;
 
-	if (n <= 0)
-		return;
-	k->linked |= has_note(note, (size_t)n, k, "memtop", 7); /* agent/linked/note.c */
-	k->go |= has_note(note, (size_t)n, k, "Go\0", 4);       /* its build id */
+	if (n > 0)
+		read_notes(notes, (size_t)n, k);
 }
 
 static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
@@ -73,7 +81,8 @@ static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
 		uint64_t type = field(ph, 4, k->big_endian),
 			 offset = field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
 		if (type == PT_NOTE)
-			read_note(fd, offset, k);
+			read_note(fd, offset,
+				  field(ph + (wide ? 32 : 16), wide ? 8 : 4, k->big_endian), k);
 		if (type != PT_INTERP)
 			continue;
 		ssize_t n = offset < INT64_MAX

@@ -19,6 +19,7 @@ struct elf_kind {
 	char interp[256]; /* PT_INTERP, "" = none */
 	char script[512]; /* "#!" line without the "#!", "" = none */
 	bool linked;      /* the agent is linked in, as its note says */
+	char agent[1024]; /* an agent's own description: memtop/options.h; "" = none */
 	bool go;          /* Go's linker made it */
 	bool text;        /* neither ELF nor "#!", and no NUL in its first bytes */
 };

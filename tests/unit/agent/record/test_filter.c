@@ -6,7 +6,6 @@
  */
 #include "check.h"
 #include "base/conf.h"
-#include "base/regex.h"
 #include "base/self.h"
 #include "base/state.h"
 #include "base/types.h"
@@ -17,6 +16,7 @@
 #include "record/slots.h"
 #include "record/thread.h"
 
+#include <memtop/regex.h>
 #include <memtop/wire.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -496,17 +496,17 @@ TEST(expressions)
 	static struct regex r;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		CHECK(!mt_regex_compile(&r, rows[i].regex));
-		if (mt_regex_match(&r, rows[i].text) != rows[i].matches)
+		CHECK(!mtw_regex_compile(&r, rows[i].regex));
+		if (mtw_regex_match(&r, rows[i].text) != rows[i].matches)
 			printf("  %s on %s\n", rows[i].regex, rows[i].text);
-		CHECK_EQ(mt_regex_match(&r, rows[i].text), rows[i].matches);
+		CHECK_EQ(mtw_regex_match(&r, rows[i].text), rows[i].matches);
 	}
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		CHECK(mt_regex_compile(&r, wrong[i]) != NULL);
+		CHECK(mtw_regex_compile(&r, wrong[i]) != NULL);
 	char many[600];
 	memset(many, 'a', sizeof(many) - 1);
 	many[sizeof(many) - 1] = '\0';
-	CHECK(mt_regex_compile(&r, many) != NULL);
+	CHECK(mtw_regex_compile(&r, many) != NULL);
 }
 
 static void *(*libc_malloc)(size_t);

@@ -22,8 +22,8 @@ static void enter(void)
 	strcpy(dir, "/tmp/t_launch.XXXXXX");
 	CHECK(mkdtemp(dir) != NULL);
 	snprintf(agent, sizeof agent, "%s/agent.so", dir);
-	sh("cd %s && echo 'int memtop_none;' >none.c && gcc -shared -fPIC -Wl,--no-as-needed -o "
-	   "agent.so none.c",
+	sh("cd %s && echo 'const char memtop_none[3][8] = { \"\", \"depth\", \"listen\" };' "
+	   ">none.c && gcc -shared -fPIC -Wl,--no-as-needed -o agent.so none.c",
 	   dir);
 	unsetenv("LD_PRELOAD");
 	unsetenv("MEMTOP_OPTIONS");
@@ -87,7 +87,7 @@ TEST(the_environment_but_for_two_entries)
 	at += strlen(want);
 	snprintf(want, sizeof want,
 		 "PATH=/usr/bin:/bin\nZ=\xff= 2\nMEMTOP_OPTIONS=listen=@memtop.%%p wait=5000 "
-		 "wait_for=%d depth=9\n",
+		 "depth=9\nMEMTOP_START=wait_for=%d\n",
 		 getpid());
 	CHECK_STR(at, want);
 	setenv("PATH", "/usr/bin:/bin", 1);
