@@ -280,6 +280,38 @@ int main(void) { pthread_t t; pthread_create(&t, NULL, waits, NULL); puts("ready
 """
 
 
+LEFT_OVER = r"""
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *volatile left[64];
+	for (int i = 0; i < 64; i++)
+		left[i] = (char *)malloc + 8;
+	struct pollfd in = { 0, POLLIN, 0 };
+	char c;
+	puts("ready"), fflush(stdout);
+	return (argv[1][0] == 'p' ? poll(&in, 1, -1) < 0 : read(0, &c, 1) < 0) || !left[argc];
+}
+"""
+
+
+@test
+def t_what_an_allocator_left_on_the_stack():
+    """No allocator waits for input: its old return addresses do not keep such a program from an attach."""
+    found = glob.glob("/usr/lib/*-linux-gnu/libjemalloc.so.2")
+    if not found:
+        raise Skip("libjemalloc.so.2 is not installed")
+    for how in ("read", "poll"):
+        process = ready([compiled(LEFT_OVER), how], env=environment(LD_PRELOAD=found[0]), stdin=subprocess.PIPE)
+        attach(process.pid)
+        detached(process.pid)
+        process.communicate("x", timeout=20)
+        assert process.returncode == 0, how
+
+
 @test
 def t_refused_for_what_it_is():
     for how, words in (("kill", ("its seccomp filter kills for",)), ("strict", ("seccomp's strict mode",))):

@@ -16,8 +16,10 @@
  *            libc's: then it is the program's own. On Android no futex counts: its allocators keep
  *            their locks anywhere.
  *
- * Where another library brings the allocator, a waiting thread may be the allocator's own
- * (jemalloc's background threads): then no return address on its stack may lie in that library.
+ * Where another library brings the allocator, a thread that sleeps or writes may be the allocator's
+ * own (jemalloc's background threads, its statistics): then no return address on its stack may lie
+ * in that library. No allocator waits for input, so there a return address is left over from a call
+ * that has ended.
  */
 #include "attach/ptrace/safe_point.h"
 
@@ -32,27 +34,27 @@
 #define HEAP_ALIGN (8ull << 20)  /* glibc's arenas begin at such addresses, with huge pages too */
 #define ARENA_BYTES 4096
 
-enum kind { IDLE = 1, ON_FD, FUTEX };
+enum kind { IDLE = 1, INPUT, READS, WRITES, FUTEX };
 
 static const struct {
 	long nr;
 	enum kind kind;
 } waits[] = {
 #ifdef SYS_poll
-	{ SYS_poll, IDLE },          { SYS_select, IDLE },
-	{ SYS_epoll_wait, IDLE },    { SYS_pause, IDLE },
+	{ SYS_poll, INPUT },         { SYS_select, IDLE },
+	{ SYS_epoll_wait, INPUT },   { SYS_pause, IDLE },
 #endif
-	{ SYS_ppoll, IDLE },         { SYS_pselect6, IDLE },
-	{ SYS_epoll_pwait, IDLE },   { 441 /* epoll_pwait2 */, IDLE },
+	{ SYS_ppoll, INPUT },        { SYS_pselect6, IDLE },
+	{ SYS_epoll_pwait, INPUT },  { 441 /* epoll_pwait2 */, INPUT },
 	{ SYS_nanosleep, IDLE },     { SYS_clock_nanosleep, IDLE },
 	{ SYS_rt_sigsuspend, IDLE }, { SYS_rt_sigtimedwait, IDLE },
 	{ SYS_wait4, IDLE },         { SYS_waitid, IDLE },
-	{ SYS_accept, IDLE },        { SYS_accept4, IDLE },
-	{ SYS_recvfrom, IDLE },      { SYS_recvmsg, IDLE },
-	{ SYS_recvmmsg, IDLE },      { SYS_msgrcv, IDLE },
+	{ SYS_accept, INPUT },       { SYS_accept4, INPUT },
+	{ SYS_recvfrom, INPUT },     { SYS_recvmsg, INPUT },
+	{ SYS_recvmmsg, INPUT },     { SYS_msgrcv, INPUT },
 	{ SYS_io_getevents, IDLE },  { 426 /* io_uring_enter */, IDLE },
-	{ SYS_read, ON_FD },         { SYS_readv, ON_FD },
-	{ SYS_write, ON_FD },        { SYS_writev, ON_FD },
+	{ SYS_read, READS },         { SYS_readv, READS },
+	{ SYS_write, WRITES },       { SYS_writev, WRITES },
 	{ SYS_sendto, IDLE },        { SYS_sendmsg, IDLE },
 	{ SYS_futex, FUTEX },
 };
@@ -68,6 +70,11 @@ static enum kind kind_of(long nr)
 bool inject_waits(long nr)
 {
 	return kind_of(nr) != 0;
+}
+
+static bool is_on_fd(enum kind kind)
+{
+	return kind == READS || kind == WRITES;
 }
 
 /* The loader reads files on disk under its lock; reads of pipes, sockets and terminals wait. */
@@ -192,9 +199,9 @@ static enum inject_promise promise_of(pid_t pid, pid_t tid)
 		return PROMISE_NONE;
 	enum kind kind = nr == SYS_restart_syscall ? may_be_futex(first, second) ? FUTEX : IDLE
 						   : kind_of(nr);
-	if (kind == ON_FD)
-		return on_disk(pid, first) ? PROMISE_RUNS : PROMISE_IDLE;
-	return kind == IDLE ? PROMISE_IDLE : kind == FUTEX ? PROMISE_FUTEX : PROMISE_RUNS;
+	if (!kind || (is_on_fd(kind) && on_disk(pid, first)))
+		return PROMISE_RUNS;
+	return kind == FUTEX ? PROMISE_FUTEX : PROMISE_IDLE;
 }
 
 static int best_first(const void *a, const void *b)
@@ -293,11 +300,13 @@ static enum inject_where judge_wait(const struct inject_ground *g, const struct 
 	const struct inject_module *o = inject_module_at(g->modules, inject_regs_pc(&t->regs));
 
 	if (!kind || (kind == FUTEX && !own_futex(g, t)) ||
-	    (kind == ON_FD && on_disk(t->pid, inject_regs_arg(&t->regs, 0))))
+	    (is_on_fd(kind) && on_disk(t->pid, inject_regs_arg(&t->regs, 0))))
 		return WHERE_WAITS;
 	if (o && o != g->libc && is_loader(g->modules, o))
 		return WHERE_WAITS;
-	return stack_forbids(g, t, g->foreign_malloc) ? WHERE_WAITS : WHERE_IDLE;
+	return stack_forbids(g, t, g->foreign_malloc && kind != INPUT && kind != READS)
+		       ? WHERE_WAITS
+		       : WHERE_IDLE;
 }
 
 enum inject_where inject_judge(const struct inject_ground *g, const struct inject_thread *t)
