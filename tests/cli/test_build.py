@@ -76,6 +76,22 @@ def t_agent_compiles_for_arm64():
 
 
 @test
+def t_warnings_stop_only_where_asked():
+    """A user's newer compiler warns of more; its warnings end no build and no check."""
+    folder = temporary_folder()
+    with open(f"{folder}/new.h", "w", encoding="ascii") as f:
+        f.write("#warning of a newer compiler\n")
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD", "WERROR")}
+    for words, passes in (((), True), (("WERROR=1",), False)):
+        done = run(["make", f"B={folder}/{passes}", f"CFLAGS=-include {folder}/new.h", *words, f"{folder}/{passes}/backend/base/format.o"], env=env)
+        assert (done.returncode == 0) == passes and "of a newer compiler" in done.stderr, done
+    said = run(["make", "-n", f"B={folder}/check", "check"], env=env).stdout
+    assert " -Wall " in said and "-Werror" not in said, said[-2000:]
+    with open(".ci/run", encoding="utf-8") as f:
+        assert re.search(r"^export WERROR=1$", f.read(), re.M)
+
+
+@test
 def t_backend_needs_no_curses():
     folder = temporary_folder()
     with open(f"{folder}/third.c", "w", encoding="utf-8") as f:
