@@ -372,7 +372,8 @@ def t_what_cannot_be_followed_is_named_with_the_reason():
     with t:
         t.wait_for("+1: P lists")
         open_list(t)
-        t.wait_for((re.compile(r"not followed .* contain  statically linked"), re.compile(r" running .* python3$", re.M)))
+        # sorted: End leads to the row that is then the last, and stays with it
+        t.wait_for(re.compile(r" running .* python3\n.*not followed .* contain  statically linked"))
         t.keys("End")
         t.wait_for((lambda lines: "contain" in (selected(lines) or ""),
                     re.compile(r"^ statically linked: no agent can be preloaded into it", re.M)))
