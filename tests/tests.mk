@@ -6,7 +6,7 @@ TEST_DEPS := g++ clang valgrind graphviz heaptrack binutils elfutils tmux python
 	openssh-client gdb strace curl qemu-user-static|qemu-user mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
 	libgoogle-perftools-dev libmimalloc-dev default-jdk-headless|openjdk-17-jdk-headless lld libc++1|libc++1-14 libc++abi1|libc++abi1-14 mandoc \
-	clang-format locales libdevel-nytprof-perl python3-jsonschema chromium cmake meson ninja-build python3-pytest \
+	clang-format locales libdevel-nytprof-perl python3-jsonschema chromium cmake meson ninja-build python3-pytest pkg-config \
 	podman runc catatonit debootstrap python3-yaml python3-prometheus-client
 
 BT := $(B)/tests
@@ -252,8 +252,8 @@ test-deps:
 # On all processors, unless the caller has said how many.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-# The one command: installs what is missing, builds (a newer compiler's warnings stop it only with WERROR=1, as in CI), runs everything; with T=follow that test
-# alone, with T=screens those of a folder.
+# The one command: installs what is missing, builds, runs everything; with T=follow that test alone, with T=screens those
+# of a folder. A warning ends it with WERROR=1 alone, as in CI.
 check: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) all test-programs
 	@tests/run.sh $(B) $(T)

@@ -74,7 +74,7 @@ static bool agent_knows(const struct check *c, const char *name)
 
 static int check_word(const struct check *c, const char *from, char *word, struct err *err)
 {
-	static struct regex room; /* main thread */
+	struct regex room; /* 4 KiB */
 	char *equals = strchr(word, '=');
 	uint64_t number;
 

@@ -10,8 +10,8 @@
 
 /*
  * Can memtop talk to the agent in `file`, and does it take what the user wrote: MEMTOP_OPTIONS, and
- * `given` (--options; NULL = nothing)? 0, or -1 and *err with `status`. Of a file that does not
- * describe itself, as before version 0.2, names of options are looked up in its strings.
+ * `given` (--options; NULL = nothing)? 0, or -1 and *err with `status`. Of an older
+ * agent's file, which does not describe itself, names of options are looked up in its strings.
  */
 int agent_file_check(const char *file, const char *given, int status, struct err *err);
 

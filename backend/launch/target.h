@@ -19,7 +19,6 @@ struct target {
 	/* TARGET_FILE: which process of the tree; 0 = the first program (session/session.h) */
 	uint32_t stream;
 	bool unheard;   /* memtop started the program; its agent has not greeted yet */
-	bool optioned;  /* with options for the agent */
 	char text[600]; /* as typed: for messages and the header */
 };
 /* Fills *t, or sets *err to what is wrong with the word (status 2). */

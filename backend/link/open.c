@@ -165,11 +165,9 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 	default:
 		if (t->unheard)
 			return err_set(err, 3,
-				       "%s: its agent never answered: %sthe program ended at once "
+				       "%s: its agent never answered: the program ended at once "
 				       "or drops LD_PRELOAD; run it without memtop to compare",
-				       t->text,
-				       t->optioned ? "--options is wrong (its output says how), or "
-						   : "");
+				       t->text);
 		return err_set(err, 3,
 			       "%s: nothing listens there: %s; memtop list shows processes that "
 			       "have an agent",

@@ -83,7 +83,7 @@ def t_a_folder_that_cannot_be_written():
 
 
 @test
-def t_wrong_options_are_named_first():
+def t_wrong_options_start_nothing():
     """No program is started with them, and no view opens."""
     command = f"{MEMTOP} run --options nonsense=1 -- /bin/sleep 1000; echo status $?; exec sleep 1000"
     with Terminal(["sh", "-c", command], 80, 24) as t:

@@ -19,7 +19,7 @@
  * Where another library brings the allocator, a thread that sleeps or writes may be the allocator's
  * own (jemalloc's background threads, its statistics): then no return address on its stack may lie
  * in that library. No allocator waits for input, so there a return address is left over from a call
- * that has ended.
+ * that has ended. A select counts as a sleep, as old code uses it.
  */
 #include "attach/ptrace/safe_point.h"
 

@@ -140,7 +140,6 @@ void cmd_launched_target(const struct args *a, const struct launched *l, struct 
 		.kind = TARGET_ABSTRACT,
 		.pid = (int)l->pid,
 		.unheard = true,
-		.optioned = (a->options && *a->options) || getenv("MEMTOP_OPTIONS"),
 	};
 	snprintf(t->name, sizeof t->name, "%s", l->socket);
 	snprintf(t->text, sizeof t->text, "%.599s", a->operands[0]);

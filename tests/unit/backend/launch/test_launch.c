@@ -66,7 +66,7 @@ static char *output_of(const char *line, struct launch_options *o, struct launch
 	return output_of_program(argv, o, l);
 }
 
-TEST(the_environment_but_for_two_entries)
+TEST(the_environment_but_for_memtops_entries)
 {
 	struct launch_options o = { .options = "depth=9" };
 	struct launched l;
