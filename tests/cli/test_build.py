@@ -11,7 +11,7 @@ import subprocess
 
 import harness
 import manual
-from harness import AGENT, BUILD, main, need, run, temporary_folder, test
+from harness import AGENT, BUILD, Skip, main, need, run, temporary_folder, test
 
 BACKEND_LIBS = "-levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl -lutil".split()
 
@@ -132,6 +132,19 @@ def t_sources_are_formatted():
         with open(path, encoding="utf-8") as f:
             long += [f"{path}:{n}" for n, line in enumerate(f, 1) if len(line.rstrip("\n").expandtabs(8)) > 100]
     assert not long, f"{len(long)} lines are longer than 100 columns: {', '.join(long[:10])}"
+
+
+@test
+def t_the_top_level_has_nothing_stray():
+    """The output of a redirect was committed there once. A new name is a decision: it is written down here."""
+    need("git")
+    done = run(["git", "ls-files"])
+    if done.returncode:
+        raise Skip("no clone of git")
+    names = {path.partition("/")[0] for path in done.stdout.split("\n") if path}
+    expected = {".ci", ".clang-format", ".gitignore", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
+                "agent", "backend", "include", "tests", "themes", "tui"}
+    assert names == expected, sorted(names ^ expected)
 
 
 # Messages whose number is at least two, or a constant.
