@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from harness import BUILD, MEMTOP, main, run, temporary_folder, test, wait_for
+from harness import BUILD, MEMTOP, main, mostly_waits, run, temporary_folder, test, wait_for
 from term import Terminal, command, running
 
 FIRST = r"(0|[\d.]+K|[1-6]\.\dM)"  # somewhere on the way to the first phase's end
@@ -87,6 +87,25 @@ def t_the_peak_has_a_key_and_no_rates():
             t.wait_for(re.compile(row, re.M))
         t.keys("H")
         live_is(t, PHASES[2] + r" .* Alloc \d.*", "LIVE")
+
+
+def without_owner(lines):
+    """[columns of the graph by owner library that belong to nobody known]; None: too few belong to the program."""
+    row = next((re.search("([·░]*)A{5}", line) for line in lines[5:8] if "AAAAA" in line), None)
+    return row and [len(row.group(1))]
+
+
+@mostly_waits
+def t_who_held_what_is_known_after_the_way_back():
+    """The graph by owner library keeps its columns, and the next ones follow them."""
+    with kept_in(temporary_folder()) as t:
+        before = t.wait_for(without_owner, 30)
+        t.keys("[")
+        t.wait_for(lambda lines: "PAST" in lines[0])
+        t.keys("Escape")
+        live_is(t, PHASES[0], "LIVE")
+        after = t.wait_for(without_owner, 30)
+        assert after <= before, (before, after, t.text())
 
 
 @test
