@@ -167,6 +167,22 @@ def t_a_wrapper_in_a_child_of_vfork():
             assert found[0].pid and found[0].parent != NONE, found
 
 
+@test
+def t_a_clock_that_reads_a_thread_variable():
+    """As libfaketime's. The agent's server has no thread variables of the program's: it may not call such a clock."""
+    folder = temporary_folder()
+    clock = compiled(folder, "clock.so", "#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\nstatic __thread long calls = 1;\n"
+                     "int clock_gettime(clockid_t id, struct timespec *t) { return calls++ > 0 ? syscall(SYS_clock_gettime, id, t) : -1; }\n"
+                     "int gettimeofday(struct timeval *t, void *z) { return calls++ > 0 ? syscall(SYS_gettimeofday, t, z) : -1; }\n", "-fPIC", "-shared")
+    program = compiled(folder, "asks", "#include <time.h>\n#include <stdlib.h>\nint main(void) { struct timespec t; char *volatile p = malloc(100);\n"
+                       "return !p || clock_gettime(CLOCK_MONOTONIC, &t) ? 9 : 7; }\n", "-Wl,--no-as-needed", clock)
+    for before in ([], ["env", f"LD_PRELOAD={clock}"]):
+        done = run([MEMTOP, "record", "-o", f"{folder}/clock.mtop", "--", *before, program], env=environment())
+        assert (done.returncode, done.stderr) == (7, ""), (before, done)
+        text = run([MEMTOP, "report", f"{folder}/clock.mtop"], env=environment()).stdout
+        assert "exited with status 7" in text and "100 in 1 block" in text, text
+
+
 # --- what the agent calls
 
 VICTIM = r"""
