@@ -14,6 +14,7 @@
  */
 #include "launch/launch.h"
 #include "launch/agent_file.h"
+#include "launch/plain_path.h"
 #include "launch/progcheck.h"
 
 #include <memtop/board.h>
@@ -61,11 +62,6 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 	if (progcheck_read(real, &k) || !k.class_bits || k.type != 3 /* ET_DYN */)
 		rc = err_set(err, 125, "%s: not an agent: not a shared object; give the path of %s",
 			     found, AGENT_NAME);
-	else if (strpbrk(real, ": \t\n\"\\"))
-		rc = err_set(err, 125,
-			     "%s: this path cannot be in LD_PRELOAD (it has a space, colon or "
-			     "quote); move the agent, or name it with --agent",
-			     real);
 	else if ((size_t)snprintf(path, size, "%s", real) >= size)
 		rc = err_set(err, 125, "%s: its path is too long; move the agent", found);
 	free(real);
@@ -321,12 +317,14 @@ static int open_stdin(const struct launch_options *o, struct err *err)
 int launch_program(char *const argv[], const struct launch_options *o, struct launched *l,
 		   struct err *err)
 {
-	char agent[PATH_MAX], path[PATH_MAX], name[108];
+	char agent[PATH_MAX], plain[PATH_MAX], path[PATH_MAX], name[108];
 	const char *mine = getenv("MEMTOP_OPTIONS");
 	struct environment e = { 0 };
 	char *options = xasprintf("%s %s", mine ? mine : "", o->options ? o->options : "");
 	int rc = -1, in = -2;
 
+	*l->folder = '\0';
+	l->since_ns = now_ns();
 	if (progcheck_find(argv[0], path, sizeof path, err))
 		goto out;
 	bool linked = progcheck_linked(path);
@@ -334,9 +332,10 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 	     launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
 	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
 	    agent_file_check(linked ? path : agent, o->options, 125, err) ||
-	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
+	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2 ||
+	    (!linked && plain_path(agent, plain, sizeof plain, l->folder, sizeof l->folder, err)))
 		goto out;
-	environment_make(&e, linked ? NULL : agent, o->options, o->board);
+	environment_make(&e, linked ? NULL : plain, o->options, o->board);
 	struct start s = { .path = path,
 			   .argv = argv,
 			   .env = e.entries,
@@ -358,9 +357,17 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 	expand_pid(name, l->pid, l->socket, sizeof l->socket);
 	rc = 0;
 out:
+	if (rc)
+		launch_end(l);
 	if (in >= 0)
 		close(in);
 	environment_release(&e);
 	free(options);
 	return rc;
+}
+
+void launch_end(const struct launched *l)
+{
+	/* /proc counts starts in ticks of 10 ms */
+	plain_path_release(l->folder, l->since_ns - 20000000u);
 }

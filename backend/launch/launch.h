@@ -24,14 +24,18 @@ struct launch_options {
 
 struct launched {
 	pid_t pid;
-	char socket[108]; /* abstract name where its agent listens */
-	char note[512];   /* a sentence for watch_note(): what memtop will not see; "" = nothing */
+	char socket[108];  /* abstract name where its agent listens */
+	char note[512];    /* a sentence for watch_note(): what memtop will not see; "" = nothing */
+	char folder[256];  /* launch/plain_path.h's; "" = none */
+	uint64_t since_ns; /* CLOCK_MONOTONIC, before the start */
 };
 
 /* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or
  * 127. */
 int launch_program(char *const argv[], const struct launch_options *o, struct launched *l,
 		   struct err *err);
+/* When memtop is done with the program, which may run on. */
+void launch_end(const struct launched *l);
 /* Path of the agent to use; musl: for a musl program (musl/ beside the other). A given path is
  * used as it is. */
 int launch_find_agent(const char *given, bool musl, char *path, size_t size, struct err *err);

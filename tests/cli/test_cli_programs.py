@@ -3,10 +3,12 @@
 """test_cli_programs.py - the command line: programs that memtop cannot run or watch, each with its
 reason."""
 import os
+import shutil
+import signal
 import stat
 
 from cli import memtop, one_line, compiled, recorded
-from harness import Skip, environment, main, need, report, run, temporary_folder, test
+from harness import AGENT, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
 
 
 @test
@@ -132,6 +134,82 @@ def t_program_with_its_own_malloc():
         assert len(said) == 1 and path in said[0] and words in said[0], r["warnings"]
         assert not [s for s in r["stacks"] if s["allocated_blocks"] == 50], r["stacks"]
         assert r["program"]["state"] == "exited" and r["program"]["status"] == 0, r["program"]
+
+
+def record_spaced():
+    """A session's file, and the command that records into it by an agent in a folder that LD_PRELOAD cannot name."""
+    folder = temporary_folder() + "/two words/build"
+    os.makedirs(folder)
+    agent = shutil.copy(AGENT, folder)
+    return folder + "/a.mtop", [MEMTOP, "record", "--agent", agent, "-o", folder + "/a.mtop"]
+
+
+def ended_pid():
+    p = start(["/bin/true"])
+    p.wait(60)
+    return p.pid
+
+
+@test
+def t_an_agent_below_a_folder_with_a_space():
+    """A link stands for the folder; it is there for all programs of the tree, and gone when they are."""
+    (session, record), runtime = record_spaced(), temporary_folder()
+    env = environment(XDG_RUNTIME_DIR=runtime)
+    look = f"ls -d {runtime}/*/at; /bin/cat /dev/null; stat -c %a {runtime}/*"
+    done = run([*record, "--", "/bin/sh", "-c", look], 60, env=env)
+    assert done.returncode == 0 and not done.stderr.count("LD_PRELOAD"), done
+    link, mode = done.stdout.split()
+    assert link.startswith(f"{runtime}/memtop-agent.") and mode == "711", done.stdout
+    assert not os.listdir(runtime), os.listdir(runtime)
+    names = {p["name"] for p in report(session)["processes"]}
+    assert {"sh", "cat"} <= names, names
+
+
+@test
+def t_the_link_stays_while_a_program_runs():
+    (_, record), runtime = record_spaced(), temporary_folder()
+    env = environment(XDG_RUNTIME_DIR=runtime)
+    done = run([*record, "--for", "0.2", "--", "/bin/sh", "-c", "exec sleep 300 >/dev/null 2>&1"], 60, env=env)
+    assert done.returncode == 0, done
+    pid = int(done.stderr.split("as process ")[1].split(",")[0])
+    try:
+        kept, = os.listdir(runtime)
+        assert os.path.exists(f"{runtime}/{kept}/at/build/libmemtop-agent.so")
+        done = run([*record, "--", "/bin/true"], 60, env=env)
+        assert done.returncode == 0 and os.listdir(runtime) == [kept], (done, os.listdir(runtime))
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not os.path.exists(f"/proc/{pid}/exe"), what="the program's end")
+    done = run([*record, "--", "/bin/true"], 60, env=env)
+    assert done.returncode == 0 and not os.listdir(runtime), (done, os.listdir(runtime))
+
+
+@test
+def t_links_of_others_stay():
+    """A folder of another user, or one that others can write, is neither used nor removed; nor is what a link leads to."""
+    (_, record), runtime, other = record_spaced(), temporary_folder(), temporary_folder()
+    left = f"memtop-agent.{os.stat('/proc/self/ns/pid').st_ino}.{ended_pid()}"
+    os.makedirs(f"{other}/own")
+    os.symlink("/nowhere", f"{other}/own/at")
+    os.symlink(f"{other}/own", f"{runtime}/{left}.link")
+    os.mkdir(f"{runtime}/{left}.open")
+    os.chmod(f"{runtime}/{left}.open", 0o777)
+    stays = {f"{left}.link", f"{left}.open"}
+    if not os.geteuid():
+        os.mkdir(f"{runtime}/{left}.user")
+        os.chown(f"{runtime}/{left}.user", 65534, 65534)
+        stays.add(f"{left}.user")
+    os.mkdir(f"{runtime}/{left}.mine", 0o700)
+    os.symlink("/nowhere", f"{runtime}/{left}.mine/at")
+    say = ["/bin/sh", "-c", f"ls -d {runtime}/*/at/build {other}/*/at/build 2>/dev/null"]
+    record += ["--", *say]
+    done = run(record, 60, env=environment(XDG_RUNTIME_DIR=runtime))
+    assert done.stdout.startswith(f"{runtime}/memtop-agent."), done
+    assert set(os.listdir(runtime)) == stays and os.path.lexists(f"{other}/own/at"), os.listdir(runtime)
+    os.chmod(runtime, 0o777)
+    done = run(record, 60, env=environment(XDG_RUNTIME_DIR=runtime, TMPDIR=other))
+    assert done.stdout.startswith(f"{other}/memtop-agent."), done
+    assert os.listdir(other) == ["own"], os.listdir(other)
 
 
 if __name__ == "__main__":

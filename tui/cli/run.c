@@ -178,6 +178,7 @@ static int run_run(const struct args *a)
 		return args_fail(&err, STATUS_OURS);
 	int status = view(loop, a, p, &options, &l, output_fd, &err);
 
+	launch_end(&l);
 	loop_free(loop);
 	close(output_fd);
 	return status;

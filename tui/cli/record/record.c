@@ -300,6 +300,7 @@ int record_program(const struct args *a, bool gate)
 	if (r.watch)
 		watch_close(r.watch);
 	loop_free(r.loop);
+	launch_end(&l);
 	if (!r.ended)
 		return lost ? STATUS_OURS : 0;
 	if (WIFSIGNALED(status))
