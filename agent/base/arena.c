@@ -11,8 +11,11 @@
  * two: a sixteenth of the memory that the target may still take (collect/room.c), and the part of a
  * quarter of the program's peak that the live map leaves free (on glibc it takes that quarter at
  * most). Before it stacks are folded (unwind/fold.c), and viewers are told. The live map is never
- * refused, because blocks that it does not know cannot be counted. Threads, viewers and marks have
- * bounds of their own.
+ * refused, because blocks that it does not know cannot be counted; nor is a thread's state, without
+ * which its blocks have no stack. Threads, viewers and marks have bounds of their own.
+ *
+ * A piece that all threads share (a chunk of nodes) is counted once, however many threads make it
+ * at the same time, and none of them is refused: mt_arena_place().
  *
  * A program with so many stacks that the chunks take more than FEW_BYTES goes through all of them
  * at random. So the further chunks ask for large pages: a page takes the processor a walk through
@@ -191,19 +194,25 @@ static void *take(size_t bytes)
 	return NULL;
 }
 
-/* The sum is asked first: who is refused must not make others be refused meanwhile. */
-static void *take_below(uint64_t limit, size_t bytes)
+static void *counted(void *p, size_t bytes)
 {
-	if (mt_arena_bytes() + bytes > limit)
-		return NULL;
-	bool fits =
-		atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes <= limit;
-	void *p = fits ? take(bytes) : NULL;
-
 	if (!p)
 		atomic_fetch_sub_explicit(&xbytes, bytes, memory_order_relaxed);
 	find_finest();
 	return p;
+}
+
+/* What is refused is never in the sum: it would make others be refused meanwhile. */
+static void *take_below(uint64_t limit, size_t bytes)
+{
+	uint64_t sum = mt_arena_bytes();
+
+	do {
+		if (sum + bytes > limit)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&xbytes, &sum, sum + bytes, memory_order_relaxed, memory_order_relaxed));
+	return counted(take(bytes), bytes);
 }
 
 void *mt_arena_alloc_for(enum need need, size_t bytes)
@@ -219,6 +228,32 @@ void *mt_arena_alloc(size_t bytes)
 	return mt_arena_alloc_for(NEED_ALL, bytes);
 }
 
+/*
+ * One thread claims the place, then counts the piece, then makes it. Whoever finds the claim makes
+ * one, too, and does not count it. So a thread is refused only where there was no room without the
+ * piece: if it sees the sum with it, it sees the claim when it looks again. The pieces that come
+ * too late are lost: addresses, but no pages, for nobody has touched them.
+ */
+void *mt_arena_place(void *_Atomic *place, enum need need, size_t bytes)
+{
+	void *is = atomic_load(place), *p;
+	bool mine;
+
+	bytes = round_up(bytes, ALIGN);
+	if (!is && atomic_load(&xbytes) + bytes > limit_of(need) && !(is = atomic_load(place)))
+		return NULL;
+	mine = !is && atomic_compare_exchange_strong(place, &is, ARENA_CLAIMED);
+	if (arena_is_made(is))
+		return is;
+	if (mine)
+		atomic_fetch_add(&xbytes, bytes);
+	p = take(bytes);
+	if (mine)
+		counted(p, bytes);
+	is = ARENA_CLAIMED;
+	return atomic_compare_exchange_strong(place, &is, p) ? p : is;
+}
+
 uint64_t mt_arena_bytes(void)
 {
 	return atomic_load_explicit(&xbytes, memory_order_relaxed);
@@ -226,7 +261,7 @@ uint64_t mt_arena_bytes(void)
 
 void mt_arena_range(uintptr_t start, size_t bytes, enum part part)
 {
-	struct range *r = mt_arena_alloc(sizeof(*r));
+	struct range *r = mt_arena_alloc_for(NEED_ALWAYS, sizeof(*r));
 
 	if (r)
 		link_range(r, start, bytes, part);

@@ -26,6 +26,14 @@ enum need {
 void *mt_arena_alloc(size_t bytes); /* 16-aligned, zeroed; NULL when the cap is met */
 /* The same, but NULL when the need's share of the cap is taken. */
 void *mt_arena_alloc_for(enum need need, size_t bytes);
+/* The same, for memory that all threads share: what is at *place, which begins as NULL; the first
+ * thread that asks makes it. NULL: the need's share is taken. */
+void *mt_arena_place(void *_Atomic *place, enum need need, size_t bytes);
+#define ARENA_CLAIMED ((void *)1) /* at a place: some thread makes it just now */
+MT_INLINE bool arena_is_made(const void *at_place)
+{
+	return (uintptr_t)at_place > (uintptr_t)ARENA_CLAIMED;
+}
 /* The finest need that still had room when this was computed last. */
 extern _Atomic uint32_t mt_arena_finest;
 MT_INLINE bool mt_arena_has(enum need need)

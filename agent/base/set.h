@@ -187,16 +187,9 @@ static MT_COLD void set_grow(struct set *s, uint32_t level)
 static bool set_room(struct set *s, const struct set_kind *kind, uint32_t id)
 {
 	void *_Atomic *place = &s->xchunk[id >> kind->chunk_shift];
-	void *chunk = atomic_load_explicit(place, memory_order_acquire);
 
-	if (unlikely(!chunk)) {
-		void *fresh = mt_arena_alloc_for(kind->need, kind->bytes << kind->chunk_shift);
-		if (!fresh)
-			return false;
-		atomic_compare_exchange_strong_explicit(place, &chunk, fresh, memory_order_acq_rel,
-							memory_order_acquire);
-	}
-	return true;
+	return likely(arena_is_made(atomic_load_explicit(place, memory_order_acquire))) ||
+	       mt_arena_place(place, kind->need, kind->bytes << kind->chunk_shift);
 }
 
 /* Reserves `n` numbers in a row, and returns the first; 0 when all are taken or memory is short. */

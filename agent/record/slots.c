@@ -54,7 +54,7 @@
 #define STEP_MAX (64 * 1024)
 #define STEP_FIRST 256
 
-static struct slot *_Atomic chunks[CHUNKS];
+static void *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t xnext = SLOT_ROOT + 1;
 static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory to be had */
 
@@ -97,19 +97,14 @@ static enum need need_of(node_id node)
 
 static struct slot *slot_place(slot_id id, enum need need)
 {
-	struct slot *_Atomic *at = &chunks[id >> CHUNK_SHIFT];
+	void *_Atomic *at = &chunks[id >> CHUNK_SHIFT];
 	struct slot *c = atomic_load_explicit(at, memory_order_acquire);
 
 	if (id < CHUNK_SLOTS)
 		return &root_slot[id];
-	if (!c) {
-		struct slot *fresh = mt_arena_alloc_for(need, CHUNK_SLOTS * sizeof(*fresh));
-		if (!fresh)
-			return NULL;
-		if (atomic_compare_exchange_strong(at, &c, fresh))
-			c = fresh; /* else the loser's chunk is lost: 32 KiB, once */
-	}
-	return &c[id & (CHUNK_SLOTS - 1)];
+	if (!arena_is_made(c))
+		c = mt_arena_place(at, need, CHUNK_SLOTS * sizeof(*c));
+	return c ? &c[id & (CHUNK_SLOTS - 1)] : NULL;
 }
 
 /* A fresh id, or 0. Never passes SLOTS_END, however many threads fail at once. */
@@ -164,7 +159,7 @@ const struct slot *mt_slots_at(slot_id id)
 		return &root_slot[id];
 	const struct slot *c =
 		atomic_load_explicit(&chunks[id >> CHUNK_SHIFT], memory_order_acquire);
-	return c ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[SLOT_ROOT];
+	return arena_is_made(c) ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[SLOT_ROOT];
 }
 
 uint32_t mt_slots_count(void)

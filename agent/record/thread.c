@@ -304,17 +304,22 @@ static struct thread *inherit(void)
 	return NULL;
 }
 
+/* The limit of memory does not refuse a state: its thread's blocks would have no stack. There are
+ * no more of them than gates. */
 static struct thread *new_state(void)
 {
-	uint32_t at = atomic_fetch_add_explicit(&xhot_count, 1, memory_order_relaxed);
+	const uint32_t gates = HOT_BYTES / sizeof(struct hot) - 1;
 
-	if (at >= HOT_BYTES / sizeof(struct hot) - 1) {
+	if (atomic_load_explicit(&xhot_count, memory_order_relaxed) >= gates)
+		return NULL;
+	struct thread *t = mt_arena_alloc_for(NEED_ALWAYS, sizeof(*t));
+	if (!t)
+		return NULL;
+	uint32_t at = atomic_fetch_add_explicit(&xhot_count, 1, memory_order_relaxed);
+	if (at >= gates) {
 		atomic_fetch_sub_explicit(&xhot_count, 1, memory_order_relaxed);
 		return NULL;
 	}
-	struct thread *t = mt_arena_alloc(sizeof(*t));
-	if (!t)
-		return NULL;
 	mt_slots_thread_init(t);
 	t->hot = &hots[at];
 	mt_self_own(t);

@@ -84,6 +84,15 @@ def t_counters_of_many_threads():
 
 
 @test
+def t_late_threads():
+    """A thread that begins when the limit is taken, while all others live, has a state of its own: its blocks have stacks."""
+    for options in ("", "sample=1 "):
+        for r in many_threads("late", options=options):
+            assert None not in by(r, call_site), r["agent"]["stacks"]
+            assert not r["agent"]["lost"]["events"], r["agent"]["lost"]
+
+
+@test
 def t_freed_by_another_thread():
     whole, folded = many_threads("free")
     agree(whole, folded, cut=False)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_levels.c - allocates along many distinct call paths without recursion. Usage: s_levels DEPTH
- * [THREADS [free]]. Each level has two functions of its own, and each calls both of the next level,
- * so DEPTH levels have 2^DEPTH paths. Each path ends in one of eight call sites, of malloc and of
- * what wraps it in libc. Each thread runs all paths. With "free" each block is freed by another
- * thread than its own, at the end.
+ * [THREADS [free|late]]. Each level has two functions of its own, and each calls both of the next
+ * level, so DEPTH levels have 2^DEPTH paths. Each path ends in one of eight call sites, of malloc
+ * and of what wraps it in libc. Each thread runs all paths. With "free" each block is freed by
+ * another thread than its own, at the end. With "late" each thread begins when the one before it
+ * has run all paths, and none ends before the last one has.
  */
 #include "target.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -88,11 +91,17 @@ static void (*const start[])(unsigned) = { left_0,  left_1,  left_2,  left_3,  l
 					   left_18, left_19, left_20 };
 
 static unsigned depth;
+static bool late;
+static sem_t has_run, end;
 
 static void *run(void *place)
 {
 	mine = *(void ***)place;
 	start[depth](0);
+	if (late) {
+		sem_post(&has_run);
+		sem_wait(&end);
+	}
 	return NULL;
 }
 
@@ -107,8 +116,13 @@ static void each(int threads, void *(*work)(void *))
 {
 	pthread_t thread[64];
 
-	for (int i = 0; i < threads; i++)
+	for (int i = 0; i < threads; i++) {
 		EXPECT(pthread_create(&thread[i], NULL, work, &blocks[i]) == 0);
+		if (late)
+			sem_wait(&has_run);
+	}
+	for (int i = 0; late && i < threads; i++)
+		sem_post(&end);
 	for (int i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
 }
@@ -122,8 +136,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < threads; i++) /* not the heap's */
 		blocks[i] = mmap(NULL, sizeof(void *) << depth, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	late = argc > 3 && !strcmp(argv[3], "late");
 	each(threads, run);
-	if (argc > 3)
+	if (argc > 3 && !late)
 		each(threads, release);
 	return 0;
 }

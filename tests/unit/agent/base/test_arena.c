@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_arena.c - the agent's own memory: whose it is, and that much of it lies in large pages.
+ * test_arena.c - the agent's own memory: whose it is, that much of it lies in large pages, and that
+ * a piece which threads need at the same time is refused to none of them.
  */
 #include "check.h"
 #include "base/arena.h"
@@ -69,4 +70,35 @@ TEST(a_large_mapping_is_zeroed_whole_and_alone)
 	mt_prim_unmap(p, 2 * PRIM_LARGE);
 	CHECK(!mt_prim_readable((uintptr_t)p, 1));
 	CHECK(!mt_prim_readable((uintptr_t)p + 2 * PRIM_LARGE - 1, 1));
+}
+
+#define SHARED ((size_t)4096)
+
+static void full_but_for(size_t bytes)
+{
+	mt_conf.max_memory = mt_arena_bytes() + bytes;
+}
+
+TEST(a_shared_piece_has_its_place)
+{
+	void *_Atomic place = NULL, *_Atomic other = NULL;
+
+	full_but_for(SHARED);
+	void *p = mt_arena_place(&place, NEED_ALL, SHARED);
+	CHECK(p && p == place && is_zero(p, SHARED));
+	CHECK(mt_arena_place(&place, NEED_ALL, SHARED) == p);
+	CHECK_EQ(mt_arena_bytes(), mt_conf.max_memory);
+	CHECK(!mt_arena_place(&other, NEED_ALL, SHARED) && !other);
+}
+
+/* Another thread has claimed it, has counted it, so that nothing is left, and then lost its
+ * processor. When it comes back it takes what is there. */
+TEST(a_shared_piece_that_another_thread_makes_is_not_refused)
+{
+	void *_Atomic place = ARENA_CLAIMED;
+
+	full_but_for(0);
+	void *p = mt_arena_place(&place, NEED_ALL, SHARED);
+	CHECK(arena_is_made(p) && p == place && is_zero(p, SHARED));
+	CHECK_EQ(mt_arena_bytes(), mt_conf.max_memory);
 }
