@@ -4,7 +4,7 @@
 recording that does not, and a kill at any moment leaves a whole session.
 
 The rule's ages are divided (MEMTOP_TEST_THIN_AGES), and the file is thinned early
-(MEMTOP_TEST_THIN_BYTES), so that seconds are enough.
+(MEMTOP_TEST_THIN_BYTES), so that seconds are enough. How many depends on the Python: the program runs until its file is gone.
 """
 import glob
 import json
@@ -17,12 +17,12 @@ import time
 
 import mtop
 import wire
-from harness import MEMTOP, environment, main, temporary_folder, test, wait_for
+from harness import MEMTOP, at_end, environment, main, temporary_folder, test, wait_for
 
 PROGRAM = """
-import sys, time
-kept, n = [], int(sys.argv[1])
-for i in range(n):
+import itertools, os, sys, time
+kept = []
+for i in itertools.takewhile(lambda _: os.path.exists(sys.argv[1]), itertools.count()):
     kept.append([bytearray(100 + 7 * (i % 90)) for _ in range(60)])
     if len(kept) > 80:
         del kept[:40]
@@ -33,8 +33,11 @@ ENV = {"PYTHONMALLOC": "malloc", "MEMTOP_TEST_KEY_BYTES": "9000"}
 THIN = {"MEMTOP_TEST_THIN_BYTES": "300000", "MEMTOP_TEST_THIN_AGES": "100"}
 
 
-def start(path, rounds, **more):
-    return subprocess.Popen([MEMTOP, "record", "-o", path, "--mark-every", "1s", "--", sys.executable, "-c", PROGRAM, str(rounds)],
+def start(path, **more):
+    """Records while PATH.run exists."""
+    with open(path + ".run", "wb"):
+        pass
+    return subprocess.Popen([MEMTOP, "record", "-o", path, "--mark-every", "1s", "--", sys.executable, "-c", PROGRAM, path + ".run"],
                             env={**environment(), **ENV, **more}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True)
 
@@ -77,17 +80,16 @@ def counters(found):
 def marks_and_the_peak_stay_and_ticks_go():
     folder = temporary_folder()
     path, before = os.path.join(folder, "a.mtop"), os.path.join(folder, "before.mtop")
-    child = start(path, 330, **THIN)
-    wait_for(lambda: inode(path), 20)
-    old, later = inode(path), 0
+    child = start(path, **THIN)
+    at_end(child.kill)
+    old = wait_for(lambda: inode(path), 20)
     with open(path, "rb") as held:  # as a reader that has it open: it sees all of the old file
-        while child.poll() is None:
-            later = later or (time.monotonic() if inode(path) != old else 0)
-            time.sleep(0.2)
+        wait_for(lambda: inode(path) != old, 120, "a thinner file")
+        wait_for(lambda: ticks(path)[1] > 20, 120, "ticks are left out")
+        os.unlink(path + ".run")
+        assert child.wait(60) == 0, child.stderr.read()
         with open(before, "wb") as out:
             out.write(held.read())
-    assert child.returncode == 0, child.stderr.read()
-    assert later, "never thinned"
     assert ticks(before)[1] == 0 and ticks(path)[1] > 20, ticks(path)[1]
     assert ticks(path)[0] == sorted(ticks(path)[0])
     end_of_before = ticks(before)[0][-1]  # the file may end in the middle of a mark's own state
@@ -127,11 +129,12 @@ def a_kill_leaves_a_whole_session():
     folder = temporary_folder()
     for turn in range(6):
         path = os.path.join(folder, f"k{turn}.mtop")
-        child = start(path, 2000, **{**THIN, "MEMTOP_TEST_THIN_BYTES": "3000"})
+        child = start(path, **{**THIN, "MEMTOP_TEST_THIN_BYTES": "3000"})
         wait_for(lambda p=path: os.path.exists(p + ".thin") or inode(p) and os.path.getsize(p) > 9000, 20)
         time.sleep(dice.random() * 1.5)
         child.send_signal(signal.SIGKILL)
         child.wait()
+        os.unlink(path + ".run")
         # what thins the file holds it for a moment longer
         found = wait_for(lambda p=path: (lambda r: r if any("cut" in w for w in r["warnings"]) else None)(report(p)), 20, "a cut file")
         assert found["totals"]["live_bytes"] == sum(s["live_bytes"] for s in found["stacks"])
