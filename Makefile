@@ -244,11 +244,13 @@ INSTALLED = $(call put,755,bin,$(B)/memtop) \
 	$(call put,644,share/memtop/serve,$(wildcard backend/serve/examples/*)) \
 	$(call put,644,share/memtop,backend/report/json/report.schema.json) \
 	$(call put,644,share/man/man1,$(wildcard tui/man/*.1)) $(call put,644,share/man/man7,$(wildcard tui/man/*.7)) \
-	$(call put,644,include/memtop,$(wildcard include/memtop/*.h)) $(call put,644,lib/pkgconfig,$(B)/memtop.pc)
+	$(call put,644,include/memtop,$(wildcard include/memtop/*.h)) $(call put,644,lib/pkgconfig,$(B)/memtop.pc) \
+	$(call put,644,lib/cmake/memtop,packaging/memtop-config.cmake $(B)/memtop-config-version.cmake)
 
 # By a rename, so that a program that starts meanwhile maps the old file or the new one.
 install: all
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' include/memtop.pc.in >$(B)/memtop.pc
+	@for file in memtop.pc memtop-config-version.cmake; do \
+		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' packaging/$$file.in >$(B)/$$file || exit 1; done
 	@root="$(DESTDIR)$(PREFIX)"; for item in $(INSTALLED); do \
 		mode=$${item%%:*} item=$${item#*:}; file=$${item#*:} to="$$root/$${item%%:*}/$${item##*/}"; \
 		test ! -e "$$file" || { install -D -m $$mode "$$file" "$$to.new$$$$" && mv -f "$$to.new$$$$" "$$to"; } || exit 1; \
@@ -259,7 +261,7 @@ uninstall:
 	@root="$(DESTDIR)$(PREFIX)"; for item in $(INSTALLED); do \
 		item=$${item#*:}; rm -f "$$root/$${item%%:*}/$${item##*/}" || exit 1; \
 	done; \
-	for own in lib share include; do \
+	for own in lib lib/cmake share include; do \
 		test ! -d "$$root/$$own/memtop" || find "$$root/$$own/memtop" -depth -type d -empty -delete || exit 1; \
 	done
 
