@@ -96,7 +96,7 @@ $(LATE_TARGETS): tests/targets/late.c tests/targets/latelibs/work.h
 PRELOADS := $(patsubst tests/lib/%.c,$(BT)/lib/%.so,$(wildcard tests/lib/*.c))
 $(PRELOADS): $(BT)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
-	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
+	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -static-libgcc -o $@ $< -ldl
 
 # What test_musl.py runs: built as its compiler builds, without a table to search .eh_frame by.
 MUSL_TARGETS := $(addprefix $(BT)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_small_stacks s_stacks)
@@ -114,7 +114,7 @@ $(BT)/musl/liblate_now.so: tests/targets/latelibs/plain.c tests/targets/latelibs
 
 $(BT)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
-	$(call say,LINK)$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
+	$(call say,LINK)$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -static-libgcc -o $@ $<
 
 # Java programs, all by one compiler: tests/lib/java.py starts them.
 JAVA_SRC := $(wildcard tests/targets/java/*.java)
@@ -132,7 +132,7 @@ $(BT)/$(1)/%: tests/targets/%.c
 
 $(BT)/$(1)/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $$(@D)
-	$$(call say,LINK)$(CROSS_$(1))gcc $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $$@ $$< -ldl
+	$$(call say,LINK)$(CROSS_$(1))gcc $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -static-libgcc -o $$@ $$< -ldl
 
 cross-programs: $(1) $(addprefix $(BT)/$(1)/,$(CROSS_PROGRAMS) count_preload.so)
 endef

@@ -136,7 +136,7 @@ def t_methods_that_cannot_be():
         assert "\x1b" not in said and "waits" not in said, said
     said = refused(java, "--break", "Sleeper.never", "--timeout", "1", words=("waited 1 s for a call of Sleeper.never", "--break"))
     assert re.match(r"memtop: --jdwp \d+: waiting for a call of Sleeper.never, 1 s at most; ", said), said
-    refused(java, "--break", "java.lang.Thread.sleep", "--timeout", "1", words=("native overload",))
+    refused(java, "--break", "Sleeper.half", "--timeout", "1", words=("native overload",))
     attached(java, "--break", "Sleeper$Inner.tick")
     refused(java, words=(f"{java.pid} (java): has an agent already; use memtop -p {java.pid}",))
     java.end()

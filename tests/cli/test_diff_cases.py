@@ -316,6 +316,7 @@ def move(function, before):
 
 OTHER = ("-O1", "-Wl,--build-id=uuid")
 ALL = 50 * LEAKED
+POINT = "add_?point"  # zlib 1.3.1 has renamed addpoint()
 
 CASES = [
     Case("zran: one build, two runs", lambda: (p := zran(), p), quick=True),
@@ -327,10 +328,10 @@ CASES = [
     Case("zran: -O2, then without debug information", lambda: (zran("-O2"), zran("-O2", "-g0"))),
     Case("zran: stripped, another build", lambda: (zran("-O1"), zran("-O1", "-Wl,--build-id=uuid", strip=True))),
     Case("zran: gcc, then clang", lambda: (zran("-O1"), zran("-O1", compiler="clang"))),
-    Case("zran: a leak", lambda: (zran(), zran(change=leak_in("addpoint"))), "addpoint|deflate_index_build", ALL, quick=True),
+    Case("zran: a leak", lambda: (zran(), zran(change=leak_in(POINT))), POINT + "|deflate_index_build", ALL, quick=True),
     Case("zran: a leak, moved, -O0 to -O2", lambda: (zran("-O0"), zran("-O2", change=lambda s: move("deflate_index_extract", "deflate_index_build")(
-        leak_in("addpoint")(s)))), "addpoint|deflate_index_build", ALL),
-    Case("zran: a leak mended", lambda: (zran(change=leak_in("addpoint")), zran()), "addpoint|deflate_index_build", ALL, less=True),
+        leak_in(POINT)(s)))), POINT + "|deflate_index_build", ALL),
+    Case("zran: a leak mended", lambda: (zran(change=leak_in(POINT)), zran()), POINT + "|deflate_index_build", ALL, less=True),
     Case("enough: inlining and clones, -O1 to -O3", lambda: (enough("-O1"), enough("-O3"))),
     Case("enough: a leak in a recursive function", lambda: (enough(), enough(change=leak_in("been_here"))), "been_here|examine", ALL),
     Case("enough: a leak, -O3 to -O0", lambda: (enough("-O3"), enough("-O0", change=leak_in("been_here"))), "been_here|examine", ALL),

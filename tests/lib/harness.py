@@ -239,7 +239,7 @@ def user_folders():
 
 def environment(**more):
     """The caller's environment without anything of memtop's, plus private folders and `more`."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(("MEMTOP", "XDG_", "LD_", "TMUX", "DEBUGINFOD_"))}
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("MEMTOP", "XDG_", "LD_", "LC_", "TMUX", "DEBUGINFOD_"))}
     return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **user_folders(), **more}
 
 

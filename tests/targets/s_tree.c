@@ -223,7 +223,8 @@ static int seen(void)
 	for (char **name = names; *name; name++)
 		n += getenv(*name) != NULL;
 	for (char **e = environ; *e; e++)
-		n += strstr(*e, "memtop") || strstr(*e, "MEMTOP");
+		n += !strncmp(*e, "MEMTOP_", 7) ||
+		     (!strncmp(*e, "LD_PRELOAD=", 11) && strstr(*e, "libmemtop-agent"));
 	return n;
 }
 

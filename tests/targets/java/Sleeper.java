@@ -33,6 +33,12 @@ public class Sleeper {
 		sum = -1;
 	}
 
+	static void half(int n) {
+		sum += n;
+	}
+
+	static native void half();
+
 	static long direct() {
 		for (BufferPoolMXBean pool : ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class))
 			if (pool.getName().equals("direct"))
