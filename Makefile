@@ -11,7 +11,8 @@ DESTDIR ?=
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-VERSION := 0.1.0
+# The release: this line, and no other one.
+VERSION := 0.2.0
 
 VARIANT := $(if $(DEBUG),debug,release)$(if $(ASAN),-asan,)
 B ?= build/$(VARIANT)
@@ -21,7 +22,7 @@ CSTD := -std=c11 -D_GNU_SOURCE
 OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
-CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CPPFLAGS) $(CFLAGS)
+CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude $(CPPFLAGS) $(CFLAGS)
 
 # The agent is a guest in other people's processes: libc only, nothing exported but agent.map's list.
 AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc \
@@ -48,6 +49,22 @@ TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -lz -liberty -ljansson -lpthread -ldl -lutil
 TUI_LIBS := -lncursesw -ltinfo -lm
+
+# The build's own mark: the commit, which git archive writes into a tarball; "" for a release's own tag, and where nothing
+# is known. MARK=WORD is another one. Also in the repository of another user: make runs what that one wrote anyway.
+ifndef MARK
+MARK := $(if $(wildcard .git),$(shell GIT_OPTIONAL_LOCKS=0 git -c safe.directory='*' --git-dir=.git --work-tree=. describe \
+	--tags --match v$(VERSION) --always --dirty --abbrev=8 2>/dev/null),$(shell sed -n 's/.*Commit \([0-9a-f]*\)$$/\1/p' .gitattributes 2>/dev/null))
+MARK := $(patsubst -%,%,$(patsubst v$(VERSION)%,%,$(MARK)))
+endif
+
+# Two files alone know what the build is called and where it goes. Whatever carries that is linked again when it changes.
+$(B)/build-says: says = $(VERSION)$(addprefix +,$(MARK)) $(PREFIX)
+$(B)/build-says: FORCE
+	+@mkdir -p $(@D); echo '$(says)' | cmp -s - $@ || echo '$(says)' >$@
+
+%/base/version.o %/base/build.o: CFLAGS_ALL += -DMEMTOP_VERSION='"$(VERSION)$(addprefix +,$(MARK))"' -DMEMTOP_PREFIX='"$(PREFIX)"'
+$(B)/agent/base/version.o $(B)/backend/base/build.o: $(B)/build-says
 
 # A build prints a short line a file; V=1 shows the commands.
 say = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$(@:build/release/%=%)' && )
@@ -161,6 +178,7 @@ MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC
 MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mtls-dialect=gnu2)
 MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
 MUSL_LOADED_OBJ := $(LOADED_SRC:agent/%.c=$(B)/musl/%.o)
+$(B)/musl/base/version.o: $(B)/build-says
 $(MUSL_OBJ) $(MUSL_LOADED_OBJ): $(B)/musl/%.o: agent/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
@@ -201,6 +219,10 @@ arm64-memtop: $(B)/arm64-root
 	@tests/deps.sh --if-missing $(CROSS_DEPS_arm64)
 	@$(MAKE) --no-print-directory B=$(B)/arm64-memtop CC="$(CROSS_arm64)gcc --sysroot=$(abspath $(B)/arm64-root)" \
 		$(B)/arm64-memtop/memtop
+
+# What a test of a part links: it is built again for a change of the code, not of the mark.
+BACKEND_CODE := $(filter-out %/base/build.o,$(BACKEND_OBJ)) | $(B)/libmemtop.a
+AGENT_CODE := $(filter-out %/base/version.o,$(AGENT_OBJ)) $(B)/agent/linked/libc.o | $(B)/agent/inner.a
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
 	$(call say,AR)rm -f $@ && ar qcs $@ $(BACKEND_OBJ)
@@ -288,5 +310,5 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | uninstall | format | clean'
 
-.PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man-keys format formatted-list clean help
+.PHONY: FORCE all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man-keys format formatted-list clean help
 .DEFAULT_GOAL := all

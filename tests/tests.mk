@@ -21,11 +21,11 @@ TARGETS_CXX := $(patsubst tests/targets/%.cc,$(BT)/targets/%,$(wildcard tests/ta
 # The tests' own code: optimised it takes seven times as long to compile. What it links is what users have.
 $(UNIT_B) $(UNIT_T): private OPT := -O0 -g
 
-$(UNIT_B): $(B)/%: %.c $(B)/libmemtop.a tests/check.h
+$(UNIT_B): $(B)/%: %.c tests/check.h $(BACKEND_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itests -Itests/unit/backend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
-$(UNIT_A): $(B)/%: %.c $(B)/agent/inner.a tests/check.h
+$(UNIT_A): $(B)/%: %.c tests/check.h $(AGENT_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
@@ -36,7 +36,7 @@ $(UNIT_ORDER): $(B)/%: %.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/w
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread
 
-$(UNIT_T): $(B)/%: %.c $(B)/memtop tests/check.h
+$(UNIT_T): $(B)/%: %.c tests/check.h $(filter-out %/cli/main.o,$(TUI_OBJ)) $(BACKEND_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -Itests -o $@ $< $(filter-out %/cli/main.o,$(TUI_OBJ)) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
@@ -141,11 +141,11 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model/*.c backend/model/*/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
 	$(addprefix backend/,session/read.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c \
-	base/atomic_file.c report/words.c symbols/demangle.c)
+	base/atomic_file.c base/build.c report/words.c symbols/demangle.c)
 $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
-		-o $@ $(FUZZ_SRC) -lzstd -liberty
+		-DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='""' -o $@ $(FUZZ_SRC) -lzstd -liberty
 
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
 BENCH_DEPS := g++ zstd python3 redis-server redis-tools libunwind-dev valgrind binutils
@@ -182,18 +182,18 @@ $(B)/bench/capture.so: tests/bench/preload/forward.c
 # Captures alone: the agent's own functions, under code built as each engine wants it.
 $(B)/bench/unwind-fp: UNWIND_CODE := -fno-omit-frame-pointer
 $(B)/bench/unwind-instrument: UNWIND_CODE := -finstrument-functions
-$(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/agent/inner.a
+$(BENCH_UNWIND): tests/bench/programs/unwind.c $(AGENT_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 BENCH_READERS := $(addprefix $(B)/bench/,rows keyed aged endings)
-$(BENCH_READERS): $(B)/bench/%: tests/bench/programs/%.c $(B)/libmemtop.a
+$(BENCH_READERS): $(B)/bench/%: tests/bench/programs/%.c $(BACKEND_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
 # The synthetic agent's program, into a file.
 SESSION_SRC := tests/bench/programs/session.c $(addprefix tests/bench/screen_agent/,program.c frames.c first.c later.c)
-$(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(B)/libmemtop.a
+$(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(BACKEND_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $(SESSION_SRC) $(B)/libmemtop.a $(BACKEND_LIBS)
 

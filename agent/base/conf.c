@@ -11,7 +11,6 @@
 #include "base/msg.h"
 
 #include <memtop/options.h>
-#include <memtop/wire.h>
 #include <string.h>
 
 struct option {
@@ -46,17 +45,6 @@ static const struct option options[] = { MTW_OPTIONS(ROW) };
 			       (high) == sizeof(mt_conf.member),                                   \
 		       #name);
 MTW_OPTIONS(FITS)
-/* What memtop reads in the file: options.h. */
-#define NAME(name, ...) " " #name
-#define NOTE_TEXT                                                                                  \
-	MEMTOP_VERSION " " NUMBER(MTW_VERSION_MIN) " " NUMBER(MTW_VERSION) MTW_OPTIONS(NAME)
-#define NUMBER(n) DIGITS(n)
-#define DIGITS(n) #n
-__attribute__((section(".note.memtop"), used, aligned(4))) static const struct {
-	uint32_t owner_len, text_len, type;
-	char owner[8], text[sizeof(NOTE_TEXT)];
-} note = { sizeof(MTW_NOTE_OWNER), sizeof(NOTE_TEXT), MTW_NOTE_AGENT, MTW_NOTE_OWNER, NOTE_TEXT };
-
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
 static void *place(const struct option *o)

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/conf.h"
 #include "base/state.h"
+#include "base/version.h"
 #include "collect/cohorts.h"
 #include "encode/encode_slots.h"
 #include "collect/history.h"
@@ -119,7 +120,7 @@ void encode_hello(struct server *s, struct viewer *v)
 	mtw_put(&o, 8 * sizeof(void *));
 	mtw_put_string(&o, ARCH);
 	mtw_put_string(&o, s->target.exe);
-	mtw_put_string(&o, MEMTOP_VERSION);
+	mtw_put_string(&o, mt_version);
 	mtw_put_string(&o, options);
 	put_args(&o, &s->target);
 	put_fork(&o);

@@ -13,6 +13,7 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "base/syscalls.h"
+#include "base/version.h"
 #include "encode/encode.h"
 #include "collect/memory.h"
 #include "collect/output.h"
@@ -211,7 +212,7 @@ static long write_state(struct server *s, struct session *f, const char *reason)
 	take_peak(s);
 	v->window = 4 * OUT_BYTES; /* drained after each step */
 	mt_format(target, sizeof(target), "-p %d", s->target.pid);
-	put_text_frame(s, v, MTW_S_META, MEMTOP_VERSION, target);
+	put_text_frame(s, v, MTW_S_META, mt_version, target);
 	pump(s, v, f);
 	if (!s->over && !f->failed) {
 		scan(s, v, f);

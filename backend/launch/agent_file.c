@@ -8,6 +8,7 @@
  * the agent's to judge.
  */
 #include "launch/agent_file.h"
+#include "base/build.h"
 #include "launch/progcheck.h"
 
 #include <memtop/options.h>
@@ -84,9 +85,8 @@ static int check_word(const struct check *c, const char *from, char *word, struc
 	if (!agent_knows(c, word))
 		return o ? err_set(err, c->status,
 				   "%s: the agent %s, version %s, has no option \"%s\", which "
-				   "memtop " MEMTOP_VERSION
-				   " has; leave it out, or give a newer agent",
-				   from, c->file, c->version, word)
+				   "memtop %s has; leave it out, or give a newer agent",
+				   from, c->file, c->version, word, build_version)
 			 : err_set(err, c->status,
 				   "%s: no option is called \"%s\"; man memtop-agent has a list",
 				   from, word);
@@ -130,9 +130,10 @@ int agent_file_check(const char *file, const char *given, int status, struct err
 		snprintf(c.names, sizeof c.names, "%s ", k.agent + names);
 	if (names && (c.protocol < MTW_VERSION_MIN || c.protocol_min > MTW_VERSION))
 		return err_set(err, status,
-			       "%s: version %s is too %s for memtop " MEMTOP_VERSION
-			       "; give the agent of the same version with --agent",
-			       file, c.version, c.protocol < MTW_VERSION_MIN ? "old" : "new");
+			       "%s: version %s is too %s for memtop %s; give the agent of the "
+			       "same version with --agent",
+			       file, c.version, c.protocol < MTW_VERSION_MIN ? "old" : "new",
+			       build_version);
 	return check_text(&c, "MEMTOP_OPTIONS", getenv("MEMTOP_OPTIONS"), err) ||
 			       check_text(&c, "--options", given, err)
 		       ? -1

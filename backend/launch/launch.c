@@ -13,6 +13,7 @@
  *   MEMTOP_BOARD = where the agents of the tree write; without it memtop follows this process alone
  */
 #include "launch/launch.h"
+#include "base/build.h"
 #include "launch/agent_file.h"
 #include "launch/plain_path.h"
 #include "launch/progcheck.h"
@@ -84,7 +85,7 @@ bool launch_installed(const char *name, char *path, size_t size)
 		if (is_file(path))
 			return true;
 	}
-	snprintf(path, size, "%s/lib/memtop/%s", MEMTOP_PREFIX, name);
+	snprintf(path, size, "%s/lib/memtop/%s", build_prefix, name);
 	return is_file(path);
 }
 
@@ -102,7 +103,7 @@ int launch_find_agent(const char *given, bool musl, char *path, size_t size, str
 	return err_set(err, 125,
 		       "%s: not found beside memtop or in %s/lib/memtop; %s it with --agent or "
 		       "MEMTOP_AGENT",
-		       name, MEMTOP_PREFIX, musl ? "build it with make musl, or name" : "name");
+		       name, build_prefix, musl ? "build it with make musl, or name" : "name");
 }
 
 /* The value of the last listen= in an option string, "" = none. Quotes do not matter for a plain

@@ -15,6 +15,7 @@
  */
 #include "link/open.h"
 
+#include "base/build.h"
 #include "base/procfs.h"
 #include "launch/agent_server.h"
 #include "launch/elsewhere.h"
@@ -336,9 +337,9 @@ int conn_explain_silence(const struct target *t, pid_t peer, struct err *err)
 int conn_explain_version(const struct target *t, unsigned version, unsigned lowest, struct err *err)
 {
 	return err_set(err, 3,
-		       "%s: another protocol: its agent speaks version %u (lowest %u), this memtop "
-		       "%d (lowest %d); install the same memtop on both sides",
-		       t->text, version, lowest, MTW_VERSION, MTW_VERSION_MIN);
+		       "%s: another protocol: its agent speaks version %u (lowest %u), memtop %s "
+		       "speaks %d (lowest %d); install the same memtop on both sides",
+		       t->text, version, lowest, build_version, MTW_VERSION, MTW_VERSION_MIN);
 }
 
 int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len,
@@ -350,8 +351,9 @@ int conn_explain_error(const struct target *t, uint64_t code, const char *text, 
 	switch (code) {
 	case MTW_E_VERSION:
 		return err_set(err, 3,
-			       "%s: another protocol: %.*s; install the same memtop on both sides",
-			       t->text, n, text);
+			       "%s: another protocol: %.*s; this is memtop %s: install the same on "
+			       "both sides",
+			       t->text, n, text, build_version);
 	case MTW_E_ACCESS:
 		return err_set(err, 3,
 			       t->kind == TARGET_TCP

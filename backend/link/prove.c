@@ -11,6 +11,7 @@
  * an older agent, which asks for the token itself, looks like an impostor that does.
  */
 #include "link/prove.h"
+#include "base/build.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,9 +59,9 @@ int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *t
 		return err_set(err, 3,
 			       "%s: the other end does not prove that it knows the token: another "
 			       "process may hold the port, or an agent of an older release asks "
-			       "for the token itself; use one release on both sides, or unset "
+			       "for the token itself; use memtop %s on both sides, or unset "
 			       "MEMTOP_TOKEN where the port is forwarded to a Unix socket",
-			       t->text);
+			       t->text, build_version);
 	}
 	if (!*token)
 		return err_set(err, 3,
@@ -106,8 +107,8 @@ static int take_refusal(const struct target *t, struct mtw_in *in, struct err *e
 	case MTW_E_VERSION:
 		return err_set(err, 3,
 			       "%s: refused: another protocol, or another process holds the port; "
-			       "install the same memtop on both sides",
-			       t->text);
+			       "install memtop %s on both sides",
+			       t->text, build_version);
 	default: return conn_explain_unproved(t, err);
 	}
 }

@@ -7,6 +7,7 @@
  */
 #include "link/recorder.h"
 
+#include "base/build.h"
 #include "session/spool.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static void put_meta(struct recorder *k, const char *target)
 	uint8_t payload[1024];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
-	mtw_put_string(&o, MEMTOP_VERSION);
+	mtw_put_string(&o, build_version);
 	mtw_put_string(&o, target);
 	mtw_put(&o, unix_now_ns());
 	recorder_frame(k, MTW_S_META, payload, (size_t)(o.at - payload));

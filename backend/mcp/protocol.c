@@ -7,6 +7,7 @@
  */
 #include "mcp/protocol.h"
 
+#include "base/build.h"
 #include "mcp/tools.h"
 #include "report/json/values.h"
 
@@ -59,7 +60,7 @@ static json_t *initialize(struct targets *t, json_t *params, struct failed *why)
 	return json_pack(
 		"{s:s,s:{s:{s:b}},s:{s:s,s:s,s:s},s:s}", "protocolVersion", version, "capabilities",
 		"tools", "listChanged", 0, "serverInfo", "name", "memtop", "title",
-		"memtop, a heap profiler", "version", MEMTOP_VERSION, "instructions",
+		"memtop, a heap profiler", "version", build_version, "instructions",
 		"memtop reads the native heap of running programs and of recorded sessions. Begin "
 		"with list_processes and verdict; then owners, call_sites and top_of_tree say who "
 		"holds memory, and set_mark with diff_marks what changed in between.");

@@ -8,6 +8,7 @@
  * untrusted: sizes are checked before memory is allocated for them.
  */
 #include "session/session.h"
+#include "base/build.h"
 #include "session/format.h"
 #include "session/writer.h"
 
@@ -182,9 +183,10 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	} else if (session_get(head + 8, 2) < SESSION_ONE ||
 		   session_get(head + 8, 2) > SESSION_TREE) {
 		err_set(err, 3,
-			"%s: written by another memtop: format %u, this memtop reads %d; open it "
+			"%s: written by a newer memtop: format %u; memtop %s reads up to %d; open "
+			"it "
 			"with the memtop that wrote it",
-			path, (unsigned)session_get(head + 8, 2), SESSION_TREE);
+			path, (unsigned)session_get(head + 8, 2), build_version, SESSION_TREE);
 		why = "version";
 	}
 	r->zstd = why ? NULL : ZSTD_createDCtx();

@@ -46,6 +46,7 @@ $(A)/$(1)/include/system_calls.h: tests/android/make_include
 $(A)/$(1)/stub/libc.so: tests/android/make_stub tests/android/libc.list
 	@tests/android/make_stub $(ANDROID_API) $$(@D) clang --target=$(ANDROID_TRIPLE_$(1))
 
+$(A)/$(1)/agent/base/version.o: $(B)/build-says
 $$(ANDROID_OBJ_$(1)): $(A)/$(1)/agent/%.o: agent/%.c
 	@mkdir -p $$(@D)
 	$$(call say,CC)$$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(ANDROID_CFLAGS) -c -o $$@ $$<

@@ -4,9 +4,11 @@
 sources compile for arm64, the backend links without curses, every header compiles alone, sources
 match `make format`, and `make install` installs everything, which `make uninstall` removes.
 """
+import contextlib
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 import harness
@@ -145,7 +147,7 @@ def t_the_top_level_has_nothing_stray():
     if done.returncode:
         raise Skip("no clone of git")
     names = {path.partition("/")[0] for path in done.stdout.split("\n") if path}
-    expected = {".ci", ".clang-format", ".gitignore", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
+    expected = {".ci", ".clang-format", ".gitattributes", ".gitignore", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
                 "agent", "backend", "include", "packaging", "tests", "themes", "tui"}
     assert names == expected, sorted(names ^ expected)
 
@@ -184,10 +186,111 @@ def t_flags_of_the_caller_count():
         assert "-Wl,--said" in line, line
 
 
+def mark_of(path):
+    """The version in an object or a program."""
+    with open(path, "rb") as f:
+        return re.search(rb"\b0\.\d+\.\d+[+\w.-]*", f.read()).group(0).decode()
+
+
+@test
+def t_each_build_has_its_mark():
+    """The commit, from git or from its archive; a release's tag alone has none, and no build needs git."""
+    need("git")
+    tree, built = f"{temporary_folder()}/two words", "out/backend/base/build.o"
+    for part in ("Makefile", ".gitattributes", *glob.glob("tests/*.mk"), "tests/deps.sh", *glob.glob("tests/*/*.mk")):
+        os.makedirs(os.path.dirname(f"{tree}/{part}"), exist_ok=True)
+        shutil.copy2(part, f"{tree}/{part}")
+    for part in ("agent", "backend", "include", "tui"):
+        shutil.copytree(part, f"{tree}/{part}")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") and k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD", "MARK")}
+    env.update(HOME=tree, GIT_CEILING_DIRECTORIES=os.path.dirname(tree))
+
+    def call(*command, at=tree):
+        done = run(command, 280, env=env, cwd=at)
+        assert done.returncode == 0, f"{command}: {done.stdout[-1000:]} {done.stderr[-3000:]}"
+        return done.stdout
+
+    def build(at=tree):
+        said = call("make", "--no-print-directory", "B=out", "WERROR=1", built, "out/agent/base/version.o", "out/backend/base/format.o", at=at)
+        marks = {mark_of(f"{at}/{built}"), mark_of(f"{at}/out/agent/base/version.o")}
+        assert len(marks) == 1, marks
+        return marks.pop(), {line.split()[-1] for line in said.splitlines() if line.startswith("CC ")}
+
+    def git(*arguments):
+        return call("git", "-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main", *arguments).strip()
+
+    number, compiled = build()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", number) and len(compiled) == 3, (number, compiled)
+    assert build() == (number, set())
+    both = {"out/agent/base/version.o", built}
+    git("init", "-q")
+    git("add", ".gitattributes", "Makefile", "agent", "backend", "include", "tests", "tui")
+    git("commit", "-q", "-m", "one")
+    assert build() == (f"{number}+{git('rev-parse', '--short=8', 'HEAD')}", both)
+    with open(f"{tree}/tests/deps.sh", "a", encoding="utf-8") as f:
+        f.write("# changed\n")
+    assert build()[0].endswith("-dirty")
+    git("commit", "-q", "-a", "-m", "two")
+    commit = git("rev-parse", "--short=8", "HEAD")
+    assert build() == (f"{number}+{commit}", both)
+    os.makedirs(f"{tree}/out/shallow")
+    call("git", "clone", "-q", "--depth=1", f"file://{tree}", "out/shallow")
+    assert build(f"{tree}/out/shallow")[0] == f"{number}+{commit}"
+    # a tarball, which lies in the clone: git's answers there are not of it
+    os.makedirs(f"{tree}/out/tarball")
+    call("sh", "-c", "git archive HEAD | tar x -C out/tarball")
+    got = build(f"{tree}/out/tarball")[0]
+    assert got.startswith(f"{number}+") and commit.startswith(got.partition("+")[2][:7]), got
+    git("tag", f"v{number}")
+    assert build() == (number, both)
+    git("commit", "-q", "--allow-empty", "-m", "three")
+    assert build()[0] == f"{number}+1-g{git('rev-parse', '--short=8', 'HEAD')}"
+    assert call("make", "--no-print-directory", "B=out", "MARK=deb12", built) and mark_of(f"{tree}/{built}") == f"{number}+deb12"
+
+
+@test
+def t_mark_and_prefix_relink_what_carries_them():
+    """And compile two files: no test is built again for a commit; memtop knows a new PREFIX."""
+    above = temporary_folder()
+    output("cp", "-as", f"{BUILD}/.", above)
+
+    def remade(*words):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{above}/build-says")
+        shutil.copy2(f"{BUILD}/build-says", above)
+        said = make("-n", f"B={above}", *words, "all", f"{above}/tests/unit/backend/base/test_base", f"{above}/tests/unit/agent/base/test_conf",
+                    f"{above}/tests/unit/tui/screen/test_text")
+        return {os.path.relpath(name, above) for name in re.findall(r" (?:-o|ar qcs) (\S+)", said)}
+
+    with open(f"{BUILD}/build-says", encoding="utf-8") as f:
+        says = re.fullmatch(r"[\d.]+\+?(\S*) (.*)\n", f.read())
+    same = f"MARK={says.group(1)}", f"PREFIX={says.group(2)}"
+    before = remade(*same)
+    carry = {"agent/base/version.o", "backend/base/build.o", "libmemtop.a", "memtop", "libmemtop-agent.so", "libmemtop-agent.a.o",
+             "libmemtop-wrap.a.o", "agent/inner.a"}
+    assert not before & {"memtop", "libmemtop-agent.so"}, f"built again without a reason: {before}"
+    assert remade(same[0] + "x", same[1]) - before == carry - before
+    assert remade(same[0], "PREFIX=/else") - before == carry - before
+
+
+@test
+def t_the_number_stands_once():
+    """A release changes one line of the Makefile."""
+    with open("Makefile", encoding="utf-8") as f:
+        number = re.search(r"^VERSION := (\d+\.\d+\.\d+)$", f.read(), re.M).group(1)
+    wrong = []
+    for path in (*manual.PAGES, "README.md", "CONTRIBUTING.md", *glob.glob("backend/**/*", recursive=True), *glob.glob("agent/**/*", recursive=True),
+                 *glob.glob("tui/**/*", recursive=True), *glob.glob("include/**/*", recursive=True)):
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as f:
+                wrong += [f"{path}:{n}" for n, line in enumerate(f, 1) if re.search(rf"memtop\W{re.escape(number)}\b", line)]
+    assert not wrong, wrong
+
+
 @test
 def t_install():
     folder = f"{temporary_folder()}/two words"
-    make(f"B={BUILD}", "install", f"DESTDIR={folder}", "PREFIX=/usr/local")
+    make(f"B={BUILD}", "-o", "all", "install", f"DESTDIR={folder}", "PREFIX=/usr/local")
     root = f"{folder}/usr/local"
     expected = ["bin/memtop", "lib/memtop/libmemtop-agent.so", "lib/memtop/libmemtop-agent.a",
                 "lib/memtop/libmemtop-wrap.a", "lib/memtop/wrap.flags", "lib/memtop/wrap-jemalloc.flags",

@@ -50,7 +50,7 @@ def t_the_side_car_in_a_pod():
     assert run(["gcc", "-O0", "-g", "-o", f"{p.folder}/leak", source]).returncode == 0
     p.image("server:latest", {"/app/server": f"{p.folder}/leak", "/lib/x86_64-linux-gnu/libgcc_s.so.1": "/lib/x86_64-linux-gnu/libgcc_s.so.1"},
             'CMD ["/app/server"]')
-    p.image("memtop:0.1.0", {"/usr/local/bin/memtop": MEMTOP, "/usr/local/lib/memtop/libmemtop-agent.so": AGENT, "/usr/bin/cp": "/bin/cp"})
+    p.image("memtop:local", {"/usr/local/bin/memtop": MEMTOP, "/usr/local/lib/memtop/libmemtop-agent.so": AGENT, "/usr/bin/cp": "/bin/cp"})
     token = secrets.token_hex(16)
     coded = base64.b64encode(token.encode()).decode()
     play(p, yaml, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "memtop-token"}, "data": {"token": coded}})

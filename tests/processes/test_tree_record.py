@@ -404,7 +404,7 @@ def t_a_tree_is_of_another_version():
         assert struct.unpack_from("<H", head, 8) == (2,), head
         f.seek(8)
         f.write(struct.pack("<H", 3))
-    one_line(memtop("report", session), 3, "written by another memtop: format 3")
+    one_line(memtop("report", session), 3, "written by a newer memtop: format 3")
 
 
 @mostly_waits

@@ -3,6 +3,7 @@
  * main.c - the verb table. The first word is a verb, or else the whole line is the bare live view:
  * `memtop TARGET`. A verb's own file has its options, its help and its work.
  */
+#include "base/build.h"
 #include "screen/keys.h"
 #include "cli/base/verbs.h"
 
@@ -106,7 +107,7 @@ static int run_verb(int argc, char **argv)
 		return flush_output(0);
 	}
 	if (!strcmp(word, "--version")) {
-		printf("memtop %s\n", MEMTOP_VERSION);
+		printf("memtop %s\n", build_version);
 		return flush_output(0);
 	}
 	if (!strcmp(word, "--keys")) {

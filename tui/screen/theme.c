@@ -5,6 +5,8 @@
  */
 #include "screen/theme.h"
 
+#include "base/build.h"
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -160,7 +162,7 @@ static size_t folders(char out[][PATH_MAX], size_t max)
 				snprintf(out[n++], PATH_MAX, "%.4000s/themes", exe);
 		}
 	}
-	snprintf(out[n++], PATH_MAX, "%s/share/memtop/themes", MEMTOP_PREFIX);
+	snprintf(out[n++], PATH_MAX, "%s/share/memtop/themes", build_prefix);
 	return n;
 }
 

@@ -6,6 +6,7 @@
  * the agent must be loaded again.
  */
 #include "attach/adb/app.h"
+#include "base/build.h"
 #include "base/sanitize.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
@@ -67,7 +68,7 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 			err, 125,
 			"%s: no agent for this app's machine beside memtop or in %s/lib/memtop; "
 			"build it with make android (arm64-v8a, x86_64), or name one with --agent",
-			name, MEMTOP_PREFIX);
+			name, build_prefix);
 	int rc = progcheck_read(path, &k);
 	if (rc)
 		return err_set(err, 125, "%s: no agent there: %s; check --agent", path,

@@ -10,6 +10,7 @@
  */
 #include "attach/adb/app.h"
 #include "attach/adb/greeting.h"
+#include "base/build.h"
 #include "launch/launch.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static int find_tracer(const struct adb_app *app, char *path, size_t size, struc
 	return err_set(err, 125,
 		       "%s: not found beside memtop or in %s/lib/memtop: a process that takes no "
 		       "debugger needs it; build it with make android (arm64-v8a, x86_64)",
-		       name, MEMTOP_PREFIX);
+		       name, build_prefix);
 }
 
 /* Pushes file to /data/local/tmp; to->check: a script fragment that exits with status 1 when the

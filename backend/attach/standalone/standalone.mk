@@ -8,11 +8,12 @@ ATTACH_CC_arm64-v8a := $(if $(filter aarch64%,$(ATTACH_HERE)),$(CC),aarch64-linu
 ATTACH_DEPS := $(if $(filter x86_64%,$(ATTACH_HERE)),,gcc-x86-64-linux-gnu libc6-dev-amd64-cross) \
 	$(if $(filter aarch64%,$(ATTACH_HERE)),,gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 ATTACH_SRC := backend/attach/standalone/main.c $(wildcard backend/attach/ptrace/*.c backend/attach/*.c) $(filter-out %/dormant.c,$(wildcard backend/launch/*.c)) \
-	$(patsubst %,backend/%.c,base/base base/format base/sanitize base/procfs)
+	$(patsubst %,backend/%.c,base/base base/build base/format base/sanitize base/procfs)
 ATTACH_PROGRAMS := $(ATTACH_ABIS:%=$(B)/android/%/memtop-attach)
 
 define attach_abi
 ATTACH_OBJ_$(1) := $(ATTACH_SRC:%.c=$(B)/android/$(1)/attach/%.o)
+$(B)/android/$(1)/attach/backend/base/build.o: $(B)/build-says
 $$(ATTACH_OBJ_$(1)): $(B)/android/$(1)/attach/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC)$$(ATTACH_CC_$(1)) $$(CFLAGS_ALL) -ffunction-sections -fdata-sections -Ibackend -c -o $$@ $$<

@@ -8,6 +8,7 @@
  */
 #include "report/html/page.h"
 
+#include "base/build.h"
 #include "base/sanitize.h"
 #include "html_parts.h"
 
@@ -39,8 +40,10 @@ void html_page_begin(FILE *out, const char *title)
 	      "'; base-uri 'none'; form-action 'none'\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"referrer\" content=\"no-referrer\">\n"
-	      "<meta name=\"generator\" content=\"memtop " MEMTOP_VERSION "\">\n<title>",
+	      "<meta name=\"generator\" content=\"memtop ",
 	      out);
+	html_text(out, build_version);
+	fputs("\">\n<title>", out);
 	html_text(out, title);
 	fputs(" - memtop</title>\n<style>", out);
 	fputs(html_style, out);

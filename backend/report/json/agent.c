@@ -101,6 +101,7 @@ json_t *report_json_agent(const struct report *r)
 	set(lost, "events", number(events));
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
+	set(o, "version", report_json_text(model_program(m)->agent_version));
 	set(o, "attached", json_boolean(coverage_late(m)));
 	coverage_before(m, &events, &bytes);
 	json_t *before = json_object();
