@@ -161,7 +161,8 @@ struct server {
 	int signal_fd;
 	bool over; /* the target is gone, or the agent detached; the state is final */
 	uint64_t over_ns, next_second_ns, next_tick_ns;
-	uint64_t limit_next_ns; /* when the limit of processor time moves on */
+	uint64_t next_unread_ns; /* when viewers' unread_s are next counted */
+	uint64_t limit_next_ns;  /* when the limit of processor time moves on */
 	uint64_t start_unix_ns;
 	void (*breathe)(struct server *s); /* inside long work: sockets and ticks, no commands */
 

@@ -16,7 +16,8 @@
 #include "collect/slot_snapshots.h"
 #include <memtop/wire.h>
 
-#define VIEWERS_MAX 16
+#define WATCHING_MAX 16 /* clients at a time that stay, and with commands: */
+#define VIEWERS_MAX (WATCHING_MAX + 8)
 #define OUT_BYTES (256u << 10) /* encoded and not yet written, per viewer */
 #define IN_BYTES (MTW_CLIENT_FRAME_MAX + 32u)
 
@@ -26,6 +27,9 @@ struct viewer {
 	enum viewer_state state;
 	int fd, index;
 	bool tcp;          /* the token was proved; else credentials were checked */
+	bool command;      /* it asks for one thing and leaves; or a dump */
+	bool prompt;       /* it acknowledges within a second */
+	uint32_t unread_s; /* seconds without the acknowledgement that was due */
 	uint64_t since_ns; /* let in, or last progress when closing */
 	char who[MTW_NAME_MAX + 1];
 	uint64_t tick_ns;

@@ -204,7 +204,7 @@ static void take_peak(struct server *s)
 static long write_state(struct server *s, struct session *f, const char *reason)
 {
 	long failed;
-	struct viewer *v = viewer_enter(s, -1, &failed);
+	struct viewer *v = viewer_enter(s, -1, MTW_CLIENT_COMMAND, &failed);
 	char target[32];
 
 	if (!v)

@@ -347,7 +347,7 @@ static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 {
 	size_t who_len, unused;
 
-	mtw_get(in); /* features: none yet */
+	uint64_t features = mtw_get(in);
 	const char *who = mtw_get_bytes(in, MTW_NAME_MAX, &who_len);
 	mtw_get_bytes(in, MTW_TOKEN_MAX, &unused);
 	uint64_t tick = mtw_get(in);
@@ -355,7 +355,7 @@ static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 		return false;
 	long failed;
 	int fd = t->fd;
-	struct viewer *v = viewer_enter(s, fd, &failed);
+	struct viewer *v = viewer_enter(s, fd, features, &failed);
 	if (!v) {
 		turn_away(t, MTW_E_BUSY, viewer_refusal(failed));
 		return true;

@@ -393,6 +393,7 @@ static void requests(struct server *s, uint64_t now)
 /* Drops connections that do not complete their greeting, or do not read their data. */
 static void patience(struct server *s, uint64_t now)
 {
+	viewers_count_unread(s, now);
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		struct viewer *v = &s->viewer[i];
 		uint64_t limit = s->state.what == MTW_DETACHED ? LEAVING_PATIENCE_NS

@@ -29,6 +29,7 @@
 
 #define GROW_NS (150 * MILLI)
 #define SHRINK_NS (600 * MILLI)
+#define UNREAD_SECONDS 10
 
 /* Parts of a viewer's one mapping, in order. Most of its pages are never touched. */
 #define SLOT_BITS (MTW_SLOTS_MAX / 8)
@@ -37,12 +38,44 @@
 	(SLOT_BITS + NODE_BITS + GROUPS * sizeof(uint32_t) +                                       \
 	 2 * MTW_MARKS_MAX * sizeof(uint32_t) + IN_BYTES + OUT_BYTES)
 
-static struct viewer *free_viewer(struct server *s)
+/* Commands have places of their own, and may take those of viewers. Where none is free, the client
+ * leaves that has read nothing for longest. NULL: all read. */
+static struct viewer *find_place(struct server *s, bool command)
 {
-	for (int i = 0; i < VIEWERS_MAX; i++)
-		if (s->viewer[i].state == VIEWER_FREE)
-			return &s->viewer[i];
-	return NULL;
+	struct viewer *empty = NULL, *silent = NULL;
+	unsigned watching = 0;
+
+	for (struct viewer *v = s->viewer; v < s->viewer + VIEWERS_MAX; v++) {
+		if (v->state == VIEWER_FREE) {
+			empty = empty ? empty : v;
+			continue;
+		}
+		watching += !v->command;
+		if (v->unread_s >= UNREAD_SECONDS && (command || !v->command) &&
+		    (!silent || v->unread_s > silent->unread_s))
+			silent = v;
+	}
+	if (empty && (command || watching < WATCHING_MAX))
+		return empty;
+	if (silent && silent->state == VIEWER_OPEN)
+		viewer_error(s, silent, MTW_E_BUSY,
+			     "this viewer read nothing for ten seconds, and its place was needed");
+	if (silent)
+		viewer_close(s, silent);
+	return silent;
+}
+
+/* Each call counts one second at most: a server that was stopped itself blames nobody. */
+void viewers_count_unread(struct server *s, uint64_t now)
+{
+	if (now < s->next_unread_ns)
+		return;
+	s->next_unread_ns = (now - s->next_unread_ns < SECOND ? s->next_unread_ns : now) + SECOND;
+	for (struct viewer *v = s->viewer; v < s->viewer + VIEWERS_MAX; v++)
+		if (v->produced - v->acked > (v->prompt ? 0 : MTW_ACK_EVERY))
+			v->unread_s += v->fd >= 0;
+		else
+			v->unread_s = 0;
 }
 
 static bool place_arrays(struct viewer *v)
@@ -74,9 +107,10 @@ const char *viewer_refusal(long failed)
 				: "this process has no memory left for a viewer";
 }
 
-struct viewer *viewer_enter(struct server *s, int fd, long *failed)
+struct viewer *viewer_enter(struct server *s, int fd, uint64_t features, long *failed)
 {
-	struct viewer *v = free_viewer(s);
+	bool command = features & MTW_CLIENT_COMMAND;
+	struct viewer *v = find_place(s, command);
 
 	*failed = v ? -ENOMEM : -EBUSY;
 	if (!v || !place_arrays(v))
@@ -84,6 +118,8 @@ struct viewer *viewer_enter(struct server *s, int fd, long *failed)
 	v->state = VIEWER_OPEN;
 	v->fd = fd;
 	v->tcp = s->listening.port != 0;
+	v->command = command;
+	v->prompt = features & MTW_CLIENT_PROMPT;
 	v->since_ns = server_now();
 	v->window = MTW_WINDOW_MIN;
 	v->wants = true;
@@ -106,6 +142,7 @@ static void acknowledge(struct viewer *v, uint64_t bytes)
 	if (bytes > v->produced || bytes <= v->acked)
 		return; /* a wrong count harms only its sender: nothing is freed by it */
 	v->acked = bytes;
+	v->unread_s = 0;
 	v->since_ns = server_now(); /* progress, also of what TCP still holds for a slow peer */
 	if (!v->probe || bytes < v->probe)
 		return;

@@ -62,12 +62,14 @@ static pid_t pid_of_name(const char *name)
 	return pid > 0 && pid < INT_MAX && (*end == '\0' || *end == '.') ? (pid_t)pid : 0;
 }
 
-/* through: as in struct agent_process. */
-static void add(struct found *f, pid_t pid, const struct listener *l, pid_t through)
+/* through, clients: as in struct agent_process. */
+static void add(struct found *f, pid_t pid, const struct listener *l, pid_t through, int clients)
 {
 	GROW(f->list, f->room, f->count + 1);
 	struct agent_process *a = &f->list[f->count++];
-	*a = (struct agent_process){ .pid = pid, .path = l->path, .through = through };
+	*a = (struct agent_process){
+		.pid = pid, .path = l->path, .through = through, .clients = clients
+	};
 	memcpy(a->socket, l->name, sizeof a->socket);
 	if (!procfs_name(pid, a->name, sizeof a->name))
 		snprintf(a->name, sizeof a->name, "?"); /* of another pid namespace */
@@ -144,8 +146,10 @@ static struct listener *listener_of(const struct network *n, unsigned long inode
 	return NULL;
 }
 
-/* A server's program, 0 = no permission, and its socket, NULL = none. */
-static pid_t look_at_server(const struct network *n, pid_t server, struct listener **l)
+/* A server's program, 0 = no permission, and its socket, NULL = none. Its other sockets are its
+ * clients': it keeps none of the program's. */
+static pid_t look_at_server(const struct network *n, pid_t server, struct listener **l,
+			    int *clients)
 {
 	char path[300], link[64];
 	unsigned long inode;
@@ -153,6 +157,7 @@ static pid_t look_at_server(const struct network *n, pid_t server, struct listen
 	pid_t program = 0;
 
 	*l = NULL;
+	*clients = 0;
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)server);
 	DIR *d = opendir(path);
 	while (d && (e = readdir(d))) {
@@ -161,8 +166,11 @@ static pid_t look_at_server(const struct network *n, pid_t server, struct listen
 		link[len > 0 ? len : 0] = '\0';
 		if (!program && strstr(link, "[pidfd]"))
 			program = pid_of_pidfd(server, e->d_name);
-		else if (!*l && sscanf(link, "socket:[%lu]", &inode) == 1)
-			*l = listener_of(n, inode);
+		else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
+			struct listener *listens = listener_of(n, inode);
+			*clients += !listens;
+			*l = listens ? listens : *l;
+		}
 	}
 	if (d)
 		closedir(d);
@@ -180,11 +188,12 @@ static bool look_at(void *found, pid_t pid)
 {
 	struct network *n = network_of(found, pid);
 	struct listener *l;
-	pid_t program = n && is_server(pid) ? look_at_server(n, pid, &l) : 0;
+	int clients;
+	pid_t program = n && is_server(pid) ? look_at_server(n, pid, &l, &clients) : 0;
 
 	if (program && l) {
 		l->taken = true;
-		add(found, program, l, elsewhere_holds(pid, l->path) ? pid : 0);
+		add(found, program, l, elsewhere_holds(pid, l->path) ? pid : 0, clients);
 	}
 	return false;
 }
@@ -202,7 +211,7 @@ static bool look_by_name(void *found, pid_t pid)
 		    (n->own && procfs_maps(pid, AGENT_FILE) <= 0))
 			continue;
 		l->taken = true;
-		add(found, pid, l, n->own ? 0 : pid);
+		add(found, pid, l, n->own ? 0 : pid, -1);
 	}
 	return false;
 }
@@ -225,7 +234,7 @@ static void look_at_names(struct found *f)
 		const struct listener *l = &own->list[i];
 		pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
 		if (named && (procfs_maps(named, AGENT_FILE) || has_linked_agent(named)))
-			add(f, named, l, 0);
+			add(f, named, l, 0, -1);
 	}
 }
 
@@ -297,8 +306,9 @@ static bool ask_why(void *arg, pid_t pid)
 	struct unheard_process x = { 0 };
 	struct network *n = is_server(pid) ? network_of(&u->heard, pid) : NULL;
 	struct listener *l;
+	int clients;
 
-	x.pid = n ? look_at_server(n, pid, &l) : 0;
+	x.pid = n ? look_at_server(n, pid, &l, &clients) : 0;
 	if (!x.pid || l)
 		return false;
 	inject_said(x.pid, x.why, sizeof x.why);

@@ -41,6 +41,9 @@
 #define PAUSE_MAX_MS 1000u
 #define BUSY_MS 10u           /* a full queue is asked again after so long, without a word, ... */
 #define BUSY_TRIES 1000u      /* ... so often */
+#define FULL_MS 100u          /* a command asks an agent without a place again after so long, ... */
+#define FULL_TRIES 50u        /* ... so often */
+#define PROMPT_NS 500000000u  /* between two acknowledgements of few bytes: MTW_CLIENT_PROMPT */
 #define STEADY_NS 2000000000u /* a link that lasted so long was good: come back at once */
 
 enum state { PAUSE, LOOKING, CONNECTING, GREETING, PROVING, UP, OVER };
@@ -51,7 +54,7 @@ struct conn {
 	struct conn_peers peers;
 	struct conn_events events;
 	char *who, *token; /* owned */
-	uint64_t tick_ns;
+	uint64_t features, tick_ns;
 	enum state state;
 	struct conn_prove prove; /* PROVING */
 	struct resolver *lookup; /* LOOKING; NULL else */
@@ -63,7 +66,8 @@ struct conn {
 	struct procfs_pace pace; /* of the agent that does not greet */
 	/* busy: full queues met since something else happened */
 	unsigned attempts, failures, pause_ms, busy;
-	uint64_t up_ns, last_ns;
+	unsigned full; /* times that a command found no place */
+	uint64_t up_ns, last_ns, acked_ns;
 	uint8_t *in; /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
 	uint64_t received, acked; /* bytes since the greeting, or PROOF */
@@ -93,6 +97,13 @@ static void hang_up(struct conn *c)
 	c->in_at = c->in_end = c->out_len = 0;
 	c->received = c->acked = 0;
 	set_timer(c, 0, NULL);
+}
+
+static void ask_again(struct conn *c, unsigned ms)
+{
+	hang_up(c);
+	c->state = PAUSE;
+	set_timer(c, ms, try_connect);
 }
 
 static void lost(struct conn *c, const struct err *why)
@@ -155,9 +166,12 @@ static void acknowledge(struct conn *c)
 	uint8_t payload[10];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
-	if (c->received - c->acked < MTW_ACK_EVERY / 2)
+	uint64_t now = now_ns();
+	if (c->received - c->acked < MTW_ACK_EVERY / 2 &&
+	    (c->received == c->acked || now - c->acked_ns < PROMPT_NS))
 		return;
 	c->acked = c->received;
+	c->acked_ns = now;
 	mtw_put(&o, c->received);
 	put_frame(c, MTW_ACK, payload, (size_t)(o.at - payload));
 	flush(c);
@@ -169,7 +183,7 @@ static void go_up(struct conn *c)
 	uint8_t payload[1024];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
-	mtw_put(&o, 0);
+	mtw_put(&o, c->features | MTW_CLIENT_PROMPT);
 	mtw_put_string(&o, c->who);
 	mtw_put_string(&o, "");
 	mtw_put(&o, c->tick_ns);
@@ -247,7 +261,7 @@ static int take_entry(struct conn *c, struct err *err)
 	return rc;
 }
 
-/* Reads the agent's own message before it closes. */
+/* Reads the agent's own message before it closes. -EAGAIN: a later try may find a place. */
 static int take_error(struct conn *c, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct mtw_in in = { payload, payload + len, false };
@@ -255,11 +269,15 @@ static int take_error(struct conn *c, const uint8_t *payload, size_t len, struct
 	size_t n;
 	const char *text = mtw_get_bytes(&in, MTW_STRING_MAX, &n);
 
+	if (code == MTW_E_BUSY && c->features & MTW_CLIENT_COMMAND && c->full++ < FULL_TRIES) {
+		debug_log("conn", 1, "no place: asks again");
+		return -EAGAIN;
+	}
 	c->pause_ms = PAUSE_MAX_MS; /* it meant what it said */
 	return conn_explain_error(&c->target, code, text, n, err);
 }
 
-/* 1 when more whole frames may wait, 0 when bytes are needed, -1 *err. */
+/* 1 when more whole frames may wait, 0 when bytes are needed, -1 *err, -EAGAIN as take_error(). */
 static int take_frames(struct conn *c, struct err *err)
 {
 	uint64_t end = now_ns() + SLICE_NS, type, len;
@@ -270,11 +288,8 @@ static int take_frames(struct conn *c, struct err *err)
 		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_FRAME_MAX, &type,
 				     &len);
 		if (head < 0)
-			return err_set(err, 3,
-				       "%s: the agent's stream is broken: a frame of impossible "
-				       "length after %llu bytes; check what listens there",
-				       c->target.text,
-				       (unsigned long long)(c->received - (c->in_end - c->in_at)));
+			return conn_explain_frame(&c->target, c->received - (c->in_end - c->in_at),
+						  err);
 		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)
 			return 0;
 		const uint8_t *payload = c->in + c->in_at + head;
@@ -304,7 +319,10 @@ static void decode(void *arg)
 	}
 	rc = take_frames(c, &err);
 	if (rc < 0) {
-		lost(c, &err);
+		if (rc == -EAGAIN)
+			ask_again(c, FULL_MS);
+		else
+			lost(c, &err);
 		return;
 	}
 	if (c->state == UP) {
@@ -328,20 +346,13 @@ static void on_readable(struct conn *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
+		int why = n ? errno : 0;
 		if (c->state == GREETING && n == 0)
 			conn_explain_eof(&c->target, c->in, c->in_end, &err);
 		else if (c->state == PROVING)
 			conn_explain_unproved_eof(&c->target, &err);
-		else if (c->state == GREETING)
-			err_set(&err, 3,
-				"%s: the link broke before an agent's greeting: %s; check the %s",
-				c->target.text, strerror(errno),
-				c->target.kind == TARGET_TCP ? "forward" : "name");
 		else
-			err_set(&err, 3,
-				"%s: the link broke: %s; check that the program runs and the link "
-				"is up",
-				c->target.text, n ? strerror(errno) : "the other end closed it");
+			conn_explain_broken(&c->target, c->state == UP, why, &err);
 		lost(c, &err);
 		return;
 	}
@@ -364,10 +375,7 @@ static void on_patience(void *arg)
 		return;
 	}
 	if (c->state == CONNECTING) {
-		err_set(&err, 3,
-			"%s: no answer: the connection was not accepted within %u s; check host "
-			"and port",
-			c->target.text, CONNECT_MS / 1000);
+		conn_explain_unaccepted(&c->target, CONNECT_MS / 1000, &err);
 		lost(c, &err);
 		return;
 	}
@@ -458,8 +466,7 @@ static void connect_peers(struct conn *c)
 	if (c->fd < 0)
 		c->fd = -1;
 	if (again) { /* others crowd there; each try may be the one that finds room */
-		c->state = PAUSE;
-		set_timer(c, BUSY_MS, try_connect);
+		ask_again(c, BUSY_MS);
 		return;
 	}
 	c->busy = 0;
@@ -508,8 +515,8 @@ static void try_connect(void *arg)
 	}
 }
 
-struct conn *conn_new(struct loop *loop, const struct target *t, const char *who, uint64_t tick_ns,
-		      const struct conn_events *events)
+struct conn *conn_new(struct loop *loop, const struct target *t, const char *who, uint64_t features,
+		      uint64_t tick_ns, const struct conn_events *events)
 {
 	struct conn *c = xcalloc(1, sizeof *c);
 	const char *token = getenv("MEMTOP_TOKEN");
@@ -519,6 +526,7 @@ struct conn *conn_new(struct loop *loop, const struct target *t, const char *who
 	c->events = *events;
 	c->who = xstrndup(who, strnlen(who, MTW_NAME_MAX));
 	c->token = xstrndup(token ? token : "", MTW_TOKEN_MAX);
+	c->features = features;
 	c->tick_ns = tick_ns;
 	c->fd = -1;
 	c->in = xmalloc(BUFFER_BYTES);

@@ -273,6 +273,33 @@ int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, str
 		       t->text);
 }
 
+int conn_explain_broken(const struct target *t, bool up, int why, struct err *err)
+{
+	if (!up)
+		return err_set(err, 3,
+			       "%s: the link broke before an agent's greeting: %s; check the %s",
+			       t->text, strerror(why), t->kind == TARGET_TCP ? "forward" : "name");
+	return err_set(err, 3,
+		       "%s: the link broke: %s; check that the program runs and the link is up",
+		       t->text, why ? strerror(why) : "the other end closed it");
+}
+
+int conn_explain_unaccepted(const struct target *t, unsigned seconds, struct err *err)
+{
+	return err_set(
+		err, 3,
+		"%s: no answer: the connection was not accepted within %u s; check host and port",
+		t->text, seconds);
+}
+
+int conn_explain_frame(const struct target *t, uint64_t bytes, struct err *err)
+{
+	return err_set(err, 3,
+		       "%s: the agent's stream is broken: a frame of impossible length after %llu "
+		       "bytes; check what listens there",
+		       t->text, (unsigned long long)bytes);
+}
+
 int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len, struct err *err)
 {
 	char shown[64];

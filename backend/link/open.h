@@ -39,6 +39,11 @@ int conn_verify(int fd, const struct target *t, struct err *err);
 
 /* Sentences for a connected peer that is no usable agent. All set status 3 and return -1. */
 int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, struct err *err);
+/* The link broke, after the greeting (up) or before it; why: errno, 0 = the other end closed it. */
+int conn_explain_broken(const struct target *t, bool up, int why, struct err *err);
+int conn_explain_unaccepted(const struct target *t, unsigned seconds, struct err *err);
+/* A frame of impossible length came after so many bytes. */
+int conn_explain_frame(const struct target *t, uint64_t bytes, struct err *err);
 int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len, struct err *err);
 int conn_explain_lookup(const struct target *t, struct err *err);
 /* peer: the process at the other end; 0 = unknown */

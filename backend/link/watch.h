@@ -29,6 +29,7 @@ struct watch_options {
 	const struct expected *expected;
 	bool spool;       /* keep $XDG_STATE_HOME/memtop/ (live views) */
 	bool wait;        /* retry until an agent answers (live view) */
+	bool command;     /* asks for one thing and leaves: the agent always has a place */
 	bool sliced;      /* apply large ticks in slices: a user is at the keyboard */
 	uint64_t tick_ns; /* 0 = agent's default */
 	struct symbol_options symbols;

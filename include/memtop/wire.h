@@ -59,7 +59,11 @@
  * 5. FLOW. A client acknowledges consumed bytes with ACK (total bytes since the greeting, in
  *    version 2 since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of
  *    unacknowledged bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals
- *    are never queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION,
+ *    are never queued behind a long first state. An agent has places for a fixed number of viewers,
+ *    and more for commands (MTW_CLIENT_COMMAND). When a newcomer finds no place, the client that
+ *    has acknowledged nothing for longest leaves, after at least ten seconds in which it should
+ *    have: MTW_CLIENT_PROMPT bytes within a second, others MTW_ACK_EVERY. Without such a client the
+ *    newcomer gets ERROR (MTW_E_BUSY). First state order: HELLO, TOTALS, STATE, OPTION,
  *    FILTER, LOSS, THREAD, PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes,
  *    heaviest first, each after its MODULE and NODES; then MARK_LIVE, SAMPLE_LIVE and PEAK. TOTALS
  *    recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
@@ -103,6 +107,8 @@
 #define MTW_FEATURE_MEMORY 1u       /* in HELLO: scans of kind 2 are understood, */
 #define MTW_FEATURE_COHORTS 2u      /* of kind 3 */
 #define MTW_FEATURE_PEAK 4u         /* PEAK frames are sent */
+#define MTW_CLIENT_COMMAND 1u       /* in CLIENT: it asks for one thing and leaves, */
+#define MTW_CLIENT_PROMPT 2u        /* it acknowledges what it reads within a second */
 #define MTW_RSS_PARTS_MAX 1024u     /* of SCAN_MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u
@@ -258,8 +264,8 @@ enum mtw_type {
 
 	/* client to agent */
 	MTW_CLIENT = 64,
-	/* v features, s who (shown to other viewers), s nothing (version 1 sent the token over TCP
-	 * here; an agent ignores it), v tick_ns wanted (0 = default) */
+	/* v features (MTW_CLIENT_...), s who (shown to other viewers), s nothing (version 1 sent
+	 * the token over TCP here; an agent ignores it), v tick_ns wanted (0 = default) */
 	MTW_ACK = 65,
 	/* v bytes consumed since the greeting */
 	MTW_SET_MARK = 66,
@@ -390,7 +396,7 @@ enum mtw_error {
 	MTW_E_VERSION = 1, /* no common protocol version */
 	MTW_E_ACCESS = 2,  /* credentials or token refused */
 	MTW_E_FRAME = 3,   /* malformed frame from the client */
-	MTW_E_BUSY = 4,    /* too many viewers */
+	MTW_E_BUSY = 4,    /* no place, or this client lost its place: section 5 */
 	MTW_E_GONE = 5,    /* the target is going away */
 	MTW_E_DETACH = 6,  /* the agent was loaded with the program: it cannot be taken out */
 };

@@ -97,7 +97,7 @@ def watched(o, user, pid, preloaded, elsewhere=True):
         done = o.run(user, "attach", "--no-view", pid)
         assert done.returncode == 0 and done.stdout.endswith(f"watch it with memtop -p {pid}\n"), done
     line = wait_for(lambda: row(o, user, pid), 10, "its row in the list")
-    assert re.fullmatch(rf" *{pid}  s_phases +" + (rf"-p {pid} \(inside: @\S+\)" if elsewhere and preloaded else ".*"), line), line
+    assert re.fullmatch(rf" *{pid}  s_phases +[\d?]+ +" + (rf"-p {pid} \(inside: @\S+\)" if elsewhere and preloaded else ".*"), line), line
     one_line(o.run(user, "attach", "--no-view", pid), 3, "has an agent already", f"use memtop -p {pid}")
     done = o.run(user, "report", "-p", pid)
     assert done.returncode == 0 and (not preloaded or "early_phase" in done.stdout), done

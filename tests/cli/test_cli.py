@@ -283,7 +283,7 @@ def t_list_pads_by_columns_of_the_screen():
         own = [line for line in lines if line.split()[0] in [str(p.pid) for p in programs] + ["PID"]]
         return own if len(own) == 4 else None
 
-    columns = {sum(2 if unicodedata.east_asian_width(c) == "W" else 1 for c in re.match(r" *\w+ +\S+ +", row).group())
+    columns = {sum(2 if unicodedata.east_asian_width(c) == "W" else 1 for c in re.match(r" *\w+ +\S+ +\S+ +", row).group())
                for row in wait_for(rows, 20, "the processes in the list")}
     assert len(columns) == 1, columns
     with open(folder + "/go", "w", encoding="utf-8") as go:
@@ -297,7 +297,7 @@ def t_list_has_every_kind_of_socket():
     os.mkfifo(folder + "/go")
     for address in (f"unix:{folder}/a.sock", f"unix:{folder}/%p b.sock", f"@{folder[1:]}"):
         p = start(["/bin/sh", "-c", f"read -r x <{folder}/go; :"], env=preload(f'"listen={address}"'))
-        line = f"{p.pid:8}  {'sh':20} {address.replace('%p', str(p.pid))}"
+        line = f"{p.pid:8}  {'sh':20} {0:7}  {address.replace('%p', str(p.pid))}"
         wait_for(lambda: line in memtop("list").stdout.splitlines(), 20, f"in the list: {line}")
         done = memtop("report", "-p", str(p.pid), "--format", "json")
         assert done.returncode == 0 and json.loads(done.stdout)["program"]["pid"] == p.pid, done

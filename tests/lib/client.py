@@ -50,11 +50,12 @@ class Closed(Exception):
 
 
 class Client:
-    def __init__(self, target, who="test", token="", tick_ns=0, ack=True, hello=True):
+    def __init__(self, target, who="test", token="", tick_ns=0, ack=True, hello=True, features=0):
         self.sock = connect_to(target) if isinstance(target, (str, int)) else target
         at_end(self.sock.close)
         self.splitter = wire.Splitter()
         self.ack, self.consumed, self.acked = ack, 0, 0
+        self.ack_every = 1 if features & wire.CLIENT_PROMPT else 8192
         self.hello, self.totals, self.state, self.history, self.process = None, None, None, None, None
         self.modules, self.nodes, self.slots, self.counts = {}, {0: None}, {}, {}
         self.sums = zero()  # of counts, so that a tick costs what it changed
@@ -75,7 +76,7 @@ class Client:
                 else:
                     self.sock.sendall(wire.greeting())
                 if not self.ended:
-                    self.send(wire.CLIENT, features=0, who=who, token="", tick_ns=tick_ns)
+                    self.send(wire.CLIENT, features=features, who=who, token="", tick_ns=tick_ns)
 
     # --- bytes
 
@@ -130,7 +131,7 @@ class Client:
         for kind, body in self.splitter.feed(data):
             self.apply(kind, wire.decode(kind, body))
         self.consumed += len(data)
-        if self.ack and not self.ended and self.consumed - self.acked >= 8192:
+        if self.ack and not self.ended and self.consumed - self.acked >= self.ack_every:
             self.acknowledge()
         return True
 

@@ -39,6 +39,7 @@ MODULE_HOOKS = 127 << 7
 CODE, SIGNAL, NOWHERE, TRUNCATED = range(4)
 RUNNING, EXITED, SIGNALLED, EXECED = range(4)
 DETACHED = 6
+CLIENT_COMMAND, CLIENT_PROMPT = 1, 2
 E_VERSION, E_ACCESS, E_FRAME, E_BUSY, E_GONE, E_DETACH = range(1, 7)
 
 _COUNTERS = [("allocated_blocks", "v"), ("allocated_bytes", "v"), ("freed_blocks", "v"),

@@ -123,7 +123,7 @@ def watched(p, root, agent, program, preloaded):
         assert re.fullmatch(r"memtop: .* runs under a seccomp filter: the agent is loaded, .*\n", done.stderr), done
     inside = "@memtop.1" if preloaded else r"unix:/tmp/memtop-\d+.sock"
     line = wait_for(lambda: row(c.pid), 20, "its row in the list")
-    assert re.fullmatch(rf" *{c.pid}  s_phases +-p {c.pid} \(inside: {inside}\)", line), line
+    assert re.fullmatch(rf" *{c.pid}  s_phases +[\d?]+ +-p {c.pid} \(inside: {inside}\)", line), line
     has(c, report(f"-p{c.pid}"), early, 0)
     assert memtop("mark", "-p", c.pid, "here").returncode == 0
     c.next_phase()

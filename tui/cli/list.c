@@ -37,12 +37,16 @@ static int list_run(const struct args *a)
 	}
 	n = launch_list(&list);
 	if (n)
-		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
+		printf("%8s  %-20s %7s  %s\n", "PID", "NAME", "VIEWERS", "SOCKET");
 	for (size_t i = 0; i < n; i++) {
 		char name[sizeof list->name], socket[sizeof list->socket];
 		sanitize_clean(name, sizeof name, list[i].name);
 		int columns = text_width(name);
-		printf("%8d  %s%*s ", (int)list[i].pid, name, columns < 20 ? 20 - columns : 0, "");
+		char clients[16] = "?";
+		if (list[i].clients >= 0)
+			snprintf(clients, sizeof clients, "%d", list[i].clients);
+		printf("%8d  %s%*s %7s  ", (int)list[i].pid, name, columns < 20 ? 20 - columns : 0,
+		       "", clients);
 		sanitize_clean(socket, sizeof socket, list[i].socket);
 		const char *kind = list[i].path ? "unix:" : "@";
 		if (list[i].through) /* its address means nothing here */

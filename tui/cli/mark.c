@@ -81,7 +81,7 @@ static int parse(const struct args *a, struct target *t, const char **name, stru
 static int mark_run(const struct args *a)
 {
 	char who[40];
-	struct watch_options options = { .who = who };
+	struct watch_options options = { .who = who, .command = true };
 	struct target t;
 	struct err err = { 0 };
 	const char *name = "";

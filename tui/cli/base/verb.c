@@ -246,7 +246,7 @@ int cmd_view_diff(const struct args *a, const struct target *t, const struct dif
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err)
 {
-	struct watch_options options = { .spool = false, .wait = false, .expected = a->rules };
+	struct watch_options options = { .command = true, .expected = a->rules };
 
 	args_symbols(a, &options.symbols);
 	struct watch *w = watch_open(loop, t, &options, err);

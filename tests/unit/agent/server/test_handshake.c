@@ -289,6 +289,76 @@ TEST(without_descriptors)
 	CHECK(later >= 0 && dup(0) >= 0 && dup(0) < 0);
 }
 
+static int client_with(uint64_t features)
+{
+	uint8_t bytes[MTW_GREETING_LEN + 8] = MTW_MAGIC "\1\0\1";
+	uint8_t *frame = bytes + MTW_GREETING_LEN;
+
+	memcpy(frame, (uint8_t[]){ MTW_CLIENT, 4, (uint8_t)features, 0, 0, 0 }, 6);
+	int fd = stranger();
+	put(fd, bytes, MTW_GREETING_LEN + 6);
+	hear_all();
+	return fd;
+}
+
+static unsigned taken(void)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		n += s->viewer[i].state != VIEWER_FREE;
+	return n;
+}
+
+static void seconds(unsigned n, uint64_t each)
+{
+	for (unsigned i = 0; i < n; i++)
+		viewers_count_unread(s, now += each);
+}
+
+/* Viewers fill their places, and commands the others. */
+TEST(commands_have_places)
+{
+	open_door(0);
+	for (unsigned i = 0; i < WATCHING_MAX; i++)
+		client_with(0);
+	CHECK(sent_away(client_with(0)));
+	CHECK_EQ(taken(), WATCHING_MAX);
+	for (unsigned i = WATCHING_MAX; i < VIEWERS_MAX; i++)
+		CHECK(!sent_away(client_with(MTW_CLIENT_COMMAND)));
+	CHECK(sent_away(client_with(MTW_CLIENT_COMMAND)));
+	CHECK_EQ(taken(), VIEWERS_MAX);
+}
+
+/* Ten seconds of the server's own life; older clients acknowledge less often. */
+TEST(who_reads_nothing_makes_room)
+{
+	int fd[WATCHING_MAX];
+
+	open_door(0);
+	for (unsigned i = 0; i < WATCHING_MAX; i++) {
+		fd[i] = client_with(i ? MTW_CLIENT_PROMPT : 0);
+		s->viewer[i].produced = MTW_ACK_EVERY;
+	}
+	seconds(1, 100 * SECOND); /* it was stopped */
+	seconds(8, SECOND);
+	CHECK(sent_away(client_with(0)));
+	seconds(4, SECOND / 4); /* one more */
+	s->viewer[5].produced = 0;
+	seconds(3, SECOND);
+	CHECK(!sent_away(client_with(MTW_CLIENT_COMMAND))); /* has one of its own */
+	CHECK_EQ(taken(), WATCHING_MAX + 1);
+	for (unsigned i = 2; i < WATCHING_MAX; i++)
+		CHECK(!sent_away(client_with(0)));
+	CHECK(sent_away(client_with(0))); /* all others have read */
+	for (unsigned i = 0; i < WATCHING_MAX; i++)
+		CHECK_EQ(sent_away(fd[i]), i != 0 && i != 5);
+	s->viewer[0].produced++;
+	seconds(10, SECOND);
+	CHECK(!sent_away(client_with(0)));
+	CHECK(sent_away(fd[0]));
+}
+
 TEST(listener_that_is_none)
 {
 	open_door(0);

@@ -76,7 +76,7 @@ static struct conn *open_name(const char *word)
 	loop = loop_new(NULL);
 	CHECK_EQ(target_parse(word, &t, &err), 0);
 	t.forwarded = forwarded;
-	return conn_new(loop, &t, "test", 0, &events);
+	return conn_new(loop, &t, "test", 0, 0, &events);
 }
 
 static struct conn *open_link(int *listener)
@@ -86,7 +86,7 @@ static struct conn *open_link(int *listener)
 
 	loop = loop_new(NULL);
 	*listener = peer_listen(&t);
-	return conn_new(loop, &t, "test", 0, &events);
+	return conn_new(loop, &t, "test", 0, 0, &events);
 }
 
 static void end_link(struct conn *c, int listener)
