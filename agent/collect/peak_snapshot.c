@@ -9,8 +9,10 @@
  * same for COUNTS.
  *
  * A peak that begins while its snapshot is taken breaks it off. What was read then stays, marked as
- * changed in the one to come. Viewers are served while it is taken; when the target ends meanwhile,
- * the final state takes one of its own, and that breaks it off, too.
+ * changed in the one to come. A heap that turns over while it slowly rises has new peaks all the
+ * time: after some tries in vain, the next one holds them back. Viewers are served
+ * while it is taken; when the target ends meanwhile, the final state takes one of its own, and that
+ * breaks it off, too.
  *
  * MEMORY: PEAK_CHUNK slots at a time; beyond mark_memory= there is no snapshot.
  */
@@ -28,7 +30,8 @@
 #include <memtop/wire.h>
 
 #define EVERY_NS SECOND
-#define SHARE 50u /* of the time, one part at most */
+#define SHARE 50u   /* of the time, one part at most */
+#define PATIENCE 2u /* tries */
 #define PART_BYTES 32768u
 #define HEAD_BYTES 128u
 #define ENTRY_BYTES 45u
@@ -152,9 +155,12 @@ bool peak_snapshot_take(struct server *s)
 	if (!number || (s->peak.whole && number == s->peak.number))
 		return true;
 	/* One that began after the pass may have slots that the pass has not met. */
-	if ((number != s->sums.peak_number || s->peak.walking) && !s->over)
+	if ((number != s->sums.peak_number || s->peak.walking) && !s->over) {
+		s->peak.broken += !s->peak.walking;
 		return false;
+	}
 	bool whole = walk(s, number);
+	s->peak.broken = whole ? 0 : s->peak.broken + 1;
 	uint64_t took = server_now() - now;
 	s->peak.next_ns = now + (took * SHARE > EVERY_NS ? took * SHARE : EVERY_NS);
 	if (!whole)
@@ -167,10 +173,22 @@ bool peak_snapshot_take(struct server *s)
 	return true;
 }
 
+static bool is_due(const struct server *s)
+{
+	return s->over || (server_now() >= s->peak.next_ns && is_watched(s));
+}
+
+void peak_snapshot_before_pass(const struct server *s)
+{
+	mt_peak_hold(s->peak.broken >= PATIENCE && is_due(s));
+}
+
 void peak_snapshot_tick(struct server *s)
 {
-	if (s->over || (server_now() >= s->peak.next_ns && is_watched(s)))
+	if (is_due(s))
 		peak_snapshot_take(s);
+	if (!s->peak.walking)
+		mt_peak_hold(false);
 }
 
 static struct mtw_out begin_part(struct server *s)

@@ -20,6 +20,7 @@ struct peak_snapshot {
 	bool whole;                /* false: the last one broke off, and cannot be sent */
 	uint32_t walk;             /* counts the walks over all slots; a newer one ends an older */
 	bool walking;
+	uint32_t broken; /* tries in vain since the last one that was whole */
 	uint64_t time_ns, next_ns;
 	struct tally then; /* sum over its slots */
 	size_t bytes;      /* mapped for its slots */
@@ -32,6 +33,7 @@ struct peak_at {
 };
 
 bool peak_snapshot_init(struct server *s);
+void peak_snapshot_before_pass(const struct server *s);
 void peak_snapshot_tick(struct server *s); /* after a pass: takes the peak's, when due */
 /* After a pass: takes it now, if there is none of this peak. False: the peak is newer than the
  * pass, or began meanwhile; another pass may do. */

@@ -13,13 +13,18 @@
  * lock is held, no system call is made but the arena's for more memory.
  *
  * WHEN. A thread that publishes a balance (record/slots.c) which passes the last peak's by a
- * PEAK_SHARE-th begins a new one; so does the server, when it sees more at a collection. The copies
- * of the peak before are then overwritten, leaf by leaf.
+ * PEAK_SHARE-th begins a new one; so does the server, when it sees more at a collection. The heap
+ * may rise by less than that, and meanwhile replace all of its blocks. So a thread that publishes
+ * also begins one when a PEAK_TURN-th of the heap has been freed since the highest balance, if that
+ * is higher than the last peak's. Then no more than that, and what threads hold back, was freed or
+ * allocated since the highest. For this a thread publishes before it frees a large block, too. The
+ * copies of the peak before are overwritten, leaf by leaf.
  *
  * COST. From a heap of a to one of b bytes there are at most log(b / a) / log(1 + 1 / PEAK_SHARE)
- * peaks in the program's life, 89 for each doubling, and each of them copies a leaf (1 KiB) at most
- * once, on its next event. A program whose heap does not grow any more has no cost. In memory: a
- * copy of each leaf that changed after a peak, half as much as its counters until one of them is
+ * peaks of the first kind, 89 for each doubling; of the second kind one for each PEAK_TURN-th that
+ * is freed, and only when the heap was higher than ever in between. Each copies a leaf (1 KiB) at
+ * most once, on its next event. A program whose heap does not grow any more has no cost. In memory:
+ * a copy of each leaf that changed after a peak, half as much as its counters until one of them is
  * 2^32 or more.
  *
  * RACES. An event that had begun when a peak began counts as before it. A block's free is never
@@ -53,6 +58,9 @@ struct then {
 _Atomic uint32_t mt_peak_pass;
 static _Atomic int64_t xlive; /* live bytes at the peak, as published */
 static _Atomic uint64_t xtime_ns;
+static _Atomic int64_t xhighest;        /* published since there is a peak; it is to have that */
+static _Atomic uint64_t xfreed, xuntil; /* bytes, as published; ... when that was the highest */
+static _Atomic bool xheld;
 
 static void raise_to(_Atomic uint32_t *x, uint32_t to)
 {
@@ -77,26 +85,60 @@ static void begin(int64_t live)
 	mt_era_next();
 }
 
-MT_COLD void mt_peak_rise(int64_t live, bool last)
+static bool raise_live(int64_t to, int64_t share)
 {
 	int64_t before = atomic_load_explicit(&xlive, memory_order_relaxed);
 
 	do {
-		if (live <= before + (last ? 0 : before / PEAK_SHARE))
-			return;
-	} while (!atomic_compare_exchange_weak(&xlive, &before, live));
-	begin(live);
+		if (to <= before + (share ? before / share : 0))
+			return false;
+	} while (!atomic_compare_exchange_weak(&xlive, &before, to));
+	return true;
+}
+
+MT_COLD void mt_peak_rise(int64_t live, bool last)
+{
+	if (raise_live(live, last ? 0 : PEAK_SHARE))
+		begin(live);
+}
+
+/* Where threads publish late, the heap is far below its highest: the last peak has more of it. */
+MT_COLD void mt_peak_published(int64_t live, uint64_t freed, uint64_t next)
+{
+	int64_t high = atomic_load_explicit(&xhighest, memory_order_relaxed);
+	uint64_t all = atomic_fetch_add_explicit(&xfreed, freed, memory_order_relaxed) + freed;
+	bool higher = false;
+
+	mt_peak_rise(live, false);
+	while (live > high && !higher)
+		higher = atomic_compare_exchange_weak(&xhighest, &high, live);
+	if (higher) {
+		high = live;
+		atomic_store_explicit(&xuntil, all, memory_order_relaxed);
+	}
+	all += next - atomic_load_explicit(&xuntil, memory_order_relaxed);
+	if (all >= (uint64_t)high / PEAK_TURN && live + high / PEAK_SHARE >= high &&
+	    !atomic_load_explicit(&xheld, memory_order_relaxed) && raise_live(high, 0))
+		begin(high);
+}
+
+void mt_peak_hold(bool on)
+{
+	atomic_store_explicit(&xheld, on, memory_order_relaxed);
 }
 
 void mt_peak_begin(int64_t live)
 {
 	atomic_store(&xlive, live);
+	atomic_store(&xhighest, live);
+	mt_peak_hold(false); /* our parent's server may read */
 	begin(live);
 }
 
 void mt_peak_restart(void)
 {
 	atomic_store(&xlive, 0);
+	atomic_store(&xhighest, 0);
 	atomic_store(&mt_peak_pass, 0);
 }
 
@@ -260,10 +302,14 @@ bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF
 	return true;
 }
 
+/* What is published next counts as the highest, before the peak is less: no thread may take what
+ * has gone for a peak that is missing. */
 void mt_peak_correct(uint32_t number, int64_t live)
 {
-	int64_t is = atomic_load_explicit(&xlive, memory_order_relaxed);
+	int64_t is = atomic_load_explicit(&xlive, memory_order_relaxed),
+		high = atomic_load_explicit(&xhighest, memory_order_relaxed);
 
-	if (atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number)
+	if (atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number && high <= is &&
+	    atomic_compare_exchange_strong(&xhighest, &high, live))
 		atomic_compare_exchange_strong(&xlive, &is, live);
 }

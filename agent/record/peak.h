@@ -14,8 +14,14 @@
  */
 #define PEAK_SHARE 128
 void mt_peak_rise(int64_t live, bool last); /* last: ... if they pass it at all */
-void mt_peak_begin(int64_t live);           /* this is the peak, whatever was before */
-void mt_peak_restart(void);                 /* there is none, while no thread counts */
+/* A thread publishes that, and how many bytes it freed since it last did: ... or if a PEAK_TURN-th
+ * was freed since they were highest, and no peak has that. It frees `next` now. */
+#define PEAK_TURN 512
+void mt_peak_published(int64_t live, uint64_t freed, uint64_t next);
+/* For the server, which reads a peak: while it is on, only PEAK_SHARE begins a new one. */
+void mt_peak_hold(bool on);
+void mt_peak_begin(int64_t live); /* this is the peak, whatever was before */
+void mt_peak_restart(void);       /* there is none, while no thread counts */
 
 extern _Atomic uint32_t mt_peak_pass; /* the first pass after the peak; 0 = there is none */
 /* Call both before a leaf that is not stamped with this pass changes: false, then keep. */

@@ -252,7 +252,6 @@ static void raise_peak(int64_t now)
 	uint64_t seen = atomic_load_explicit(&xpeak, memory_order_relaxed);
 
 	raise_bound(now);
-	mt_peak_rise(now, false);
 	while (now > (int64_t)seen)
 		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
 			atomic_store_explicit(&xpeak_ns, mt_state_coarse_ns(),
@@ -261,19 +260,23 @@ static void raise_peak(int64_t now)
 		}
 }
 
-MT_COLD static void publish(int64_t bytes)
+MT_COLD static void publish(int64_t bytes, uint64_t freed, uint64_t next)
 {
-	raise_peak(atomic_fetch_add(&xbalance, bytes) + bytes);
+	int64_t now = atomic_fetch_add(&xbalance, bytes) + bytes;
+
+	raise_peak(now);
+	mt_peak_published(now, freed, next);
 }
 
-/* Its whole balance; from now on it may hold back `step`, which counts before and after. */
-static void publish_all(struct thread *t, int64_t step)
+/* Its whole balance; from now on it may hold back `step`, which counts before and after. `next`
+ * bytes are to be freed at once. */
+static void publish_all(struct thread *t, int64_t step, uint64_t next)
 {
 	int64_t live = slots_live(t), more = step - t->step;
 
 	if (more > 0)
 		atomic_fetch_add(&xheld, more);
-	publish(live - t->published);
+	publish(live - t->published, (uint64_t)(t->step - t->free_room), next);
 	if (more < 0)
 		atomic_fetch_add(&xheld, more);
 	t->published = live;
@@ -282,7 +285,7 @@ static void publish_all(struct thread *t, int64_t step)
 
 void mt_slots_ended(struct thread *t)
 {
-	publish_all(t, 0);
+	publish_all(t, 0, 0);
 }
 
 /* A thread's allocations and frees since it published are bounded separately, so their difference
@@ -292,7 +295,7 @@ MT_COLD void mt_slots_after_slow(struct thread *t)
 {
 	if ((t->alloc_room >= 0 && t->free_room >= 0) || thread_is_late(t))
 		return;
-	publish_all(t, step_bytes(t));
+	publish_all(t, step_bytes(t), 0);
 	if (mt_cost_due(t, slots_events(t)) && unlikely(mt_wiped_by_hand))
 		mt_wiped_look();
 }
@@ -307,7 +310,7 @@ MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf,
 		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
 		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, blocks);
 	}
-	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
+	publish(alloc ? (int64_t)bytes : -(int64_t)bytes, alloc ? 0 : bytes, 0);
 }
 
 /* The leaf, stamped before it changes: record/peak.c. NULL: there is no memory for it. */
@@ -335,8 +338,16 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 	return true;
 }
 
+/* A large block that is freed would be missing at the peak. */
+MT_INLINE void before_free(struct thread *t, uint64_t bytes)
+{
+	if (unlikely(bytes > STEP_MAX && !t->shared) && !thread_is_late(t))
+		publish_all(t, t->step, bytes);
+}
+
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 {
+	before_free(t, bytes);
 	struct leaf *leaf = find_leaf(t, s);
 
 	if (unlikely(!leaf))
@@ -351,6 +362,7 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 /* A block that stands for several; rare, so it always takes the long way. */
 bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes)
 {
+	before_free(t, alloc ? 0 : bytes);
 	struct leaf *leaf = find_leaf(t, s);
 
 	if (!leaf)

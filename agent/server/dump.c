@@ -24,6 +24,7 @@
 #include "collect/sums.h"
 #include "collect/viewer.h"
 #include "dump/say.h"
+#include "record/peak.h"
 #include "server/privileges.h"
 #include "server/signals.h"
 #include "server/viewer.h"
@@ -195,9 +196,11 @@ static void scan(struct server *s, struct viewer *v, struct session *f)
 static void take_peak(struct server *s)
 {
 	for (int i = 0; i < PEAK_TRIES && !s->over && !peak_snapshot_take(s); i++) {
+		mt_peak_hold(i > 0);
 		sums_pass(s, false);
 		sums_modules(&s->sums);
 	}
+	mt_peak_hold(false);
 }
 
 /* 0 or -errno. */

@@ -263,6 +263,7 @@ void loop_tick(struct server *s, bool all)
 		mt_live_advance(server_now(), false);
 	}
 	marks_requests(s);
+	peak_snapshot_before_pass(s);
 	sums_pass(s, all);
 	sums_modules(&s->sums);
 	sums_threads(s);

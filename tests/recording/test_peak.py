@@ -5,6 +5,7 @@ the peak that the totals name, and no program is disturbed for it.
 
 LONG=1 has 25 programs in place of five, as a table.
 """
+import collections
 import os
 import re
 import shutil
@@ -160,6 +161,43 @@ def t_threads():
         top = int(out)
         assert abs(p.off()) <= 1 and top * 0.99 - p.error <= p.tree <= top * 1.01 + 65536 * n, (n, top, p.tree, p.named)
         assert p.end < top / 100
+
+
+def live_by_function(path):
+    """At the peak, of each function that allocated."""
+    sums = collections.Counter()
+    for s in report(path, arguments=["--at", "peak"])["stacks"]:
+        sums[s["frames"][0]["function"]] += s["live_bytes"]
+    return sums
+
+
+@test
+def t_a_heap_that_turns_over():
+    """At the top all blocks are new, and with the old ones the heap was nearly as high."""
+    for n in (1, 2, 32) if LONG else (1, 8):
+        path = temporary_folder() + "/peak.mtop"
+        done = run([MEMTOP, "record", "-o", path, "--", TARGET, "turns", str(n)], env=environment())
+        assert done.returncode == 0, done
+        p, by = peaks(path)[0], live_by_function(path)
+        lists = 20000 * 8 * n
+        assert p.named - p.error <= p.tree <= p.named + p.error, (n, p.named, p.tree, p.error)
+        assert by["rise"] <= lists + p.error, (n, by, p.error)
+        assert by["renew"] >= int(done.stdout) - lists - p.error, (n, by, p.error)
+
+
+@test
+def t_all_blocks_are_replaced_all_the_time():
+    """A new top every few milliseconds, for a viewer that is there and one that comes: nothing waits for another."""
+    for n in (1, 4, 16) if LONG else (1, 4):
+        p, _ = recorded(TARGET, "plateau", str(n))
+        assert p.named - p.error - p.named / 512 <= p.tree <= p.named + p.error, (n, p.named, p.tree, p.error)
+    process = run_watched([TARGET, "plateau", "4"], "listen=@memtop-test.%p", stdout=subprocess.DEVNULL)
+    client = Client(f"@memtop-test.{process.pid}")
+    client.until(lambda: client.peak and live_at_peak(client) > 20 << 20, "a snapshot while it runs", 30)
+    client.until_final()
+    assert process.wait(60) == 0
+    off = abs(live_at_peak(client) - client.totals["peak_bytes"])
+    assert off <= client.totals["peak_error_bytes"] + client.totals["peak_bytes"] / 512, (live_at_peak(client), client.totals)
 
 
 @test

@@ -2,14 +2,19 @@
  *
  * s_peak.c - heaps with a known top, after which nearly all is freed.
  *
- * Usage: s_peak threads N | filter | waits [N] (after N threads have ended) | ends | fork
- * It prints the bytes of the top, unless it ends at any time.
+ * Usage: s_peak threads N | turns N | plateau N | filter | waits [N] (after N threads have ended) |
+ * ends | fork. It prints the bytes of the top, unless it ends at any time.
+ *
+ * turns: each of N threads has its old blocks (rise()), then replaces each by a new one that is
+ * little larger (renew()), and frees all. At the top all blocks are new.
+ * plateau: N threads replace blocks of random sizes for a while, each within its own room.
  */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +25,7 @@
 
 #define BLOCKS 20000u
 #define BLOCK 700u
+#define MORE 3u /* less than 1 in 128 */
 
 static pthread_barrier_t top;
 
@@ -56,17 +62,51 @@ static void *go_up_and_down(void *arg)
 	return NULL;
 }
 
-static int threads(unsigned count)
+static __attribute__((noinline)) void renew(void **list, unsigned blocks, size_t bytes)
+{
+	for (unsigned i = 0; i < blocks; i++) {
+		free(list[i]);
+		list[i] = malloc(bytes);
+	}
+}
+
+static void *turn_over(void *arg)
+{
+	void **list = rise(BLOCKS, BLOCK);
+
+	(void)arg;
+	pthread_barrier_wait(&top);
+	renew(list, BLOCKS, BLOCK + MORE);
+	pthread_barrier_wait(&top);
+	fall(list, BLOCKS);
+	return NULL;
+}
+
+static void *stay_up(void *arg)
+{
+	void **list = rise(BLOCKS, BLOCK);
+	unsigned seed = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < 20 * BLOCKS; i++) {
+		unsigned at = (unsigned)rand_r(&seed) % BLOCKS;
+		free(list[at]);
+		list[at] = malloc(BLOCK / 2 + (unsigned)rand_r(&seed) % BLOCK);
+	}
+	fall(list, BLOCKS);
+	return NULL;
+}
+
+static int threads(unsigned count, void *(*work)(void *), size_t bytes)
 {
 	pthread_t *id = calloc(count, sizeof(*id));
 
 	pthread_barrier_init(&top, NULL, count);
 	for (unsigned i = 0; i < count; i++)
-		pthread_create(&id[i], NULL, go_up_and_down, NULL);
+		pthread_create(&id[i], NULL, work, (void *)(uintptr_t)(i + 1));
 	for (unsigned i = 0; i < count; i++)
 		pthread_join(id[i], NULL);
 	free(id);
-	printf("%zu\n", count * height(BLOCKS, BLOCK));
+	printf("%zu\n", count * height(BLOCKS, bytes));
 	return 0;
 }
 
@@ -181,7 +221,11 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(mode, "threads") && argc > 2)
-		return threads((unsigned)atoi(argv[2]));
+		return threads((unsigned)atoi(argv[2]), go_up_and_down, BLOCK);
+	if (!strcmp(mode, "turns") && argc > 2)
+		return threads((unsigned)atoi(argv[2]), turn_over, BLOCK + MORE);
+	if (!strcmp(mode, "plateau") && argc > 2)
+		return threads((unsigned)atoi(argv[2]), stay_up, BLOCK);
 	if (!strcmp(mode, "waits") && argc > 2)
 		have_ended((unsigned)atoi(argv[2]));
 	return !strcmp(mode, "filter")  ? filter()

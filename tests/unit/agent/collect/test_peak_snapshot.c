@@ -21,7 +21,7 @@
 #define BYTES 100u
 
 static unsigned breaths;
-static bool ends;
+static bool ends, turns;
 
 /* A walk looks at the clock now and then: for it, seconds pass. */
 static void hurry(int number)
@@ -38,12 +38,27 @@ static void set_hurry(unsigned us)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
+/* All blocks of a slot are replaced by a little more: a new peak, where none is held back. */
+static void turn_over(void)
+{
+	struct thread *t = mt_thread_self();
+	slot_id s = SLOT_ROOT + 1;
+
+	for (unsigned i = 0; i < 10000; i++) {
+		mt_slots_alloc(t, s, BYTES);
+		mt_slots_free(t, s, BYTES);
+	}
+	mt_slots_alloc(t, s, BYTES);
+}
+
 /* As the server's loop does: a tick in the middle of the walk, or the end. */
 static void breathe(struct server *s)
 {
 	breaths++;
 	if (s->over)
 		return;
+	if (turns)
+		turn_over();
 	s->over = ends;
 	peak_snapshot_tick(s);
 }
@@ -102,4 +117,22 @@ TEST(the_target_ends_meanwhile)
 	CHECK(breaths > 0);
 	check_whole(s);
 	CHECK_EQ(s->peak.walk, 2); /* that of the end broke the first one off */
+}
+
+/* A new peak begins in the middle of each walk, until one is held back. */
+TEST(the_heap_turns_over_meanwhile)
+{
+	struct server *s = make();
+	unsigned tries = 0;
+
+	turns = true;
+	set_hurry(200);
+	for (; !s->peak.whole && tries < 10; tries++) {
+		s->peak.next_ns = 0;
+		peak_snapshot_before_pass(s);
+		sums_pass(s, false);
+		peak_snapshot_tick(s);
+	}
+	set_hurry(0);
+	CHECK(s->peak.whole && tries > 1 && tries < 10);
 }

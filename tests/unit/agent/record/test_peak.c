@@ -19,6 +19,7 @@
 
 #define SLOTS 300
 #define THREADS 8
+#define LARGE (64 << 10) /* what a thread publishes before it frees */
 
 static slot_id slot[SLOTS];
 static uint64_t seed = 42;
@@ -76,10 +77,10 @@ static void ignore(void *arg, slot_id s)
 }
 
 /* It rises and falls as chance has it. A model in the plainest way: all counters, copied when the
- * balance that the thread has published is a new peak. */
+ * balance that the thread has published is a new peak, or it frees a large block after one. */
 TEST(as_if_all_were_copied_at_the_peak)
 {
-	static struct tally now[SLOTS], then[SLOTS];
+	static struct tally now[SLOTS], then[SLOTS], before[SLOTS];
 	struct thread *t = mt_thread_self();
 	uint64_t time_ns;
 
@@ -90,6 +91,8 @@ TEST(as_if_all_were_copied_at_the_peak)
 		unsigned s = (unsigned)dice(SLOTS);
 		size_t bytes = (size_t)dice(dice(100) ? 300 : 300000);
 		bool up = dice(100) < (i / 40000 % 2 ? 49 : 52);
+		if (!up && bytes > LARGE)
+			memcpy(before, now, sizeof(before));
 		if (!up && now[s].alloc_bytes - now[s].free_bytes >= bytes &&
 		    now[s].alloc_blocks > now[s].free_blocks) {
 			mt_slots_free(t, slot[s], bytes);
@@ -103,7 +106,7 @@ TEST(as_if_all_were_copied_at_the_peak)
 		if (mt_peak_newest(&time_ns) != number) {
 			number = mt_peak_newest(&time_ns);
 			peaks++;
-			memcpy(then, now, sizeof(then));
+			memcpy(then, up || bytes <= LARGE ? now : before, sizeof(then));
 		}
 		if (i % 1000 == 0 && number) {
 			unsigned at = (unsigned)dice(SLOTS);
@@ -281,4 +284,103 @@ TEST(after_a_restart_there_is_none)
 	struct tally k = kept(slot[0]);
 	CHECK_EQ(live(&k), 1 << 20);
 	CHECK_EQ(k.alloc_blocks, 1);
+}
+
+#define BLOCKS 20000u
+#define BLOCK 700u
+#define OWN 65536u /* bytes of this program, which are counted, too */
+
+static void rise(slot_id s, unsigned blocks, size_t bytes)
+{
+	for (unsigned i = 0; i < blocks; i++)
+		mt_slots_alloc(mt_thread_self(), s, bytes);
+}
+
+static void fall(slot_id s, unsigned blocks, size_t bytes)
+{
+	for (unsigned i = 0; i < blocks; i++)
+		mt_slots_free(mt_thread_self(), s, bytes);
+}
+
+/* All blocks are replaced while the heap rises by less than begins a peak. */
+TEST(a_heap_that_turns_over)
+{
+	make_slots();
+	rise(slot[0], BLOCKS, BLOCK);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		fall(slot[0], 1, BLOCK);
+		rise(slot[1], 1, BLOCK + 3);
+	}
+	uint64_t most = BLOCKS * (BLOCK + 3), error, peak, when;
+	mt_slots_peak(&peak, &error, &when);
+	CHECK(peak <= most + OWN && peak + error >= most);
+	fall(slot[1], BLOCKS, BLOCK + 3);
+	CHECK(kept_live() <= most + OWN && kept_live() + error >= peak);
+	struct tally old = kept(slot[0]), new = kept(slot[1]);
+	CHECK(live(&old) <= error && live(&new) + error >= most);
+}
+
+/* What rose last is lost with the large block, if its free is counted first. */
+TEST(a_fall_in_one_event_after_a_small_rise)
+{
+	struct thread *t = mt_thread_self();
+
+	make_slots();
+	mt_slots_alloc(t, slot[0], 100 << 20);
+	rise(slot[1], 1000, BLOCK);
+	mt_slots_free(t, slot[0], 100 << 20);
+	struct tally large = kept(slot[0]), small = kept(slot[1]);
+	CHECK_EQ(live(&large), 100 << 20);
+	CHECK_EQ(live(&small), 1000 * BLOCK);
+}
+
+/* ... by a filter, a block may stand for many. */
+TEST(a_fall_in_one_weighed_event_after_a_small_rise)
+{
+	struct thread *t = mt_thread_self();
+
+	make_slots();
+	mt_slots_weighed(t, slot[0], true, 100, 100 << 20);
+	rise(slot[1], 1000, BLOCK);
+	mt_slots_weighed(t, slot[0], false, 100, 100 << 20);
+	struct tally large = kept(slot[0]), small = kept(slot[1]);
+	CHECK_EQ(live(&large), 100 << 20);
+	CHECK_EQ(live(&small), 1000 * BLOCK);
+}
+
+/* A peak that has less than the highest balance, because its thread was late, counts as the highest
+ * from then on: what falls later is no peak. */
+TEST(a_peak_that_came_late)
+{
+	uint64_t time_ns;
+
+	make_slots();
+	rise(slot[0], BLOCKS, BLOCK);
+	fall(slot[0], BLOCKS / 2, BLOCK);
+	mt_peak_begin((int64_t)BLOCKS * BLOCK);
+	uint32_t number = mt_peak_newest(&time_ns);
+	mt_peak_correct(number, (int64_t)BLOCKS / 2 * BLOCK);
+	fall(slot[0], BLOCKS / 4, BLOCK);
+	CHECK_EQ(mt_peak_newest(&time_ns), number);
+	rise(slot[1], BLOCKS / 2, BLOCK);
+	CHECK(mt_peak_newest(&time_ns) != number);
+	CHECK(kept_live() + kept_live() / 100 >= BLOCKS / 4 * 3 * BLOCK);
+}
+
+TEST(a_peak_that_is_held)
+{
+	uint64_t time_ns;
+
+	make_slots();
+	rise(slot[0], BLOCKS, BLOCK);
+	mt_peak_hold(true);
+	uint32_t number = mt_peak_newest(&time_ns);
+	for (unsigned i = 0; i < BLOCKS / 2; i++) {
+		fall(slot[0], 1, BLOCK);
+		rise(slot[1], 1, BLOCK + 3);
+	}
+	CHECK_EQ(mt_peak_newest(&time_ns), number);
+	mt_peak_hold(false);
+	fall(slot[0], 200, BLOCK);
+	CHECK(mt_peak_newest(&time_ns) != number);
 }
