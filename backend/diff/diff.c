@@ -12,7 +12,7 @@
 
 const char *diff_value_name(enum diff_value v)
 {
-	static const char *const names[] = { "live", "blocks", "allocated" };
+	static const char *const names[] = { "live", "blocks", "allocated", "blocks allocated" };
 
 	return names[v];
 }

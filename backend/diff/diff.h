@@ -15,11 +15,20 @@
 
 #define DIFF_SESSIONS_MAX 32u
 
-enum diff_value { DIFF_LIVE, DIFF_BLOCKS, DIFF_ALLOCATED };
+enum diff_value { DIFF_LIVE, DIFF_BLOCKS, DIFF_ALLOCATED, DIFF_BLOCKS_ALLOCATED };
 const char *diff_value_name(enum diff_value v); /* "live" */
 static inline uint64_t diff_amount(const struct tally *t, enum diff_value v)
 {
-	return v == DIFF_LIVE ? live_bytes(t) : v == DIFF_BLOCKS ? live_blocks(t) : t->alloc_bytes;
+	return v == DIFF_LIVE        ? live_bytes(t)
+	       : v == DIFF_BLOCKS    ? live_blocks(t)
+	       : v == DIFF_ALLOCATED ? t->alloc_bytes
+				     : t->alloc_blocks;
+}
+
+/* The blocks that belong to an amount. */
+static inline enum diff_value diff_blocks_of(enum diff_value v)
+{
+	return v >= DIFF_ALLOCATED ? DIFF_BLOCKS_ALLOCATED : DIFF_BLOCKS;
 }
 
 /* new: A's sessions allocated nothing there; gone: B's did not */

@@ -143,19 +143,9 @@ static void list_end(const struct page *p)
 	pack_close(p->data, ']');
 }
 
-static uint64_t blocks_of(const struct page *p, const struct tally *t)
-{
-	return p->d->value == DIFF_ALLOCATED ? t->alloc_blocks : live_blocks(t);
-}
-
 static double mean_blocks(const struct page *p, const struct tally *sums, bool b)
 {
-	size_t from = b ? p->d->sides_a : 0, to = b ? p->d->sides_count : p->d->sides_a;
-	uint64_t sum = 0;
-
-	for (size_t i = from; i < to; i++)
-		sum += blocks_of(p, &sums[i]);
-	return (double)sum / (double)(to - from);
+	return diff_mean(p->d, sums, b, diff_blocks_of(p->d->value));
 }
 
 static double mean_bytes(const struct page *p, const struct tally *sums, bool b)

@@ -115,7 +115,7 @@ static void put_sentence(struct page *p, const char *lead, const char *text)
 
 static bool in_bytes(enum diff_value v)
 {
-	return v != DIFF_BLOCKS;
+	return v == DIFF_LIVE || v == DIFF_ALLOCATED;
 }
 
 static const char *amount(const struct page *p, char buf[NUMBER], double n, enum diff_value v)
@@ -394,7 +394,8 @@ static void put_stack(struct page *p, const struct diff_row *r)
 {
 	struct join_frame *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 	char n[NUMBER], what[2 * NUMBER], among[48] = "";
-	double blocks = diff_change(p->d, r->sums, DIFF_BLOCKS);
+	enum diff_value of = diff_blocks_of(p->d->value);
+	double blocks = diff_change(p->d, r->sums, of);
 	uint32_t count = p->d->join->list[r->stack].among;
 
 	if (count)
@@ -402,7 +403,7 @@ static void put_stack(struct page *p, const struct diff_row *r)
 
 	if (p->d->value != DIFF_BLOCKS && blocks != 0)
 		snprintf(what, sizeof what, "  %s, %s block%s", diff_kind_name(r->kind),
-			 change(p, n, blocks, DIFF_BLOCKS), format_s(diff_whole(fabs(blocks))));
+			 change(p, n, blocks, of), format_s(diff_whole(fabs(blocks))));
 	else
 		snprintf(what, sizeof what, "  %s", diff_kind_name(r->kind));
 	put_foreign(p, r->owner, left(p) - cells_of(what) - cells_of(among));

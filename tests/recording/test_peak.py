@@ -6,6 +6,7 @@ the peak that the totals name, and no program is disturbed for it.
 LONG=1 has 25 programs in place of five, as a table.
 """
 import collections
+import json
 import os
 import re
 import shutil
@@ -198,6 +199,23 @@ def t_all_blocks_are_replaced_all_the_time():
     assert process.wait(60) == 0
     off = abs(live_at_peak(client) - client.totals["peak_bytes"])
     assert off <= client.totals["peak_error_bytes"] + client.totals["peak_bytes"] / 512, (live_at_peak(client), client.totals)
+
+
+@test
+def t_a_difference_from_the_peak():
+    """Between the peak and the end: what was freed is gone, and allocated is what came since."""
+    path = temporary_folder() + "/peak.mtop"
+    done = run([MEMTOP, "record", "-o", path, "--", TARGET, "turns", "1"], env=environment())
+    assert done.returncode == 0, done
+    same = json.loads(run([MEMTOP, "diff", "-f", "json", path + "@peak", path + "@peak"]).stdout)
+    assert not same["stacks"], same["stacks"]
+    d = json.loads(run([MEMTOP, "diff", "-f", "json", "--value", "live", path + "@peak", path]).stdout)
+    sites = {s["function"]: s["change"]["live_blocks"] for s in d["sites"]}
+    error = peaks(path)[0].error // 700 + 1
+    assert -20000 <= sites["renew"] <= -20000 + error, sites
+    text = run([MEMTOP, "diff", "--value", "allocated", path + "@peak", path]).stdout
+    since = [int(n.replace(",", "")) for n in re.findall(r"grown, \+([\d,]+) block", text)]
+    assert not re.search(r"-[\d,]+ block", text) and sum(since) <= error, text
 
 
 @test
