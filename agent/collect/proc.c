@@ -2,6 +2,9 @@
  *
  * proc.c - the target's figures from /proc and the kernel's clocks; the server reads them.
  *
+ * What belongs to the memory (its size, the program's file and arguments) the server reads of
+ * itself, who shares it: the kernel shows none of it for a target whose first thread has ended.
+ *
  * Each reading uses raw calls and a buffer on the stack. A /proc that is missing or hidden gives
  * zeros, which viewers show as unknown.
  */
@@ -25,9 +28,9 @@
 #define CLOCK_OF_PROCESS(pid) ((~(long)(pid) << 3) | 2) /* scheduler clock of that process */
 
 /* Files that a sealed server still reads (server/privileges.c): the target's, then its own. */
-#define KEPT_OF_TARGET 3
-static const char *const kept_names[] = { "stat", "statm", "status", "status",
-					  "maps", "smaps", "uid_map" };
+#define KEPT_OF_TARGET 2
+static const char *const kept_names[] = { "stat", "status", "statm",  "status",
+					  "maps", "smaps",  "uid_map" };
 #define KEPT (sizeof(kept_names) / sizeof(*kept_names))
 static struct {
 	int pid;
@@ -283,7 +286,7 @@ void proc_figures(struct server *s)
 		measure_memory(s);
 	if (s->over)
 		return; /* the last figures stay */
-	if (proc_read(s->target.pid, "statm", text, sizeof(text)) > 0) {
+	if (proc_read(mt_prim_getpid(), "statm", text, sizeof(text)) > 0) {
 		const char *second = strchr(text, ' ');
 		virt = number(text) * mt_prim_page_bytes();
 		rss = second ? number(second + 1) * mt_prim_page_bytes() : 0;
@@ -307,13 +310,14 @@ void proc_figures(struct server *s)
 
 void proc_identity(struct target *target)
 {
+	int own = mt_prim_getpid();
 	char path[64];
 
-	mt_format(path, sizeof(path), "/proc/%d/exe", target->pid);
+	mt_format(path, sizeof(path), "/proc/%d/exe", own);
 	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)target->exe,
 			      sizeof(target->exe) - 1, 0, 0);
 	target->exe[n > 0 ? n : 0] = 0;
-	n = proc_read(target->pid, "cmdline", target->args, sizeof(target->args));
+	n = proc_read(own, "cmdline", target->args, sizeof(target->args));
 	target->args_len = n > 0 ? (size_t)n : 0;
 }
 

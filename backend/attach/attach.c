@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * attach.c - `memtop attach`: checks what can be checked beforehand, chooses the agent, its file
- * and its options, and forks the process that loads it (attach/ptrace/inject.h).
+ * and its options, and has it loaded (attach/tracer.h). A reason that was found while the process
+ * changed is not the reason: it looks again (attach/identity.h).
  *
  * The agent's file. Where the process sees the same file and may read it, dlopen gets its path.
  * Elsewhere (another mount namespace, a chroot, a folder closed to its user) it gets a copy in a
@@ -16,26 +17,24 @@
  */
 #include "attach/attach.h"
 
+#include "attach/identity.h"
 #include "attach/ptrace/inject.h"
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/safe_point.h"
-#include "base/syscalls.h"
+#include "attach/tracer.h"
+#include "base/procfs.h"
 #include "launch/agent_file.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <memtop/memtop.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,7 +44,9 @@
 /* after an exec the loader needs a moment to map the C library, on a busy machine seconds */
 #define LOADING_TRIES 100
 #define LOADING_PAUSE_NS 20000000
-#define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
+/* while another memtop attaches, or while the process executes programs */
+#define ANOTHER_NS 20000000000ull
+#define ANOTHER_PAUSE_NS 20000000
 
 struct plan {
 	struct attach_facts facts;
@@ -56,6 +57,8 @@ struct plan {
 	bool copy;            /* by a memfd */
 	char proc[64];        /* its folder in its own /proc, as it sees it: for the memfd */
 	char *options;
+	pid_t tracer; /* refused because of this one; else 0 */
+	struct inject_result result;
 };
 
 int attach_refuse_second(pid_t pid, const char *name, struct err *err)
@@ -75,7 +78,7 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	char exe[64];
 	struct elf_kind k, own;
 
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)procfs_thread(pid));
 	int rc = progcheck_read(exe, &k);
 	if (rc)
 		return err_set(
@@ -227,16 +230,16 @@ static bool is_secure(pid_t pid)
 /* What memtop_attach would refuse: the agent's file cannot be taken out of the process again. */
 static int foresee(const struct plan *p, const struct inject_modules *m)
 {
-	return is_secure(p->facts.pid) ? MEMTOP_ATTACH_SETUID
-	       : defines_malloc(m)     ? MEMTOP_ATTACH_ALLOCATOR
-				       : 0;
+	return is_secure(p->facts.thread) ? MEMTOP_ATTACH_SETUID
+	       : defines_malloc(m)        ? MEMTOP_ATTACH_ALLOCATOR
+					  : 0;
 }
 
 static int check_modules(struct plan *p, struct err *err)
 {
 	char exe[64];
 
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)p->facts.pid);
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)p->facts.thread);
 	if (progcheck_linked(exe))
 		return launch_listed(p->facts.pid, NULL)
 			       ? refuse_second(p, err)
@@ -300,7 +303,7 @@ bool attach_sees(const struct attach_facts *f, const char *agent)
 	char there[PATH_MAX + 64];
 	struct statvfs fs;
 
-	snprintf(there, sizeof there, "/proc/%d/root%s", (int)f->pid, agent);
+	snprintf(there, sizeof there, "/proc/%d/root%s", (int)f->thread, agent);
 	return same_file(agent, there) && open_to_all(agent, f->uid) &&
 	       !(statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
 }
@@ -310,12 +313,12 @@ static int place(struct plan *p, struct err *err)
 {
 	char there[PATH_MAX + 64], exe[64];
 	const struct attach_facts *f = &p->facts;
-	pid_t numbers[2] = { f->inner ? f->inner : f->pid, f->pid };
+	pid_t numbers[2] = { f->inner ? f->inner : f->thread, f->thread };
 
 	p->copy = p->bionic || !attach_sees(f, p->agent);
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)f->pid);
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)f->thread);
 	for (int i = 0; p->copy && i < 2; i++) {
-		snprintf(there, sizeof there, "/proc/%d/root/proc/%d/exe", (int)f->pid,
+		snprintf(there, sizeof there, "/proc/%d/root/proc/%d/exe", (int)f->thread,
 			 (int)numbers[i]);
 		snprintf(p->proc, sizeof p->proc, "/proc/%d", (int)numbers[i]);
 		if (same_file(exe, there))
@@ -338,7 +341,7 @@ static bool socket_folder(const struct attach_facts *f, char *folder, size_t siz
 	struct statvfs fs;
 
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		snprintf(path, sizeof path, "/proc/%d/root%s", (int)f->pid, folders[i]);
+		snprintf(path, sizeof path, "/proc/%d/root%s", (int)f->thread, folders[i]);
 		if (stat(path, &st) || !S_ISDIR(st.st_mode) || statvfs(path, &fs) ||
 		    (fs.f_flag & ST_RDONLY))
 			continue;
@@ -375,104 +378,13 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 	return rc;
 }
 
-static void tick(int signum)
-{
-	(void)signum;
-}
-
-static void send_result(void *arg, const struct inject_result *r)
-{
-	int fd = *(int *)arg;
-
-	if (fd < 0)
-		return;
-	if (write(fd, r, sizeof *r) < 0)
-		errno = 0; /* memtop has ended: the process must still be restored */
-	close(fd);
-	*(int *)arg = -1;
-}
-
-/*
- * Detaches the process, which may outlive memtop by far: a reader of memtop's output must not wait
- * for it. In its own session it does not end with memtop's process group, nor is it among the first
- * victims when memory runs out.
- */
-static void stand_apart(int *report)
-{
-	*report = fcntl(*report, F_DUPFD_CLOEXEC, 3);
-	int none = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int fd = 0; fd < 3; fd++)
-		dup2(none, fd);
-	if (*report > 3)
-		syscall(SYS_close_range, 3, *report - 1, 0);
-	syscall(SYS_close_range, *report + 1, ~0u, 0);
-	setsid();
-	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (score >= 0) {
-		if (write(score, "-1000", 5) < 0)
-			errno = 0; /* only root may */
-		close(score);
-	}
-}
-
-/* Runs in the tracing process: no signal of a terminal may end it half way. */
-static void trace(const struct inject_job *job, int fd)
-{
-	struct sigaction sa = { .sa_handler = tick };
-	struct itimerval often = { { 0, TICK_US }, { 0, TICK_US } };
-	struct inject_result r;
-	sigset_t mask;
-
-	sigfillset(&mask);
-	sigdelset(&mask, SIGALRM);
-	sigaction(SIGALRM, &sa, NULL);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	stand_apart(&fd);
-	inject_agent(job, &r, send_result, &fd);
-	send_result(&fd, &r);
-	_exit(0);
-}
-
-static int run_tracer(const struct inject_job *job, struct inject_result *r, struct err *err)
-{
-	int report[2];
-	ssize_t n;
-
-	if (pipe2(report, O_CLOEXEC))
-		return err_set(err, 3, "attach: no pipe: %s; close other programs and try again",
-			       strerror(errno));
-	pid_t pid = fork();
-	if (pid == 0)
-		trace(job, report[1]);
-	int why = errno;
-	close(report[1]);
-	if (pid < 0) {
-		close(report[0]);
-		return err_set(err, 3,
-			       "attach: cannot start a helper process: %s; close other programs "
-			       "and try again",
-			       strerror(why));
-	}
-	while ((n = read(report[0], r, sizeof *r)) < 0 && errno == EINTR)
-		;
-	close(report[0]);
-	if (n != (ssize_t)sizeof *r)
-		return err_set(err, 3,
-			       "%s: the helper that loads the agent ended early; check that the "
-			       "process still runs",
-			       job->name);
-	/* it may still wait for threads that do not get to run */
-	waitpid(pid, NULL, r->rc || r->lingers ? WNOHANG : 0);
-	return 0;
-}
-
 static int prepare(struct plan *p, const struct attach_options *o, struct target *t,
 		   struct err *err)
 {
-	if (attach_judge(&p->facts, err))
+	if (attach_judge(&p->facts, err)) {
+		p->tracer = p->facts.tracer;
 		return -1;
-	attach_name(&p->facts, p->name, sizeof p->name);
+	}
 	if (attach_choose_agent(p->facts.pid, p->name, o->agent, p->agent, sizeof p->agent, err) ||
 	    check_modules(p, err) || agent_file_check(p->agent, o->options, 2, err) ||
 	    make_options(p, o, t, err))
@@ -480,66 +392,117 @@ static int prepare(struct plan *p, const struct attach_options *o, struct target
 	return p->loaded ? 0 : place(p, err);
 }
 
+static int load(struct plan *p, struct err *err)
+{
+	struct inject_result *r = &p->result;
+	const struct attach_facts *f = &p->facts;
+	struct inject_job job = { .pid = f->pid,
+				  .name = p->name,
+				  .path = p->loaded ? NULL : p->agent,
+				  .copy = p->copy,
+				  .proc = p->proc,
+				  .options = p->options,
+				  /* as many as we have: the same container's, under which we live,
+				   * too */
+				  .filtered = f->seccomp == 2 && f->filters != f->own_filters };
+	int rc = 0;
+
+	for (int tries = 0; tries < LEAVING_TRIES; tries++) {
+		rc = attach_trace(&job, r, err);
+		if (rc || r->code != MEMTOP_ATTACH_LEAVING)
+			break;
+		nanosleep(&(struct timespec){ 0, LEAVING_PAUSE_NS }, NULL);
+	}
+	if (rc || !r->rc)
+		return rc;
+	if (r->code < 0)
+		return explain(p, r->code, err);
+	p->tracer = r->tracer;
+	if (r->tracer)
+		return attach_refuse_traced(p->name, r->tracer, err);
+	*err = r->err;
+	return -1;
+}
+
+/* After a refusal: is its reason still true of the process? 0: no, another attempt may succeed.
+ * Else -1; an end of the process replaces *err. */
+static int look_again(const struct plan *p, const struct attach_identity *was, uint64_t until_ns,
+		      struct err *err)
+{
+	if (err->status == 2 || !was->start_ns)
+		return -1;
+	enum identity is = attach_identity_look(was);
+	if (is == IDENTITY_ENDED)
+		return err_set(err, 3, "%s: ended during the attach; start it again", p->name);
+	bool let_go = p->tracer && procfs_ended(p->tracer);
+	if (is == IDENTITY_SAME && !let_go) {
+		if (!p->tracer || !inject_is_attach(p->tracer) || now_ns() >= until_ns)
+			return -1;
+		if (launch_listed(p->facts.pid, NULL))
+			return refuse_second(p, err);
+	} else if (now_ns() >= until_ns && !let_go) {
+		return err_set(err, 3,
+			       "%s: executes programs faster than an agent is loaded; try again "
+			       "when it stays, or start it with memtop run",
+			       p->name);
+	}
+	nanosleep(&(struct timespec){ 0, ANOTHER_PAUSE_NS }, NULL);
+	return 0;
+}
+
+static void tell(const struct plan *p, const struct attach_options *o, uint64_t began,
+		 struct attached *a)
+{
+	const struct inject_result *r = &p->result;
+
+	a->stopped_ns = r->stopped_ns;
+	a->whole_ns = now_ns() - began;
+	a->threads = r->threads;
+	a->looks = r->looks;
+	a->idle = r->idle;
+	debug_log("attach", 1,
+		  "%s: thread %d %s; %u stopped, %u looks; held for %.2f ms, %.2f ms of them for "
+		  "the calls; %.2f ms in all",
+		  p->name, (int)r->tid, r->idle ? "waited" : "ran", r->threads, r->looks,
+		  (double)r->stopped_ns / 1e6, (double)r->called_ns / 1e6,
+		  (double)a->whole_ns / 1e6);
+	if (r->code == MEMTOP_ATTACH_AGAIN)
+		snprintf(a->note, sizeof a->note,
+			 "%s: its agent's server was killed; a new one serves the same counters, "
+			 "without the marks and the graph of the past%s",
+			 p->name,
+			 o->options ? "; --options: ignored, the session keeps its own" : "");
+	else if (p->facts.seccomp)
+		snprintf(a->note, sizeof a->note,
+			 "%s: runs under a seccomp filter: the agent is loaded, and works without "
+			 "the system calls that the filter forbids; see the Agent view (A)",
+			 p->name);
+}
+
 int attach_program(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err)
 {
-	struct plan *p = xcalloc(1, sizeof *p);
-	uint64_t began = now_ns();
-	struct inject_result r;
+	uint64_t began = now_ns(), until = began + ANOTHER_NS;
+	struct err why = { 0 };
+	struct attach_identity was;
+	int rc, again;
 
-	*a = (struct attached){ .pid = pid };
-	attach_facts(pid, &p->facts);
-	snprintf(a->name, sizeof a->name, "%s", p->facts.name);
-	int rc = prepare(p, o, &a->target, err);
-	if (rc == 0) {
-		struct inject_job job = { .pid = pid,
-					  .name = p->name,
-					  .path = p->loaded ? NULL : p->agent,
-					  .copy = p->copy,
-					  .proc = p->proc,
-					  .options = p->options,
-					  /* as many as we have: the same container's, under which
-					   * we live, too */
-					  .filtered = p->facts.seccomp == 2 &&
-						      p->facts.filters != p->facts.own_filters };
-		for (int tries = 0; tries < LEAVING_TRIES; tries++) {
-			rc = run_tracer(&job, &r, err);
-			if (rc || r.code != MEMTOP_ATTACH_LEAVING)
-				break;
-			nanosleep(&(struct timespec){ 0, LEAVING_PAUSE_NS }, NULL);
-		}
-	}
-	if (rc == 0 && r.rc) {
-		rc = r.code < 0 ? explain(p, r.code, err) : -1;
-		if (r.code >= 0)
-			*err = r.err;
-	}
-	if (rc == 0) {
-		a->stopped_ns = r.stopped_ns;
-		a->whole_ns = now_ns() - began;
-		a->threads = r.threads;
-		a->looks = r.looks;
-		a->idle = r.idle;
-		debug_log("attach", 1,
-			  "%s: thread %d %s; %u stopped, %u looks; held for %.2f ms, %.2f ms of "
-			  "them for the calls; %.2f ms in all",
-			  p->name, (int)r.tid, r.idle ? "waited" : "ran", r.threads, r.looks,
-			  (double)r.stopped_ns / 1e6, (double)r.called_ns / 1e6,
-			  (double)a->whole_ns / 1e6);
-		if (r.code == MEMTOP_ATTACH_AGAIN)
-			snprintf(a->note, sizeof a->note,
-				 "%s: its agent's server was killed; a new one serves the "
-				 "same counters, without the marks and the graph of the past%s",
-				 p->name,
-				 o->options ? "; --options: ignored, the session keeps its own"
-					    : "");
-		else if (p->facts.seccomp)
-			snprintf(a->note, sizeof a->note,
-				 "%s: runs under a seccomp filter: the agent is loaded, and works "
-				 "without the system calls that the filter forbids; see the Agent "
-				 "view (A)",
-				 p->name);
-	}
-	free(p->options);
-	free(p);
+	do {
+		struct plan *p = xcalloc(1, sizeof *p);
+
+		*a = (struct attached){ .pid = pid };
+		attach_identity_take(&was, pid);
+		attach_facts(pid, &p->facts);
+		attach_name(&p->facts, p->name, sizeof p->name);
+		snprintf(a->name, sizeof a->name, "%s", p->facts.name);
+		rc = prepare(p, o, &a->target, &why) || load(p, &why) ? -1 : 0;
+		again = rc ? look_again(p, &was, until, &why) : -1;
+		if (rc == 0)
+			tell(p, o, began, a);
+		attach_identity_release(&was);
+		free(p->options);
+		free(p);
+	} while (again == 0);
+	if (rc && err)
+		*err = why;
 	return rc;
 }

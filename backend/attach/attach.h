@@ -63,14 +63,15 @@ bool attach_sees(const struct attach_facts *f, const char *agent);
 /* --- attach/check.c: what can be told before anything is stopped */
 
 struct attach_facts {
-	/* inner: in its own pid namespace; 0 = none, each of them */
-	pid_t pid, self, group, parent, tracer, inner;
+	/* inner: in its own pid namespace; 0 = none, each of them. thread: procfs_thread() */
+	pid_t pid, self, group, parent, tracer, inner, thread;
 	/* pid is an agent's server: its program, as in launch/agent_server.h; 0 = it is no
 	 * server */
 	pid_t program;
 	char name[64], parent_name[64], tracer_name[64], program_name[64], state;
-	bool gone, kernel, other_user, dumpable, capable; /* capable: memtop has CAP_SYS_PTRACE */
-	bool allowed; /* the kernel lets memtop trace it, whatever the next ones say */
+	bool gone, ending, kernel, other_user, dumpable,
+		capable; /* capable: memtop has CAP_SYS_PTRACE */
+	bool allowed;    /* the kernel lets memtop trace it, whatever the next ones say */
 	/* it has capabilities that memtop lacks */
 	bool more_capable;
 	unsigned uid, own_uid;    /* effective */
@@ -88,6 +89,8 @@ struct attach_facts {
 void attach_facts(pid_t pid, struct attach_facts *f);
 /* 0, or -1 and *err. Pure. */
 int attach_judge(const struct attach_facts *f, struct err *err);
+/* As attach_judge() does of a process with a tracer. */
+int attach_refuse_traced(const char *name, pid_t tracer, struct err *err);
 /* "4121 (redis-server)" */
 const char *attach_name(const struct attach_facts *f, char *buf, size_t size);
 

@@ -7,8 +7,10 @@
  */
 #include "attach/attach.h"
 
+#include "attach/ptrace/inject.h"
 #include "launch/agent_server.h"
 #include "launch/elsewhere.h"
+#include "base/procfs.h"
 #include "base/sanitize.h"
 
 #include <fcntl.h>
@@ -52,15 +54,8 @@ static const char *value(const struct status_text *s, const char *name)
 
 static void name_of(pid_t pid, char *name, size_t size)
 {
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	FILE *f = fopen(path, "re");
-	if (!f || !fgets(name, (int)size, f))
+	if (!procfs_name(pid, name, size))
 		snprintf(name, size, "?");
-	if (f)
-		fclose(f);
-	name[strcspn(name, "\n")] = '\0';
 	sanitize_clean(name, size, name);
 }
 
@@ -119,7 +114,7 @@ static void read_users(const struct status_text *its, const struct status_text *
 	f->own_uid = geteuid();
 	sscanf(value(its, "Uid"), "%u %u %u", &real, &f->uid, &saved);
 	f->other_user = real != f->own_uid || f->uid != f->own_uid || saved != f->own_uid;
-	snprintf(path, sizeof path, "/proc/%d/mem", (int)f->pid);
+	snprintf(path, sizeof path, "/proc/%d/mem", (int)f->thread);
 	/* else the kernel gives its files to root */
 	f->dumpable = stat(path, &st) == 0 && st.st_uid == f->uid;
 	unsigned long long has = strtoull(value(own, "CapEff"), NULL, 16),
@@ -136,8 +131,8 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 {
 	struct status_text its, own;
 
-	*f = (struct attach_facts){ .pid = pid, .self = getpid() };
-	if (!read_status(pid, &its) || !read_status(f->self, &own)) {
+	*f = (struct attach_facts){ .pid = pid, .self = getpid(), .thread = procfs_thread(pid) };
+	if (!read_status(f->thread, &its) || !read_status(f->self, &own)) {
 		f->gone = true;
 		return;
 	}
@@ -147,6 +142,7 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	f->parent = atoi(value(&its, "PPid"));
 	f->tracer = atoi(value(&its, "TracerPid"));
 	f->threads = atoi(value(&its, "Threads"));
+	f->ending = procfs_ended(pid);
 	for (const char *at = value(&its, "NSpid"); *at && *at != '\n';
 	     at += strcspn(at, "\t\n"), at += *at == '\t')
 		f->inner = atoi(at);
@@ -163,13 +159,13 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	const char *features = value(&its, "x86_Thread_features"),
 		   *shadow = strstr(features, "shstk");
 	f->shadow_stack = shadow && shadow < features + strcspn(features, "\n");
-	f->uid_unmapped = elsewhere(pid, "user") && !is_mapped(pid, f->uid);
+	f->uid_unmapped = elsewhere(pid, "user") && !is_mapped(f->thread, f->uid);
 	f->other_network = elsewhere(pid, "net");
 }
 
 const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
 {
-	snprintf(buf, size, "%d (%s)", (int)f->pid, f->name);
+	snprintf(buf, size, *f->name ? "%d (%s)" : "%d", (int)f->pid, f->name);
 	return buf;
 }
 
@@ -218,6 +214,27 @@ static int judge_rights(const struct attach_facts *f, const char *name, struct e
 	return 0;
 }
 
+static int refuse_traced(const char *name, pid_t tracer, const char *tracer_name, struct err *err)
+{
+	if (inject_names_attach(tracer_name))
+		return err_set(err, 3,
+			       "%s: another memtop attaches to it (process %d); try again when "
+			       "that has ended",
+			       name, (int)tracer);
+	return err_set(err, 3,
+		       "%s: already traced by %d (%s), and a process has only one tracer; end "
+		       "that tracer first",
+		       name, (int)tracer, tracer_name);
+}
+
+int attach_refuse_traced(const char *name, pid_t tracer, struct err *err)
+{
+	char tracer_name[64];
+
+	name_of(tracer, tracer_name, sizeof tracer_name);
+	return refuse_traced(name, tracer, tracer_name, err);
+}
+
 int attach_judge(const struct attach_facts *f, struct err *err)
 {
 	char name[96];
@@ -238,21 +255,15 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 			err, 3,
 			"%s: a thread of the kernel: it has no heap; name a program's process",
 			name);
-	if (f->state == 'Z' && f->threads > 1)
-		return err_set(err, 3,
-			       "%s: its first thread has ended, and the kernel shows its memory "
-			       "through that one alone; start it with memtop run",
-			       name);
-	if (f->state == 'Z' || f->state == 'X')
+	if (f->state == 'Z' && f->threads < 2)
 		return err_set(err, 3,
 			       "%s: has ended: a zombie that its parent %d (%s) has not waited "
 			       "for; start it again",
 			       name, (int)f->parent, f->parent_name);
+	if (f->ending)
+		return err_set(err, 3, "%s: is ending; start it again", name);
 	if (f->tracer)
-		return err_set(err, 3,
-			       "%s: already traced by %d (%s), and a process has only one tracer; "
-			       "end that tracer first",
-			       name, (int)f->tracer, f->tracer_name);
+		return refuse_traced(name, f->tracer, f->tracer_name, err);
 	if (judge_rights(f, name, err))
 		return -1;
 	if (f->state == 'T')

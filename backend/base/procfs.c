@@ -31,7 +31,7 @@ static uint64_t monotonic_of(unsigned long long ticks)
 bool procfs_stat(pid_t pid, struct proc_stat *s)
 {
 	char path[64], text[1024];
-	unsigned long long ticks;
+	unsigned long long ticks, bytes;
 	int parent;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -44,11 +44,47 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 	const char *end = strrchr(text, ')');
 	if (!end || sscanf(end + 1,
 			   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %u "
-			   "%*s %llu",
-			   &s->state, &parent, &s->threads, &ticks) != 4)
+			   "%*s %llu %llu",
+			   &s->state, &parent, &s->threads, &ticks, &bytes) != 5)
 		return false;
 	s->parent = parent;
 	s->start_ns = monotonic_of(ticks);
+	s->ended = s->state == 'X' || (s->state == 'Z' && s->threads < 2);
+	s->has_memory = bytes > 0;
+	return true;
+}
+
+pid_t procfs_thread(pid_t pid)
+{
+	char path[64];
+	struct proc_stat s;
+	pid_t found = pid;
+	struct dirent *e;
+
+	if (!procfs_stat(pid, &s) || s.has_memory || s.threads < 2)
+		return pid;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+	while (d && found == pid && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+		if (tid > 0 && procfs_stat(tid, &s) && s.has_memory)
+			found = tid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+bool procfs_ended(pid_t pid)
+{
+	struct proc_stat s;
+	pid_t tid;
+
+	do { /* a thread may end between the two looks at it */
+		tid = procfs_thread(pid);
+		if (procfs_stat(tid, &s) && s.has_memory)
+			return false;
+	} while (tid != pid);
 	return true;
 }
 
@@ -82,26 +118,37 @@ bool procfs_name(pid_t pid, char *name, size_t size)
 	return found;
 }
 
-long procfs_uid(pid_t pid)
+/* A number of /proc/PID/status, by the sscanf() format of its line; `none` = no such line. */
+static long status_number(pid_t pid, const char *format, long none)
 {
 	char path[64], line[128];
-	long uid = -1;
+	long number = none;
 
 	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "Uid: %*d %ld", &uid) == 1)
+		if (sscanf(line, format, &number) == 1)
 			break;
 	if (f)
 		fclose(f);
-	return uid;
+	return number;
+}
+
+long procfs_uid(pid_t pid)
+{
+	return status_number(pid, "Uid: %*d %ld", -1);
+}
+
+pid_t procfs_tracer(pid_t tid)
+{
+	return (pid_t)status_number(tid, "TracerPid: %ld", 0);
 }
 
 bool procfs_exe(pid_t pid, char *path, size_t size)
 {
 	char link[64];
 
-	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)procfs_thread(pid));
 	ssize_t n = readlink(link, path, size - 1);
 	path[n > 0 ? n : 0] = '\0';
 	return n > 0;
@@ -170,8 +217,8 @@ bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg)
 
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		found = pid > 0 && procfs_stat(pid, &s) && s.state != 'Z' &&
-			s.start_ns >= since_ns && fn(arg, pid);
+		found = pid > 0 && procfs_stat(pid, &s) && !s.ended && s.start_ns >= since_ns &&
+			fn(arg, pid);
 	}
 	if (d)
 		closedir(d);
@@ -183,7 +230,7 @@ int procfs_maps(pid_t pid, const char *name)
 	char path[64], line[4096 + 128];
 	bool found = false;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)procfs_thread(pid));
 	FILE *f = fopen(path, "re");
 	if (!f)
 		return -1;
@@ -210,6 +257,7 @@ int procfs_deleted(pid_t pid, const char *path)
 	size_t len = strlen(path);
 	int fd = -1;
 
+	pid = procfs_thread(pid);
 	if (len > 10 && !strcmp(path + len - 10, " (deleted)"))
 		len -= 10;
 	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);

@@ -13,6 +13,8 @@ struct proc_stat {
 	char state; /* 'R', 'S', ... 'Z' = ended, not yet waited for */
 	pid_t parent;
 	unsigned threads;  /* 2 and more with state 'Z': only the first one has ended */
+	bool ended;        /* all of its threads have; nobody has waited for it yet */
+	bool has_memory;   /* false: it has ended, or ends; or it is the kernel's own */
 	uint64_t start_ns; /* CLOCK_MONOTONIC, as near as the kernel's ticks (10 ms) tell it */
 };
 
@@ -24,7 +26,14 @@ struct procfs_pace {
 /* Its thread tid would run, or is stopped, and the process has had a cpu within the last ten
  * seconds: whoever waits for an answer of it waits on. */
 bool procfs_lags(struct procfs_pace *pace, pid_t pid, pid_t tid);
-/* false: no such process, or no permission */
+/* The number under which /proc shows a process' memory, files and namespaces: its pid, or one of
+ * its threads when the first one has ended. */
+pid_t procfs_thread(pid_t pid);
+/* It is gone, or none of its threads has memory any more. */
+bool procfs_ended(pid_t pid);
+/* Who traces this thread; 0 = nobody. */
+pid_t procfs_tracer(pid_t tid);
+/* pid may be a thread's. false: no such process, or no permission */
 bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */
 long procfs_uid(pid_t pid);                           /* the effective one; -1 = no such process */

@@ -109,7 +109,8 @@ static bool looks_alike(pid_t a, pid_t b)
 
 static bool shares_memory(pid_t a, pid_t b)
 {
-	long order = syscall(SYS_kcmp, (long)a, (long)b, (long)KCMP_VM, 0L, 0L);
+	long order = syscall(SYS_kcmp, (long)procfs_thread(a), (long)procfs_thread(b),
+			     (long)KCMP_VM, 0L, 0L);
 
 	return order < 0 ? looks_alike(a, b) : order == 0;
 }

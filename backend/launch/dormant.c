@@ -50,7 +50,7 @@ static bool same_program(int a, int b)
 	int pid[2] = { a, b };
 
 	for (int i = 0; i < 2; i++) {
-		snprintf(path[i], sizeof path[i], "/proc/%d/exe", pid[i]);
+		snprintf(path[i], sizeof path[i], "/proc/%d/exe", procfs_thread(pid[i]));
 		n[i] = readlink(path[i], exe[i], sizeof exe[i]);
 	}
 	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
@@ -136,7 +136,7 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 			err, 3,
 			"%s: no such process; memtop list shows processes that have an agent",
 			t->text);
-	if (procfs_stat(pid, &stat) && stat.state == 'Z' && stat.threads < 2)
+	if (procfs_stat(pid, &stat) && stat.ended)
 		return err_set(err, 3,
 			       "%s: %s has ended: a zombie that its parent %d has not waited for; "
 			       "start it again",

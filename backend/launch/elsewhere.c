@@ -41,7 +41,7 @@ bool elsewhere(pid_t pid, const char *kind)
 	struct stat a, b;
 
 	snprintf(own, sizeof own, "/proc/self/ns/%s", kind);
-	snprintf(its, sizeof its, "/proc/%d/ns/%s", (int)pid, kind);
+	snprintf(its, sizeof its, "/proc/%d/ns/%s", (int)procfs_thread(pid), kind);
 	return !stat(own, &a) && !stat(its, &b) && (a.st_ino != b.st_ino || a.st_dev != b.st_dev);
 }
 
@@ -50,7 +50,7 @@ static bool has_root(pid_t pid)
 	char its[64];
 	struct stat a, b;
 
-	snprintf(its, sizeof its, "/proc/%d/root", (int)pid);
+	snprintf(its, sizeof its, "/proc/%d/root", (int)procfs_thread(pid));
 	return elsewhere(pid, "mnt") ||
 	       (!stat("/", &a) && !stat(its, &b) && (a.st_ino != b.st_ino || a.st_dev != b.st_dev));
 }
@@ -72,7 +72,7 @@ static int open_of(pid_t pid, const char *what, int flags)
 {
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)procfs_thread(pid), what);
 	return open(path, flags | O_CLOEXEC);
 }
 
@@ -96,7 +96,7 @@ static int find_path(pid_t pid, const char *path, struct sockaddr_un *un)
 {
 	char root[32];
 
-	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+	snprintf(root, sizeof root, "/proc/%d/root", (int)procfs_thread(pid));
 	/* the socket's file, not what it leads to */
 	int at = within_open(root, path, O_PATH | O_NOFOLLOW);
 	if (at < 0)

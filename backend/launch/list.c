@@ -101,6 +101,7 @@ static struct network *network_of(struct found *f, pid_t pid)
 	struct listener l = { .taken = false };
 	struct stat st;
 
+	pid = procfs_thread(pid);
 	snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
 	if (stat(path, &st))
 		return NULL;
@@ -220,7 +221,7 @@ static bool has_linked_agent(pid_t pid)
 {
 	char exe[64];
 
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)procfs_thread(pid));
 	return progcheck_linked(exe);
 }
 

@@ -56,8 +56,7 @@ static bool is_alive(const struct processes *p, const struct line *l)
 	pid_t pid = pid_of(l);
 	struct proc_stat s;
 
-	return pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(pid, &s) &&
-	       s.state != 'Z' && s.state != 'X' &&
+	return pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(pid, &s) && !s.ended &&
 	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS &&
 	       (!p->board || s.start_ns + START_NS > p->origin_ns);
 }

@@ -271,15 +271,6 @@ def same_program(a, b):
     return False
 
 
-HEADLESS = r"""
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
-static void *waits(void *arg) { pause(); return arg; }
-int main(void) { pthread_t t; pthread_create(&t, NULL, waits, NULL); puts("ready"); fflush(stdout); pthread_exit(NULL); }
-"""
-
-
 LEFT_OVER = r"""
 #include <poll.h>
 #include <stdio.h>
@@ -322,10 +313,6 @@ def t_refused_for_what_it_is():
     wait_for(lambda: state(zombie) == "Z", 10, "its end")
     refused(zombie, "a zombie", "s_sealed")
     one_line(memtop("report", "-p", str(zombie)), 3, "has ended: a zombie")
-    headless = ready([compiled(HEADLESS, "-pthread")])
-    wait_for(lambda: state(headless.pid) == "Z", 10, "its first thread's end")
-    refused(headless.pid, "its first thread has ended", "memtop run")
-    one_line(memtop("report", "-p", str(headless.pid)), 3, "runs without the agent")
     gone = start(["true"])
     gone.wait()
     refused(gone.pid, "no such process")

@@ -92,7 +92,7 @@ def t_exec_at_any_instant():
         for _ in range(earlier % 10):
             process.stdout.readline()
         done = run([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment())
-        assert "did not return" not in done.stderr and "takes more" not in done.stderr, done.stderr
+        assert done.returncode == 0 or "ended during" in done.stderr or "executes programs faster" in done.stderr, done.stderr
         out = process.communicate(timeout=120)[0]
         assert process.returncode == 0 and out.endswith("done\n"), (process.returncode, out, done.stderr)
 
@@ -105,7 +105,7 @@ def t_a_thread_that_cannot_stop():
     wait_for(lambda: state(process.pid) == "D", 10, "a wait that nothing interrupts")
     process.send_signal(signal.SIGUSR1)
     err = memtop.communicate(timeout=120)[1]
-    assert memtop.returncode == 3 and ("no safe point" in err or "has ended" in err) and err.count("\n") == 1, err
+    assert memtop.returncode == 3 and ("no safe point" in err or "ended during the attach" in err) and err.count("\n") == 1, err
     let_go(process)
     out = process.communicate(timeout=120)[0]
     assert process.returncode == 0 and out == "seen 1\n", (process.returncode, out)

@@ -173,7 +173,7 @@ static long hand_over(struct inject_work *w)
 	if (fd < 0)
 		return FAIL(w, "%s: cannot hold a copy of the agent: %s; start it with memtop run",
 			    w->job->name, strerror((int)-fd));
-	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)w->job->pid, fd);
+	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)w->thread.tid, fd);
 	int from = open(w->job->path, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t n = from < 0 || to < 0 ? -1 : 0;
 	while (n >= 0 && (n = read(from, buf, sizeof buf)) > 0)
@@ -251,11 +251,27 @@ static int find_attach(struct inject_work *w)
 		    w->job->path);
 }
 
+/* Another attach may be in the middle of loading this very agent, through another thread: until its
+ * dlopen returns, nothing of the agent may be called. */
+static bool is_being_loaded(struct inject_work *w)
+{
+	size_t count;
+	struct inject_candidate *list = inject_candidates(w->job->pid, &count);
+
+	for (size_t i = 0; i < count && !w->r->tracer; i++) {
+		pid_t tracer = procfs_tracer(list[i].tid);
+		if (tracer != getpid() && inject_is_attach(tracer))
+			w->r->tracer = tracer;
+	}
+	free(list);
+	return w->r->tracer != 0;
+}
+
 static int load_and_attach(struct inject_work *w)
 {
 	uint64_t options, code;
 
-	if (w->job->path && (load(w) || find_attach(w)))
+	if (w->job->path ? load(w) || find_attach(w) : is_being_loaded(w))
 		return -1;
 	if (put_text(w, 1, w->job->options, &options) ||
 	    call(w, "memtop_attach", w->ground.attach, options, 0, &code))
@@ -265,12 +281,12 @@ static int load_and_attach(struct inject_work *w)
 }
 
 /* A fault makes the kernel forget that the process ignored SIGSEGV. */
-static bool ignores_faults(pid_t pid)
+static bool ignores_faults(pid_t tid)
 {
 	char path[64], line[256];
 	unsigned long long ignored = 0;
 
-	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof line, f))
 		if (sscanf(line, "SigIgn: %llx", &ignored) == 1)
@@ -314,7 +330,7 @@ static int check_filters(struct inject_work *w)
 static void use_thread(struct inject_work *w)
 {
 	struct inject_thread *t = &w->thread;
-	bool ignored = ignores_faults(w->job->pid);
+	bool ignored = ignores_faults(t->tid);
 	uint64_t began = now_ns();
 	long unused;
 

@@ -28,6 +28,7 @@ struct inject_result {
 	int rc; /* 0, -1 */
 	struct err err;
 	int code;                /* of memtop_attach when it was called, else 0 */
+	pid_t tracer;            /* it failed because this one traces the process, err is empty */
 	pid_t tid;               /* the thread that was used */
 	uint64_t stopped_ns;     /* from its stop to its release */
 	uint64_t called_ns;      /* part of it: from the safe point on */
@@ -35,6 +36,13 @@ struct inject_result {
 	bool idle;               /* the thread waited in the kernel; else it ran */
 	bool lingers;            /* some threads are released only when they run again */
 };
+
+/* The name of the process that traces. */
+#define INJECT_NAME "memtop-attach"
+
+/* Does this process trace for a `memtop attach`? By its name: older ones have memtop's. */
+bool inject_is_attach(pid_t tracer);
+bool inject_names_attach(const char *name);
 
 /*
  * Always fills *r. Never leaves a thread changed, unless r->err says that the process ended. A slow

@@ -8,6 +8,8 @@
  */
 #include "attach/ptrace/modules.h"
 
+#include "base/procfs.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -164,8 +166,9 @@ int inject_modules_read(pid_t pid, struct inject_modules *m)
 {
 	char path[64], line[4400], perms[8];
 	unsigned long start, end, offset, inode;
-	uint64_t headers = program_headers(pid);
 
+	pid = procfs_thread(pid);
+	uint64_t headers = program_headers(pid);
 	*m = (struct inject_modules){ .pid = pid };
 	snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
 	m->mem = open(path, O_RDWR | O_CLOEXEC);

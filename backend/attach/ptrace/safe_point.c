@@ -78,12 +78,12 @@ static bool is_on_fd(enum kind kind)
 }
 
 /* The loader reads files on disk under its lock; reads of pipes, sockets and terminals wait. */
-static bool on_disk(pid_t pid, unsigned long fd)
+static bool on_disk(pid_t tid, unsigned long fd)
 {
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof path, "/proc/%d/fd/%lu", (int)pid, fd);
+	snprintf(path, sizeof path, "/proc/%d/fd/%lu", (int)tid, fd);
 	return stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
@@ -199,7 +199,7 @@ static enum inject_promise promise_of(pid_t pid, pid_t tid)
 		return PROMISE_NONE;
 	enum kind kind = nr == SYS_restart_syscall ? may_be_futex(first, second) ? FUTEX : IDLE
 						   : kind_of(nr);
-	if (!kind || (is_on_fd(kind) && on_disk(pid, first)))
+	if (!kind || (is_on_fd(kind) && on_disk(tid, first)))
 		return PROMISE_RUNS;
 	return kind == FUTEX ? PROMISE_FUTEX : PROMISE_IDLE;
 }
@@ -300,7 +300,7 @@ static enum inject_where judge_wait(const struct inject_ground *g, const struct 
 	const struct inject_module *o = inject_module_at(g->modules, inject_regs_pc(&t->regs));
 
 	if (!kind || (kind == FUTEX && !own_futex(g, t)) ||
-	    (is_on_fd(kind) && on_disk(t->pid, inject_regs_arg(&t->regs, 0))))
+	    (is_on_fd(kind) && on_disk(t->tid, inject_regs_arg(&t->regs, 0))))
 		return WHERE_WAITS;
 	if (o && o != g->libc && is_loader(g->modules, o))
 		return WHERE_WAITS;

@@ -20,6 +20,7 @@
 #define RUN_NS 20000u       /* it runs for so long between two looks, */
 #define RUN_MORE_NS 200000u /* and for a random part of this more */
 #define NAP_NS 5000000      /* where no thread stops */
+#define REFUSALS 3
 
 void search_wait_again(struct inject_work *w, struct inject_thread *t)
 {
@@ -154,6 +155,29 @@ static bool is_late(const struct inject_work *w, pid_t tid)
 	return false;
 }
 
+/* The kernel refuses the threads that end, those that somebody traces, and those that memtop may
+ * not trace, all with EPERM. */
+static enum inject_stop stop_thread(struct inject_work *w, pid_t tid)
+{
+	struct proc_stat stat;
+
+	for (int tries = 0;; tries++) {
+		enum inject_stop s =
+			inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
+		if (s != STOP_REFUSED)
+			return s;
+		pid_t tracer = procfs_tracer(tid);
+		if (tracer)
+			w->r->tracer = tracer;
+		else if (!procfs_stat(tid, &stat) || !stat.has_memory)
+			return STOP_GONE;
+		else if (tries < REFUSALS) /* its tracer has let it go just now */
+			continue;
+		w->refused = true;
+		return s;
+	}
+}
+
 /* Stops one thread; true when it is where it may be borrowed. */
 static bool try_thread(struct inject_work *w, pid_t tid, uint64_t until_ns)
 {
@@ -162,30 +186,26 @@ static bool try_thread(struct inject_work *w, pid_t tid, uint64_t until_ns)
 	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
 		return false;
 	w->r->threads++;
-	enum inject_stop s =
-		inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
-	w->refused |= s == STOP_REFUSED; /* or it ends just now */
-	return try_stopped(w, s, until_ns);
+	return try_stopped(w, stop_thread(w, tid), until_ns);
 }
 
-/* A zombie, or gone: it has no memory. */
-static bool has_ended(pid_t pid)
+bool inject_names_attach(const char *name)
 {
-	char path[64];
+	return !strncmp(name, "memtop", 6);
+}
 
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(path, "re");
-	bool ended = !f || fgetc(f) == EOF;
-	if (f)
-		fclose(f);
-	return ended;
+bool inject_is_attach(pid_t tracer)
+{
+	char name[32];
+
+	return procfs_name(tracer, name, sizeof name) && inject_names_attach(name);
 }
 
 static int no_safe_point(struct inject_work *w, size_t count, uint64_t ns)
 {
 	const char *name = w->job->name;
 
-	if (!count || has_ended(w->job->pid))
+	if (!count || procfs_ended(w->job->pid))
 		return FAIL(w, "%s: has ended; start it again", name);
 	if (w->other_program)
 		return FAIL(w, "%s: executed another program just now; try again", name);
@@ -194,6 +214,9 @@ static int no_safe_point(struct inject_work *w, size_t count, uint64_t ns)
 			    "%s: was stopped just now (SIGSTOP or job control); continue it and "
 			    "try again: kill -CONT %d",
 			    name, (int)w->job->pid);
+	if (w->r->tracer && (!w->stopped || inject_is_attach(w->r->tracer)))
+		return -1;
+	w->r->tracer = 0;
 	if (w->refused && !w->stopped)
 		return FAIL(w,
 			    "%s: the kernel forbids tracing it: %s (a security module, or a "
@@ -212,9 +235,10 @@ static int no_safe_point(struct inject_work *w, size_t count, uint64_t ns)
 		    name, count);
 }
 
+/* Another attach comes first. */
 static bool must_end(const struct inject_work *w)
 {
-	return w->group || w->other_program;
+	return w->group || w->other_program || (w->r->tracer && inject_is_attach(w->r->tracer));
 }
 
 /* 0 with a thread stopped at a safe point. */
@@ -235,9 +259,12 @@ int search_safe_point(struct inject_work *w)
 				until = began + SEARCH_NS;
 		}
 		free(list);
-		if (found)
+		if (found) {
+			w->r->tracer = 0; /* of another thread */
 			return 0;
-		if (!count || must_end(w) || (w->refused && !w->stopped && !w->late_count))
+		}
+		if (!count || must_end(w) || procfs_ended(w->job->pid) ||
+		    (w->refused && !w->stopped && !w->late_count))
 			break;
 		if (looks == w->r->looks)
 			nap();

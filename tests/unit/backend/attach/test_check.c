@@ -110,6 +110,11 @@ TEST(what_it_is)
 	f.tracer = 7;
 	snprintf(f.tracer_name, sizeof f.tracer_name, "strace");
 	REFUSED(f, "already traced by 7 (strace)");
+	snprintf(f.tracer_name, sizeof f.tracer_name, "memtop-attach");
+	REFUSED(f, "another memtop attaches to it (process 7)");
+	f = plain();
+	f.ending = true;
+	REFUSED(f, "is ending; start it again");
 	f = plain();
 	f.seccomp = 1;
 	REFUSED(f, "seccomp's strict mode");
