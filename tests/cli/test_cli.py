@@ -59,6 +59,7 @@ def t_unknown_option():
     for verb in VERBS:
         one_line(memtop(verb, "--frobnicate"), 2, "--frobnicate: unknown option", f"memtop {verb} --help")
         one_line(memtop(verb, "-Z"), 2, "-Z: unknown option")
+    one_line(memtop("attach", "4121", "-o", "x.mtop"), 2, "-o: unknown option", "memtop attach --help")
     one_line(memtop("report", "-o"), 2, "-o: a value is missing")
     one_line(memtop("open", "--last=1"), 2, "takes no value")
 

@@ -113,12 +113,17 @@ static int take_option(const struct verb *v, char **argv, int *at, struct args *
 	return store(v, o, value, a, err);
 }
 
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
 /* A bare number is left to target_parse(), which asks whether a port or a process is meant. */
 static bool looks_like_target(const char *word)
 {
 	struct target t;
 
-	return target_parse(word, &t, NULL) == 0 || strspn(word, "0123456789") == strlen(word);
+	return target_parse(word, &t, NULL) == 0 || is_number(word);
 }
 
 static int read_rules(struct args *a, struct err *err)
@@ -166,8 +171,9 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 
 			if (rc > 0)
 				args_help(v, stdout);
-			/* The operand may be a program with its own options: says that instead. */
-			if (rc < 0 && n && v->takes == TAKES_TARGET)
+			/* The operand may be a program with its own options: says that instead. A
+			 * number is none. */
+			if (rc < 0 && n && v->takes == TAKES_TARGET && !is_number(a->operands[0]))
 				target_parse(a->operands[0], &t, err);
 			if (rc)
 				return rc;
