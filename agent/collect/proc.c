@@ -93,6 +93,42 @@ long proc_read(int pid, const char *file, char *buf, size_t size)
 	return (long)n;
 }
 
+static uint64_t number(const char *at)
+{
+	uint64_t v = 0;
+
+	while (*at >= '0' && *at <= '9')
+		v = v * 10 + (uint64_t)(*at++ - '0');
+	return v;
+}
+
+int proc_own(void)
+{
+	char is[16] = "";
+
+	if (mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)is, sizeof(is) - 1, 0,
+			 0) <= 0)
+		return 0;
+	return (int)number(is);
+}
+
+int proc_number(int pid)
+{
+	char file[32], text[512];
+	int own = proc_own(), known = 0;
+
+	if (!own || own == mt_prim_getpid())
+		return own ? pid : 0;
+	long fd = mt_prim_call_seldom(SYS_pidfd_open, pid, 0, 0);
+	if (fd < 0)
+		return 0;
+	mt_format(file, sizeof(file), "fdinfo/%d", (int)fd);
+	if (proc_read(own, file, text, sizeof(text)) > 0)
+		known = (int)proc_status_number(text, "Pid");
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return known > 0 ? known : 0;
+}
+
 bool proc_is_server(int pid)
 {
 	char name[32];
@@ -113,15 +149,6 @@ char proc_state(const char *stat)
 	const char *at = after_name(stat);
 
 	return at ? *at : 0;
-}
-
-static uint64_t number(const char *at)
-{
-	uint64_t v = 0;
-
-	while (*at >= '0' && *at <= '9')
-		v = v * 10 + (uint64_t)(*at++ - '0');
-	return v;
 }
 
 const char *proc_status(const char *status, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * proc.h - figures from /proc. Server thread, but for proc_read(), proc_is_server() and
- * proc_forget().
+ * proc.h - figures from /proc. Server thread, but for proc_read(), proc_own(), proc_number(),
+ * proc_is_server() and proc_forget().
  */
 #ifndef MT_COLLECT_PROC_H
 #define MT_COLLECT_PROC_H
@@ -30,6 +30,10 @@ struct figures {
 };
 
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
+/* The numbers of this process and of a child in /proc, which may be of a namespace further out;
+ * 0 = none there, or the kernel cannot tell (before 5.4). */
+int proc_own(void);
+int proc_number(int pid);
 bool proc_is_server(int pid);              /* ... or was: a zombie has a name, too */
 long proc_open(int pid, const char *file); /* /proc/PID/FILE at its begin; < 0 */
 void proc_close(long fd);

@@ -38,7 +38,7 @@ static bool passes(void)
 MT_COLD static bool has_servers_alone(void)
 {
 	char file[48], text[LIST_BYTES];
-	int self = mt_prim_getpid();
+	int self = proc_own();
 
 	if (proc_read(self, "stat", text, sizeof(text)) <= 0 || proc_field(text, 20) != 1)
 		return false;
@@ -71,7 +71,7 @@ MT_COLD static pid_t first_child(int events)
 			return 0;
 		if (!info.si_pid && mt_wait.waitid(P_ALL, 0, &info, events | WNOWAIT))
 			return -1;
-		if (!proc_is_server(info.si_pid))
+		if (!proc_is_server(proc_number(info.si_pid)))
 			return info.si_pid;
 		mt_wait.waitid(P_PID, (unsigned)info.si_pid, &info, (events & ~WNOWAIT) | WNOHANG);
 	}

@@ -249,18 +249,6 @@ static bool inherits(int pid)
 	return is || pid == 1;
 }
 
-/* ... so that servers can be told from children by their names: /proc may be of another namespace.
- */
-static bool knows_servers(int pid)
-{
-	char own[16], is[16];
-	size_t len = mt_format(own, sizeof(own), "%d", pid);
-
-	return mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)is, sizeof(is), 0,
-			    0) == (long)len &&
-	       !memcmp(own, is, len);
-}
-
 /*
  * The namespace's number; 0 = no such link, or no process is in it yet. A filter may kill for
  * readlink; loaders use stat.
@@ -483,8 +471,7 @@ static void wake_server(void)
 void mt_server_inherits(bool orphans)
 {
 	if (mt_shared && mt_shared->own && mt_state_sealed() == SEAL_NONE)
-		atomic_store(&mt_shared->xinherits,
-			     (orphans || mt_pid == 1) && knows_servers(mt_pid));
+		atomic_store(&mt_shared->xinherits, (orphans || mt_pid == 1) && proc_own());
 }
 
 void mt_server_leave(void)

@@ -80,16 +80,30 @@ except ChildProcessError:
 """
 
 
+def reaps(place, *ways):
+    session = temporary_folder() + "/x.mtop"
+    for way in ways:
+        for polls in ([], ["polls"]) if way not in ("wait", "look") else ([],):
+            command = [*place, "/usr/bin/python3", "-c", REAPER, way, *polls]
+            plain, ours = run(command, 60), run([MEMTOP, "record", "-o", session, "--", *command], 60)
+            assert plain.stdout == ours.stdout == "6 3\n", (command, plain, ours)
+
+
 @test
 def t_a_reaper_sees_no_server():
     """A subreaper gets no server of an orphan, in any way of waiting, also while those wait for memtop."""
     need("perl")
-    session = temporary_folder() + "/x.mtop"
-    for way in ("wait", "waitpid", "wait3", "wait4", "waitid", "look"):
-        for polls in ([], ["polls"]) if way not in ("wait", "look") else ([],):
-            command = ["/usr/bin/python3", "-c", REAPER, way, *polls]
-            plain, ours = run(command, 60), run([MEMTOP, "record", "-o", session, "--", *command], 60)
-            assert plain.stdout == ours.stdout == "6 3\n", (command, plain, ours)
+    reaps([], "wait", "waitpid", "wait3", "wait4", "waitid", "look")
+
+
+@test
+def t_an_init_sees_no_server():
+    """... nor does process 1, whose /proc has other numbers than those that it knows."""
+    need("perl", "unshare")
+    place = ["unshare", "--fork", "--pid", "--"]
+    if run([*place, "/bin/true"]).returncode:
+        raise Skip("no namespace may be made here")
+    reaps(place, "waitpid", "waitid", "look")
 
 
 def debugged(mode, agent):
