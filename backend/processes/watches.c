@@ -96,7 +96,7 @@ static void give_stream(struct processes *p, struct line *l, struct line *to)
 	line_stream(to, stream);
 }
 
-static void take_figures(struct processes *p, struct line *l)
+void watches_figures(struct processes *p, struct line *l)
 {
 	struct model *m = watch_now(l->p.watch);
 	const struct program *g = model_program(m);
@@ -291,7 +291,7 @@ void watches_care(struct processes *p)
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
 		if (l && l->p.watch) {
-			take_figures(p, l);
+			watches_figures(p, l);
 			close_done(p, l);
 		} else if (l && !line_runs(l)) {
 			watches_explain(p, l);
@@ -324,7 +324,7 @@ struct line *watches_one(struct processes *p, struct watch *w)
 	l->p.state = PROCESS_RUNNING;
 	l->p.matters = true;
 	l->p.watch = w;
-	take_figures(p, l);
+	watches_figures(p, l);
 	p->file_ns = model_time(watch_now(w));
 	if (l->p.end_ns)
 		l->p.end_ns = p->file_ns;

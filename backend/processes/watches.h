@@ -9,6 +9,7 @@
 
 struct line *watches_one(struct processes *p, struct watch *w); /* of a file without a table */
 void watches_care(struct processes *p); /* opens and closes watches, takes their figures */
+void watches_figures(struct processes *p, struct line *l); /* takes those of its watch */
 /* says why a fork that mattered has no session */
 void watches_explain(struct processes *p, struct line *l);
 

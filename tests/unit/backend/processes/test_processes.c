@@ -4,6 +4,8 @@
  * agents do.
  */
 #include "peer.h"
+
+#include "frames.h"
 #include "processes/processes.h"
 #include "session/session.h"
 
@@ -30,6 +32,17 @@ static void moved(void)
 	atomic_fetch_add(&head->xserial, 1);
 }
 
+static void map_board(void)
+{
+	int fd = open(processes_board(tree), O_RDWR | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	head = mmap(NULL, board_bytes(BOARD_RECORDS), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(head != MAP_FAILED);
+	CHECK(ftruncate(fd, 0) != 0);
+	close(fd);
+}
+
 /* The first program is this process; its agent never speaks. */
 static void enter(void)
 {
@@ -42,12 +55,7 @@ static void enter(void)
 	listener = peer_listen(&target);
 	tree = processes_new(loop, &o, &err);
 	CHECK(tree != NULL);
-	int fd = open(processes_board(tree), O_RDWR | O_CLOEXEC);
-	CHECK(fd >= 0);
-	head = mmap(NULL, board_bytes(BOARD_RECORDS), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(head != MAP_FAILED);
-	CHECK(ftruncate(fd, 0) != 0);
-	close(fd);
+	map_board();
 	CHECK_EQ(target_parse("@t_processes.nobody", &nobody, &err), 0);
 	first = watch_open(loop, &nobody, &w, &err);
 	CHECK(first != NULL);
@@ -350,6 +358,75 @@ TEST(one_that_lingers_writes_a_stream_of_its_own)
 	leave();
 }
 
+/* --- a recording that ends */
+
+static int agent;
+
+static void sent(unsigned type, const uint8_t *bytes, size_t len)
+{
+	uint8_t start[20];
+	struct mtw_out o = { start, start + sizeof start, false };
+
+	mtw_put(&o, type);
+	mtw_put(&o, len);
+	peer_send(agent, start, (size_t)(o.at - start));
+	peer_send(agent, bytes, len);
+}
+
+static void speaks(unsigned pid)
+{
+	static const uint8_t greeting[MTW_GREETING_LEN] = MTW_MAGIC "\1\0\1";
+
+	agent = peer_accept(listener);
+	peer_send(agent, greeting, sizeof greeting);
+	hello_frame(pid, unix_now_ns());
+	module_frame();
+}
+
+static void state(uint64_t ns, uint64_t bytes)
+{
+	NUMBERS(MTW_TOTALS, ns, 1, bytes, 0, 0, bytes, 0, ns, 0, 0, 0, 0, 0, 0, 0);
+	NUMBERS(MTW_TICK, 1, ns, MTW_TICK_COMPLETE);
+}
+
+/* Its line has what its stream has, also what came while the recording ended. */
+TEST(a_line_has_the_last_figures_of_its_stream)
+{
+	struct processes_options o = { .follow = true };
+	char path[] = "/tmp/t_processes.XXXXXX";
+	struct watch_options w = { .wait = true, .record_path = path };
+	struct err err = { 0 };
+
+	close(mkstemp(path));
+	loop = loop_new(NULL);
+	listener = peer_listen(&target);
+	tree = processes_new(loop, &o, &err);
+	map_board();
+	first = watch_open(loop, &target, &w, &err);
+	CHECK(first != NULL);
+	processes_first(tree, getpid(), first);
+	claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "make");
+	speaks((unsigned)getpid());
+	state(10, 100);
+	WAIT_FOR(watch_keeps(first) && line(0)->sum.alloc_bytes == 100);
+	int of_first = agent;
+
+	struct board_record *r = claim(1, BOARD_RUNNING, (unsigned)getppid(), 0, "cc");
+	snprintf(r->socket, sizeof r->socket, "%.107s", target.name);
+	r->xpeak_bytes = 16 << 20;
+	speaks((unsigned)getppid());
+	state(20, 1000);
+	WAIT_FOR(named("cc")->recorded && named("cc")->sum.alloc_bytes == 1000);
+	state(30, 2000);
+	CHECK_EQ(processes_end(tree, &err), 0);
+	CHECK_EQ(named("cc")->sum.alloc_bytes, 2000);
+	CHECK_EQ(watch_end_record(first, &err), 0);
+	close(of_first);
+	close(agent);
+	leave();
+	unlink(path);
+}
+
 TEST(one_that_allocated_much_gets_a_watch)
 {
 	enter();
@@ -412,8 +489,8 @@ TEST(what_a_fork_freed_was_inherited_or_its_own)
 static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, uint64_t flags,
 			uint64_t end_ns, uint64_t peak, uint64_t allocated, uint64_t before)
 {
-	uint8_t payload[256];
-	struct mtw_out o = { payload, payload + sizeof payload, false };
+	uint8_t text[256];
+	struct mtw_out o = { text, text + sizeof text, false };
 	struct err err = { 0 };
 	const uint64_t v[] = { id, parent, 100 + id, PROCESS_EXITED, 0, flags, id + 1,
 			       0,  end_ns, 1,        allocated,      0, 0,     peak,
@@ -424,8 +501,8 @@ static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, 
 	mtw_put_string(&o, "p");
 	mtw_put_string(&o, "");
 	mtw_put_string(&o, "");
-	CHECK(!o.full && !session_frame(w, SESSION_TABLE, 1, MTW_S_PROCESS, payload,
-					(size_t)(o.at - payload), &err));
+	CHECK(!o.full && !session_frame(w, SESSION_TABLE, 1, MTW_S_PROCESS, text,
+					(size_t)(o.at - text), &err));
 }
 
 static char file[64];
