@@ -114,6 +114,48 @@ def t_inlining_that_changed():
     found_leak(diff(bare, one_session("-O2", "-DLEAK=4")), 4)
 
 
+INLINED = r"""
+#include <stdlib.h>
+void *kept[100];
+int count;
+#define INLINE static inline __attribute__((always_inline))
+#ifdef LEAK
+INLINE void parseRow(void) { kept[count++] = malloc(100); }
+INLINE void emplaceEntry(void) { kept[count++] = malloc(100); }
+#else
+INLINE void putEntry(void) { kept[count++] = malloc(100); }
+#endif
+__attribute__((noipa)) void parse(void)
+{
+#ifdef LEAK
+	for (int i = 0; i < 10; i++)
+		emplaceEntry();
+	for (int i = 0; i < 50; i++)
+		parseRow();
+#else
+	for (int i = 0; i < 10; i++)
+		putEntry();
+#endif
+}
+int main(void)
+{
+	parse();
+	return 0;
+}
+"""
+
+
+@test
+def t_of_several_inlined_functions_the_leak_is_named():
+    """They are joined with one of another name by what calls them: the row has the frames of the one that grew most."""
+    a, b = one_session("-O1", source=INLINED), one_session("-O1", "-DLEAK", source=INLINED)
+    stack, = changed(diff(a, b)["stacks"])
+    line = INLINED[:INLINED.index("void parseRow")].count("\n") + 1
+    assert (stack["frames"][0]["function"], stack["frames"][0]["line"], stack["among"]) == ("parseRow", line, 2), stack
+    text = memtop("diff", a, b).stdout
+    assert ", among 2 inlined\n" in text and "emplaceEntry" not in text, text
+
+
 TAIL_CALLS = r"""
 #include <stdlib.h>
 void *kept[100];
