@@ -309,8 +309,8 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_SCAN_COHORTS: return apply_cohorts(m, e, err);
 	case MTW_S_INSTANTS:
 	case MTW_S_POINTS:
-	case MTW_S_RECENT:
-	case MTW_S_RATES:
+	case MTW_S_WINDOW:
+	case MTW_S_WINDOW_THREADS:
 	case MTW_S_KEY: return restore_apply(m, e, err);
 	case MTW_S_OMITTED: m->instants.ticks_read += e->u.s_omitted.ticks; return 0;
 	case MTW_S_EXIT:

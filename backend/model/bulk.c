@@ -75,26 +75,25 @@ int bulk_take(struct model *m, struct err *err)
 	return 0;
 }
 
-static void enter_rate(struct rate_batch *batch, double weight, uint32_t slot,
-		       const struct tally *was, const struct tally *now)
+static void enter_rate(struct model *m, struct slot *s, uint32_t slot, const struct tally *was,
+		       const struct tally *now)
 {
 	struct tally grown = tally_sub(now, was);
-	struct rate rate;
+	struct rate change = rate_of(&grown);
 
-	if (batch && grown.alloc_blocks)
-		rates_enter(batch, slot, (double)grown.alloc_bytes * weight,
-			    (double)grown.alloc_blocks * weight, &rate);
+	rates_enter(&m->rates, s, slot, &change);
 }
 
 /* The staged counters become the slots'. */
-static void commit(struct model *m, struct rate_batch *batch, double weight)
+static void commit(struct model *m, bool rated)
 {
 	for (size_t i = 0; i < m->tick.staged_count; i++) {
 		const struct staged *x = &m->tick.staged[i];
 		struct slot *s = slot_at(&m->trie, x->slot);
 		if (i + AHEAD < m->tick.staged_count)
 			expect_slot(&m->trie, x[AHEAD].slot);
-		enter_rate(batch, weight, x->slot, &s->now, &x->now);
+		if (rated)
+			enter_rate(m, s, x->slot, &s->now, &x->now);
 		s->now = x->now;
 		s->staged = 0;
 	}
@@ -102,14 +101,15 @@ static void commit(struct model *m, struct rate_batch *batch, double weight)
 }
 
 /* They stay staged. */
-static void pass_by(struct model *m, struct rate_batch *batch, double weight)
+static void pass_by(struct model *m, bool rated)
 {
 	struct bulk *b = &m->tick.bulk;
 
 	for (size_t i = 0; i < b->changed_count; i++) {
 		struct slot *s = slot_at(&m->trie, b->changed[i].slot);
 		s->change = 0;
-		enter_rate(batch, weight, b->changed[i].slot, &b->changed[i].now, coming_of(m, s));
+		if (rated)
+			enter_rate(m, s, b->changed[i].slot, &b->changed[i].now, coming_of(m, s));
 	}
 	b->changed_count = 0;
 }
@@ -137,22 +137,18 @@ void bulk_tick(struct model *m, uint64_t time_ns, uint32_t flags)
 {
 	struct bulk *b = &m->tick.bulk;
 	uint64_t before = bulk_time(m), now = time_ns > before ? time_ns : before;
-	struct rate_batch batch;
-	double weight = 0;
-	size_t entries;
-	bool counts = m->complete && !m->resuming &&
-		      rates_begin(before, now, b->merge ? b->changed_count : m->tick.staged_count,
-				  &batch, &weight);
+	const struct totals *totals = b->merge && b->has_totals ? &b->totals : &m->totals;
+	bool rated = m->complete && !m->resuming;
+	size_t entries, due = rates_due(&m->rates, before, rated ? now : UINT64_MAX, &entries);
 
-	for (size_t due = rates_due(&m->rates, now, &entries); due; due--)
-		rates_drop(&m->rates);
-	(b->merge ? pass_by : commit)(m, counts ? &batch : NULL, weight);
-	if (counts)
-		rates_push(&m->rates, &batch);
-	if (b->merge)
+	tick_move_window(m, due, rated, before, &totals->sum);
+	(b->merge ? pass_by : commit)(m, rated);
+	if (b->merge) {
 		merge_tick(m, now, flags);
-	else
+	} else {
 		tick_accept(m, now, flags, m->totals_pending ? &m->totals_staged : NULL);
+		rates_show(&m->rates);
+	}
 	m->totals_pending = false;
 }
 
@@ -160,7 +156,7 @@ int bulk_restore(struct model *m, struct err *err)
 {
 	if (bulk_take(m, err))
 		return -1;
-	commit(m, NULL, 0);
+	commit(m, false);
 	return 0;
 }
 

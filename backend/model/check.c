@@ -46,7 +46,7 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 
 static bool same_rate(const struct rate *a, const struct rate *b)
 {
-	return a->bytes == b->bytes && a->blocks == b->blocks;
+	return a->bytes == b->bytes && a->blocks == b->blocks && a->freed == b->freed;
 }
 
 static bool check_rates(const struct model *m, struct err *err)
@@ -62,8 +62,7 @@ static bool check_rates(const struct model *m, struct err *err)
 		const struct node *n = node_at(&m->trie, i);
 		struct rate r = model_rate(m, n);
 		if (!same_rate(&r, &sums[i]))
-			ok = err_set(err, 125,
-				     "model: node %u: the rate is not that of the last second",
+			ok = err_set(err, 125, "model: node %u: the rate is not that of the window",
 				     n->id) == 0;
 		if (i)
 			rate_add(&sums[n->parent], &sums[i]);
@@ -79,7 +78,7 @@ static bool check_beside(const struct model *m, struct err *err)
 	if (!m->interval.moves != !model_diffing(m) || !m->interval.at_base != !m->interval.base ||
 	    !m->interval.at_until != !m->interval.until)
 		return err_set(err, 125, "model: changes are kept for another interval") == 0;
-	if (m->rates.pages && !m->rates.count && !m->tick.job.folding)
+	if (m->rates.pages && !rates_entries(&m->rates) && !m->tick.job.folding)
 		return err_set(err, 125, "model: rates are kept, and there are none") == 0;
 	if (!peak_adds_up(&m->peak))
 		return err_set(err, 125, "model: the counters at the peak are not its sum") == 0;

@@ -505,36 +505,41 @@ static void put_instants(struct dump *d, const struct instants *x)
 	put_batch(d, MTW_S_INSTANTS);
 }
 
-static void put_recent(struct dump *d, const struct ring *r)
+static void put_window_threads(struct dump *d, const struct model *m, const struct rate_part *p)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		size_t at = (r->first + i) % (sizeof r->at / sizeof r->at[0]);
-		mtw_put(&d->body, r->at[at].time_ns);
-		put_tally(&d->body, &r->at[at].sum);
+	for (size_t i = 0; i < p->thread_count; i++) {
+		struct rate now = thread_done(&m->threads, (uint32_t)i), *then = &p->threads[i];
+		if (!memcmp(&now, then, sizeof now))
+			continue;
+		mtw_put(&d->body, i);
+		mtw_put(&d->body, then->blocks);
+		mtw_put(&d->body, then->bytes);
+		mtw_put(&d->body, then->freed);
 		d->count++;
 	}
-	put_entries(d, MTW_S_RECENT);
+	if (p->threads)
+		put_entries(d, MTW_S_WINDOW_THREADS);
 }
 
-static void put_rates(struct dump *d, const struct model *m)
+static void put_window(struct dump *d, const struct model *m)
 {
 	for (size_t i = 0; i < m->rates.count; i++) {
-		const struct rate_batch *b = rates_batch(&m->rates, i);
-		const struct rate_block *k = b->blocks;
-		bool continued = false;
+		const struct rate_part *p = rates_part(&m->rates, i);
+		size_t at = 0;
 		do {
-			put(d, b->expire_ns);
-			put(d, continued);
-			for (uint32_t e = 0; k && e < k->count; e++) {
-				mtw_put(&d->body, slot_at(&m->trie, k->entries[e].slot)->id);
-				mtw_put(&d->body, k->entries[e].bytes);
-				mtw_put(&d->body, k->entries[e].blocks);
-				d->count++;
+			put(d, p->begin_ns);
+			put_tally(&d->head, &p->before);
+			put(d, at != 0);
+			for (; at < p->count && d->count < BATCH; at++, d->count++) {
+				const struct rate_entry *e = &p->entries[at];
+				mtw_put(&d->body, slot_at(&m->trie, e->slot)->id);
+				mtw_put(&d->body, e->blocks);
+				mtw_put(&d->body, e->bytes);
+				mtw_put(&d->body, e->freed);
 			}
-			put_entries(d, MTW_S_RATES);
-			continued = true;
-			k = k ? k->next : NULL;
-		} while (k);
+			put_entries(d, MTW_S_WINDOW);
+		} while (at < p->count);
+		put_window_threads(d, m, p);
 	}
 }
 
@@ -595,8 +600,7 @@ int model_dump(const struct model *m,
 	put_peak(&d, m);
 	put_threads(&d, m);
 	put_scans(&d, m);
-	put_recent(&d, &m->ring);
-	put_rates(&d, m);
+	put_window(&d, m);
 	put_counts(&d, m);
 	put_totals(&d, &m->totals);
 	free(d.room);

@@ -58,7 +58,6 @@ struct model {
 	struct cohort_scans cohorts;
 	struct tick tick;
 	struct rate_book rates;
-	struct ring ring;
 	struct history history;
 	struct observers observers;
 };

@@ -179,7 +179,14 @@ uint64_t model_ticks_read(const struct model *m);
 /* of the newest scan; NULL = none requested, or not arrived yet */
 const struct cohorts *model_cohorts(const struct model *m);
 uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
-void model_rates(const struct model *m, struct rates *one, struct rates *ten);
+/* ns that all rates are counted over: the last ten seconds, and up to one more; less after a start,
+ * more when ticks are rare. 0: there is none yet. */
+uint64_t model_window(const struct model *m);
+/* so many in the window are so many a second */
+double model_per_second(const struct model *m, uint64_t count);
+struct rates model_rates(const struct model *m);
+/* What a thread did in the window; false: not known. i < model_thread_count() */
+bool model_thread_rate(const struct model *m, uint32_t i, struct rate *rate);
 
 /* Here and below. */
 struct tally model_incl(const struct model *m, const struct node *n);
@@ -187,7 +194,7 @@ struct tally model_incl(const struct model *m, const struct node *n);
 uint32_t model_sampled(const struct model *m, const struct node *n);
 /* A node's own amount: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
-/* Allocation rate (mean of the last second): here and below; the node's own. */
+/* Allocated and freed in the window: here and below; the node's own. */
 struct rate model_rate(const struct model *m, const struct node *n);
 struct rate model_self_rate(const struct model *m, const struct node *n);
 /* From model_base() to model_until(): here and below; the node's own. */

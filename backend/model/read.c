@@ -478,13 +478,44 @@ uint64_t model_cohort_scans(const struct model *m)
 	return m->cohorts.scans;
 }
 
-void model_rates(const struct model *m, struct rates *one, struct rates *ten)
+uint64_t model_window(const struct model *m)
 {
-	/* A tick's length of slack, so that nine ticks and a bit do not make it eleven. */
-	if (one)
-		*one = ring_over(&m->ring, SECOND - SECOND / 20);
-	if (ten)
-		*ten = ring_over(&m->ring, 10 * SECOND - SECOND / 2);
+	bool known = m->rates.known && m->rates.begin_ns < m->time_ns;
+
+	return known ? m->time_ns - m->rates.begin_ns : 0;
+}
+
+double model_per_second(const struct model *m, uint64_t count)
+{
+	uint64_t ns = model_window(m);
+
+	return ns ? (double)count * 1e9 / (double)ns : 0;
+}
+
+struct rates model_rates(const struct model *m)
+{
+	struct tally d = tally_sub(&m->totals.sum, &m->rates.before);
+
+	if (!model_window(m))
+		return (struct rates){ 0 };
+	return (struct rates){ model_per_second(m, d.alloc_bytes),
+			       model_per_second(m, d.alloc_blocks),
+			       model_per_second(m, d.free_bytes),
+			       model_per_second(m, d.free_blocks), true };
+}
+
+bool model_thread_rate(const struct model *m, uint32_t i, struct rate *rate)
+{
+	const struct rate_part *p = m->rates.count ? rates_part(&m->rates, 0) : NULL;
+
+	if (!model_window(m) || !p->threads || p->begin_ns != m->rates.begin_ns)
+		return false;
+	struct rate now = thread_done(&m->threads, i),
+		    then = i < p->thread_count ? p->threads[i] : (struct rate){ 0 };
+	/* another thread has its number now */
+	bool same = now.blocks >= then.blocks && now.bytes >= then.bytes && now.freed >= then.freed;
+	*rate = same ? rate_sub(&now, &then) : now;
+	return true;
 }
 
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns)

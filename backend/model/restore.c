@@ -39,15 +39,26 @@ static void restore_point(struct model *m, const struct event *e)
 static void restore_rate(struct model *m, const struct event *e)
 {
 	struct rate_book *r = &m->rates;
-	struct rate_batch fresh = { .expire_ns = e->u.s_rate.expire_ns };
-	uint32_t slot = idmap_get(&m->trie.slot_ids, e->u.s_rate.slot);
-	struct rate rate;
+	uint32_t slot = idmap_get(&m->trie.slot_ids, e->u.s_window.slot);
+	struct rate change = rate_of(&e->u.s_window.change);
 
-	if (e->u.s_rate.first && r->count < RATE_TICKS)
-		rates_push(r, &fresh);
+	if (e->u.s_window.first && r->count < RATE_PARTS)
+		rates_open(r, e->u.s_window.begin_ns, &e->u.s_window.before);
 	if (slot != NO_ID && r->count)
-		rates_enter(&r->batches[(r->first + r->count - 1) % RATE_TICKS], slot,
-			    (double)e->u.s_rate.bytes, (double)e->u.s_rate.blocks, &rate);
+		rates_enter(r, slot_at(&m->trie, slot), slot, &change);
+}
+
+static void restore_thread(struct model *m, const struct event *e)
+{
+	struct rate_part *p = rates_newest(&m->rates);
+	const struct tally *then = &e->u.s_window_thread.then;
+	uint32_t thread = e->u.s_window_thread.thread;
+
+	if (p && e->u.s_window_thread.first && !p->threads)
+		p->thread_count = threads_done(&m->threads, &p->threads);
+	else if (p && thread < p->thread_count)
+		p->threads[thread] =
+			(struct rate){ then->alloc_bytes, then->alloc_blocks, then->free_bytes };
 }
 
 static int restore_key(struct model *m, const struct event *e, struct err *err)
@@ -67,6 +78,7 @@ static int restore_key(struct model *m, const struct event *e, struct err *err)
 		m->instants.answers[i] = e->u.s_key.answers[i];
 	}
 	m->ticks++;
+	rates_show(&m->rates);
 	return 0;
 }
 
@@ -78,8 +90,8 @@ int restore_apply(struct model *m, const struct event *e, struct err *err)
 	switch (e->type) {
 	case MTW_S_INSTANTS: restore_instant(m, &e->u.s_instant); return 0;
 	case MTW_S_POINTS: restore_point(m, e); return 0;
-	case MTW_S_RECENT: ring_push(&m->ring, e->u.s_recent.time_ns, &e->u.s_recent.sum); return 0;
-	case MTW_S_RATES: restore_rate(m, e); return 0;
+	case MTW_S_WINDOW: restore_rate(m, e); return 0;
+	case MTW_S_WINDOW_THREADS: restore_thread(m, e); return 0;
 	default: return restore_key(m, e, err);
 	}
 }

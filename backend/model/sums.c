@@ -50,7 +50,7 @@ bool model_held_at_base(const struct model *m, const struct node *n)
 
 struct rate model_self_rate(const struct model *m, const struct node *n)
 {
-	struct rate rate = { 0, 0 };
+	struct rate rate = { 0 };
 
 	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node) {
 		const struct slot *s = slot_at(&m->trie, i);

@@ -145,9 +145,7 @@ static void choose(struct model *m, bool whole)
 		MAKE_ROOM(m->tick.deltas, m->tick.delta_room, sums);
 	}
 	j->expired = m->tick.told ? 0 : j->due;
-	j->block = NULL;
-	j->at = j->next = j->unrated = 0;
-	j->entry = 0;
+	j->at = j->next = j->unrated = j->entry = 0;
 	j->estimates = false;
 }
 
@@ -167,9 +165,8 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	j->totals = m->totals_staged;
 	m->totals_pending = false;
 	take_staged(m);
-	j->has_batch =
-		whole && rates_begin(m->time_ns, j->time_ns, j->count, &j->batch, &j->weight);
-	j->due = rates_due(&m->rates, j->time_ns, &j->expiring);
+	j->rated = whole;
+	j->due = rates_due(&m->rates, m->time_ns, whole ? j->time_ns : UINT64_MAX, &j->expiring);
 	choose(m, whole);
 }
 
@@ -179,7 +176,7 @@ void tick_begin_merged(struct model *m)
 	struct tick_job *j = &m->tick.job;
 
 	j->busy = j->merged = true;
-	j->waits = j->partial = j->no_interval = j->has_batch = false;
+	j->waits = j->partial = j->no_interval = j->rated = false;
 	j->time_ns = b->time_ns;
 	j->flags = b->flags;
 	j->has_totals = b->has_totals;
@@ -226,7 +223,6 @@ void tick_remember(struct model *m, uint64_t time_ns, const struct totals *total
 		sum->alloc_blocks, sum->free_blocks, m->figures.rss,
 	};
 
-	ring_push(&m->ring, time_ns, sum);
 	series_tick(&m->history.series, &p);
 }
 
@@ -254,12 +250,31 @@ static void take_estimate(struct node *n)
 	n->estimate_comes = 0;
 }
 
+void tick_move_window(struct model *m, size_t due, bool rated, uint64_t before_ns,
+		      const struct tally *before)
+{
+	while (due--)
+		rates_drop(&m->rates);
+	struct rate_part *fresh = rated ? rates_open(&m->rates, before_ns, before) : NULL;
+	if (fresh)
+		fresh->thread_count = threads_done(&m->threads, &fresh->threads);
+}
+
 static void commit_slots(struct model *m, const struct tick_job *j)
 {
 	for (size_t i = 0; i < j->count; i++) {
+		const struct staged *x = &j->staged[i];
+		struct slot *s = slot_at(&m->trie, x->slot);
 		if (i + AHEAD < j->count)
-			expect_slot(&m->trie, j->staged[i + AHEAD].slot);
-		slot_at(&m->trie, j->staged[i].slot)->now = j->staged[i].now;
+			expect_slot(&m->trie, x[AHEAD].slot);
+		if (i + AHEAD / 2 < j->count)
+			rates_expect(&m->rates, slot_at(&m->trie, x[AHEAD / 2].slot));
+		if (j->rated) {
+			struct tally grown = tally_sub(&x->now, &s->now);
+			struct rate change = rate_of(&grown);
+			rates_enter(&m->rates, s, x->slot, &change);
+		}
+		s->now = x->now;
 	}
 }
 
@@ -288,13 +303,12 @@ static void take_effect(struct model *m)
 
 	if (m->interval.moves)
 		GROW(m->interval.moves, m->interval.moves_room, m->trie.sum_count);
+	if (!j->merged)
+		tick_move_window(m, j->due, j->rated, m->time_ns, &m->totals.sum);
 	commit_slots(m, j);
-	for (size_t i = 0; i < j->due && !j->merged; i++)
-		rates_drop(&m->rates);
-	if (j->has_batch)
-		rates_push(&m->rates, &j->batch);
+	rates_show(&m->rates);
 	j->folding = !j->all;
-	j->folded = j->rated = 0;
+	j->folded = j->rates_folded = 0;
 	if (j->all)
 		tick_sum_all(m);
 	for (size_t i = 0; j->estimates && i < m->tick.changes->count; i++)
@@ -336,11 +350,9 @@ void tick_clear(struct model *m)
 	m->tick.bulk.coming_count = m->tick.bulk.changed_count = m->tick.bulk.ticks = 0;
 	walk_forget(&m->tick);
 	drop_changes(m);
-	rates_forget(&m->tick.job.batch);
 	m->tick.job.busy = m->tick.job.folding = m->tick.job.waits = m->tick.job.partial = false;
 	m->tick.job.count = 0;
 	rates_clear(&m->rates);
-	m->ring.first = m->ring.count = 0;
 	m->totals_pending = false;
 }
 

@@ -38,26 +38,22 @@ struct tick_job {
 	struct totals totals;
 	bool has_totals;
 	bool all; /* all sums are recomputed from the slots */
-	/* Several ticks at once: their batches are in the book already. The old rates of slots
-	 * before `unrated` are taken back, those of batches before `expired` are added. */
+	/* Several ticks at once: their changes are in the window already. The old rates of slots
+	 * before `unrated` are taken back, those of parts before `expired` are added. */
 	bool merged;
 	size_t unrated;
 	struct staged *staged;
 	size_t count, room;
-	struct rate_batch batch; /* of this tick */
-	bool has_batch;
-	double weight;
-	size_t due, expiring; /* batches of rates to take back, entries in them */
-	/* progress: batch and entry, staged slot, level of the walk and place in it */
-	size_t expired, at;
-	const struct rate_block *block;
-	uint32_t entry;
+	bool rated;           /* the tick's changes count for rates */
+	size_t due, expiring; /* parts of the rates' window to take back, entries in them */
+	/* progress: part and entry, staged slot, level of the walk and place in it */
+	size_t expired, entry, at;
 	size_t next;
 	bool estimates; /* a stack got its first sampled share */
-	/* It took effect. Deltas before `folded` are already in the sums; changes before `rated`
-	 * are already in the slots' rates. */
+	/* It took effect. Deltas before `folded` are already in the sums; changes before
+	 * `rates_folded` are already in the slots' rates. */
 	bool folding;
-	size_t folded, rated;
+	size_t folded, rates_folded;
 	bool no_interval; /* changes count from the start to now since it began */
 	bool waits;       /* a tick arrived meanwhile, */
 	bool partial;     /* and part of the next one's data */
@@ -122,7 +118,11 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags); /* starts on
 bool tick_go_on(struct model *m, uint64_t end_ns);                  /* true: done */
 /* Counters are current: so are the tick's time, totals (NULL = none came) and flags. */
 void tick_accept(struct model *m, uint64_t time_ns, uint32_t flags, const struct totals *totals);
-/* Adds a point to the history, and to the totals' rates. */
+/* Moves the rates' window for a tick after the one at before_ns, which had these totals: drops the
+ * `due` oldest parts; rated: has a part for its changes. */
+void tick_move_window(struct model *m, size_t due, bool rated, uint64_t before_ns,
+		      const struct tally *before);
+/* Adds a point to the history. */
 void tick_remember(struct model *m, uint64_t time_ns, const struct totals *totals);
 /* starts on what m->tick.bulk has merged */
 void tick_begin_merged(struct model *m);

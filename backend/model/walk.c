@@ -77,7 +77,7 @@ static void add_rate(struct model *m, uint32_t index, const struct rate *rate)
 		rate_add(&delta_of(m, sum)->rate, rate);
 }
 
-/* Takes back all rates, for a job that adds those of the batches in the book. */
+/* Takes back all rates, for a job that adds those of the window's parts. */
 static bool take_back_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	size_t seen = 0, slot;
@@ -88,38 +88,35 @@ static bool take_back_rates(struct model *m, struct tick_job *j, uint64_t end_ns
 		if (time_is_up(seen++, end_ns))
 			return false;
 		struct rate r = rate_read(&m->rates, (uint32_t)slot);
-		add_rate(m, (uint32_t)slot, &(struct rate){ 0 - r.bytes, 0 - r.blocks });
+		r = rate_sub(&(struct rate){ 0 }, &r);
+		add_rate(m, (uint32_t)slot, &r);
 		j->unrated = slot + 1;
 	}
 	return true;
 }
 
-/* Takes back rates older than a second; those of a merged job are added. False: time is up. */
+/* Takes back the parts that left the window; those of a merged job are added. False: time is up. */
 static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	size_t seen = 0;
 
-	for (; j->expired < j->due; j->expired++) {
-		if (!j->block && !j->entry)
-			j->block = rates_batch(&m->rates, j->expired)->blocks;
-		for (; j->block; j->block = j->block->next, j->entry = 0) {
-			for (; j->entry < j->block->count; j->entry++) {
-				const struct rate_entry *e = &j->block->entries[j->entry];
-				if (time_is_up(seen++, end_ns))
-					return false;
-				if (j->entry + AHEAD < j->block->count)
-					expect_slot(&m->trie, e[AHEAD].slot);
-				if (j->entry + AHEAD / 2 < j->block->count)
-					expect_sum(m, slot_at(&m->trie, e[AHEAD / 2].slot)->sum);
-				if (j->entry + AHEAD / 4 < j->block->count)
-					expect_delta(m, slot_at(&m->trie, e[AHEAD / 4].slot)->sum);
-				add_rate(m, e->slot,
-					 j->merged ? &(struct rate){ e->bytes, e->blocks }
-						   : &(struct rate){ 0 - e->bytes,
-								     0 - (uint64_t)e->blocks });
-			}
+	for (; j->expired < j->due; j->expired++, j->entry = 0) {
+		const struct rate_part *p = rates_part(&m->rates, j->expired);
+		for (; j->entry < p->count; j->entry++) {
+			const struct rate_entry *e = &p->entries[j->entry];
+			if (time_is_up(seen++, end_ns))
+				return false;
+			if (j->entry + AHEAD < p->count)
+				expect_slot(&m->trie, e[AHEAD].slot);
+			if (j->entry + AHEAD / 2 < p->count)
+				expect_sum(m, slot_at(&m->trie, e[AHEAD / 2].slot)->sum);
+			if (j->entry + AHEAD / 4 < p->count)
+				expect_delta(m, slot_at(&m->trie, e[AHEAD / 4].slot)->sum);
+			struct rate r = { e->bytes, e->blocks, e->freed };
+			if (!j->merged)
+				r = rate_sub(&(struct rate){ 0 }, &r);
+			add_rate(m, e->slot, &r);
 		}
-		j->entry = 0;
 	}
 	return true;
 }
@@ -136,17 +133,15 @@ static bool first_estimate(struct node *n)
 static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 {
 	struct slot *s = slot_at(&m->trie, x->slot);
-	struct rate rate = { 0, 0 };
+	struct rate rate = { 0 };
 
 	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
 	    x->now.free_blocks < s->now.free_blocks || x->now.free_bytes < s->now.free_bytes)
 		x->now = s->now; /* staged while a newer one was being taken in, by a peer that
 				    breaks the contract */
 	struct tally grown = tally_sub(&x->now, &s->now);
-	if (j->has_batch && grown.alloc_blocks &&
-	    !rates_enter(&j->batch, x->slot, (double)grown.alloc_bytes * j->weight,
-			 (double)grown.alloc_blocks * j->weight, &rate))
-		rate = (struct rate){ 0, 0 };
+	if (j->rated)
+		rate = rate_of(&grown);
 	if (!m->tick.told)
 		return;
 	struct change before = slot_change(&m->interval, x->slot, &s->now),
@@ -268,14 +263,14 @@ static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
 /* Folds the rates into the slots, which have all else already. */
 static bool fold_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
-	for (size_t seen = 0; j->rated < m->tick.changes->count; j->rated++) {
+	for (size_t seen = 0; j->rates_folded < m->tick.changes->count; j->rates_folded++) {
 		if (time_is_up(seen++, end_ns))
 			return false;
-		const struct model_delta *d = &m->tick.changes->list[j->rated];
-		if (j->rated + AHEAD < m->tick.changes->count)
+		const struct model_delta *d = &m->tick.changes->list[j->rates_folded];
+		if (j->rates_folded + AHEAD < m->tick.changes->count)
 			expect_slot(&m->trie, d[AHEAD].slot);
 		slot_at(&m->trie, d->slot)->change = 0;
-		if (d->self_rate.bytes | d->self_rate.blocks)
+		if (rate_any(&d->self_rate))
 			rate_add(rate_at(&m->rates, d->slot), &d->self_rate);
 	}
 	return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define GROWTH_FROM 4 /* samples: less than three seconds cannot predict a minute */
+#define WINDOW 10u    /* samples: as model_window() */
 
 bool line_runs(const struct line *l)
 {
@@ -78,13 +79,14 @@ void line_measure(struct line *l, uint64_t now)
 	add_sample(l, now);
 	if (l->sample_count < 2)
 		return;
-	const struct growth_sample *last = sample_before(l, 1),
-				   *oldest = sample_before(l, l->sample_count - 1);
-	double second = (double)(now - last->ns) / 1e9, all = (double)(now - oldest->ns) / 1e9;
+	unsigned steps = l->sample_count - 1;
+	const struct growth_sample *oldest = sample_before(l, steps),
+				   *begin = sample_before(l, steps < WINDOW ? steps : WINDOW);
+	double window = (double)(now - begin->ns) / 1e9, all = (double)(now - oldest->ns) / 1e9;
 
-	if (second > 0 && !l->p.watch)
-		l->p.rate = l->p.sum.alloc_bytes > last->allocated
-				    ? (double)(l->p.sum.alloc_bytes - last->allocated) / second
+	if (window > 0 && !l->p.watch)
+		l->p.rate = l->p.sum.alloc_bytes > begin->allocated
+				    ? (double)(l->p.sum.alloc_bytes - begin->allocated) / window
 				    : 0;
 	if (l->sample_count >= GROWTH_FROM)
 		l->p.growth = ((double)l->p.live_bytes - (double)oldest->live) / all * 60;

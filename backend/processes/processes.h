@@ -53,7 +53,7 @@ struct process {
 	uint64_t inherited_bytes;
 	/* part of sum.alloc_*, likewise: allocated before its fork */
 	uint64_t before_blocks, before_bytes;
-	double rate;   /* allocated bytes a second, mean of the last second */
+	double rate;   /* allocated bytes a second: model_rates() */
 	double growth; /* live bytes a minute, mean of the last minute or of its life */
 	bool exact;    /* sum is final, or comes from a watch */
 	bool matters;

@@ -101,7 +101,6 @@ void watches_figures(struct processes *p, struct line *l)
 	struct model *m = watch_now(l->p.watch);
 	const struct program *g = model_program(m);
 	const struct totals *t = model_totals(m);
-	struct rates one, ten;
 	int status;
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
@@ -119,8 +118,7 @@ void watches_figures(struct processes *p, struct line *l)
 	if (l->p.id == p->first_now && !l->serial)
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", g->name);
 	l->p.exact = model_complete(m) || model_final(m);
-	model_rates(m, &one, &ten);
-	l->p.rate = line_runs(l) ? one.alloc_bytes : 0;
+	l->p.rate = line_runs(l) ? model_rates(m).alloc_bytes : 0;
 	if (model_final(m))
 		take_state(p, l, state, status, known);
 }

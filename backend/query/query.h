@@ -79,9 +79,9 @@ struct site {
 	const struct owner *owner;
 	struct tally sum;
 	struct change change;
-	double calls; /* per second: query/pace.h */
+	double calls; /* per second: model_window() */
 	bool churn_known;
-	uint64_t churn_bytes; /* allocated and freed again, per second, of the last ten seconds */
+	uint64_t churn_bytes; /* allocated and freed again, per second */
 	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;
 	/* mean lifetime of its blocks; ABOVE: time without a free */
 	uint64_t life_ns;

@@ -33,7 +33,6 @@
 #include "owners/owner.h"
 #include "query/arrived.h"
 #include "query/filter.h"
-#include "query/pace.h"
 #include "query/query.h"
 #include "query/value.h"
 
@@ -41,12 +40,6 @@ struct member {
 	uint32_t index; /* dense index of its node */
 	uint32_t frame; /* of that node's location: 0 = innermost */
 	uint32_t leaf;  /* inverted: the allocating node, at or below index; else = index */
-};
-
-/* How fast a shown row allocates. */
-struct row_flow {
-	struct pace pace;
-	uint64_t passing, print; /* of the stacks that it sums */
 };
 
 struct trow {
@@ -62,13 +55,12 @@ struct trow {
 	bool stray;          /* but come from other members than the current ones */
 	uint64_t grouped_ns; /* when: large ones wait a while (query/tree/group.c) */
 	bool open, unfolded, more, gone;
-	bool wanted;           /* lies on the way to a searched or opened row: has a line */
-	bool heir;             /* open as part of a row that was open before names arrived */
-	bool rest;             /* stands for the small children of its parent */
-	uint32_t rest_row;     /* of this row's children, 0 = none yet */
-	uint32_t tail;         /* last row of the chain that is shown in this one */
-	struct row_flow *flow; /* NULL: not shown yet */
-	uint64_t valued;       /* q->stamp: values are right and kept right; else to be computed */
+	bool wanted;       /* lies on the way to a searched or opened row: has a line */
+	bool heir;         /* open as part of a row that was open before names arrived */
+	bool rest;         /* stands for the small children of its parent */
+	uint32_t rest_row; /* of this row's children, 0 = none yet */
+	uint32_t tail;     /* last row of the chain that is shown in this one */
+	uint64_t valued;   /* q->stamp: values are right and kept right; else to be computed */
 	struct value incl, self;
 	struct member heavy; /* the member that holds most */
 	uint64_t most;       /* its live bytes */

@@ -24,7 +24,7 @@ void value_add(struct value *v, const struct value *d)
 {
 	tally_add(&v->tally, &d->tally);
 	change_add(&v->change, &d->change);
-	v->rate_blocks += d->rate_blocks;
+	rate_add(&v->rate, &d->rate);
 	v->sampled += d->sampled;
 }
 
@@ -39,17 +39,15 @@ void value_sub(struct value *v, const struct value *d)
 	v->change.born_bytes -= d->change.born_bytes;
 	v->change.gone_blocks -= d->change.gone_blocks;
 	v->change.gone_bytes -= d->change.gone_bytes;
-	v->rate_blocks -= d->rate_blocks;
+	v->rate = rate_sub(&v->rate, &d->rate);
 	v->sampled -= d->sampled;
 }
 
 void value_of_node(const struct model *m, const struct node *n, bool incl, struct value *v)
 {
-	struct rate rate = incl ? model_rate(m, n) : model_self_rate(m, n);
-
 	v->tally = incl ? model_incl(m, n) : model_self(m, n);
 	v->change = incl ? model_change(m, n) : model_self_change(m, n);
-	v->rate_blocks = rate.blocks;
+	v->rate = incl ? model_rate(m, n) : model_self_rate(m, n);
 	v->sampled = incl ? model_sampled(m, n) : n->self_estimate;
 }
 

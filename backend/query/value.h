@@ -10,7 +10,7 @@
 struct value { /* the summed amounts */
 	struct tally tally;
 	struct change change;
-	uint64_t rate_blocks;
+	struct rate rate;
 	uint64_t sampled; /* stacks with a sampled share */
 };
 

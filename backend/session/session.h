@@ -23,14 +23,14 @@
  * the version ever change in place.
  *
  * A key frame is the whole state at an instant, as frames: first those of a first state, with the
- * names, rules and warnings so far, then MTW_S_INSTANTS to MTW_S_RATES, and MTW_S_KEY at its end. A
- * reader with an empty model applies them and goes on at the resume offset: it has what a reader of
- * all blocks before that has. `ticks` counts the ticks read by then, of the program that its HELLO
- * names. One is written after 1 MiB of its stream's blocks, or after four times the size of the one
- * before if that is more: where the state has stopped growing they add a quarter. The last one
- * comes when the session ends, after 128 KiB or the size of the one before. Reading needs none: a
- * reader that knows none, or finds a damaged one, reads the stream from its start. Without an index
- * (killed, being written) the heads of the blocks tell where they are.
+ * names, rules and warnings so far, then MTW_S_INSTANTS to MTW_S_WINDOW, and MTW_S_KEY at its end.
+ * A reader with an empty model applies them and goes on at the resume offset: it has what a reader
+ * of all blocks before that has. `ticks` counts the ticks read by then, of the program that its
+ * HELLO names. One is written after 1 MiB of its stream's blocks, or after four times the size of
+ * the one before if that is more: where the state has stopped growing they add a quarter. The last
+ * one comes when the session ends, after 128 KiB or the size of the one before. Reading needs none:
+ * a reader that knows none, or finds a damaged one, reads the stream from its start. Without an
+ * index (killed, being written) the heads of the blocks tell where they are.
  *
  * History thins out with age. A session that reached 8 MiB is written again with fewer ticks, and
  * then each time it has doubled, so that each byte is written some two times more; one with a limit

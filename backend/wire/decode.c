@@ -476,8 +476,8 @@ static const struct {
 	{ MTW_S_KEY, "S_KEY", keys_read_key },
 	{ MTW_S_INSTANTS, "S_INSTANTS", keys_read_instants },
 	{ MTW_S_POINTS, "S_POINTS", keys_read_points },
-	{ MTW_S_RECENT, "S_RECENT", keys_read_recent },
-	{ MTW_S_RATES, "S_RATES", keys_read_rates },
+	{ MTW_S_WINDOW, "S_WINDOW", keys_read_window },
+	{ MTW_S_WINDOW_THREADS, "S_WINDOW_THREADS", keys_read_window_threads },
 	{ MTW_S_OMITTED, "S_OMITTED", keys_read_omitted },
 };
 

@@ -87,8 +87,8 @@ void scans_read_cohorts(struct reader *r);
 void keys_read_key(struct reader *r);
 void keys_read_instants(struct reader *r);
 void keys_read_points(struct reader *r);
-void keys_read_recent(struct reader *r);
-void keys_read_rates(struct reader *r);
+void keys_read_window(struct reader *r);
+void keys_read_window_threads(struct reader *r);
 void keys_read_omitted(struct reader *r);
 
 #endif

@@ -50,29 +50,40 @@ void keys_read_points(struct reader *r)
 	}
 }
 
-void keys_read_recent(struct reader *r)
+void keys_read_window(struct reader *r)
 {
-	size_t n = get_count(r, MTW_BATCH_MAX, 5);
+	struct tally *c = &r->e.u.s_window.change;
 
+	r->e.u.s_window.begin_ns = mtw_get(&r->in);
+	r->e.u.s_window.before = get_tally(r);
+	r->e.u.s_window.first = !mtw_get(&r->in);
+	size_t n = get_count(r, MTW_BATCH_MAX, 4);
+	if (r->e.u.s_window.first)
+		emit(r);
+	r->e.u.s_window.first = false;
 	while (n-- && !r->in.bad) {
-		r->e.u.s_recent.time_ns = mtw_get(&r->in);
-		r->e.u.s_recent.sum = get_tally(r);
+		r->e.u.s_window.slot = get_id(r, MTW_SLOTS_MAX);
+		c->alloc_blocks = mtw_get(&r->in);
+		c->alloc_bytes = mtw_get(&r->in);
+		c->free_bytes = mtw_get(&r->in);
 		emit(r);
 	}
 }
 
-void keys_read_rates(struct reader *r)
+void keys_read_window_threads(struct reader *r)
 {
-	r->e.u.s_rate.expire_ns = mtw_get(&r->in);
-	r->e.u.s_rate.first = !mtw_get(&r->in);
-	size_t n = get_count(r, MTW_BATCH_MAX, 3);
-	if (r->e.u.s_rate.first)
+	struct tally *then = &r->e.u.s_window_thread.then;
+	size_t n = get_count(r, MTW_BATCH_MAX, 4);
+
+	r->e.u.s_window_thread.first = true;
+	if (!r->in.bad)
 		emit(r);
-	r->e.u.s_rate.first = false;
+	r->e.u.s_window_thread.first = false;
 	while (n-- && !r->in.bad) {
-		r->e.u.s_rate.slot = get_id(r, MTW_SLOTS_MAX);
-		r->e.u.s_rate.bytes = mtw_get(&r->in);
-		r->e.u.s_rate.blocks = mtw_get(&r->in);
+		r->e.u.s_window_thread.thread = get_id(r, MTW_THREADS_MAX);
+		then->alloc_blocks = mtw_get(&r->in);
+		then->alloc_bytes = mtw_get(&r->in);
+		then->free_bytes = mtw_get(&r->in);
 		emit(r);
 	}
 }

@@ -336,16 +336,19 @@ enum mtw_type {
 	/* v spacing_ns, n x { v time_ns, v live_bytes, v live_blocks, v allocated_bytes,
 	 * v allocated_blocks, v freed_blocks, v rss_bytes }: points of the history after the
 	 * agent's own */
-	MTW_S_RECENT = 140,
-	/* n x { v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes }:
-	 * totals of the last ticks */
-	MTW_S_RATES = 141,
-	/* v expire_ns, v continued (1: more of the frame before),
-	 * n x { v slot, v bytes, v blocks }: what one of the last second's ticks adds to the rates
-	 * per second */
+	/* 140 and 141 were the rates of older versions: skipped */
 	MTW_S_OMITTED = 142,
 	/* v ticks: so many were left out here, since the session was thinned (session.h); the next
 	 * tick's counters have theirs. Outside key frames */
+	MTW_S_WINDOW = 143,
+	/* v begin_ns, the totals then (v allocated_blocks, v allocated_bytes, v freed_blocks,
+	 * v freed_bytes), v continued (1: more of the frame before), n x { v slot,
+	 * v allocated_blocks, v allocated_bytes, v freed_bytes }: a part of the last ten seconds,
+	 * up to the next one or the last tick, and what each slot did in it. Rates come from it */
+	MTW_S_WINDOW_THREADS = 144,
+	/* n x { v thread index, v allocated_blocks, v allocated_bytes, v freed_bytes }: what
+	 * threads had done when the part of the S_WINDOW before began, where they have done more
+	 * since */
 };
 
 #define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */

@@ -34,18 +34,37 @@ def t_what_threads_hold_is_of_the_last_look():
         t.wait_for(re.compile(r"LIVE from a scan [\d.]+ s before: [\d.]+M of 25\.0M|^>.* 25\.0M +100 ", re.M))
 
 
+def rate(pattern, lines):
+    """A figure of the screen as printed; None while it is unknown or nothing."""
+    found = re.search(pattern, "\n".join(lines), re.M)
+    return found and found[1] if found and found[1] not in ("0", "-") else None
+
+
+ALLOC = r" Alloc (\S+)/s "
+# In each view, with keys that show it: the row's figure that the header has, too; all is one thread's, site's, library's.
+RATES = [
+    (["6"], r"^> .* ([\d.]+k?) +[\d.]+M +\S+ +\d+ +s_phases", ALLOC),                 # CALLS/s
+    (["4"], r"^> .* ([\d.]+[KM]) .*s_phases", r" Alloc \S+/s (\S+)/s "),              # BYTES/s
+    (["3"], r"^. +[\d.]+M +\d+ +([\d.]+k?) .*later_phase", ALLOC),                    # CALLS/s
+    (["3", "T"], r"^. +[\d.]+M +\d+ +([\d.]+k?) .*later_phase", ALLOC),
+    (["2"], r"^. .* ([\d.]+k?) +▼ .*main", ALLOC),
+]
+
+
 @mostly_waits
-def t_rates_of_threads_begin_when_they_are_looked_at():
-    """What was allocated while nobody looked is no rate of the last second."""
+def t_all_rates_are_of_one_window():
+    """Also when the load has ended, and in views that nobody looked at meanwhile. An instant of the past stays."""
     with phases() as t:
-        t.keys("6")
-        t.wait_for(re.compile(r"^> +6\.2M +100 +[\d,]+ +0 +0 +6\.2M .*s_phases", re.M))  # nothing moves in this phase
-        t.keys("1")
+        t.wait_for(lambda lines: re.search(r" Alloc 0/s ", lines[2]), 30)
+        t.resize(140, 36)
         os.kill(t.child, signal.SIGUSR1)
-        t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M "), 15)
-        t.keys("6")
-        row = t.wait_for(re.compile(r"^> +25\.0M +100 +[\d,]+ (.*) 25\.0M .*s_phases", re.M), 15)
-        assert row.group(1).split() in (["-", "-"], ["0", "0"]), row.group(0)
+        t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M ") and rate(ALLOC, lines), 15)
+        command(t, "at -0.1s")
+        t.wait_for(lambda lines: "PAST" in lines[0] and rate(ALLOC, lines), 15)
+        for keys, row, header in RATES:
+            for key in keys:
+                t.keys(key)
+            t.wait_for(lambda lines: rate(row, lines) and rate(row, lines) == rate(header, lines), 9, f"{keys}: the header's rate in a row")
 
 
 @mostly_waits

@@ -4,7 +4,7 @@
  *
  * The cursor (app->time.at_ns) moves at once; the loop plays the session to it in slices, and the
  * previous instant stays on screen until then. The replay stops every few seconds of session time
- * to take samples: churn and block lifetimes (query_churn.c) come from them, and in a file the
+ * to take samples: block lifetimes (query/sites/life.c) come from them, and in a file the
  * libraries' memory over time. Growth, shapes and the verdict need no stops: they come from the
  * agent's samples.
  */

@@ -61,7 +61,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct model *m = r->watch ? watch_model(r->watch) : NULL;
 	bool known = m && model_program(m);
 	struct cell c = { a, y, x, w, false };
-	struct rates one, ten;
+	struct rates rates;
 	char text[256];
 
 	switch (column) {
@@ -79,9 +79,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		break;
 	case C_RATE:
 		if (known) {
-			model_rates(m, &one, &ten);
-			if (one.known)
-				cell_rate(c, one.alloc_blocks);
+			rates = model_rates(m);
+			if (rates.known)
+				cell_rate(c, rates.alloc_blocks);
 			else
 				cell_unknown(c);
 		}

@@ -252,8 +252,7 @@ static void add_terms(struct page *p)
 			   "skipped. <direct> counts by direct caller instead. Graphs and rows "
 			   "show the same letter." },
 		{ "M", "MiB" },
-		{ "/s",
-		  "in rows over the last second, below ten calls and in the header over ten" },
+		{ "/s", "a second: the mean of the last ten, on every screen" },
 		{ "~", "an estimate: a sampled figure, or the agent's cost" },
 		{ "in the header", "cached: allocations whose stack was remembered; stacks: blocks "
 				   "whose stack is whole; agent: its memory and its share of "

@@ -231,7 +231,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
 	case C_RATE:
 		if (figures_rated(f))
-			cell_bytes(c, figures_over(f) ? 0 : o->rate_bytes);
+			cell_bytes(c, figures_over(f)
+					      ? 0
+					      : (uint64_t)model_per_second(l->t.v.ui->shown.model,
+									   o->rate_bytes));
 		else
 			cell_unknown(c);
 		break;

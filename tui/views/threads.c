@@ -7,7 +7,6 @@
  * answer, because the other columns are current. Threads that ended and hold nothing are counted,
  * not listed.
  */
-#include "query/pace.h"
 #include "views/table_view.h"
 #include "views/views.h"
 #include "widgets/cells.h"
@@ -20,22 +19,17 @@
 
 struct thread_row {
 	uint32_t index;
-	struct thread t; /* copied: the model's are good until its next event */
-	double rate_bytes, rate_calls;
+	struct thread t;  /* copied: the model's are good until its next event */
+	struct rate rate; /* in the window: model_window() */
 	bool rate_known;
 	size_t place; /* line before this refresh; SIZE_MAX: was not there */
-};
-
-struct past { /* of a thread, by its index */
-	struct pace pace;
-	size_t place;
 };
 
 struct threads {
 	struct table_view t;     /* first */
 	struct thread_row *rows; /* in this view's order; owned */
-	struct past *past;       /* owned */
-	size_t count, room, past_count, past_room;
+	size_t *place;           /* of a thread, by its index; owned */
+	size_t count, room, place_room;
 	size_t hidden; /* threads that ended and hold nothing */
 	uint64_t held; /* by all of them, as of the same answer */
 };
@@ -68,8 +62,8 @@ static double value(const struct thread_row *r, int sort)
 {
 	switch (sort) {
 	case C_BLOCKS: return (double)r->t.live_blocks;
-	case C_RATE: return r->rate_bytes;
-	case C_CALLS: return r->rate_calls;
+	case C_RATE: return (double)r->rate.bytes;
+	case C_CALLS: return (double)r->rate.blocks;
 	case C_ALLOC: return (double)r->t.done.alloc_bytes;
 	case C_FREED: return (double)r->t.done.free_bytes;
 	case C_TID: return (double)r->t.tid;
@@ -95,20 +89,6 @@ static int compare(const void *a, const void *b, void *arg)
 	return l->t.reverse ? -c : c;
 }
 
-/* Past instants make no rate. */
-static void take_rates(struct threads *l)
-{
-	const struct ui *ui = l->t.v.ui;
-	uint32_t n = model_thread_count(ui->shown.model);
-
-	GROW(l->past, l->past_room, (size_t)n + 1);
-	for (; l->past_count < n; l->past_count++)
-		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
-	for (uint32_t i = 0; i < n && !ui->shown.figures.past; i++)
-		pace_add(&l->past[i].pace, model_time(ui->shown.model),
-			 &model_thread(ui->shown.model, i)->done);
-}
-
 static int by_place(const void *a, const void *b, void *arg)
 {
 	(void)arg;
@@ -120,17 +100,19 @@ static int by_place(const void *a, const void *b, void *arg)
 static void collect(struct threads *l)
 {
 	const struct model *m = l->t.v.ui->shown.model;
+	uint32_t n = model_thread_count(m);
 
-	for (size_t i = 0; i < l->past_count; i++)
-		l->past[i].place = SIZE_MAX;
+	GROW(l->place, l->place_room, (size_t)n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		l->place[i] = SIZE_MAX;
 	for (size_t i = 0; i < l->count; i++)
-		if (l->rows[i].index < l->past_count)
-			l->past[l->rows[i].index].place = i;
+		if (l->rows[i].index < n)
+			l->place[l->rows[i].index] = i;
 	l->count = l->hidden = 0;
 	l->held = 0;
-	for (uint32_t i = 0, n = model_thread_count(m); i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct thread *t = model_thread(m, i);
-		const struct past *p = &l->past[i];
+		struct thread_row row = { .index = i, .t = *t, .place = l->place[i] };
 		if (!t->known)
 			continue;
 		l->held += t->live_bytes;
@@ -138,10 +120,9 @@ static void collect(struct threads *l)
 			l->hidden++;
 			continue;
 		}
+		row.rate_known = model_thread_rate(m, i, &row.rate);
 		GROW(l->rows, l->room, l->count + 1);
-		l->rows[l->count++] = (struct thread_row){
-			i, *t, p->pace.bytes_rate, p->pace.calls_rate, p->pace.known, p->place
-		};
+		l->rows[l->count++] = row;
 	}
 }
 
@@ -150,7 +131,6 @@ static void refresh(struct view *v, bool resort)
 	struct threads *l = (struct threads *)v;
 
 	looked_want(v->ui, MTW_KIND_THREADS);
-	take_rates(l);
 	collect(l);
 	if (l->count)
 		qsort_r(l->rows, l->count, sizeof *l->rows,
@@ -173,9 +153,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct threads *l = arg;
 	const struct thread_row *r = &l->rows[row];
 	const struct figures *f = &l->t.v.ui->shown.figures;
+	const struct model *m = l->t.v.ui->shown.model;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_looked(l->t.v.ui->shown.model, MTW_KIND_THREADS) != 0,
-	     rate = r->rate_known && !f->past, over = figures_over(f);
+	bool held = model_looked(m, MTW_KIND_THREADS) != 0, over = figures_over(f);
 	char text[32];
 
 	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
@@ -187,14 +167,14 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_PART: cell_part(c, r->t.live_bytes, l->held); break;
 	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
 	case C_RATE:
-		if (rate || over)
-			cell_bytes(c, over ? 0 : (uint64_t)r->rate_bytes);
+		if (r->rate_known || over)
+			cell_bytes(c, over ? 0 : (uint64_t)model_per_second(m, r->rate.bytes));
 		else
 			cell_unknown(c);
 		break;
 	case C_CALLS:
-		if (rate || over)
-			cell_rate(c, over ? 0 : r->rate_calls);
+		if (r->rate_known || over)
+			cell_rate(c, over ? 0 : model_per_second(m, r->rate.blocks));
 		else
 			cell_unknown(c);
 		break;
@@ -288,18 +268,12 @@ static unsigned request(struct view *v, enum request r)
 	}
 }
 
-/* What was allocated while another view was in front is no rate. */
-static void enter(struct view *v)
-{
-	((struct threads *)v)->past_count = 0;
-}
-
 static void free_view(struct view *v)
 {
 	struct threads *l = (struct threads *)v;
 
 	free(l->rows);
-	free(l->past);
+	free(l->place);
 	free(l);
 }
 
@@ -317,7 +291,6 @@ static const struct view_ops ops = {
 	.sort = table_view_one_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_THREADS, FOCUS_LIST },
-	.enter = enter,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,

@@ -94,7 +94,6 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 		  struct query *q)
 {
 	struct model *m = watch_model(w), *now = watch_now(w);
-	struct rates one;
 	uint64_t virt, events, bytes;
 	uint32_t threads;
 
@@ -108,7 +107,7 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	f->rss_bytes = 0;
 	f->children = 0;
 	model_process(m, &f->rss_bytes, &virt, &threads, &f->children);
-	model_rates(m, &one, &f->ten);
+	f->rates = model_rates(m);
 	query_owners(q);
 	take_points(f, now);
 	take_owners(f, o, graphed);
@@ -149,7 +148,7 @@ bool figures_over(const struct figures *f)
 
 bool figures_rated(const struct figures *f)
 {
-	return f->ten.known || figures_over(f);
+	return f->rates.known || figures_over(f);
 }
 
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point)

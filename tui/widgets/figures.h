@@ -41,7 +41,7 @@ struct figures {
 	struct totals totals;
 	uint64_t rss_bytes;
 	uint32_t children;
-	struct rates ten;
+	struct rates rates;
 	struct verdict verdict;
 	uint64_t symbols_done, symbols_asked;
 	uint64_t lost_events;

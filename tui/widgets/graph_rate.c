@@ -35,7 +35,7 @@ double graph_rate_at(const struct figures *f, const struct graph_time *t, enum g
 	if (graph_instant(f, t) == SIZE_MAX && !figures_rated(f))
 		return NAN;
 	if (graph_instant(f, t) == SIZE_MAX)
-		return which == GRAPH_ALLOC ? f->ten.alloc_blocks : f->ten.free_blocks;
+		return which == GRAPH_ALLOC ? f->rates.alloc_blocks : f->rates.free_blocks;
 	uint64_t left = right > length ? right - length : 0;
 	return right > left ? (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 /
 				      (double)(right - left)

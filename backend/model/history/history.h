@@ -11,20 +11,6 @@
 #include "model/paths/trie.h"
 #include "model/paths/quota.h"
 
-/* --- ring.c: totals of the last ticks, and the rates computed from them */
-
-struct ring {
-	struct {
-		uint64_t time_ns;
-		struct tally sum;
-	} at[256];
-	size_t first, count;
-};
-
-void ring_push(struct ring *r, uint64_t time_ns, const struct tally *sum);
-/* per second, over so many ns at most */
-struct rates ring_over(const struct ring *r, uint64_t window);
-
 /*
  * --- series.c: the history: points oldest first, denser the younger they are.
  *

@@ -85,9 +85,11 @@ struct event {
 		struct instant s_instant;    /* one per instant */
 		struct { uint64_t ticks; } s_omitted;
 		struct { uint64_t spacing_ns; struct point point; } s_point;
-		struct { uint64_t time_ns; struct tally sum; } s_recent;
-		/* first: begins a batch; slot 0: the batch alone */
-		struct { uint64_t expire_ns, bytes, blocks; uint32_t slot; bool first; } s_rate;
+		/* first: begins a part; slot 0: the part alone */
+		struct { uint64_t begin_ns; struct tally before, change; uint32_t slot;
+			 bool first; } s_window;
+		/* first: begins the list; thread 0: the list alone */
+		struct { struct tally then; uint32_t thread; bool first; } s_window_thread;
 	} u;
 };
 /* clang-format on */

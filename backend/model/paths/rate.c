@@ -1,102 +1,110 @@
 /* SPDX-License-Identifier: MIT
  *
- * rate.c - allocation rates per second: sums of the last second's differences.
+ * rate.c - what was allocated and freed in the last ten seconds: the one window of all rates.
  *
- * A tick's share is added when it arrives and taken back a second later (model/tick.c does both in
- * its walk). Ticks longer than a second (slow links) count in proportion. Nothing before a link's
- * first complete state counts as a rate: that is history.
+ * The window consists of parts of about a second. A tick's changes are added to the newest part,
+ * and a part is taken back as a whole once it ended ten seconds ago (model/tick.c does both in its
+ * walk). So the window is ten to eleven seconds long, less after a start, and more when ticks are
+ * rare. Rates are kept as exact counts: who shows one divides it by the window's length
+ * (model_window()), and rows add up to the totals at any speed. Nothing before a link's first
+ * complete state counts: that is history.
+ *
+ * Parts, and not the ticks themselves, because a busy slot changes in each of a hundred ticks: it
+ * has one entry a second. slot.rated finds it.
  *
  * Most stacks of a large program rest. So the rates of slots lie in pages, which exist from the
- * first rate in them until a second passes without an allocation. A batch's memory is freed with
- * it: one late tick with a million changes must not burden all later batches.
+ * first rate in them until nothing has a rate.
  */
 #include "model/paths/rate.h"
 
 #include <stdlib.h>
 
-#define SECOND 1000000000ull
+#define PART_NS (RATE_WINDOW_NS / 10)
 #define PAGE 256u
 
-bool rates_begin(uint64_t before_ns, uint64_t now, size_t staged, struct rate_batch *b,
-		 double *weight)
+struct rate rate_of(const struct tally *grown)
 {
-	uint64_t length = now - before_ns;
-
-	if (!length || !staged)
-		return false;
-	uint64_t per_second = (SECOND + length / 2) / length;
-	if (per_second < 1)
-		per_second = 1;
-	if (per_second > RATE_TICKS - 1)
-		per_second = RATE_TICKS - 1;
-	*weight = (double)SECOND / ((double)per_second * (double)length);
-	uint64_t life = length > UINT64_MAX / RATE_TICKS ? 0 : per_second * length - length / 2;
-	*b = (struct rate_batch){ .expire_ns = now > UINT64_MAX - life ? UINT64_MAX : now + life };
-	return true;
+	if (grown->alloc_blocks > UINT32_MAX || (grown->alloc_bytes | grown->free_bytes) >> 62)
+		return (struct rate){ 0 };
+	return (struct rate){ grown->alloc_bytes, grown->alloc_blocks, grown->free_bytes };
 }
 
-bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks,
-		 struct rate *rate)
+const struct rate_part *rates_part(const struct rate_book *r, size_t i)
 {
-	/* to the nearest: cut off, ten ticks of a few calls each would lose up to ten a second */
-	bytes += 0.5;
-	blocks += 0.5;
-	if (bytes >= 0x1p62 || blocks >= 0x1p32)
-		return false;
-	if (!b->blocks || b->blocks->count == RATE_ENTRIES) {
-		struct rate_block *fresh = xmalloc(sizeof *fresh);
-		fresh->next = b->blocks;
-		fresh->count = 0;
-		b->blocks = fresh;
+	return &r->parts[(r->first + i) % RATE_PARTS];
+}
+
+struct rate_part *rates_newest(struct rate_book *r)
+{
+	return r->count ? &r->parts[(r->first + r->count - 1) % RATE_PARTS] : NULL;
+}
+
+size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now, size_t *entries)
+{
+	size_t i;
+
+	*entries = 0;
+	for (i = 0; i < r->count; i++) {
+		uint64_t end = i + 1 < r->count ? rates_part(r, i + 1)->begin_ns : before_ns;
+		/* a full ring expires early, of a peer whose clock jumps */
+		if (end + RATE_WINDOW_NS > now && r->count - i < RATE_PARTS)
+			break;
+		*entries += rates_part(r, i)->count;
 	}
-	*rate = (struct rate){ (uint64_t)bytes, (uint64_t)blocks };
-	b->blocks->entries[b->blocks->count++] =
-		(struct rate_entry){ rate->bytes, (uint32_t)rate->blocks, slot };
-	b->count++;
-	return true;
-}
-
-/* A full ring expires early: short ticks then have a shorter second. */
-static bool is_due(const struct rate_book *r, size_t i, uint64_t now)
-{
-	return rates_batch(r, i)->expire_ns <= now || r->count - i >= RATE_TICKS;
-}
-
-const struct rate_batch *rates_batch(const struct rate_book *r, size_t i)
-{
-	return &r->batches[(r->first + i) % RATE_TICKS];
-}
-
-size_t rates_due(const struct rate_book *r, uint64_t now, size_t *entries)
-{
-	size_t i = 0;
-
-	for (*entries = 0; i < r->count && is_due(r, i, now); i++)
-		*entries += rates_batch(r, i)->count;
 	return i;
-}
-
-void rates_push(struct rate_book *r, struct rate_batch *b)
-{
-	r->batches[(r->first + r->count++) % RATE_TICKS] = *b;
-	*b = (struct rate_batch){ 0 };
-}
-
-void rates_forget(struct rate_batch *b)
-{
-	while (b->blocks) {
-		struct rate_block *next = b->blocks->next;
-		free(b->blocks);
-		b->blocks = next;
-	}
-	b->count = 0;
 }
 
 void rates_drop(struct rate_book *r)
 {
-	rates_forget(&r->batches[r->first]);
-	r->first = (r->first + 1) % RATE_TICKS;
+	struct rate_part *p = &r->parts[r->first];
+
+	free(p->entries);
+	free(p->threads);
+	*p = (struct rate_part){ 0 };
+	r->first = (r->first + 1) % RATE_PARTS;
 	r->count--;
+}
+
+struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const struct tally *before)
+{
+	if (r->count && before_ns < rates_newest(r)->begin_ns + PART_NS)
+		return NULL;
+	r->count++;
+	*rates_newest(r) = (struct rate_part){ .begin_ns = before_ns, .before = *before };
+	return rates_newest(r);
+}
+
+void rates_expect(const struct rate_book *r, const struct slot *s)
+{
+	const struct rate_part *p = r->count ? rates_part(r, r->count - 1) : NULL;
+
+	if (p && s->rated < p->count)
+		__builtin_prefetch(&p->entries[s->rated], 1);
+}
+
+void rates_enter(struct rate_book *r, struct slot *s, uint32_t slot, const struct rate *change)
+{
+	struct rate_part *p = rates_newest(r);
+
+	if (!(change->bytes | change->blocks | change->freed))
+		return;
+	struct rate_entry *e = s->rated < p->count ? &p->entries[s->rated] : NULL;
+	if (!e || e->slot != slot || change->blocks > UINT32_MAX - e->blocks) {
+		GROW(p->entries, p->room, p->count + 1);
+		s->rated = (uint32_t)p->count;
+		e = &p->entries[p->count++];
+		*e = (struct rate_entry){ .slot = slot };
+	}
+	e->bytes += change->bytes;
+	e->blocks += (uint32_t)change->blocks;
+	e->freed += change->freed;
+}
+
+void rates_show(struct rate_book *r)
+{
+	r->known = r->count != 0;
+	r->begin_ns = r->known ? rates_part(r, 0)->begin_ns : 0;
+	r->before = r->known ? rates_part(r, 0)->before : (struct tally){ 0 };
 }
 
 struct rate *rate_at(struct rate_book *r, uint32_t slot)
@@ -111,8 +119,7 @@ struct rate rate_read(const struct rate_book *r, uint32_t slot)
 {
 	size_t page = slot / PAGE;
 
-	return page < r->room && r->pages[page] ? r->pages[page][slot % PAGE]
-						: (struct rate){ 0, 0 };
+	return page < r->room && r->pages[page] ? r->pages[page][slot % PAGE] : (struct rate){ 0 };
 }
 
 size_t rates_entries(const struct rate_book *r)
@@ -120,7 +127,7 @@ size_t rates_entries(const struct rate_book *r)
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		n += rates_batch(r, i)->count;
+		n += rates_part(r, i)->count;
 	return n;
 }
 
@@ -139,7 +146,7 @@ size_t rates_next(const struct rate_book *r, size_t slot)
 		const struct rate *page = r->pages[slot / PAGE];
 		if (!page)
 			slot = (slot / PAGE + 1) * PAGE;
-		else if (page[slot % PAGE].bytes | page[slot % PAGE].blocks)
+		else if (rate_any(&page[slot % PAGE]))
 			return slot;
 		else
 			slot++;
@@ -158,7 +165,7 @@ static void forget_pages(struct rate_book *r)
 
 void rates_rest(struct rate_book *r)
 {
-	if (!r->count && r->pages)
+	if (r->pages && !rates_entries(r))
 		forget_pages(r);
 }
 
@@ -167,19 +174,21 @@ void rates_clear(struct rate_book *r)
 	while (r->count)
 		rates_drop(r);
 	r->first = 0;
+	rates_show(r);
 	forget_pages(r);
 }
 
-/* Adds up the batches' rates by slot. */
-static void add_batches(const struct rate_book *r, struct rate *(*at)(void *arg, uint32_t slot),
-			void *arg)
+/* Adds up the parts' rates by slot. */
+static void add_parts(const struct rate_book *r, struct rate *(*at)(void *arg, uint32_t slot),
+		      void *arg)
 {
-	for (size_t i = 0; i < r->count; i++)
-		for (const struct rate_block *k = rates_batch(r, i)->blocks; k; k = k->next)
-			for (uint32_t e = 0; e < k->count; e++)
-				rate_add(at(arg, k->entries[e].slot),
-					 &(struct rate){ k->entries[e].bytes,
-							 k->entries[e].blocks });
+	for (size_t i = 0; i < r->count; i++) {
+		const struct rate_part *p = rates_part(r, i);
+		for (size_t k = 0; k < p->count; k++) {
+			const struct rate_entry *e = &p->entries[k];
+			rate_add(at(arg, e->slot), &(struct rate){ e->bytes, e->blocks, e->freed });
+		}
+	}
 }
 
 static struct rate *in_page(void *r, uint32_t slot)
@@ -196,7 +205,7 @@ static void begin_sum(void *arg, uint32_t i)
 {
 	const struct rated *x = arg;
 
-	sum_at(x->trie, i)->rate = (struct rate){ 0, 0 };
+	sum_at(x->trie, i)->rate = (struct rate){ 0 };
 }
 
 static void sum_slot(void *arg, uint32_t i)
@@ -224,7 +233,7 @@ bool rates_sum_all(struct rate_book *r, const struct trie *t, struct parts *x, u
 
 	if (!x->part && !x->done) {
 		forget_pages(r);
-		add_batches(r, in_page, r);
+		add_parts(r, in_page, r);
 	}
 	const struct part list[] = {
 		{ begin_sum, t->sum_count, false },
@@ -241,5 +250,5 @@ static struct rate *in_array(void *rates, uint32_t slot)
 
 void rates_add_up(const struct rate_book *r, struct rate *slots)
 {
-	add_batches(r, in_array, slots);
+	add_parts(r, in_array, slots);
 }

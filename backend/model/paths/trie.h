@@ -17,7 +17,7 @@
 
 struct sum {
 	struct tally incl;
-	struct rate rate; /* of the last second */
+	struct rate rate;
 	uint32_t sampled; /* as model_sampled() */
 	uint32_t up;      /* number of the next sum above; NO_ID = none */
 	/* model/walk.c: index + 1 while a tick is applied; late: the one child so far, NO_ID =

@@ -51,13 +51,23 @@ static inline struct change change_sub(const struct change *a, const struct chan
 				a->gone_blocks - b->gone_blocks, a->gone_bytes - b->gone_bytes };
 }
 
-struct rate { /* of allocation, per second */
-	uint64_t bytes, blocks;
+struct rate {                   /* in the window of all rates: model_window() */
+	uint64_t bytes, blocks; /* allocated */
+	uint64_t freed;         /* bytes */
 };
 static inline void rate_add(struct rate *r, const struct rate *d)
 {
 	r->bytes += d->bytes;
 	r->blocks += d->blocks;
+	r->freed += d->freed;
+}
+static inline struct rate rate_sub(const struct rate *a, const struct rate *b)
+{
+	return (struct rate){ a->bytes - b->bytes, a->blocks - b->blocks, a->freed - b->freed };
+}
+static inline bool rate_any(const struct rate *r)
+{
+	return r->bytes | r->blocks | r->freed;
 }
 
 struct effort { /* work of the agent's unwinding, as of its last report; cumulative */
@@ -112,11 +122,12 @@ struct slot {
 	uint32_t node, next_of_node; /* dense indices */
 	uint32_t id;                 /* the wire's */
 	uint32_t epoch;
-	uint32_t staged; /* model/tick.c: index + 1 of its counters that wait for the tick */
-	uint32_t change; /* model/walk.c: index + 1 of its change in the tick */
-	uint32_t sum;    /* model/sums.c: next sum from the node up; NO_ID = none */
-	bool known;
-	bool sampled; /* counters are estimates from samples */
+	uint32_t staged : 30; /* model/tick.c: index + 1 of its counters that wait for the tick */
+	uint32_t known : 1;
+	uint32_t sampled : 1; /* counters are estimates from samples */
+	uint32_t change;      /* model/walk.c: index + 1 of its change in the tick */
+	uint32_t sum;         /* model/sums.c: next sum from the node up; NO_ID = none */
+	uint32_t rated; /* model/paths/rate.c: index of its entry in the newest part, or any */
 };
 
 struct mark_cell {
@@ -237,7 +248,7 @@ struct cohorts { /* one scan */
 	size_t count;
 };
 
-/* allocations and frees per second: over the last second, and over ten */
+/* allocations and frees per second, in the window of all rates: model_window() */
 struct rates {
 	double alloc_bytes, alloc_blocks, free_bytes, free_blocks;
 	bool known; /* false: one state alone has none, such as the one at the peak */

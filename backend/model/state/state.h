@@ -42,6 +42,10 @@ struct threads {
 
 int threads_apply(struct threads *x, const struct event *e, struct err *err);
 int threads_scanned(struct threads *x, const struct event *e, struct err *err);
+/* by the thread so far, as rates count it */
+struct rate thread_done(const struct threads *x, uint32_t index);
+/* ... by each: the number in *list, which the caller frees */
+size_t threads_done(const struct threads *x, struct rate **list);
 void threads_clear(struct threads *x);
 
 /* --- options.c: the agent's options, as the agent reports them */

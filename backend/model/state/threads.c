@@ -47,6 +47,21 @@ int threads_scanned(struct threads *x, const struct event *e, struct err *err)
 	return 0;
 }
 
+struct rate thread_done(const struct threads *x, uint32_t index)
+{
+	const struct tally *t = &x->list[index].done;
+
+	return (struct rate){ t->alloc_bytes, t->alloc_blocks, t->free_bytes };
+}
+
+size_t threads_done(const struct threads *x, struct rate **list)
+{
+	*list = xcalloc(x->count + 1, sizeof **list);
+	for (size_t i = 0; i < x->count; i++)
+		(*list)[i] = thread_done(x, (uint32_t)i);
+	return x->count;
+}
+
 void threads_clear(struct threads *x)
 {
 	x->count = 0;

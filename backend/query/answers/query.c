@@ -115,7 +115,6 @@ void query_free(struct query *q)
 	ages_forget(q);
 	tree_clear(q);
 	for (size_t i = 0; i < q->row_count; i++) {
-		free(q->rows[i]->flow);
 		free(q->rows[i]->members);
 		free(q->rows[i]);
 	}

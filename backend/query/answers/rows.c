@@ -39,17 +39,6 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 	q->reverse = reverse;
 }
 
-/* Of the last second until the row was shown for longer, and above CALLS_FEW: as exact, and at
- * once. */
-static double row_calls(const struct query *q, const struct trow *r)
-{
-	const struct row_flow *f = r->flow;
-	bool few = r->incl.rate_blocks < CALLS_FEW && f && f->passing == q->passing &&
-		   f->print == r->print && f->pace.known && f->pace.calls_rate < CALLS_FEW;
-
-	return few ? f->pace.calls_rate : (double)r->incl.rate_blocks;
-}
-
 /* The sort key; names have no figure, so live. */
 int64_t rows_key(const struct query *q, uint32_t row)
 {
@@ -63,7 +52,7 @@ int64_t rows_key(const struct query *q, uint32_t row)
 	case BY_BORN: return (int64_t)c->born_bytes;
 	case BY_GONE: return (int64_t)c->gone_bytes;
 	case BY_SELF: return (int64_t)live_bytes(&r->self.tally);
-	case BY_RATE: return (int64_t)(row_calls(q, r) * 100);
+	case BY_RATE: return (int64_t)v->rate.blocks;
 	case BY_ALLOC: return (int64_t)v->tally.alloc_bytes;
 	default: return (int64_t)live_bytes(&v->tally);
 	}
@@ -260,17 +249,6 @@ static void fill_place(struct query *q, struct row *out, uint32_t telling, uint3
 	out->owner = owners_of_index(q->o, leaf->leaf);
 }
 
-static double calls_of(const struct query *q, struct trow *r)
-{
-	if (!r->flow)
-		r->flow = xcalloc(1, sizeof *r->flow);
-	struct row_flow *f = r->flow;
-	if (f->passing != q->passing || f->print != r->print)
-		*f = (struct row_flow){ .passing = q->passing, .print = r->print };
-	pace_add(&f->pace, model_time(q->m), &r->incl.tally);
-	return row_calls(q, r);
-}
-
 static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
 		 uint32_t depth)
 {
@@ -295,7 +273,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->incl = r->incl.tally;
 	out->self = r->self.tally;
 	out->change = r->incl.change;
-	out->calls = r->rest ? (double)r->incl.rate_blocks : calls_of(q, r);
+	out->calls = model_per_second(q->m, r->incl.rate.blocks);
 	out->estimate = r->incl.sampled != 0;
 	out->self_estimate = r->self.sampled != 0;
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
@@ -359,7 +337,7 @@ static bool small(const struct query *q, const struct trow *c, uint64_t floor)
 {
 	if (unchanged(q, c))
 		return true;
-	if (q->by == BY_RATE && c->incl.rate_blocks > q->rows[row_root(q)]->incl.rate_blocks / 1000)
+	if (q->by == BY_RATE && c->incl.rate.blocks > q->rows[row_root(q)]->incl.rate.blocks / 1000)
 		return false;
 	return weight(q, c) < floor;
 }

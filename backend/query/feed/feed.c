@@ -133,7 +133,7 @@ static void drain(struct query *q)
 		expect(q);
 		if (d->node)
 			feed_follow(q, d->node,
-				    &(struct value){ d->self, d->self_change, d->self_rate.blocks,
+				    &(struct value){ d->self, d->self_change, d->self_rate,
 						     d->self_sampled });
 	}
 	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))

@@ -32,7 +32,7 @@
 void query_travel(struct query *q)
 {
 	if (q->sites)
-		churn_forget(q->sites); /* no time passes between two instants */
+		life_forget(q->sites); /* no time passes between two instants */
 }
 
 void query_pass(struct query *q, bool on)

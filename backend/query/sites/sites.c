@@ -376,15 +376,19 @@ static bool sum_up(struct query *q, struct site_table *t)
 	return true;
 }
 
-/* One second has too few calls to tell a rate below CALLS_FEW. */
-static double calls_of(const struct query_site *s)
+/* CHURN = allocated - |NET|, in the window. */
+static uint64_t churn_of(const struct rate *r)
 {
-	/* the flow is of all stacks, whatever the filter shows */
-	bool whole = s->sum.tally.alloc_blocks == s->all.tally.alloc_blocks;
+	uint64_t net = r->bytes > r->freed ? r->bytes - r->freed : r->freed - r->bytes;
 
-	return s->flow_known && whole && s->sum.rate_blocks < CALLS_FEW && s->flow_calls < CALLS_FEW
-		       ? s->flow_calls
-		       : (double)s->sum.rate_blocks;
+	return r->bytes > net ? r->bytes - net : 0;
+}
+
+static void publish_rates(struct query *q, struct query_site *s)
+{
+	s->pub.calls = model_per_second(q->m, s->sum.rate.blocks);
+	s->pub.churn_known = model_window(q->m) != 0;
+	s->pub.churn_bytes = (uint64_t)model_per_second(q->m, churn_of(&s->sum.rate));
 }
 
 static void publish(struct query *q, const struct site_table *t, struct query_site *s,
@@ -396,7 +400,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT);
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
-	s->pub.calls = calls_of(s);
+	publish_rates(q, s);
 	s->pub.estimate = s->sum.sampled != 0;
 	if (s->pub.stacks && s->describe)
 		describe(q, s);
@@ -474,7 +478,7 @@ struct site_table *sites_update(struct query *q, bool ready)
 	t->seen = q->changes;
 	if (!q->passes || !t->at_samples.publications)
 		growth_update(q, t);
-	churn_update(q, t);
+	life_update(q, t);
 	describe_all(q, t);
 	size_t looks = q->allowed == SIZE_MAX ? SIZE_MAX : EXACT_STACKS;
 	t->looking = false;

@@ -5,8 +5,8 @@
 #ifndef QUERY_SITES_SITES_H
 #define QUERY_SITES_SITES_H
 
-#include "query/sites/churn.h"
 #include "query/sites/growth.h"
+#include "query/sites/life.h"
 #include "query/sites/marks.h"
 #include "query/state.h"
 
@@ -20,15 +20,13 @@ struct query_site {
 	bool look;        /* search for the heaviest stack again: */
 	uint32_t look_at; /* from this one on; 0 = from the first */
 	bool describe;    /* that stack or its place changed */
-	/* query/sites/churn.c: at the points of table.flow, and at the last look */
+	/* query/sites/life.c: at the points of table.flow, and at the last look */
 	struct flow flow[FLOW_WINDOWS][FLOW_POINTS];
 	double block_ns;
 	uint64_t looked_ns, looked_live, looked_freed;
 	uint64_t since_ns; /* earlier points belong to other stacks */
 	uint64_t quiet_ns; /* since then nothing was freed, with blocks alive */
 	bool moved;        /* since then a stack changed its site, from or to this one */
-	bool flow_known;   /* of the last ten seconds: */
-	double flow_calls; /* calls per second */
 	int64_t *net;      /* the result of query_intervals() */
 	size_t net_room;
 	struct site_held held[AT_COUNT];

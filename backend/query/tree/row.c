@@ -29,10 +29,8 @@ void row_drop(struct query *q, uint32_t number)
 
 	for (size_t i = 0; i < r->child_count; i++)
 		row_drop(q, r->children[i]);
-	free(r->flow);
 	free(r->members);
 	free(r->children);
-	r->flow = NULL;
 	r->members = NULL;
 	r->children = NULL;
 	r->member_count = r->member_room = r->child_count = r->child_room = 0;

@@ -21,7 +21,6 @@ void tree_clear(struct query *q)
 	if (q->row_count)
 		group_drop(q);
 	for (size_t i = 0; i < q->row_count; i++) {
-		free(q->rows[i]->flow);
 		free(q->rows[i]->members);
 		free(q->rows[i]->children);
 		free(q->rows[i]);

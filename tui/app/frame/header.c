@@ -328,7 +328,6 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 #define PEAK_NEAR 50 /* a recent peak above by less than this part counts as the current one */
 /* columns; in less, what is born and what goes is worth more than how many bytes that is */
 #define TOTALS_WIDE 100
-#define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
 
 void frame_totals(const struct shown *of, const struct area *s, int y)
 {
@@ -338,7 +337,6 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	uint64_t live = live_bytes(&t->sum);
 	struct part parts[8];
 	size_t n = 0;
-	struct part *rates = NULL;
 	char one[32], two[TEXT_BLOCKS], span[32];
 
 	/* Live excludes blocks from before the attach, so its share of RSS would be wrong. */
@@ -356,16 +354,16 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 		add(parts, &n, ROLE_DIM, "Free -");
 	} else if (!figures_over(f) && s->w < TOTALS_WIDE) {
 		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s", about,
-		    text_short(one, f->ten.alloc_blocks));
+		    text_short(one, f->rates.alloc_blocks));
 		add(parts, &n, ROLE_FREE, "Free %s%s/s", about,
-		    text_short(one, f->ten.free_blocks));
+		    text_short(one, f->rates.free_blocks));
 	} else if (!figures_over(f)) {
 		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s%s/s", about,
-		    text_short(one, f->ten.alloc_blocks), about,
-		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
-		rates = add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
-			    text_short(one, f->ten.free_blocks), about,
-			    text_bytes(two, (uint64_t)f->ten.free_bytes));
+		    text_short(one, f->rates.alloc_blocks), about,
+		    text_bytes(two, (uint64_t)f->rates.alloc_bytes));
+		add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
+		    text_short(one, f->rates.free_blocks), about,
+		    text_bytes(two, (uint64_t)f->rates.free_bytes));
 	}
 	bool near = t->peak_bytes - t->peak_bytes / PEAK_NEAR <= live &&
 		    t->peak_time_ns + 2000000000 > f->at_ns;
@@ -378,10 +376,6 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	int gap = 4, width = 1;
 	for (size_t i = 0; i < n; i++)
 		width += text_width(parts[i].text) + (i ? gap : 0);
-	if (rates && width - 2 * ((int)n - 1) + (int)strlen(RATES_OVER) <= s->w) {
-		strcat(rates->text, RATES_OVER);
-		width += (int)strlen(RATES_OVER);
-	}
 	while (gap > 2 && width > s->w) {
 		gap--;
 		width -= (int)n - 1;

@@ -45,20 +45,17 @@ static void add_stack(struct detail *d)
 	free(frames);
 }
 
-static void add_rates(struct detail *d, const struct node *n, const struct tally *sum)
+#define CALLS_FEW 10 /* below that a fraction tells more */
+
+static void add_rates(struct detail *d, const struct node *n)
 {
 	const struct model *m = d->p.v.ui->shown.model;
-	struct rate one = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
-	double calls = (double)one.blocks, bytes = (double)one.bytes;
+	struct rate in_all = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
+	double calls = model_per_second(m, in_all.blocks),
+	       bytes = model_per_second(m, in_all.bytes);
 	const char *w = detail_about(d);
 	char a[32], b[32];
 
-	if (!d->p.v.ui->shown.figures.past)
-		pace_add(&d->pace, model_time(m), sum);
-	if (d->pace.known && d->pace.calls_rate < CALLS_FEW && calls < CALLS_FEW) {
-		calls = d->pace.calls_rate;
-		bytes = d->pace.bytes_rate;
-	}
 	if (!figures_rated(&d->p.v.ui->shown.figures))
 		page_add(&d->p, ROLE_DIM,
 			 "Allocates - calls/s: no state before this one to "
@@ -112,7 +109,7 @@ static void add_figures(struct detail *d, const struct node *n)
 		 text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
 		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
 		 text_bytes((char[32]){ 0 }, t->free_bytes));
-	add_rates(d, n, t);
+	add_rates(d, n);
 	if (model_diffing(d->p.v.ui->shown.model)) {
 		char interval[320];
 		interval_name(d->p.v.ui->shown.model, false, interval, sizeof interval);

@@ -7,7 +7,6 @@
 #ifndef DETAIL_H
 #define DETAIL_H
 
-#include "query/pace.h"
 #include "views/ui.h"
 #include "widgets/page.h"
 #include "widgets/source.h"
@@ -17,7 +16,6 @@ struct detail {
 	uint32_t node;
 	bool inclusive;  /* includes paths below the node */
 	uint32_t stacks; /* stacks summed in the row; this one is the heaviest */
-	struct pace pace;
 	bool scanning;
 	uint64_t asked_ns;    /* now_ns() of the last request */
 	uint64_t scan_before; /* request id of the ages known before the page's own request */

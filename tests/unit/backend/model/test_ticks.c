@@ -97,7 +97,7 @@ TEST(ticks_that_change_a_large_part)
 	made_tick(m, 6 * TICK, 0);
 	must_hold(m);
 	CHECK_EQ(model_set_interval(m, 0, 1), 0);
-	made_tick(m, 40 * TICK, 0); /* a second without an allocation */
+	made_tick(m, 120 * TICK, 0); /* the window has no allocation */
 	must_hold(m);
 	CHECK_EQ(model_rate(m, model_node(m, 0)).blocks, 0);
 	CHECK_EQ(model_change(m, model_node(m, 0)).born_blocks, 1);
@@ -327,11 +327,11 @@ TEST(memory_of_a_call_path)
 		many_counts(m, 1, i, &sum);
 		made_tick_whole(m, &sum, i * TICK);
 	}
-	for (uint64_t i = 7; i <= 20; i++)
-		made_tick_whole(m, &sum, i * TICK);
+	for (uint64_t i = 7; i <= 20; i++) /* until they leave the rates' window */
+		made_tick_whole(m, &sum, 10 * i * TICK);
 	late = allocated() - before;
 	CHECK(late <= first + first / 50);
-	made_mark(m, 1, 0, 20 * TICK, 0, "one");
+	made_mark(m, 1, 0, 200 * TICK, 0, "one");
 	made_cells_end(m, 1);
 	CHECK_EQ(model_set_interval(m, 1, 0), 0);
 	CHECK_EQ(model_set_interval(m, 0, 0), 0);

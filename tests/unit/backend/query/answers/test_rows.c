@@ -4,7 +4,6 @@
  */
 #include "check.h"
 #include "made_query.h"
-#include "query/pace.h"
 
 TEST(one_function_is_one_row)
 {
@@ -232,34 +231,6 @@ TEST(all_open_from_the_heaviest_on_and_none_without_memory)
 	CHECK_STR(screen(&x, false), "main 970\n.busy 970\n..load 900\n..note 20\n.idle 0\n"
 				     "..... 3 more without memory 0");
 	end(&x);
-}
-
-/* One second has too few calls to tell a rate below CALLS_FEW. */
-TEST(calls_of_known_rates)
-{
-	static const double rates[] = { 0.1, 0.5, 0.9, 3, 8.5, 20, 1000 };
-
-	for (size_t n = 0; n < sizeof rates / sizeof *rates; n++) {
-		struct session x;
-		const struct row *r;
-		uint64_t made = 0;
-		double error = rates[n] < CALLS_FEW ? 0.1 + rates[n] / 100 : 1;
-
-		family(&x);
-		open_row(&x, "main");
-		for (unsigned i = 1; i <= 4 * 60; i++) {
-			uint64_t due = (uint64_t)(rates[n] * i / 4);
-			if (due > made)
-				grow(&x, 7, due - made, due - made);
-			made = due;
-			tick(&x, SECOND / 4);
-			query_rows(x.q, false, &r);
-			double calls = r[query_index(x.q, row(&x, "log_line"))].calls;
-			CHECK(i < 4 * 20 ||
-			      (calls >= rates[n] - error && calls <= rates[n] + error));
-		}
-		end(&x);
-	}
 }
 
 TEST(filter_keeps_matching_stacks)

@@ -6,7 +6,6 @@
 #include "check.h"
 #include "made_query.h"
 #include "random.h"
-#include "query/pace.h"
 
 struct line {
 	char text[400];
@@ -44,9 +43,8 @@ static size_t all_rows(struct query *q, struct line *lines, size_t max)
 			 (unsigned long long)live_bytes(&r[i].incl),
 			 (unsigned long long)live_bytes(&r[i].self),
 			 (long long)(r[i].change.born_bytes - r[i].change.gone_bytes),
-			 /* the rate of a row that was shown for longer may be finer */
-			 (unsigned long long)(r[i].calls < CALLS_FEW ? 0 : r[i].calls), r[i].paths,
-			 r[i].estimate, r[i].self_estimate,
+			 (unsigned long long)(r[i].calls * 1000), r[i].paths, r[i].estimate,
+			 r[i].self_estimate,
 			 r[i].flags & (ROW_OPEN | ROW_LEAF |
 				       ROW_ZERO)); /* the others are of the heaviest, of which two
 						      may be */

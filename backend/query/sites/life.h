@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * churn.h - what call sites allocate and free again, and how long their blocks live.
+ * life.h - how long the blocks of call sites live.
  */
-#ifndef QUERY_SITES_CHURN_H
-#define QUERY_SITES_CHURN_H
+#ifndef QUERY_SITES_LIFE_H
+#define QUERY_SITES_LIFE_H
 
 #include "query/query.h"
 
@@ -11,7 +11,7 @@
 #define FLOW_POINTS 6u /* of each */
 
 struct flow { /* cumulative, of all stacks of a site */
-	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
+	uint64_t alloc_blocks, free_blocks;
 	double block_ns; /* live blocks, summed over time */
 };
 
@@ -22,7 +22,7 @@ struct flow_times {
 
 struct site_table;
 
-void churn_update(struct query *q, struct site_table *t); /* churn and life of every site */
-void churn_forget(struct site_table *t);                  /* forgets all past looks */
+void life_update(struct query *q, struct site_table *t); /* life of every site */
+void life_forget(struct site_table *t);                  /* forgets all past looks */
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_churn.c - how much call sites allocate and free again, and how long their blocks live.
+ * test_life.c - how much call sites allocate and free again, and how long their blocks live.
  */
 #include "check.h"
 #include "made_query.h"
-#include "query/pace.h"
 
 #define TICK (SECOND / 4)
 #define MS 1000000ull
@@ -214,7 +213,7 @@ TEST(names_that_come_late)
 	made_symbol(&x.s, 1, 8 * 16, "draw");
 	look(&x);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_UNKNOWN);
-	CHECK(!site(&x, "draw")->churn_known);
+	CHECK(site(&x, "draw")->churn_known); /* of the stacks that it has now */
 	two_turn_over(&x);
 	const struct site *s = site(&x, "draw");
 	CHECK_EQ(s->life, LIFE_ABOUT);
@@ -242,52 +241,21 @@ TEST(it_outlives_a_filter)
 	end(&x);
 }
 
-/* As many calls by each instant as that rate makes. CALLS/s is off by a call of its window at most,
- * and its mean is the rate. */
-static void calls_of_rate(double rate)
-{
-	struct session x;
-	double sum = 0, window = rate < CALLS_FEW ? 10 : 1, error = 1 / window + rate / 100;
-	unsigned looks = 0;
-	uint64_t made = 0;
-
-	family(&x);
-	for (unsigned i = 1; i <= 4 * 140; i++) {
-		uint64_t due = (uint64_t)(rate * i / 4);
-		turn_over(&x, 7, (unsigned)(due - made), 0);
-		made = due;
-		look(&x);
-		if (i <= 4 * 40)
-			continue;
-		double calls = site(&x, "log_line")->calls;
-		if (calls < rate - error || calls > rate + error)
-			printf("  %g instead of %g\n", calls, rate);
-		CHECK(calls >= rate - error && calls <= rate + error);
-		sum += calls;
-		looks++;
-	}
-	CHECK(sum / looks > rate * 0.9 && sum / looks < rate * 1.1);
-	end(&x);
-}
-
-TEST(calls_of_known_rates)
-{
-	static const double rates[] = { 0.1, 0.2,  0.3, 0.5, 0.7,  0.9,   1,      1.5,
-					3,   5.25, 8.5, 20,  1000, 30000, 1000000 };
-
-	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-		calls_of_rate(rates[i]);
-}
-
-/* What has just stopped is not told by what came before. */
+/* Calls of a site are of the last ten seconds, as all rates (test_rates.c): what has just stopped
+ * stays in them. */
 TEST(calls_that_stopped)
 {
 	struct session x;
 
 	family(&x);
+	look(&x);
 	for_seconds(&x, 20, 7, 100, 0);
 	CHECK(site(&x, "log_line")->calls == 400);
-	for_seconds(&x, 2, 7, 0, 0);
+	for_seconds(&x, 1, 7, 0, 0);
+	double told = site(&x, "log_line")->calls;
+	CHECK(told > 350 && told < 400);
+	CHECK(told == model_rates(x.m).alloc_blocks);
+	for_seconds(&x, 11, 7, 0, 0);
 	CHECK(site(&x, "log_line")->calls == 0);
 	end(&x);
 }

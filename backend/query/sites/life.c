@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * churn.c - what call sites allocate and free again: how much per second, and how long their blocks
- * live.
- *
- * CHURN = allocated - |NET|, of the last ten seconds.
+ * life.c - how long the blocks of call sites live.
  *
  * LIFE is the mean, by Little's law: L = lambda W, mean live blocks = blocks freed per second times
  * their mean lifetime (J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
@@ -23,7 +20,7 @@
  *
  * It covers all stacks of the site, whatever the filter shows, as shapes do.
  */
-#include "query/sites/churn.h"
+#include "query/sites/life.h"
 #include "query/sites/sites.h"
 
 #include <string.h>
@@ -46,8 +43,7 @@ static struct flow flow_now(const struct query_site *s)
 {
 	const struct tally *t = &s->all.tally;
 
-	return (struct flow){ t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes,
-			      s->block_ns };
+	return (struct flow){ t->alloc_blocks, t->free_blocks, s->block_ns };
 }
 
 /* Adds a point to all sites; none while the program's state is incomplete. */
@@ -81,7 +77,7 @@ static void take_points(const struct query *q, struct site_table *t)
 	}
 }
 
-void churn_forget(struct site_table *t)
+void life_forget(struct site_table *t)
 {
 	memset(t->flow, 0, sizeof t->flow);
 	for (size_t i = 0; i < t->count; i++)
@@ -137,18 +133,6 @@ static bool burst(const struct site_table *t, const struct query_site *s, size_t
 	return false;
 }
 
-static void churn_of(struct query_site *s, const struct flow *from, const struct flow *to,
-		     uint64_t ns)
-{
-	uint64_t came = to->alloc_bytes - from->alloc_bytes,
-		 went = to->free_bytes - from->free_bytes;
-	uint64_t net = came > went ? came - went : went - came;
-
-	s->pub.churn_known = s->flow_known = true;
-	s->flow_calls = (double)(to->alloc_blocks - from->alloc_blocks) / ((double)ns / 1e9);
-	s->pub.churn_bytes = came > net ? (uint64_t)((double)(came - net) / ((double)ns / 1e9)) : 0;
-}
-
 /* False: the law does not apply to this window. */
 static bool life_of(const struct site_table *t, struct query_site *s, int w, size_t first,
 		    uint64_t ns)
@@ -174,15 +158,11 @@ static void judge(const struct site_table *t, struct query_site *s, uint64_t now
 {
 	size_t from;
 
-	s->pub.churn_known = s->flow_known = false;
 	s->pub.life = LIFE_UNKNOWN;
 	for (int w = 0; w < FLOW_WINDOWS; w++) {
 		if (!begin_of(t, s, w, now, &from))
 			continue;
 		uint64_t ns = now - t->flow[w].ns[from];
-		struct flow to = flow_now(s);
-		if (!w)
-			churn_of(s, &s->flow[w][from], &to, ns);
 		if (life_of(t, s, w, from, ns))
 			return;
 	}
@@ -192,7 +172,7 @@ static void judge(const struct site_table *t, struct query_site *s, uint64_t now
 	}
 }
 
-void churn_update(struct query *q, struct site_table *t)
+void life_update(struct query *q, struct site_table *t)
 {
 	uint64_t now = model_time(q->m);
 
