@@ -28,8 +28,8 @@
 
 #define SIZES 65u
 #define BIRTHS 65536u
-#define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
-#define THREADS_SENT 4096u /* the rest is sent as thread 0, "other threads" */
+#define BIRTHS_SENT 4096u /* neighbouring ticks are joined beyond */
+#define ROW_BYTES 32u     /* a row at its longest, and to spare */
 /* While others wait, a viewer loses its answer if it takes nothing for this long, or not all within
  * this long. */
 #define STUCK_NS (10 * SECOND)
@@ -78,20 +78,34 @@ static void put_count(struct mtw_out *o, uint64_t id, const struct count *c)
 	mtw_put(o, c->bytes);
 }
 
+static size_t row_bytes(uint32_t thread, const struct count *c)
+{
+	uint8_t row[ROW_BYTES];
+	struct mtw_out o = { row, row + sizeof(row), false };
+
+	put_count(&o, thread, c);
+	return (size_t)(o.at - row);
+}
+
+/* Threads that do not fit in the frame are sent as thread 0, "other threads". */
 static void put_threads(struct mtw_out *o, struct work *w)
 {
+	size_t room = (size_t)(o->end - o->at), used = 2 * ROW_BYTES; /* number of rows, row 0 */
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < MTW_THREADS_MAX; i++) {
 		if (!w->thread[i].blocks)
 			continue;
-		if (++n > THREADS_SENT) {
+		size_t bytes = row_bytes(i, &w->thread[i]);
+		if (used + bytes <= room) {
+			used += bytes;
+			n++;
+		} else {
 			w->thread[0].blocks += w->thread[i].blocks;
 			w->thread[0].bytes += w->thread[i].bytes;
 			w->thread[i].blocks = 0;
 		}
 	}
-	n = n < THREADS_SENT ? n : THREADS_SENT;
 	/* thread 0 always: an answer without a row could not be told from none */
 	mtw_put(o, n + 1);
 	for (uint32_t i = 0; i < MTW_THREADS_MAX; i++)

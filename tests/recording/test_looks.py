@@ -148,5 +148,32 @@ def t_not_asked_is_null_and_not_nothing():
         t.wait_for("LIVE of each thread is not known")
 
 
+def crowd(rounds, threads):
+    """The report of that many threads, once the sums over its rows are the totals."""
+    file = temporary_folder() + "/crowd.mtop"
+    done = memtop("record", "-o", file, "--", f"{BUILD}/tests/targets/s_crowd", str(rounds), str(threads))
+    assert done.returncode == 0, done
+    r = report(file)
+    for figure in ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks"):
+        assert sum(t[figure] for t in r["threads"]) == r["totals"][figure], (figure, r["totals"], r["threads"][:5])
+    return r
+
+
+@test
+def t_rows_of_five_thousand_threads_are_the_totals():
+    """Each has a row of its own."""
+    r = crowd(1, 5000)
+    own = [t for t in r["threads"] if (t["live_bytes"], t["allocated_bytes"]) == (100, 160)]
+    assert len(own) == 5000, (len(own), r["threads"][:5])
+
+
+@test
+def t_threads_beyond_the_last_number_are_in_one_row():
+    r = crowd(5, 4000)
+    assert len(r["threads"]) == 16384 and r["totals"]["allocated_bytes"] >= 5 * 4000 * 160, (len(r["threads"]), r["totals"])
+    others = [t for t in r["threads"] if not t["tid"]]
+    assert len(others) == 1 and others[0]["allocated_bytes"] >= (5 * 4000 - 16383) * 160, others
+
+
 if __name__ == "__main__":
     main()

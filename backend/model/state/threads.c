@@ -42,6 +42,9 @@ int threads_scanned(struct threads *x, const struct event *e, struct err *err)
 			x->list[i].live_blocks = x->list[i].live_bytes = 0;
 	}
 	struct thread *t = thread_at(x, e->u.scan_thread.thread);
+	/* "other threads": a scan sums those in it that it has no room for, and no frame tells of
+	 * it while each thread has a number */
+	t->known |= !e->u.scan_thread.thread && e->u.scan_thread.blocks;
 	t->live_blocks = e->u.scan_thread.blocks;
 	t->live_bytes = e->u.scan_thread.bytes;
 	return 0;

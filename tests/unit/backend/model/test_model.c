@@ -296,51 +296,6 @@ TEST(history_thins_and_keeps_its_ends)
 	model_free(m);
 }
 
-TEST(rates_are_of_the_last_second)
-{
-	struct model *m = family();
-	struct tally sum = { 0 };
-
-	made_tick_whole(m, &sum, TICK);
-	for (uint64_t i = 1; i <= 30; i++) {
-		sum = (struct tally){ i, i * 100, 0, 0 };
-		made_counts(m, 2, i, i * 100, 0, 0);
-		made_tick_whole(m, &sum, (i + 1) * TICK);
-	}
-	CHECK_EQ(model_rate(m, model_node(m, 1)).bytes, 1000);
-	CHECK_EQ(model_rate(m, model_node(m, 1)).blocks, 10);
-	CHECK_EQ(model_self_rate(m, model_node(m, 4)).bytes, 1000);
-	for (uint64_t i = 32; i <= 43; i++)
-		made_tick_whole(m, &sum, i * TICK);
-	CHECK_EQ(model_rate(m, model_node(m, 1)).bytes, 0);
-	model_free(m);
-}
-
-/* Ticks are never of exactly the length that they should have. */
-TEST(low_rates_are_as_right_as_high_ones)
-{
-	static const uint64_t per_second[] = { 0, 1, 3, 10, 20, 50, 1000, 1000000 };
-	static const uint64_t lengths[] = { 83, 99, 101, 140, 700, 5000 }; /* ms */
-
-	for (size_t r = 0; r < sizeof per_second / sizeof *per_second; r++)
-		for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-			struct model *m = family();
-			struct tally sum = { 0 };
-			uint64_t time = TICK, length = lengths[k] * 1000000, calls;
-			made_tick_whole(m, &sum, time);
-			for (uint64_t i = 1; i <= 30; i++) {
-				calls = per_second[r] * i * length / 1000000000;
-				sum = (struct tally){ calls, calls * 100, 0, 0 };
-				made_counts(m, 2, calls, calls * 100, 0, 0);
-				made_tick_whole(m, &sum, time += length);
-			}
-			double told = (double)model_rate(m, model_node(m, 1)).blocks;
-			double off = told - (double)per_second[r];
-			CHECK(off <= 1 + told / 20 && off >= -1 - told / 20);
-			model_free(m);
-		}
-}
-
 #define DEEP 100u
 
 /* Sums are kept where paths meet, and here and there on a long way. */
@@ -470,5 +425,30 @@ TEST(instants_thin_out_by_age_and_those_of_marks_stay)
 	CHECK_EQ(at_mark, 1);
 	CHECK(young >= 600);
 	CHECK(n < INSTANTS_MAX);
+	model_free(m);
+}
+
+static void scanned(struct model *m, uint32_t thread, uint64_t blocks, uint64_t bytes)
+{
+	struct event e = { .type = MTW_SCAN_THREADS };
+
+	e.u.scan_thread.request = 1;
+	e.u.scan_thread.thread = thread;
+	e.u.scan_thread.blocks = blocks;
+	e.u.scan_thread.bytes = bytes;
+	made_apply(m, &e);
+}
+
+/* A scan sums the threads that it has no room for in thread 0, of which no other frame tells. */
+TEST(threads_that_a_scan_sums_up_are_known)
+{
+	struct model *m = family();
+
+	scanned(m, 0, 0, 0);
+	scanned(m, 7, 1, 10);
+	CHECK(!model_thread(m, 0)->known);
+	scanned(m, 0, 3, 300);
+	CHECK(model_thread(m, 0)->known);
+	CHECK_EQ(model_thread(m, 0)->live_bytes, 300);
 	model_free(m);
 }
