@@ -84,7 +84,8 @@ static bool close_all(struct query *q, uint32_t number, bool build)
 	return true;
 }
 
-/* Opens the heaviest first, and closes rows without memory. Returns how many rows are left. */
+/* Opens the heaviest first, and closes rows without memory. Those beyond the budget are closed,
+ * too: an earlier slice, or another order, may have opened them. Returns how many rows are left. */
 static size_t open_all(struct query *q, uint32_t number, size_t *budget)
 {
 	size_t left = 0;
@@ -92,8 +93,10 @@ static size_t open_all(struct query *q, uint32_t number, size_t *budget)
 
 	if (!group_build(q, number) || !value_children(q, r))
 		return 0;
-	if (!*budget)
+	if (!*budget) {
+		close_all(q, number, false);
 		return r->child_count;
+	}
 	r->open = true;
 	rows_sort(q, r);
 	for (size_t i = 0; i < q->rows[number]->child_count; i++) {

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "made_query.h"
+#include "random.h"
 
 TEST(one_function_is_one_row)
 {
@@ -427,6 +428,40 @@ TEST(opening_all_has_a_limit)
 	CHECK_EQ(query_open_below(x.q, 0, true, 100000), 0);
 	query_open_below(x.q, 0, false, SIZE_MAX);
 	CHECK_EQ(query_rows(x.q, true, &r), 1);
+	end(&x);
+}
+
+/* main calls work0 .. work99, each of which calls leafN: whose blocks move between the slices of
+ * one request, and between two requests with another order. */
+TEST(the_limit_of_opening_all_holds_in_a_tree_that_changes)
+{
+	static char names[200][12];
+	struct session x;
+	const struct row *r;
+	size_t n;
+
+	begin(&x);
+	seed = 5;
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 2; i < 202; i++) {
+		snprintf(names[i - 2], 12, "%s%03u", i < 102 ? "work" : "leaf", i % 100);
+		node(&x, i, i < 102 ? 1 : i - 100, 0, names[i - 2]);
+		grow(&x, i, 1, 100 + below(1000));
+	}
+	tick(&x, SECOND);
+	for (int round = 0; round < 10; round++) {
+		query_set_sort(x.q, round % 2 ? BY_LIVE : BY_ALLOC, round % 3 == 0);
+		do {
+			for (uint32_t at = 102 + below(5); at < 202; at += 5)
+				grow(&x, at, 1, 100 + below(100000));
+			tick(&x, SECOND);
+			query_allow(x.q, 40 + below(400));
+			query_open_below(x.q, 0, true, 20);
+		} while (query_building(x.q) >= 0);
+		query_allow(x.q, SIZE_MAX);
+		n = query_rows(x.q, true, &r);
+		CHECK(n > 20 && n <= 101 + 20);
+	}
 	end(&x);
 }
 
