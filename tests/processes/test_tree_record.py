@@ -289,7 +289,8 @@ def t_who_allocated_much_is_recorded_and_comes_first():
     _, session = record("sh", "-c", f"{path} 60000; {path} 80000; {holds} 5000000 1.2")
     r = processes(session)
     less, more = sorted((p for p in r["processes"] if p["name"] == "churns"), key=lambda p: p["id"])
-    assert not less["recorded"] and more["recorded"] and more["end_s"] - more["begin_s"] < 1, (less, more)
+    long = less["end_s"] - less["begin_s"] >= 1  # on a busy machine: then it is recorded for that
+    assert (long or not less["recorded"]) and more["recorded"], (less, more)
     assert named(r, os.path.basename(holds))["recorded"] and more["peak_bytes"] < 1000000, r["processes"]
     assert r["program"]["pid"] == more["pid"] and r["totals"]["allocated_blocks"] == 80000, r["program"]
     assert any(f["function"] == "main" for s in r["stacks"] for f in s["frames"]), r["stacks"]
