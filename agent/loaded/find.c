@@ -80,14 +80,22 @@ static bool is_header(const void *p)
 }
 #endif
 
+/* The image begins with its first segment. qemu-user 10 has put addresses into its vdso's headers:
+ * its bias is 0. */
 static void read_image(struct object *o, uintptr_t base)
 {
 	const ElfW(Ehdr) *e = (const void *)base;
-	const ElfW(Phdr) *ph = (const void *)(base + e->e_phoff);
+	const ElfW(Phdr) *ph = (const void *)(base + e->e_phoff), *end = ph + e->e_phnum;
+	uintptr_t bias = base;
 
-	for (size_t i = 0; i < e->e_phnum; i++)
-		if (ph[i].p_type == PT_DYNAMIC)
-			mt_object_read_dynamic(o, base, (const void *)(base + ph[i].p_vaddr));
+	for (const ElfW(Phdr) *p = ph; p < end; p++)
+		if (p->p_type == PT_LOAD) {
+			bias = base - p->p_vaddr;
+			break;
+		}
+	for (; ph < end; ph++)
+		if (ph->p_type == PT_DYNAMIC)
+			mt_object_read_dynamic(o, bias, (const void *)(bias + ph->p_vaddr));
 }
 
 #ifndef HAS_DESCRIPTORS

@@ -53,7 +53,8 @@ def t_stacks_with_signed_return_addresses():
         m.check_stacks(program, engine)
 
 
-# A coroutine's first function, at the very end of its stack: it was entered with a return address of 0, and signs it.
+# A coroutine's first function, at the very end of its stack: it was entered with a return address of 0, and signs it. The
+# stack is as far from main()'s as a kernel keeps it; qemu-user 10 maps it close below.
 BEGINS = """#include <stdlib.h>
 #include <sys/mman.h>
 void *on_stack(void *);
@@ -64,7 +65,7 @@ __asm__(".text\\n.type on_stack, %function\\non_stack:\\n.cfi_startproc\\nstp x2
     "stp x29, x30, [sp, -16]!\\n.cfi_def_cfa_offset 16\\n.cfi_offset 29, -16\\n.cfi_offset 30, -8\\nmov x0, 4000\\nbl malloc\\n"
     "ldp x29, x30, [sp], 16\\nmov x30, x21\\nret\\n.cfi_endproc\\n.size begins, .-begins\\n");
 int main(void) {
-    char *stack = mmap(0, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *far = (char *)(((unsigned long)&far - (1ul << 30)) & ~0xfffful), *stack = mmap(far, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(stack + (1 << 17), 1 << 17, PROT_NONE);
     for (int i = 0; i < 10; i++) free(on_stack(stack + (1 << 17)));
     return 0;
