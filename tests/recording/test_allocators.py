@@ -48,6 +48,21 @@ def exact(*command, **env):
     assert not [w for w in r["warnings"] if "malloc of its own" in w or "freed" in w], r["warnings"]
 
 
+def with_each(check):
+    """check(its path) for each allocator but one under which the program dies without an agent: mimalloc 3.0.1 of Debian 13."""
+    sick = []
+    for name in NAMES:
+        path = library(name)
+        alone = [run([ALLOC, "use"], env=environment(LD_PRELOAD=path)) for _ in range(3)]
+        bad = [f"status {done.returncode} {done.stderr.strip()}" for done in alone if done.returncode or done.stderr]
+        if bad:
+            sick.append(f"{os.path.basename(os.path.realpath(path))} cannot run s_alloc without an agent: {bad[0]}")
+        else:
+            check(path)
+    if sick:
+        raise Skip("; ".join(sick) + "; the others held")
+
+
 def linked(*how, source=None):
     """s_alloc, or a program of that text, linked so."""
     need("g++")
@@ -84,22 +99,18 @@ def t_libcs():
 
 @test
 def t_preloaded_behind_the_agent():
-    for name in NAMES:
-        exact(ALLOC, LD_PRELOAD=library(name))
+    with_each(lambda path: exact(ALLOC, LD_PRELOAD=path))
 
 
 @test
 def t_preloaded_before_the_agent():
     """The order that record never makes: nothing is counted, and the report says in whose favour."""
-    for name in NAMES:
-        path = library(name)
-        nothing_and_why(seen_alive(ALLOC, preload=f"{path}:{AGENT}"), path, "name the agent before it in LD_PRELOAD")
+    with_each(lambda path: nothing_and_why(seen_alive(ALLOC, preload=f"{path}:{AGENT}"), path, "name the agent before it in LD_PRELOAD"))
 
 
 @test
 def t_linked_shared():
-    for name in NAMES:
-        exact(linked("-Wl,--no-as-needed", library(name)))
+    with_each(lambda path: exact(linked("-Wl,--no-as-needed", path)))
 
 
 @test
