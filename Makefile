@@ -172,8 +172,8 @@ $(B)/wrap-jemalloc.flags: $(B)/wrap.flags
 $(B)/agent/inner.a: $(AGENT_OBJ) $(B)/agent/linked/libc.o
 	$(call say,AR)rm -f $@ && ar qcs $@ $(filter-out %/jemalloc_names.o,$^) # q: folders have files of one name
 
-# The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
-MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
+# The agent for programs of musl: the same sources; its compiler, a script around gcc, does not bring the kernel's headers.
+MUSL_CC := $(if $(findstring clang,$(CC))$(word 2,$(CC)),,REALGCC=$(CC) )musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 # Thread-local storage by descriptors: what musl's dlopen takes, for memtop attach.
 MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mtls-dialect=gnu2)
 MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
@@ -184,7 +184,7 @@ $(MUSL_OBJ) $(MUSL_LOADED_OBJ): $(B)/musl/%.o: agent/%.c
 	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 $(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) $(MUSL_LOADED_OBJ) agent/agent.map
-	$(call say,LINK)$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ) $(MUSL_LOADED_OBJ) $(NEEDS_LIBC)
+	$(call say,LINK)$(MUSL_CC) $(AGENT_LDFLAGS) $(LDFLAGS) -o $@ $(MUSL_OBJ) $(MUSL_LOADED_OBJ) $(NEEDS_LIBC)
 
 MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%) $(B)/musl/linked/reals_cxx.o
 $(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c

@@ -27,7 +27,7 @@ ifdef NDK
 ANDROID_CLANG := $(firstword $(wildcard $(NDK)/toolchains/llvm/prebuilt/*/bin/clang))
 $(if $(ANDROID_CLANG),,$(error memtop: NDK=$(NDK): there is no toolchains/llvm/prebuilt/*/bin/clang; give the folder of an Android NDK))
 else
-ANDROID_CLANG := clang
+ANDROID_CLANG := $(if $(findstring clang,$(CC)),$(CC),clang)
 endif
 
 define android_abi
@@ -52,7 +52,7 @@ $$(ANDROID_OBJ_$(1)): $(A)/$(1)/agent/%.o: agent/%.c
 	$$(call say,CC)$$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(ANDROID_CFLAGS) -c -o $$@ $$<
 
 $(A)/$(1)/libmemtop-agent.so: $$(ANDROID_OBJ_$(1)) agent/agent.map tests/android/gate
-	$$(call say,LINK)$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
+	$$(call say,LINK)$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) $$(LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
 	@tests/android/gate --level $(ANDROID_API) $$@ || { rm -f $$@; exit 1; }
 
 -include $$(ANDROID_OBJ_$(1):.o=.d)

@@ -288,6 +288,25 @@ def t_the_number_stands_once():
 
 
 @test
+def t_flags_of_the_caller_count_for_other_targets():
+    for words, compiler in (("CC=some-cc", "clang"), ("CC=some-clang-99", "some-clang-99")):
+        folder = temporary_folder()
+        files = [f"{folder}/{name}" for name in ("musl/libmemtop-agent.so", "android/x86_64/libmemtop-agent.so", "android/x86_64/memtop-attach")]
+        text = make("-n", "V=1", f"B={folder}", words, "CPPFLAGS=-DSAID", "CFLAGS=-Dtoo", "LDFLAGS=-Wl,--said", *files)
+        lines = [line for line in text.splitlines() if " -o " in line]
+        for target in ("musl", "android/x86_64"):
+            mine = [line for line in lines if f" -o {folder}/{target}/" in line]
+            compiled = [line for line in mine if " -c " in line]
+            assert len(compiled) > 50 and all("-DSAID" in line and "-Dtoo" in line for line in compiled), (target, compiled[:2])
+            linked = [line for line in mine if " -c " not in line]
+            assert len(linked) == (1 if target == "musl" else 2) and all("-Wl,--said" in line for line in linked), (target, linked)
+        agent = next(line for line in lines if line.endswith("-lc -ldl") and "android" in line)
+        assert agent.startswith(f"{compiler} --target=x86_64-linux-android"), agent
+        musl = next(line for line in lines if f" -o {folder}/musl/" in line)
+        assert musl.startswith("REALGCC=some-cc musl-gcc" if compiler == "clang" else "musl-gcc"), musl
+
+
+@test
 def t_install():
     folder = f"{temporary_folder()}/two words"
     make(f"B={BUILD}", "-o", "all", "install", f"DESTDIR={folder}", "PREFIX=/usr/local")

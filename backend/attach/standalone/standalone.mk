@@ -19,7 +19,7 @@ $$(ATTACH_OBJ_$(1)): $(B)/android/$(1)/attach/%.o: %.c
 	$$(call say,CC)$$(ATTACH_CC_$(1)) $$(CFLAGS_ALL) -ffunction-sections -fdata-sections -Ibackend -c -o $$@ $$<
 
 $(B)/android/$(1)/memtop-attach: $$(ATTACH_OBJ_$(1))
-	$$(call say,LINK)$$(ATTACH_CC_$(1)) -static -s -Wl,--gc-sections -o $$@ $$^
+	$$(call say,LINK)$$(ATTACH_CC_$(1)) $$(CFLAGS) -static -s -Wl,--gc-sections $$(LDFLAGS) -o $$@ $$^
 
 -include $$(ATTACH_OBJ_$(1):.o=.d)
 endef
