@@ -375,7 +375,7 @@ class Client:
 
 def preload(options="", **environment):
     """Environment of a program that is watched."""
-    env = dict(os.environ, LD_PRELOAD=AGENT, MEMTOP_OPTIONS=options, **environment)
+    env = {**os.environ, "LD_PRELOAD": AGENT, "MEMTOP_OPTIONS": options, **environment}
     env.pop("MEMTOP_TOKEN", None) if "MEMTOP_TOKEN" not in environment else None
     return env
 

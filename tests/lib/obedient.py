@@ -6,7 +6,8 @@ import subprocess
 
 import container
 from client import Client, run_watched
-from harness import TARGETS, start
+from harness import AGENT, TARGETS, start
+from nobody import NOBODY, within_reach
 
 PROGRAM = os.path.join(TARGETS, "s_server")
 _number = itertools.count(1)
@@ -15,6 +16,9 @@ _number = itertools.count(1)
 class Obedient:
     def __init__(self, options="", watched=True, environment=None, command=(), wait=True, program=PROGRAM, **named):
         options = options or "listen=@memtop-test.%p"
+        if list(command[:len(NOBODY)]) == NOBODY:
+            program, command = within_reach(program), [c if c != PROGRAM else within_reach(c) for c in command]
+            environment = {"LD_PRELOAD": within_reach(AGENT), **(environment or {})}
         argv = container.contained([*command, *([] if command and command[-1].endswith("s_server") else [program])])
         own = f"{os.getpid()}-{next(_number)}"
         if container.OWN_PIDS:  # many are process 1 at the same time

@@ -13,7 +13,8 @@ import subprocess
 from cli import compiled, recorded
 from client import preload
 from harness import MEMTOP, Skip, at_end, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
-from obedient import PROGRAM, Obedient
+from nobody import NOBODY
+from obedient import Obedient
 from servers import server_of
 
 PYTHON = "/usr/bin/python3"
@@ -247,7 +248,7 @@ def t_no_place():
     os.chmod(folder, 0o711)
     os.mkdir(folder + "/closed", 0o755)
     one_failure(folder, f"dump_to={folder}/closed/a.%n.mtop", "Permission denied",
-                command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PROGRAM] if os.access(PROGRAM, os.X_OK) else ())
+                command=NOBODY)
 
 
 @mostly_waits

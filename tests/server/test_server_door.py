@@ -15,6 +15,7 @@ import wire
 from client import Client, Closed, connect_to, preload
 from forward import free_port
 from harness import Skip, main, mostly_waits, need, report, run, start, test, wait_for
+from nobody import NOBODY
 from obedient import PROGRAM, Obedient
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -315,7 +316,7 @@ def t_flood_by_another_user():
     need("setpriv")
     p = Obedient()
     c = p.viewer().until_complete()
-    flooder = flood(p.name, count=3000, before=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])
+    flooder = flood(p.name, count=3000, before=NOBODY)
     for _ in range(5):
         report(p.name)  # each finds room in a queue that others keep full
         c.until_complete()

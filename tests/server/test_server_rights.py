@@ -10,11 +10,11 @@ import subprocess
 import wire
 from harness import AGENT, LIB, MEMTOP, Skip, at_end, at_once, environment, main, need, report, run, start, temporary_folder, test, wait_for, \
     wait_for_session
+from nobody import NOBODY, within_reach
 from obedient import PROGRAM, Obedient
 from servers import server_of
 
 NET_RAW = 1 << 13
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def status(pid):
@@ -258,11 +258,12 @@ def t_recordings_by_an_ordinary_user():
     need("setpriv")
     folder = temporary_folder()
     os.chmod(folder, 0o777)
-    record = [*NOBODY, MEMTOP, "record", "-o"]
+    memtop, agent, program = map(within_reach, (MEMTOP, AGENT, PROGRAM))
+    record = [*NOBODY, memtop, "record", "--agent", agent, "-o"]
     with open(f"{folder}/told", "w+b") as told:
         told.write(b"n\nk 11\n")
         told.seek(0)
-        started = run([*record, f"{folder}/a.mtop", "--", PROGRAM], stdin=told, env=environment(HOME=folder))
+        started = run([*record, f"{folder}/a.mtop", "--", program], stdin=told, env=environment(HOME=folder))
     program = report(f"{folder}/a.mtop")["program"]
     assert (started.returncode, program["state"], program["signal"]) == (128 + 11, "signalled", 11), (started, program)
 
