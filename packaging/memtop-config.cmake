@@ -7,6 +7,7 @@ if(NOT TARGET memtop::memtop)
 
   add_library(memtop::agent INTERFACE IMPORTED)
   set_target_properties(memtop::agent PROPERTIES
+    INTERFACE_LINK_OPTIONS "-Wl,-u,malloc"
     INTERFACE_LINK_LIBRARIES "memtop::memtop;${_memtop}/lib/memtop/libmemtop-agent.a")
 
   add_library(memtop::wrap INTERFACE IMPORTED)

@@ -369,9 +369,10 @@ def t_pkg_config_finds_header_and_agent():
         return done.stdout.split()
 
     for more, status in (([], 0), (ask("--variable=agent"), 7), (ask("--variable=wrap"), 7)):
-        output("gcc", *ask("--cflags"), "-o", f"{prefix}/marks", source, *more)
-        done = run([f"{prefix}/marks"], env=env)
-        assert done.returncode == status, f"{more}: {done.returncode} {done.stderr}"
+        for flags in ("-O2",), ("-O2", "-flto"):
+            output("gcc", *flags, *ask("--cflags"), "-o", f"{prefix}/marks", source, *more)
+            done = run([f"{prefix}/marks"], env=env)
+            assert done.returncode == status, f"{flags} {more}: {done.returncode} {done.stderr}"
 
 
 CMAKE = """cmake_minimum_required(VERSION 3.13)
