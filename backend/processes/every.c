@@ -57,16 +57,6 @@ void every_begin(struct every *e, const struct processes *p, struct watch *w)
 	e->next_ns = now_ns() + e->ns;
 }
 
-static size_t links(const struct processes *p)
-{
-	const struct process *list;
-	size_t n = processes_list(p, &list), live = 0;
-
-	for (size_t i = 0; i < n; i++)
-		live += list[i].watch && watch_live(list[i].watch);
-	return live;
-}
-
 size_t every_mark(struct processes *p, struct watch *w, const char *name)
 {
 	char clock[32];
@@ -75,7 +65,7 @@ size_t every_mark(struct processes *p, struct watch *w, const char *name)
 
 	if (!p)
 		return !watch_mark(w, name);
-	if (!*name && links(p) > 1 && localtime_r(&now, &tm) &&
+	if (!*name && processes_running(p) > 1 && localtime_r(&now, &tm) &&
 	    strftime(clock, sizeof clock, "%H:%M:%S", &tm))
 		name = clock;
 	return processes_mark(p, name);

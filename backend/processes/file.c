@@ -239,6 +239,8 @@ static bool is_heavier(const struct line *l, const struct line *than)
 {
 	if (!than || l->p.recorded != than->p.recorded)
 		return !than || l->p.recorded;
+	if (l->p.matters != than->p.matters) /* one that a mark brought in comes last */
+		return l->p.matters;
 	return l->succeeded != than->succeeded ? than->succeeded : weight(l) > weight(than);
 }
 

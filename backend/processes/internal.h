@@ -6,6 +6,7 @@
  *   processes/lines.c      all lines: made, sorted, summed
  *   processes/records.c    turns records of the board into lines
  *   processes/watches.c    opens a watch for each process that matters; its figures go to the line
+ *   processes/tree_marks.c sets a mark in each process, also where the link is still to come
  *   processes/file.c       writes lines to a session file's table and reads them back
  *   processes/relatives.c  lines from /proc, for a target that memtop did not start; checks which
  *                          processes still run
@@ -45,8 +46,10 @@ struct processes {
 	bool first_ended;
 	/* line that the first's watch shows: the process may have executed another program */
 	uint32_t first_now;
-	char *file;                    /* the session file behind all lines; NULL: live */
-	char *note;                    /* processes_note(), owned */
+	char *file;     /* the session file behind all lines; NULL: live */
+	char *note;     /* processes_note(), owned */
+	char *unmarked; /* which processes lack which marks, owned; NULL = none */
+	size_t unmarked_count;
 	uint64_t file_ns, file_missed; /* its end; its value of processes_missed() */
 	bool tree;                     /* there was a process besides the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */

@@ -31,6 +31,9 @@ void line_free(struct line *l)
 	free(l->why);
 	free(l->socket);
 	free(l->samples);
+	for (size_t i = 0; i < l->mark_count; i++)
+		free(l->marks_due[i].name);
+	free(l->marks_due);
 	free(l);
 }
 

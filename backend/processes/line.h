@@ -15,6 +15,12 @@ struct growth_sample {
 	uint64_t ns, live, allocated;
 };
 
+/* A mark that waits for its process' link. */
+struct mark_due {
+	char *name; /* owned */
+	uint64_t until_ns;
+};
+
 struct line {
 	struct process p;
 	uint32_t before;           /* line of its process' previous program; 0 = none */
@@ -32,8 +38,10 @@ struct line {
 	uint32_t written; /* checksum of its entry in the table; 0 = none */
 	bool announced;   /* it announced its end, but did not live to change its state */
 	uint32_t announced_end, announced_status;
-	bool gave_up;         /* no watch for it any more */
-	bool heir, succeeded; /* in a file: a daemon, and its starter */
+	bool gave_up;               /* no watch for it any more */
+	bool heir, succeeded;       /* in a file: a daemon, and its starter */
+	struct mark_due *marks_due; /* oldest first */
+	size_t mark_count, mark_room;
 	uint64_t inherited_blocks;
 	uint64_t start_ns;             /* CLOCK_MONOTONIC: when its agent started */
 	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */

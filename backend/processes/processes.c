@@ -9,6 +9,7 @@
 #include "processes/lines.h"
 #include "processes/records.h"
 #include "processes/relatives.h"
+#include "processes/tree_marks.h"
 #include "processes/watches.h"
 
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static void on_poll(void *arg)
 	if (p->board && (shared_board_moved(p->board) || second))
 		records_read(p, second);
 	watches_care(p);
+	tree_marks_go_on(p);
 	if (second)
 		on_second(p, now);
 	if (p->changed && p->on_change)
@@ -169,6 +171,7 @@ int processes_end(struct processes *p, struct err *err)
 			/* one that runs on, too: nothing more comes */
 			watches_explain(p, l);
 	}
+	tree_marks_end(p);
 	file_write(p);
 	return rc;
 }
@@ -178,6 +181,7 @@ void processes_free(struct processes *p)
 	if (!p)
 		return;
 	loop_remove(p->timer);
+	tree_marks_end(p);
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->lines[i] && p->lines[i]->p.watch != p->first)
 			watch_close(p->lines[i]->p.watch);

@@ -7,7 +7,8 @@
  * that memtop did not start, they come from those agents of this machine whose processes are
  * relatives of its pid. A process MATTERS when it is the first one, has lived for a second, has
  * held 16 MiB, or has allocated 64 MiB in total: it gets a watch with all figures, which the
- * session's file has, too. For the others the file has only the line.
+ * session's file has, too. So does one that runs when a mark is set. For the others the file has
+ * only the line.
  *
  * A watch that processes_watch() returned stays open until processes_free(): a view keeps the
  * queries of each process that it showed. watch_on_change() of every watch belongs to the caller; a
@@ -158,7 +159,8 @@ bool processes_pending(const struct processes *p);   /* an ended process is stil
 /* Does a process have the board but no line yet, such as a child forked right before its parent
  * ended that has not run since? Looks at every process younger than the first. */
 bool processes_unborn(const struct processes *p);
-/* Sets a mark in every process with a watch; returns how many accepted it. */
+/* Sets a mark in every running process; returns how many have it, or will when their link is up.
+ * The session names those that never get it. */
 size_t processes_mark(struct processes *p, const char *name);
 
 #endif

@@ -165,6 +165,14 @@ static bool make_room(struct processes *p)
 	return least != NULL;
 }
 
+static bool matters(const struct processes *p, const struct line *l)
+{
+	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns
+						       : l->p.end_ns - l->p.begin_ns;
+
+	return l->lingers || lived >= p->options.matter_ns || lines_is_large(p, l);
+}
+
 static struct watch *open_watch(struct processes *p, struct line *l, struct err *err)
 {
 	struct target t = { .kind = l->by_pid        ? TARGET_PID
@@ -180,7 +188,8 @@ static struct watch *open_watch(struct processes *p, struct line *l, struct err 
 	o.share = watch_keeps(p->first) ? p->first : NULL;
 	o.stream = ++p->streams;
 	l->p.watch = watch_open(p->loop, &t, &o, err);
-	l->p.matters |= l->p.watch != NULL;
+	/* a mark makes no process one to begin a report with */
+	l->p.matters |= l->p.watch && (!l->mark_count || matters(p, l));
 	p->changed = true;
 	return l->p.watch;
 }
@@ -200,14 +209,6 @@ static bool can_be_watched(const struct line *l)
 	       (l->p.state == PROCESS_RUNNING || (l->lingers && !line_runs(l)));
 }
 
-static bool matters(const struct processes *p, const struct line *l)
-{
-	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns
-						       : l->p.end_ns - l->p.begin_ns;
-
-	return l->lingers || lived >= p->options.matter_ns || lines_is_large(p, l);
-}
-
 /* The largest process that waits for a watch. */
 static struct line *most_due(const struct processes *p)
 {
@@ -215,7 +216,8 @@ static struct line *most_due(const struct processes *p)
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
-		if (!l || l->p.watch || l->gave_up || !can_be_watched(l) || !matters(p, l))
+		if (!l || l->p.watch || l->gave_up || !can_be_watched(l) ||
+		    (!matters(p, l) && !l->mark_count))
 			continue;
 		if (!most || l->p.peak_bytes > most->p.peak_bytes)
 			most = l;
@@ -254,7 +256,7 @@ static void open_due(struct processes *p)
 	if (!watch_keeps(p->first) && watch_may_keep(p->first) && !p->first_ended)
 		return; /* its file is about to be made */
 	for (int i = 0; i < OPENED_A_LOOK && (l = most_due(p)); i++) {
-		l->p.matters = true;
+		l->p.matters |= matters(p, l);
 		if (!make_room(p)) {
 			say_crowded(l);
 			/* it may end before there is room; one that runs is asked again */
@@ -289,6 +291,7 @@ void watches_care(struct processes *p)
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
 		if (l && l->p.watch) {
+			l->p.matters |= line_runs(l) && matters(p, l);
 			watches_figures(p, l);
 			close_done(p, l);
 		} else if (l && !line_runs(l)) {
@@ -347,13 +350,4 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 	if (l && l->p.watch)
 		l->given = true;
 	return l ? l->p.watch : NULL;
-}
-
-size_t processes_mark(struct processes *p, const char *name)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->count; i++)
-		n += p->lines[i] && p->lines[i]->p.watch && !watch_mark(p->lines[i]->p.watch, name);
-	return n;
 }

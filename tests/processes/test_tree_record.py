@@ -190,6 +190,83 @@ def t_short_ones_are_lines():
     one_line(memtop("report", "--process", "nobody", session), 2, "nobody", "no process has this name")
 
 
+# argv[1] exec: its child executes it again; fork: its child only waits. When the child runs, "here" is printed, and both
+# live until stdin ends
+STARTS_ONE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int up[2], down[2];
+	char c;
+	if (argc > 2) {
+		char *kept = malloc(1000);
+		return write(1, "x", !!kept) + read(0, &c, 1) - 1;
+	}
+	if (pipe(up) || pipe(down))
+		return 1;
+	pid_t child = fork();
+	if (!child) {
+		close(down[1]);
+		if (!strcmp(argv[1], "fork"))
+			return (int)(write(up[1], "x", 1) + read(down[0], &c, 1)) - 1;
+		dup2(down[0], 0);
+		dup2(up[1], 1);
+		execl(argv[0], argv[0], "exec", "again", NULL);
+	}
+	if (read(up[0], &c, 1) != 1)
+		return 2;
+	printf("here: %d, %d\n", (int)getpid(), (int)child);
+	fflush(stdout);
+	while (read(0, &c, 1) > 0)
+		;
+	close(down[1]);
+	return waitpid(child, NULL, 0) != child;
+}
+"""
+
+
+def marked(how):
+    """A recording of it, begun; the session, and the pids of both processes."""
+    session = temporary_folder() + "/a.mtop"
+    p = start([MEMTOP, "record", "--mark-on", "here", "-o", session, "--", compiled(STARTS_ONE), how], env=environment(),
+              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    pids = p.stdout.readline().decode().removeprefix("here: ").split(", ")
+    return p, session, *map(int, pids)
+
+
+def marks_of(session, pid):
+    done = memtop("report", "--format", "json", "--process", str(pid), session)
+    return [m["name"] for m in json.loads(done.stdout)["marks"]] if done.returncode == 0 else []
+
+
+@test
+def t_each_process_has_the_mark():
+    """Also one that has lived for some milliseconds, and has no more than a kilobyte."""
+    p, session, _, child = marked("exec")
+    wait_for(lambda: marks_of(session, child), 20, "the child's mark")
+    p.stdin.close()
+    assert p.wait(60) == 0
+    r = processes(session)
+    assert len(r["processes"]) == 2 and all(x["recorded"] for x in r["processes"]), r["processes"]
+    assert [marks_of(session, x["pid"]) for x in r["processes"]] == [["here"]] * 2
+    assert not any("lacks" in w for w in r["warnings"]), r["warnings"]
+
+
+@test
+def t_a_process_without_the_mark_is_named():
+    """A fork that waits in one call has no session, and so no mark."""
+    p, session, parent, child = marked("fork")
+    wait_for(lambda: marks_of(session, parent), 20, "the parent's mark")
+    p.stdin.close()
+    assert p.wait(60) == 0
+    warnings = processes(session)["warnings"]
+    assert any("Marks that are not in every process" in w and f"[{child}] lacks here" in w for w in warnings), warnings
+
+
 # a worker with a title of its own, as setproctitle writes it, 1.2 s after its parent began
 TITLED = r"""
 #include <poll.h>
