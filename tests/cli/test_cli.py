@@ -50,7 +50,7 @@ def t_help_names_only_what_exists():
 @test
 def t_version():
     done = memtop("--version")
-    assert done.returncode == 0 and re.fullmatch(r"memtop \d+\.\d+\.\d+\n", done.stdout), done
+    assert done.returncode == 0 and re.fullmatch(r"memtop \d+\.\d+\.\d+(\+\S+)?\n", done.stdout), done
 
 
 @test
