@@ -61,6 +61,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 #define WALKS 5
+#define OURS 7 /* functions for the program */
 #define WALK_PAUSE_NS 2000000
 
 static _Atomic bool xbusy; /* inside memtop_attach() */
@@ -149,11 +150,27 @@ static struct rebound put_in(void)
 	return all;
 }
 
+static int take_over(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct rebind theirs[OURS];
+	struct object o;
+
+	(void)size;
+	memcpy(theirs, arg, sizeof(theirs));
+	if (!mt_object_read(info, &o) || !mt_object_is_agent(&o) ||
+	    mt_object_holds(&o, (const void *)(uintptr_t)mt_init_late))
+		return 0;
+	for (size_t i = 0; i < OURS; i++)
+		theirs[i].real = mt_object_symbol(&o, theirs[i].name);
+	mt_rebind_in(theirs, OURS);
+	return 0;
+}
+
 /* Functions that the program looks up as weak symbols, which had no definition. They stay after a
  * detach, which cannot tell which thread has just tested one; without a session they do nothing. */
 static void answer(void)
 {
-	static const struct rebind ours[] = {
+	static const struct rebind ours[OURS] = {
 		{ "memtop_mark", NULL, (void *)memtop_mark },
 		{ "memtop_backtrace", NULL, (void *)memtop_backtrace },
 		{ "memtop_heap_alloc", NULL, (void *)memtop_heap_alloc },
@@ -163,7 +180,9 @@ static void answer(void)
 		{ "memtop_heap_backing", NULL, (void *)memtop_heap_backing },
 	};
 
-	mt_rebind_in(ours, sizeof(ours) / sizeof(*ours));
+	mt_rebind_in(ours, OURS);
+	/* bound to them by an agent of another build, which is still there */
+	dl_iterate_phdr(take_over, (void *)ours);
 }
 
 /* The server first, for it may fail. Until the state is ON it has nothing to show, and takes no

@@ -348,7 +348,13 @@ struct definition {
 	void *f;
 };
 
-/* Its address would not do: rebinding compares it with slots and symbols. */
+bool mt_object_is_agent(const struct object *o)
+{
+	return mt_object_symbol(o, "memtop_attach") != NULL;
+}
+
+/* The address of an indirect function would not do: rebinding compares it with slots and symbols.
+ * Nor would the hook of another build of the agent, which an earlier attach left. */
 static int define(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct definition *d = arg;
@@ -359,7 +365,7 @@ static int define(struct dl_phdr_info *info, size_t size, void *arg)
 	    mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
 		return 0;
 	const ElfW(Sym) *s = find_default(&o, &d->q);
-	if (!s || (s->st_info & 15) == STT_GNU_IFUNC)
+	if (!s || (s->st_info & 15) == STT_GNU_IFUNC || mt_object_is_agent(&o))
 		return 0;
 	d->f = (void *)(o.bias + s->st_value);
 	return 1;

@@ -56,6 +56,7 @@ const ElfW(Sym) * mt_object_symbols_end(const struct object *o);
 /* The address that the object's symbol of that name has, preferably of the default version; an
  * indirect function's is the one that it chooses. NULL: it defines none. */
 void *mt_object_symbol(const struct object *o, const char *name);
+bool mt_object_is_agent(const struct object *o); /* this one, or one of another build */
 /* What comes next behind the agent, as dlsym(RTLD_NEXT) finds it; the first before the agent. NULL:
  * none. They take the loader's list themselves. (dlsym's address may not tell: a program without
  * PIE that takes the function's address has a stand-in of its own.) */

@@ -52,7 +52,7 @@ struct plan {
 	struct attach_facts facts;
 	char name[96];
 	char agent[PATH_MAX]; /* as memtop sees it */
-	bool loaded;          /* it is there already, without a session */
+	bool loaded;          /* that build of it is there already */
 	bool bionic;          /* its C library is Android's */
 	bool copy;            /* by a memfd */
 	char proc[64];        /* its folder in its own /proc, as it sees it: for the memfd */
@@ -235,6 +235,15 @@ static int foresee(const struct plan *p, const struct inject_modules *m)
 					  : 0;
 }
 
+/* Has it agents of earlier attaches? */
+static bool read_agents(struct plan *p, const struct inject_modules *m)
+{
+	struct inject_agents a = inject_find_agents(m, p->agent);
+
+	p->loaded = a.same != 0;
+	return a.same || a.others;
+}
+
 static int check_modules(struct plan *p, struct err *err)
 {
 	char exe[64];
@@ -261,11 +270,11 @@ static int check_modules(struct plan *p, struct err *err)
 	} else if (loaded_sanitizer(&m)) {
 		rc = progmalloc_refuse(p->name, loaded_sanitizer(&m), err);
 	} else {
-		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
-		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) &&
-		    (launch_listed(p->facts.pid, NULL) || !p->loaded))
+		bool any = read_agents(p, &m);
+		if ((any || inject_symbol(&m, "memtop_mark", NULL)) &&
+		    (launch_listed(p->facts.pid, NULL) || !any))
 			rc = refuse_second(p, err);
-		else if (!p->loaded && (rc = foresee(p, &m)))
+		else if (!any && (rc = foresee(p, &m)))
 			explain(p, rc, err);
 	}
 	inject_modules_release(&m);
@@ -386,7 +395,8 @@ static int prepare(struct plan *p, const struct attach_options *o, struct target
 		return -1;
 	}
 	if (attach_choose_agent(p->facts.pid, p->name, o->agent, p->agent, sizeof p->agent, err) ||
-	    check_modules(p, err) || agent_file_check(p->agent, o->options, 2, err) ||
+	    check_modules(p, err) ||
+	    agent_file_check(p->agent, getenv("MEMTOP_OPTIONS"), o->options, 2, err) ||
 	    make_options(p, o, t, err))
 		return -1;
 	return p->loaded ? 0 : place(p, err);
@@ -398,7 +408,7 @@ static int load(struct plan *p, struct err *err)
 	const struct attach_facts *f = &p->facts;
 	struct inject_job job = { .pid = f->pid,
 				  .name = p->name,
-				  .path = p->loaded ? NULL : p->agent,
+				  .path = p->agent,
 				  .copy = p->copy,
 				  .proc = p->proc,
 				  .options = p->options,
@@ -450,6 +460,49 @@ static int look_again(const struct plan *p, const struct attach_identity *was, u
 	return 0;
 }
 
+/* Of the file, or of the module that starts there in the process. */
+static void version_of(const struct plan *p, uint64_t start, char *version, size_t size)
+{
+	struct elf_kind k = { 0 };
+	struct inject_modules m;
+
+	if (!start)
+		progcheck_read(p->agent, &k);
+	else if (inject_modules_read(p->facts.pid, &m) == 0)
+		progcheck_read_loaded(m.mem, start, &k);
+	if (start)
+		inject_modules_release(&m);
+	agent_file_version(&k, version, size);
+}
+
+/* What the user may not expect. */
+static void note(const struct plan *p, const struct attach_options *o, struct attached *a)
+{
+	const struct inject_result *r = &p->result;
+	const char *colon = strstr(r->err.text, ": ");
+	char uses[64], new[64];
+
+	version_of(p, r->older, uses, sizeof uses);
+	version_of(p, 0, new, sizeof new);
+	if (r->code == MEMTOP_ATTACH_AGAIN)
+		snprintf(a->note, sizeof a->note,
+			 "%s: its agent's server was killed; a new one serves the same counters, "
+			 "by the same agent (%s), without the marks and the graph of the past%s",
+			 p->name, uses,
+			 o->options ? "; --options: ignored, the session keeps its own" : "");
+	else if (r->older)
+		snprintf(a->note, sizeof a->note,
+			 "%s: the agent of an earlier attach counts, version %s, not version %s: "
+			 "%.180s",
+			 p->name, uses, new,
+			 colon ? colon + 2 : "its loader takes the one file for the other");
+	else if (p->facts.seccomp)
+		snprintf(a->note, sizeof a->note,
+			 "%s: runs under a seccomp filter: the agent is loaded, and works without "
+			 "the system calls that the filter forbids; see the Agent view (A)",
+			 p->name);
+}
+
 static void tell(const struct plan *p, const struct attach_options *o, uint64_t began,
 		 struct attached *a)
 {
@@ -466,17 +519,7 @@ static void tell(const struct plan *p, const struct attach_options *o, uint64_t 
 		  p->name, (int)r->tid, r->idle ? "waited" : "ran", r->threads, r->looks,
 		  (double)r->stopped_ns / 1e6, (double)r->called_ns / 1e6,
 		  (double)a->whole_ns / 1e6);
-	if (r->code == MEMTOP_ATTACH_AGAIN)
-		snprintf(a->note, sizeof a->note,
-			 "%s: its agent's server was killed; a new one serves the same counters, "
-			 "without the marks and the graph of the past%s",
-			 p->name,
-			 o->options ? "; --options: ignored, the session keeps its own" : "");
-	else if (p->facts.seccomp)
-		snprintf(a->note, sizeof a->note,
-			 "%s: runs under a seccomp filter: the agent is loaded, and works without "
-			 "the system calls that the filter forbids; see the Agent view (A)",
-			 p->name);
+	note(p, o, a);
 }
 
 int attach_program(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err)

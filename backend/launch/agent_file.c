@@ -8,7 +8,9 @@
  * the agent's to judge.
  */
 #include "launch/agent_file.h"
+#include "attach/ptrace/modules.h"
 #include "base/build.h"
+#include "base/procfs.h"
 #include "launch/progcheck.h"
 
 #include <memtop/options.h>
@@ -117,16 +119,51 @@ static int check_text(const struct check *c, const char *from, const char *text,
 	return 0;
 }
 
-int agent_file_check(const char *file, const char *given, int status, struct err *err)
+void agent_file_version(const struct elf_kind *k, char *version, size_t size)
 {
-	struct check c = { .file = file, .version = BEFORE_NOTES, .status = status };
+	size_t n = strcspn(k->agent, " ");
+
+	snprintf(version, size, "%.*s", n ? (int)n : (int)strlen(BEFORE_NOTES),
+		 n ? k->agent : BEFORE_NOTES);
+}
+
+void agent_file_versions(pid_t pid, char *versions, size_t size)
+{
+	char exe[64], version[64];
+	struct inject_modules m;
+	struct elf_kind k;
+
+	*versions = '\0';
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)procfs_thread(pid));
+	if (progcheck_read(exe, &k) == 0 && k.linked) {
+		agent_file_version(&k, versions, size);
+		return;
+	}
+	struct inject_agents a = { 0 };
+	if (inject_modules_read(pid, &m) == 0)
+		a = inject_find_agents(&m, NULL);
+	for (unsigned i = 0; i < a.others; i++) {
+		size_t n = strlen(versions);
+		if (progcheck_read_loaded(m.mem, a.other[i].start, &k))
+			continue;
+		agent_file_version(&k, version, sizeof version);
+		snprintf(versions + n, size - n, "%s%s", n ? ", " : "", version);
+	}
+	inject_modules_release(&m);
+}
+
+int agent_file_check(const char *file, const char *variable, const char *given, int status,
+		     struct err *err)
+{
+	struct check c = { .file = file, .status = status };
 	struct elf_kind k;
 	int names = 0;
 
 	if (progcheck_read(file, &k) ||
 	    !k.class_bits) /* a script of a program with an agent inside */
 		return 0;
-	if (sscanf(k.agent, "%127s %u %u%n", c.version, &c.protocol_min, &c.protocol, &names) == 3)
+	agent_file_version(&k, c.version, sizeof c.version);
+	if (sscanf(k.agent, "%*s %u %u%n", &c.protocol_min, &c.protocol, &names) == 2)
 		snprintf(c.names, sizeof c.names, "%s ", k.agent + names);
 	if (names && (c.protocol < MTW_VERSION_MIN || c.protocol_min > MTW_VERSION))
 		return err_set(err, status,
@@ -134,7 +171,7 @@ int agent_file_check(const char *file, const char *given, int status, struct err
 			       "same version with --agent",
 			       file, c.version, c.protocol < MTW_VERSION_MIN ? "old" : "new",
 			       build_version);
-	return check_text(&c, "MEMTOP_OPTIONS", getenv("MEMTOP_OPTIONS"), err) ||
+	return check_text(&c, "MEMTOP_OPTIONS", variable, err) ||
 			       check_text(&c, "--options", given, err)
 		       ? -1
 		       : 0;

@@ -332,7 +332,8 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 	if ((!linked &&
 	     launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
 	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
-	    agent_file_check(linked ? path : agent, o->options, 125, err) ||
+	    agent_file_check(linked ? path : agent, getenv("MEMTOP_OPTIONS"), o->options, 125,
+			     err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2 ||
 	    (!linked && plain_path(agent, plain, sizeof plain, l->folder, sizeof l->folder, err)))
 		goto out;

@@ -64,7 +64,8 @@ static void read_note(int fd, uint64_t offset, uint64_t len, struct elf_kind *k)
 		read_notes(notes, (size_t)n, k);
 }
 
-static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
+/* from: where the file begins, in a process' memory; else 0 */
+static void read_headers(int fd, uint64_t from, const unsigned char *head, struct elf_kind *k)
 {
 	bool wide = k->class_bits == 64;
 	uint64_t at = field(head + (wide ? 32 : 28), wide ? 8 : 4, k->big_endian);
@@ -72,14 +73,15 @@ static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
 	unsigned count = (unsigned)field(head + (wide ? 56 : 44), 2, k->big_endian);
 	unsigned char ph[56];
 
-	if (size < (wide ? 56u : 32u) || at > INT64_MAX - HEADERS_MAX * 65536ll)
+	if (size < (wide ? 56u : 32u) || from > INT64_MAX / 4 || at > INT64_MAX / 4)
 		return;
+	at += from;
 	for (unsigned i = 0; i < count && i < HEADERS_MAX; i++) {
 		if (pread(fd, ph, wide ? 56 : 32, (off_t)(at + (uint64_t)i * size)) !=
 		    (wide ? 56 : 32))
 			return;
 		uint64_t type = field(ph, 4, k->big_endian),
-			 offset = field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
+			 offset = from + field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
 		if (type == PT_NOTE)
 			read_note(fd, offset,
 				  field(ph + (wide ? 32 : 16), wide ? 8 : 4, k->big_endian), k);
@@ -105,28 +107,41 @@ static void read_script(const char *head, size_t len, struct elf_kind *k)
 	k->text = !memchr(head, '\0', len);
 }
 
-int progcheck_read(const char *path, struct elf_kind *k)
+static int read_kind(int fd, uint64_t from, struct elf_kind *k)
 {
 	char head[512] = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = pread(fd, head, sizeof head - 1, (off_t)from);
+	int rc = n < 0 ? -errno : 0;
 
 	*k = (struct elf_kind){ 0 };
-	if (fd < 0)
-		return -errno;
-	ssize_t n = pread(fd, head, sizeof head - 1, 0);
-	int rc = n < 0 ? -errno : 0;
 	if (n >= 52 && !memcmp(head, ELFMAG, SELFMAG)) {
 		k->class_bits = head[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 		k->big_endian = head[EI_DATA] == ELFDATA2MSB;
 		k->type = (int)field((unsigned char *)head + 16, 2, k->big_endian);
 		k->machine = (int)field((unsigned char *)head + 18, 2, k->big_endian);
 		if (k->class_bits == 32 || n >= 64)
-			read_headers(fd, (unsigned char *)head, k);
+			read_headers(fd, from, (unsigned char *)head, k);
 	} else if (n > 0) {
 		read_script(head, (size_t)n, k);
 	}
+	return rc;
+}
+
+int progcheck_read(const char *path, struct elf_kind *k)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*k = (struct elf_kind){ 0 };
+	if (fd < 0)
+		return -errno;
+	int rc = read_kind(fd, 0, k);
 	close(fd);
 	return rc;
+}
+
+int progcheck_read_loaded(int mem, uint64_t start, struct elf_kind *k)
+{
+	return read_kind(mem, start, k);
 }
 
 const char *progcheck_machine(const struct elf_kind *k)

@@ -26,6 +26,8 @@ struct elf_kind {
 
 /* 0, or -errno when the file cannot be read. */
 int progcheck_read(const char *path, struct elf_kind *k);
+/* Of a module in a process: /proc/PID/mem, and where its first segment is. */
+int progcheck_read_loaded(int mem, uint64_t start, struct elf_kind *k);
 const char *progcheck_machine(const struct elf_kind *k); /* "aarch64", "32-bit i386", ... */
 
 /* What the user can do with a static program; with one of another machine, `otherwise` where memtop

@@ -9,13 +9,14 @@ import contextlib
 import glob
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 
-from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
+from attaching import (FIRE, HELD, SEALED, another_build, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
 from cli import compiled, memtop, one_line
 from harness import (AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, children, environment, main, need, run, start,
                      temporary_folder, test, wait_for)
@@ -262,6 +263,73 @@ def t_a_killed_server_is_brought_back():
             assert after["totals"][key] >= before[key], (key, before, after["totals"])
     detached(process.pid)
     assert "brings it back" not in attach(process.pid)[1]
+    finish(process)
+
+
+def counts_by(process, version):
+    """The session of that agent has counted."""
+    r = wait_for(lambda: (r := report_of(f"@memtop.{process.pid}")) and r["totals"]["allocated_blocks"] > 20 and r, 20, "blocks")
+    assert r["agent"]["version"] == version and not r["agent"]["lost"]["events"], r["agent"]
+
+
+@test
+def t_another_build_is_loaded_beside_the_first():
+    """The build counts that was asked for; a session whose server was killed goes on by its own. Also where the process gets copies."""
+    above = temporary_folder()
+    agents = shutil.copy(AGENT, f"{above}/ours.so"), shutil.copy(another_build("other"), f"{above}/other.so")
+    ours = memtop("--version").stdout.split()[1]
+    theirs = ours.partition("+")[0] + "+other"
+    fire = f"exec {FIRE} 1 2 0 10"
+    hidden = [["unshare", "-m", "sh", "-c", f"mount -t tmpfs none {above} && {fire}"]] if shutil.which("unshare") and not os.geteuid() else []
+    if not hidden or run([*hidden[0][:4], f"mount -t tmpfs none {above}"]).returncode:
+        print("SKIP another_build_in_copies: no other mount namespace can be made", flush=True)
+        hidden = []
+    for command in (["sh", "-c", fire], *hidden):
+        process = ready(command)
+        for which, version, count in ((0, ours, 1), (1, theirs, 2), (0, ours, 2), (0, ours, 2), (1, theirs, 2)):
+            out, err = attach(process.pid, "--agent", agents[which])
+            assert HELD.fullmatch(out) and not err, (out, err)
+            counts_by(process, version)
+            with open(f"/proc/{process.pid}/maps", encoding="utf-8", errors="replace") as f:
+                loaded = {line.split()[4] for line in f if ".so" in line and (above in line or "libmemtop-agent" in line)}
+            assert len(loaded) == count, (version, loaded)
+            (line,) = [line for line in memtop("list").stdout.splitlines() if line.split()[0] == str(process.pid)]
+            assert ("  agent " in line, sorted(line.partition("  agent ")[2].split(", "))) == \
+                ((False, [""]) if count == 1 else (True, sorted([ours, theirs]))), line
+            refused(process.pid, "has an agent already")
+            detached(process.pid)
+        attach(process.pid, "--agent", agents[1])
+        os.kill(server_of(process.pid), signal.SIGKILL)
+        wait_for(lambda: not listening(f"memtop.{process.pid}"), 20, "the server's end")
+        out, err = attach(process.pid, "--agent", agents[0])
+        assert HELD.fullmatch(out) and f"serves the same counters, by the same agent ({theirs})" in err, (out, err)
+        counts_by(process, theirs)
+        detached(process.pid)
+        finish(process)
+
+
+@test
+def t_another_build_that_cannot_be_loaded():
+    """Then the first one counts, and memtop says which version that is."""
+    other, ours = another_build("other"), memtop("--version").stdout.split()[1]
+    process = ready([FIRE, "0", "2", "0"])
+    attached(process.pid)
+    detached(process.pid)
+    sizes = []
+
+    def size():
+        """Once it stays the same: the first session's memory goes after its server."""
+        with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as f:
+            sizes.append(int(next(line for line in f if line.startswith("VmSize:")).split()[1]) << 10)
+        return len(sizes) > 40 and len(set(sizes[-40:])) == 1 and sizes[-1]
+    loads = [line.split() for line in run(["readelf", "-lW", other]).stdout.splitlines() if line.split()[:1] == ["LOAD"]]
+    room = max(int(line[2], 16) + int(line[5], 16) for line in loads) + (260 << 10) - (64 << 10)  # for the call's stack, not for the file, too
+    limits = resource.prlimit(process.pid, resource.RLIMIT_AS, (wait_for(size, 20, "the first session's memory is gone") + room, resource.RLIM_INFINITY))
+    out, err = attach(process.pid, "--agent", other)
+    resource.prlimit(process.pid, resource.RLIMIT_AS, limits)
+    assert HELD.fullmatch(out) and f"the agent of an earlier attach counts, version {ours}, not version " in err and "failed to map" in err, (out, err)
+    assert report_of(f"@memtop.{process.pid}")["agent"]["version"] == ours
+    detached(process.pid)
     finish(process)
 
 

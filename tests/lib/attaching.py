@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from harness import MEMTOP, TARGETS, Skip, environment, report, run, start, wait_for
+from harness import BUILD, MEMTOP, ROOT, TARGETS, Skip, environment, report, run, start, temporary_folder, wait_for
 
 FIRE = os.path.join(TARGETS, "s_attach")
 SEALED = os.path.join(TARGETS, "s_sealed")
@@ -19,6 +19,18 @@ def attach(pid, *more, env=None, status=0):
     done = run([MEMTOP, "attach", "--no-view", *map(str, more), str(pid)], env=env or environment())
     assert done.returncode == status, f"status {done.returncode}, not {status}: {done.stdout}{done.stderr}"
     return done.stdout, done.stderr
+
+
+def another_build(mark):
+    """The agent of another build: the same code, another version, so another build-id."""
+    folder = temporary_folder()
+    done = run(["cp", "-as", f"{BUILD}/agent", folder])
+    assert done.returncode == 0, done
+    os.unlink(f"{folder}/agent/base/version.o")
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD")}
+    done = run(["make", f"B={folder}", f"MARK={mark}", f"{folder}/libmemtop-agent.so"], env=env, cwd=ROOT)
+    assert done.returncode == 0, done
+    return f"{folder}/libmemtop-agent.so"
 
 
 def refused(pid, *words, **more):

@@ -158,7 +158,7 @@ class Viewer:
         p, a = self.program, self.agent.args
         out = wire.frame(wire.HELLO, version=a.version, features=3, pid=a.pid, uid=os.getuid(),
                          start_unix_ns=self.agent.start_unix_ns, now_ns=p.now_ns, tick_ns=fakeprog.TICK_NS,
-                         word_bits=64, arch="x86_64", exe=p.modules[0]["path"], agent_version="synthetic",
+                         word_bits=64, arch="x86_64", exe=p.modules[0]["path"], agent_version=a.agent_version,
                          options=" ".join(f"{k}={v}" for k, v in p.options.items()),
                          args=["mapd", "--tiles", "/srv/tiles"])
         out += self.totals() + wire.frame(wire.STATE, state=wire.RUNNING, status=0, time_ns=0, known=1)
@@ -511,6 +511,7 @@ def arguments(argv):
     a.add_argument("--exit-status", type=int, default=0)
     a.add_argument("--exit-signal", type=int, default=0)
     a.add_argument("--drop-after", type=float, default=0, help="the link drops once, the agent stays")
+    a.add_argument("--agent-version", default="synthetic")
     a.add_argument("--version", type=int, default=wire.VERSION, help="speak another protocol version")
     a.add_argument("--garbage", choices=["http", "zeros", "noise", "frames", "silent", "close"])
     a.add_argument("--cut", type=int, help="close after so many bytes")

@@ -183,6 +183,9 @@ def t_start_by_the_property():
     phone.write("settable")
     phone.install(APP, PROGRAM)
     old = phone.launch(APP)
+    for wrong, why in (("sampel=1", 'no option is called "sampel"'), ("sample=fast", "is not a number")):
+        one_line(phone.memtop("--no-view", "--agent", AGENT, "--start", "--options", wrong, APP), 2, "--options", why)
+    assert commands_of(None, old) and not phone.left(), "a wrong option ended the app"
     pid, r = brought(phone, "--start", "--options", "exclude=it's.so min_size=16", APP, how="property wrap")
     assert pid != old and not commands_of(None, old), "the old process runs on"
     assert r["program"]["args"][0] == APP and "min_size" in str(r) and "it's.so" in str(r), r["program"]

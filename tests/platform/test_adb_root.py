@@ -149,6 +149,7 @@ def t_what_cannot_be():
         os.kill(pid, signal.SIGKILL)  # no other signal passes its tracer
     pid = native()
     refused("2147483646", "no such process")
+    one_line(phone.memtop("--no-view", "--agent", AGENT, "--options", "sampel=1", pid), 2, "--options", 'no option is called "sampel"')
     phone.write("short")
     refused(pid, "the copy on the device is not whole")
     os.unlink(f"{phone.root}/short")

@@ -10,8 +10,9 @@ import threading
 
 import wire
 from cli import memtop, one_line
-from harness import AGENT, TARGETS, at_end, environment, main, report, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, TARGETS, Synthetic, at_end, environment, main, report, temporary_folder, test, wait_for
 from served import Server, phases
+from term import Terminal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GREETING = 12  # bytes
@@ -152,6 +153,19 @@ def t_one_version_everywhere():
     wait_for(lambda: server.up(process.pid), what="memtop_up")
     (labels, _), = server.metrics()["memtop_process_info", str(process.pid)]
     assert labels["agent"] == ours, labels
+
+
+@test
+def t_a_view_names_an_agent_of_another_version():
+    """In the header and on the page of the agent; its own version is nothing to say in the header."""
+    ours = memtop("--version").stdout.split()[1]
+    for version, other in (("0.1.0", True), (ours, False)):
+        agent = Synthetic("--agent-version", version)
+        with Terminal([MEMTOP, agent.address], 160, 30) as t:
+            header = t.wait_for(lambda lines: "every block" in lines[0] and "agent " in lines[0] and lines)[0]
+            assert (f"agent {version} " in header) == other, header
+            t.keys("A")
+            t.wait_for(re.compile(rf"^ +version +{re.escape(version)} +{'another than memtop' if other else 'memtop'}'s", re.M))
 
 
 main()

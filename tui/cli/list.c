@@ -4,11 +4,14 @@
  */
 #include "cli/base/verbs.h"
 
+#include "base/build.h"
 #include "base/sanitize.h"
+#include "launch/agent_file.h"
 #include "launch/launch.h"
 #include "screen/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* They have an agent, but cannot be watched. */
 static size_t print_unheard(void)
@@ -39,7 +42,7 @@ static int list_run(const struct args *a)
 	if (n)
 		printf("%8s  %-20s %7s  %s\n", "PID", "NAME", "VIEWERS", "SOCKET");
 	for (size_t i = 0; i < n; i++) {
-		char name[sizeof list->name], socket[sizeof list->socket];
+		char name[sizeof list->name], socket[sizeof list->socket], versions[256];
 		sanitize_clean(name, sizeof name, list[i].name);
 		int columns = text_width(name);
 		char clients[16] = "?";
@@ -50,9 +53,14 @@ static int list_run(const struct args *a)
 		sanitize_clean(socket, sizeof socket, list[i].socket);
 		const char *kind = list[i].path ? "unix:" : "@";
 		if (list[i].through) /* its address means nothing here */
-			printf("-p %d (inside: %s%s)\n", (int)list[i].pid, kind, socket);
+			printf("-p %d (inside: %s%s)", (int)list[i].pid, kind, socket);
 		else
-			printf("%s%s\n", kind, socket);
+			printf("%s%s", kind, socket);
+		agent_file_versions(list[i].pid, versions, sizeof versions);
+		sanitize_clean(versions, sizeof versions, versions);
+		if (*versions && strcmp(versions, build_version))
+			printf("  agent %s", versions);
+		putchar('\n');
 	}
 	unheard = print_unheard();
 	if (!n && !unheard)

@@ -5,6 +5,7 @@
  * carries a ~.
  */
 #include "views/views.h"
+#include "base/build.h"
 #include "symbols/debuginfod.h"
 #include "report/coverage.h"
 #include "widgets/page.h"
@@ -13,6 +14,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CUTS_MAX 100
 
@@ -39,6 +41,16 @@ static const char *share(char *out, double value)
 	return out;
 }
 
+static void add_version(struct page *p, const struct model *m)
+{
+	const struct program *g = model_program(m);
+
+	if (g && g->agent_version && *g->agent_version)
+		page_add(p, ROLE_NORMAL, "  %-14s %9s  %s", "version", g->agent_version,
+			 strcmp(g->agent_version, build_version) ? "another than memtop's"
+								 : "memtop's own");
+}
+
 static void add_cost(struct page *p, const struct model *m, const struct totals *t,
 		     const struct quality *q)
 {
@@ -62,6 +74,7 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 		strcpy(words, "of all cpu time");
 	add(p, "both", a, words);
 	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident");
+	add_version(p, m);
 	page_add(p, ROLE_NORMAL, "%s", "");
 }
 

@@ -8,6 +8,7 @@
 #include "attach/adb/app.h"
 #include "base/build.h"
 #include "base/sanitize.h"
+#include "launch/agent_file.h"
 #include "launch/launch.h"
 #include "launch/progcheck.h"
 
@@ -99,7 +100,10 @@ int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent,
 	ask_abi(app);
 	snprintf(app->file, sizeof app->file, "memtop-%08x",
 		 (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
-	return find_agent(app, q->agent, agent, size, err);
+	return find_agent(app, q->agent, agent, size, err) ||
+			       agent_file_check(agent, NULL, q->options, 2, err)
+		       ? -1
+		       : 0;
 }
 
 /* "/data/user/0/com.example.app", the line before the status. */

@@ -27,6 +27,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <memtop/memtop.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@
 #define STACK_BYTES (260 * 1024) /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
 #define TEXT_BYTES 4096 /* of one string */
+#define NO_OPTION "?"   /* is none of any version */
 
 static const char *how(enum inject_stop s, const struct inject_thread *t, char *buf, size_t size)
 {
@@ -217,9 +219,13 @@ static int open_there(struct inject_work *w, const char *name)
 		w->job->name, *why ? why : "no reason given");
 }
 
-static int load(struct inject_work *w)
+/* The loader takes one name for one file, so that each copy has a name of its own: `loaded` agents
+ * came before. */
+static int load(struct inject_work *w, unsigned loaded)
 {
-	char name[96];
+	static const char again[] = "/./././././././././././././././.";
+	int longer = loaded < sizeof again / 2 ? (int)loaded * 2 : (int)sizeof again - 1;
+	char name[128];
 
 	if (!w->job->copy)
 		return open_there(w, w->job->path);
@@ -228,23 +234,65 @@ static int load(struct inject_work *w)
 		close_there(w, fd);
 		return -1;
 	}
-	snprintf(name, sizeof name, "%s/fd/%ld", w->job->proc, fd);
+	snprintf(name, sizeof name, "%s/fd%.*s/%ld", w->job->proc, longer, again, fd);
 	int rc = open_there(w, name);
 	close_there(w, fd);
 	return rc;
 }
 
-/* Finds the agent among the loaded modules. */
-static int find_attach(struct inject_work *w)
+static struct inject_agents loaded_agents(struct inject_work *w)
 {
 	struct inject_modules now;
-	int rc = inject_modules_read(w->job->pid, &now);
+	struct inject_agents a = { 0 };
+
+	if (inject_modules_read(w->job->pid, &now) == 0)
+		a = inject_find_agents(&now, w->job->path);
+	inject_modules_release(&now);
+	return a;
+}
+
+static int attach_by(struct inject_work *w, uint64_t memtop_attach, const char *text)
+{
+	uint64_t options, code;
+
+	if (put_text(w, 1, text, &options) ||
+	    call(w, "memtop_attach", memtop_attach, options, 0, &code))
+		return -1;
+	w->r->code = (int)code;
+	return 0;
+}
+
+/* Finds the agent of another build that has a session, if only one whose server was killed. It
+ * answers before it looks at its options; one without a session refuses these. */
+static int ask_others(struct inject_work *w, const struct inject_agents *a)
+{
+	for (unsigned i = 0; i < a->others && !w->r->older; i++) {
+		if (attach_by(w, a->other[i].attach, NO_OPTION))
+			return -1;
+		if (w->r->code != MEMTOP_ATTACH_OPTIONS)
+			w->r->older = a->other[i].start;
+		else
+			w->r->code = 0;
+	}
+	return 0;
+}
+
+/* Beside agents of other builds; where the loader takes no more, the last of them counts. */
+static int load_new(struct inject_work *w, const struct inject_agents *before, uint64_t *use)
+{
+	unsigned others = before->others;
+	int rc = load(w, others);
+	struct inject_agents now = { 0 };
 
 	if (rc == 0)
-		w->ground.attach = inject_symbol(&now, "memtop_attach", NULL);
-	inject_modules_release(&now);
-	if (w->ground.attach)
-		return 0;
+		now = loaded_agents(w);
+	*use = now.same || others ? now.same : now.other[0].attach;
+	if (!*use && others && w->scratch && !w->told) {
+		*use = before->other[others - 1].attach;
+		w->r->older = before->other[others - 1].start;
+	}
+	if (*use || rc)
+		return *use ? 0 : -1;
 	return FAIL(w,
 		    "%s: not an agent that can be attached: it has no memtop_attach; give an agent "
 		    "of this memtop's version",
@@ -269,14 +317,14 @@ static bool is_being_loaded(struct inject_work *w)
 
 static int load_and_attach(struct inject_work *w)
 {
-	uint64_t options, code;
+	struct inject_agents before = inject_find_agents(&w->modules, w->job->path);
+	uint64_t use = before.same;
 
-	if (w->job->path ? load(w) || find_attach(w) : is_being_loaded(w))
+	if (((use || before.others) && is_being_loaded(w)) || ask_others(w, &before))
 		return -1;
-	if (put_text(w, 1, w->job->options, &options) ||
-	    call(w, "memtop_attach", w->ground.attach, options, 0, &code))
+	if (!w->r->older &&
+	    ((!use && load_new(w, &before, &use)) || attach_by(w, use, w->job->options)))
 		return -1;
-	w->r->code = (int)code;
 	return w->r->code < 0 ? -1 : 0;
 }
 

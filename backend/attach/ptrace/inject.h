@@ -16,7 +16,7 @@
 struct inject_job {
 	pid_t pid;
 	const char *name;    /* of the process, for messages */
-	const char *path;    /* of the agent; NULL = it is loaded already */
+	const char *path;    /* of the agent; it is loaded unless that build of it is */
 	bool copy;           /* the process does not see that file: it gets one in a memfd */
 	const char *proc;    /* copy: the process' folder in its own /proc */
 	const char *options; /* for memtop_attach */
@@ -27,7 +27,10 @@ struct inject_job {
 struct inject_result {
 	int rc; /* 0, -1 */
 	struct err err;
-	int code;                /* of memtop_attach when it was called, else 0 */
+	int code; /* of memtop_attach when it was called, else 0 */
+	/* where the agent of another build starts that was loaded before and is used, 0 = none: it
+	 * has a session, or the new one could not be loaded; then err says why */
+	uint64_t older;
 	pid_t tracer;            /* it failed because this one traces the process, err is empty */
 	pid_t tid;               /* the thread that was used */
 	uint64_t stopped_ns;     /* from its stop to its release */

@@ -20,6 +20,7 @@
 
 #define HEADERS_MAX 64
 #define DYNAMIC_MAX 256
+#define NOTE_MAX 4096 /* bytes of one that are compared */
 #define CHAIN_MAX (1u << 20)
 
 int inject_read(const struct inject_modules *m, uint64_t at, void *to, size_t bytes)
@@ -301,6 +302,54 @@ uint64_t inject_symbol(const struct inject_modules *m, const char *name,
 		}
 	}
 	return 0;
+}
+
+/* Its program headers and notes are those of the file: the build-id and the agent's version. */
+static bool is_built_as(const struct inject_modules *m, const struct inject_module *o, int fd)
+{
+	ElfW(Ehdr) head, filed;
+	ElfW(Phdr) ph[HEADERS_MAX], in_file[HEADERS_MAX];
+	char note[NOTE_MAX], of_file[NOTE_MAX];
+
+	if (inject_read(m, o->start, &head, sizeof head) ||
+	    pread(fd, &filed, sizeof filed, 0) != (ssize_t)sizeof filed ||
+	    memcmp(&head, &filed, offsetof(ElfW(Ehdr), e_shoff)) || head.e_phnum > HEADERS_MAX ||
+	    head.e_phentsize != sizeof *ph)
+		return false;
+	size_t bytes = head.e_phnum * sizeof *ph;
+	if (inject_read(m, o->start + head.e_phoff, ph, bytes) ||
+	    pread(fd, in_file, bytes, (off_t)head.e_phoff) != (ssize_t)bytes ||
+	    memcmp(ph, in_file, bytes))
+		return false;
+	for (int i = 0; i < head.e_phnum; i++) {
+		if (ph[i].p_type != PT_NOTE)
+			continue;
+		size_t n = ph[i].p_filesz < NOTE_MAX ? ph[i].p_filesz : NOTE_MAX;
+		if (inject_read(m, o->bias + ph[i].p_vaddr, note, n) ||
+		    pread(fd, of_file, n, (off_t)ph[i].p_offset) != (ssize_t)n ||
+		    memcmp(note, of_file, n))
+			return false;
+	}
+	return true;
+}
+
+struct inject_agents inject_find_agents(const struct inject_modules *m, const char *path)
+{
+	struct inject_agents a = { 0 };
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	for (size_t i = 0; i < m->count; i++) {
+		uint64_t at = inject_module_symbol(m, &m->list[i], "memtop_attach");
+		if (at && fd >= 0 && is_built_as(m, &m->list[i], fd)) {
+			a.same = at;
+		} else if (at && a.others < INJECT_AGENTS) {
+			a.other[a.others].attach = at;
+			a.other[a.others++].start = m->list[i].start;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return a;
 }
 
 void inject_said(pid_t pid, char *to, size_t size)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define INJECT_SEGMENTS 12
+#define INJECT_AGENTS 16 /* other builds of the agent; more are not looked at */
 
 struct inject_module {
 	/* from its first to its last segment, zeroed data included; a gap between two is not its
@@ -55,6 +56,16 @@ uint64_t inject_module_symbol(const struct inject_modules *m, const struct injec
  * none does. */
 uint64_t inject_symbol(const struct inject_modules *m, const char *name,
 		       const struct inject_module **where);
+/* The loaded agents: memtop_attach of each, 0 = none, and where its module starts. */
+struct inject_agents {
+	uint64_t same; /* of the build that the file is of */
+	struct {
+		uint64_t attach, start;
+	} other[INJECT_AGENTS]; /* of other builds */
+	unsigned others;
+};
+/* path: NULL = all are others */
+struct inject_agents inject_find_agents(const struct inject_modules *m, const char *path);
 /* The agent's own reason why it has no session; "" = it has one, gives no reason, or cannot be
  * read. */
 void inject_said(pid_t pid, char *to, size_t size);

@@ -133,8 +133,6 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 			g->foreign_malloc = true;
 			g->program_malloc |= o->program;
 		}
-		if (ours)
-			g->attach = inject_module_symbol(m, o, "memtop_attach");
 	}
 	if (!g->libc)
 		return -1;

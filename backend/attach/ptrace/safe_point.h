@@ -19,7 +19,6 @@ struct inject_ground {
 	uint64_t dlopen, dlerror, errno_location; /* addresses; dlerror: 0 = none */
 	int dlopen_flags;
 	uint64_t gadget;     /* of a system call instruction */
-	uint64_t attach;     /* memtop_attach, 0 = no agent is loaded */
 	bool inside[512];    /* by module: its code may hold such a lock */
 	bool foreign_malloc; /* the allocator is not the C library's own */
 	bool program_malloc; /* it is the program's */

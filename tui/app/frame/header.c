@@ -6,6 +6,7 @@
  */
 #include "views/ages.h"
 #include "app/app.h"
+#include "base/build.h"
 #include "report/coverage.h"
 #include "widgets/cells.h"
 #include "app/frame/chrome.h"
@@ -13,6 +14,7 @@
 #include "widgets/mouse.h"
 #include "report/report.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -200,6 +202,18 @@ static const char *cost_text(const struct quality *q, char *out, size_t size)
 	return out;
 }
 
+/* Of the agent, where it is not memtop's own: which of two builds counts. */
+static const char *other_version(const struct app *a, char *out, size_t size)
+{
+	const struct program *p = model_program(a->ui.shown.model);
+
+	out[0] = '\0';
+	if (p && p->agent_version && isdigit((unsigned char)*p->agent_version) &&
+	    strcmp(p->agent_version, build_version))
+		snprintf(out, size, "%s ", p->agent_version);
+	return out;
+}
+
 /* Whether the figures can be trusted; what limits them comes before what they cost. */
 static void add_trust(const struct app *a, struct part *parts, size_t *n)
 {
@@ -207,6 +221,7 @@ static void add_trust(const struct app *a, struct part *parts, size_t *n)
 	const struct recorded *filter = model_filter(a->ui.shown.model);
 	const struct totals *t = &f->totals;
 	char done[32], asked[32], memory[32], cost[32], recorded[120], share[QUALITY_TEXT];
+	char version[80];
 
 	if (f->lost_events)
 		add(parts, n, ROLE_HEADER_BAD, "%s lost", format_count(done, f->lost_events));
@@ -224,7 +239,9 @@ static void add_trust(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    format_count(done, f->symbols_done), format_count(asked, f->symbols_asked));
 	if (t->time_ns)
-		add(parts, n, ROLE_HEADER, "agent %s%s", text_bytes(memory, t->agent_memory_bytes),
+		add(parts, n, ROLE_HEADER, "agent %s%s%s",
+		    other_version(a, version, sizeof version),
+		    text_bytes(memory, t->agent_memory_bytes),
 		    cost_text(&f->quality, cost, sizeof cost));
 	if (!filter && !f->estimate)
 		add(parts, n, ROLE_HEADER, "every block");
