@@ -12,12 +12,12 @@ import pwd
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 
 from attaching import (FIRE, HELD, SEALED, another_build, attach, attached, detached, finish, ready, refused, report_of, root_only, state, totals)
 from cli import compiled, memtop, one_line
+from forward import free_port
 from harness import (AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, children, environment, main, need, run, start,
                      temporary_folder, test, wait_for)
 from servers import server_of
@@ -151,9 +151,7 @@ def t_every_block_from_then_on():
 @test
 def t_redis_under_load():
     need("redis-server", "redis-benchmark")
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = str(s.getsockname()[1])
+    port = str(free_port())
     server = start(["redis-server", "--port", port, "--save", "", "--daemonize", "no"], stdout=subprocess.DEVNULL, cwd=temporary_folder())
     wait_for(lambda: run(["redis-cli", "-p", port, "ping"]).stdout == "PONG\n", 10, "redis-server")
     load = start(["redis-benchmark", "-p", port, "-n", "40000", "-d", "20000", "-t", "set", "-q", "-r", "100"], stdout=subprocess.DEVNULL)

@@ -10,14 +10,18 @@ import ctypes
 import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 
 import figures
 import goals
-from setting import FOLDER, PLAIN, QUICK, Failed, built
+from setting import FOLDER, PLAIN, QUICK, ROOT, Failed, built
 from tools import ALL, last_words, listening, viewers
 from turns import in_turns
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+from forward import free_port  # noqa: E402
 
 REQUESTS = 500000
 TESTS = "set,get,lpush"
@@ -29,11 +33,6 @@ PR_SET_CHILD_SUBREAPER = 36
 def cpu_s(pid):
     """The cpu that a process has used: its clock's number is made of its pid."""
     return time.clock_gettime((~pid << 3) | 2)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 def agent_server(pid):

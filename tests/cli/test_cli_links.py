@@ -9,15 +9,14 @@ import socket
 import threading
 
 from cli import memtop, one_line
+from forward import free_port
 from harness import (AGENT, MEMTOP, Synthetic, at_end, environment, main, mostly_waits, report, run, start, temporary_folder, test, wait_for)
 import wire
 
 
 @test
 def t_nobody_listens():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     for words in (["report", f":{port}"], ["mark", f":{port}"], ["record", "-o", temporary_folder() + "/a.mtop", f":{port}"]):
         one_line(memtop(*words), 3, f":{port}")
     one_line(memtop("report", "@memtop.no.such.agent"), 3, "@memtop.no.such.agent")
@@ -80,9 +79,7 @@ def t_other_protocol_version():
 @test
 def t_wrong_token():
     token = os.urandom(24).hex()
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     env = environment(MEMTOP_TOKEN=token)
     start(["/bin/sleep", "60"], env={**env, "LD_PRELOAD": AGENT, "MEMTOP_OPTIONS": f"listen=tcp:{port}"})
     wait_for(lambda: memtop("report", f":{port}", env=env).returncode == 0, 20, "the agent on its port")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """debuginfod.py - a debuginfod server for one test, correct or faulty; and a program with a library
 whose debug files lie elsewhere."""
+import contextlib
 import http.server
 import os
 import re
@@ -51,7 +52,7 @@ class Program:
 
 class Server:
     """Of the files of a Program; .asked: the build-ids, in order. `slow`: holds the second half of each back until .go is set;
-    `dead`: takes connections and says nothing; `none`: has no file."""
+    `dead`: takes connections and says nothing; `drips`: a byte a second; `none`: has no file."""
 
     def __init__(self, files, how=""):
         self.asked, self.go = [], threading.Event()
@@ -71,12 +72,23 @@ class Server:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
+                if how == "drips":
+                    self.drip(data)
+                    return
                 half = len(data) // 2
                 self.wfile.write(data[:half])
                 self.wfile.flush()
                 if how == "slow":
                     outer.go.wait()
                 self.wfile.write(data[half:])
+
+            def drip(self, data):
+                with contextlib.suppress(OSError):
+                    for byte in data:
+                        self.wfile.write(bytes([byte]))
+                        self.wfile.flush()
+                        if outer.go.wait(1):
+                            break
 
             def log_message(self, *arguments):
                 pass

@@ -40,17 +40,23 @@ def run_view(size=(120, 36), program=PROGRAM, env=None):
 
 
 def select(chooser, pid):
-    """Down by one row at a time, each seen: others may have agents, too."""
-    row = re.compile(r"[> ] +(\d+) ")
+    """Towards its row, one at a time, each seen: others have agents, too, which come and go."""
+    row = re.compile(r"([> ]) +(\d+) ")
 
-    def at(lines):
-        return next((int(row.match(x).group(1)) for x in lines if row.match(x) and x[0] == ">"), None)
+    def rows(lines):
+        """Their pids, and which of them is selected."""
+        found = [(int(m[2]), m[1]) for m in map(row.match, lines) if m]
+        pids = [p for p, _ in found]
+        return pids, next((i for i, (_, sign) in enumerate(found) if sign == ">"), None)
 
     chooser.keys("Home")
-    here = chooser.wait_for(lambda lines: at(lines) if next(filter(row.match, lines), " ")[0] == ">" else None)
-    while here != pid:
-        chooser.keys("Down")
-        here = chooser.wait_for(lambda lines, was=here: at(lines) if at(lines) != was else None)
+    while True:
+        seen = chooser.wait_for(lambda lines: (lambda r: r if r[1] is not None else None)(rows(lines)))
+        pids, here = seen
+        if pids[here] == pid:
+            return
+        chooser.keys("Up" if pid in pids[:here] else "Down")
+        chooser.wait_for(lambda lines, was=seen: rows(lines) != was)
 
 
 @test

@@ -16,11 +16,11 @@ lists the files.
 import os
 import shutil
 import signal
-import socket
 import sys
 
 import wire
 from client import Client, connect_to
+from forward import free_port
 from harness import TARGETS, child_of, environment, run, start, temporary_folder, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -84,11 +84,6 @@ def dumped(agent, folder):
     path = f"{folder}/dump.mtop"
     run([f"{TARGETS}/s_phases"], env=environment(LD_PRELOAD=agent, MEMTOP_OPTIONS=f"listen=none dump_at_exit=yes dump_to={path}"))
     return path
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 def main():
