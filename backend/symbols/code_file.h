@@ -86,4 +86,18 @@ void elf_names_free(struct elf_names *names);
  * no symbol. */
 const char *elf_names_at(const struct elf_names *names, GElf_Addr addr);
 
+/* --- dwarf_lines.c: lines and inlined frames of one file. The symbolizer's thread only. */
+
+struct dwarf_lines;
+
+/* Of `module`, which must outlive the result; bias: libdw's address - ELF address. Never NULL. */
+struct dwarf_lines *dwarf_lines_new(Dwfl_Module *module, GElf_Addr bias);
+void dwarf_lines_free(struct dwarf_lines *lines);
+bool dwarf_lines_exist(const struct dwarf_lines *lines); /* false: the file has no DWARF */
+
+/* As code_file_lines(). *local: the last frame's function belongs to a local class, and the symbol
+ * table names it better, if it does. */
+size_t dwarf_lines_at(struct dwarf_lines *lines, uint64_t pc, struct code_frame *frames, size_t max,
+		      bool *local);
+
 #endif
