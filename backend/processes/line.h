@@ -34,6 +34,7 @@ struct line {
 	pid_t outer_pid; /* its pid here, where the board has that of its own namespace; 0 = same */
 	unsigned missing; /* consecutive looks without finding it in /proc */
 	bool given;       /* by processes_watch(): a view may show its watch */
+	bool over;        /* the recording of its watch has ended: its figures stay as they are */
 	uint32_t stream;  /* its frames in the session file; STREAM_NONE */
 	uint32_t written; /* checksum of its entry in the table; 0 = none */
 	bool announced;   /* it announced its end, but did not live to change its state */

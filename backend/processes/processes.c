@@ -158,16 +158,15 @@ int processes_end(struct processes *p, struct err *err)
 	if (p->board)
 		records_read(p, true);
 	watches_care(p);
-	loop_remove(p->timer); /* no figure is newer than the end of its stream */
-	p->timer = NULL;
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
 		struct watch *w = l ? l->p.watch : NULL;
 		if (w && w != p->first && watch_end_record(w, err))
 			rc = -1;
-		if (w)
+		if (w && w != p->first) {
 			watches_figures(p, l); /* frames came meanwhile */
-		else if (l)
+			l->over = l->p.recorded;
+		} else if (l && !w)
 			/* one that runs on, too: nothing more comes */
 			watches_explain(p, l);
 	}

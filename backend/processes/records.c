@@ -134,10 +134,12 @@ static void take_figures(struct line *l, const struct board_record *r)
 	l->p.before_bytes = r->before_bytes;
 	if (l->p.watch && l->p.exact && !r->xexact)
 		return;
-	line_figures(l, &sum, relaxed(&r->xpeak_bytes));
-	l->stamp_ns = relaxed(&r->xstamp_ns);
-	l->p.exact = r->xexact != 0;
-	l->announced = l->p.exact && r->xstate == BOARD_RUNNING && r->end != BOARD_UNKNOWN;
+	if (!l->over) {
+		line_figures(l, &sum, relaxed(&r->xpeak_bytes));
+		l->stamp_ns = relaxed(&r->xstamp_ns);
+		l->p.exact = r->xexact != 0;
+	}
+	l->announced = r->xexact && r->xstate == BOARD_RUNNING && r->end != BOARD_UNKNOWN;
 	l->announced_end = r->end;
 	l->announced_status = r->status;
 }
@@ -204,6 +206,7 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 {
 	l->p.watch = was->p.watch;
 	l->p.matters = true;
+	l->over = was->over;
 	was->p.watch = NULL;
 	if (p->first_now == was->p.id)
 		p->first_now = l->p.id;

@@ -292,7 +292,8 @@ void watches_care(struct processes *p)
 		struct line *l = p->lines[i];
 		if (l && l->p.watch) {
 			l->p.matters |= line_runs(l) && matters(p, l);
-			watches_figures(p, l);
+			if (!l->over)
+				watches_figures(p, l);
 			close_done(p, l);
 		} else if (l && !line_runs(l)) {
 			watches_explain(p, l);

@@ -389,7 +389,8 @@ static void state(uint64_t ns, uint64_t bytes)
 	NUMBERS(MTW_TICK, 1, ns, MTW_TICK_COMPLETE);
 }
 
-/* Its line has what its stream has, also what came while the recording ended. */
+/* Its line has what its stream has, also what came while the recording ended, and no more. Other
+ * lines go on until the file is closed. */
 TEST(a_line_has_the_last_figures_of_its_stream)
 {
 	struct processes_options o = { .follow = true };
@@ -417,8 +418,14 @@ TEST(a_line_has_the_last_figures_of_its_stream)
 	speaks((unsigned)getppid());
 	state(20, 1000);
 	WAIT_FOR(named("cc")->recorded && named("cc")->sum.alloc_bytes == 1000);
+	struct board_record *late = claim(2, BOARD_RUNNING, (unsigned)getppid(), 0, "late");
+	WAIT_FOR(named("late") != NULL);
 	state(30, 2000);
 	CHECK_EQ(processes_end(tree, &err), 0);
+	CHECK_EQ(named("cc")->sum.alloc_bytes, 2000);
+	state(40, 3000); /* too late for the file */
+	ends(late, BOARD_EXIT, 0, 10, 10);
+	WAIT_FOR(named("late")->state == PROCESS_EXITED && named("late")->sum.alloc_bytes == 10);
 	CHECK_EQ(named("cc")->sum.alloc_bytes, 2000);
 	CHECK_EQ(watch_end_record(first, &err), 0);
 	close(of_first);
