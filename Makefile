@@ -231,6 +231,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 -include tests/tests.mk
+-include packaging/packaging.mk
 -include tests/demo/demo.mk
 -include tests/android/android.mk
 -include backend/attach/standalone/standalone.mk
@@ -308,7 +309,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check T=NAME | check-long | check-asan | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | uninstall | format | clean'
+	@echo 'make check T=NAME | check-long | check-asan | check-releases | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deb | deps | uninstall | format | clean'
 
 .PHONY: FORCE all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man-keys format formatted-list clean help
 .DEFAULT_GOAL := all

@@ -407,6 +407,38 @@ def t_cmake_finds_header_and_agent():
 
 
 @test
+def t_debian_package():
+    """Its control file, and what it installs: whole, stripped, and a memtop that finds its agent."""
+    need("dpkg-deb", "dpkg-shlibdeps")
+    folder = temporary_folder()
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD")}
+    done = run(["packaging/deb", "pack", BUILD, folder], 280, env={**env, "DPKG_DEB_COMPRESSOR_TYPE": "none", "DEBFULLNAME": "A B", "DEBEMAIL": "a@b.org"})
+    assert done.returncode == 0, done.stderr
+    deb, = glob.glob(f"{folder}/memtop_*.deb")
+    fields = dict(line.split(": ", 1) for line in output("dpkg-deb", "-f", deb).splitlines() if ": " in line and line[0] != " ")
+    assert fields["Maintainer"] == "A B <a@b.org>" and fields["Package"] == "memtop", fields
+    assert {"libc6", "libdw1", "libzstd1"} <= {word.split()[0] for word in re.split(r"[,|] *", fields["Depends"])}, fields
+    output("dpkg-deb", "-R", deb, f"{folder}/root")
+    output("sh", "-c", f"cd {folder}/root && md5sum --quiet -c DEBIAN/md5sums")
+    names = [os.path.relpath(os.path.join(at, name), f"{folder}/root") for at, _, files in os.walk(f"{folder}/root") for name in files]
+    outside = [name for name in names if not name.startswith(("usr/", "DEBIAN/")) or name.startswith("usr/local/")]
+    assert not outside, outside
+    for page in manual.PAGES:
+        assert f"usr/share/man/man{page[-1]}/{os.path.basename(page)}.gz" in names, page
+    with open(f"{folder}/root/usr/share/doc/memtop/copyright", encoding="utf-8") as f, open("LICENSE", encoding="utf-8") as licence:
+        text = f.read()
+        missing = [line for line in licence.read().splitlines()[2:] if line.removeprefix("Copyright (c) ") not in text]
+    assert not missing, missing
+    for file in "bin/memtop", "lib/memtop/libmemtop-agent.so":
+        assert ".symtab" not in output("readelf", "-SW", f"{folder}/root/usr/{file}"), file
+    assert not os.access(f"{folder}/root/usr/lib/memtop/libmemtop-agent.so", os.X_OK)
+    done = run([f"{folder}/root/usr/bin/memtop", "record", "--agent", f"{folder}/root/usr/lib/memtop/libmemtop-agent.so", "-o",
+                f"{folder}/a.mtop", "--", "/bin/sh", "-c", ":"], env=harness.environment())
+    assert done.returncode == 0, done
+    assert harness.report(f"{folder}/a.mtop")["totals"]["allocated_blocks"] > 0
+
+
+@test
 def t_man_pages_are_clean():
     """No warning by mandoc, and no page that names one that does not exist."""
     need("mandoc")
