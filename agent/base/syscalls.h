@@ -7,8 +7,8 @@
 #ifndef MT_BASE_SYSCALLS_H
 #define MT_BASE_SYSCALLS_H
 
+#include <memtop/syscalls.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #ifdef SYS_getresuid32
 #define CALL_GETEUID SYS_geteuid32
@@ -46,14 +46,6 @@ typedef struct stat call_stat;
 #else
 #define CALL_FSTATAT SYS_fstatat64
 typedef struct stat64 call_stat;
-#endif
-
-/* Of kernels newer than glibc 2.31; the same on all machines. */
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
 #endif
 
 #endif

@@ -5,10 +5,9 @@
  */
 #include "attach/tracer.h"
 
-#include "base/syscalls.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <memtop/syscalls.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>

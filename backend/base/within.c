@@ -3,12 +3,12 @@
  * within.c - openat2(RESOLVE_IN_ROOT), and what comes near it where the kernel has none.
  */
 #include "base/within.h"
-#include "base/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <memtop/syscalls.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -11,10 +11,10 @@
  * output.
  */
 #include "launch/tee.h"
-#include "base/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <memtop/syscalls.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

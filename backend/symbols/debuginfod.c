@@ -13,12 +13,12 @@
 #include "symbols/debuginfod.h"
 
 #include "base/loop.h"
-#include "base/syscalls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <memtop/syscalls.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
