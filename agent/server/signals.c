@@ -10,6 +10,7 @@
 #include "base/conf.h"
 #include "base/msg.h"
 
+#include <memtop/options.h>
 #include <signal.h>
 #include <string.h>
 
@@ -28,16 +29,14 @@ static void on_window(int number)
 	atomic_fetch_add_explicit(&xwindows, 1, memory_order_relaxed);
 }
 
+#define SIGNAL_ROW(signal) { #signal, signal },
+
 static int number_of(const char *name)
 {
 	static const struct {
 		const char *name;
 		int number;
-	} signals[] = {
-		{ "SIGUSR1", SIGUSR1 }, { "SIGUSR2", SIGUSR2 },   { "SIGHUP", SIGHUP },
-		{ "SIGQUIT", SIGQUIT }, { "SIGURG", SIGURG },     { "SIGIO", SIGIO },
-		{ "SIGPROF", SIGPROF }, { "SIGWINCH", SIGWINCH }, { "SIGPWR", SIGPWR },
-	};
+	} signals[] = { MTW_SIGNALS(SIGNAL_ROW) };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (!strcmp(signals[i].name, name))

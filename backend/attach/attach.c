@@ -366,7 +366,7 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 			struct err *err)
 {
 	const char *mine = getenv("MEMTOP_OPTIONS");
-	char folder[64];
+	char folder[64], listen[256];
 	int pid = (int)p->facts.pid;
 
 	*t = (struct target){ .kind = TARGET_PID, .pid = pid };
@@ -374,7 +374,8 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 	char *given = xasprintf("%s%s%s", mine ? mine : "", mine && o->options ? " " : "",
 				o->options ? o->options : "");
 	int rc = 0;
-	if (strstr(given, "listen=")) {
+	agent_file_option(given, "listen", listen, sizeof listen);
+	if (*listen) {
 		rc = err_set(err, 2,
 			     "attach: memtop chooses listen= here (@memtop.PID); leave it out of "
 			     "the options");

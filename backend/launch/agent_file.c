@@ -119,6 +119,17 @@ static int check_text(const struct check *c, const char *from, const char *text,
 	return 0;
 }
 
+void agent_file_option(const char *text, const char *name, char *value, size_t size)
+{
+	char word[MTW_OPTION_WORD_MAX];
+	size_t len = strlen(name);
+
+	*value = '\0';
+	while (text && mtw_option_word(&text, word, sizeof word) > 0)
+		if (!strncmp(word, name, len) && word[len] == '=')
+			snprintf(value, size, "%s", word + len + 1);
+}
+
 void agent_file_version(const struct elf_kind *k, char *version, size_t size)
 {
 	size_t n = strcspn(k->agent, " ");

@@ -18,6 +18,8 @@
 int agent_file_check(const char *file, const char *variable, const char *given, int status,
 		     struct err *err);
 
+/* The value that an option has in `text`, the last one. "" = none. */
+void agent_file_option(const char *text, const char *name, char *value, size_t size);
 /* The version that an agent states, "0.1.0 or older" of one that states none. */
 void agent_file_version(const struct elf_kind *k, char *version, size_t size);
 /* Those of the agents in a process: more than one after an attach of another build. "" = none can

@@ -106,26 +106,12 @@ int launch_find_agent(const char *given, bool musl, char *path, size_t size, str
 		       name, build_prefix, musl ? "build it with make musl, or name" : "name");
 }
 
-/* The value of the last listen= in an option string, "" = none. Quotes do not matter for a plain
- * name. */
-static void find_listen(const char *options, char *value, size_t size)
-{
-	*value = '\0';
-	for (const char *at = options; at && *at;) {
-		at += strspn(at, " ,\t");
-		size_t len = strcspn(at, " ,\t");
-		if (len > 7 && !memcmp(at, "listen=", 7))
-			snprintf(value, size, "%.*s", (int)(len - 7), at + 7);
-		at += len;
-	}
-}
-
 /* Where the agent will listen: the user's own choice counts when it is an abstract name. */
 static int choose_socket(const char *options, char *name, size_t size, struct err *err)
 {
 	char listen[128];
 
-	find_listen(options, listen, sizeof listen);
+	agent_file_option(options, "listen", listen, sizeof listen);
 	if (!*listen)
 		snprintf(listen, sizeof listen, "@memtop.%%p");
 	if (listen[0] != '@' || strchr(listen, '"') || strchr(listen, '\\'))

@@ -3,9 +3,10 @@
  * options.h - MEMTOP_OPTIONS: the agent's options, their values, and how they are written. Options
  * are separated by spaces or commas. Double quotes group, a backslash quotes the next character.
  *
- * The agent parses by this table, and memtop checks by it what the user wrote before it starts a
- * program. An agent's file names its version and its options in a note, so that memtop knows those
- * of an agent of another version:
+ * This table is the only list of them: the agent parses by it, memtop checks by it what the user
+ * wrote before it starts a program, and the view's :set offers what may change while a program
+ * runs. An agent's file names its version and its options in a note, so that memtop knows those of
+ * an agent of another version:
  *
  *     owner "memtop", type MTW_NOTE_AGENT, text "VERSION PROTOCOL-MIN PROTOCOL OPTION OPTION ..."
  *
@@ -29,8 +30,14 @@
 #define MTW_OPTION_WORD_MAX 512
 #define MTW_OPTION_FRACTION 9 /* digits; times a G, they fit */
 #define MTW_DEPTH_MAX 4096
-/* as agent/server/signals.c knows them */
-#define MTW_OPTION_SIGNALS "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGURG SIGIO SIGPROF SIGPWR SIGWINCH"
+
+/* X(signal): those by which a program may be asked for something */
+/* clang-format off */
+#define MTW_SIGNALS(X) \
+	X(SIGUSR1) X(SIGUSR2) X(SIGHUP) X(SIGQUIT) X(SIGURG) X(SIGIO) X(SIGPROF) X(SIGPWR) X(SIGWINCH)
+/* clang-format on */
+#define MTW_SIGNAL_WORD(signal) #signal " "
+#define MTW_OPTION_SIGNALS MTW_SIGNALS(MTW_SIGNAL_WORD)
 
 enum mtw_option_kind {
 	MTW_TEXT,

@@ -718,7 +718,8 @@ def t_bad_options():
     _, err = attach(process.pid, "--options", "no_such_option=1", status=2)
     assert 'no option is called "no_such_option"' in err, err
     _, err = attach(process.pid, "--options", "listen=tcp:0", status=2)
-    attached(process.pid)
+    out, err = attach(process.pid, "--options", "exclude=listen=")
+    assert HELD.fullmatch(out) and not err, (out, err)
     finish(process)
 
 

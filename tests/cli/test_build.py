@@ -274,6 +274,17 @@ def t_mark_and_prefix_relink_what_carries_them():
 
 
 @test
+def t_the_manual_has_each_option_of_the_table():
+    """include/memtop/options.h is the list; wait_for= is memtop's own."""
+    with open("include/memtop/options.h", encoding="utf-8") as f:
+        table = set(re.findall(r"^\tX\((\w+), \w+, MTW_", f.read(), re.M))
+    with open("tui/man/memtop-agent.7", encoding="utf-8") as f:
+        heads = "\n".join(line for line in f if line.startswith("\\fB"))
+    described = set(re.findall(r"(?:\\fB|[ ,])([a-z_]+)=", heads))
+    assert len(table) > 20 and described == table - {"wait_for"}, described ^ (table - {"wait_for"})
+
+
+@test
 def t_the_number_stands_once():
     """A release changes one line of the Makefile."""
     with open("Makefile", encoding="utf-8") as f:

@@ -11,6 +11,7 @@
 #include "widgets/source.h"
 
 #include <limits.h>
+#include <memtop/options.h>
 #include <string.h>
 
 /* The start of the next NAME=: a value may contain spaces, as in an expression of libs=. */
@@ -188,13 +189,18 @@ enum argument {
 	PATH, /* it must be; ~ is the home folder */
 };
 
+/* "depth= ": those that may change while a program runs. */
+#define SET_true(name) name "= "
+#define SET_false(name)
+#define SET(name, member, kind, low, high, run_time, choice) SET_##run_time(#name)
+
 static const struct command {
 	const char *name;
 	void (*run)(struct app *a, const char *argument);
 	enum argument argument;
 	const char *words; /* that Tab offers for an argument; NULL: nor does it offer the name */
 } commands[] = {
-	{ "set", set_options, MAY, "sample= min_size= max_size= libs= exclude= merge= depth= " },
+	{ "set", set_options, MAY, MTW_OPTIONS(SET) },
 	{ "every", every, MAY, "off " },
 	{ "window", window, MAY, "" },
 	{ "at", at, MAY, "peak now " },
