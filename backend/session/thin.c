@@ -86,10 +86,14 @@ static int give_up(struct session_writer *w, int why, struct err *err)
 
 /* --- in the child */
 
-static _Noreturn void child(const struct session_writer *w, session_rewrite *rewrite)
+/* With a killed writer its lock must go at once, and this may be long in dying. */
+static _Noreturn void child(const struct session_writer *w, pid_t writer, session_rewrite *rewrite)
 {
 	child_begin(-1);
+	close(w->fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != writer)
+		_exit(ESRCH);
 	signal(SIGXFSZ, SIG_IGN);
 	if (nice(10) < 0)
 		errno = 0;
@@ -125,9 +129,10 @@ static int start(struct session_writer *w, session_rewrite *rewrite, struct err 
 	int why = make_file(t->path);
 	if (why)
 		return give_up(w, why, err);
+	pid_t writer = getpid();
 	t->pid = fork();
 	if (t->pid == 0)
-		child(w, rewrite);
+		child(w, writer, rewrite);
 	if (t->pid < 0)
 		return give_up(w, errno, err);
 	return 0;
