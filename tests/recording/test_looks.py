@@ -151,7 +151,7 @@ def t_not_asked_is_null_and_not_nothing():
 def crowd(rounds, threads):
     """The report of that many threads, once the sums over its rows are the totals."""
     file = temporary_folder() + "/crowd.mtop"
-    done = memtop("record", "-o", file, "--", f"{BUILD}/tests/targets/s_crowd", str(rounds), str(threads))
+    done = memtop("record", "-o", file, "--", f"{BUILD}/tests/targets/s_generations", str(rounds), str(threads))
     assert done.returncode == 0, done
     r = report(file)
     for figure in ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks"):
