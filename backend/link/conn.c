@@ -70,7 +70,8 @@ struct conn {
 	uint64_t up_ns, last_ns, acked_ns;
 	uint8_t *in; /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
-	uint64_t received, acked; /* bytes since the greeting, or PROOF */
+	unsigned agent_version, agent_lowest; /* of its greeting */
+	uint64_t received, acked;             /* bytes since the greeting, or PROOF */
 	uint8_t *out;
 	size_t out_len, out_room;
 };
@@ -230,6 +231,9 @@ static int take_greeting(struct conn *c, struct err *err)
 	if (c->in_end < MTW_GREETING_LEN)
 		return 0;
 	unsigned version = g[8] | (unsigned)g[9] << 8, lowest = g[10] | (unsigned)g[11] << 8;
+
+	c->agent_version = version;
+	c->agent_lowest = lowest;
 	if (lowest > MTW_VERSION || version < MTW_VERSION_MIN)
 		return conn_explain_version(&c->target, version, lowest, err);
 	ours[8] = MTW_VERSION;
@@ -351,6 +355,8 @@ static void on_readable(struct conn *c)
 			conn_explain_eof(&c->target, c->in, c->in_end, &err);
 		else if (c->state == PROVING)
 			conn_explain_unproved_eof(&c->target, &err);
+		else if (c->state == UP && !c->received && c->agent_version > MTW_VERSION)
+			conn_explain_version(&c->target, c->agent_version, c->agent_lowest, &err);
 		else
 			conn_explain_broken(&c->target, c->state == UP, why, &err);
 		lost(c, &err);
