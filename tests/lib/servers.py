@@ -12,7 +12,7 @@ def is_server_of(pid, target):
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
             if f.read() != "memtop-agent\n" or int(pid) == int(target):
                 return False
-        with open(f"/proc/{pid}/maps") as a, open(f"/proc/{target}/maps") as b:
+        with open(f"/proc/{pid}/maps", "rb") as a, open(f"/proc/{target}/maps", "rb") as b:
             return a.readline() == b.readline() and os.readlink(f"/proc/{pid}/exe") == os.readlink(f"/proc/{target}/exe")
     except OSError:
         return False
