@@ -29,8 +29,8 @@
 
 /* Files that a sealed server still reads (server/privileges.c): the target's, then its own. */
 #define KEPT_OF_TARGET 2
-static const char *const kept_names[] = { "stat", "status", "statm",  "status",
-					  "maps", "smaps",  "uid_map" };
+static const char *const kept_names[] = { "stat", "status", "statm",   "status",
+					  "maps", "smaps",  "uid_map", "schedstat" };
 #define KEPT (sizeof(kept_names) / sizeof(*kept_names))
 static struct {
 	int pid;
@@ -93,7 +93,7 @@ long proc_read(int pid, const char *file, char *buf, size_t size)
 	return (long)n;
 }
 
-static uint64_t number(const char *at)
+uint64_t proc_digits(const char *at)
 {
 	uint64_t v = 0;
 
@@ -109,7 +109,7 @@ int proc_own(void)
 	if (mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)is, sizeof(is) - 1, 0,
 			 0) <= 0)
 		return 0;
-	return (int)number(is);
+	return (int)proc_digits(is);
 }
 
 int proc_number(int pid)
@@ -169,7 +169,7 @@ uint64_t proc_status_number(const char *status, const char *name)
 {
 	const char *at = proc_status(status, name);
 
-	return at ? number(at) : 0;
+	return at ? proc_digits(at) : 0;
 }
 
 uint64_t proc_field(const char *stat, int field)
@@ -180,7 +180,7 @@ uint64_t proc_field(const char *stat, int field)
 		at = strchr(at, ' ');
 		at = at ? at + 1 : NULL;
 	}
-	return at ? number(at) : 0;
+	return at ? proc_digits(at) : 0;
 }
 
 static uint64_t clock_of(long clock)
@@ -284,7 +284,7 @@ static uint64_t count_children(struct target *target)
 	if (proc_read(target->pid, file, list, sizeof(list)) <= 0)
 		return 0;
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
-		int pid = (int)number(at);
+		int pid = (int)proc_digits(at);
 		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe,
 					sizeof(exe), 0, 0);
@@ -315,12 +315,13 @@ void proc_figures(struct server *s)
 		return; /* the last figures stay */
 	if (proc_read(mt_prim_getpid(), "statm", text, sizeof(text)) > 0) {
 		const char *second = strchr(text, ' ');
-		virt = number(text) * mt_prim_page_bytes();
-		rss = second ? number(second + 1) * mt_prim_page_bytes() : 0;
+		virt = proc_digits(text) * mt_prim_page_bytes();
+		rss = second ? proc_digits(second + 1) * mt_prim_page_bytes() : 0;
 	}
 	if (proc_read(s->target.pid, "stat", text, sizeof(text)) > 0) {
 		threads = proc_field(text, 20); /* qemu-user says 0 */
 		threads -= threads && s->thread_mode;
+		s->figures.state = proc_state(text);
 	}
 	if (s->sums.pass_ns >= s->figures.children_next_ns) {
 		s->figures.children_next_ns = s->sums.pass_ns + SECOND;

@@ -26,7 +26,8 @@ struct figures {
 	uint64_t room; /* that the target may still take, when the memory was measured; 0 = unknown
 			*/
 	uint64_t children, children_next_ns;
-	uint32_t pass; /* in which any of them changed */
+	char state;    /* of the target's first thread; 0 = unknown */
+	uint32_t pass; /* in which any of the others changed */
 };
 
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
@@ -42,6 +43,7 @@ void proc_keep(int target); /* keeps open the files that a sealed server still r
 /* a field of /proc/PID/stat as a number, 3 = state */
 uint64_t proc_field(const char *stat, int field);
 char proc_state(const char *stat);
+uint64_t proc_digits(const char *at); /* the number that begins there; 0 */
 /* the text after NAME: in /proc/PID/status; NULL = not found */
 const char *proc_status(const char *status, const char *name);
 uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */

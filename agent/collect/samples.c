@@ -8,10 +8,11 @@
  * epochs stay, and the program's threads do no work. A tick takes a sample in one walk over the
  * slots that changed since the last one.
  *
- * WHEN. Time is divided into strata of interval_ns with one sample each, at a random place. Evenly
- * spaced samples would meet a program that frees every ten seconds in the same phase each time, and
- * a period of 10.1 s would look like a slow leak. When the table is full, the interval doubles and
- * every second sample is dropped; at LAST_INTERVAL_NS the oldest samples are dropped instead.
+ * WHEN. Running time, without stops (collect/stops.c), is divided into strata of interval_ns with
+ * one sample each, at a random place. Evenly spaced samples would meet a program that frees every
+ * ten seconds in the same phase each time, and a period of 10.1 s would look like a slow leak. When
+ * the table is full, the interval doubles and every second sample is dropped; at LAST_INTERVAL_NS
+ * the oldest samples are dropped instead.
  *
  *     between SAMPLES / 2 and SAMPLES of them cover all that is judged, from 1.25 s apart to 20 s
  *
@@ -27,6 +28,7 @@
 #include "base/conf.h"
 #include "collect/memory.h"
 #include "collect/server.h"
+#include "collect/stops.h"
 #include "collect/viewer.h"
 
 #include <memtop/wire.h>
@@ -129,7 +131,7 @@ static void take(struct server *s, uint64_t live)
 	    !snapshot_take(&s->sums, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
 		t->totals_only = true;
 	stay_within_memory(t);
-	t->next_ns = place_of_next(s->sums.pass_ns, t->interval_ns);
+	t->next_ns = place_of_next(stops_running(&s->stops, s->sums.pass_ns), t->interval_ns);
 	t->changed++;
 }
 
@@ -141,7 +143,7 @@ void samples_tick(struct server *s)
 	t->low_bytes = live < t->low_bytes ? live : t->low_bytes;
 	t->peak_bytes = live > t->peak_bytes ? live : t->peak_bytes;
 	t->fall_bytes = t->peak_bytes - live > t->fall_bytes ? t->peak_bytes - live : t->fall_bytes;
-	if (s->sums.pass_ns >= t->next_ns && !s->over)
+	if (stops_running(&s->stops, s->sums.pass_ns) >= t->next_ns && !s->over)
 		take(s, live);
 }
 

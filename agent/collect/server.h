@@ -26,6 +26,7 @@
  *   collect/marks.c           epochs, and what was live at their marks
  *   collect/history.c         thinned totals
  *   collect/samples.c         instants that growth is judged by
+ *   collect/stops.c           when the target could not run
  *   collect/peak_snapshot.c   the counters at the peak
  *   collect/slot_snapshots.c  live by slot at marks and samples
  *   scan/scan.c               threads and ages out of the live map
@@ -52,6 +53,7 @@
 #include "collect/samples.h"
 #include "collect/scan_requests.h"
 #include "collect/shared.h"
+#include "collect/stops.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
 #include <memtop/wire.h>
@@ -183,6 +185,7 @@ struct server {
 	struct marks marks;
 	struct history *history;
 	struct samples *samples;
+	struct stops stops;
 	struct peak_snapshot peak;
 	struct scans scans;
 

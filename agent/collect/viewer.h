@@ -60,6 +60,7 @@ struct viewer {
 	struct snapshot_at mark_at, sample_at;
 	struct peak_at peak_at;
 	uint32_t samples_sent; /* 1 + the number of the list that was sent */
+	uint32_t stops_sent;   /* number of that list; 0: empty */
 
 	uint64_t *slot_known, *node_known; /* bitmaps */
 	uint32_t *clean;                   /* [GROUPS] pass up to which a group was served */

@@ -27,6 +27,7 @@
 #include "collect/peak_snapshot.h"
 #include "collect/samples.h"
 #include "collect/server.h"
+#include "collect/stops.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
 #include "live/scan.h"
@@ -39,6 +40,7 @@
 #define TICK_BYTES 256u  /* the closing TOTALS and TICK */
 #define SMALL_BYTES 512u /* bound of a frame without paths */
 #define SAMPLES_BYTES (SAMPLES * 6 * 10 + 32) /* of SAMPLES */
+#define STOPS_BYTES (MTW_STOPS_MAX * (6 * 10 + STOP_NAME) + 32)
 
 #if defined(__x86_64__)
 #define ARCH "x86_64"
@@ -323,6 +325,16 @@ static void put_samples(struct server *s, struct viewer *v)
 	v->samples_sent = 1 + s->samples->changed;
 }
 
+static void put_stops(struct server *s, struct viewer *v)
+{
+	if (v->stops_sent == s->stops.changed || !fits(v, STOPS_BYTES))
+		return;
+	struct mtw_out o = begin(s);
+	stops_put(&s->stops, &o);
+	send(s, v, MTW_STOPS, &o);
+	v->stops_sent = s->stops.changed;
+}
+
 static void put_history(struct server *s, struct viewer *v)
 {
 	if (v->history)
@@ -443,6 +455,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 	put_process(s, v);
 	put_stacks(s, v);
 	put_memory(s, v);
+	put_stops(s, v);
 	put_marks(s, v);
 	put_samples(s, v);
 	put_history(s, v);

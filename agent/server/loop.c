@@ -30,6 +30,7 @@
 #include "collect/samples.h"
 #include "collect/server.h"
 #include "collect/shared.h"
+#include "collect/stops.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
 #include "dump/say.h"
@@ -269,6 +270,8 @@ void loop_tick(struct server *s, bool all)
 	sums_threads(s);
 	proc_figures(s);
 	if (!s->over)
+		stops_look(s);
+	if (!s->over)
 		command_fold(s);
 	history_point(s, s->sums.pass_ns, s->over);
 	samples_tick(s);
@@ -497,7 +500,8 @@ static void due(struct server *s, bool walking)
 			the_end(s);
 		} else if (now >= s->next_tick_ns) {
 			loop_tick(s, false);
-			s->next_tick_ns = now + tick_length(s);
+			s->stops.pause_ns = tick_length(s);
+			s->next_tick_ns = now + s->stops.pause_ns;
 			if (!walking)
 				dump_check(s);
 		}

@@ -64,6 +64,19 @@ const char *format_signed(char buf[FORMAT_NUMBER], int64_t bytes)
 	return buf;
 }
 
+const char *format_span(char buf[FORMAT_SPAN], uint64_t ns)
+{
+	uint64_t s = (ns + 500000000) / 1000000000;
+
+	if (s < 120)
+		snprintf(buf, FORMAT_SPAN, "%u s", (unsigned)s);
+	else if (s < 7200)
+		snprintf(buf, FORMAT_SPAN, "%u min", (unsigned)((s + 30) / 60));
+	else
+		snprintf(buf, FORMAT_SPAN, "%.1f h", (double)s / 3600);
+	return buf;
+}
+
 const char *format_s(uint64_t n)
 {
 	return n == 1 ? "" : "s";

@@ -293,6 +293,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_SAMPLES: return samples_apply(&m->samples, &m->quota, e, err);
 	case MTW_SAMPLE_LIVE:
 		return samples_cell(&m->samples, &m->quota, &m->trie, e, m->resuming, err);
+	case MTW_STOPS: m->stops = e->u.stops; return 0;
 	case MTW_PEAK: return peak_apply(&m->peak, &m->quota, &m->trie, e, err);
 	case MTW_HISTORY: apply_history(m, e); return 0;
 	case MTW_LOSS: return figures_loss(&m->figures, e, err);

@@ -139,7 +139,9 @@ void bulk_tick(struct model *m, uint64_t time_ns, uint32_t flags)
 	uint64_t before = bulk_time(m), now = time_ns > before ? time_ns : before;
 	const struct totals *totals = b->merge && b->has_totals ? &b->totals : &m->totals;
 	bool rated = m->complete && !m->resuming;
-	size_t entries, due = rates_due(&m->rates, before, rated ? now : UINT64_MAX, &entries);
+	size_t entries,
+		due = rates_due(&m->rates, stops_running(&m->stops, before),
+				rated ? stops_running(&m->stops, now) : UINT64_MAX, &entries);
 
 	tick_move_window(m, due, rated, before, &totals->sum);
 	(b->merge ? pass_by : commit)(m, rated);

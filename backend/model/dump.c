@@ -344,6 +344,26 @@ static void put_samples(struct dump *d, const struct samples *x)
 			put_cells(d, MTW_SAMPLE_LIVE, x->list[i].f.serial, &x->list[i].cells);
 }
 
+static void put_stops(struct dump *d, const struct stops *x)
+{
+	if (!x->count && !x->slept_ns)
+		return;
+	put(d, x->slept_ns);
+	put(d, x->slept_at_ns);
+	for (size_t i = 0; i < x->count; i++) {
+		const struct stop *p = &x->list[i];
+		mtw_put(&d->body, p->begin_ns);
+		mtw_put(&d->body, p->end_ns == UINT64_MAX ? 0 : p->end_ns);
+		mtw_put(&d->body, p->stopped_ns);
+		mtw_put(&d->body, p->times);
+		mtw_put(&d->body, p->why);
+		mtw_put(&d->body, p->pid);
+		mtw_put_string(&d->body, p->name);
+		d->count++;
+	}
+	put_entries(d, MTW_STOPS);
+}
+
 static void put_peak(struct dump *d, const struct model *m)
 {
 	const struct peak *x = &m->peak;
@@ -596,6 +616,7 @@ int model_dump(const struct model *m,
 	put_series(&d, &m->history.series);
 	put_instants(&d, &m->instants);
 	put_marks(&d, &m->marks);
+	put_stops(&d, &m->stops);
 	put_samples(&d, &m->samples);
 	put_peak(&d, m);
 	put_threads(&d, m);

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "model/observers.h"
 #include "model/state/state.h"
+#include "model/state/stops.h"
 #include "model/paths/quota.h"
 #include "model/paths/rate.h"
 #include "model/history/history.h"
@@ -46,6 +47,7 @@ struct model {
 	struct threads threads;
 	struct marks marks;
 	struct samples samples;
+	struct stops stops;
 	struct peak peak;
 	struct interval interval;
 	struct figures figures;

@@ -32,6 +32,7 @@ static void reset(struct model *m)
 	marks_clear(&m->marks);
 	interval_clear(&m->interval);
 	samples_clear(&m->samples);
+	m->stops = (struct stops){ .count = 0 };
 	peak_clear(&m->peak);
 	series_clear(&m->history.series);
 	threads_clear(&m->threads);

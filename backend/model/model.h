@@ -179,8 +179,8 @@ uint64_t model_ticks_read(const struct model *m);
 /* of the newest scan; NULL = none requested, or not arrived yet */
 const struct cohorts *model_cohorts(const struct model *m);
 uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
-/* ns that all rates are counted over: the last ten seconds, and up to one more; less after a start,
- * more when ticks are rare. 0: there is none yet. */
+/* ns that all rates are counted over, of running time: the last ten seconds, and up to one more;
+ * less after a start, more when ticks are rare. 0: there is none yet. */
 uint64_t model_window(const struct model *m);
 /* so many in the window are so many a second */
 double model_per_second(const struct model *m, uint64_t count);
@@ -264,6 +264,15 @@ bool model_samples_by_slot(const struct model *m);
 uint64_t model_samples_generation(const struct model *m); /* moves when samples change */
 /* As mark_walk(), over all samples while the generation stays the same; fn gets the serial. */
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
+
+/* When the program could not run. */
+const struct stops *model_stops(const struct model *m);
+const struct stop *model_stopped(const struct model *m); /* now; NULL = it runs, or has ended */
+/*
+ * THE CLOCK of rates, growth and verdicts: running time is session time up to an instant without
+ * stops. It never falls, and up to the last tick it never changes later: windows may keep it.
+ */
+uint64_t model_running(const struct model *m, uint64_t ns);
 
 /* Points oldest first, denser the younger they are (model/history/series.c): the agent's history,
  * then memtop's own ticks. */

@@ -433,6 +433,21 @@ size_t model_samples(const struct model *m, const struct sample **list)
 	return m->samples.count;
 }
 
+const struct stops *model_stops(const struct model *m)
+{
+	return &m->stops;
+}
+
+const struct stop *model_stopped(const struct model *m)
+{
+	return m->final ? NULL : stops_open(&m->stops);
+}
+
+uint64_t model_running(const struct model *m, uint64_t ns)
+{
+	return stops_running(&m->stops, ns);
+}
+
 bool model_samples_told(const struct model *m)
 {
 	return m->samples.told;
@@ -480,9 +495,10 @@ uint64_t model_cohort_scans(const struct model *m)
 
 uint64_t model_window(const struct model *m)
 {
-	bool known = m->rates.known && m->rates.begin_ns < m->time_ns;
+	uint64_t now = stops_running(&m->stops, m->time_ns);
+	bool known = m->rates.known && m->rates.begin_ns < now;
 
-	return known ? m->time_ns - m->rates.begin_ns : 0;
+	return known ? now - m->rates.begin_ns : 0;
 }
 
 double model_per_second(const struct model *m, uint64_t count)

@@ -147,6 +147,14 @@ static int recall_samples(struct model *m, const struct samples *x, uint64_t unt
 	return 0;
 }
 
+static int recall_stops(struct model *m, const struct stops *x, uint64_t until, struct err *err)
+{
+	struct event e = { .type = MTW_STOPS };
+
+	e.u.stops = stops_up_to(x, until);
+	return model_apply(m, &e, err);
+}
+
 /* The points up to then, and the resident memory of the last one. */
 static int recall_history(struct model *m, const struct series *x, uint64_t until, struct err *err)
 {
@@ -213,6 +221,7 @@ int model_recall_peak(struct model *m, const struct model *from, size_t steps, s
 	bool failed = recall_options(m, &from->options, err) ||
 		      recall_filters(m, &from->filters, until, err) ||
 		      model_recall_marks(m, from, until, err) ||
+		      recall_stops(m, &from->stops, until, err) ||
 		      recall_samples(m, &from->samples, until, err) ||
 		      recall_history(m, &from->history.series, until, err) ||
 		      recall_weighed(m, &from->trie, err) || recall_counters(m, from, err);

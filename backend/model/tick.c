@@ -166,7 +166,8 @@ void tick_begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	m->totals_pending = false;
 	take_staged(m);
 	j->rated = whole;
-	j->due = rates_due(&m->rates, m->time_ns, whole ? j->time_ns : UINT64_MAX, &j->expiring);
+	j->due = rates_due(&m->rates, stops_running(&m->stops, m->time_ns),
+			   whole ? stops_running(&m->stops, j->time_ns) : UINT64_MAX, &j->expiring);
 	choose(m, whole);
 }
 
@@ -255,7 +256,8 @@ void tick_move_window(struct model *m, size_t due, bool rated, uint64_t before_n
 {
 	while (due--)
 		rates_drop(&m->rates);
-	struct rate_part *fresh = rated ? rates_open(&m->rates, before_ns, before) : NULL;
+	struct rate_part *fresh =
+		rated ? rates_open(&m->rates, stops_running(&m->stops, before_ns), before) : NULL;
 	if (fresh)
 		fresh->thread_count = threads_done(&m->threads, &fresh->threads);
 }

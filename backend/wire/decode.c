@@ -249,6 +249,33 @@ static void read_samples(struct reader *r)
 	emit(r);
 }
 
+/* What a hostile peer may send must not break the sums: entries ascend, and stops lie in them. */
+static void read_stops(struct reader *r)
+{
+	struct stops *x = &r->e.u.stops;
+	uint64_t before = 0;
+
+	x->slept_ns = mtw_get(&r->in);
+	x->slept_at_ns = mtw_get(&r->in);
+	x->count = get_count(r, MTW_STOPS_MAX, 7);
+	for (size_t i = 0; i < x->count && !r->in.bad; i++) {
+		struct stop *p = &x->list[i];
+		p->begin_ns = mtw_get(&r->in);
+		p->end_ns = mtw_get(&r->in);
+		p->stopped_ns = mtw_get(&r->in);
+		p->times = mtw_get(&r->in);
+		p->why = get32(r);
+		p->pid = get32(r);
+		struct text name = get_text(r, MTW_COMM_MAX);
+		memcpy(p->name, name.s, name.len);
+		p->end_ns = p->end_ns ? p->end_ns : UINT64_MAX;
+		r->in.bad |= p->begin_ns < before || p->end_ns < p->begin_ns ||
+			     p->stopped_ns > p->end_ns - p->begin_ns;
+		before = p->end_ns;
+	}
+	emit(r);
+}
+
 static void read_peak(struct reader *r)
 {
 	uint64_t id = 0;
@@ -452,6 +479,7 @@ static const struct {
 	{ MTW_MARK_LIVE, "MARK_LIVE", read_mark_live },
 	{ MTW_SAMPLES, "SAMPLES", read_samples },
 	{ MTW_SAMPLE_LIVE, "SAMPLE_LIVE", read_sample_live },
+	{ MTW_STOPS, "STOPS", read_stops },
 	{ MTW_PEAK, "PEAK", read_peak },
 	{ MTW_HISTORY, "HISTORY", read_history },
 	{ MTW_LOSS, "LOSS", read_loss },

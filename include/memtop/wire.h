@@ -64,9 +64,9 @@
  *    has acknowledged nothing for longest leaves, after at least ten seconds in which it should
  *    have: MTW_CLIENT_PROMPT bytes within a second, others MTW_ACK_EVERY. Without such a client the
  *    newcomer gets ERROR (MTW_E_BUSY). First state order: HELLO, TOTALS, STATE, OPTION,
- *    FILTER, LOSS, THREAD, PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes,
- *    heaviest first, each after its MODULE and NODES; then MARK_LIVE, SAMPLE_LIVE and PEAK. TOTALS
- *    recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
+ *    FILTER, LOSS, THREAD, PROCESS, STACKS, STOPS, MARK, SAMPLES, HISTORY; then slots by live
+ *    bytes, heaviest first, each after its MODULE and NODES; then MARK_LIVE, SAMPLE_LIVE and PEAK.
+ *    TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
  * unless a name says otherwise. This header needs neither side and no library.
@@ -93,6 +93,7 @@
 #define MTW_ENTRY_FRAME_MAX 512u    /* ... of CHALLENGE, RESPONSE, PROOF and CLIENT */
 #define MTW_STRING_MAX 4096u        /* bytes of a path, an argument, a text */
 #define MTW_NAME_MAX 64u            /* bytes of a mark's, a viewer's or an option's name */
+#define MTW_COMM_MAX 15u            /* ... of a process, as the kernel keeps it */
 #define MTW_BUILD_ID_MAX 64u        /* bytes */
 #define MTW_ARGS_MAX 64u            /* arguments in HELLO; more are cut */
 #define MTW_BATCH_MAX 65536u        /* entries of one batch frame */
@@ -103,6 +104,7 @@
 #define MTW_MARKS_MAX 4096u         /* mark ids are 1..4095 */
 #define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
 #define MTW_SAMPLES_MAX 64u         /* entries of SAMPLES */
+#define MTW_STOPS_MAX 64u           /* entries of STOPS */
 #define MTW_PARTS_MAX 16u           /* parts in MEMORY */
 #define MTW_FEATURE_MEMORY 1u       /* in HELLO: scans of kind 2 are understood, */
 #define MTW_FEATURE_COHORTS 2u      /* of kind 3 */
@@ -262,6 +264,16 @@ enum mtw_type {
 	 * error; where they are less, that is the difference. Only with MTW_FEATURE_PEAK; sent
 	 * again as the peak rises, once a second at most, and before the final TICK. */
 
+	MTW_STOPS = 32,
+	/* v slept_ns (the machine slept for so long in all; no time here counts that), v
+	 * slept_at_ns (when it last woke), n x { v begin_ns, v end_ns (0 = it is stopped now), v
+	 * stopped_ns (less than end - begin where stops were joined; 0 while it is stopped),
+	 * v times (stops in the entry), v why (enum mtw_stop), v pid, s name (of the tracer, in the
+	 * agent's pid namespace; 0 and "" = not known) }: when the program could not run, oldest
+	 * first, without overlaps. Complete each time, before the TICK that it holds for; running
+	 * time up to an earlier TICK never changes. None = it was never stopped, or the agent is
+	 * older. */
+
 	/* client to agent */
 	MTW_CLIENT = 64,
 	/* v features (MTW_CLIENT_...), s who (shown to other viewers), s nothing (version 1 sent
@@ -341,10 +353,11 @@ enum mtw_type {
 	/* v ticks: so many were left out here, since the session was thinned (session.h); the next
 	 * tick's counters have theirs. Outside key frames */
 	MTW_S_WINDOW = 143,
-	/* v begin_ns, the totals then (v allocated_blocks, v allocated_bytes, v freed_blocks,
-	 * v freed_bytes), v continued (1: more of the frame before), n x { v slot,
-	 * v allocated_blocks, v allocated_bytes, v freed_bytes }: a part of the last ten seconds,
-	 * up to the next one or the last tick, and what each slot did in it. Rates come from it */
+	/* v begin_ns (of running time: see STOPS), the totals then (v allocated_blocks, v
+	 * allocated_bytes, v freed_blocks, v freed_bytes), v continued (1: more of the frame
+	 * before), n x { v slot, v allocated_blocks, v allocated_bytes, v freed_bytes }: a part of
+	 * the last ten seconds, up to the next one or the last tick, and what each slot did in it.
+	 * Rates come from it */
 	MTW_S_WINDOW_THREADS = 144,
 	/* n x { v thread index, v allocated_blocks, v allocated_bytes, v freed_bytes }: what
 	 * threads had done when the part of the S_WINDOW before began, where they have done more
@@ -458,6 +471,13 @@ enum mtw_memory {
 	MTW_MEMORY_AGENT = 6,
 	MTW_MEMORY_OTHER = 7, /* mapped by the program itself, and no blocks in it */
 	MTW_MEMORY_COUNT = 8,
+};
+
+enum mtw_stop {                      /* other numbers: a later agent's */
+		MTW_STOP_UNSEEN = 0, /* not known: the agent was stopped with it */
+		MTW_STOP_SIGNAL = 1, /* SIGSTOP, or job control */
+		MTW_STOP_TRACED = 2, /* by a debugger */
+		MTW_STOP_FROZEN = 3, /* by its cgroup (docker pause), or with its machine */
 };
 
 enum mtw_loss {

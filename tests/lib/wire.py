@@ -23,7 +23,7 @@ NAMES = {
     **dict(enumerate("HELLO ERROR TOTALS TICK STATE MODULE NODES SLOTS COUNTS THREAD PROCESS MARK MARK_LIVE"
                      " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY"
                      " SCAN_COHORTS PROVEN".split(), 1)),
-    27: "CHALLENGE", 28: "PROOF", 29: "SAMPLES", 30: "SAMPLE_LIVE", 31: "PEAK",
+    27: "CHALLENGE", 28: "PROOF", 29: "SAMPLES", 30: "SAMPLE_LIVE", 31: "PEAK", 32: "STOPS",
     **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH RESPONSE".split(), 64)),
     **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE S_GENERATED".split(), 128)),
 }
@@ -91,6 +91,9 @@ FRAMES = {
                                            ("fall_bytes", "v"), ("rss_bytes", "v")])],
     SAMPLE_LIVE: [("serial", "v"), ("flags", "v"), ("live", [("slot", "+"), *_GROUP])],
     PEAK: [("serial", "v"), ("flags", "v"), ("time_ns", "v"), *_COUNTERS, ("counts", [("slot", "+"), *_COUNTERS])],
+    STOPS: [("slept_ns", "v"), ("slept_at_ns", "v"),
+            ("stops", [("begin_ns", "v"), ("end_ns", "v"), ("stopped_ns", "v"), ("times", "v"), ("why", "v"), ("pid", "v"),
+                       ("name", "s")])],
     CLIENT: [("features", "v"), ("who", "s"), ("token", "s"), ("tick_ns", "v")],
     ACK: [("bytes", "v")],
     SET_MARK: [("name", "s")],

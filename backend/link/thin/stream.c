@@ -88,6 +88,7 @@ static bool is_replaced(const struct thinned *s, size_t i)
 	case MTW_STACKS:
 	case MTW_MEMORY:
 	case MTW_SAMPLES:
+	case MTW_STOPS:
 	case MTW_SCAN_AGES:
 	case MTW_SCAN_THREADS: return frames_next(f, i, f->list[i].type) != SIZE_MAX;
 	case MTW_SCAN_MEMORY:

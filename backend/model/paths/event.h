@@ -47,6 +47,7 @@ struct event {
 		struct { uint32_t mark, slot; uint64_t blocks, bytes; bool end; } mark_live;
 		struct { uint32_t flags; size_t count;
 			 struct sample_figures list[MTW_SAMPLES_MAX]; } samples;
+		struct stops stops;
 		/* one per slot; slot 0: none. flags: FIRST in the first event of the first part,
 		 * LAST in the last one of the last */
 		struct { uint32_t serial, flags, slot; uint64_t time_ns;

@@ -31,7 +31,8 @@ struct rate_part {
 struct rate_book {
 	struct rate_part parts[RATE_PARTS];
 	size_t first, count;
-	/* The window of the rates that are shown. While ticks are merged (model/bulk.c), the parts
+	/* All times here are running times (model/state/stops.h).
+	 * The window of the rates that are shown. While ticks are merged (model/bulk.c), the parts
 	 * are ahead of it. */
 	uint64_t begin_ns;
 	struct tally before;

@@ -151,6 +151,19 @@ struct sample { /* an agent's sample; growth is judged by samples */
 	struct mark_cells cells;
 };
 
+struct stop {                      /* a time when the program could not run (MTW_STOPS) */
+	uint64_t begin_ns, end_ns; /* end UINT64_MAX: it is stopped now */
+	uint64_t stopped_ns;       /* less than end - begin where several were joined */
+	uint64_t times;            /* how many are in it */
+	uint32_t why, pid; /* enum mtw_stop, or a later agent's; of its tracer, 0 = unknown */
+	char name[MTW_COMM_MAX + 1]; /* of its tracer; "" = unknown */
+};
+struct stops {
+	struct stop list[MTW_STOPS_MAX]; /* oldest first, without overlaps */
+	size_t count;
+	uint64_t slept_ns, slept_at_ns; /* the machine, in all, and when it last woke */
+};
+
 struct mark {
 	uint32_t id;
 	uint32_t flags;         /* MTW_MARK_* */

@@ -105,7 +105,8 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 	t->row_count = 0;
 	take_nets(t, count);
 	for (size_t i = 0; i < count; i++)
-		ns[i] = time_of(q, ends[i + 1], model_time(q->m)) - time_of(q, ends[i], 0);
+		ns[i] = model_running(q->m, time_of(q, ends[i + 1], model_time(q->m))) -
+			model_running(q->m, time_of(q, ends[i], 0));
 	GROW(t->rows, t->row_room, t->count + 1);
 	for (size_t i = 0; i < t->count; i++) {
 		struct interval_row r = { t->sites[i]->pub, t->sites[i]->net, count };

@@ -31,19 +31,9 @@ static void say(struct verdict *v, const char *format, ...)
 	va_end(ap);
 }
 
-static void span(char out[24], uint64_t ns)
-{
-	uint64_t s = (ns + NS / 2) / NS;
-
-	if (s < 120)
-		snprintf(out, 24, "%u s", (unsigned)s);
-	else
-		snprintf(out, 24, "%u min", (unsigned)((s + 30) / 60));
-}
-
 /* "+2.4M" a minute, for "10 min". */
 static void per_minute(struct query *q, struct verdict *v, int64_t total,
-		       char number[FORMAT_NUMBER + 1], char time[24])
+		       char number[FORMAT_NUMBER + 1], char time[FORMAT_SPAN])
 {
 	const struct growth *g = &q->sites->growth;
 	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
@@ -53,10 +43,10 @@ static void per_minute(struct query *q, struct verdict *v, int64_t total,
 	v->per_minute =
 		length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0;
 	v->over_ns = g->end_ns - g->at_ns[0];
-	v->at_ns = g->end_ns;
+	v->at_ns = q->sites->samples[q->sites->sample_count - 1].time_ns;
 	number[0] = '~';
 	format_signed(number + about, v->per_minute);
-	span(time, v->over_ns);
+	format_span(time, v->over_ns);
 }
 
 /* Prints the share, at most 100 %. */
@@ -99,7 +89,7 @@ static bool stopped(struct verdict *v, const struct growth *g)
 {
 	int64_t after = 0, before = 0;
 	size_t last = g->count;
-	char number[FORMAT_NUMBER], time[24], flat[24];
+	char number[FORMAT_NUMBER], time[FORMAT_SPAN], flat[FORMAT_SPAN];
 
 	while (last && after + g->whole.net[last - 1] <= STILL_BYTES)
 		after += g->whole.net[--last];
@@ -109,20 +99,21 @@ static bool stopped(struct verdict *v, const struct growth *g)
 		return false;
 	v->kind = V_FLAT;
 	v->word = "GREW";
-	span(time, g->at_ns[last] - g->at_ns[0]);
-	span(flat, g->end_ns - g->at_ns[last]);
+	format_span(time, g->at_ns[last] - g->at_ns[0]);
+	format_span(flat, g->end_ns - g->at_ns[last]);
 	say(v, "GREW %s in %s, then not for %s", format_signed(number, before), time, flat);
 	return true;
 }
 
-static void say_step(struct verdict *v, const struct growth *g)
+static void say_step(const struct site_table *t, struct verdict *v)
 {
+	const struct growth *g = &t->growth;
 	char number[FORMAT_NUMBER];
 	size_t largest = 0;
 
 	for (size_t i = 0; i < g->count; i++)
 		largest = g->whole.net[i] > g->whole.net[largest] ? i : largest;
-	uint64_t s = g->at_ns[largest + 1] / NS;
+	uint64_t s = t->samples[g->edge[largest + 1]].time_ns / NS;
 	v->kind = V_STEP;
 	v->word = "STEP";
 	say(v, "STEP %s before %u:%02u:%02u", format_signed(number, g->whole.net[largest]),
@@ -141,7 +132,7 @@ static void say_rate(struct verdict *v, int kind, const char *word, const char *
 static void say_shape(struct query *q, struct verdict *v, enum shape shape, int64_t steady)
 {
 	const struct growth *g = &q->sites->growth;
-	char number[FORMAT_NUMBER + 1], time[24];
+	char number[FORMAT_NUMBER + 1], time[FORMAT_SPAN];
 
 	per_minute(q, v, g->whole.total, number, time);
 	if (shape == SHAPE_STEADY)
@@ -152,7 +143,7 @@ static void say_shape(struct query *q, struct verdict *v, enum shape shape, int6
 	else if (shape == SHAPE_SLOWING && !stopped(v, g))
 		say_rate(v, V_FILLING, "FILLING", number, "for", time, ", slowing (a cache?)");
 	else if (shape == SHAPE_STEP)
-		say_step(v, g);
+		say_step(q->sites, v);
 	else if (shape == SHAPE_SAWTOOTH)
 		say_rate(v, V_FLAT, "UP AND DOWN", number, "over", time, "");
 	else if (shape == SHAPE_SHRINKING)
@@ -187,7 +178,7 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 	int64_t agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX),
 		total = g->rss.total;
 	const struct runtime *own = runtime_of(q->m);
-	char number[FORMAT_NUMBER + 1], time[24];
+	char number[FORMAT_NUMBER + 1], time[FORMAT_SPAN];
 	uint32_t grew;
 
 	uint64_t rss = t->samples[t->sample_count - 1].rss_bytes,
@@ -221,7 +212,7 @@ static void say_growth(struct query *q, struct verdict *v)
 	const struct site *s = NULL;
 	int64_t total = judge(q, v), most;
 	struct expected_growth expected = growth_expected(q->sites);
-	char number[FORMAT_NUMBER + 1], time[24];
+	char number[FORMAT_NUMBER + 1], time[FORMAT_SPAN];
 
 	look_at_rss(q, v, total);
 	if (total <= 0 || v->kind == V_RSS_GROWING)
@@ -245,7 +236,7 @@ static void say_growth(struct query *q, struct verdict *v)
 static void say_too_early(struct query *q, struct verdict *v)
 {
 	unsigned needed = (unsigned)(GROWTH_NEEDED_NS / NS);
-	uint64_t ran = model_time(q->m);
+	uint64_t ran = model_running(q->m, model_time(q->m));
 
 	if (ran < GROWTH_NEEDED_NS)
 		say(v, "no verdict on growth: that takes %u s of a run, and this is after %.1f s",

@@ -14,6 +14,8 @@
  *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth
  *                below four times that is chance
  *
+ * Times are running times: while the program is stopped, nothing can grow.
+ *
  * So a saw-tooth has level lows, whatever its period relative to the samples', and a leak beneath
  * it shows. A program's first five seconds, its start-up, do not count. Samples cover all stacks,
  * whatever the filter shows: typing a filter is no growth.
@@ -42,24 +44,24 @@ void query_pass(struct query *q, bool on)
 
 /* --- the spans */
 
-static void cut_spans(struct site_table *t, uint64_t now)
+static void cut_spans(const struct model *m, struct site_table *t)
 {
 	struct growth *g = &t->growth;
 	size_t first = 0, n = t->sample_count;
-	uint64_t ready = GROWTH_NEEDED_NS;
+	uint64_t ready = GROWTH_NEEDED_NS, now = model_running(m, model_time(m));
 
 	*g = (struct growth){ .needed_ns = ready > now ? ready - now : 1 };
-	while (first < n && t->samples[first].time_ns < GROWTH_START_UP_NS)
+	while (first < n && model_running(m, t->samples[first].time_ns) < GROWTH_START_UP_NS)
 		first++;
-	if (n - first < NEEDED_SAMPLES || t->samples[n - 1].time_ns < ready)
+	if (n - first < NEEDED_SAMPLES || model_running(m, t->samples[n - 1].time_ns) < ready)
 		return;
 	size_t steps = n - 1 - first, spans = steps / 2;
 	spans = spans < SPANS_LEAST - 1 ? SPANS_LEAST - 1 : spans > SPANS_MAX ? SPANS_MAX : spans;
 	for (size_t i = 0; i <= spans; i++)
 		g->edge[i] = (uint32_t)(first + i * steps / spans);
 	for (size_t i = 0; i < spans; i++)
-		g->at_ns[i] = t->samples[g->edge[i]].time_ns;
-	g->end_ns = t->samples[n - 1].time_ns;
+		g->at_ns[i] = model_running(m, t->samples[g->edge[i]].time_ns);
+	g->end_ns = model_running(m, t->samples[n - 1].time_ns);
 	g->count = spans - 1;
 	for (size_t i = 0; i < g->count; i++)
 		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
@@ -209,7 +211,7 @@ void growth_update(struct query *q, struct site_table *t)
 	bool taken = take_samples(q, t);
 
 	if (taken)
-		cut_spans(t, model_time(q->m));
+		cut_spans(q->m, t);
 	if (taken && t->growth.count)
 		rise_of_all(t);
 	uint64_t as_of = t->at_samples.publications + 1;

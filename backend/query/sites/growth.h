@@ -26,7 +26,7 @@ struct rise { /* from the low of each span to the low of the next */
 struct growth {
 	size_t count;                 /* intervals; 0 = nothing yet */
 	uint32_t edge[SPANS_MAX + 1]; /* the first sample of each span, and the newest */
-	uint64_t at_ns[SPANS_MAX];    /* when they begin */
+	uint64_t at_ns[SPANS_MAX];    /* when they begin, by running time (model_running()) */
 	uint64_t ns[SPANS_MAX];       /* lengths of the intervals */
 	uint64_t end_ns;              /* of the newest sample */
 	struct rise whole, rss;

@@ -49,7 +49,7 @@ static struct flow flow_now(const struct query_site *s)
 /* Adds a point to all sites; none while the program's state is incomplete. */
 static void take_points(const struct query *q, struct site_table *t)
 {
-	uint64_t now = model_time(q->m);
+	uint64_t now = model_running(q->m, model_time(q->m));
 
 	if (!model_complete(q->m))
 		return;
@@ -174,7 +174,7 @@ static void judge(const struct site_table *t, struct query_site *s, uint64_t now
 
 void life_update(struct query *q, struct site_table *t)
 {
-	uint64_t now = model_time(q->m);
+	uint64_t now = model_running(q->m, model_time(q->m));
 
 	t->looks++;
 	for (size_t i = 0; i < t->count; i++)

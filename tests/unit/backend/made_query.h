@@ -32,6 +32,8 @@ struct session {
 	uint64_t now;
 	struct tally sum;
 	struct made_samples samples;
+	struct stops stops;
+	uint64_t stopped_ns;    /* so far: samples are taken by running time */
 	struct expected *rules; /* none until the first */
 };
 
@@ -114,7 +116,7 @@ static inline void made_sample(struct session *x)
 	made_apply(x->m, &e);
 	made_sample_cells(x);
 	double place = t->phase < 0 ? (double)(t->serial * 2654435761u % 1000) / 1000 : t->phase;
-	t->next_ns = (x->now / t->interval_ns + 1) * t->interval_ns +
+	t->next_ns = ((x->now - x->stopped_ns) / t->interval_ns + 1) * t->interval_ns +
 		     (uint64_t)(place * (double)t->interval_ns);
 }
 
@@ -128,10 +130,36 @@ static inline void tick(struct session *x, uint64_t ns)
 	t->low = live < t->low ? live : t->low;
 	t->peak = live > t->peak ? live : t->peak;
 	t->fall = t->peak - live > t->fall ? t->peak - live : t->fall;
-	if (x->now < t->next_ns)
+	if (x->now - x->stopped_ns < t->next_ns)
 		return;
 	made_sample(x);
 	made_tick_whole(x->m, &x->sum, x->now);
+}
+
+/* A program that is stopped, as its agent says it; 0: it continues. */
+static inline void made_stop(struct session *x, uint32_t why)
+{
+	struct event e = { .type = MTW_STOPS };
+	struct stop *p = &x->stops.list[x->stops.count];
+
+	if (why) {
+		*p = (struct stop){ x->now, UINT64_MAX, 0, 1, why, 0, "" };
+		x->stops.count++;
+	} else {
+		p[-1].end_ns = x->now;
+		p[-1].stopped_ns = x->now - p[-1].begin_ns;
+	}
+	e.u.stops = x->stops;
+	made_apply(x->m, &e);
+}
+
+static inline void stop_for(struct session *x, uint32_t why, uint64_t ns, uint64_t step_ns)
+{
+	made_stop(x, why);
+	for (uint64_t end = x->now + ns; x->now < end;) {
+		x->stopped_ns += step_ns;
+		tick(x, step_ns);
+	}
 }
 
 /* More in a slot; it is made, for the node of its number, when it is new. */

@@ -452,3 +452,28 @@ TEST(threads_that_a_scan_sums_up_are_known)
 	CHECK_EQ(model_thread(m, 0)->live_bytes, 300);
 	model_free(m);
 }
+
+/* Two stops, the second of several that were joined, and one that lasts. */
+TEST(running_time_is_session_time_without_stops)
+{
+	struct model *m = model_new();
+	struct event e = { .type = MTW_STOPS };
+
+	CHECK_EQ(model_running(m, 70), 70);
+	CHECK(!model_stopped(m));
+	e.u.stops.count = 3;
+	e.u.stops.list[0] = (struct stop){ 10, 20, 10, 1, MTW_STOP_SIGNAL, 0, "" };
+	e.u.stops.list[1] = (struct stop){ 30, 50, 10, 7, MTW_STOP_TRACED, 9, "gdb" };
+	e.u.stops.list[2] = (struct stop){ 90, UINT64_MAX, 0, 1, MTW_STOP_FROZEN, 0, "" };
+	made_apply(m, &e);
+	static const uint64_t at[][2] = { { 0, 0 },     { 10, 10 }, { 15, 10 }, { 20, 10 },
+					  { 30, 20 },   { 40, 25 }, { 50, 30 }, { 90, 70 },
+					  { 1000, 70 }, { 91, 70 } };
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+		CHECK_EQ(model_running(m, at[i][0]), at[i][1]);
+	CHECK_EQ(model_stopped(m)->why, MTW_STOP_FROZEN);
+	CHECK_EQ(model_stops(m)->count, 3);
+	model_clear(m);
+	CHECK_EQ(model_running(m, 70), 70);
+	model_free(m);
+}

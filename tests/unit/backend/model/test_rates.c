@@ -173,3 +173,40 @@ TEST(threads)
 	CHECK(r.blocks + 1 >= (ticks < 100 ? ticks : 100) && r.blocks <= 100);
 	model_free(m);
 }
+
+static void stops(struct model *m, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct event e = { .type = MTW_STOPS };
+
+	e.u.stops.count = 1;
+	e.u.stops.list[0] = (struct stop){
+		begin_ns, end_ns, end_ns == UINT64_MAX ? 0 : end_ns - begin_ns, 1, MTW_STOP_SIGNAL,
+		0,        ""
+	};
+	made_apply(m, &e);
+}
+
+/* While it is stopped, and after: the window is of time that the program ran. */
+TEST(a_stop_is_in_no_window)
+{
+	struct model *m = paths();
+	uint64_t time = TICK, calls = 0, from = 0;
+
+	for (unsigned i = 0; i < 1500; i++, time += TICK) {
+		bool runs = i < 400 || i >= 1000;
+		if (i == 400)
+			stops(m, from = time, UINT64_MAX);
+		if (i == 1000)
+			stops(m, from, time);
+		calls += runs ? 10 : 0;
+		made_counts(m, 2, calls, calls * 40, 0, 0);
+		made_tick_whole(m, &(struct tally){ calls, calls * 40, 0, 0 }, time + TICK);
+		must_hold(m);
+		if (i < 150)
+			continue;
+		CHECK(model_window(m) >= 10 * SECOND && model_window(m) < 11 * SECOND + 2 * TICK);
+		CHECK(calls_of(m, 1) > 99.9 && calls_of(m, 1) < 100.1);
+		CHECK(model_rates(m).alloc_blocks == calls_of(m, 1));
+	}
+	model_free(m);
+}

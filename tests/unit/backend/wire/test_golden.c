@@ -48,6 +48,10 @@ static const struct golden agent_frames[] = {
 	  "live 70000 2 0 0;live 70000 130 104858 14260688;live 70000 end;" },
 	{ "samples", MTW_SAMPLES,
 	  "samples 1 3:8589934592:4096:0:8192:7340032 70000:17179869184:" BIG ":4096:1:0;" },
+	{ "stops", MTW_STOPS,
+	  "stops 3600000000000 8589934592 10000000000..40000000000 20000000000 300 2 4200 "
+	  "t\xc3\xa4st"
+	  " 50000000000.." BIG " 0 1 1 0 ;" },
 	{ "peak", MTW_PEAK,
 	  "peak 300 1 8589934592 " COUNTERS " none;peak 300 0 8589934592 " COUNTERS " 1 " COUNTERS
 	  ";peak 300 0 8589934592 " COUNTERS " 16777215 " BIG "/" BIG
@@ -206,6 +210,16 @@ static void add_samples(const struct event *e)
 	}
 }
 
+static void add_stops(const struct stops *x)
+{
+	add("stops %" PRIu64 " %" PRIu64, x->slept_ns, x->slept_at_ns);
+	for (size_t i = 0; i < x->count; i++) {
+		const struct stop *p = &x->list[i];
+		add(" %" PRIu64 "..%" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %s", p->begin_ns,
+		    p->end_ns, p->stopped_ns, p->times, p->why, p->pid, p->name);
+	}
+}
+
 static void add_node(const struct event *e)
 {
 	add("node %u %u %u", e->u.node.id, e->u.node.kind, e->u.node.parent);
@@ -337,6 +351,7 @@ static int event_text(void *arg, const struct event *e, struct err *err)
 	case MTW_MARK_LIVE:
 	case MTW_SAMPLE_LIVE: add_mark_live(e); break;
 	case MTW_SAMPLES: add_samples(e); break;
+	case MTW_STOPS: add_stops(&e->u.stops); break;
 	case MTW_PEAK: add_peak(e); break;
 	case MTW_HISTORY: add_history(e); break;
 	case MTW_SCAN_AGES: add_ages(&e->u.ages); break;

@@ -241,3 +241,55 @@ TEST(samples_that_leave_give_theirs_to_the_next)
 	CHECK_EQ(model_apply(x.m, &e, &err), -1);
 	end(&x);
 }
+
+/* A leak at 0.05 MiB/s that is stopped for `stop` seconds after `before`, and then runs for
+ * `after`. */
+static void leak_with_stop(struct session *x, double before, double stop, double after)
+{
+	struct course c = { "stopped leak", 5, 0.05, 0, 0, 0, 0, 0, 0 };
+	double end = before + stop + after;
+
+	play(x, &c, before, -1);
+	stop_for(x, MTW_STOP_SIGNAL, (uint64_t)(stop * 1e9), STEP_NS);
+	if (after > 0)
+		made_stop(x, 0);
+	while ((double)x->now / 1e9 < end) {
+		follow(x, 6, live_at(&c, (double)x->now / 1e9 - stop));
+		tick(x, STEP_NS);
+	}
+}
+
+/* Growth before, while it is stopped, and from the first second after: the same words. */
+TEST(stopped_time_does_not_count)
+{
+	static const double stops[] = { 5, 20, 90, 1200 };
+	static const double afters[] = { 0, 0.5, 2, 5, 16, 60 };
+	struct session x;
+	struct verdict v;
+
+	EACH(s, stops)
+	EACH(a, afters)
+	{
+		leak_with_stop(&x, 60, stops[s], afters[a]);
+		query_verdict(x.q, &v);
+		CHECK_STR(v.word, "GROWING");
+		CHECK(strstr(v.text, ", steady"));
+		CHECK(v.per_minute > 2.8 * MIB && v.per_minute < 3.2 * MIB);
+		CHECK(v.over_ns < (60 + (uint64_t)afters[a]) * SECOND);
+		CHECK(query_window(x.q) < (60 + (uint64_t)afters[a]) * SECOND);
+		end(&x);
+	}
+}
+
+/* The five seconds of a start-up, and the time that a verdict takes, are times of a run, too. */
+TEST(a_verdict_takes_as_long_as_without_a_stop)
+{
+	struct session x;
+	struct verdict v;
+
+	leak_with_stop(&x, 3, 60, 10);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_WATCHING);
+	CHECK_STR(v.text, "a verdict on growth needs 7 s more");
+	end(&x);
+}
