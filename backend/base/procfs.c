@@ -7,6 +7,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <memtop/wire.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -142,6 +144,60 @@ long procfs_uid(pid_t pid)
 pid_t procfs_tracer(pid_t tid)
 {
 	return (pid_t)status_number(tid, "TracerPid: %ld", 0);
+}
+
+/* Does a line of the file begin so? */
+static bool says(const char *path, const char *line)
+{
+	char text[128];
+	FILE *f = fopen(path, "re");
+	bool found = false;
+
+	while (f && !found && fgets(text, sizeof text, f))
+		found = !strncmp(text, line, strlen(line));
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Version 2 of cgroups, alone or beside version 1, whose line is "NUMBER:freezer:/PATH". */
+static bool is_frozen(const char *line, const char *group)
+{
+	char path[PATH_MAX + 64];
+
+	if (strstr(line, ":freezer:")) {
+		snprintf(path, sizeof path, "/sys/fs/cgroup/freezer%s/freezer.state", group);
+		return says(path, "FROZEN");
+	}
+	if (strncmp(line, "0::", 3) != 0)
+		return false;
+	snprintf(path, sizeof path, "/sys/fs/cgroup%s/cgroup.events", group);
+	if (says(path, "frozen 1"))
+		return true;
+	snprintf(path, sizeof path, "/sys/fs/cgroup/unified%s/cgroup.events", group);
+	return says(path, "frozen 1");
+}
+
+unsigned procfs_stopped(pid_t pid)
+{
+	char path[64], line[PATH_MAX];
+	struct proc_stat s;
+	bool frozen = false;
+
+	if (pid <= 0 || !procfs_stat(pid, &s))
+		return 0;
+	if (s.state == 'T' || s.state == 't')
+		return s.state == 'T' ? MTW_STOP_SIGNAL : MTW_STOP_TRACED;
+	snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && !frozen && fgets(line, sizeof line, f)) {
+		line[strcspn(line, "\n")] = '\0';
+		char *group = strstr(line, ":/");
+		frozen = group && is_frozen(line, group + 1);
+	}
+	if (f)
+		fclose(f);
+	return frozen ? MTW_STOP_FROZEN : 0;
 }
 
 bool procfs_exe(pid_t pid, char *path, size_t size)

@@ -37,6 +37,9 @@ pid_t procfs_tracer(pid_t tid);
 bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */
 long procfs_uid(pid_t pid);                           /* the effective one; -1 = no such process */
+/* What keeps it from running: MTW_STOP_SIGNAL, ..._TRACED, ..._FROZEN (its cgroup); 0 = nothing, or
+ * it cannot be told. */
+unsigned procfs_stopped(pid_t pid);
 /* The executable; false: no permission. */
 bool procfs_exe(pid_t pid, char *path, size_t size);
 /* Its pid in the innermost of its pid namespaces, where that is not ours; else 0. */

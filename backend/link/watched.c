@@ -218,6 +218,11 @@ bool watch_lags(const struct watch *w, struct procfs_pace *pace)
 	return procfs_lags(pace, peer, peer);
 }
 
+unsigned watch_stopped(const struct watch *w)
+{
+	return watch_silent_ns(w) ? procfs_stopped((pid_t)watch_peer(w)) : 0;
+}
+
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 {
 	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;

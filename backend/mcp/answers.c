@@ -173,9 +173,11 @@ static void put_program(FILE *out, const struct model *m)
 	bool known;
 	int status;
 	uint32_t state = model_state(m, &status, &known);
+	char stopped[REPORT_END];
 
 	put(out, *g->name ? g->name : "?");
-	fprintf(out, " [%u] %s after %.1f s\n", g->pid, report_state(state, known),
+	fprintf(out, " [%u] %s after %.1f s\n", g->pid,
+		model_stopped(m) ? report_end(m, stopped) : report_state(state, known),
 		(double)model_time(m) / 1e9);
 }
 

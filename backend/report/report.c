@@ -409,6 +409,9 @@ static void gather_warnings(struct report *r, struct watch *w)
 		add_warning(r, xstrdup(list[i]));
 	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)
 		add_warning(r, xstrdup(list[i]));
+	char *stops = report_stops(r->model);
+	if (stops)
+		add_warning(r, stops);
 	warn_front(r);
 	warn_late(r);
 	warn_unseen(r);

@@ -60,8 +60,15 @@ char *report_command(const struct model *m);
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);
 /* What a report says of the program after its name: "exited with status 0", "recording cut off". */
-#define REPORT_END (64 + FORMAT_SIGNAL)
+#define REPORT_END (160 + FORMAT_SIGNAL)
 const char *report_end(const struct model *m, char buf[REPORT_END]);
+/* Why the program is stopped, after "stopped": " by a signal", ", traced by gdb [4121]", ",
+ * frozen";
+ * "" = not known. */
+#define REPORT_STOP (32 + MTW_COMM_MAX * 4)
+const char *report_stop(const struct stop *p, char buf[REPORT_STOP]);
+/* A sentence: how often and how long it was stopped, or its machine slept; NULL = never. Owned. */
+char *report_stops(const struct model *m);
 /* A sentence: what a cut file says of the program's end; NULL = it is not cut. Owned. */
 char *report_cut_end(const struct model *m);
 const char *report_truncation(uint32_t reason); /* NULL for none */

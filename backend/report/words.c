@@ -4,8 +4,11 @@
  */
 #include "report/report.h"
 
+#include "base/sanitize.h"
+
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *report_state(uint32_t state, bool known)
@@ -35,6 +38,68 @@ static const char *end_words(uint32_t state, int status, bool known, char buf[RE
 	return buf;
 }
 
+const char *report_stop(const struct stop *p, char buf[REPORT_STOP])
+{
+	char name[MTW_COMM_MAX * 4 + 1];
+
+	buf[0] = '\0';
+	if (p->why == MTW_STOP_SIGNAL)
+		snprintf(buf, REPORT_STOP, " by a signal");
+	else if (p->why == MTW_STOP_FROZEN)
+		snprintf(buf, REPORT_STOP, ", frozen");
+	else if (p->why == MTW_STOP_TRACED && p->name[0])
+		snprintf(buf, REPORT_STOP, ", traced by %s [%u]",
+			 sanitize_clean(name, sizeof name, p->name), p->pid);
+	else if (p->why == MTW_STOP_TRACED && p->pid)
+		snprintf(buf, REPORT_STOP, ", traced by [%u]", p->pid);
+	else if (p->why == MTW_STOP_TRACED)
+		snprintf(buf, REPORT_STOP, ", traced");
+	return buf;
+}
+
+/* The last stop is described: it is the one that is fresh in memory. */
+char *report_stops(const struct model *m)
+{
+	const struct stops *x = model_stops(m);
+	const struct stop *last = x->count ? &x->list[x->count - 1] : NULL;
+	uint64_t times = 0, now = model_time(m);
+	char span[FORMAT_SPAN], why[REPORT_STOP], *slept = NULL, *text = NULL;
+
+	for (size_t i = 0; i < x->count; i++)
+		times += x->list[i].times;
+	if (x->slept_ns)
+		slept = xasprintf("%sThe machine slept for %s; no time here counts that.",
+				  times ? " " : "", format_span(span, x->slept_ns));
+	if (!times)
+		return slept;
+	format_span(span, now - model_running(m, now));
+	report_stop(last, why);
+	if (times == 1)
+		text = xasprintf("The program was stopped%s for %s, at %.1f s; rates, growth and "
+				 "the verdict leave that out.%s",
+				 why, span, (double)last->begin_ns / 1e9, slept ? slept : "");
+	else
+		text = xasprintf("The program was stopped %llu times for %s in all, last at %.1f s "
+				 "(stopped%s); rates, growth and the verdict leave that out.%s",
+				 (unsigned long long)times, span, (double)last->begin_ns / 1e9, why,
+				 slept ? slept : "");
+	free(slept);
+	return text;
+}
+
+static const char *stopped_words(const struct model *m, char buf[REPORT_END])
+{
+	const struct stop *p = model_stopped(m);
+	uint64_t now = model_time(m);
+	char why[REPORT_STOP], span[FORMAT_SPAN];
+
+	if (!p || now < p->begin_ns)
+		return NULL;
+	snprintf(buf, REPORT_END, "stopped for %s%s,", format_span(span, now - p->begin_ns),
+		 report_stop(p, why));
+	return buf;
+}
+
 const char *report_end(const struct model *m, char buf[REPORT_END])
 {
 	int status;
@@ -43,10 +108,11 @@ const char *report_end(const struct model *m, char buf[REPORT_END])
 
 	if (end_words(state, status, known, buf))
 		return buf;
-	return state == MTW_LINK_LOST ? "link lost"
-	       : state == MTW_CUT     ? "recording cut off"
-	       : state == MTW_EXITED  ? "ended (how is not known)"
-				      : report_state(state, known);
+	return state == MTW_LINK_LOST                          ? "link lost"
+	       : state == MTW_CUT                              ? "recording cut off"
+	       : state == MTW_EXITED                           ? "ended (how is not known)"
+	       : state == MTW_RUNNING && stopped_words(m, buf) ? buf
+							       : report_state(state, known);
 }
 
 char *report_cut_end(const struct model *m)

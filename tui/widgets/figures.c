@@ -120,6 +120,7 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	}
 	quality_of(m, &f->quality);
 	f->state = model_state(m, &f->status, &f->status_known);
+	f->stop = model_stopped(m) ? *model_stopped(m) : (struct stop){ .times = 0 };
 	f->complete = model_complete(m);
 	/* live, the rest is on its way */
 	f->whole = f->complete && (f->state != MTW_CUT || model_whole(m));

@@ -46,7 +46,8 @@ struct figures {
 	uint64_t symbols_done, symbols_asked;
 	uint64_t lost_events;
 	struct quality quality;
-	uint32_t state; /* enum mtw_state */
+	struct stop stop; /* times 0: the program runs */
+	uint32_t state;   /* enum mtw_state */
 	int status;
 	bool status_known, complete, final;
 	bool whole;           /* sums by library and stack are no lower bounds */

@@ -52,6 +52,38 @@ static json_t *start_time(const struct program *g)
 	return json_string(stamp);
 }
 
+static const char *stop_why(uint32_t why)
+{
+	return why == MTW_STOP_SIGNAL   ? "signal"
+	       : why == MTW_STOP_TRACED ? "traced"
+	       : why == MTW_STOP_FROZEN ? "frozen"
+					: "unknown";
+}
+
+/* stopped_s is less than to_s - from_s where several stops are one entry. */
+static json_t *stops(const struct model *m)
+{
+	const struct stops *x = model_stops(m);
+	uint64_t now = model_time(m);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < x->count; i++) {
+		const struct stop *p = &x->list[i];
+		bool open = p->end_ns == UINT64_MAX;
+		uint64_t lasted = now > p->begin_ns ? now - p->begin_ns : 0;
+		json_t *o = json_object();
+		set(o, "from_s", seconds(p->begin_ns));
+		set(o, "to_s", open ? json_null() : seconds(p->end_ns));
+		set(o, "stopped_s", seconds(open ? lasted : p->stopped_ns));
+		set(o, "times", number(p->times));
+		set(o, "why", json_string(stop_why(p->why)));
+		set(o, "tracer_pid", p->pid ? number(p->pid) : json_null());
+		set(o, "tracer", p->name[0] ? report_json_text(p->name) : json_null());
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 static json_t *program(const struct model *m)
 {
 	const struct program *g = model_program(m);
@@ -75,6 +107,8 @@ static json_t *program(const struct model *m)
 	set(o, "signal",
 	    end.state == MTW_SIGNALLED && end.known ? json_integer(end.status) : json_null());
 	set(o, "complete", json_boolean(model_whole(m)));
+	set(o, "slept_s", seconds(model_stops(m)->slept_ns));
+	set(o, "stops", stops(m));
 	return o;
 }
 

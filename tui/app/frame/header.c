@@ -85,6 +85,15 @@ static bool is_peak(const struct shown *of)
 	return peak && peak->time_ns == of->figures.at_ns;
 }
 
+/* "STOPPED 20 s, traced by gdb [4121]" */
+static void add_stop(struct part *parts, size_t *n, const struct stop *p, uint64_t ns)
+{
+	char span[32], why[REPORT_STOP];
+
+	add(parts, n, ROLE_HEADER_WARNING, "STOPPED %s%s", text_span(span, ns),
+	    report_stop(p, why));
+}
+
 /* The instant shown, and why it is not now. */
 static void add_instant(const struct app *a, struct part *parts, size_t *n)
 {
@@ -92,6 +101,7 @@ static void add_instant(const struct app *a, struct part *parts, size_t *n)
 	char clock[32], span[32], signal[FORMAT_SIGNAL];
 	uint64_t stale = watch_stale_ns(a->ui.shown.watch);
 	bool file = watch_target(a->ui.shown.watch)->kind == TARGET_FILE;
+	struct stop silent = { .why = stale ? watch_stopped(a->ui.shown.watch) : 0 };
 
 	bool instant = f->past || figures_over(f) || file; /* stands still: with milliseconds */
 	if (instant)
@@ -120,10 +130,14 @@ static void add_instant(const struct app *a, struct part *parts, size_t *n)
 		    clock);
 	else if (!model_program(a->ui.shown.model))
 		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
+	else if (silent.why)
+		add_stop(parts, n, &silent, stale);
 	else if (stale || f->state == MTW_LINK_LOST)
 		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
-	else
+	else if (!f->stop.times)
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
+	if (f->stop.times && !silent.why)
+		add_stop(parts, n, &f->stop, f->at_ns - f->stop.begin_ns);
 }
 
 static void add_travel(const struct app *a, struct part *parts, size_t *n)
