@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 
-#define GROWTH_FROM 4 /* samples: less than three seconds cannot predict a minute */
-#define WINDOW 10u    /* samples: as model_window() */
+#define SILENT_NS 3000000000ull /* without figures: its agent does not run */
+#define GROWTH_FROM 4           /* samples: less than three seconds cannot predict a minute */
+#define WINDOW 10u              /* samples: as model_window() */
 
 bool line_runs(const struct line *l)
 {
@@ -58,13 +59,13 @@ void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes)
 	l->p.peak_bytes = peak_bytes > l->p.live_bytes ? peak_bytes : l->p.live_bytes;
 }
 
-static void add_sample(struct line *l, uint64_t now)
+static void add_sample(struct line *l)
 {
 	if (!l->samples)
 		l->samples = xcalloc(SAMPLES, sizeof *l->samples);
 	l->sample_at = (l->sample_at + 1) % SAMPLES;
 	l->samples[l->sample_at] =
-		(struct growth_sample){ now, l->p.live_bytes, l->p.sum.alloc_bytes };
+		(struct growth_sample){ l->ran_ns, l->p.live_bytes, l->p.sum.alloc_bytes };
 	if (l->sample_count < SAMPLES)
 		l->sample_count++;
 }
@@ -74,24 +75,38 @@ static const struct growth_sample *sample_before(const struct line *l, unsigned 
 	return &l->samples[(l->sample_at + SAMPLES - steps) % SAMPLES];
 }
 
+/* Its own server is silent when both are frozen (docker pause). */
+static bool stands(const struct line *l, uint64_t now)
+{
+	if (l->p.watch)
+		return l->p.stopped || watch_silent_ns(l->p.watch);
+	return l->p.stopped || (l->stamp_ns && now > l->stamp_ns + SILENT_NS);
+}
+
 /* Each second, for a line with known figures: a relative's come with its watch. */
 void line_measure(struct line *l, uint64_t now)
 {
 	if (!l->stamp_ns && !l->p.exact)
 		return;
-	add_sample(l, now);
+	uint64_t passed = l->measured_ns ? now - l->measured_ns : 0;
+	l->measured_ns = now;
+	if (stands(l, now))
+		return;
+	l->ran_ns += passed;
+	add_sample(l);
 	if (l->sample_count < 2)
 		return;
 	unsigned steps = l->sample_count - 1;
 	const struct growth_sample *oldest = sample_before(l, steps),
 				   *begin = sample_before(l, steps < WINDOW ? steps : WINDOW);
-	double window = (double)(now - begin->ns) / 1e9, all = (double)(now - oldest->ns) / 1e9;
+	double window = (double)(l->ran_ns - begin->ns) / 1e9,
+	       all = (double)(l->ran_ns - oldest->ns) / 1e9;
 
 	if (window > 0 && !l->p.watch)
 		l->p.rate = l->p.sum.alloc_bytes > begin->allocated
 				    ? (double)(l->p.sum.alloc_bytes - begin->allocated) / window
 				    : 0;
-	if (l->sample_count >= GROWTH_FROM)
+	if (l->sample_count >= GROWTH_FROM && all > 0)
 		l->p.growth = ((double)l->p.live_bytes - (double)oldest->live) / all * 60;
 }
 

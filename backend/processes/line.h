@@ -12,7 +12,8 @@
 #define STREAM_NONE (UINT32_MAX - 1)
 
 struct growth_sample {
-	uint64_t ns, live, allocated;
+	uint64_t ns; /* by line.ran_ns */
+	uint64_t live, allocated;
 };
 
 /* A mark that waits for its process' link. */
@@ -47,13 +48,15 @@ struct line {
 	uint64_t start_ns;             /* CLOCK_MONOTONIC: when its agent started */
 	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */
 	uint64_t changed_ns;           /* of the state */
+	uint64_t measured_ns, ran_ns;  /* the last line_measure(); its time without stops */
 	struct growth_sample *samples; /* ring; NULL = it does not run, or for less than a second */
 	unsigned sample_count, sample_at;
 };
 
 bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
-/* Each second, for a line with known figures: a relative's come with its watch. */
+/* Each second, for a line with known figures: a relative's come with its watch. While it is
+ * stopped, rate and growth stay as they were. */
 void line_measure(struct line *l, uint64_t now);
 void line_rest(struct line *l); /* it runs no more: no samples, no rates */
 void line_stream(struct line *l, uint32_t stream);

@@ -45,6 +45,7 @@ struct process {
 	enum process_state state;
 	int status;
 	bool status_known;
+	bool stopped; /* now, by a signal or a debugger */
 	/* one sentence: why figures or the tree are missing; NULL = nothing is */
 	const char *why;
 	uint64_t begin_ns, end_ns; /* since the first one's start; end 0 = it runs */

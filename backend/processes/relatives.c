@@ -51,17 +51,19 @@ static pid_t pid_of(const struct line *l)
 	return l->outer_pid ? l->outer_pid : l->p.pid;
 }
 
-static bool is_alive(const struct processes *p, const struct line *l)
+/* Notes whether it is stopped, too. */
+static bool is_alive(const struct processes *p, struct line *l)
 {
 	pid_t pid = pid_of(l);
-	struct proc_stat s;
+	struct proc_stat s = { 0 };
+	bool found = pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(pid, &s);
 
-	return pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(pid, &s) && !s.ended &&
-	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS &&
+	l->p.stopped = s.state == 'T' || s.state == 't';
+	return found && !s.ended && s.start_ns < p->origin_ns + l->p.begin_ns + START_NS &&
 	       (!p->board || s.start_ns + START_NS > p->origin_ns);
 }
 
-static bool is_running(const struct processes *p, const struct line *l)
+static bool is_running(const struct processes *p, struct line *l)
 {
 	return is_alive(p, l) &&
 	       (!p->board || l->seen || (is_program(pid_of(l)) && may_have_board(p, pid_of(l))));
@@ -109,8 +111,10 @@ static void give_record_back(struct processes *p, struct line *l, uint32_t state
 
 static void look_at_running(struct processes *p, struct line *l)
 {
-	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board)
-		return; /* memtop's child: waitpid() tells */
+	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board) {
+		is_alive(p, l); /* whether it ended, waitpid() tells: it is memtop's child */
+		return;
+	}
 	if (is_running(p, l)) {
 		l->seen = true;
 		l->missing = 0;

@@ -48,7 +48,7 @@ char *process_state_words(const struct process *p, char *out)
 {
 	switch (p->state) {
 	case PROCESS_STARTING: snprintf(out, 32, "starting"); break;
-	case PROCESS_RUNNING: snprintf(out, 32, "running"); break;
+	case PROCESS_RUNNING: snprintf(out, 32, p->stopped ? "stopped" : "running"); break;
 	case PROCESS_EXITED:
 		snprintf(out, 32, p->status_known ? "exited %d" : "ended", p->status);
 		break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_line.c - the rate of a process without a view of its own, of which only the board tells.
+ * test_line.c - rate and growth of a process without a view of its own, of which only the board
+ * tells; by the time that it ran.
  */
 #include "check.h"
 #include "processes/line.h"
@@ -19,6 +20,7 @@ static struct line running(void)
 static void allocate(struct line *l, uint64_t second, uint64_t bytes)
 {
 	l->p.sum.alloc_bytes += bytes;
+	l->stamp_ns = second * SECOND;
 	line_measure(l, second * SECOND);
 }
 
@@ -39,4 +41,61 @@ TEST(a_rate_is_of_ten_seconds)
 	allocate(&l, 13, 0);
 	CHECK(l.p.rate == 0);
 	line_rest(&l);
+}
+
+struct course {
+	struct line l;
+	uint64_t now;
+};
+
+/* So many seconds, in each of which it allocates so many bytes and keeps them. */
+static void seconds(struct course *c, unsigned n, uint64_t bytes, bool figures)
+{
+	struct tally sum = c->l.p.sum;
+
+	while (n--) {
+		c->now += SECOND;
+		sum.alloc_blocks++;
+		sum.alloc_bytes += bytes;
+		line_figures(&c->l, &sum, 0);
+		c->l.stamp_ns = figures ? c->now : c->l.stamp_ns;
+		line_measure(&c->l, c->now);
+	}
+}
+
+static void must_grow_as_before(const struct course *c)
+{
+	CHECK_EQ((uint64_t)(c->l.p.growth + 0.5), 60000);
+	CHECK_EQ((uint64_t)(c->l.p.rate + 0.5), 1000);
+}
+
+TEST(a_stopped_process_grows_as_fast_as_before)
+{
+	struct course c = { .now = 100 * SECOND };
+
+	seconds(&c, 30, 1000, true);
+	must_grow_as_before(&c);
+	c.l.p.stopped = true;
+	seconds(&c, 200, 0, true);
+	must_grow_as_before(&c);
+	c.l.p.stopped = false;
+	for (unsigned i = 0; i < 100; i++) {
+		seconds(&c, 1, 1000, true);
+		must_grow_as_before(&c);
+	}
+	seconds(&c, 61, 0, true);
+	CHECK_EQ((uint64_t)c.l.p.growth, 0);
+	line_rest(&c.l);
+}
+
+/* A frozen one's agent is silent: three seconds of it count. */
+TEST(a_frozen_process_grows_nearly_as_fast_as_before)
+{
+	struct course c = { .now = 100 * SECOND };
+
+	seconds(&c, 60, 1000, true);
+	seconds(&c, 200, 0, false);
+	seconds(&c, 1, 1000, true);
+	CHECK(c.l.p.growth > 56000 && c.l.p.growth < 60001);
+	line_rest(&c.l);
 }
