@@ -150,6 +150,14 @@ void cmd_note_rules(const struct args *a, struct watch *w)
 	watch_note(w, a->rules_wrong.text);
 }
 
+/* A quick quit comes before the link is up. */
+static int take_out(struct loop *loop, struct watch *w, struct err *err)
+{
+	if (watch_wait_complete(w, DETACH_MS, err))
+		return -1;
+	return model_final(watch_now(w)) ? 0 : cmd_detach(loop, w, err);
+}
+
 static int view(const struct args *a, const struct target *t, const struct diff_tree *d)
 {
 	struct tui_options tui = cmd_tui_options(a);
@@ -175,8 +183,7 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);
 	}
 	int status = w ? tui_run(loop, p, &tui) : args_fail(&err, STATUS_UNREACHED);
-	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) &&
-	    cmd_detach(loop, w, &err))
+	if (w && a->detach && status != TUI_SWITCH && live && take_out(loop, w, &err))
 		status = args_fail(&err, STATUS_UNREACHED);
 	if (p)
 		processes_free(p);
