@@ -54,9 +54,9 @@ static uint32_t count_lines(const struct paths *t, uint32_t parent, uint64_t lea
 static void put_path(const struct snapshots *s, const struct paths *t, uint32_t at)
 {
 	const struct path *p = &t->list[at];
-	uint64_t least = t->list[0].value / THRESHOLD + 1, small_bytes;
-	uint32_t small,
-		lines = p->depth < DEPTH ? count_lines(t, at, least, &small, &small_bytes) : 0;
+	uint64_t least = t->list[0].value / THRESHOLD + 1, small_bytes = 0;
+	uint32_t small = 0,
+		 lines = p->depth < DEPTH ? count_lines(t, at, least, &small, &small_bytes) : 0;
 
 	fprintf(s->out, "%*sn%u: %" PRIu64 " ", (int)p->depth, "", lines, p->value);
 	if (!at)
