@@ -96,6 +96,8 @@ WHO_LOOKS = [ # belongs to the viewer, not to the program
     (r"(?<= )[A-Z.] +(?=\S+( *TIME)* *$)", ""),  # an owner's letter
     (r"#", ""),
     (r"(, |  )?\b(LIVE|ages) as of TIME", ""),
+    (r"\bAlloc (-|~?\S+/s)( ~?\S+/s)? +Free (-|~?\S+/s)( ~?\S+/s)?( in TIME)?", "rates"),  # a late viewer of a stopped program has none
+    (r"\bNow (-|~?\S+) calls/s", "rates"),
 ]
 
 
@@ -167,6 +169,8 @@ KEPT = ("program", "sampling", "totals", "libraries", "threads", "stacks", "mark
 
 def kept(r):
     r["program"].pop("duration_s")
+    for stop in r["program"]["stops"]:
+        stop.pop("stopped_s")  # it grows while one looks
     for key in ("over_s", "at_s", "per_minute"):  # the newest sample may be another
         r["verdict"].pop(key)
     r["verdict"]["text"] = plain(r["verdict"]["text"])
@@ -243,10 +247,11 @@ def stands(make):
         if not figures_ or figures_.group(1) != quiet[0]:
             quiet[:] = [figures_ and figures_.group(1), now]
         return now - quiet[1] > 2
-    t.wait_for(still, 60, "its figures to stand still")
-    os.kill(t.child, signal.SIGSTOP)
-    t.wait_for(lambda lines: not re.search("verdict on growth needs|watching", lines[1]) and plain(lines[2]).count(" 0/s") == 4,
-               90, "a verdict, and rates of nothing")
+    t.wait_for((still, lambda lines: not re.search("verdict on growth needs|watching", lines[1])), 90,
+               "a verdict, and figures that stand still")
+    os.kill(t.child, signal.SIGSTOP)  # from here on no time counts: neither verdict nor rates change
+    # ... and each scan that a file keeps is of this state
+    t.wait_for(re.compile(r"STOPPED (1[5-9]|[2-9]\d|\d\d\d) s|STOPPED \d+ min"), 60, "stopped for 15 s")
     path = f"{folder}/recorded.mtop"
     done = run([MEMTOP, "record", "-o", path, "--for", "3", "-p", str(t.child)], env=environment())
     assert done.returncode == 0, done
