@@ -77,6 +77,8 @@ bool detach_check(struct server *s)
 		}
 		return false;
 	}
+	if (!nothing)
+		mt_msg_keep(MTW_SAID_DETACHED);
 	if (done.refused) {
 		mt_format(text, sizeof(text),
 			  "%u places could not be written: they stay with the agent, which passes "

@@ -30,6 +30,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <memtop/memtop.h>
+#include <memtop/wire.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -53,6 +54,7 @@ struct plan {
 	char name[96];
 	char agent[PATH_MAX]; /* as memtop sees it */
 	bool loaded;          /* that build of it is there already */
+	char said[512];       /* why an agent there has no session; "" = it did not say */
 	bool bionic;          /* its C library is Android's */
 	bool copy;            /* by a memfd */
 	char proc[64];        /* its folder in its own /proc, as it sees it: for the memfd */
@@ -165,7 +167,11 @@ static int explain(const struct plan *p, int code, struct err *err)
 
 	switch (code) {
 	case MEMTOP_ATTACH_ALREADY:
-	case MEMTOP_ATTACH_PRELOADED: return refuse_second(p, err);
+	case MEMTOP_ATTACH_PRELOADED:
+		if (!*p->said || !strcmp(p->said, MTW_SAID_DETACHED))
+			return refuse_second(p, err);
+		return err_set(err, 3, "%s: has an agent already, without a session: %s", p->name,
+			       p->said);
 	case MEMTOP_ATTACH_OPTIONS:
 		return err_set(err, 3,
 			       "%s: its agent does not know these options: %s; correct --options "
@@ -241,6 +247,8 @@ static bool read_agents(struct plan *p, const struct inject_modules *m)
 	struct inject_agents a = inject_find_agents(m, p->agent);
 
 	p->loaded = a.same != 0;
+	if (a.same || a.others)
+		inject_said(p->facts.pid, p->said, sizeof p->said);
 	return a.same || a.others;
 }
 
@@ -487,9 +495,10 @@ static void note(const struct plan *p, const struct attach_options *o, struct at
 	version_of(p, 0, new, sizeof new);
 	if (r->code == MEMTOP_ATTACH_AGAIN)
 		snprintf(a->note, sizeof a->note,
-			 "%s: its agent's server was killed; a new one serves the same counters, "
+			 "%s: its agent%s%.*s; a new one serves the same counters, "
 			 "by the same agent (%s), without the marks and the graph of the past%s",
-			 p->name, uses,
+			 p->name, *p->said ? " had no server: " : "'s server was killed",
+			 (int)strcspn(p->said, ";"), p->said, uses,
 			 o->options ? "; --options: ignored, the session keeps its own" : "");
 	else if (r->older)
 		snprintf(a->note, sizeof a->note,

@@ -11,6 +11,7 @@
 #include "attach/ptrace/modules.h"
 #include "base/build.h"
 #include "base/procfs.h"
+#include "base/sanitize.h"
 #include "launch/progcheck.h"
 
 #include <memtop/options.h>
@@ -136,6 +137,7 @@ void agent_file_version(const struct elf_kind *k, char *version, size_t size)
 
 	snprintf(version, size, "%.*s", n ? (int)n : (int)strlen(BEFORE_NOTES),
 		 n ? k->agent : BEFORE_NOTES);
+	sanitize_clean(version, size, version);
 }
 
 void agent_file_versions(pid_t pid, char *versions, size_t size)

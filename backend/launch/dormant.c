@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <memtop/wire.h>
+
 #define PATIENCE 30 /* looks, 10 ms apart */
 /* a new server may wait that long for a busy machine */
 #define YOUNG_SECONDS 3.0
@@ -142,9 +144,12 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 			       "start it again",
 			       t->text, name, (int)stat.parent);
 	bool there = procfs_maps(pid, AGENT_FILE) > 0;
-	if (there && listens_soon(pid))
-		return 0;
 	if (there)
+		inject_said(pid, said, sizeof said);
+	bool detached = !strcmp(said, MTW_SAID_DETACHED);
+	if (there && !detached && listens_soon(pid))
+		return 0;
+	if (there && !detached)
 		inject_said(pid, said, sizeof said);
 	parent = *said ? 0 : parent_of(pid);
 	if (there && parent > 1 && same_program(pid, parent) && procfs_maps(parent, AGENT_FILE) > 0)
@@ -160,6 +165,11 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 			       "%s: %s runs without the agent: nothing listens on @memtop.%d; use "
 			       "memtop attach %d",
 			       t->text, name, pid, pid);
+	if (detached)
+		return err_set(err, 3,
+			       "%s: %s has no session: its agent was detached; memtop attach %d "
+			       "begins another one",
+			       t->text, name, pid);
 	if (*said)
 		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name,
 			       said);

@@ -408,6 +408,9 @@ enum mtw_type {
 #define MTW_SAMPLES_TOTALS_ONLY (1u << 0)
 #define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
 
+/* After a detach the agent keeps this word as its reason for having no session (memtop_said). */
+#define MTW_SAID_DETACHED "detached"
+
 enum mtw_error {
 	MTW_E_VERSION = 1, /* no common protocol version */
 	MTW_E_ACCESS = 2,  /* credentials or token refused */

@@ -9,6 +9,7 @@ import contextlib
 import glob
 import os
 import pwd
+import re
 import resource
 import shutil
 import signal
@@ -230,7 +231,7 @@ def t_detached_as_before():
         detached(process.pid)
         wait_for(lambda: seen() == before, 10, f"{before}")
     done = run([MEMTOP, "detach", str(process.pid)], env=environment())
-    assert done.returncode == 3 and f"memtop attach {process.pid} brings it back" in done.stderr, done
+    assert done.returncode == 3 and f"its agent was detached; memtop attach {process.pid} begins another one" in done.stderr, done
     finish(process)
     process = ready([FIRE, "0", "1"], env=environment(LD_PRELOAD=AGENT))
     wait_for(lambda: f"@memtop.{process.pid}\n" in open("/proc/net/unix").read(), 10, "its agent")
@@ -328,6 +329,41 @@ def t_another_build_that_cannot_be_loaded():
     assert HELD.fullmatch(out) and f"the agent of an earlier attach counts, version {ours}, not version " in err and "failed to map" in err, (out, err)
     assert report_of(f"@memtop.{process.pid}")["agent"]["version"] == ours
     detached(process.pid)
+    finish(process)
+
+
+@test
+def t_detached_already():
+    """Each verb says so, also where two detaches race; and the next attach begins a session."""
+    process = ready([FIRE, "0", "0", "1"])
+    words = f"has no session: its agent was detached; memtop attach {process.pid} begins another one"
+    for _ in range(3):
+        attached(process.pid)
+        racing = [start([MEMTOP, "detach", str(process.pid)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+        said = [detach.communicate(timeout=60) for detach in racing]
+        assert any("the agent is out of" in out for out, err in said), said
+        assert all("the agent is out of" in out or words in err for out, err in said), said
+        for verb in (["detach"], ["report", "-p"], ["mark", "-p"]):
+            one_line(memtop(*verb, str(process.pid)), 3, words)
+    finish(process)
+
+
+def controlled_agent():
+    """A copy of the agent whose version begins with a control character, and which has no option "depth"."""
+    with open(AGENT, "rb") as f:
+        data = f.read()
+    note = re.search(rb"\0(\d[^ \0]+ \d+ \d+ listen unwind depth )", data)[1]
+    path = temporary_folder() + "/libmemtop-agent.so"
+    with open(path, "wb") as f:
+        f.write(data.replace(note, b"\x1b" + note[1:].replace(b" depth ", b" death ")))
+    return path
+
+
+@test
+def t_a_files_own_words_are_shown_without_controls():
+    process = ready([FIRE, "0", "0", "1"])
+    err = attach(process.pid, "--agent", controlled_agent(), "--options", "depth=9", status=2)[1]
+    assert 'has no option "depth"' in err and "\x1b" not in err, err
     finish(process)
 
 
@@ -502,6 +538,10 @@ def t_a_server_whose_program_cannot_be_compared():
 def t_refused_preloaded():
     process = ready([FIRE, "0", "1"], env=environment(LD_PRELOAD=AGENT))
     refused(process.pid, "has an agent already")
+    finish(process)
+    process = ready([FIRE, "0", "1"], env=environment(LD_PRELOAD=AGENT, MEMTOP_OPTIONS="listen=unix:/no/folder/x.sock"))
+    wait_for(lambda: "no such folder" in memtop("report", "-p", str(process.pid)).stderr, 20, "its reason")
+    refused(process.pid, "has an agent already, without a session: listen=unix:/no/folder/x.sock: there is no such folder")
     finish(process)
 
 

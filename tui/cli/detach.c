@@ -8,6 +8,7 @@
 
 #include "base/sanitize.h"
 #include "base/loop.h"
+#include "launch/dormant.h"
 
 #define GREET_MS 10000
 
@@ -37,6 +38,9 @@ static int detach_run(const struct args *a)
 	struct watch *w = watch_open(loop, &t, &options, &err);
 	if (w && watch_wait_complete(w, GREET_MS, &err) == 0)
 		rc = cmd_detach(loop, w, &err);
+	/* another detach was faster, say */
+	if (rc && w && t.kind == TARGET_PID)
+		dormant_check(&t, NULL, &err);
 	if (rc == 0) {
 		const struct program *p = model_program(watch_model(w));
 		char shown[256];

@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <memtop/wire.h>
+
 #define HEADERS_MAX 64
 #define DYNAMIC_MAX 256
 #define NOTE_MAX 4096 /* bytes of one that are compared */
@@ -355,12 +357,24 @@ struct inject_agents inject_find_agents(const struct inject_modules *m, const ch
 void inject_said(pid_t pid, char *to, size_t size)
 {
 	struct inject_modules m;
-	uint64_t at =
-		inject_modules_read(pid, &m) == 0 ? inject_symbol(&m, "memtop_said", NULL) : 0;
+	bool first = true;
 
 	to[0] = '\0';
-	if (at)
-		inject_read_text(&m, at, to, size);
+	if (inject_modules_read(pid, &m))
+		m.count = 0;
+	/* Of several agents the one of the last session counts: the others were detached. One
+	 * without a word had a session. */
+	for (size_t i = 0; i < m.count && (first || *to); i++) {
+		uint64_t at = inject_module_symbol(&m, &m.list[i], "memtop_said");
+		char word[sizeof MTW_SAID_DETACHED] = "";
+
+		if (!at)
+			continue;
+		inject_read_text(&m, at, word, sizeof word);
+		if (first || strcmp(word, MTW_SAID_DETACHED))
+			inject_read_text(&m, at, to, size);
+		first = false;
+	}
 	for (char *c = to; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?'; /* the program may write there */
