@@ -28,7 +28,7 @@ struct sample {
 };
 
 struct samples {
-	uint64_t interval_ns, next_ns; /* of running time */
+	uint64_t interval_ns, next_ns;              /* of running time */
 	uint64_t low_bytes, peak_bytes, fall_bytes; /* since the newest */
 	uint32_t count, serial, changed;            /* changes with the list */
 	bool totals_only;                           /* no memory for the slots' live bytes */

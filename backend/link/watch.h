@@ -66,8 +66,8 @@ bool watch_live(const struct watch *w);    /* link is up */
 bool watch_growing(const struct watch *w); /* a session file that is still being written */
 /* age of the shown state when the link does not keep it fresh; 0 = fresh */
 uint64_t watch_stale_ns(const struct watch *w);
-/* Why the agent is silent: its process is stopped, with the program or alone (enum mtw_stop); 0 = not
- * known. */
+/* Why the agent is silent: its process is stopped, with the program or alone (enum mtw_stop); 0 =
+ * not known. */
 unsigned watch_stopped(const struct watch *w);
 /* time without a byte; 0 = the link is alive */
 uint64_t watch_silent_ns(const struct watch *w);
