@@ -68,7 +68,7 @@ def t_the_side_car_in_a_pod():
         return run(["nsenter", "-t", str(serve), "-n", "curl", "-s", "-i", "-H", f"Authorization: Bearer {bearer}",
                     f"http://127.0.0.1:9091{path}"]).stdout
     need("nsenter", "curl")
-    assert ask("/metrics", "x" * 32).startswith("HTTP/1.1 401 ")
+    wait_for(lambda: ask("/metrics", "x" * 32).startswith("HTTP/1.1 401 "), 20, "a refusal")
     # podman 4 gives the secret as it stands in the file
     good = wait_for(lambda: next((t for t in (token, coded) if ask("/", t).startswith("HTTP/1.1 200 ")), None), 20, "an answer")
     text = wait_for(lambda: re.search(r"leaks_here\s.*< main", ask("/report.txt", good), re.S), 20, "the program's names in the report")
