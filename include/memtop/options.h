@@ -34,7 +34,8 @@
 /* X(signal): those by which a program may be asked for something */
 /* clang-format off */
 #define MTW_SIGNALS(X) \
-	X(SIGUSR1) X(SIGUSR2) X(SIGHUP) X(SIGQUIT) X(SIGURG) X(SIGIO) X(SIGPROF) X(SIGPWR) X(SIGWINCH)
+	X(SIGUSR1) X(SIGUSR2) X(SIGHUP) X(SIGQUIT) X(SIGURG) \
+	X(SIGIO) X(SIGPROF) X(SIGPWR) X(SIGWINCH)
 /* clang-format on */
 #define MTW_SIGNAL_WORD(signal) #signal " "
 #define MTW_OPTION_SIGNALS MTW_SIGNALS(MTW_SIGNAL_WORD)

@@ -61,7 +61,7 @@ def t_offered_by_number():
         assert t.wait_exit() == 0
     wait_for(lambda: not listens(process), 10, "the agent's end")
     with Terminal(words, 120, 30, env=env) as t:  # after a detach, too
-        t.wait_for("it was detached")
+        t.wait_for("its agent was detached")
         t.wait_for("Attach now? [y/N]")
         t.keys("C-c")
         assert t.wait_exit() != 0
