@@ -39,6 +39,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* a process that was killed needs a moment to go */
+#define GOING_TRIES 10
+#define GOING_PAUSE_NS 20000000
 /* the last session's server needs a moment to exit, seconds on a busy machine */
 #define LEAVING_TRIES 50
 #define LEAVING_PAUSE_NS 200000000
@@ -451,6 +454,10 @@ static int look_again(const struct plan *p, const struct attach_identity *was, u
 	if (err->status == 2 || !was->start_ns)
 		return -1;
 	enum identity is = attach_identity_look(was);
+	for (int n = 0; n < GOING_TRIES && is == IDENTITY_SAME && !p->tracer; n++) {
+		nanosleep(&(struct timespec){ 0, GOING_PAUSE_NS }, NULL);
+		is = attach_identity_look(was);
+	}
 	if (is == IDENTITY_ENDED)
 		return err_set(err, 3, "%s: ended during the attach; start it again", p->name);
 	bool let_go = p->tracer && procfs_ended(p->tracer);
