@@ -10,6 +10,7 @@
 #include "app/actions.h"
 
 #include "base/loop.h"
+#include "base/procfs.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -45,10 +46,12 @@ bool quit_question(const struct app *a, char *out, size_t size)
 }
 
 /* Its process group; -1 = unknown. Any process of the tree can write a pid to the board, so it
- * counts only while the process's agent answers. */
+ * counts only while the process's agent answers, and only in our pid namespace: what it is called
+ * in another one is another process here. */
 static pid_t group_of(const struct process *p)
 {
-	bool proved = process_runs(p) && p->pid > 1 && p->watch && watch_live(p->watch);
+	bool proved = process_runs(p) && p->pid > 1 && p->watch && watch_live(p->watch) &&
+		      !procfs_inner((pid_t)watch_peer(p->watch));
 	pid_t group = proved ? getpgid(p->pid) : -1;
 
 	return group > 1 ? group : -1;
