@@ -12,6 +12,7 @@ import shutil
 import subprocess
 
 from cli import one_line
+from container import need_place
 from harness import (AGENT, MEMTOP, TARGETS, Skip, at_end, children, environment, kill, main, need, report, run,
                      start, temporary_folder, test, wait_for)
 from served import Server, value
@@ -38,7 +39,8 @@ class Open:
         os.chown(self.home, USER, USER)
 
     def run(self, user, *arguments):
-        env = {**environment(), "HOME": self.home, "XDG_STATE_HOME": self.home, "XDG_CONFIG_HOME": self.home} if user else environment()
+        own = {"HOME": self.home, "XDG_STATE_HOME": self.home, "XDG_CONFIG_HOME": self.home} if user else {}
+        env = environment(MEMTOP_AGENT=self.agent, **own)
         return run([*(AS_USER if user else ()), self.memtop, *map(str, arguments)], env=env)
 
     def start(self, place, preloaded):
@@ -219,6 +221,7 @@ def t_bubblewrap():
 def in_root(o, options, program, *arguments):
     """The pid of a program of o's folder, with the agent, in a root of its own."""
     need("chroot")
+    need_place("unshare", "--mount")
     root = temporary_folder()
     os.chmod(root, 0o755)
     for name in ("usr", "tmp", "proc", "t"):
@@ -294,6 +297,7 @@ def t_names_of_the_files_that_it_has():
     """Without a build-id, stripped, as Alpine's: another file has the same path here, where the same code has other names. It
     is no debug file of the other one."""
     o = Open()
+    need_place("unshare", "--mount")
     here, there = f"{o.folder}/lib", f"{o.folder}/there"
     for folder, names, pad in ((here, ("wrong", "right"), 50000), (there, ("right", "wrong"), 3)):
         pair(folder, names, pad)

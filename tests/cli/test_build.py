@@ -428,7 +428,8 @@ def t_debian_package():
     deb, = glob.glob(f"{folder}/memtop_*.deb")
     fields = dict(line.split(": ", 1) for line in output("dpkg-deb", "-f", deb).splitlines() if ": " in line and line[0] != " ")
     assert fields["Maintainer"] == "A B <a@b.org>" and fields["Package"] == "memtop", fields
-    assert {"libc6", "libdw1", "libzstd1"} <= {word.split()[0] for word in re.split(r"[,|] *", fields["Depends"])}, fields
+    # trixie's libraries whose time_t became wider on other machines are called ...t64
+    assert {"libc6", "libdw1", "libzstd1"} <= {word.split()[0].removesuffix("t64") for word in re.split(r"[,|] *", fields["Depends"])}, fields
     output("dpkg-deb", "-R", deb, f"{folder}/root")
     output("sh", "-c", f"cd {folder}/root && md5sum --quiet -c DEBIAN/md5sums")
     names = [os.path.relpath(os.path.join(at, name), f"{folder}/root") for at, _, files in os.walk(f"{folder}/root") for name in files]

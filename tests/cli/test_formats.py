@@ -567,9 +567,10 @@ def t_full_disk():
     if os.geteuid() or run(["mount", "-t", "tmpfs", "-o", "size=8k", "memtop", folder := temporary_folder()]).returncode:
         raise Skip("mounting a tmpfs needs rights")
     at_end(run, ["umount", folder])
-    with open(folder + "/filler", "wb") as f:
-        f.write(bytes(4096))
     for kind, ending in FORMATS.items():
+        room = 4096 if os.path.getsize(written(kind)) > 4096 else 0  # a packed file may be smaller than a page
+        with open(folder + "/filler", "wb") as f:
+            f.write(bytes(8192 - room))
         one_line(memtop("report", "-o", f"{folder}/a{ending}", session()), 3, "No space left")
         assert os.listdir(folder) == ["filler"], kind
 

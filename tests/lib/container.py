@@ -21,6 +21,13 @@ def contained(command):
     return [os.path.join(harness.TARGETS, "contain"), *FLAGS, "--", *command] if FLAGS else list(command)
 
 
+def need_place(*command):
+    """Skip where no program runs behind `command`, which makes namespaces: a kernel or a chroot may refuse them."""
+    done = harness.run([*command, "/bin/true"])
+    if done.returncode:
+        raise Skip(f"no namespace may be made here: {done.stderr.strip()}")
+
+
 def unless_one(why):
     """Skip where the target is process 1."""
     if AS_ONE:

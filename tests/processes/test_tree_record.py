@@ -14,8 +14,9 @@ import time
 
 from cli import memtop, one_line, compiled
 from client import preload
-from harness import (BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, need,
+from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, need,
                      read_report, run, start, temporary_folder, test, wait_for)
+from nobody import within_reach
 
 # holds BYTES, in blocks of 1000, then waits SECONDS, then exits with STATUS
 HOLDS = r"""
@@ -676,7 +677,8 @@ def t_who_is_another_user():
     os.chmod(holds, 0o755)
     shutil.copy(compiled(HOLDS), f"{holds}/holds")
     session = temporary_folder() + "/a.mtop"
-    p = start([MEMTOP, "record", "-o", session, "--", "sh", "-c", f"setpriv --reuid=1234 {holds}/holds 1000 60; true"], env=environment())
+    p = start([MEMTOP, "record", "--agent", within_reach(AGENT), "-o", session, "--", "sh", "-c",
+               f"setpriv --reuid=1234 {holds}/holds 1000 60; true"], env=environment())
 
     def unfollowed():
         done = memtop("report", "--format", "json", session) if os.path.exists(session) else None

@@ -129,6 +129,12 @@ def t_another_one_that_grows_is_named_with_its_rate():
         t.wait_for("PROCESS▼")
 
 
+def a_function_below(lines):
+    """A function that the selected row does not name: Pythons differ in which of theirs allocate."""
+    names = re.findall(r"\b_?Py\w{6,}", "\n".join(lines)) if selected(lines) else []
+    return next((name for name in names if name not in selected(lines)), None)
+
+
 @test
 def t_coming_back_finds_the_place():
     t, _ = shell(folder(), 12000000, 300000)
@@ -139,8 +145,8 @@ def t_coming_back_finds_the_place():
         is_shown(t, "python3")
         t.keys("3")
         t.wait_for("[3 Sites]")
-        t.wait_for("PyDict_SetDefault")
-        select_by_search(t, "PyDict_SetDefault")
+        site = t.wait_for(a_function_below)
+        select_by_search(t, site)
         open_list(t)
         t.keys("Home", "Enter")
         is_shown(t, "sh")
@@ -149,7 +155,7 @@ def t_coming_back_finds_the_place():
         t.keys("Enter")
         is_shown(t, "python3")
         t.wait_for("[3 Sites]")
-        t.wait_for(lambda lines: selected(lines) and "PyDict_SetDefault" in selected(lines))
+        t.wait_for(lambda lines: site in (selected(lines) or ""))
 
 
 @test

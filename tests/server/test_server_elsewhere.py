@@ -8,18 +8,20 @@ import subprocess
 
 import wire
 from client import Client, run_watched
+from container import need_place
 from elsewhere import listening
-from harness import (AGENT, MEMTOP, TARGETS, Skip, child_of, children, environment, main, mostly_waits, need, report,
+from harness import (AGENT, MEMTOP, TARGETS, child_of, children, environment, main, mostly_waits, need, report,
                      run, start, temporary_folder, test, wait_for, wait_for_session)
 from obedient import PROGRAM, Obedient
 from refuse import ERRNO, VFORK, refuse
+
+CONTAIN = os.path.join(TARGETS, "contain")
 
 
 def process_one():
     """The target as process 1 of a namespace; its name ends in .1 there."""
     need("unshare")
-    if run(["unshare", "-p", "-f", "--mount-proc", "true"]).returncode:
-        raise Skip("no namespace may be made here")
+    need_place("unshare", "-p", "-f", "--mount-proc")
     name = f"@memtop-test-one-{os.getpid()}.%p"
     inner = ["unshare", "-p", "-f", "--mount-proc", "env", f"LD_PRELOAD={AGENT}", f"MEMTOP_OPTIONS=listen={name}"]
     p = Obedient(watched=False, command=inner)
@@ -29,7 +31,8 @@ def process_one():
 
 def in_container(profile):
     """The same under the filter and the capabilities of an engine."""
-    p = Obedient(command=[os.path.join(TARGETS, "contain"), "--profile", profile, "--pid1", "--"], wait=False,
+    need_place(CONTAIN, "--profile", profile, "--pid1", "--")
+    p = Obedient(command=[CONTAIN, "--profile", profile, "--pid1", "--"], wait=False,
                  options=f"listen=@memtop-test-{profile}-{os.getpid()}.%p")
     assert p.answer() == "ready"
     p.name = f"@memtop-test-{profile}-{os.getpid()}.1"
@@ -89,19 +92,29 @@ def t_process_one_of_a_container():
         assert p.process.wait(60) == 3
 
 
+def ends_under_its_filter(*kind):
+    """It ends as it does without the agent: its filter need not allow the server's calls, and its end makes none."""
+    for command in ("y", "z"):
+        name = f"@memtop-test-filter-{os.getpid()}{''.join(kind)}-{command}"  # the one before may still say its last
+        p = Obedient(command=[CONTAIN, *kind, "--"], options=f"listen={name}")
+        p.name = name
+        p.viewer().until_complete()
+        p.do(command, "0")
+        p.viewer("after the filter").until_complete()
+        p.tell("x 3")
+        assert p.process.wait(60) == 3, (kind, command, p.process.returncode)
+
+
 @test
 def t_filter_of_its_own():
-    """The program ends as it does without the agent: its filter need not allow the server's calls, and its end makes none."""
-    for kind in [], ["--pid1"], ["--init"], ["--pid1", "--profile", "docker"]:
-        for command in ("y", "z"):
-            name = f"@memtop-test-filter-{os.getpid()}{''.join(kind)}-{command}"  # the one before may still say its last
-            p = Obedient(command=[os.path.join(TARGETS, "contain"), *kind, "--"], options=f"listen={name}")
-            p.name = name
-            p.viewer().until_complete()
-            p.do(command, "0")
-            p.viewer("after the filter").until_complete()
-            p.tell("x 3")
-            assert p.process.wait(60) == 3, (kind, command, p.process.returncode)
+    ends_under_its_filter()
+
+
+@test
+def t_filter_of_its_own_in_a_container():
+    for kind in ["--pid1"], ["--init"], ["--pid1", "--profile", "docker"]:
+        need_place(CONTAIN, *kind, "--")
+        ends_under_its_filter(*kind)
 
 
 @test
@@ -257,8 +270,7 @@ def users(pid, tid):
 def t_program_in_a_user_namespace():
     """Nobody from outside can be told apart there: it does not wait for a viewer, and the report says why it is not in it."""
     need("unshare")
-    if run(["unshare", "-U", "true"]).returncode:
-        raise Skip("no user namespace may be made here")
+    need_place("unshare", "-U")
     path = temporary_folder() + "/t.mtop"
     done = run([MEMTOP, "record", "--options", "wait=600000", "-o", path, "--", "unshare", "-U", "sh", "-c", "echo here; exit 3"],
                env=environment())
