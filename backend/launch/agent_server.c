@@ -3,9 +3,8 @@
  * agent_server.c - decides whether a process is an agent's server, and of which program.
  *
  * A server's name proves nothing: any program may have it. A server shares its memory with an older
- * process, which kcmp() proves. Where kcmp() is refused (most containers), the memory figures and
- * the command line, which everyone may read, are compared. A forked child may have the same ones,
- * so a process whose agent listens comes first.
+ * process (launch/server_of.h). Where that is judged by looks, a forked child may have the same
+ * ones, so a process whose agent listens comes first.
  */
 #include "launch/agent_server.h"
 
@@ -14,106 +13,9 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define TRIES 3 /* a program that maps memory changes its figures between two looks */
-
-struct look {
-	char text[8192];
-	size_t length;
-};
-
-static void look(pid_t pid, const char *file, struct look *l)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-	FILE *f = fopen(path, "re");
-	l->length = f ? fread(l->text, 1, sizeof l->text - 1, f) : 0;
-	l->text[l->length] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static bool is_named(pid_t pid)
-{
-	struct look comm;
-
-	look(pid, "comm", &comm);
-	return !strcmp(comm.text, AGENT_SERVER_NAME "\n");
-}
-
-/* The start in clock ticks since boot; 0: the process is gone. */
-static unsigned long long start_of(pid_t pid)
-{
-	struct look stat;
-	unsigned long long start = 0;
-
-	look(pid, "stat", &stat);
-	/* the name may hold anything; field 22, counted from the state, which is 3 */
-	const char *rest = strrchr(stat.text, ')');
-	for (int field = 3; rest && field <= 22; field++)
-		rest = strchr(rest + 1, ' ');
-	if (rest)
-		start = strtoull(rest, NULL, 10);
-	return start;
-}
-
-/* Within the same tick the pids decide, unless they wrapped around just then. */
-static bool is_older(pid_t a, pid_t b)
-{
-	unsigned long long x = start_of(a), y = start_of(b);
-
-	return x && (x < y || (x == y && a < b));
-}
-
-/* The publicly readable memory figures of a process, without those that change with every page. */
-static void figures(pid_t pid, char *to, size_t size)
-{
-	static const char *const names[] = { "\nVmPeak:", "\nVmLck:", "\nVmStk:", "\nVmExe:",
-					     "\nVmLib:" };
-	struct look status;
-	size_t used = 0;
-
-	look(pid, "status", &status);
-	to[0] = '\0';
-	for (size_t i = 0; i < sizeof names / sizeof *names && used < size; i++) {
-		const char *at = strstr(status.text, names[i]);
-		if (at)
-			used += (size_t)snprintf(to + used, size - used, "%.*s",
-						 1 + (int)strcspn(at + 1, "\n"), at);
-	}
-}
-
-static bool looks_alike(pid_t a, pid_t b)
-{
-	struct look x, y;
-	char its[400], other[400];
-
-	look(a, "cmdline", &x);
-	look(b, "cmdline", &y);
-	if (!x.length || x.length != y.length || memcmp(x.text, y.text, x.length))
-		return false;
-	for (int i = 0; i < TRIES; i++) {
-		figures(a, its, sizeof its);
-		figures(b, other, sizeof other);
-		if (*its && !strcmp(its, other))
-			return true;
-	}
-	return false;
-}
-
-static bool shares_memory(pid_t a, pid_t b)
-{
-	long order = syscall(SYS_kcmp, (long)procfs_thread(a), (long)procfs_thread(b),
-			     (long)KCMP_VM, 0L, 0L);
-
-	return order < 0 ? looks_alike(a, b) : order == 0;
-}
 
 static bool listens(const struct agent_process *list, size_t count, pid_t pid)
 {
@@ -136,11 +38,11 @@ static pid_t find_program(pid_t pid)
 
 	while (dir && (d = readdir(dir))) {
 		pid_t other = (pid_t)strtol(d->d_name, NULL, 10);
-		if (other <= 0 || other == pid || !is_older(other, pid) ||
-		    !shares_memory(other, pid))
+		if (other <= 0 || other == pid || !server_is_older(other, pid) ||
+		    !server_shares_memory(other, pid))
 			continue;
 		bool its = listens(list, count, other);
-		if (!found || (its && !heard) || (its == heard && is_older(other, found))) {
+		if (!found || (its && !heard) || (its == heard && server_is_older(other, found))) {
 			found = other;
 			heard = its;
 		}
@@ -167,7 +69,7 @@ static bool was_renamed(pid_t pid)
 
 pid_t agent_server_program(pid_t pid)
 {
-	if (!is_named(pid))
+	if (!server_is_named(pid))
 		return 0;
 	pid_t program = find_program(pid);
 	return program ? program : was_renamed(pid) ? AGENT_SERVER_ALONE : 0;

@@ -7,9 +7,9 @@
 #define LAUNCH_AGENT_SERVER_H
 
 #include "base/base.h"
+#include "launch/server_of.h"
 #include <sys/types.h>
 
-#define AGENT_SERVER_NAME "memtop-agent" /* its /proc/PID/comm, set in agent/server/loop.c */
 #define AGENT_SERVER_ALONE (-1)
 #define AGENT_FILE "libmemtop-agent.so" /* in the name of its mappings, a file's or a memfd's */
 

@@ -49,6 +49,8 @@ struct found {
 	size_t count, room;
 	struct network *networks; /* the first is memtop's */
 	size_t network_count, network_room;
+	struct server_look *servers; /* whose program is not known */
+	size_t server_count, server_room;
 };
 
 /* "memtop.PID" or "memtop.PID.2": the pid, 0 = another name. */
@@ -123,22 +125,6 @@ static struct network *network_of(struct found *f, pid_t pid)
 	return n;
 }
 
-/* The process of a pidfd; 0 = not a pidfd, or the process is gone. */
-static pid_t pid_of_pidfd(pid_t holder, const char *fd)
-{
-	char path[300], line[128];
-	int pid = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)holder, fd);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "Pid: %d", &pid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return pid > 0 ? pid : 0;
-}
-
 static struct listener *listener_of(const struct network *n, unsigned long inode)
 {
 	for (size_t i = 0; i < n->count; i++)
@@ -166,7 +152,7 @@ static pid_t look_at_server(const struct network *n, pid_t server, struct listen
 		ssize_t len = readlink(path, link, sizeof link - 1);
 		link[len > 0 ? len : 0] = '\0';
 		if (!program && strstr(link, "[pidfd]"))
-			program = pid_of_pidfd(server, e->d_name);
+			program = server_pidfd(server, e->d_name);
 		else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
 			struct listener *listens = listener_of(n, inode);
 			*clients += !listens;
@@ -178,41 +164,55 @@ static pid_t look_at_server(const struct network *n, pid_t server, struct listen
 	return program;
 }
 
-static bool is_server(pid_t pid)
-{
-	char name[64];
-
-	return procfs_name(pid, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME);
-}
-
 static bool look_at(void *found, pid_t pid)
 {
-	struct network *n = network_of(found, pid);
-	struct listener *l;
+	struct found *f = found;
+	struct network *n = network_of(f, pid);
+	struct listener *l = NULL;
 	int clients;
-	pid_t program = n && is_server(pid) ? look_at_server(n, pid, &l, &clients) : 0;
 
+	if (!server_is_named(pid))
+		return false;
+	pid_t program = n ? look_at_server(n, pid, &l, &clients) : 0;
 	if (program && l) {
 		l->taken = true;
-		add(found, program, l, elsewhere_holds(pid, l->path) ? pid : 0, clients);
+		add(f, program, l, elsewhere_holds(pid, l->path) ? pid : 0, clients);
+	} else if (!program) {
+		GROW(f->servers, f->server_room, f->server_count + 1);
+		f->servers[f->server_count++] = server_look(pid);
 	}
 	return false;
+}
+
+/* Has the process an agent, as far as memtop may see? Another user's shows by its server. */
+static bool has_agent(const struct found *f, pid_t pid)
+{
+	int maps = procfs_maps(pid, AGENT_FILE);
+
+	return maps > 0 || (maps < 0 && server_is_there(pid, f->servers, f->server_count));
 }
 
 /* Does the name say that the process has an agent? It may know itself by the pid of another
  * namespace: in memtop's network, where all meet, the agent must be seen in it. */
 static bool look_by_name(void *found, pid_t pid)
 {
-	struct network *n = network_of(found, pid);
+	struct found *f = found;
+	struct network *n = network_of(f, pid);
+	bool own = !n || n->own; /* another user's is unknown, and taken for memtop's */
 
-	for (size_t i = 0; n && i < n->count; i++) {
+	for (size_t i = 0; i < f->count; i++)
+		if (f->list[i].pid == pid) /* its address is known by its server */
+			return false;
+	n = n ? n : &f->networks[0];
+	for (size_t i = 0; i < n->count; i++) {
 		struct listener *l = &n->list[i];
 		pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
-		if (!named || (named != procfs_inner(pid) && (n->own || named != pid)) ||
-		    (n->own && procfs_maps(pid, AGENT_FILE) <= 0))
+		if (!named || (named != procfs_inner(pid) && (own || named != pid)) ||
+		    (own && !has_agent(f, pid)))
 			continue;
 		l->taken = true;
-		add(found, pid, l, n->own ? 0 : pid, -1);
+		add(f, pid, l, own ? 0 : pid, -1);
+		break; /* a namesake of another namespace has the next one */
 	}
 	return false;
 }
@@ -234,7 +234,9 @@ static void look_at_names(struct found *f)
 	for (size_t i = 0; i < own->count; i++) {
 		const struct listener *l = &own->list[i];
 		pid_t named = l->path || l->taken ? 0 : pid_of_name(l->name);
-		if (named && (procfs_maps(named, AGENT_FILE) || has_linked_agent(named)))
+		/* where it has another number, the address names another process */
+		if (named && !procfs_inner(named) &&
+		    (has_agent(f, named) || has_linked_agent(named)))
 			add(f, named, l, 0, -1);
 	}
 }
@@ -255,6 +257,7 @@ static void release(struct found *f)
 	for (size_t i = 0; i < f->network_count; i++)
 		free(f->networks[i].list);
 	free(f->networks);
+	free(f->servers);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -305,7 +308,7 @@ static bool ask_why(void *arg, pid_t pid)
 {
 	struct unheard *u = arg;
 	struct unheard_process x = { 0 };
-	struct network *n = is_server(pid) ? network_of(&u->heard, pid) : NULL;
+	struct network *n = server_is_named(pid) ? network_of(&u->heard, pid) : NULL;
 	struct listener *l;
 	int clients;
 

@@ -227,6 +227,22 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 	return explain_unopened(t, why, err);
 }
 
+/* The agent that listens under the process' number is another's, in another pid namespace. */
+static int explain_namesake(const struct target *t, pid_t peer, struct err *err)
+{
+	pid_t program = peer > 0 ? server_program(peer) : 0;
+
+	if (!program)
+		return err_set(err, 3,
+			       "%s: the process has no agent that listens: the one at memtop.%d is "
+			       "of another pid namespace; memtop list shows what can be watched",
+			       t->text, t->pid);
+	return err_set(err, 3,
+		       "%s: the process has no agent that listens: the one at memtop.%d is process "
+		       "%d's, which is %d in its own pid namespace; use -p %d",
+		       t->text, t->pid, (int)program, t->pid, (int)program);
+}
+
 int conn_verify(int fd, const struct target *t, struct err *err)
 {
 	struct ucred peer;
@@ -241,6 +257,9 @@ int conn_verify(int fd, const struct target *t, struct err *err)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return err_set(err, 3, "%s: its owner is unknown: %s; connect another way", t->text,
 			       strerror(errno));
+	/* A number that the user typed or memtop's child has means one process. */
+	if ((t->kind == TARGET_PID || t->unheard) && server_is_anothers(peer.pid, t->pid))
+		return explain_namesake(t, peer.pid, err);
 	if (peer.uid == geteuid() || peer.uid == 0 || (t->pid > 0 && peer.pid == t->pid))
 		return 0;
 	if (t->pid > 0 && procfs_uid(t->pid) == (long)peer.uid)

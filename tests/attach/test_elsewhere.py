@@ -145,6 +145,84 @@ def t_pids_of_its_own():
     every_way(["unshare", "--pid", "--fork", "--mount-proc"], 0, elsewhere=False)
 
 
+def number(o, inner):
+    """The pid of the program in a pid namespace that shares memtop's network, where it is process `inner`."""
+    there = f"echo {inner - 1} > /proc/sys/kernel/ns_last_pid; \"$@\" & wait"
+    pid = o.start(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", there, "sh"], True)
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        got = next(line.split()[-1] for line in f if line.startswith("NSpid:"))
+    if int(got) != inner:
+        raise Skip(f"a pid cannot be chosen in a new namespace here: {got} instead of {inner}")
+    return pid
+
+
+def rows(o, user, pids):
+    """pid -> the program's name, as memtop list has them."""
+    found = [line.split()[:2] for line in o.run(user, "list").stdout.splitlines()]
+    return {int(pid): name for pid, name in found if pid in map(str, pids)}
+
+
+@test
+def t_a_pid_means_one_process():
+    """A program knows itself by the number of another process of this machine, which has no agent."""
+    o = Open()
+    other = start(["sleep", "1000"], env=environment())
+    pid = number(o, other.pid)
+    wait_for(lambda: row(o, 0, pid), 20, "its row in the list")
+    for user in (0, USER):  # the user sees the address, and neither process' descriptors
+        wait_for(lambda user=user: rows(o, user, (pid, other.pid)) == {pid: "s_phases"}, 10, f"one row for user {user}")
+    for verb in (["report"], ["mark"], ["record", "-o", o.home + "/other.mtop"]):
+        one_line(o.run(0, *verb, "-p", other.pid), 3, "sleep runs without the agent", f"memtop attach {other.pid}")
+    done = o.run(0, "report", "-p", pid)
+    assert done.returncode == 0 and "early_phase" in done.stdout, done
+    done = o.run(0, "report", f"@memtop.{other.pid}")  # an address is an address
+    assert done.returncode == 0 and "early_phase" in done.stdout, done
+    done = o.run(0, "attach", "--no-view", other.pid)
+    assert done.returncode == 0, done
+    wait_for(lambda: rows(o, 0, (pid, other.pid)) == {pid: "s_phases", other.pid: "sleep"}, 10, "both rows")  # its second address
+    for of in (pid, other.pid):
+        assert o.run(0, "mark", "-p", of, f"of {of}").stdout == f"m1 of {of}\n"
+    assert o.run(0, "detach", other.pid).returncode == 0
+
+
+@test
+def t_two_namespaces_with_one_pid():
+    o = Open()
+    first = number(o, 77)
+    wait_for(lambda: row(o, 0, first), 20, "the first's row in the list")
+    second = number(o, 77)
+    wait_for(lambda: row(o, 0, second), 20, "the second's row in the list")
+    for user in (0, USER):
+        assert rows(o, user, (first, second)) == {first: "s_phases", second: "s_phases"}, user
+    for pid in (first, second):
+        done = o.run(0, "mark", "-p", pid, f"of {pid}")
+        assert done.returncode == 0 and done.stdout == f"m1 of {pid}\n", done
+        r = report(f"-p{pid}")
+        assert [m["name"] for m in r["marks"]] == [f"of {pid}"], r["marks"]
+
+
+@test
+def t_a_recording_in_a_namespace_is_of_its_own_program():
+    """Where another namespace has the address already."""
+    o = Open()
+    need_place("unshare", "--pid", "--fork", "--mount-proc")
+    session = f"{o.home}/inner.mtop"
+
+    def record():
+        done = run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                    f"echo 75 > /proc/sys/kernel/ns_last_pid; {o.memtop} record -o {session} -- sh -c 'echo $$; sleep 0.1'; exit $?"],
+                   env=environment())
+        assert done.returncode == 0, done
+        return int(done.stdout)
+
+    inner = record()
+    number(o, inner)
+    if record() != inner:
+        raise Skip("its pid differs from run to run")
+    r = report(session)
+    assert "sleep 0.1" in " ".join(r["program"]["args"]), r["program"]
+
+
 NAMED = """
 import mmap, socket, sys
 file = open(sys.argv[1], "rb")
@@ -202,7 +280,7 @@ def t_a_users_program_in_a_network_of_roots():
 def t_a_network_that_the_user_may_not_enter():
     o = Open()
     pid = o.start(["unshare", "--net", *AS_USER], True)
-    assert row(o, USER, pid)
+    wait_for(lambda: row(o, USER, pid), 10, "its row in the list")
     one_line(o.run(USER, "report", "-p", pid), 3, "in another network namespace, where you may not go", "run memtop as root")
     watched(o, USER, o.start(["unshare", "--net", *AS_USER], False), False)  # by a socket in a folder
 
