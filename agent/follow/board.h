@@ -25,6 +25,9 @@ struct claim {
 /* Start-up: `value` is MEMTOP_BOARD's. Without an accessible board this process is followed no
  * further. */
 void mt_board_open(const char *value);
+/* false: the launcher that memtop started has executed others before this image. A viewer comes to
+ * the first */
+bool mt_board_begins(void);
 bool mt_board_is(void); /* memtop collects from this process and its children */
 void mt_board_runs(const char *name, const char *path); /* the executed image has begun */
 /* In a forked child: it gets a record of its own. before: its parents' counts, from which its

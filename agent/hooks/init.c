@@ -365,6 +365,8 @@ static void start_session(void)
 		mt_thread_named(0, mt_state_program());
 		mt_follow_init();
 		begin_on_board();
+		if (!mt_board_begins()) /* a static launcher gives all the same variables */
+			mt_conf.wait_ns = 0;
 		mt_server_start();
 		mt_init_tell_at_exit();
 	}

@@ -74,6 +74,11 @@ void check_judge_totals(struct check *c, const struct process *p)
 	char state[64];
 	size_t process = check_add_process(c, p->name, p->pid, state_text(p, state, sizeof state));
 
+	if (p->state == PROCESS_UNFOLLOWED && !p->parent) {
+		check_note(c, "The program that was started is static: only what it executed is "
+			      "judged.");
+		return;
+	}
 	if (p->state == PROCESS_UNFOLLOWED || p->state == PROCESS_STARTING) {
 		check_whole(c, process,
 			    p->why ? p->why : "It was not followed: nothing of it is known.");

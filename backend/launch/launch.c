@@ -285,6 +285,38 @@ static pid_t start(struct start *s)
 	return pid;
 }
 
+static bool is_yes(const char *options, const char *name)
+{
+	char value[16];
+
+	agent_file_option(options, name, value, sizeof value);
+	return !strcmp(value, "yes");
+}
+
+/* What the agent goes into: the program, or what it launches. */
+struct judged {
+	const char *name; /* for messages */
+	char path[PATH_MAX];
+	bool launcher;
+	bool unknown; /* a launcher that does not say what it launches */
+};
+
+static int judge(char *const argv[], const char *board, const char *options, struct judged *j,
+		 char path[PATH_MAX], struct err *err)
+{
+	if (progcheck_find(argv[0], path, PATH_MAX, err))
+		return -1;
+	j->name = board && progcheck_static(path) ? progcheck_launched(argv, j->path) : NULL;
+	j->launcher = j->name != NULL;
+	if (j->name)
+		return 0;
+	j->name = argv[0];
+	snprintf(j->path, sizeof j->path, "%s", path);
+	j->launcher = j->unknown =
+		board && progcheck_static(path) && is_yes(options, "follow_static");
+	return 0;
+}
+
 static int open_stdin(const struct launch_options *o, struct err *err)
 {
 	const char *path = o->stdin_path ? o->stdin_path : "/dev/null";
@@ -307,18 +339,21 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 	char agent[PATH_MAX], plain[PATH_MAX], path[PATH_MAX], name[108];
 	const char *mine = getenv("MEMTOP_OPTIONS");
 	struct environment e = { 0 };
+	struct judged j;
 	char *options = xasprintf("%s %s", mine ? mine : "", o->options ? o->options : "");
 	int rc = -1, in = -2;
 
-	*l->folder = '\0';
+	*l->folder = *l->note = '\0';
 	l->since_ns = now_ns();
-	if (progcheck_find(argv[0], path, sizeof path, err))
+	if (judge(argv, o->board, options, &j, path, err))
 		goto out;
-	bool linked = progcheck_linked(path);
+	l->launcher = j.launcher;
+	bool linked = progcheck_linked(j.path);
 	if ((!linked &&
-	     launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
-	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
-	    agent_file_check(linked ? path : agent, getenv("MEMTOP_OPTIONS"), o->options, 125,
+	     launch_find_agent(o->agent, progcheck_wants_musl(j.path), agent, sizeof agent, err)) ||
+	    (!j.unknown &&
+	     progcheck(j.name, j.path, linked ? NULL : agent, l->note, sizeof l->note, err)) ||
+	    agent_file_check(linked ? j.path : agent, getenv("MEMTOP_OPTIONS"), o->options, 125,
 			     err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2 ||
 	    (!linked && plain_path(agent, plain, sizeof plain, l->folder, sizeof l->folder, err)))
@@ -342,7 +377,9 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 			strerror(why));
 		goto out;
 	}
-	expand_pid(name, l->pid, l->socket, sizeof l->socket);
+	*l->socket = '\0';
+	if (!l->launcher)
+		expand_pid(name, l->pid, l->socket, sizeof l->socket);
 	rc = 0;
 out:
 	if (rc)

@@ -24,14 +24,20 @@ struct launch_options {
 
 struct launched {
 	pid_t pid;
-	char socket[108];  /* abstract name where its agent listens */
-	char note[512];    /* a sentence for watch_note(): what memtop will not see; "" = nothing */
-	char folder[256];  /* launch/plain_path.h's; "" = none */
+	char socket[108]; /* abstract name where its agent listens */
+	char note[512];   /* a sentence for watch_note(): what memtop will not see; "" = nothing */
+	char folder[256]; /* launch/plain_path.h's; "" = none */
+	/* a static program, without an agent: those that it executes have one, and report to the
+	 * board; socket is none */
+	bool launcher;
 	uint64_t since_ns; /* CLOCK_MONOTONIC, before the start */
 };
 
-/* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or
- * 127. */
+/*
+ * 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or 127. A
+ * static program is started where there is a board and an argument names a program that the agent
+ * can go into (tini, gosu), or where follow_static=yes is given.
+ */
 int launch_program(char *const argv[], const struct launch_options *o, struct launched *l,
 		   struct err *err);
 /* When memtop is done with the program, which may run on. */

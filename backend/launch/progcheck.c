@@ -20,8 +20,9 @@
 
 #include <memtop/options.h>
 
-#define SCRIPT_DEPTH 4  /* the kernel's own limit of interpreters of interpreters */
-#define HEADERS_MAX 128 /* program headers looked at */
+#define SCRIPT_DEPTH 4    /* the kernel's own limit of interpreters of interpreters */
+#define HEADERS_MAX 128   /* program headers looked at */
+#define LAUNCHER_WORDS 32 /* arguments looked at, as by the agent */
 
 static uint64_t field(const unsigned char *p, int bytes, bool big)
 {
@@ -290,6 +291,11 @@ const char *progcheck_agent_libc(const char *agent)
 	return found ? found : "musl";
 }
 
+static bool is_static(const struct elf_kind *k)
+{
+	return !*k->interp && !k->linked && (k->type == ET_EXEC || k->type == ET_DYN);
+}
+
 static int check_elf(const char *name, const struct elf_kind *k, const char *agent, struct err *err)
 {
 	struct elf_kind a;
@@ -307,11 +313,13 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 		return err_set(err, 126,
 			       "%s: not a program: an object file that was never linked; link it",
 			       name);
-	if (!*k->interp)
-		return err_set(err, 126,
-			       "%s: statically linked%s: no agent can be preloaded into it; %s",
-			       name, k->type == ET_DYN ? ", or a shared library" : "",
-			       progcheck_if_static(k));
+	if (is_static(k))
+		return err_set(
+			err, 126,
+			"%s: statically linked%s: no agent can be preloaded into it; %s, or, "
+			"if it only starts other programs, give --options follow_static=yes",
+			name, k->type == ET_DYN ? ", or a shared library" : "",
+			progcheck_if_static(k));
 	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
 		return err_set(err, 126,
 			       "%s: its C library is %s, but the agent %s is for %s; give an agent "
@@ -392,22 +400,43 @@ static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MA
 		       "%s: not executable: too many nested scripts; run the program itself", name);
 }
 
-bool progcheck_wants_musl(const char *path)
+/* false: nothing is known */
+static bool what_runs(const char *path, struct elf_kind *k)
 {
 	char now[PATH_MAX], what[PATH_MAX + 64] = "";
-	struct elf_kind k;
 
 	snprintf(now, sizeof now, "%s", path);
-	return behind_scripts(path, now, what, &k, NULL) > 0 && !strcmp(progcheck_libc(&k), "musl");
+	return behind_scripts(path, now, what, k, NULL) > 0;
+}
+
+bool progcheck_wants_musl(const char *path)
+{
+	struct elf_kind k;
+
+	return what_runs(path, &k) && !strcmp(progcheck_libc(&k), "musl");
 }
 
 bool progcheck_linked(const char *path)
 {
-	char now[PATH_MAX], what[PATH_MAX + 64] = "";
 	struct elf_kind k;
 
-	snprintf(now, sizeof now, "%s", path);
-	return behind_scripts(path, now, what, &k, NULL) > 0 && k.linked;
+	return what_runs(path, &k) && k.linked;
+}
+
+bool progcheck_static(const char *path)
+{
+	struct elf_kind k;
+
+	return what_runs(path, &k) && is_static(&k);
+}
+
+const char *progcheck_launched(char *const argv[], char *path)
+{
+	for (size_t i = 1; argv[i - 1] && argv[i] && i < LAUNCHER_WORDS; i++)
+		if (argv[i][0] != '-' && !progcheck_find(argv[i], path, PATH_MAX, NULL) &&
+		    !progcheck_static(path))
+			return argv[i];
+	return NULL;
 }
 
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size,

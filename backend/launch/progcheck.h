@@ -42,6 +42,14 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err);
 bool progcheck_wants_musl(const char *path);
 /* Has the program at `path` (for a script, its interpreter) the agent linked in? */
 bool progcheck_linked(const char *path);
+/* Is the program at `path` (for a script, its interpreter) static, without an agent? */
+bool progcheck_static(const char *path);
+/*
+ * The program that a static launcher (tini, gosu) starts, as its arguments name it: the first word
+ * that is no option and is a program, which is not static. path: PATH_MAX bytes. NULL: none. The
+ * agent judges its own launchers alike (agent/hooks/follow.c).
+ */
+const char *progcheck_launched(char *const argv[], char *path);
 /* Which C library: "glibc", "musl", "bionic" (Android's). Judged by a program's loader, or by an
  * agent's dependencies. */
 const char *progcheck_libc(const struct elf_kind *k);

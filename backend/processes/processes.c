@@ -103,24 +103,55 @@ static void first_of_file(struct processes *p, struct watch *w)
 		watch_note(w, p->note);
 }
 
+static struct line *add_first(struct processes *p, pid_t pid, const char *name)
+{
+	p->origin_ns = now_ns();
+	struct line *l = lines_add(p, 0, p->origin_ns);
+	p->first_pid = pid;
+	p->first_now = l->p.id;
+	l->p.pid = (int)pid;
+	snprintf(l->p.name, sizeof l->p.name, "%.63s", name);
+	return l;
+}
+
+void processes_launcher(struct processes *p, pid_t pid, const char *name)
+{
+	add_first(p, pid, name);
+}
+
+/* The launcher itself, when it executes the program. */
+bool processes_launched(struct processes *p, struct target *t)
+{
+	struct line *first = lines_at(p, 1), *found = NULL;
+
+	records_read(p, false);
+	for (size_t i = 0; i < p->count && !found; i++)
+		if (p->lines[i] && watches_may(p->lines[i]))
+			found = p->lines[i];
+	if (!found)
+		return false;
+	if (found != first) {
+		line_say(&first->why, records_why_not(BOARD_STATIC));
+		first->p.why = first->why;
+		lines_state(p, first, PROCESS_UNFOLLOWED);
+	}
+	p->first_now = found->p.id;
+	watches_target(p, found, t);
+	return true;
+}
+
 void processes_first(struct processes *p, pid_t pid, struct watch *w)
 {
-	struct line *l = lines_at(p, 1);
-	uint64_t now = now_ns();
+	struct line *l = lines_at(p, p->first_now);
 
 	p->first = w;
-	p->first_pid = pid;
 	if (watch_target(w)->kind == TARGET_FILE) {
+		p->first_pid = pid;
 		first_of_file(p, w);
 		return;
 	}
-	if (!l) {
-		p->origin_ns = now;
-		l = lines_add(p, 0, now);
-		p->first_now = 1;
-		snprintf(l->p.name, sizeof l->p.name, "%.63s", watch_target(w)->text);
-	}
-	l->p.pid = (int)pid;
+	if (!l)
+		l = add_first(p, pid, watch_target(w)->text);
 	l->p.state = PROCESS_RUNNING;
 	l->p.matters = true;
 	l->p.watch = w;

@@ -96,6 +96,10 @@ const char *processes_board(const struct processes *p);
 /* The process that memtop started or watches; pid 0 = unknown, or on another machine: then its
  * line is the only one. With a file's watch, lines and watches are those of the file's tree. */
 void processes_first(struct processes *p, pid_t pid, struct watch *w);
+/* memtop started a static launcher: its line has no watch, and the first process below it that has
+ * an agent gets the first's. True: *t leads to it; call processes_first() next. False: none yet. */
+void processes_launcher(struct processes *p, pid_t pid, const char *name);
+bool processes_launched(struct processes *p, struct target *t);
 void processes_first_ended(struct processes *p, int wait_status); /* as waitpid() has it */
 void processes_free(struct processes *p); /* closes every watch but the first's */
 /* called when lines, figures or watches changed */

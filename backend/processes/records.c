@@ -43,7 +43,7 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 	struct line *l = lines_at(p, 1);
 
 	return l && l->record == BOARD_NONE && !l->serial && r->parent == BOARD_NONE &&
-	       (!r->pid || (int)r->pid == l->p.pid);
+	       l->p.state != PROCESS_UNFOLLOWED && (!r->pid || (int)r->pid == l->p.pid);
 }
 
 /* A fork that only executed: the program's line replaces it. */

@@ -173,16 +173,22 @@ static bool matters(const struct processes *p, const struct line *l)
 	return l->lingers || lived >= p->options.matter_ns || lines_is_large(p, l);
 }
 
+void watches_target(struct processes *p, struct line *l, struct target *t)
+{
+	*t = (struct target){ .kind = l->by_pid        ? TARGET_PID
+				      : l->path_socket ? TARGET_PATH
+						       : TARGET_ABSTRACT,
+			      .pid = relatives_pid(p, l) };
+	snprintf(t->name, sizeof t->name, "%s", l->socket);
+	snprintf(t->text, sizeof t->text, "%s [%d]", l->p.name, l->p.pid);
+}
+
 static struct watch *open_watch(struct processes *p, struct line *l, struct err *err)
 {
-	struct target t = { .kind = l->by_pid        ? TARGET_PID
-				    : l->path_socket ? TARGET_PATH
-						     : TARGET_ABSTRACT,
-			    .pid = relatives_pid(p, l) };
 	struct watch_options o = p->options.watch;
+	struct target t;
 
-	snprintf(t.name, sizeof t.name, "%s", l->socket);
-	snprintf(t.text, sizeof t.text, "%s [%d]", l->p.name, l->p.pid);
+	watches_target(p, l, &t);
 	o.wait = true;
 	o.spool = false;
 	o.share = watch_keeps(p->first) ? p->first : NULL;
@@ -203,7 +209,7 @@ static struct watch *open_file(struct processes *p, struct line *l, struct err *
 	return l->p.watch;
 }
 
-static bool can_be_watched(const struct line *l)
+bool watches_may(const struct line *l)
 {
 	return l->socket && !l->hidden &&
 	       (l->p.state == PROCESS_RUNNING || (l->lingers && !line_runs(l)));
@@ -216,7 +222,7 @@ static struct line *most_due(const struct processes *p)
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
-		if (!l || l->p.watch || l->gave_up || !can_be_watched(l) ||
+		if (!l || l->p.watch || l->gave_up || !watches_may(l) ||
 		    (!matters(p, l) && !l->mark_count))
 			continue;
 		if (!most || l->p.peak_bytes > most->p.peak_bytes)
@@ -339,7 +345,7 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 
 	if (l && !l->p.watch && p->file)
 		open_file(p, l, err);
-	else if (l && !l->p.watch && can_be_watched(l))
+	else if (l && !l->p.watch && watches_may(l))
 		open_watch(p, l, err);
 	else if (l && !l->p.watch)
 		err_set(err, 3, "%s [%d]: cannot be shown: %s", l->p.name, l->p.pid,

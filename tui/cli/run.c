@@ -42,7 +42,7 @@ struct running {
 	struct watch *watch;
 	struct processes *processes;
 	struct loop_source *signal;
-	pid_t pid;
+	pid_t pid, watched; /* watched: another process, where memtop started a launcher */
 	int wait_status;
 	bool ended;
 	bool stopped; /* asked to end from the view */
@@ -57,7 +57,8 @@ static void reap(void *arg)
 		return;
 	r->ended = true;
 	r->wait_status = status;
-	watch_child_ended(r->watch, status);
+	if (r->watched == r->pid)
+		watch_child_ended(r->watch, status);
 	processes_first_ended(r->processes, status);
 }
 
@@ -101,7 +102,7 @@ static void say_what_became(const struct running *r, const struct processes *p, 
 		     pid, pid);
 	else if (!r->ended)
 		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it",
-		     program, pid, pid, pid);
+		     program, pid, (int)r->watched, pid);
 	else if (r->stopped && kept)
 		warn("%s: ended; memtop open --last shows its last state", program);
 	if (r->ended)
@@ -121,7 +122,11 @@ static int view(struct loop *loop, const struct args *a, struct processes *p,
 	tui.stopped = &r.stopped;
 	tui.ended = &r.ended;
 	tui.output_fd = output_fd;
-	cmd_launched_target(a, l, &t);
+	if (cmd_launched_target(loop, a, l, p, NULL, &t, err)) {
+		processes_free(p);
+		return args_fail(err, STATUS_OURS);
+	}
+	r.watched = t.pid;
 	r.watch = watch_open(loop, &t, &options->watch, err);
 	if (!r.watch)
 		return args_fail(err, STATUS_OURS);

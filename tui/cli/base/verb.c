@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* a first full state over a slow link may take long; it moves, or fails sooner */
@@ -19,6 +20,9 @@
 #define SCAN_MS 3000
 #define DETACH_MS 10000 /* the agent itself tries for 3 s */
 #define LAG_MS 1000
+#define LAUNCH_LOOK_MS 10
+#define LAUNCH_SAID_NS 2000000000ull
+#define LAUNCH_REST_NS 1000000000ull /* what it left behind has so long to start its agent */
 
 int cmd_file(const char *path, struct target *t, struct err *err)
 {
@@ -134,8 +138,45 @@ struct tui_options cmd_tui_options(const struct args *a)
 	};
 }
 
-void cmd_launched_target(const struct args *a, const struct launched *l, struct target *t)
+/* Not reaped: while it is a zombie, no other process has its pid. */
+static bool has_ended(pid_t pid)
 {
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == pid;
+}
+
+static int await_launched(struct loop *loop, const char *name, const struct launched *l,
+			  struct processes *p, const bool *stop, struct target *t, struct err *err)
+{
+	uint64_t begin = now_ns(), ended_ns = 0;
+	bool said = false;
+
+	processes_launcher(p, l->pid, name);
+	do {
+		if (!ended_ns && has_ended(l->pid))
+			ended_ns = now_ns();
+		if (processes_launched(p, t))
+			return 0;
+		if (!said && now_ns() - begin > LAUNCH_SAID_NS) {
+			said = true;
+			warn("%s: statically linked: memtop waits for the first program with an "
+			     "agent that it executes",
+			     name);
+		}
+		loop_once(loop, LAUNCH_LOOK_MS);
+	} while (!(stop && *stop) && (!ended_ns || now_ns() - ended_ns < LAUNCH_REST_NS));
+	return err_set(err, 125,
+		       "%s: nothing was recorded: it is statically linked, and no program that it "
+		       "executed %s an agent",
+		       name, ended_ns ? "had" : "has");
+}
+
+int cmd_launched_target(struct loop *loop, const struct args *a, const struct launched *l,
+			struct processes *p, const bool *stop, struct target *t, struct err *err)
+{
+	if (l->launcher)
+		return await_launched(loop, a->operands[0], l, p, stop, t, err);
 	*t = (struct target){
 		.kind = TARGET_ABSTRACT,
 		.pid = (int)l->pid,
@@ -143,6 +184,7 @@ void cmd_launched_target(const struct args *a, const struct launched *l, struct 
 	};
 	snprintf(t->name, sizeof t->name, "%s", l->socket);
 	snprintf(t->text, sizeof t->text, "%.599s", a->operands[0]);
+	return 0;
 }
 
 void cmd_note_rules(const struct args *a, struct watch *w)

@@ -43,8 +43,14 @@ int cmd_choose_process(const struct args *a, struct processes *p, struct target 
 void cmd_note_rules(const struct args *a, struct watch *w);
 
 struct launched;
-/* The agent of the program that launch_program() started: a's first operand. */
-void cmd_launched_target(const struct args *a, const struct launched *l, struct target *t);
+/*
+ * The agent of the program that launch_program() started: a's first operand. Of a static launcher:
+ * waits for the first program with an agent that it executes, as long as it runs and *stop is not
+ * set (NULL: never). -1 and *err: there was none.
+ */
+struct processes;
+int cmd_launched_target(struct loop *loop, const struct args *a, const struct launched *l,
+			struct processes *p, const bool *stop, struct target *t, struct err *err);
 
 /* Removes w's agent from its process and waits. 0; -1 and *err: it stayed, or the result is
  * unknown. */

@@ -43,13 +43,13 @@ static void on_hangup(void *arg)
 	int pid = (int)r->pid;
 
 	r->stop = true;
-	if (!pid || r->ended)
+	if (!pid || r->ended || !r->watch)
 		return;
 	char *text = xasprintf("%s. The program runs on as process %d: memtop -p %d watches it "
 			       "again, kill %d ends it.",
 			       r->terminal ? "The recording ended when the terminal was closed"
 					   : "SIGHUP ended the recording",
-			       pid, pid, pid);
+			       pid, (int)r->watched, pid);
 	watch_note(r->watch, text);
 	free(text);
 }
@@ -115,10 +115,14 @@ static void keep_budget(struct recording *r)
 
 static void on_poll(void *arg)
 {
-	on_child(arg);
-	record_marks_go_on(arg);
-	keep_budget(arg);
-	record_progress(arg);
+	struct recording *r = arg;
+
+	on_child(r);
+	if (!r->watch)
+		return; /* a launcher has executed nothing with an agent yet */
+	record_marks_go_on(r);
+	keep_budget(r);
+	record_progress(r);
 }
 
 static void add(struct recording *r, struct loop_source *s)
@@ -137,9 +141,15 @@ static void listen_to_signals(struct recording *r)
 	add(r, loop_timer(r->loop, POLL_MS, true, on_poll, r));
 }
 
+static void listen_no_more(struct recording *r)
+{
+	for (size_t i = 0; i < r->source_count; i++)
+		loop_remove(r->sources[i]);
+	r->source_count = 0;
+}
+
 static void record_loop(struct recording *r)
 {
-	listen_to_signals(r);
 	record_marks_listen(r);
 	on_child(r);
 	/* Data that waits counts: no deadline passes before memtop has read it. */
@@ -149,8 +159,7 @@ static void record_loop(struct recording *r)
 		record_marks_resume(r);
 		done = record_over(r);
 	}
-	for (size_t i = 0; i < r->source_count; i++)
-		loop_remove(r->sources[i]);
+	listen_no_more(r);
 	record_progress_clear(r);
 	record_marks_end(r);
 	record_note_exec(r);
@@ -176,6 +185,15 @@ static void run_unrecorded(struct recording *r, const struct target *t,
 	while (waitpid(r->pid, status, 0) < 0 && errno == EINTR)
 		;
 	r->ended = true;
+}
+
+/* No program that it executed had an agent. */
+static void end_of_launcher(struct recording *r, int *status)
+{
+	on_child(r);
+	if (r->ended)
+		waitpid(r->pid, status, 0);
+	record_remove(r);
 }
 
 /* --for as a number, 0 when it was not given; -1 and *err when it is none. */
@@ -277,19 +295,25 @@ int record_program(const struct args *a, bool gate)
 	}
 	options.record_path = r.path;
 	r.pid = l.pid;
-	cmd_launched_target(a, &l, &t);
-	r.watch = watch_open(r.loop, &t, &options, &err);
+	listen_to_signals(&r);
+	stop_after(&r, seconds);
+	bool found = !cmd_launched_target(r.loop, a, &l, r.processes, &r.stop, &t, &err);
+	r.watched = t.pid;
+	r.watch = found ? watch_open(r.loop, &t, &options, &err) : NULL;
 	if (r.watch) {
 		watch_note(r.watch, l.note);
-		stop_after(&r, seconds);
 		if (r.processes)
 			processes_first(r.processes, l.pid, r.watch);
 		record_loop(&r);
-		if (r.ended && waitpid(r.pid, &status, 0) == r.pid)
+		if (r.ended && waitpid(r.pid, &status, 0) == r.pid && r.watched == r.pid)
 			watch_child_ended(r.watch, status);
 	} else {
-		warn("%s; the program runs unrecorded", err.text);
-		run_unrecorded(&r, &t, &options, &status);
+		warn("%s%s", err.text, found ? "; the program runs unrecorded" : "");
+		listen_no_more(&r);
+		if (found)
+			run_unrecorded(&r, &t, &options, &status);
+		else
+			end_of_launcher(&r, &status);
 		r.output_lost = !record_marks_wait(&r);
 	}
 	bool lost = !r.watch || record_finish(&r, a->operands[0]) || r.output_lost;
@@ -335,6 +359,7 @@ static int record_target(const struct args *a)
 	r.loop = cmd_loop();
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch && watch_wait_complete(r.watch, 60000, &err) == 0) {
+		listen_to_signals(&r);
 		stop_after(&r, seconds);
 		record_loop(&r);
 		status = record_finish(&r, t.text) ? STATUS_OURS : 0;

@@ -62,6 +62,7 @@ struct recording {
 	bool path_made_up;                        /* memtop chose it, and must report it */
 	bool created;                             /* the file was not there before */
 	pid_t pid;                                /* 0 = a TARGET, not a program */
+	pid_t watched;                            /* another process, where pid is a launcher */
 	bool ended;                               /* the program is a zombie */
 	int status;                               /* ... as waitpid() will have it */
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
