@@ -25,7 +25,7 @@ SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=un
 CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude $(CPPFLAGS) $(CFLAGS)
 
 # The agent is a guest in other people's processes: libc only, nothing exported but agent.map's list.
-AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc \
+AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -fno-builtin-malloc \
 	-fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -fno-omit-frame-pointer -fno-stack-protector \
 	-fexceptions -fasynchronous-unwind-tables -fno-plt $(AGENT_OWN)
 # Whatever CFLAGS say: objcopy renames what is in its objects; it calls no checked forms of functions; its times are pairs

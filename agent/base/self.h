@@ -62,6 +62,7 @@ static inline void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: 
 	t->shadow = s;
 }
 #else
+/* Here alone: gcc 16 takes -ftls-model=initial-exec for more than an attribute. */
 #ifdef __GLIBC__
 #define MT_TLS __thread __attribute__((tls_model("initial-exec")))
 #else /* musl's dlopen takes no other; TLS descriptors are two instructions more where the agent   \

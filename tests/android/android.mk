@@ -15,7 +15,7 @@ ANDROID_KERNEL_arm64-v8a := /usr/aarch64-linux-gnu/include /usr/aarch64-linux-gn
 ANDROID_FLAGS_arm64-v8a := -mno-outline-atomics
 
 # Hooks that jump need -O2, whatever DEBUG says.
-ANDROID_CFLAGS = $(filter-out -ftls-model=initial-exec,$(AGENT_CFLAGS)) -O2
+ANDROID_CFLAGS = $(AGENT_CFLAGS) -O2
 # agent.map names what other libcs have, too.
 ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384 -Wl,--undefined-version
 ANDROID_LDFLAGS = $(filter-out -static-libgcc,$(AGENT_LDFLAGS)) $(ANDROID_LINK) -Wl,--build-id=sha1

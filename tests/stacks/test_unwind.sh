@@ -100,7 +100,7 @@ for seed in $seeds; do
 done
 
 # The agent's own objects, but for the hooks; their flags are those of the Makefile.
-agent="-std=c11 $flags -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin -fno-stack-protector
+agent="-std=c11 $flags -fPIC -fvisibility=hidden -fno-builtin -fno-stack-protector
 	-fexceptions -fasynchronous-unwind-tables -fno-plt"
 judged() { # file of hooks, flags
 	gcc $agent $2 "-DHOOKS=\"hooks/$1.c\"" -c -o "$out/judged_$1.o" $here/judged.c
