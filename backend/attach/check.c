@@ -52,6 +52,15 @@ static const char *value(const struct status_text *s, const char *name)
 	return at ? at + strlen(key) : "";
 }
 
+/* The kernel tells a tracer's thread: a user knows the process. */
+static pid_t process_of(pid_t thread)
+{
+	struct status_text its;
+	pid_t pid = read_status(thread, &its) ? atoi(value(&its, "Tgid")) : 0;
+
+	return pid > 0 ? pid : thread;
+}
+
 static void name_of(pid_t pid, char *name, size_t size)
 {
 	if (!procfs_name(pid, name, size))
@@ -140,7 +149,7 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	f->state = *value(&its, "State");
 	f->group = atoi(value(&its, "Tgid"));
 	f->parent = atoi(value(&its, "PPid"));
-	f->tracer = atoi(value(&its, "TracerPid"));
+	f->tracer = process_of(atoi(value(&its, "TracerPid")));
 	f->threads = atoi(value(&its, "Threads"));
 	f->ending = procfs_ended(pid);
 	for (const char *at = value(&its, "NSpid"); *at && *at != '\n';
@@ -231,6 +240,7 @@ int attach_refuse_traced(const char *name, pid_t tracer, struct err *err)
 {
 	char tracer_name[64];
 
+	tracer = process_of(tracer);
 	name_of(tracer, tracer_name, sizeof tracer_name);
 	return refuse_traced(name, tracer, tracer_name, err);
 }

@@ -40,17 +40,37 @@ def t_many_at_once():
 
 
 TRACER = """
-import sys
+import sys, threading
 open("/proc/self/comm", "w").write(sys.argv[2])
 from tracing import held
-held(int(sys.argv[1]))
-print("held", flush=True)
-sys.stdin.read()
+def trace():
+    open(f"/proc/self/task/{threading.get_native_id()}/comm", "w").write("worker" if sys.argv[3:] else sys.argv[2])
+    held(int(sys.argv[1]))
+    print("held", flush=True)
+    sys.stdin.read()
+if sys.argv[3:]:
+    thread = threading.Thread(target=trace)
+    thread.start()
+    thread.join()
+else:
+    trace()
 """
 
 
-def tracer_of(pid, name):
-    return ready([sys.executable, "-c", TRACER, str(pid), name], stdin=subprocess.PIPE, env=environment(PYTHONPATH="tests/lib"))
+def tracer_of(pid, name, *thread):
+    """The process of that name, once it traces: its first thread does, or another one."""
+    return ready([sys.executable, "-c", TRACER, str(pid), name, *thread], stdin=subprocess.PIPE, env=environment(PYTHONPATH="tests/lib"))
+
+
+@test
+def t_a_tracer_is_named_by_its_process():
+    """TracerPid is a thread's number, and that has a name of its own."""
+    process = ready([FIRE, "0", "0", "1"])
+    tracer = tracer_of(process.pid, "debugger", "another")
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as f:
+        assert f"TracerPid:\t{tracer.pid}\n" not in f.read()
+    refused(process.pid, f"already traced by {tracer.pid} (debugger)", "end that tracer first")
+    tracer.communicate("")
 
 
 @test
