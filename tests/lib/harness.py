@@ -41,6 +41,10 @@ atexit.register(_newest.close)
 
 
 os.environ.pop("PYTHONPATH", None)  # that of a script of ours is none for what it starts
+# Nor are signals that a shell ignored for run.sh's commands in the background: coreutils 9.10's timeout passes that on.
+for ignored in signal.SIGINT, signal.SIGQUIT:
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.default_int_handler if ignored == signal.SIGINT else signal.SIG_DFL)
 
 
 class Skip(Exception):

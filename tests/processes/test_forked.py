@@ -105,7 +105,7 @@ EXEC_WAYS = r"""
 #include <unistd.h>
 static char *args[] = { "given", "argument", NULL };
 static char *env[] = { "TAG=own", "PATH=.:/bin:/usr/bin", NULL };
-static void spawn(const char *file, char **given, int (*by)())
+static void spawn(const char *file, char **given, __typeof__(posix_spawn) *by)
 {
 	posix_spawn_file_actions_t actions;
 	int status = 0, error;

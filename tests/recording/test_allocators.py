@@ -40,8 +40,13 @@ def counted(r, function, owner):
     return [sum(s[field] for s in mine) for field in WHAT]
 
 
+def own_strdup(path):
+    """mimalloc 3 makes strdup's blocks without malloc: memtop misses them, as its page says of limits."""
+    return ["nodup"] if " T strdup\n" in run(["nm", "-D", "--defined-only", path]).stdout else []
+
+
 def exact(*command, **env):
-    out, r = recorded(*command, "use", **env)
+    out, r = recorded(command[0], "use", *command[1:], **env)
     found = counted(r, "work", os.path.basename(command[0]))
     assert found == [int(n) for n in out.split()], (command, env, found, out)
     assert not r["agent"]["lost"]["events"], (command, env, r["agent"]["lost"])
@@ -99,7 +104,7 @@ def t_libcs():
 
 @test
 def t_preloaded_behind_the_agent():
-    with_each(lambda path: exact(ALLOC, LD_PRELOAD=path))
+    with_each(lambda path: exact(ALLOC, *own_strdup(path), LD_PRELOAD=path))
 
 
 @test
@@ -110,7 +115,7 @@ def t_preloaded_before_the_agent():
 
 @test
 def t_linked_shared():
-    with_each(lambda path: exact(linked("-Wl,--no-as-needed", path)))
+    with_each(lambda path: exact(linked("-Wl,--no-as-needed", path), *own_strdup(path)))
 
 
 @test

@@ -60,6 +60,8 @@ def t_all_rates_are_of_one_window():
         os.kill(t.child, signal.SIGUSR1)
         t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M ") and rate(ALLOC, lines), 15)
         command(t, "at -0.1s")
+        if not rate(ALLOC, t.wait_for(lambda lines: "PAST" in lines[0] and lines, 15)):  # few ticks: one before the signal
+            t.keys("]")
         t.wait_for(lambda lines: "PAST" in lines[0] and rate(ALLOC, lines), 15)
         for keys, row, header in RATES:
             for key in keys:

@@ -94,10 +94,10 @@ def t_the_rows_have_the_amounts_of_the_json_diff():
 @test
 def t_a_library_of_two_names():
     """Python twice: every call site and library, with names of symbol tables, and without names."""
-    a, b = (recorded("/usr/bin/python3", "-c", f"import json, os; keep = [bytearray(3000) for _ in range({n})]; os._exit(0)") for n in (5, 300))
+    a, b = (recorded("/usr/bin/python3", "-c", f"import json, os; keep = [bytearray(1) * 3000 for _ in range({n})]; os._exit(0)") for n in (5, 300))
     d = json_of(a, b)
     with opened(a, b, height=60) as t:
-        t.wait_for("PyByteArray_Resize")
+        t.wait_for("PyByteArray_From")
         changed = {o["owner"]: wanted(o) for o in d["owners"] if o["change"]["live_bytes"]}
         assert changed, d["owners"]
         t.keys("4")

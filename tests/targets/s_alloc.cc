@@ -2,10 +2,10 @@
  *
  * s_alloc.cc - every function of the malloc family and every operator new, from four threads,
  * with its own counts. tests/recording/test_allocators.py links it to other allocators, or
- * preloads them. Usage: s_alloc use|wait. Prints what all its threads did, in calls from work()
- * and below:
+ * preloads them. Usage: s_alloc use|wait [nodup]. Prints what all its threads did, in calls from
+ * work() and below:
  *   blocks allocated, bytes allocated, blocks alive, bytes alive
- * "wait" then reads stdin to its end, so that it can be looked at alive.
+ * "wait" then reads stdin to its end, so that it can be looked at alive. "nodup": without strdup.
  */
 #include "target.h"
 
@@ -38,6 +38,7 @@ enum { MALLOC, CALLOC, REALLOC, MEMALIGN, POSIX, ALIGNED, VALLOC, ARRAY, DUPLICA
 /* clang-format on */
 
 static void *volatile sink;
+static bool nodup;
 
 static void *checked(void *p, size_t align)
 {
@@ -158,7 +159,8 @@ extern "C" __attribute__((noinline)) void *work(void *arg)
 	c->blocks = 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		r = r * 1103515245 + 12345;
-		held h = allocate(c, i % WAYS, some_size(r >> 8));
+		int way = i % WAYS == DUPLICATE && nodup ? MALLOC : i % WAYS;
+		held h = allocate(c, way, some_size(r >> 8));
 		memset(h.block, 1, h.bytes);
 		EXPECT(malloc_usable_size(h.block) >= h.bytes);
 		pthread_mutex_lock(&lock);
@@ -181,6 +183,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return puts("use: what is alive at the end hangs on which thread was first") < 0;
+	nodup = argc > 2;
 	for (size_t i = 0; i < THREADS; i++) {
 		all[i].blocks = 7 * i + 1; /* a seed */
 		EXPECT(!pthread_create(&t[i], nullptr, work, &all[i]));
