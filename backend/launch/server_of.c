@@ -211,6 +211,18 @@ static bool is_foreign(void)
 	return atoi(self) != (int)getpid();
 }
 
+pid_t server_number_here(pid_t peer, pid_t inner, pid_t named)
+{
+	if (peer <= 0 || is_foreign())
+		return 0;
+	const pid_t may_be[] = { server_program(peer), named, peer }; /* a server may be a thread */
+	for (size_t i = 0; i < sizeof may_be / sizeof *may_be; i++)
+		if (may_be[i] > 0 && may_be[i] != inner && procfs_inner(may_be[i]) == inner &&
+		    !server_is_named(may_be[i]))
+			return may_be[i];
+	return 0;
+}
+
 bool server_is_anothers(pid_t peer, pid_t pid)
 {
 	struct proc_stat s;

@@ -30,6 +30,9 @@ struct server_look {
 struct server_look server_look(pid_t pid);
 /* Has the process one of these, or a thread of that name? As far as everyone may read. */
 bool server_is_there(pid_t pid, const struct server_look *servers, size_t count);
+/* The number here of the program that knows itself as `inner`; 0 = the same one, or not known.
+ * peer: its server; named: what the user called it, 0 = nothing. */
+pid_t server_number_here(pid_t peer, pid_t inner, pid_t named);
 /* Is it certain that this peer is not the process' server? A process that is gone had one. */
 bool server_is_anothers(pid_t peer, pid_t pid);
 

@@ -52,6 +52,8 @@ struct watch {
 	uint32_t names_asked;
 	uint64_t resets_seen; /* ... model_resets() */
 	uint64_t child_ns;
+	/* watch_pid(): the program's number here, where it differs from its own; 0 = it does not */
+	unsigned number_here;
 	struct looks looks;
 };
 

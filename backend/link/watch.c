@@ -13,6 +13,7 @@
 #include "link/conn.h"
 #include "launch/dormant.h"
 #include "launch/launch.h"
+#include "launch/server_of.h"
 #include "base/format.h"
 #include "base/loop.h"
 
@@ -141,6 +142,8 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 					      : NULL);
 		w->bits |= WATCH_LINK;
 		const struct program *p = model_program(w->in.model);
+		w->number_here = (unsigned)server_number_here((pid_t)conn_peer(w->conn),
+							      (pid_t)p->pid, w->target.pid);
 		bool kept = recorder_open(&w->keep);
 		if (w->options.spool)
 			recorder_spool(&w->keep, p->name, p->pid, w->target.text);

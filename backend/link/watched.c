@@ -57,6 +57,15 @@ unsigned watch_peer(const struct watch *w)
 	return w->conn ? conn_peer(w->conn) : 0;
 }
 
+unsigned watch_pid(const struct watch *w, unsigned *inner)
+{
+	const struct program *p = model_program(w->in.model);
+
+	if (inner)
+		*inner = p && w->number_here ? p->pid : 0;
+	return !p ? 0 : w->number_here ? w->number_here : p->pid;
+}
+
 const char *watch_problem(const struct watch *w)
 {
 	return w->problem;

@@ -167,16 +167,18 @@ static void put_line(FILE *out, const char *label, uint64_t bytes, uint64_t bloc
 		format_s(blocks));
 }
 
-static void put_program(FILE *out, const struct model *m)
+static void put_program(FILE *out, struct watch *w)
 {
+	const struct model *m = watch_model(w);
 	const struct program *g = model_program(m);
 	bool known;
 	int status;
 	uint32_t state = model_state(m, &status, &known);
-	char stopped[REPORT_END];
+	unsigned inner, here = watch_pid(w, &inner);
+	char stopped[REPORT_END], pid[REPORT_PID];
 
 	put(out, *g->name ? g->name : "?");
-	fprintf(out, " [%u] %s after %.1f s\n", g->pid,
+	fprintf(out, " [%s] %s after %.1f s\n", report_pid(here, inner, pid),
 		model_stopped(m) ? report_end(m, stopped) : report_state(state, known),
 		(double)model_time(m) / 1e9);
 }
@@ -192,7 +194,7 @@ int tool_verdict(struct tool_call *c, struct err *err)
 	view_open(&v, c->watch);
 	const struct totals *t = model_totals(v.model);
 	query_verdict(v.query, &verdict);
-	put_program(c->out, v.model);
+	put_program(c->out, c->watch);
 	put(c->out, verdict.text);
 	fputc('\n', c->out);
 	put_line(c->out, "live", live_bytes(&t->sum), live_blocks(&t->sum));

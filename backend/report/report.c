@@ -435,6 +435,7 @@ struct report *report_new(struct watch *w)
 	struct report *r = xcalloc(1, sizeof *r);
 
 	r->model = watch_model(w);
+	r->pid = watch_pid(w, &r->inner_pid);
 	r->symbols = watch_symbols(w);
 	resolve(w);
 	r->owners = owners_new(r->model, r->symbols);

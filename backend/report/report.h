@@ -22,6 +22,7 @@ struct report_stack {
 
 struct report {
 	const struct model *model;
+	unsigned pid, inner_pid; /* watch_pid() */
 	struct symbols *symbols;
 	struct owners *owners;       /* owned */
 	struct report_stack *stacks; /* by live bytes, then by frames; owned */
@@ -56,6 +57,10 @@ size_t report_tree_sorted(const struct processes *p, const struct process ***lis
 int report_flush(FILE *out, struct err *err);
 /* The program's arguments in one line, cleaned; free() it. The model knows its program. */
 char *report_command(const struct model *m);
+
+/* "4121", "4121, 77 inside": what watch_pid() tells. */
+#define REPORT_PID 40
+const char *report_pid(unsigned pid, unsigned inner, char buf[REPORT_PID]);
 
 /* model_state() as in the contract: "running", "exited", ... */
 const char *report_state(uint32_t state, bool known);

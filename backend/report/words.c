@@ -38,6 +38,15 @@ static const char *end_words(uint32_t state, int status, bool known, char buf[RE
 	return buf;
 }
 
+const char *report_pid(unsigned pid, unsigned inner, char buf[REPORT_PID])
+{
+	if (inner)
+		snprintf(buf, REPORT_PID, "%u, %u inside", pid, inner);
+	else
+		snprintf(buf, REPORT_PID, "%u", pid);
+	return buf;
+}
+
 const char *report_stop(const struct stop *p, char buf[REPORT_STOP])
 {
 	char name[MTW_COMM_MAX * 4 + 1];

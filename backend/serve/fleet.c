@@ -151,8 +151,8 @@ static void update(struct member *m, uint64_t now)
 	const struct program *p = model_program(watch_model(m->watch));
 
 	if (p) {
-		if (!m->found) /* else it is its pid here, which no other process has */
-			m->pid = (int)p->pid;
+		if (!m->found) /* else it was found by it */
+			m->pid = (int)watch_pid(m->watch, NULL);
 		sanitize_clean(m->name, sizeof m->name, *p->name ? p->name : "?");
 	}
 	/* after an exec the new program's agent answers soon */

@@ -6,6 +6,7 @@ works by its pid.
 The program has the agent from its start, or memtop attaches. Root watches all of them; the user
 watches those that are the user's.
 """
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from container import need_place
 from harness import (AGENT, MEMTOP, TARGETS, Skip, at_end, children, environment, kill, main, need, report, run,
                      start, temporary_folder, test, wait_for)
 from served import Server, value
+from term import Terminal
 
 USER = 1234
 AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
@@ -183,6 +185,52 @@ def t_a_pid_means_one_process():
     for of in (pid, other.pid):
         assert o.run(0, "mark", "-p", of, f"of {of}").stdout == f"m1 of {of}\n"
     assert o.run(0, "detach", other.pid).returncode == 0
+
+
+@test
+def t_both_numbers_are_shown():
+    """Of a program, by its pid and by its address; a file has the program's own alone."""
+    o = Open()
+    pid = number(o, 77)
+    wait_for(lambda: row(o, 0, pid), 20, "its row in the list")
+    for user, target in ((0, ("-p", pid)), (0, ("@memtop.77",)), (USER, None)):
+        if user:
+            own = o.start([*AS_USER, "unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"], True)
+            wait_for(lambda: row(o, USER, own), 20, "its row in the list")
+            with open(f"/proc/{own}/status", encoding="utf-8") as f:
+                inner = next(int(line.split()[-1]) for line in f if line.startswith("NSpid:"))
+            target = ("-p", own)
+        both = (own, inner) if user else (pid, 77)
+        r = json.loads(o.run(user, "report", "--format", "json", *target).stdout)
+        assert (r["program"]["pid"], r["program"]["inner_pid"]) == both, r["program"]
+        done = o.run(user, "report", *target)
+        assert done.stdout.startswith("s_phases [%d, %d inside]  " % both), done
+    with Terminal([o.memtop, "-p", str(pid)], 120, 20, env=environment()) as t:
+        t.wait_for(f"s_phases [{pid}, 77 inside]  LIVE")
+    session = f"{o.home}/both.mtop"
+    assert o.run(0, "record", "--for", "0.2", "-o", session, "-p", pid).returncode == 0
+    r = report(session)
+    assert (r["program"]["pid"], r["program"]["inner_pid"]) == (77, None), r["program"]
+    server = Server("-p", str(pid))
+    wait_for(lambda: server.up(pid), 20, "its figures")
+
+
+@test
+def t_a_users_own_agent_beside_roots_namesake():
+    """Root's program has the number, and so the address, of the user's process: what the user may not read of it, its namespace
+    is told by the numbers that everybody sees."""
+    o = Open()
+    other = start([*AS_USER, "sleep", "1000"], env=environment())
+    wait_for(lambda: descendant(other.pid, "sleep"), 20, "the user's process")
+    pid = number(o, other.pid)
+    wait_for(lambda: row(o, 0, pid), 20, "its row in the list")
+    one_line(o.run(USER, "report", "-p", other.pid), 3, "sleep runs without the agent", f"memtop attach {other.pid}")
+    done = o.run(USER, "attach", "--no-view", other.pid)
+    assert done.returncode == 0, done
+    r = json.loads(o.run(USER, "report", "--format", "json", "-p", other.pid).stdout)
+    assert (r["program"]["pid"], r["program"]["inner_pid"], r["program"]["args"]) == (other.pid, None, ["sleep", "1000"]), r["program"]
+    assert rows(o, USER, (pid, other.pid)) == {pid: "s_phases", other.pid: "sleep"}
+    assert o.run(USER, "detach", other.pid).returncode == 0
 
 
 @test

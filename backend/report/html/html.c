@@ -73,7 +73,7 @@ static void begin_page(const struct page *p)
 	const struct model *m = p->report->model;
 	const struct totals *t = model_totals(m);
 	char live[FORMAT_NUMBER + 1], peak[FORMAT_NUMBER + 1], date[64];
-	char *title = xasprintf("%s [%u]: %s live, peak %s, %s", name_of(p), model_program(m)->pid,
+	char *title = xasprintf("%s [%u]: %s live, peak %s, %s", name_of(p), p->report->pid,
 				bytes_text(p, live, live_bytes(&t->sum)),
 				bytes_text(p, peak, t->peak_bytes), date_text(p, date));
 
@@ -172,11 +172,11 @@ static void put_warnings(const struct page *p)
 
 static void put_answer(const struct page *p)
 {
-	const struct model *m = p->report->model;
+	char pid[REPORT_PID];
 
 	put(p, "<header>\n<h1>");
 	put_text(p, name_of(p));
-	fprintf(p->out, " <small>[%u] ", model_program(m)->pid);
+	fprintf(p->out, " <small>[%s] ", report_pid(p->report->pid, p->report->inner_pid, pid));
 	put_end(p);
 	put(p, "</small></h1>\n");
 	put_command(p);

@@ -84,8 +84,9 @@ static json_t *stops(const struct model *m)
 	return list;
 }
 
-static json_t *program(const struct model *m)
+static json_t *program(const struct report *r)
 {
+	const struct model *m = r->model;
 	const struct program *g = model_program(m);
 	json_t *o = json_object(), *args = json_array();
 	int status;
@@ -96,7 +97,8 @@ static json_t *program(const struct model *m)
 
 	for (size_t i = 0; i < g->arg_count; i++)
 		json_array_append_new(args, report_json_text(g->args[i]));
-	set(o, "pid", number(g->pid));
+	set(o, "pid", number(r->pid));
+	set(o, "inner_pid", r->inner_pid ? number(r->inner_pid) : json_null());
 	set(o, "exe", report_json_text(g->exe));
 	set(o, "args", args);
 	set(o, "start_time", start_time(g));
@@ -493,7 +495,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
 	fputs("{\n", out);
 	stream_value(&p.stream, "schema", json_integer(2));
-	stream_value(&p.stream, "program", program(r->model));
+	stream_value(&p.stream, "program", program(r));
 	stream_value(&p.stream, "agent", report_json_agent(r));
 	sampling(&p);
 	stream_value(&p.stream, "totals", totals(r->model));

@@ -93,10 +93,10 @@ static void head(const struct page *p)
 {
 	const struct model *m = p->report->model;
 	const struct program *g = model_program(m);
-	char name[256], end[REPORT_END];
+	char name[256], end[REPORT_END], pid[REPORT_PID];
 
-	fprintf(p->out, "%s [%u]  %s", sanitize_clean(name, sizeof name, *g->name ? g->name : "?"),
-		g->pid, report_end(m, end));
+	fprintf(p->out, "%s [%s]  %s", sanitize_clean(name, sizeof name, *g->name ? g->name : "?"),
+		report_pid(p->report->pid, p->report->inner_pid, pid), report_end(m, end));
 	put_when(p);
 	put_command(p, g);
 }

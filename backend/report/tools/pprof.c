@@ -221,7 +221,7 @@ static void put_sample(struct profile *p, const struct proto *ids, const int64_t
 	for (size_t i = 0; i < n; i++)
 		proto_varint(&p->part, (uint64_t)values[i]);
 	proto_message(&p->message, 2, &p->part);
-	put_label(p, "pid", 0, model_program(p->x.report->model)->pid);
+	put_label(p, "pid", 0, p->x.report->pid);
 	put_label(p, "command", p->command, 0);
 	if (thread != NO_ID)
 		put_thread(p, thread);

@@ -194,12 +194,14 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 
 static void add_target(const struct app *a, const struct area *s, struct part *parts, size_t *n)
 {
-	const struct program *p = model_program(a->ui.shown.model);
+	unsigned inner, here = watch_pid(a->ui.shown.watch, &inner);
+	char pid[REPORT_PID];
 
 	if (s->w >= 60)
 		add(parts, n, ROLE_HEADER_STRONG, "memtop");
-	if (p && p->pid && s->w >= 50) /* 0: not known yet */
-		add(parts, n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
+	if (here && s->w >= 50)
+		add(parts, n, ROLE_HEADER_STRONG, "%s [%s]", target_name(a),
+		    report_pid(here, inner, pid));
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "%s", target_name(a));
 	add_others(a, s, parts, n);
