@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from harness import MEMTOP, at_end, kill, main, run, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, TARGETS, at_end, environment, kill, main, run, start, temporary_folder, test, wait_for
 from term import Terminal
 
 PROGRAM = """
@@ -214,8 +214,10 @@ def t_chooser_lists_and_watches():
         t.keys("Q")
         t.wait_for("status=0")
         with Terminal([MEMTOP], 100, 70) as c:  # a line for each agent that others run now
-            c.wait_for(re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M), 30)  # it asks one agent after the other
+            has_figures = re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M)
+            c.wait_for(re.compile(rf"^>? +{pid} ", re.M), 30)
             select(c, pid)
+            c.wait_for(has_figures, 60)  # those around the selected one have them
             c.keys("Enter")
             c.wait_for(f"[{pid}]")
             c.wait_for("LIVE")
@@ -224,11 +226,24 @@ def t_chooser_lists_and_watches():
                 c.wait_for(re.compile(r"^> .*another program", re.M))
                 c.keys("Enter")
                 c.wait_for("processes that have an agent")
-                c.wait_for(re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M))
+                c.wait_for(re.compile(rf"^>? +{pid} ", re.M))
                 select(c, pid)
+                c.wait_for(has_figures, 60)
                 c.keys(key)
                 c.wait_for(f"[{pid}]")
                 c.wait_for("[1 Over")
+
+
+@test
+def t_chooser_with_many_agents():
+    """Each has figures when it is selected: not all are watched at once."""
+    env = environment(LD_PRELOAD=AGENT, MEMTOP_OPTIONS="listen=@memtop.%p")
+    pids = [start([f"{TARGETS}/s_swings", "1000", "100"], env=env).pid for _ in range(20)]
+    with Terminal([MEMTOP], 100, 150) as c:  # and the agents that others run now
+        shown = lambda lines: [int(m[1]) for m in (re.match(r"[> ] +(\d+) ", x) for x in lines) if m and int(m[1]) in pids]  # noqa: E731
+        last = c.wait_for(lambda lines: shown(lines)[-1] if len(shown(lines)) == len(pids) else None, 60, "all of them")
+        select(c, last)
+        c.wait_for(re.compile(rf"^> +{last} +[0-9.]+[KM]", re.M), 60)
 
 
 if __name__ == "__main__":

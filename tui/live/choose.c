@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * choose.c - `memtop` alone: the processes that have an agent, each with its live memory and rate.
- * It runs its own small loop, because no struct app exists before a target is chosen. Each listed
- * process is watched without a spool for its figures; a process that refuses shows its reason.
+ * It runs its own small loop, because no struct app exists before a target is chosen. The processes
+ * around the selected one are watched for their figures, without a spool; one that refuses shows
+ * its reason, and is asked again.
  */
 #include "app/tui.h"
 #include "app/config.h"
@@ -26,7 +27,8 @@
 struct candidate {
 	struct agent_process process;
 	struct target target;
-	struct watch *watch; /* NULL: too many, or it cannot be */
+	struct watch *watch; /* NULL: it is far from the selected one, or cannot be */
+	bool refused;        /* it cannot be; asked again at the next look */
 };
 
 struct chooser {
@@ -143,18 +145,36 @@ static void forget(struct candidate *r)
 	r->watch = NULL;
 }
 
+/* Those around the selected one, of which there may be hundreds. */
+static void watch_some(struct chooser *c)
+{
+	size_t at = c->list.at, half = WATCHES_MAX / 2;
+	size_t last = c->count > WATCHES_MAX ? c->count - WATCHES_MAX : 0;
+	size_t from = at < half ? 0 : at - half < last ? at - half : last;
+	struct watch_options o = { .wait = true };
+	struct err err;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct candidate *r = &c->rows[i];
+		if (i < from || i >= from + WATCHES_MAX)
+			forget(r);
+		else if (!r->watch && !r->refused)
+			r->refused = !(r->watch = watch_open(c->loop, &r->target, &o, &err));
+	}
+}
+
 static void look(void *arg)
 {
 	struct chooser *c = arg;
 	struct agent_process *now;
 	size_t n = launch_list(&now), kept = 0;
-	struct watch_options o = { .who = NULL };
 	struct err err;
 
 	for (size_t i = 0; i < c->count; i++) { /* known rows keep their order */
 		bool there = false;
 		for (size_t k = 0; k < n; k++)
 			there |= now[k].pid == c->rows[i].process.pid;
+		c->rows[i].refused = false;
 		if (there)
 			c->rows[kept++] = c->rows[i];
 		else
@@ -172,16 +192,16 @@ static void look(void *arg)
 		if (target_parse_pid(pid, &r->target, &err))
 			continue;
 		c->count++;
-		if (c->count <= WATCHES_MAX)
-			r->watch = watch_open(c->loop, &r->target, &o, &err);
 	}
 	free(now);
 	list_update(&c->list, c->count, id_of, NULL, c);
+	watch_some(c);
 	draw(c);
 }
 
 static void redraw(void *arg)
 {
+	watch_some(arg); /* not at each key: who scrolls through hundreds asks none of them */
 	draw(arg);
 }
 
