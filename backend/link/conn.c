@@ -20,6 +20,7 @@
 #include "link/conn.h"
 #include "link/open.h"
 #include "link/prove.h"
+#include "launch/tcp_listener.h"
 #include "base/procfs.h"
 #include "base/resolver.h"
 #include "base/loop.h"
@@ -278,6 +279,9 @@ static int take_error(struct conn *c, const uint8_t *payload, size_t len, struct
 		return -EAGAIN;
 	}
 	c->pause_ms = PAUSE_MAX_MS; /* it meant what it said */
+	if (code == MTW_E_ACCESS && c->target.kind == TARGET_TCP &&
+	    c->agent_lowest < MTW_VERSION_PROOF && memmem(text, n, "token", 5))
+		return conn_explain_asks(&c->target, err);
 	return conn_explain_error(&c->target, code, text, n, err);
 }
 
@@ -353,9 +357,10 @@ static void on_readable(struct conn *c)
 		int why = n ? errno : 0;
 		if (c->state == GREETING && n == 0)
 			conn_explain_eof(&c->target, c->in, c->in_end, &err);
-		else if (c->state == PROVING)
+		else if (c->state == PROVING && c->agent_version <= MTW_VERSION)
 			conn_explain_unproved_eof(&c->target, &err);
-		else if (c->state == UP && !c->received && c->agent_version > MTW_VERSION)
+		else if ((c->state == PROVING || (c->state == UP && !c->received)) &&
+			 c->agent_version > MTW_VERSION)
 			conn_explain_version(&c->target, c->agent_version, c->agent_lowest, &err);
 		else
 			conn_explain_broken(&c->target, c->state == UP, why, &err);
@@ -385,15 +390,13 @@ static void on_patience(void *arg)
 		lost(c, &err);
 		return;
 	}
-	if (c->state == PROVING) {
+	pid_t peer = c->target.kind == TARGET_TCP ? tcp_listener(c->fd) : (pid_t)conn_peer(c);
+	bool proving = c->state == PROVING, lags = procfs_lags(&c->pace, peer, peer);
+	if (proving && !procfs_stopped(peer))
 		conn_explain_unproved(&c->target, &err);
-		lost(c, &err);
-		return;
-	}
-	pid_t peer = (pid_t)conn_peer(c);
-	bool lags = procfs_lags(&c->pace, peer, peer);
-	conn_explain_silence(&c->target, peer, &err);
-	if (c->silence_said && !lags) {
+	else
+		conn_explain_silence(&c->target, peer, &err);
+	if (proving || (c->silence_said && !lags)) {
 		lost(c, &err);
 		return;
 	}

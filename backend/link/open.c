@@ -17,6 +17,7 @@
 
 #include "base/build.h"
 #include "base/procfs.h"
+#include "base/sanitize.h"
 #include "launch/agent_server.h"
 #include "launch/elsewhere.h"
 #include "launch/launch.h"
@@ -357,26 +358,46 @@ int conn_explain_lookup(const struct target *t, struct err *err)
 		       t->text);
 }
 
+/* Of a peer that is stopped, with its program or alone: how to go on. */
+static const char *explain_stop(char buf[80], pid_t peer, unsigned why)
+{
+	if (why == MTW_STOP_FROZEN)
+		snprintf(buf, 80, "frozen (docker pause, the freezer of cgroups); thaw it");
+	else
+		snprintf(buf, 80, "stopped (SIGSTOP or a debugger); continue it: kill -CONT %d",
+			 (int)peer);
+	return buf;
+}
+
 int conn_explain_silence(const struct target *t, pid_t peer, struct err *err)
 {
-	char name[32];
-	struct proc_stat s = { .state = 'R' };
+	char name[32] = "", clean[64], stop[80];
+	bool known = peer > 0 && procfs_name(peer, name, sizeof name);
+	bool agent = known && !strcmp(name, AGENT_SERVER_NAME);
+	unsigned why = known ? procfs_stopped(peer) : 0;
 
-	if (peer > 0 && procfs_name(peer, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME)) {
-		procfs_stat(peer, &s);
-		if (s.state == 'T' || s.state == 't')
-			return err_set(err, 3,
-				       "%s: its agent is stopped (SIGSTOP or a debugger); continue "
-				       "it: kill -CONT %d",
-				       t->text, (int)peer);
+	sanitize_clean(clean, sizeof clean, name);
+	if (agent && why)
+		return err_set(err, 3, "%s: its agent is %s", t->text,
+			       explain_stop(stop, peer, why));
+	if (agent)
 		return err_set(err, 3,
-			       "%s: its agent hardly gets to run (a cpu quota, a frozen container, "
-			       "a slow disk); try again when it does",
+			       "%s: its agent hardly gets to run (a cpu quota, a slow disk); try "
+			       "again when it does",
 			       t->text);
-	}
+	if (why)
+		return err_set(err, 3, "%s: %s [%d], which listens there, is %s", t->text, clean,
+			       (int)peer, explain_stop(stop, peer, why));
+	if (known)
+		return err_set(err, 3,
+			       "%s: connected, but no greeting comes from %s [%d], which listens "
+			       "there: it is no agent, or forwards to one that is stopped; check "
+			       "the %s",
+			       t->text, clean, (int)peer, t->kind == TARGET_TCP ? "port" : "name");
 	return err_set(err, 3,
-		       "%s: connected, but no greeting comes: something else listens there (an "
-		       "HTTP server, say), or the link is very slow; check the %s",
+		       "%s: connected, but no greeting comes: the agent there is stopped or hardly "
+		       "gets to run, the link is very slow, or something else listens there; check "
+		       "the program and the %s",
 		       t->text, t->kind == TARGET_TCP ? "port" : "name");
 }
 

@@ -47,6 +47,16 @@ int conn_explain_unproved_eof(const struct target *t, struct err *err)
 		t->text);
 }
 
+int conn_explain_asks(const struct target *t, struct err *err)
+{
+	return err_set(
+		err, 3,
+		"%s: its agent is of an older release, which asks for the token itself, and "
+		"memtop %s sends it to nobody; use the same memtop on both sides, or let the "
+		"agent listen on a Unix socket and forward that",
+		t->text, build_version);
+}
+
 int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *token,
 		     const uint8_t theirs[MTW_GREETING_LEN], const uint8_t ours[MTW_GREETING_LEN],
 		     struct err *err)

@@ -27,8 +27,9 @@ int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *t
  */
 int conn_prove_take(struct conn_prove *p, const struct target *t, const char *token, uint64_t type,
 		    const uint8_t *payload, size_t len, struct mtw_out *answer, struct err *err);
-/* Both return -1: *err for an answer without proof, and for a stream that ended before the
- * proof. */
+/* All return -1: *err for an agent that asks for the token itself, for an answer without proof,
+ * and for a stream that ended before the proof. */
+int conn_explain_asks(const struct target *t, struct err *err);
 int conn_explain_unproved(const struct target *t, struct err *err);
 int conn_explain_unproved_eof(const struct target *t, struct err *err);
 

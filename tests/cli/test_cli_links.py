@@ -5,12 +5,14 @@ answers."""
 import contextlib
 import os
 import pty
+import signal
 import socket
 import threading
 
 from cli import memtop, one_line
 from forward import free_port
 from harness import (AGENT, MEMTOP, Synthetic, at_end, environment, main, mostly_waits, report, run, start, temporary_folder, test, wait_for)
+from servers import server_of
 import wire
 
 
@@ -88,6 +90,31 @@ def t_wrong_token():
         done = memtop("report", f":{port}", env=wrong)
         one_line(done, 3, words, "set MEMTOP_TOKEN")
         assert done.stderr.count(";") == 1, done.stderr
+
+
+@test
+def t_a_stopped_one_on_tcp():
+    """The kernel names no process there: the one that listens on the port is looked for."""
+    token = os.urandom(24).hex()
+    port = free_port()
+    env = environment(MEMTOP_TOKEN=token)
+    program = start(["/bin/sleep", "60"], env={**env, "LD_PRELOAD": AGENT, "MEMTOP_OPTIONS": f"listen=tcp:{port}"})
+    wait_for(lambda: memtop("report", f":{port}", env=env).returncode == 0, 20, "the agent on its port")
+    server = server_of(program.pid)
+    os.kill(server, signal.SIGSTOP)
+    at_end(os.kill, server, signal.SIGCONT)
+    for address in (f":{port}", f"localhost:{port}"):
+        one_line(memtop("report", address, env=env, seconds=60), 3,
+                 f"its agent is stopped (SIGSTOP or a debugger); continue it: kill -CONT {server}")
+    silent = socket.create_server(("127.0.0.1", 0))  # nor does this one say a word
+    at_end(silent.close)
+    one_line(memtop("report", f":{silent.getsockname()[1]}", seconds=60), 3,
+             f"connected, but no greeting comes from {own_name()} [{os.getpid()}], which listens there")
+
+
+def own_name():
+    with open("/proc/self/comm", encoding="utf-8") as f:
+        return f.read().strip()
 
 
 @test

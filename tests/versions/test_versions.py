@@ -132,6 +132,22 @@ def t_what_differs_is_named():
                                 (contents("0.1.0-90485f8-tcp.bin")[:GREETING], {"MEMTOP_TOKEN": TOKEN}, "an older release")):
         agent = Replay(greeting, True)
         one_line(memtop("report", agent.address, env=environment(**env)), 3, word, f"memtop {ours}")
+    # one that asks for the token itself, which memtop has or has not: in no case is it sent
+    asks = contents("0.1.0-90485f8-tcp.bin")[:GREETING] + \
+        wire.frame(wire.ERROR, code=wire.E_ACCESS, text="the token is wrong or missing; set MEMTOP_TOKEN to the agent's")
+    one_line(memtop("report", Replay(asks, True).address), 3, "of an older release, which asks for the token itself", f"memtop {ours}")
+    # one that is newer, and goes when it has read memtop's greeting
+    listener = socket.create_server(("127.0.0.1", 0))
+    at_end(listener.close)
+
+    def newer():
+        with listener.accept()[0] as peer:
+            peer.sendall(wire.greeting(9, wire.PROVED))
+            peer.recv(GREETING, socket.MSG_WAITALL)
+
+    threading.Thread(target=newer, daemon=True).start()
+    one_line(memtop("report", f":{listener.getsockname()[1]}", env=environment(MEMTOP_TOKEN=TOKEN)), 3, "speaks version 9 (lowest 2)",
+             f"memtop {ours}")
     session = f"{temporary_folder()}/newer.mtop"
     with open(session, "wb") as f:
         f.write(b"MEMTOPS\n\3" + contents("0.2.0-one.mtop")[9:])
