@@ -163,6 +163,11 @@ static double up(const struct followed *r)
 	return r->up;
 }
 
+static double stopped(const struct followed *r)
+{
+	return model_stopped(r->model) || watch_stopped(r->member->watch);
+}
+
 static double live(const struct followed *r)
 {
 	return (double)live_bytes(&r->totals->sum);
@@ -317,6 +322,10 @@ static void write_info(const struct page *p, const struct family *f, const struc
 static const struct family families[] = {
 	{ "memtop_up", "", "1: the agent of the process answers", GAUGE, true, up, NULL },
 	{ "memtop_process", "", "The program and its agent", INFO, true, NULL, write_info },
+	{ "memtop_stopped", "",
+	  "1: a signal, a debugger or a freezer has stopped the program, and its figures stand "
+	  "still",
+	  GAUGE, false, stopped, NULL },
 	{ "memtop_live_bytes", "bytes", "Requested bytes that are not freed yet", GAUGE, false,
 	  live, NULL },
 	{ "memtop_live_blocks", "blocks", "Blocks that are not freed yet", GAUGE, false, blocks,

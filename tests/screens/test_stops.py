@@ -13,6 +13,7 @@ import subprocess
 import time
 
 from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, mostly_waits, run, start, temporary_folder, wait_for
+from served import Server, value
 from term import Terminal
 
 STOPPED = 8  # seconds: more than half of the 15 that a verdict is judged by at first
@@ -87,6 +88,22 @@ class Leak:
         wait_for(enough, 120, "samples after it continued")
 
 
+class Others:
+    """What is said of the program without a view: memtop list, and memtop serve, which was there before it stopped."""
+
+    def __init__(self, leak):
+        self.pid = leak.process.pid
+        self.server = Server("-p", str(self.pid))
+        wait_for(lambda: self.server.up(self.pid), 30, "its figures")
+
+    def say(self, why):
+        """why: the end of its line in the list; None: it runs."""
+        rows = run([MEMTOP, "list"], stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        row, = (line for line in rows if line.split()[0] == str(self.pid))
+        assert row.endswith(f"@memtop.{self.pid}" + ("" if why is None else f"  STOPPED{why}")), row
+        wait_for(lambda: value(self.server.metrics(), "memtop_stopped", self.pid) == (why is not None), 30, "the same of memtop serve")
+
+
 def header(t, word):
     return t.wait_for(lambda lines: word in lines[0], 30)
 
@@ -95,8 +112,11 @@ def header(t, word):
 def t_stopped_by_a_signal():
     leak = Leak()
     leak.grows()
+    others = Others(leak)
+    others.say(None)
     os.kill(leak.process.pid, signal.SIGSTOP)
     header(leak.view, "STOPPED")
+    others.say(" by a signal")
     assert "by a signal" in leak.view.lines()[0] and "LIVE" not in leak.view.lines()[0], leak.view.lines()[0]
     leak.view.wait_for(long_stopped(" by a signal"), 60)
     before = leak.is_growing(leak.view.lines()[1])
@@ -112,6 +132,7 @@ def t_stopped_by_a_signal():
     assert stop["why"] == "signal" and stop["to_s"] is None and stop["stopped_s"] >= STOPPED, stop
     os.kill(leak.process.pid, signal.SIGCONT)
     header(leak.view, "LIVE")
+    others.say(None)
     leak.after()
     assert report(*leak.target)["verdict"]["at_s"] > before["at_s"]
     stop, = leak.end()["program"]["stops"]
@@ -143,6 +164,7 @@ def t_stopped_by_a_debugger():
     gdb = start(["gdb", "-nx", "-q", "-p", str(leak.process.pid)], stdin=subprocess.PIPE, stdout=-3, stderr=-3)
     header(leak.view, "STOPPED")
     assert f", traced by gdb [{gdb.pid}]" in leak.view.lines()[0], leak.view.lines()[0]
+    Others(leak).say(f", traced by gdb [{gdb.pid}]")
     leak.view.wait_for(long_stopped(f", traced by gdb [{gdb.pid}]"), 60)
     leak.is_growing(leak.view.lines()[1])
     gdb.stdin.write(b"detach\nquit\n")
@@ -154,11 +176,10 @@ def t_stopped_by_a_debugger():
     assert (stop["why"], stop["tracer"], stop["tracer_pid"]) == ("traced", "gdb", gdb.pid), stop
 
 
-def freezer():
+def freezer(*ways):
     """A new cgroup, and a function that freezes it or lets it go."""
     name = f"memtop-test-{os.getpid()}"
-    for root, file, words in (("/sys/fs/cgroup/freezer", "freezer.state", ("THAWED", "FROZEN")),
-                              ("/sys/fs/cgroup", "cgroup.freeze", "01"), ("/sys/fs/cgroup/unified", "cgroup.freeze", "01")):
+    for root, file, words in ways:
         folder = f"{root}/{name}"
         try:
             os.mkdir(folder)
@@ -168,7 +189,7 @@ def freezer():
         if os.path.exists(f"{folder}/{file}"):
             break
     else:
-        raise Skip("no cgroup can be frozen here")
+        raise Skip("no cgroup of this version can be frozen here")
 
     def freeze(on):
         with open(f"{folder}/{file}", "w", encoding="ascii") as f:
@@ -180,13 +201,27 @@ def freezer():
 
 @mostly_waits
 def t_frozen_with_the_agent():
-    folder, freeze = freezer()
+    frozen_with_the_agent(("/sys/fs/cgroup/freezer", "freezer.state", ("THAWED", "FROZEN")))
+
+
+@mostly_waits
+def t_frozen_with_the_agent_by_version_2():
+    frozen_with_the_agent(("/sys/fs/cgroup", "cgroup.freeze", "01"), ("/sys/fs/cgroup/unified", "cgroup.freeze", "01"))
+
+
+def frozen_with_the_agent(*ways):
+    folder, freeze = freezer(*ways)
     leak = Leak(folder)
     leak.grows()
+    others = Others(leak)
     freeze(1)
     leak.view.wait_for(long_stopped(", frozen"), 60)
+    others.say(", frozen")
+    done = run([MEMTOP, "report", *leak.target], stdout=-3, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and "its agent is frozen (docker pause, the freezer of cgroups); thaw it" in done.stderr, done
     freeze(0)
     header(leak.view, "LIVE")
+    others.say(None)
     wait_for(lambda: report(*leak.target)["program"]["stops"], 30, "what the agent measured")
     leak.after()
     stop, = leak.end()["program"]["stops"]

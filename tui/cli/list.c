@@ -5,9 +5,11 @@
 #include "cli/base/verbs.h"
 
 #include "base/build.h"
+#include "base/procfs.h"
 #include "base/sanitize.h"
 #include "launch/agent_file.h"
 #include "launch/launch.h"
+#include "report/report.h"
 #include "screen/text.h"
 
 #include <stdlib.h>
@@ -27,6 +29,21 @@ static size_t print_unheard(void)
 	}
 	free(list);
 	return n;
+}
+
+/* "  STOPPED by a signal": what /proc says now, as no agent is asked. */
+static void print_stop(pid_t pid)
+{
+	struct stop stop = { .why = procfs_stopped(pid) };
+	char why[REPORT_STOP];
+
+	if (!stop.why)
+		return;
+	if (stop.why == MTW_STOP_TRACED)
+		stop.pid = (uint32_t)procfs_tracer(pid);
+	if (stop.pid)
+		procfs_name((pid_t)stop.pid, stop.name, sizeof stop.name);
+	printf("  STOPPED%s", report_stop(&stop, why));
 }
 
 static int list_run(const struct args *a)
@@ -56,6 +73,7 @@ static int list_run(const struct args *a)
 			printf("-p %d (inside: %s%s)", (int)list[i].pid, kind, socket);
 		else
 			printf("%s%s", kind, socket);
+		print_stop(list[i].pid);
 		agent_file_versions(list[i].pid, versions, sizeof versions);
 		sanitize_clean(versions, sizeof versions, versions);
 		if (*versions && strcmp(versions, build_version))
