@@ -139,6 +139,8 @@ bool watch_named(const struct watch *w); /* no requested name is outstanding */
 int watch_end_record(struct watch *w, struct err *err);
 /* Its agent is at it, but hardly gets to run: procfs_lags(). A wait for its answer goes on. */
 bool watch_lags(const struct watch *w, struct procfs_pace *pace);
+/* 1 complete, or final; 0 not yet; -1 and *err: nobody answers, and the watch does not wait. */
+int watch_ready(const struct watch *w, struct err *err);
 /* Waits (runs the loop) until complete, final, or timeout; for verbs without a screen. */
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err);
 /* The state and status that memtop itself saw of its child; written to the session. */

@@ -232,22 +232,29 @@ unsigned watch_stopped(const struct watch *w)
 	return watch_silent_ns(w) ? procfs_stopped((pid_t)watch_peer(w)) : 0;
 }
 
+int watch_ready(const struct watch *w, struct err *err)
+{
+	if (!w->conn || model_complete(w->in.model) || model_final(w->in.model))
+		return 1;
+	if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
+		return err_set(err, 3, "%s", w->problem);
+	return 0;
+}
+
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 {
 	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
 	struct procfs_pace pace = { 0 };
 
-	if (!w->conn)
-		return 0;
-	while (!model_complete(w->in.model) && !model_final(w->in.model)) {
+	int rc;
+
+	while ((rc = watch_ready(w, err)) == 0) {
 		/* a slow link is no reason to give up while the state still grows */
 		uint64_t got =
 			model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
 		if (got != seen)
 			end = now_ns() + timeout_ms * 1000000ull;
 		seen = got;
-		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
-			return err_set(err, 3, "%s", w->problem);
 		if ((now = now_ns()) >= end && watch_lags(w, &pace))
 			end = now + LAG_MS * 1000000ull;
 		if (now >= end)
@@ -258,7 +265,7 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 				       w->problem ? w->problem : "try again");
 		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
 	}
-	return 0;
+	return rc < 0 ? -1 : 0;
 }
 
 bool watch_growing(const struct watch *w)

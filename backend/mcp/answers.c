@@ -10,7 +10,6 @@
 #include "base/format.h"
 #include "base/loop.h"
 #include "base/sanitize.h"
-#include "launch/launch.h"
 #include "report/between.h"
 #include "report/formats/formats.h"
 #include "report/report.h"
@@ -24,13 +23,7 @@
 #define LIMIT_DEFAULT 20u
 #define LIMIT_MOST 1000u
 
-struct view {
-	struct model *model;
-	struct owners *owners;
-	struct query *query;
-};
-
-static void view_open(struct view *v, struct watch *w)
+void tool_view_open(struct tool_view *v, struct watch *w)
 {
 	v->model = watch_model(w);
 	for (uint32_t i = 0, n = model_location_count(v->model); i < n; i++)
@@ -41,7 +34,7 @@ static void view_open(struct view *v, struct watch *w)
 	query_expect(v->query, watch_expected(w));
 }
 
-static void view_close(struct view *v)
+void tool_view_close(struct tool_view *v)
 {
 	query_free(v->query);
 	owners_free(v->owners);
@@ -88,76 +81,6 @@ static int limit_of(const struct tool_call *c, size_t *limit, struct err *err)
 	return tool_number(c, "limit", 1, LIMIT_MOST, limit, err);
 }
 
-/* --- processes */
-
-static void put_amounts(FILE *out, struct watch *w)
-{
-	const struct totals *t = model_totals(watch_model(w));
-	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER], n[FORMAT_NUMBER];
-	uint64_t rss = 0;
-
-	fprintf(out, "  live %s, peak %s", format_bytes(live, live_bytes(&t->sum)),
-		format_bytes(peak, t->peak_bytes));
-	if (model_process(watch_model(w), &rss, NULL, NULL, NULL) && rss)
-		fprintf(out, ", resident %s", format_bytes(n, rss));
-	fputs(model_estimate(watch_model(w)) ? " (estimates: the agent samples)\n" : "\n", out);
-}
-
-static void put_verdict(FILE *out, struct watch *w)
-{
-	struct verdict verdict;
-	struct view v;
-
-	view_open(&v, w);
-	query_verdict(v.query, &verdict);
-	view_close(&v);
-	fputs("  ", out);
-	put(out, verdict.text);
-	fputc('\n', out);
-}
-
-/* Three lines; one that does not answer has its reason instead of figures. */
-static void put_listed(struct tool_call *c, const struct agent_process *a)
-{
-	struct err err = { .text = "" };
-	char pid[16];
-	bool close;
-
-	snprintf(pid, sizeof pid, "%d", (int)a->pid);
-	struct watch *w = targets_look(c->targets, pid, &close, &err);
-	char *command = w ? report_command(watch_model(w)) : xstrdup("");
-	fprintf(c->out, "%s ", pid);
-	put(c->out, *command ? command : a->name);
-	fputc('\n', c->out);
-	free(command);
-	if (w) {
-		put_amounts(c->out, w);
-		put_verdict(c->out, w);
-	} else {
-		fputs("  ", c->out);
-		put(c->out, err.text);
-		fputc('\n', c->out);
-	}
-	if (close)
-		watch_close(w);
-}
-
-int tool_list_processes(struct tool_call *c, struct err *err)
-{
-	struct agent_process *list;
-	size_t n = launch_list(&list);
-
-	(void)err;
-	for (size_t i = 0; i < n; i++)
-		put_listed(c, &list[i]);
-	if (!n)
-		fputs("no process on this machine has an agent; start a program with memtop run "
-		      "PROG, or load the agent with memtop attach PID\n",
-		      c->out);
-	free(list);
-	return 0;
-}
-
 static void put_line(FILE *out, const char *label, uint64_t bytes, uint64_t blocks)
 {
 	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
@@ -185,13 +108,13 @@ static void put_program(FILE *out, struct watch *w)
 
 int tool_verdict(struct tool_call *c, struct err *err)
 {
-	struct view v;
+	struct tool_view v;
 	struct verdict verdict;
 	uint64_t rss = 0;
 	char n[FORMAT_NUMBER];
 
 	(void)err;
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	const struct totals *t = model_totals(v.model);
 	query_verdict(v.query, &verdict);
 	put_program(c->out, c->watch);
@@ -209,7 +132,7 @@ int tool_verdict(struct tool_call *c, struct err *err)
 		put(c->out, watch_problem(c->watch));
 		fputc('\n', c->out);
 	}
-	view_close(&v);
+	tool_view_close(&v);
 	return 0;
 }
 
@@ -218,12 +141,12 @@ int tool_verdict(struct tool_call *c, struct err *err)
 int tool_owners(struct tool_call *c, struct err *err)
 {
 	const struct owner *list = NULL;
-	struct view v;
+	struct tool_view v;
 	size_t limit;
 
 	if (limit_of(c, &limit, err))
 		return -1;
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	size_t n = owners_update(v.owners, &list);
 	fprintf(c->out, "%10s %10s %10s LIBRARY\n", "LIVE", "BLOCKS", "ALLOCATED");
 	for (size_t i = 0; i < n && i < limit; i++) {
@@ -234,7 +157,7 @@ int tool_owners(struct tool_call *c, struct err *err)
 		fputc('\n', c->out);
 	}
 	put_rest(c->out, limit, n);
-	view_close(&v);
+	tool_view_close(&v);
 	return 0;
 }
 
@@ -289,12 +212,12 @@ int tool_sites(struct tool_call *c, struct err *err)
 	enum query_column by = BY_LIVE;
 	const struct site *list = NULL;
 	char growth[FORMAT_NUMBER];
-	struct view v;
+	struct tool_view v;
 	size_t limit;
 
 	if (limit_of(c, &limit, err) || sort_of(c, &by, err))
 		return -1;
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	size_t n = query_sites(v.query, by, false, true, &list);
 	fprintf(c->out, "%10s %10s %10s %10s %-9s CALL SITE < CALLER  LINE  LIBRARY\n", "LIVE",
 		"BLOCKS", "ALLOCATED", "GROWTH/min", "SHAPE");
@@ -307,7 +230,7 @@ int tool_sites(struct tool_call *c, struct err *err)
 		put_site(c->out, &list[i]);
 	}
 	put_rest(c->out, limit, n);
-	view_close(&v);
+	tool_view_close(&v);
 	return 0;
 }
 
@@ -328,7 +251,7 @@ static bool is_of(struct query *q, const struct report_stack *s, const struct si
 	return i < n && is_named(&list[i], name);
 }
 
-static size_t put_stacks(struct view *v, struct report *r, const char *name, size_t limit,
+static size_t put_stacks(struct tool_view *v, struct report *r, const char *name, size_t limit,
 			 FILE *out)
 {
 	const struct report_options full = { .full = true };
@@ -346,18 +269,18 @@ static size_t put_stacks(struct view *v, struct report *r, const char *name, siz
 int tool_site_stacks(struct tool_call *c, struct err *err)
 {
 	const char *name = NULL;
-	struct view v;
+	struct tool_view v;
 	size_t limit;
 
 	if (limit_of(c, &limit, err) || tool_text(c, "site", &name, err))
 		return -1;
 	if (!name)
 		return err_set(err, 2, "site: missing; call_sites lists them");
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	struct report *r = report_new(c->watch);
 	size_t found = put_stacks(&v, r, name, limit, c->out);
 	report_free(r);
-	view_close(&v);
+	tool_view_close(&v);
 	return found ? 0
 		     : err_set(err, 2, "site: %.200s: no such call site; call_sites lists them",
 			       name);
@@ -407,14 +330,14 @@ int tool_tree(struct tool_call *c, struct err *err)
 	struct branch b = { .depth = 12 };
 	size_t percent = 2, shown = 0, left = 0;
 	const struct row *rows;
-	struct view v;
+	struct tool_view v;
 	bool inverted;
 
 	if (limit_of(c, &b.limit, err) || tool_number(c, "depth", 1, 64, &b.depth, err) ||
 	    tool_number(c, "min_percent", 0, 100, &percent, err) ||
 	    tool_flag(c, "inverted", &inverted, err))
 		return -1;
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	uint64_t whole = live_bytes(&model_totals(v.model)->sum);
 	b.least = whole / 100 * percent;
 	query_set_inverted(v.query, inverted);
@@ -430,7 +353,7 @@ int tool_tree(struct tool_call *c, struct err *err)
 		left += shown++ >= b.limit;
 	}
 	put_rest(c->out, shown - left, shown);
-	view_close(&v);
+	tool_view_close(&v);
 	return 0;
 }
 
@@ -487,7 +410,7 @@ int tool_diff(struct tool_call *c, struct err *err)
 {
 	const struct site *list = NULL;
 	uint32_t from, to;
-	struct view v;
+	struct tool_view v;
 	size_t limit;
 
 	if (limit_of(c, &limit, err) || mark_of(c, "from", &from, err) ||
@@ -496,10 +419,10 @@ int tool_diff(struct tool_call *c, struct err *err)
 	if (model_set_interval(watch_model(c->watch), from, to))
 		return err_set(err, 2,
 			       "from, to: a mark kept only its totals, or comes after the other");
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	size_t n = query_sites(v.query, BY_NET, false, true, &list);
 	put_changes(c->out, list, n, limit);
-	view_close(&v);
+	tool_view_close(&v);
 	model_set_interval(watch_model(c->watch), 0, 0);
 	return 0;
 }
@@ -547,7 +470,7 @@ int tool_report(struct tool_call *c, struct err *err)
 	struct report_options o = { 0 };
 	const char *format = "text", *between = NULL;
 	struct between b;
-	struct view v;
+	struct tool_view v;
 
 	if (tool_text(c, "format", &format, err) || tool_text(c, "between", &between, err) ||
 	    mark_of(c, "since", &o.from, err))
@@ -561,8 +484,8 @@ int tool_report(struct tool_call *c, struct err *err)
 			       format);
 	o.changes = between || json_object_get(c->arguments, "since");
 	watch_look(c->watch, LOOK_MS, false);
-	view_open(&v, c->watch);
+	tool_view_open(&v, c->watch);
 	int rc = f->write(c->watch, v.query, &o, c->out, err);
-	view_close(&v);
+	tool_view_close(&v);
 	return rc;
 }

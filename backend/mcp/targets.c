@@ -123,8 +123,9 @@ static int choose_process(struct targets *ts, const char *process, struct target
 	return rc;
 }
 
-static struct watch *open_watch(struct targets *ts, const char *word, const char *process,
-				struct err *err)
+/* Of which nothing has come yet. */
+static struct watch *begin_watch(struct targets *ts, const char *word, const char *process,
+				 struct err *err)
 {
 	struct watch_options o = { .who = ts->options.who,
 				   .tick_ns = TICK_NS,
@@ -134,7 +135,14 @@ static struct watch *open_watch(struct targets *ts, const char *word, const char
 
 	if (targets_parse(word, &t, err) || choose_process(ts, process, &t, err))
 		return NULL;
-	struct watch *w = watch_open(ts->loop, &t, &o, err);
+	return watch_open(ts->loop, &t, &o, err);
+}
+
+static struct watch *open_watch(struct targets *ts, const char *word, const char *process,
+				struct err *err)
+{
+	struct watch *w = begin_watch(ts, word, process, err);
+
 	if (w && watch_wait_complete(w, PATIENCE_MS, err)) {
 		watch_close(w);
 		w = NULL;
@@ -193,13 +201,13 @@ struct watch *targets_at(struct targets *ts, const char *word, const char *proce
 	return w;
 }
 
-struct watch *targets_look(struct targets *ts, const char *word, bool *close, struct err *err)
+struct watch *targets_ask(struct targets *ts, const char *word, bool *close, struct err *err)
 {
 	*close = false;
 	for (struct opened *o = ts->opened; o < ts->opened + OPEN_MAX; o++)
 		if (o->watch && !strcmp(o->word, word) && !*o->process && current(o->watch))
 			return o->watch;
-	struct watch *w = open_watch(ts, word, "", err);
+	struct watch *w = begin_watch(ts, word, "", err);
 	*close = w;
 	return w;
 }

@@ -31,9 +31,9 @@ struct watch *targets_open(struct targets *t, const char *word, const char *proc
 /* Likewise, at an instant (link/when.h); the caller closes it. */
 struct watch *targets_at(struct targets *t, const char *word, const char *process, const char *when,
 			 struct err *err);
-/* Likewise, for one look: none of those that are open closes for it. *close: close it afterwards.
- */
-struct watch *targets_look(struct targets *t, const char *word, bool *close, struct err *err);
+/* Likewise, for one look, and without a wait: watch_ready() says when it is complete. None of those
+ * that are open closes for it. *close: close it afterwards. */
+struct watch *targets_ask(struct targets *t, const char *word, bool *close, struct err *err);
 /* The default TARGET, or the only process with an agent, in TARGETS_WORD bytes. */
 int targets_default(const struct targets *t, char *word, struct err *err);
 int targets_parse(const char *word, struct target *t, struct err *err);

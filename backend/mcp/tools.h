@@ -13,6 +13,8 @@
 
 #include <jansson.h>
 
+struct owners;
+struct query;
 struct tool_call {
 	struct targets *targets;
 	json_t *arguments;                    /* an object, or NULL */
@@ -31,8 +33,18 @@ struct tool {
 	int (*run)(struct tool_call *c, struct err *err);
 };
 
-/* mcp/answers.c */
+/* A call's own query, with all names. */
+struct tool_view {
+	struct model *model;
+	struct owners *owners;
+	struct query *query;
+};
+void tool_view_open(struct tool_view *v, struct watch *w);
+void tool_view_close(struct tool_view *v);
+
+/* mcp/list.c */
 int tool_list_processes(struct tool_call *c, struct err *err);
+/* mcp/answers.c */
 int tool_report(struct tool_call *c, struct err *err);
 int tool_tree(struct tool_call *c, struct err *err);
 int tool_owners(struct tool_call *c, struct err *err);

@@ -6,12 +6,14 @@ import collections
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 
 from cli import memtop, recorded
 from harness import (AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, report, start, temporary_folder, test,
                      wait_for)
+from servers import server_of
 
 TOOLS = ["list_processes", "verdict", "owners", "call_sites", "top_of_tree", "diff_marks", "set_mark", "report", "site_stacks",
          "diff_sessions", "check"]
@@ -120,6 +122,35 @@ def t_tools_say_what_the_report_says():
     process.kill()
     process.wait()
     wait_for(lambda: "KILLED" in c.call("verdict"), 20, "the end of the program")
+    c.end()
+
+
+@test
+def t_processes_that_do_not_answer():
+    """All are asked side by side: many that cannot answer keep the others' figures from nobody. A stopped program is listed so."""
+    stopped, asleep = [phases() for _ in range(12)], phases()
+    for process in stopped:
+        server = server_of(process.pid)
+        os.kill(server, signal.SIGSTOP)
+        at_end(os.kill, server, signal.SIGCONT)
+    asleep.send_signal(signal.SIGSTOP)
+    c = Client()
+    start_up(c)
+    name = f"{BUILD}/tests/targets/s_phases wait"
+
+    def listed():
+        text = c.call("list_processes")
+        _, amounts, _ = text[text.index(f"{asleep.pid} {name}"):].splitlines()[:3]
+        return text if re.search(r", STOPPED .*\d+.* by a signal", amounts) else None
+    text = wait_for(listed, 30, "the stop that its agent has seen")
+    last = text.splitlines()[-1]
+    without = re.fullmatch(r"no figures of (\d+) of (\d+):((?:,? \d+)+)", last)
+    assert without and {p.pid for p in stopped} <= set(map(int, re.findall(r"\d+", without[3]))), text
+    assert asleep.pid not in map(int, re.findall(r"\d+", without[3])), text
+    for process in stopped:
+        server = server_of(process.pid)
+        lines = text[text.index(f"{process.pid} s_phases"):].splitlines()
+        assert lines[1] == f"  -p {process.pid}: its agent is stopped (SIGSTOP or a debugger); continue it: kill -CONT {server}", lines[:2]
     c.end()
 
 
