@@ -68,6 +68,11 @@ def recorded(*words, options=()):
     return memtop("record", "-o", session, *options, "--", *words), session
 
 
+def catches(pid, number):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(re.search(r"^SigCgt:\s*(\w+)", f.read(), re.M).group(1), 16) >> number - 1 & 1
+
+
 def report(session, *arguments):
     return json.loads(memtop("report", "-f", "json", *arguments, session).stdout)
 
@@ -133,7 +138,7 @@ def t_the_wait_can_be_ended():
     children = f"/proc/{p.pid}/task/{p.pid}/children"
     child = int(wait_for(lambda: open(children, encoding="ascii").read(), 30))
     at_end(kill, child)
-    wait_for(lambda: os.readlink(f"/proc/{child}/exe") == waits, 30)
+    wait_for(lambda: os.readlink(f"/proc/{child}/exe") == waits and catches(p.pid, signal.SIGTERM), 30)
     p.send_signal(signal.SIGTERM)
     assert p.wait(60) == 125
     assert not os.path.exists(session) and os.path.exists(f"/proc/{child}/exe")
