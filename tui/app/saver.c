@@ -121,7 +121,8 @@ static void failed(int status)
 
 static void on_words(void *arg, unsigned events)
 {
-	ssize_t n = read(job.fd, job.said + job.said_len, sizeof job.said - 1 - job.said_len);
+	size_t had = job.said_len < sizeof job.said - 1 ? job.said_len : sizeof job.said - 1;
+	ssize_t n = read(job.fd, job.said + had, sizeof job.said - 1 - had);
 	int status = 0;
 
 	(void)arg;
