@@ -178,21 +178,27 @@ void keys_go_on(struct watch *w)
 		start_child(w);
 }
 
+/* Ends the child. True: its key frame is lost with it. */
+static bool drop_child(struct watch *w)
+{
+	if (!w->keys.pid || hear_child(w))
+		return false;
+	kill(w->keys.pid, SIGKILL);
+	while (waitpid(w->keys.pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	end_child(w);
+	return true;
+}
+
 void keys_end(struct watch *w)
 {
 	size_t len;
+	bool lost = drop_child(w); /* it was due, and still is */
 
-	if (w->keys.pid) {
-		kill(w->keys.pid, SIGKILL);
-		while (waitpid(w->keys.pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		end_child(w);
-	}
 	if (recorder_open(&w->keep) && !w->keep.of) /* else it is of more than this stream */
 		session_thin_stop(recorder_writer(&w->keep));
-	if (!recorder_open(&w->keep) ||
-	    !session_key_due(recorder_writer(&w->keep), w->keep.stream, true) ||
-	    !model_dumps(w->in.model))
+	if (!recorder_open(&w->keep) || !model_dumps(w->in.model) ||
+	    !(lost || session_key_due(recorder_writer(&w->keep), w->keep.stream, true)))
 		return;
 	uint64_t resume = session_key_resume(recorder_writer(&w->keep), w->keep.stream);
 	if (!resume)

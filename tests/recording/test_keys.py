@@ -22,10 +22,13 @@ import wire
 from harness import MEMTOP, child_of, environment, main, temporary_folder, test, wait_for
 
 PROGRAM = """
-import time, threading
+import ctypes, time, threading
+mark = ctypes.CDLL(None).memtop_mark
 kept = []
 def work(n):
     for i in range(110):
+        if n == 0 and i in (30, 60, 90):
+            mark(None)
         kept.append([bytearray(100 + n * i) for _ in range(50)])
         if len(kept) > 60:
             del kept[:30]
@@ -40,7 +43,7 @@ KEY, LAST = 1 << 31, 1 << 30
 def record(folder, name, *words, keys="3000", wait=True, seconds=None):
     path = os.path.join(folder, name)
     env = {**environment(), "MEMTOP_TEST_KEY_BYTES": keys, "PYTHONMALLOC": "malloc"}
-    child = subprocess.Popen([MEMTOP, "record", "-o", path, "--mark-every", "1s", *words, "--", sys.executable, "-c", PROGRAM],
+    child = subprocess.Popen([MEMTOP, "record", "-o", path, *words, "--", sys.executable, "-c", PROGRAM],
                              env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not wait:
         return path, child

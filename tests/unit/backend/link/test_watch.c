@@ -9,7 +9,10 @@
 #include "session/session.h"
 #include "link/watch.h"
 
+#include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static struct watch *w;
 static struct target target;
@@ -335,4 +338,68 @@ TEST(full_spool_is_said_once_and_what_is_kept_can_be_saved)
 	watch_close(w);
 	loop_free(loop);
 	remove_spool();
+}
+
+/* --- a recording that ends */
+
+static bool held;
+
+/* In place of libc's: a child that makes a key frame asks for its end with its parent's first. */
+int prctl(int operation, ...)
+{
+	va_list more;
+
+	if (held && operation == PR_SET_PDEATHSIG)
+		for (;;)
+			pause();
+	va_start(more, operation);
+	unsigned long arg = va_arg(more, unsigned long);
+	va_end(more);
+	return (int)syscall(SYS_prctl, operation, arg, 0, 0, 0);
+}
+
+static char recording[64];
+
+static void record(void)
+{
+	struct watch_options o = { .record_path = recording, .wait = true };
+	struct err err = { 0 };
+
+	snprintf(recording, sizeof recording, "/tmp/t_watch.%d.mtop", (int)getpid());
+	loop = loop_new(NULL);
+	listener = peer_listen(&target);
+	w = watch_open(loop, &target, &o, &err);
+	CHECK(w != NULL);
+	hello(7, 99);
+}
+
+static size_t keys_in(const char *path)
+{
+	const struct session_key *keys;
+	struct session_reader *r = session_open(path, 0, NULL);
+
+	CHECK(r != NULL);
+	size_t n = session_keys(r, &keys);
+	session_reader_free(r);
+	return n;
+}
+
+TEST(a_key_frame_under_way_at_the_end_is_made_then)
+{
+	struct err err = { 0 };
+
+	record();
+	struct model *m = watch_model(w);
+	whole(10, 600, 400);
+	WAIT_FOR(model_complete(m));
+	held = true;
+	setenv("MEMTOP_TEST_KEY_BYTES", "1", 1);
+	totals(20, 1000, 2);
+	tick(20, MTW_TICK_COMPLETE | MTW_TICK_FINAL); /* nothing comes after this child began */
+	WAIT_FOR(model_final(m));
+	CHECK_EQ(keys_in(recording), 0);
+	CHECK_EQ(watch_end_record(w, &err), 0);
+	CHECK_EQ(keys_in(recording), 1);
+	leave();
+	unlink(recording);
 }
