@@ -110,8 +110,8 @@ int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_
 /* A viewer shows threads, memory or cohorts: asks again and again (link/looks.h). A recorded
  * session asks by itself. */
 void watch_want(struct watch *w, enum mtw_kind kind);
-/* Asks all three at once and waits for the answers (runs the loop). patient: the time begins anew
- * as long as the agent says that it reads its blocks. */
+/* Asks all three at once, and waits for the answers and for sums that are whole (runs the loop).
+ * patient: the time begins anew as long as the agent says that it reads its blocks. */
 void watch_look(struct watch *w, unsigned timeout_ms, bool patient);
 /* When to give up: so long after the agent's last word, if it reads its blocks; else `end`. */
 uint64_t watch_until(const struct watch *w, uint64_t end, unsigned timeout_ms);

@@ -161,7 +161,7 @@ void watch_look(struct watch *w, unsigned timeout_ms, bool patient)
 	looks_all(&w->looks);
 	for (uint64_t now; watch_live(w) && !model_final(w->in.model) && (now = now_ns()) < end;) {
 		looks_go_on(&w->looks, w->conn, w->in.model);
-		if (!looks_waiting(&w->looks))
+		if (!looks_waiting(&w->looks) && model_whole(w->in.model))
 			break;
 		end = patient ? watch_until(w, end, timeout_ms) : end;
 		loop_once(w->loop, (int)((end - now) / 1000000) + 1);

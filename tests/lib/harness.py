@@ -276,14 +276,16 @@ def wait_for_session(path, seconds=30):
 
 
 def check_invariants(r):
-    """design: sum of stacks and of those omitted = sum of libraries = totals; live = allocated - freed; net = born - gone."""
-    t = r["totals"]
+    """design: sum of stacks and of those omitted = sum of libraries = totals; live = allocated - freed; net = born - gone.
+    A state that came in part says that its stacks hold less."""
+    t, told = r["totals"], any(w.startswith("The state is incomplete: ") for w in r["warnings"])
+    assert not told or not r["program"]["complete"], r["program"]
     for unit in ("bytes", "blocks"):
         assert t[f"live_{unit}"] == t[f"allocated_{unit}"] - t[f"freed_{unit}"], f"live {unit} {t}"
         for part in ("stacks", "libraries"):
             for field in (f"live_{unit}", f"allocated_{unit}"):
                 total = sum(row[field] for row in r[part]) + (r["omitted"][field] if part == "stacks" else 0)
-                assert total == t[field], f"{field}: {part} add up to {total}, totals say {t[field]}"
+                assert total == t[field] or told and total < t[field], f"{field}: {part} add up to {total}, totals say {t[field]}"
     # the peak was within the program's life, as far as it is known
     assert 0 <= t["peak_time_s"] <= r["program"]["duration_s"] + 1, f"peak at {t['peak_time_s']} s of {r['program']}"
     for row in r["changes"]:

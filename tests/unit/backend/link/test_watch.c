@@ -403,3 +403,53 @@ TEST(a_key_frame_under_way_at_the_end_is_made_then)
 	leave();
 	unlink(recording);
 }
+
+static void send_rest(void *arg)
+{
+	(void)arg;
+	NUMBERS(MTW_COUNTS, 1, 2, 1, 400, 0, 0);
+	totals(30, 1000, 2);
+	tick(30, MTW_TICK_COMPLETE);
+}
+
+/* The one question that this agent knows is answered at once; the rest takes a while. */
+static void on_question(void *arg, unsigned events)
+{
+	struct loop_source **rest = arg;
+	uint8_t bytes[4096];
+
+	(void)events;
+	while (recv(agent, bytes, sizeof bytes, 0) > 0)
+		;
+	NUMBERS(MTW_SCAN_THREADS, 1, 1, 0, 1, 1000);
+	if (*rest == NULL)
+		*rest = loop_timer(loop, 100, false, send_rest, NULL);
+}
+
+TEST(a_recording_ends_with_whole_sums)
+{
+	struct loop_source *rest = NULL, *questions;
+	struct err err = { 0 };
+
+	record();
+	struct model *m = watch_model(w);
+	whole(10, 600, 0);
+	WAIT_FOR(model_complete(m));
+	totals(20, 1000, 2); /* of an agent whose viewer takes its bytes late */
+	tick(20, 0);
+	WAIT_FOR(live() == 1000);
+	questions = loop_fd(loop, agent, LOOP_READ, on_question, &rest);
+	CHECK_EQ(watch_end_record(w, &err), 0);
+	loop_remove(questions);
+	loop_remove(rest);
+	leave();
+	CHECK_EQ(target_parse(recording, &target, &err), 0);
+	loop = loop_new(NULL);
+	w = watch_open(loop, &target, &(struct watch_options){ 0 }, &err);
+	CHECK(w != NULL);
+	CHECK_EQ(live(), 1000);
+	CHECK_EQ(live_of_rows(), 1000);
+	watch_close(w);
+	loop_free(loop);
+	unlink(recording);
+}
