@@ -5,13 +5,15 @@
  *
  * The board has every process's figures but not its stacks. memtop connects to those that matter
  * while they run. A process may end before that, and only its server has the rest. So the server of
- * a process that mattered stays for up to linger_ns if no viewer was there at the end. The process
- * itself is gone by then and waits for nothing, and its memory is given back first
- * (target_release()). Its record names the socket, because after an exec the usual name belongs to
- * the next program.
+ * a process that mattered stays for up to linger_ns if no viewer was there at the end. That of the
+ * program that memtop started stays longer, until memtop has come once. The process itself is gone
+ * by then and waits for nothing, and its memory is given back first (target_release()). Its record
+ * names the socket, because after an exec the usual name belongs to the next program.
  */
 #include "server/linger.h"
+#include "base/conf.h"
 #include "base/prim_linux.h"
+#include "collect/memory.h"
 #include "collect/server.h"
 #include "collect/sums.h"
 #include "follow/board.h"
@@ -20,6 +22,8 @@
 #include <linux/futex.h>
 #include <memtop/wire.h>
 #include <sys/syscall.h>
+
+#define AWAITED_NS (60 * SECOND) /* for the memtop that started the program */
 
 static struct board_figures figures(const struct sums *sums)
 {
@@ -52,13 +56,20 @@ static unsigned end_of(const struct session_state *state, uint32_t *status)
 	}
 }
 
+/* The memtop that started the program has not come yet: on a busy machine it may get no cpu for as
+ * long as the program waited for it. */
+static bool is_awaited(const struct server *s)
+{
+	return mt_conf.wait_ns && mt_conf.wait_for && !atomic_load(&s->shared->xviewer_futex);
+}
+
 /* A viewer already connected gets the final state as always. A target that waits for its server's
  * end must not wait for this. */
-static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
+static bool wanted(const struct server *s, bool viewers, const struct board_figures *f)
 {
-	return !anybody && s->state.what != MTW_DETACHED && !s->thread_mode &&
+	return !viewers && s->state.what != MTW_DETACHED && !s->thread_mode &&
 	       !(s->target.announced && s->target.pid == 1) && mt_board_linger_ns() &&
-	       mt_board_mattered(f);
+	       (is_awaited(s) || mt_board_mattered(f));
 }
 
 /* A target that announced its end may wait for its server's. */
@@ -68,14 +79,15 @@ static void let_target_go(struct server *s)
 	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
 }
 
-void linger_begin(struct server *s, bool anybody)
+void linger_begin(struct server *s, bool viewers)
 {
 	struct board_figures f = figures(&s->sums);
 	uint32_t status;
 
-	s->lingering.is = wanted(s, anybody, &f) && listen_again(s);
+	s->lingering.is = wanted(s, viewers, &f) && listen_again(s);
 	if (s->lingering.is) {
-		s->lingering.until_ns = s->over_ns + mt_board_linger_ns();
+		s->lingering.until_ns =
+			s->over_ns + (is_awaited(s) ? AWAITED_NS : mt_board_linger_ns());
 		let_target_go(s);
 	}
 	unsigned how = end_of(&s->state, &status);

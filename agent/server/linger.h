@@ -13,7 +13,7 @@ struct server;
 
 void linger_tell(struct server *s); /* the board: figures so far */
 /* The final figures; the target is gone, state is set */
-void linger_begin(struct server *s, bool anybody);
+void linger_begin(struct server *s, bool viewers);
 void linger_check(struct server *s, uint64_t now);
 
 #pragma GCC visibility pop

@@ -66,7 +66,7 @@
 
 /* from accept to RESPONSE, and from that to CLIENT; slow links have room */
 #define DOOR_PATIENCE_NS (5 * SECOND)
-#define ARRIVAL_PATIENCE_NS (300 * MILLI) /* ... when the target is gone already */
+#define ARRIVAL_PATIENCE_NS (300 * MILLI) /* ... when somebody waits for the server's end */
 #define FINAL_PATIENCE_NS (60 * SECOND)   /* without progress, when the target is gone */
 #define LEAVING_PATIENCE_NS (5 * SECOND)  /* ... when the target runs on */
 #define CLOSING_PATIENCE_NS (5 * SECOND)  /* for the peer to take a reason that was written */
@@ -295,13 +295,18 @@ static uint64_t tick_length(const struct server *s)
 	return ns < TICK_LEAST_NS ? TICK_LEAST_NS : ns;
 }
 
-/* Is anybody left who may still take something? */
-static bool anybody(struct server *s)
+static bool has_viewers(const struct server *s)
 {
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state != VIEWER_FREE && s->viewer[i].fd >= 0)
 			return true; /* a dump's has no connection */
-	return !handshake_empty(s);
+	return false;
+}
+
+/* Is anybody left who may still take something? */
+static bool anybody(struct server *s)
+{
+	return has_viewers(s) || !handshake_empty(s);
 }
 
 /* For those who are here, or may still come. */
@@ -333,10 +338,10 @@ static void the_end(struct server *s)
 			last_tick(s);
 		dump_end(s);
 	}
-	linger_begin(s, here);
-	if (s->lingering.is)
+	linger_begin(s, has_viewers(s));
+	if (s->lingering.is && !here)
 		last_tick(s);
-	else
+	if (!s->lingering.is)
 		listen_close(&s->listening, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
@@ -394,6 +399,14 @@ static void requests(struct server *s, uint64_t now)
 	window_request(s);
 }
 
+/* A viewer may get no cpu for seconds, and has then nowhere else to learn of the end. */
+static uint64_t door_patience(const struct server *s)
+{
+	bool awaited = s->thread_mode || s->target.announced || s->state.what == MTW_DETACHED;
+
+	return s->over && !s->lingering.is && awaited ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS;
+}
+
 /* Drops connections that do not complete their greeting, or do not read their data. */
 static void patience(struct server *s, uint64_t now)
 {
@@ -410,8 +423,7 @@ static void patience(struct server *s, uint64_t now)
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
-	handshake_patience(s, now,
-			   s->over && !s->lingering.is ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+	handshake_patience(s, now, door_patience(s));
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)

@@ -81,7 +81,8 @@ struct board_head {
 	uint32_t collector;    /* memtop's pid */
 	uint64_t matter_bytes; /* a process whose peak reaches this, */
 	uint64_t matter_ns;    /* or that lives so long, */
-	/* the longest time that the server of a process that matters waits for memtop at its end */
+	/* the longest time that the server of a process that matters waits for memtop at its end;
+	 * that of the program that memtop started, and has not reached yet, waits 60 s */
 	uint64_t linger_ns;
 	/* incremented with every change of a state: memtop looks when it has changed */
 	_Atomic uint32_t xserial;

@@ -8,7 +8,7 @@ import subprocess
 
 import wire
 from board import ENDED, EXEC, EXIT, NONE, RUNNING, SEAL_GROW, SEAL_SHRINK, SIGNAL, Board
-from client import Client
+from client import Client, connect_to
 from harness import TARGETS, main, run, start, temporary_folder, test, wait_for
 
 TREE = os.path.join(TARGETS, "s_tree")
@@ -277,6 +277,35 @@ def t_a_server_lingers_for_memtop():
         assert c.state["state"] == end and c.totals["allocated_bytes"] == OWN_BYTES, c.state
         wait_for(lambda r=r: not servers([r.pid]), 20, "its server's end")
         assert not b.records()[0].lingers
+
+
+@test
+def t_a_server_lingers_for_one_at_its_door():
+    """A viewer that had no cpu to answer before the end gets the state, however late."""
+    b = Board(matter_bytes=5000, linger_s=600)
+    p = start([TREE, "grows", "1000"], env=b.environment(), stdin=subprocess.PIPE)
+    r = wait_for(lambda: next((r for r in b.records() if r.socket), None), 20, "its server")
+    door = connect_to("@" + r.socket)
+    assert door.recv(12), "its greeting"
+    os.kill(p.pid, signal.SIGCONT)
+    p.stdin.write(b"\n")
+    p.stdin.close()
+    assert p.wait(60) == 0
+    b.settled()
+    assert b.record(r.index).lingers, b.records()
+    assert Client("@" + r.socket).until_final().totals["allocated_bytes"] >= OWN_BYTES
+
+
+@test
+def t_the_first_program_lingers_for_its_memtop():
+    """However small it is, and for far longer than others: only there memtop learns of it."""
+    b = Board(matter_bytes=1 << 30, matter_s=3600, linger_s=0.001)
+    p = start([TREE, "end", "exit"], env=b.environment("wait=1 listen=@memtop-test.%p", MEMTOP_START=f"wait_for={os.getpid()}"))
+    assert p.wait(60) == 3
+    r, = b.settled()
+    assert r.lingers and r.socket, r
+    assert Client("@" + r.socket).until_final().totals["allocated_bytes"] == OWN_BYTES
+    wait_for(lambda: not b.records()[0].lingers, 20, "its server's end")
 
 
 @test

@@ -45,8 +45,9 @@ static bool over(struct recording *r)
 		return true;
 	else
 		return now - (r->exec_ns ? r->exec_ns : (r->exec_ns = now)) > EXEC_MS * 1000000ull;
-	if (r->pid && !r->connected)
-		return now - r->ended_ns > GREETING_MS * 1000000ull;
+	if (r->pid && !r->connected) /* or its agent got no cpu yet */
+		return now - r->ended_ns > GREETING_MS * 1000000ull &&
+		       !watch_lags(r->watch, &r->pace);
 	if (live)
 		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;

@@ -9,6 +9,7 @@
 
 #include "cli/base/verbs.h"
 #include "base/loop.h"
+#include "base/procfs.h"
 #include "link/budget.h"
 #include "launch/launch.h"
 #include "launch/tee.h"
@@ -70,6 +71,7 @@ struct recording {
 	bool stop;                                /* a signal or --for asked memtop to end */
 	bool output_lost;                         /* a part of the program's output */
 	bool connected;                           /* ever */
+	struct procfs_pace pace;                  /* of an agent that has not greeted */
 	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
 	struct record_marks marks;
