@@ -286,18 +286,19 @@ sys.stdin.read()
 @test
 def t_a_program_that_knows_itself_as_process_1():
     """Its server is a thread, which no process of the server's name shows: it is listed by its pid here, and process 1 is not, nor
-    is another process 1 that has a server."""
-    need("unshare")
+    is another process 1 that has a server. In a network of its own, where no other container has that name."""
+    need("unshare", "nsenter")
     own = f"@memtop-test-one.{os.getpid()}"
-    first = start(["unshare", "--fork", "--pid", "env", f"LD_PRELOAD={AGENT}", f"MEMTOP_OPTIONS=listen={own}", os.path.join(TARGETS, "s_phases"),
-                   "wait"], env=environment())
-    one = wait_for(lambda: -1 if first.poll() is not None else stands_still(descendant(first.pid, "s_phases")), 20, "the other process 1")
-    at_end(kill, one)
-    with start(["unshare", "--fork", "--pid", "/usr/bin/python3", "-c", NAMED, AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    with start(["unshare", "--net", "--fork", "--pid", "/usr/bin/python3", "-c", NAMED, AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                env=environment()) as outer:
         if outer.stdout.readline() != b"listens\n":
             raise Skip("this place cannot be made here")
-        rows = [line.split() for line in run([MEMTOP, "list"], env=environment()).stdout.splitlines()]
+        there = ["nsenter", f"--net=/proc/{outer.pid}/ns/net"]
+        first = start([*there, "unshare", "--fork", "--pid", "env", f"LD_PRELOAD={AGENT}", f"MEMTOP_OPTIONS=listen={own}",
+                       os.path.join(TARGETS, "s_phases"), "wait"], env=environment())
+        one = wait_for(lambda: -1 if first.poll() is not None else stands_still(descendant(first.pid, "s_phases")), 20, "the other process 1")
+        at_end(kill, one)
+        rows = [line.split() for line in run([*there, MEMTOP, "list"], env=environment()).stdout.splitlines()]
         found = [(row[0], row[1]) for row in rows if row[-1] == "@memtop.1"]
         assert found == [(str(descendant(outer.pid, "python3")), "python3")], rows
         assert [row[0] for row in rows if own in row] == [str(one)], rows
