@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 from cli import compiled
-from harness import AGENT, MEMTOP, TARGETS, at_end, environment, main, run, start, temporary_folder, test, wait_for
+from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, need, run, start, temporary_folder, test, wait_for
 from term import Terminal, select_by_search, selected
 
 # Holds so many bytes, says so, and waits.
@@ -266,6 +266,28 @@ def t_a_daemon_goes_on_when_its_starter_ends():
         t.keys("s")
         t.wait_for("status=0", 20)
         wait_for(lambda: not os.path.exists(f"/proc/{master}"), 20, "the daemon's end")
+
+
+@test
+def t_a_number_of_another_namespace_stops_nobody_here():
+    """A program of the tree knows itself by the number of a process here, which leads a group and has nothing to do with it."""
+    need("unshare")
+    other = start(["sleep", "1000"], start_new_session=True, env=environment())
+    inner = f"echo {other.pid - 1} > /proc/sys/kernel/ns_last_pid && /usr/bin/python3 {folder()}/holds.py 12000000; true"
+    if run(["unshare", "--pid", "--fork", "sh", "-c", "echo 76 > /proc/sys/kernel/ns_last_pid"], env=environment()).returncode:
+        raise Skip("a pid cannot be chosen in a new namespace here")
+    t, _ = run_tree(["unshare", "--pid", "--fork", "sh", "-c", inner])
+    with t:
+        named = rf"\[(\d+, )?{other.pid}( inside)?\]"
+        t.wait_for(re.compile(named + " holds more: 1"), 20)
+        open_list(t)
+        t.keys("Enter")
+        t.wait_for((re.compile(rf"^ memtop  \S+ {named} .*LIVE"), re.compile(r"Live 1\d\.\dM")))  # its agent answers
+        t.keys("q")
+        t.wait_for("s: stop them")
+        t.keys("s")
+        t.wait_for("status=", 20)
+        assert other.poll() is None
 
 
 @test
