@@ -177,6 +177,7 @@ static bool look_at(void *found, pid_t pid)
 	if (program && l) {
 		l->taken = true;
 		add(f, program, l, elsewhere_holds(pid, l->path) ? pid : 0, clients);
+		f->list[f->count - 1].server = pid;
 	} else if (!program) {
 		GROW(f->servers, f->server_room, f->server_count + 1);
 		f->servers[f->server_count++] = server_look(pid);

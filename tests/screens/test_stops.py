@@ -14,6 +14,7 @@ import time
 
 from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, mostly_waits, run, start, temporary_folder, wait_for
 from served import Server, value
+from servers import server_of
 from term import Terminal
 
 STOPPED = 8  # seconds: more than half of the 15 that a verdict is judged by at first
@@ -139,6 +140,21 @@ def t_stopped_by_a_signal():
     assert lasted(stop) >= STOPPED, stop
     page = run([MEMTOP, "report", "--format", "html", leak.file], stdout=subprocess.PIPE, text=True).stdout
     assert "The program was stopped by a signal for" in page
+
+
+@mostly_waits
+def t_its_agent_alone_is_stopped():
+    process = start([f"{TARGETS}/s_phases", "wait"], env=environment(LD_PRELOAD=AGENT))
+    server = server_of(process.pid)
+    os.kill(server, signal.SIGSTOP)
+    at_end(os.kill, server, signal.SIGCONT)
+
+    def row():
+        rows = run([MEMTOP, "list"], stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        return next((line for line in rows if line.split()[0] == str(process.pid)), "")
+    wait_for(lambda: row().endswith(f"@memtop.{process.pid}  agent STOPPED by a signal"), 30, "what stopped")
+    os.kill(server, signal.SIGCONT)
+    wait_for(lambda: row().endswith(f"@memtop.{process.pid}"), 30, "that it runs")
 
 
 @mostly_waits

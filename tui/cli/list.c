@@ -31,19 +31,20 @@ static size_t print_unheard(void)
 	return n;
 }
 
-/* "  STOPPED by a signal": what /proc says now, as no agent is asked. */
-static void print_stop(pid_t pid)
+/* "  STOPPED by a signal": what /proc says now, as no agent is asked. False: it is not stopped. */
+static bool print_stop(const char *whose, pid_t pid)
 {
 	struct stop stop = { .why = procfs_stopped(pid) };
 	char why[REPORT_STOP];
 
 	if (!stop.why)
-		return;
+		return false;
 	if (stop.why == MTW_STOP_TRACED)
 		stop.pid = (uint32_t)procfs_tracer(pid);
 	if (stop.pid)
 		procfs_name((pid_t)stop.pid, stop.name, sizeof stop.name);
-	printf("  STOPPED%s", report_stop(&stop, why));
+	printf("  %sSTOPPED%s", whose, report_stop(&stop, why));
+	return true;
 }
 
 static int list_run(const struct args *a)
@@ -73,7 +74,8 @@ static int list_run(const struct args *a)
 			printf("-p %d (inside: %s%s)", (int)list[i].pid, kind, socket);
 		else
 			printf("%s%s", kind, socket);
-		print_stop(list[i].pid);
+		if (!print_stop("", list[i].pid))
+			print_stop("agent ", list[i].server);
 		agent_file_versions(list[i].pid, versions, sizeof versions);
 		sanitize_clean(versions, sizeof versions, versions);
 		if (*versions && strcmp(versions, build_version))
