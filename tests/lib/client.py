@@ -119,8 +119,12 @@ class Client:
 
     def pump(self, seconds=0.05):
         """Read what comes within that time (at least one try); False when the agent closed."""
-        if self.ended or not select.select([self.sock], [], [], seconds)[0]:
-            return not self.ended
+        if self.ended:
+            return False
+        poll = select.poll()  # select() takes no descriptor above 1023
+        poll.register(self.sock, select.POLLIN)
+        if not poll.poll(seconds * 1000):
+            return True
         try:
             data = self.sock.recv(1 << 18)
         except ConnectionResetError:

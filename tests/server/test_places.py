@@ -48,6 +48,8 @@ def enters(p, **named):
     """A viewer that got a place, or None."""
     c = p.viewer(**named)
     c.until(lambda: c.hello or c.ended, "an answer")
+    if not c.hello:
+        c.sock.close()  # it is asked for often
     return c if c.hello else None
 
 
