@@ -92,7 +92,7 @@ def t_recorded_file_has_the_names():
     """Also when neither the program nor its map is there any more."""
     session = recorded(SCRIPT)
     r = report(session)
-    assert names(r) == NAMES, names(r)
+    assert names(r) == NAMES, (names(r), r["program"], r["totals"], r["warnings"], [x["owner"] for x in r["stacks"]])
     page = text(session)
     assert re.search(r"\n +3\.0K +4 +3\.0K +alpha <", page), page  # two pieces of one name are one call site
     assert re.search(r"alpha +\[generated code\]", page) and re.search(r"draw +draw.js:12 +\[generated code\]", page), page
