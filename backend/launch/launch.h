@@ -58,7 +58,7 @@ struct agent_process {
 	/* 0: the address holds here; else where this process is (launch/elsewhere.h) */
 	pid_t through;
 	pid_t server; /* of its agent; 0 = unknown, as `clients` */
-	int clients; /* connections to it now; -1 = unknown: another user's, or a thread */
+	int clients;  /* connections to it now; -1 = unknown: another user's, or a thread */
 };
 /* By pid; the caller frees the list. Of other users' agents, only those on memtop.PID of this
  * network namespace. */

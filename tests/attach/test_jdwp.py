@@ -192,7 +192,8 @@ def t_in_another_namespace():
     outer = wait_for(lambda: inner_java(java.process.pid), 10, "the program in bwrap")
     target, _ = attached(java, outer)
     assert target == f"@memtop.{outer}"  # attach says -p OUTER, the number that it has here
-    assert report(str(outer), env=environment(), arguments=["-p"])["program"]["pid"] == java.pid
+    p = report(str(outer), env=environment(), arguments=["-p"])["program"]
+    assert (p["pid"], p["inner_pid"]) == (outer, java.pid), p
     java.end()
     folder = temporary_folder()
     shutil.copy(AGENT, folder + "/agent.so")
