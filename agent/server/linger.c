@@ -56,8 +56,8 @@ static unsigned end_of(const struct session_state *state, uint32_t *status)
 	}
 }
 
-/* The memtop that started the program has not come yet: on a busy machine it may get no cpu for as
- * long as the program waited for it. */
+/* The memtop that started the program has not come yet, whoever else has: on a busy machine it may
+ * get no cpu for as long as the program waited for it. */
 static bool is_awaited(const struct server *s)
 {
 	return mt_conf.wait_ns && mt_conf.wait_for && !atomic_load(&s->shared->xviewer_futex);
@@ -67,9 +67,9 @@ static bool is_awaited(const struct server *s)
  * end must not wait for this. */
 static bool wanted(const struct server *s, bool viewers, const struct board_figures *f)
 {
-	return !viewers && s->state.what != MTW_DETACHED && !s->thread_mode &&
+	return s->state.what != MTW_DETACHED && !s->thread_mode &&
 	       !(s->target.announced && s->target.pid == 1) && mt_board_linger_ns() &&
-	       (is_awaited(s) || mt_board_mattered(f));
+	       (is_awaited(s) || (!viewers && mt_board_mattered(f)));
 }
 
 /* A target that announced its end may wait for its server's. */
@@ -97,8 +97,9 @@ void linger_begin(struct server *s, bool viewers)
 /* A viewer that has the final state is what it waited for. */
 void linger_check(struct server *s, uint64_t now)
 {
-	if (!s->lingering.is ||
-	    (!s->lingering.last_taken && now < s->lingering.until_ns && mt_board_linger_ns()))
+	bool taken = s->lingering.last_taken && !is_awaited(s);
+
+	if (!s->lingering.is || (!taken && now < s->lingering.until_ns && mt_board_linger_ns()))
 		return;
 	s->lingering.is = false;
 	listen_close(&s->listening, true);

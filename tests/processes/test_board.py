@@ -308,6 +308,23 @@ def t_the_first_program_lingers_for_its_memtop():
 
 
 @test
+def t_another_viewer_is_not_the_memtop_that_started_it():
+    """Such as `memtop serve --all`: it has the last state, and the program's own memtop still gets it."""
+    b = Board(matter_bytes=1 << 30, matter_s=3600, linger_s=0.001)
+    own = start(["sleep", "1000"])
+    p = start(READS, stdin=subprocess.PIPE, env=b.environment("wait=1 listen=@memtop-test.%p", MEMTOP_START=f"wait_for={own.pid}"))
+    other = Client(f"@memtop-test.{p.pid}").until_complete()
+    p.stdin.close()
+    assert p.wait(60) == 1
+    other.until_final()
+    r, = b.settled()
+    assert r.lingers and r.socket, r
+    assert Client("@" + r.socket).until_final().totals == other.totals
+    b.close()
+    wait_for(lambda: not b.record(r.index).lingers, 20, "its server's end when memtop has gone")
+
+
+@test
 def t_a_server_lingers_after_an_exec():
     """By another name: the usual one is the next program's."""
     b = Board(matter_bytes=5000, linger_s=600)
