@@ -33,26 +33,34 @@ static const char *const kept_names[] = { "stat", "status", "statm",   "status",
 					  "maps", "smaps",  "uid_map", "schedstat" };
 #define KEPT (sizeof(kept_names) / sizeof(*kept_names))
 static struct {
-	int pid;
+	int number;
 	long fd;
-} kept_file[KEPT]; /* pid 0: not kept */
+} kept_file[KEPT]; /* number 0: not kept */
 
-long proc_open(int pid, const char *file)
+void proc_path(char path[PROC_PATH], int number, const char *file)
 {
-	char path[64];
+	if (number == PROC_SELF)
+		mt_format(path, PROC_PATH, "/proc/self/%s", file);
+	else
+		mt_format(path, PROC_PATH, "/proc/%d/%s", number, file);
+}
+
+long proc_open(int number, const char *file)
+{
+	char path[PROC_PATH];
 
 	for (size_t i = 0; i < KEPT; i++)
-		if (kept_file[i].pid == pid && !strcmp(kept_names[i], file) &&
+		if (number && kept_file[i].number == number && !strcmp(kept_names[i], file) &&
 		    mt_prim_call(SYS_lseek, kept_file[i].fd, 0, 0 /* SEEK_SET */, 0, 0, 0) == 0)
 			return kept_file[i].fd;
-	mt_format(path, sizeof(path), "/proc/%d/%s", pid, file);
+	proc_path(path, number, file);
 	return mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 }
 
 void proc_close(long fd)
 {
 	for (size_t i = 0; i < KEPT; i++)
-		if (kept_file[i].pid && kept_file[i].fd == fd)
+		if (kept_file[i].number && kept_file[i].fd == fd)
 			return;
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
@@ -66,17 +74,17 @@ void proc_forget(void)
 void proc_keep(int target)
 {
 	for (size_t i = 0; i < KEPT; i++) {
-		int pid = i < KEPT_OF_TARGET ? target : mt_prim_getpid();
-		kept_file[i].pid = 0;
-		kept_file[i].fd = proc_open(pid, kept_names[i]);
-		kept_file[i].pid = kept_file[i].fd < 0 ? 0 : pid;
+		int number = i < KEPT_OF_TARGET ? target : PROC_SELF;
+		kept_file[i].number = 0;
+		kept_file[i].fd = proc_open(number, kept_names[i]);
+		kept_file[i].number = kept_file[i].fd < 0 ? 0 : number;
 	}
 }
 
-long proc_read(int pid, const char *file, char *buf, size_t size)
+long proc_read(int number, const char *file, char *buf, size_t size)
 {
 	size_t n = 0;
-	long fd = proc_open(pid, file);
+	long fd = proc_open(number, file);
 
 	buf[0] = 0;
 	if (fd < 0)
@@ -129,11 +137,11 @@ int proc_number(int pid)
 	return known > 0 ? known : 0;
 }
 
-bool proc_is_server(int pid)
+bool proc_is_server(int number)
 {
 	char name[32];
 
-	return proc_read(pid, "comm", name, sizeof(name)) > 0 && !strcmp(name, "memtop-agent\n");
+	return proc_read(number, "comm", name, sizeof(name)) > 0 && !strcmp(name, "memtop-agent\n");
 }
 
 /* Fields are counted from behind the name, which may hold spaces and parentheses. */
@@ -277,11 +285,12 @@ static void measure_memory(struct server *s)
 static uint64_t count_children(struct target *target)
 {
 	char file[48], list[4096], path[64], exe[512];
-	int above = (int)mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	int self = proc_own(),
+	    above = mt_prim_getpid() == self ? (int)mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) : 0;
 	uint64_t n = 0;
 
-	mt_format(file, sizeof(file), "task/%d/children", target->pid);
-	if (proc_read(target->pid, file, list, sizeof(list)) <= 0)
+	mt_format(file, sizeof(file), "task/%d/children", target->number);
+	if (proc_read(target->number, file, list, sizeof(list)) <= 0)
 		return 0;
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
 		int pid = (int)proc_digits(at);
@@ -289,8 +298,7 @@ static uint64_t count_children(struct target *target)
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe,
 					sizeof(exe), 0, 0);
 		n += len > 0 && (size_t)len == strlen(target->exe) &&
-		     !memcmp(exe, target->exe, (size_t)len) && pid != mt_prim_getpid() &&
-		     pid != above;
+		     !memcmp(exe, target->exe, (size_t)len) && pid != self && pid != above;
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}
@@ -313,18 +321,20 @@ void proc_figures(struct server *s)
 		measure_memory(s);
 	if (s->over)
 		return; /* the last figures stay */
-	if (proc_read(mt_prim_getpid(), "statm", text, sizeof(text)) > 0) {
+	if (proc_read(PROC_SELF, "statm", text, sizeof(text)) > 0) {
 		const char *second = strchr(text, ' ');
 		virt = proc_digits(text) * mt_prim_page_bytes();
 		rss = second ? proc_digits(second + 1) * mt_prim_page_bytes() : 0;
 	}
-	if (proc_read(s->target.pid, "stat", text, sizeof(text)) > 0) {
+	if (proc_read(s->target.number, "stat", text, sizeof(text)) > 0) {
 		threads = proc_field(text, 20); /* qemu-user says 0 */
 		threads -= threads && s->thread_mode;
 		s->figures.state = proc_state(text);
 	}
 	if (s->sums.pass_ns >= s->figures.children_next_ns) {
 		s->figures.children_next_ns = s->sums.pass_ns + SECOND;
+		if (!s->privileges.sealed) /* another /proc may have been mounted meanwhile */
+			s->target.number = proc_number(s->target.pid);
 		children = count_children(&s->target);
 	}
 	if (rss != s->figures.rss_bytes || virt != s->figures.virtual_bytes ||
@@ -338,14 +348,13 @@ void proc_figures(struct server *s)
 
 void proc_identity(struct target *target)
 {
-	int own = mt_prim_getpid();
-	char path[64];
+	char path[PROC_PATH];
 
-	mt_format(path, sizeof(path), "/proc/%d/exe", own);
+	proc_path(path, PROC_SELF, "exe");
 	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)target->exe,
 			      sizeof(target->exe) - 1, 0, 0);
 	target->exe[n > 0 ? n : 0] = 0;
-	n = proc_read(own, "cmdline", target->args, sizeof(target->args));
+	n = proc_read(PROC_SELF, "cmdline", target->args, sizeof(target->args));
 	target->args_len = n > 0 ? (size_t)n : 0;
 }
 
@@ -357,7 +366,7 @@ static bool mapped_file(uintptr_t addr, char *file, size_t size)
 	size_t have = 0;
 	bool found = false;
 
-	long fd = proc_open(mt_prim_getpid(), "maps");
+	long fd = proc_open(PROC_SELF, "maps");
 	while (fd >= 0 && !found) {
 		long got = mt_prim_call(SYS_read, fd, (long)(text + have),
 					(long)(sizeof(text) - 1 - have), 0, 0, 0);

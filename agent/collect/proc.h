@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * proc.h - figures from /proc. Server thread, but for proc_read(), proc_own(), proc_number(),
- * proc_is_server() and proc_forget().
+ * proc.h - figures from /proc. Server thread, but for proc_path(), proc_read(), proc_own(),
+ * proc_number(), proc_is_server() and proc_forget().
  */
 #ifndef MT_COLLECT_PROC_H
 #define MT_COLLECT_PROC_H
@@ -30,16 +30,24 @@ struct figures {
 	uint32_t pass; /* in which any of the others changed */
 };
 
-long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
-/* The numbers of this process and of a child in /proc, which may be of a namespace further out;
- * 0 = none there, or the kernel cannot tell (before 5.4). */
+/*
+ * Processes are named by their NUMBERS in /proc, which may be of a pid namespace further out: there
+ * a pid of here is another process. PROC_SELF: the calling process. 0: it is not in this /proc.
+ */
+#define PROC_SELF (-1)
+#define PROC_PATH 80
+/* The numbers of this process and of a child; 0 = none there, or the kernel cannot tell (before
+ * 5.4). */
 int proc_own(void);
 int proc_number(int pid);
-bool proc_is_server(int pid);              /* ... or was: a zombie has a name, too */
-long proc_open(int pid, const char *file); /* /proc/PID/FILE at its begin; < 0 */
+void proc_path(char path[PROC_PATH], int number, const char *file);
+/* bytes, NUL-terminated; < 0 */
+long proc_read(int number, const char *file, char *buf, size_t size);
+bool proc_is_server(int number);              /* ... or was: a zombie has a name, too */
+long proc_open(int number, const char *file); /* the file at its begin; < 0 */
 void proc_close(long fd);
 void proc_forget(void);     /* ... and begins without any */
-void proc_keep(int target); /* keeps open the files that a sealed server still reads */
+void proc_keep(int target); /* a number; keeps open the files that a sealed server still reads */
 /* a field of /proc/PID/stat as a number, 3 = state */
 uint64_t proc_field(const char *stat, int field);
 char proc_state(const char *stat);

@@ -165,7 +165,7 @@ static uint64_t own_time(const struct server *s)
 
 	if (s->thread_mode)
 		mt_format(file, sizeof(file), "task/%d/schedstat", mt_prim_gettid());
-	if (proc_read(mt_prim_getpid(), file, text, sizeof(text)) <= 0)
+	if (proc_read(PROC_SELF, file, text, sizeof(text)) <= 0)
 		return 0;
 	const char *second = strchr(text, ' ');
 	return proc_digits(text) + (second ? proc_digits(second + 1) : 0);
@@ -181,7 +181,7 @@ static char state_of(const struct server *s)
 		if (!row->changed || row->info.ended || row->info.tid == s->target.pid)
 			continue;
 		mt_format(file, sizeof(file), "task/%d/stat", row->info.tid);
-		if (proc_read(s->target.pid, file, text, sizeof(text)) > 0)
+		if (proc_read(s->target.number, file, text, sizeof(text)) > 0)
 			return proc_state(text);
 	}
 	return state;
@@ -193,7 +193,7 @@ static void find_tracer(struct server *s, struct stop_look *now)
 	char text[2048], name[STOP_NAME + 1];
 
 	now->why = MTW_STOP_TRACED;
-	if (proc_read(s->target.pid, "status", text, sizeof(text)) > 0)
+	if (proc_read(s->target.number, "status", text, sizeof(text)) > 0)
 		now->pid = (unsigned)proc_status_number(text, "TracerPid");
 	if (!now->pid || proc_read((int)now->pid, "comm", name, sizeof(name)) <= 0)
 		return;

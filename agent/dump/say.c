@@ -33,12 +33,12 @@ bool dump_at_status(int status)
 	return mt_conf.dump_at_exit || (mt_conf.dump_on_fail && status);
 }
 
-static struct file_id stderr_of(int pid)
+static struct file_id stderr_of(int number)
 {
-	char path[64];
+	char path[PROC_PATH];
 	call_stat st;
 
-	mt_format(path, sizeof(path), "/proc/%d/fd/2", pid);
+	proc_path(path, number, "fd/2");
 	if (mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) != 0)
 		return (struct file_id){ 0, 0 };
 	return (struct file_id){ st.st_dev, st.st_ino };
@@ -64,7 +64,7 @@ void dump_begin(struct server *s)
 	if (!dump_wanted())
 		return;
 	dump_keep_room(s);
-	d->program_stderr = stderr_of(s->target.pid);
+	d->program_stderr = stderr_of(s->target.number);
 	long n = mt_prim_call(SYS_getcwd, (long)d->folder, sizeof(d->folder), 0, 0, 0, 0);
 	if (n <= 0 || d->folder[0] != '/')
 		d->folder[0] = 0;
@@ -74,12 +74,12 @@ void dump_begin(struct server *s)
  * the other. Where the kernel refuses that: the file, opened at its end. */
 static long open_stderr(const struct target *target)
 {
-	char path[64];
+	char path[PROC_PATH];
 	long fd = mt_prim_call_seldom(SYS_pidfd_getfd, target->pid_fd, 2, 0);
 
 	if (fd >= 0)
 		return fd;
-	mt_format(path, sizeof(path), "/proc/%d/fd/2", target->pid);
+	proc_path(path, target->number, "fd/2");
 	return mt_prim_call(SYS_openat, AT_FDCWD, (long)path,
 			    O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0, 0, 0);
 }
@@ -97,7 +97,7 @@ static bool has_room(long fd)
 void dump_say(struct server *s, const char *text)
 {
 	const struct file_id *was = &s->dumps.program_stderr;
-	struct file_id is = stderr_of(s->target.pid);
+	struct file_id is = stderr_of(s->target.number);
 	char line[NOTICE_MAX + 16];
 
 	viewers_notice(&s->notices, -1, -1, text);

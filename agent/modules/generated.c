@@ -126,7 +126,6 @@ static void read_lines(struct table *t, long fd)
 
 void mt_generated_look(void)
 {
-	char path[64];
 
 	if (!tables) {
 		tables = mt_prim_map(2 * sizeof(*tables), false);
@@ -137,8 +136,8 @@ void mt_generated_look(void)
 	struct table *t = atomic_load_explicit(&xcurrent, memory_order_relaxed) == tables
 				  ? tables + 1
 				  : tables;
-	mt_format(path, sizeof(path), "/proc/%d/maps", mt_prim_getpid());
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC,
+			       0, 0, 0);
 	if (fd < 0)
 		return;
 	atomic_fetch_add_explicit(&t->xnumber, 1, memory_order_relaxed);

@@ -237,7 +237,7 @@ static bool read_regions(struct walk *w)
 	struct region r = { 0 };
 	bool good = true;
 
-	w->fd = proc_open(mt_prim_getpid(), "smaps");
+	w->fd = proc_open(PROC_SELF, "smaps");
 	if (w->fd < 0)
 		return false;
 	while (good && next_line(w)) {

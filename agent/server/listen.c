@@ -230,7 +230,7 @@ static bool is_bound(struct server *s, const char *path)
 	char *text = (char *)s->scratch;
 	size_t len = strlen(path);
 
-	if (proc_read(mt_prim_getpid(), "net/unix", text, SCRATCH_BYTES) <= 0)
+	if (proc_read(PROC_SELF, "net/unix", text, SCRATCH_BYTES) <= 0)
 		return false;
 	for (const char *at = text; (at = strstr(at, path)); at++)
 		if (at > text && at[-1] == ' ' && at[len] == '\n')
@@ -387,7 +387,7 @@ static bool unmapped(uint32_t uid)
 		return true;
 	if (uid != 65534 && uid != 65535)
 		return false;
-	long n = proc_read(mt_prim_getpid(), "uid_map", map, sizeof(map));
+	long n = proc_read(PROC_SELF, "uid_map", map, sizeof(map));
 	return n <= 0 || !strstr(map, " 4294967295");
 }
 

@@ -90,12 +90,12 @@ static uint32_t numbers(const char *at, uint32_t *to, uint32_t max)
 }
 
 /* Follows the link, so that it needs the right to read that process. */
-static bool root_of(int pid, uint64_t root[2])
+static bool root_of(int number, uint64_t root[2])
 {
-	char path[NEED_LINKS];
+	char path[PROC_PATH];
 	call_stat st;
 
-	mt_format(path, sizeof(path), "/proc/%d/root", pid);
+	proc_path(path, number, "root");
 	if (mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) != 0)
 		return false;
 	root[0] = st.st_dev;
@@ -103,23 +103,23 @@ static bool root_of(int pid, uint64_t root[2])
 	return true;
 }
 
-static bool user_space_of(int pid, char link[NEED_LINKS])
+static bool user_space_of(int number, char link[NEED_LINKS])
 {
-	char path[NEED_LINKS];
+	char path[PROC_PATH];
 
-	mt_format(path, sizeof(path), "/proc/%d/ns/user", pid);
+	proc_path(path, number, "ns/user");
 	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, NEED_LINKS - 1, 0,
 			      0);
 	link[n > 0 ? n : 0] = 0;
 	return n > 0;
 }
 
-static bool read_rights(int pid, struct rights *r)
+static bool read_rights(int number, struct rights *r)
 {
 	char text[STATUS_BYTES];
 
 	memset(r, 0, sizeof(*r));
-	if (proc_read(pid, "status", text, sizeof(text)) <= 0 ||
+	if (proc_read(number, "status", text, sizeof(text)) <= 0 ||
 	    numbers(proc_status(text, "Uid"), r->uid, 3) != 3 ||
 	    numbers(proc_status(text, "Gid"), r->gid, 3) != 3)
 		return false;
@@ -138,7 +138,7 @@ static void note_seals(const struct target *target)
 {
 	char text[STATUS_BYTES];
 
-	if (!mt_state_attached() || proc_read(target->pid, "status", text, sizeof(text)) <= 0)
+	if (!mt_state_attached() || proc_read(target->number, "status", text, sizeof(text)) <= 0)
 		return;
 	if (proc_status_number(text, "NoNewPrivs"))
 		mt_state_seal(SEAL_RIGHTS);
@@ -154,7 +154,7 @@ void privileges_begin(struct server *s)
 		uint32_t *uid = s->privileges.rights.uid;
 		mt_prim_call(CALL_GETRESUID, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
 	}
-	s->privileges.root_seen = root_of(s->target.pid, s->privileges.root);
+	s->privileges.root_seen = root_of(s->target.number, s->privileges.root);
 	if (!s->thread_mode)
 		mt_prim_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
 }
@@ -291,7 +291,7 @@ static void seal(struct server *s, const char *why)
 	const struct rights nothing = { .permitted = 0 };
 
 	dump_sealed(s, why);
-	proc_keep(s->target.pid);
+	proc_keep(s->target.number);
 	follow_capabilities(&nothing);
 	s->privileges.sealed = true;
 	bool filtered = filter_ourselves(&s->target);
@@ -318,12 +318,13 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
 {
 	char own[NEED_LINKS], theirs[NEED_LINKS];
 	uint64_t root[2];
-	bool may_move = now->permitted >> CAP_SYS_CHROOT & 1, seen = root_of(s->target.pid, root);
+	bool may_move = now->permitted >> CAP_SYS_CHROOT & 1,
+	     seen = root_of(s->target.number, root);
 
 	if ((now->filtered && !s->privileges.rights.filtered) ||
 	    now->filters > s->privileges.rights.filters)
 		return "runs under a filter of system calls now";
-	if (user_space_of(s->target.pid, theirs) && user_space_of(mt_prim_getpid(), own) &&
+	if (user_space_of(s->target.number, theirs) && user_space_of(PROC_SELF, own) &&
 	    strcmp(own, theirs))
 		return "is in another user namespace now";
 	if (s->privileges.root_seen && seen &&
@@ -344,9 +345,9 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
  * kcmp makes the same test. */
 bool privileges_over_target(const struct server *s)
 {
-	char path[NEED_LINKS], link[NEED_LINKS];
+	char path[PROC_PATH], link[NEED_LINKS];
 
-	mt_format(path, sizeof(path), "/proc/%d/root", s->target.pid);
+	proc_path(path, s->target.number, "root");
 	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, sizeof(link), 0, 0);
 	if (n >= 0 || n == -ENOENT)
 		return true;
@@ -361,7 +362,7 @@ void privileges_follow(struct server *s)
 				    .effective = ~0ull };
 	struct rights now;
 
-	if (s->privileges.sealed || !read_rights(s->target.pid, &now))
+	if (s->privileges.sealed || !read_rights(s->target.number, &now))
 		return;
 	bool raised = s->privileges.rights.effective != s->privileges.rights.permitted;
 	if (raised) /* rights that the program may take back: needed to read it, and to follow */

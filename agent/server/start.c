@@ -390,6 +390,8 @@ bool mt_server_start(void)
 		mt_arena_range((uintptr_t)mt_shared, sizeof(*mt_shared), PART_SERVER);
 	s->shared = mt_shared;
 	s->target.pid = mt_prim_getpid();
+	s->target.number = proc_own();
+	mt_thread_number(s->target.number);
 	if (!listen_parse(s) || (s->listening.port && !handshake_seed(s)))
 		goto out;
 	if (!look_at_namespaces(s)) {

@@ -65,11 +65,11 @@ static long ask_kcmp(struct target *target)
 enum memory { MEMORY_SAME, MEMORY_OTHER, MEMORY_UNKNOWN };
 
 /* In KiB, as /proc shows it to everybody; 0 = unknown, or it has no memory (any more). */
-static uint64_t peak_of(int pid, uint64_t *size)
+static uint64_t peak_of(int number, uint64_t *size)
 {
 	char text[2048];
 
-	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
+	if (proc_read(number, "status", text, sizeof(text)) <= 0)
 		return 0;
 	if (size)
 		*size = proc_status_number(text, "VmSize");
@@ -88,7 +88,7 @@ static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 
 	if (!more)
 		return MEMORY_UNKNOWN;
-	uint64_t ours = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(target, NULL);
+	uint64_t ours = peak_of(PROC_SELF, NULL), theirs = peak_of(target, NULL);
 	mt_prim_call(SYS_munmap, (long)more, (long)bytes, 0, 0, 0, 0);
 	if (!theirs || ours <= peak)
 		return MEMORY_UNKNOWN;
@@ -97,15 +97,14 @@ static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 
 static enum memory compare_peaks(struct target *target)
 {
-	uint64_t size, before = peak_of(mt_prim_getpid(), NULL),
-		       theirs = peak_of(target->pid, NULL),
-		       after = peak_of(mt_prim_getpid(), &size);
+	uint64_t size, before = peak_of(PROC_SELF, NULL), theirs = peak_of(target->number, NULL),
+		       after = peak_of(PROC_SELF, &size);
 
 	if (!before || !theirs || !after)
 		return MEMORY_UNKNOWN;
 	if (theirs < before || theirs > after)
 		return MEMORY_OTHER;
-	return target->exec_pending ? raise_peak(target->pid, size, after) : MEMORY_SAME;
+	return target->exec_pending ? raise_peak(target->number, size, after) : MEMORY_SAME;
 }
 
 static enum memory compare_memory(struct target *target)
@@ -148,7 +147,7 @@ static bool zombie_status(struct server *s)
 	char text[1024];
 	bool zero_counts = atomic_load(&s->shared->xexit) == 1 || privileges_over_target(s);
 
-	if (proc_read(s->target.pid, "stat", text, sizeof(text)) <= 0)
+	if (proc_read(s->target.number, "stat", text, sizeof(text)) <= 0)
 		return false;
 	char state = proc_state(text);
 	if (state != 'Z' && state != 'X')
@@ -201,7 +200,7 @@ static bool is_gone(struct target *target)
 		long none[2] = { 0, 0 };
 		return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)none, 0, 8, 0) > 0;
 	}
-	if (proc_read(target->pid, "stat", text, sizeof(text)) <= 0)
+	if (proc_read(target->number, "stat", text, sizeof(text)) <= 0)
 		return mt_prim_call(SYS_kill, target->pid, 0, 0, 0, 0, 0) == -ESRCH;
 	/* A zombie leader may have threads that go on; alone it is the end of all. */
 	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
@@ -231,9 +230,9 @@ static bool has_execed(struct target *target, bool second)
 		return false;
 	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that
 	 * is no exec. */
-	return proc_read(target->pid, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
-	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) &&
-	       compare_memory(target) == MEMORY_OTHER;
+	return proc_read(target->number, "stat", text, sizeof(text)) > 0 &&
+	       proc_state(text) != 'Z' && proc_state(text) != 'X' &&
+	       !(proc_field(text, 9) & TASK_EXITING) && compare_memory(target) == MEMORY_OTHER;
 }
 
 /* The announced exit that ends the session before the kernel tells of it; 0: none. */
@@ -265,8 +264,8 @@ static bool thread_mode_over(struct server *s)
 {
 	char text[1024];
 
-	if (proc_read(s->target.pid, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
-	    proc_field(text, 20) <= 2) {
+	if (proc_read(s->target.number, "stat", text, sizeof(text)) > 0 &&
+	    proc_state(text) == 'Z' && proc_field(text, 20) <= 2) {
 		set_state(s, MTW_EXITED, 0, false);
 		return true;
 	}
@@ -340,7 +339,7 @@ static char *list_mappings(void)
 		char *text = memory_map(size);
 		if (!text)
 			return NULL;
-		long n = proc_read(mt_prim_getpid(), "maps", text, size);
+		long n = proc_read(PROC_SELF, "maps", text, size);
 		if (n > 0 && n + 1 < (long)size)
 			return text;
 		memory_unmap(text, size);

@@ -10,7 +10,7 @@ import wire
 from client import Client, run_watched
 from container import need_place
 from elsewhere import listening
-from harness import (AGENT, MEMTOP, TARGETS, child_of, children, environment, main, mostly_waits, need, report,
+from harness import (AGENT, MEMTOP, TARGETS, Skip, child_of, children, environment, main, mostly_waits, need, report,
                      run, start, temporary_folder, test, wait_for, wait_for_session)
 from obedient import PROGRAM, Obedient
 from refuse import ERRNO, VFORK, refuse
@@ -264,6 +264,27 @@ def t_thread_where_a_process_is_refused():
 def users(pid, tid):
     with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as f:
         return next(line.split()[1:] for line in f if line.startswith("Uid:"))
+
+
+@test
+def t_a_proc_of_a_namespace_further_out():
+    """Its own number is another program's in the /proc that it has: name, command, threads and memory are not that one's."""
+    need("unshare")
+    choose = ["unshare", "--pid", "--fork", "sh", "-c", 'echo "$1" > /proc/sys/kernel/ns_last_pid && { shift; "$@"; exit $?; }', "sh"]
+    if run([*choose, "76", "true"], env=environment()).returncode:
+        raise Skip("a pid cannot be chosen in a new namespace here")
+    other = start(["sleep", "1000"], env=environment())
+    code = "import os, time\nkept = [bytearray(1000) for i in range(20000)]\nprint(os.getpid())\ntime.sleep(1.5)"
+    path, python = temporary_folder() + "/a.mtop", os.path.realpath("/usr/bin/python3")
+    done = run([MEMTOP, "record", "-o", path, "--", *choose, str(other.pid - 1), "/usr/bin/python3", "-c", code], env=environment())
+    assert (done.returncode, done.stdout) == (0, f"{other.pid}\n"), done
+    r = report(path, arguments=["--process", str(other.pid)])
+    p = r["program"]
+    assert (p["pid"], p["exe"], p["args"]) == (other.pid, python, ["/usr/bin/python3", "-c", code]), p
+    assert (p["state"], p["status"]) == ("exited", 0), p
+    assert [t["name"] for t in r["threads"]] == ["python3"], r["threads"]
+    rss = [row["rss_bytes"] for row in r["timeline"]]
+    assert max(rss) > 20000000, rss  # sleep has a megabyte or two
 
 
 @test
