@@ -77,7 +77,7 @@ def standing(pid):
     """The pid of s_phases, that one or a child of it, once it waits for a signal; its server is no child of its."""
     for each in [str(pid), *children(pid)]:
         try:
-            with open(f"/proc/{each}/comm", encoding="utf-8") as f, open(f"/proc/{each}/syscall", encoding="utf-8") as g:
+            with open(f"/proc/{each}/comm", encoding="utf-8", errors="replace") as f, open(f"/proc/{each}/syscall", encoding="utf-8") as g:
                 if f.read() == "s_phases\n" and g.read().startswith("128 "):  # rt_sigtimedwait
                     return int(each)
         except OSError:

@@ -411,7 +411,7 @@ def t_fork_and_exec():
 
 def comm(pid):
     try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
             return f.read().strip()
     except OSError:
         return ""
