@@ -133,6 +133,19 @@ def t_until_a_prompt():
 
 
 @mostly_waits
+def t_until_the_last_line():
+    """It passes after the program's end, since nobody reads: the file is closed by then, and the line is no line that never came."""
+    path = temporary_folder() + "/a.mtop"
+    code = "print(('x' * 99 + '\\n') * 1700 + 'done', flush=True)"  # more than a pipe and what memtop holds, less than two pipes
+    p = recording(path, ["--until", "^done$"], [PYTHON, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_session(path)
+    wait_for(lambda: report(path)["program"]["state"] == "exited", 30, "the program's end in the file")
+    out, said = p.communicate(timeout=60)
+    assert p.returncode == 0 and out.endswith(b"\ndone\n") and len(out) == 170005, (p.returncode, out[-20:], len(out))
+    assert said == b"", said
+
+
+@mostly_waits
 def t_memtop_killed():
     """The output goes on without memtop."""
     folder = temporary_folder()

@@ -206,9 +206,17 @@ void record_marks_end(struct recording *r)
 	}
 }
 
+/* The last lines may pass after the file was closed: no mark, but what --until waited for. */
 bool record_marks_wait(struct recording *r)
 {
-	return !r->ended || tee_wait(&r->marks.tee);
+	struct record_marks *m = &r->marks;
+	struct tee_match found;
+	bool whole = !r->ended || tee_wait(&m->tee);
+
+	while (r->ended && tee_take(&m->tee, &found) > 0)
+		if (found.pattern == UNTIL && !*m->found)
+			memcpy(m->found, found.text, sizeof m->found);
+	return whole;
 }
 
 void record_marks_release(struct recording *r)
