@@ -41,7 +41,6 @@ static struct claim mine = { BOARD_NONE, 0 };
 static char place[PLACE_BYTES];    /* "/proc/PID/fd/N" */
 static uint64_t inode;             /* of the board */
 static uint64_t begin_ns;          /* of this process, as far as it is one image */
-static bool late;                  /* mt_board_begins() */
 static uint64_t inherited, before; /* bytes live at its fork, and allocated up to then */
 
 static struct board_record *record(uint32_t i)
@@ -215,7 +214,7 @@ void mt_board_write(bool exact)
 
 bool mt_board_begins(void)
 {
-	return !late;
+	return claimed(mine) && mine.record == 0 && mine.serial == 1;
 }
 
 /* least 0: the head has no such rule. */
@@ -325,7 +324,6 @@ void mt_board_runs(const char *name, const char *path)
 			return;
 		}
 		set_parent(r, parent);
-		late = !claimed(parent) && (mine.record || mine.serial > 1);
 	}
 	r->pid = (uint32_t)mt_pid;
 	r->begin_ns = begin_ns = mt_start_ns;

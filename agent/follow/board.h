@@ -25,8 +25,7 @@ struct claim {
 /* Start-up: `value` is MEMTOP_BOARD's. Without an accessible board this process is followed no
  * further. */
 void mt_board_open(const char *value);
-/* false: the launcher that memtop started has executed others before this image. A viewer comes to
- * the first */
+/* The first image of all that reached the board: among those of a launcher a viewer comes to it. */
 bool mt_board_begins(void);
 bool mt_board_is(void); /* memtop collects from this process and its children */
 void mt_board_runs(const char *name, const char *path); /* the executed image has begun */

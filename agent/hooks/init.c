@@ -355,6 +355,20 @@ static void begin_on_board(void)
 	mt_board_runs(mt_state_program(), (const char *)getauxval(AT_EXECFN));
 }
 
+/* By a static launcher that memtop started: all that it executes have the same variables, also when
+ * memtop is gone. */
+static bool is_launched(void)
+{
+	static const char name[] = BOARD_VARIABLE "=";
+
+	for (unsigned i = 0; mt_state_saved(i); i++) {
+		const char *entry = mt_state_saved(i);
+		if (!strncmp(entry, name, sizeof(name) - 1))
+			return entry[strlen(entry) - 1] == BOARD_LAUNCHED;
+	}
+	return false;
+}
+
 static void start_session(void)
 {
 	if (atomic_load(&mt_state) == AGENT_EARLY)
@@ -365,7 +379,7 @@ static void start_session(void)
 		mt_thread_named(0, mt_state_program());
 		mt_follow_init();
 		begin_on_board();
-		if (!mt_board_begins()) /* a static launcher gives all the same variables */
+		if (is_launched() && !mt_board_begins())
 			mt_conf.wait_ns = 0;
 		mt_server_start();
 		mt_init_tell_at_exit();

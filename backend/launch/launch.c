@@ -167,7 +167,7 @@ static void drop_board(char **entries, size_t *count)
 }
 
 static void environment_make(struct environment *e, const char *agent, const char *extra,
-			     const char *board)
+			     const char *board, bool launcher)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("MEMTOP_OPTIONS");
 	size_t count = 0;
@@ -190,7 +190,8 @@ static void environment_make(struct environment *e, const char *agent, const cha
 	put_entry(e->entries, &count, e->start);
 	drop_board(e->entries, &count);
 	if (board && *board) {
-		e->board = xasprintf(BOARD_VARIABLE "=%s", board);
+		e->board = launcher ? xasprintf(BOARD_VARIABLE "=%s%c", board, BOARD_LAUNCHED)
+				    : xasprintf(BOARD_VARIABLE "=%s", board);
 		put_entry(e->entries, &count, e->board);
 	}
 }
@@ -358,7 +359,7 @@ int launch_program(char *const argv[], const struct launch_options *o, struct la
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2 ||
 	    (!linked && plain_path(agent, plain, sizeof plain, l->folder, sizeof l->folder, err)))
 		goto out;
-	environment_make(&e, linked ? NULL : plain, o->options, o->board);
+	environment_make(&e, linked ? NULL : plain, o->options, o->board, l->launcher);
 	struct start s = { .path = path,
 			   .argv = argv,
 			   .env = e.entries,

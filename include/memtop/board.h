@@ -43,6 +43,8 @@
 
 /* "/proc/PID/fd/N", after an exec "/proc/PID/fd/N:RECORD": the record to begin in */
 #define BOARD_VARIABLE "MEMTOP_BOARD"
+/* ends "/proc/PID/fd/N:", which a static launcher that memtop starts passes on unchanged */
+#define BOARD_LAUNCHED ':'
 #define BOARD_MAGIC "MTBOARD\n"
 #define BOARD_VERSION 1
 #define BOARD_RECORDS 8192u /* the number of records; memtop frees those that have ended */

@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 from cli import memtop
+from client import preload
 from harness import MEMTOP, Skip, at_end, check_invariants, environment, kill, main, run, start, temporary_folder, test, wait_for
 from term import Terminal
 
@@ -99,6 +100,13 @@ def t_what_a_launcher_starts_is_recorded_whole():
 
 
 @test
+def t_nobody_waits_for_a_memtop_that_is_gone():
+    """What a launcher executes after memtop's end, or where the board is out of reach, has the same variables."""
+    done = run([built("holds", HOLDS)], env={**preload("listen=@memtop-test-late.%p wait=600000"), "MEMTOP_BOARD": "/proc/1/fd/9999:"})
+    assert done.returncode == 5, done
+
+
+@test
 def t_who_says_nothing_needs_the_option():
     """No argument names a program: refused before the start, unless follow_static=yes."""
     holds = built("holds", HOLDS)
@@ -118,7 +126,8 @@ def t_what_has_no_agent_is_said():
     static = built("static", "int main(void) { return 7; }\n", "-static")
     done, session = recorded(launches, "-child", static, options=["--options", "follow_static=yes"])
     assert done.returncode == 7 and not os.path.exists(session), done
-    assert re.fullmatch(r"memtop: \S+: nothing was recorded: it is statically linked, and no program that it executed had an agent\n",
+    assert re.fullmatch(r"memtop: \S+: nothing was recorded: it is statically linked, and no program that it executed had an agent that "
+                        r"reached memtop \([^)]*\)\n",
                         done.stderr), done
     broken = temporary_folder() + "/notes"
     with open(broken, "wb") as f:

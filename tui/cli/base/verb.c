@@ -168,7 +168,8 @@ static int await_launched(struct loop *loop, const char *name, const struct laun
 	} while (!(stop && *stop) && (!ended_ns || now_ns() - ended_ns < LAUNCH_REST_NS));
 	return err_set(err, 125,
 		       "%s: nothing was recorded: it is statically linked, and no program that it "
-		       "executed %s an agent",
+		       "executed %s an agent that reached memtop (of another user, or with a /proc "
+		       "of its own, none does)",
 		       name, ended_ns ? "had" : "has");
 }
 
