@@ -253,7 +253,7 @@ build-deps:
 
 # --- which folder uses which: tests/layers.txt
 
-layers: all
+layers: $(AGENT_OBJ) $(BACKEND_OBJ) $(TUI_OBJ)
 	@tests/layers.py $(B) --graph
 
 # What `make install` puts below PREFIX and `make uninstall` removes: mode:folder:file. Files that were not built are left out.

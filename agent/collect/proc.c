@@ -335,6 +335,7 @@ void proc_figures(struct server *s)
 		s->figures.children_next_ns = s->sums.pass_ns + SECOND;
 		if (!s->privileges.sealed) /* another /proc may have been mounted meanwhile */
 			s->target.number = proc_number(s->target.pid);
+		mt_thread_number(s->target.number);
 		children = count_children(&s->target);
 	}
 	if (rss != s->figures.rss_bytes || virt != s->figures.virtual_bytes ||

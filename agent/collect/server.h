@@ -97,7 +97,7 @@ struct listening {
 /* The target and its end: server/target_exit.c; its figures: collect/proc.c. */
 struct target {
 	int pid;    /* set before the server starts, then immutable */
-	int number; /* likewise, in /proc: collect/proc.h */
+	int number; /* in /proc (collect/proc.h); looked up once a second, until sealed */
 	int pid_fd;
 	uint64_t exec_since_ns;
 	bool exec_pending, kcmp_works;

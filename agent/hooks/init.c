@@ -343,15 +343,25 @@ void mt_init_tell_at_exit(void)
 		tell_at_exit();
 }
 
-/* A filter that came with the program, and that would kill for it, leaves no board; see
- * server/seccomp_probe.c. */
-static void begin_on_board(void)
+/* The variable that the program came with; NULL = none. */
+static const char *board_value(void)
 {
 	static const char name[] = BOARD_VARIABLE "=";
 
 	for (unsigned i = 0; mt_state_saved(i); i++)
-		if (!strncmp(mt_state_saved(i), name, sizeof(name) - 1) && !mt_server_would_die())
-			mt_board_open(mt_state_saved(i) + sizeof(name) - 1);
+		if (!strncmp(mt_state_saved(i), name, sizeof(name) - 1))
+			return mt_state_saved(i) + sizeof(name) - 1;
+	return NULL;
+}
+
+/* A filter that came with the program, and that would kill for it, leaves no board; see
+ * server/seccomp_probe.c. */
+static void begin_on_board(void)
+{
+	const char *board = board_value();
+
+	if (board && !mt_server_would_die())
+		mt_board_open(board);
 	mt_board_runs(mt_state_program(), (const char *)getauxval(AT_EXECFN));
 }
 
@@ -359,14 +369,9 @@ static void begin_on_board(void)
  * memtop is gone. */
 static bool is_launched(void)
 {
-	static const char name[] = BOARD_VARIABLE "=";
+	const char *board = board_value();
 
-	for (unsigned i = 0; mt_state_saved(i); i++) {
-		const char *entry = mt_state_saved(i);
-		if (!strncmp(entry, name, sizeof(name) - 1))
-			return entry[strlen(entry) - 1] == BOARD_LAUNCHED;
-	}
-	return false;
+	return board && *board && board[strlen(board) - 1] == BOARD_LAUNCHED;
 }
 
 static void start_session(void)

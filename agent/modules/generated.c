@@ -126,7 +126,6 @@ static void read_lines(struct table *t, long fd)
 
 void mt_generated_look(void)
 {
-
 	if (!tables) {
 		tables = mt_prim_map(2 * sizeof(*tables), false);
 		if (!tables)

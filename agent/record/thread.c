@@ -387,11 +387,10 @@ static bool overrun(struct thread *t)
 	return over == BUSY_OVERRUN;
 }
 
-static int numbered, number; /* of the process numbered; else mt_pid is the number */
+static int number; /* of this process in /proc */
 
 void mt_thread_number(int in_proc)
 {
-	numbered = mt_pid;
 	number = in_proc;
 }
 
@@ -401,8 +400,7 @@ static int read_small(int tid, const char *name, char *buf, size_t size)
 {
 	char path[64];
 
-	mt_format(path, sizeof(path), "/proc/%d/task/%d/%s", numbered == mt_pid ? number : mt_pid,
-		  tid, name);
+	mt_format(path, sizeof(path), "/proc/%d/task/%d/%s", number, tid, name);
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
 		return (int)fd;

@@ -21,7 +21,7 @@ void mt_thread_restart(void);    /* after that: the next session begins, while n
 bool mt_thread_forked(void);     /* in a child that no hook announced */
 void mt_thread_fork_child(void); /* forget the parent's threads that the child does not have */
 int mt_thread_tid(pthread_t thread); /* without a system call; 0 = unknown */
-void mt_thread_number(int in_proc);  /* of this process: collect/proc.h; before the server starts */
+void mt_thread_number(int in_proc);  /* of this process: collect/proc.h; for the server */
 void mt_thread_named(int tid, const char *name); /* tid 0 = the caller */
 void mt_thread_refresh(uint32_t index); /* the name of a thread that lives, from /proc; server */
 void mt_thread_gone(uint32_t index);    /* the kernel says so; server */

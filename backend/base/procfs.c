@@ -229,6 +229,15 @@ pid_t procfs_child(pid_t parent, const char *exe)
 	return found;
 }
 
+pid_t procfs_self(void)
+{
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return (pid_t)strtol(self, NULL, 10);
+}
+
 pid_t procfs_inner(pid_t pid)
 {
 	char path[64], line[256];

@@ -42,6 +42,9 @@ long procfs_uid(pid_t pid);                           /* the effective one; -1 =
 unsigned procfs_stopped(pid_t pid);
 /* The executable; false: no permission. */
 bool procfs_exe(pid_t pid, char *path, size_t size);
+/* memtop's own number in /proc, which may be of a pid namespace further out; 0 = it is not there.
+ */
+pid_t procfs_self(void);
 /* Its pid in the innermost of its pid namespaces, where that is not ours; else 0. */
 pid_t procfs_inner(pid_t pid);
 /* A process whose parent is `parent` and whose executable is `exe` (resolved); 0 = none. Looks at

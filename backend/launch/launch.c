@@ -307,14 +307,14 @@ static int judge(char *const argv[], const char *board, const char *options, str
 {
 	if (progcheck_find(argv[0], path, PATH_MAX, err))
 		return -1;
-	j->name = board && progcheck_static(path) ? progcheck_launched(argv, j->path) : NULL;
-	j->launcher = j->name != NULL;
+	bool may_launch = board && progcheck_static(path);
+	j->name = may_launch ? progcheck_launched(argv, j->path) : NULL;
+	j->unknown = !j->name && may_launch && is_yes(options, "follow_static");
+	j->launcher = j->name || j->unknown;
 	if (j->name)
 		return 0;
 	j->name = argv[0];
 	snprintf(j->path, sizeof j->path, "%s", path);
-	j->launcher = j->unknown =
-		board && progcheck_static(path) && is_yes(options, "follow_static");
 	return 0;
 }
 

@@ -432,7 +432,7 @@ bool progcheck_static(const char *path)
 
 const char *progcheck_launched(char *const argv[], char *path)
 {
-	for (size_t i = 1; argv[i - 1] && argv[i] && i < LAUNCHER_WORDS; i++)
+	for (size_t i = 1; argv[i] && i < LAUNCHER_WORDS; i++)
 		if (argv[i][0] != '-' && !progcheck_find(argv[i], path, PATH_MAX, NULL) &&
 		    !progcheck_static(path))
 			return argv[i];

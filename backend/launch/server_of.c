@@ -204,11 +204,7 @@ static bool counts_otherwise(pid_t a, pid_t b)
 /* Is /proc that of another pid namespace than memtop's? Then its numbers say nothing of peers. */
 static bool is_foreign(void)
 {
-	char self[32];
-	ssize_t n = readlink("/proc/self", self, sizeof self - 1);
-
-	self[n > 0 ? n : 0] = '\0';
-	return atoi(self) != (int)getpid();
+	return procfs_self() != getpid();
 }
 
 pid_t server_number_here(pid_t peer, pid_t inner, pid_t named)

@@ -88,8 +88,8 @@ static _Noreturn void child(const struct watch *w, uint64_t resume, int fd)
 {
 	size_t len;
 
-	child_begin(fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	child_begin(fd);
 	uint8_t *blocks = make(w, resume, &len);
 	for (size_t at = 0; at < len;) {
 		ssize_t n = write(fd, blocks + at, len - at);

@@ -245,7 +245,6 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 {
 	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
 	struct procfs_pace pace = { 0 };
-
 	int rc;
 
 	while ((rc = watch_ready(w, err)) == 0) {

@@ -40,7 +40,7 @@ void tool_view_close(struct tool_view *v)
 	owners_free(v->owners);
 }
 
-static void put(FILE *out, const char *text)
+void tool_put(FILE *out, const char *text)
 {
 	sanitize_put(out, text, strlen(text));
 }
@@ -58,12 +58,12 @@ static void put_place(FILE *out, const char *file, uint32_t line, const struct o
 
 	if (file) {
 		fputs("  ", out);
-		put(out, slash ? slash + 1 : file);
+		tool_put(out, slash ? slash + 1 : file);
 		fprintf(out, ":%u", line);
 	}
 	if (owner) {
 		fputs("  ", out);
-		put(out, owner->name);
+		tool_put(out, owner->name);
 	}
 	fputc('\n', out);
 }
@@ -100,7 +100,7 @@ static void put_program(FILE *out, struct watch *w)
 	unsigned inner, here = watch_pid(w, &inner);
 	char stopped[REPORT_END], pid[REPORT_PID];
 
-	put(out, *g->name ? g->name : "?");
+	tool_put(out, *g->name ? g->name : "?");
 	fprintf(out, " [%s] %s after %.1f s\n", report_pid(here, inner, pid),
 		model_stopped(m) ? report_end(m, stopped) : report_state(state, known),
 		(double)model_time(m) / 1e9);
@@ -118,7 +118,7 @@ int tool_verdict(struct tool_call *c, struct err *err)
 	const struct totals *t = model_totals(v.model);
 	query_verdict(v.query, &verdict);
 	put_program(c->out, c->watch);
-	put(c->out, verdict.text);
+	tool_put(c->out, verdict.text);
 	fputc('\n', c->out);
 	put_line(c->out, "live", live_bytes(&t->sum), live_blocks(&t->sum));
 	put_line(c->out, "allocated", t->sum.alloc_bytes, t->sum.alloc_blocks);
@@ -129,7 +129,7 @@ int tool_verdict(struct tool_call *c, struct err *err)
 	if (model_estimate(v.model))
 		fputs("amounts are estimates: the agent samples\n", c->out);
 	if (watch_problem(c->watch)) {
-		put(c->out, watch_problem(c->watch));
+		tool_put(c->out, watch_problem(c->watch));
 		fputc('\n', c->out);
 	}
 	tool_view_close(&v);
@@ -153,7 +153,7 @@ int tool_owners(struct tool_call *c, struct err *err)
 		put_amount(c->out, live_bytes(&list[i].sum));
 		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].sum));
 		put_amount(c->out, list[i].sum.alloc_bytes);
-		put(c->out, list[i].name);
+		tool_put(c->out, list[i].name);
 		fputc('\n', c->out);
 	}
 	put_rest(c->out, limit, n);
@@ -175,10 +175,10 @@ static const char *shape_word(enum shape s)
 
 static void put_site(FILE *out, const struct site *s)
 {
-	put(out, s->name ? s->name : "?");
+	tool_put(out, s->name ? s->name : "?");
 	if (s->caller && *s->caller) {
 		fputs(" < ", out);
-		put(out, s->caller);
+		tool_put(out, s->caller);
 	}
 	if (s->flags & ROW_EXPECTED)
 		fputs(" (expected)", out);
@@ -321,7 +321,7 @@ static void put_row(FILE *out, const struct row *r, uint64_t whole)
 	fprintf(out, "%5.1f%% %*s",
 		whole ? (double)live_bytes(&r->incl) * 100 / (double)whole : 0.0,
 		(int)(r->depth < 64 ? r->depth : 64), "");
-	put(out, r->name ? r->name : "?");
+	tool_put(out, r->name ? r->name : "?");
 	put_place(out, r->file, r->line, r->owner);
 }
 
@@ -458,7 +458,7 @@ int tool_mark(struct tool_call *c, struct err *err)
 	if (!k)
 		return err_set(err, 3, "the agent did not confirm the mark");
 	fprintf(c->out, "m%u ", k->id);
-	put(c->out, k->name);
+	tool_put(c->out, k->name);
 	fputc('\n', c->out);
 	return 0;
 }

@@ -32,11 +32,6 @@ struct listed {
 	size_t length;
 };
 
-static void put(FILE *out, const char *text)
-{
-	sanitize_put(out, text, strlen(text));
-}
-
 /* As the view's header says it. */
 static void put_stop(FILE *out, struct watch *w)
 {
@@ -75,7 +70,7 @@ static void put_verdict(FILE *out, struct watch *w)
 	query_verdict(v.query, &verdict);
 	tool_view_close(&v);
 	fputs("  ", out);
-	put(out, verdict.text);
+	tool_put(out, verdict.text);
 	fputc('\n', out);
 }
 
@@ -88,12 +83,12 @@ static void write_row(struct listed *r, const char *why)
 	if (!out)
 		base_out_of_memory();
 	fprintf(out, "%d ", (int)r->process->pid);
-	put(out, command && *command ? command : r->process->name);
+	tool_put(out, command && *command ? command : r->process->name);
 	fputc('\n', out);
 	free(command);
 	if (why) {
 		fputs("  ", out);
-		put(out, why);
+		tool_put(out, why);
 		fputc('\n', out);
 	} else {
 		put_amounts(out, r->watch);

@@ -41,6 +41,8 @@ struct tool_view {
 };
 void tool_view_open(struct tool_view *v, struct watch *w);
 void tool_view_close(struct tool_view *v);
+/* Text of the target, without control characters. */
+void tool_put(FILE *out, const char *text);
 
 /* mcp/list.c */
 int tool_list_processes(struct tool_call *c, struct err *err);

@@ -8,6 +8,8 @@
  */
 #include "processes/board.h"
 
+#include "base/procfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -98,7 +100,7 @@ struct shared_board *shared_board_new(const struct board_rule *rule, struct err 
 	b->count = count;
 	b->made_ns = now_ns();
 	memcpy(b->name, name, sizeof name);
-	snprintf(b->path, sizeof b->path, "/proc/%d/fd/%d", (int)getpid(), fd);
+	snprintf(b->path, sizeof b->path, "/proc/%d/fd/%d", (int)procfs_self(), fd);
 	fill_head(b->head, count, rule);
 	return b;
 }

@@ -101,8 +101,8 @@ static _Noreturn void child(const struct writing *s, struct loop *loop, struct f
 {
 	struct err err = { .text = "the report cannot be written" };
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* before all: it may be stopped at any instruction */
 	child_begin(-1);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	loop_forked(loop);
 	FILE *file = fdopen(s->fd, "w"), *out = file && s->zip ? gzip_open(file) : file;
 	bool failed = !out || write_parts(s, loop, fleet, out, &err);

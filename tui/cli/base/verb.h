@@ -48,7 +48,6 @@ struct launched;
  * waits for the first program with an agent that it executes, as long as it runs and *stop is not
  * set (NULL: never). -1 and *err: there was none.
  */
-struct processes;
 int cmd_launched_target(struct loop *loop, const struct args *a, const struct launched *l,
 			struct processes *p, const bool *stop, struct target *t, struct err *err);
 

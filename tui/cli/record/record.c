@@ -270,7 +270,7 @@ int record_program(const struct args *a, bool gate)
 			       .terminal = launching.outlives_terminal,
 			       .gate = gate };
 	struct launched l;
-	struct target t;
+	struct target t = { 0 };
 	struct err err = { 0 };
 	int status = 0;
 	double seconds;
@@ -318,7 +318,8 @@ int record_program(const struct args *a, bool gate)
 	}
 	bool lost = !r.watch || record_finish(&r, a->operands[0]) || r.output_lost;
 
-	say_runs_on(&r, a);
+	if (r.watch)
+		say_runs_on(&r, a);
 	record_marks_release(&r);
 	processes_free(r.processes);
 	if (r.watch)
