@@ -9,7 +9,8 @@ import subprocess
 
 from cli import memtop
 from client import preload
-from harness import MEMTOP, Skip, at_end, check_invariants, environment, kill, main, run, start, temporary_folder, test, wait_for
+from container import need_place
+from harness import MEMTOP, Skip, at_end, check_invariants, environment, kill, main, need, run, start, temporary_folder, test, wait_for
 from term import Terminal
 
 # executes its arguments in its own process ("here"), in a child that it waits for ("child"), in 20 of them ("many"), or in one
@@ -104,6 +105,19 @@ def t_nobody_waits_for_a_memtop_that_is_gone():
     """What a launcher executes after memtop's end, or where the board is out of reach, has the same variables."""
     done = run([built("holds", HOLDS)], env={**preload("listen=@memtop-test-late.%p wait=600000"), "MEMTOP_BOARD": "/proc/1/fd/9999:"})
     assert done.returncode == 5, done
+
+
+@test
+def t_memtop_below_another_proc():
+    """memtop's number in its own pid namespace is another process in the /proc that it has: agents find its board all the same."""
+    need("unshare")
+    need_place("unshare", "--pid", "--fork")
+    session = temporary_folder() + "/a.mtop"
+    done = run(["unshare", "--pid", "--fork", MEMTOP, "record", "-o", session, "--", launcher(), "-child", built("holds", HOLDS)],
+               env=environment())
+    assert (done.returncode, done.stderr) == (5, ""), done
+    r = report(session)
+    assert r["totals"]["allocated_blocks"] == 3000 and len(r["processes"]) == 2, r["processes"]
 
 
 @test
