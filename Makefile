@@ -267,6 +267,9 @@ INSTALLED = $(call put,755,bin,$(B)/memtop) \
 	$(call put,644,share/memtop/serve,$(wildcard backend/serve/examples/*)) \
 	$(call put,644,share/memtop,backend/report/json/report.schema.json) \
 	$(call put,644,share/man/man1,$(wildcard tui/man/*.1)) $(call put,644,share/man/man7,$(wildcard tui/man/*.7)) \
+	$(call put,644,share/bash-completion/completions,tui/completions/memtop) \
+	$(call put,644,share/zsh/site-functions,tui/completions/_memtop) \
+	$(call put,644,share/fish/vendor_completions.d,tui/completions/memtop.fish) \
 	$(call put,644,include/memtop,$(wildcard include/memtop/*.h)) $(call put,644,lib/pkgconfig,$(B)/memtop.pc) \
 	$(call put,644,lib/cmake/memtop,packaging/memtop-config.cmake $(B)/memtop-config-version.cmake)
 
@@ -288,10 +291,13 @@ uninstall:
 		test ! -d "$$root/$$own/memtop" || find "$$root/$$own/memtop" -depth -type d -empty -delete || exit 1; \
 	done
 
-# The man page's list of keys, from the table that the live view has them from.
-man-keys: $(B)/memtop
-	$(B)/memtop --keys | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' >$(B)/keys
-	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/man/memtop.1
+# The parts of memtop.1 that come from memtop's own tables: synopsis, options, keys.
+man: $(B)/memtop
+	$(B)/memtop --man >$(B)/man
+	awk 'NR == FNR {if (/^\.\\" made/) part = $$0; else text[part] = text[part] $$0 "\n"; next} \
+		/^\.\\" end/ {skip = 0} !skip {print} $$0 in text {printf "%s", text[$$0]; skip = 1}' \
+		$(B)/man tui/man/memtop.1 >$(B)/memtop.1
+	cp $(B)/memtop.1 tui/man/memtop.1
 
 # By clang-format 14, Debian 12's: others differ in places. Twice, for a second pass may change what the first one broke.
 FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
@@ -311,5 +317,5 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make check T=NAME | check-long | check-asan | check-releases | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deb | deps | uninstall | format | clean'
 
-.PHONY: FORCE all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man-keys format formatted-list clean help
+.PHONY: FORCE all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man format formatted-list clean help
 .DEFAULT_GOAL := all

@@ -7,7 +7,7 @@ TEST_DEPS := g++ clang valgrind graphviz heaptrack binutils elfutils tmux python
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
 	libgoogle-perftools-dev libmimalloc-dev default-jdk-headless|openjdk-17-jdk-headless lld libc++1|libc++1-14 libc++abi1|libc++abi1-14 mandoc \
 	clang-format locales libdevel-nytprof-perl python3-jsonschema chromium cmake meson ninja-build python3-pytest pkg-config \
-	podman runc catatonit debootstrap python3-yaml python3-prometheus-client
+	podman runc catatonit debootstrap python3-yaml python3-prometheus-client bash-completion zsh fish
 
 BT := $(B)/tests
 UNIT_TESTS = $(patsubst %.c,$(B)/%,$(wildcard $(foreach depth,* */*,tests/unit/$(1)/$(depth)/test_*.c)))

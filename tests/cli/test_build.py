@@ -325,6 +325,7 @@ def t_install():
     expected = ["bin/memtop", "lib/memtop/libmemtop-agent.so", "lib/memtop/libmemtop-agent.a",
                 "lib/memtop/libmemtop-wrap.a", "lib/memtop/wrap.flags", "lib/memtop/wrap-jemalloc.flags",
                 "include/memtop/wire.h", "share/memtop/themes/dark.theme", "share/memtop/serve/memtop.rules.yml", "share/memtop/report.schema.json",
+                "share/bash-completion/completions/memtop", "share/zsh/site-functions/_memtop", "share/fish/vendor_completions.d/memtop.fish",
                 *(f"share/man/man{page[-1]}/{os.path.basename(page)}" for page in manual.PAGES)]
     missing = [e for e in expected if not os.path.exists(f"{root}/{e}")]
     assert not missing and len(manual.PAGES) == 5, f"not installed: {missing}; pages: {manual.PAGES}"

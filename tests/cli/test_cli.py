@@ -177,12 +177,16 @@ def t_reader_goes_away():
 
 
 @test
-def t_keys_are_those_of_the_man_page():
-    """Both are the table of requests: what --keys prints stands in memtop.1 (make man-keys puts it there)."""
+def t_synopsis_options_and_keys_are_those_of_the_man_page():
+    """They come from the tables of verbs and requests: what --man prints stands in memtop.1 (make man puts it there)."""
     printed = memtop("--keys")
     assert printed.returncode == 0 and "  s                  :mark           mark a snapshot now\n" in printed.stdout, printed
-    page = manual.section("memtop.1", "KEYS")
-    assert page.split('.\\" made from the table of keys by make man-keys\n')[1].split('.\\" end\n')[0] == printed.stdout, "make man-keys"
+    parts = memtop("--man").stdout.split('.\\" made by make man: ')[1:]
+    assert [part.split("\n")[0] for part in parts] == ["synopsis", "options", "keys"], parts
+    with open(f"{manual.FOLDER}/memtop.1", encoding="utf-8") as f:
+        page = f.read()
+    for part in parts:
+        assert f'.\\" made by make man: {part}.\\" end\n' in page, f"{part.split()[0]}: make man"
 
 
 @test

@@ -7,6 +7,7 @@
  * polls, so that each step ends where it can be cleaned up. Only the view handles them in its usual
  * way.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "cli/adb.h"
@@ -240,16 +241,21 @@ static int adb_verb(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-	OPTION('s', "serial", "SERIAL", "this device (else ANDROID_SERIAL, or the only one)",
-	       serial),
-	OPTION(0, "list", NULL, "print the processes that take a debugger, and exit", list),
-	OPTION(0, "start", NULL, "restart the app, with the agent from the start", start),
-	OPTION(0, "activity", "NAME", "with --start: this activity, not the launcher's", activity),
-	OPTION(0, "no-view", NULL, "load the agent, print one line with the port, and exit",
-	       no_view),
+	OPTION('s', "serial", "SERIAL", NULL, serial,
+	       "this device (else ANDROID_SERIAL, or the only one)", NULL),
+	OPTION(0, "list", NULL, NULL, list, "print the processes that take a debugger, and exit",
+	       NULL),
+	OPTION(0, "start", NULL, NULL, start, "restart the app, with the agent from the start",
+	       NULL),
+	OPTION(0, "activity", "NAME", NULL, activity,
+	       "with --start: this activity, not the launcher's", NULL),
+	OPTION(0, "no-view", NULL, NULL, no_view,
+	       "load the agent, print one line with the port, and exit", NULL),
 	OPT_BREAK,
 	OPT_TIMEOUT,
-	OPTION(0, "adb", "FILE", "the adb client (else ANDROID_HOME/platform-tools, PATH)", adb),
+	OPTION(0, "adb", "FILE", complete_file, adb,
+	       "the adb client (else ANDROID_HOME/platform-tools, PATH)",
+	       "ANDROID_SDK_ROOT/platform-tools is searched, too."),
 	OPT_AGENT,
 	OPT_AGENT_OPTIONS,
 	OPT_SYMBOLS,

@@ -4,6 +4,7 @@
  * live as `memtop -p PID` does. `--no-view` is for scripts: it prints one line once the agent
  * counts. `--jdwp` goes by the debug port of a Java program instead of ptrace.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "attach/attach.h"
@@ -113,8 +114,9 @@ static int attach_run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-	OPTION(0, "no-view", NULL, "load the agent, print one line, and exit", no_view),
-	OPTION(0, "jdwp", "PORT", "use the debug port of a Java program, not ptrace", jdwp),
+	OPTION(0, "no-view", NULL, NULL, no_view, "load the agent, print one line, and exit", NULL),
+	OPTION(0, "jdwp", "PORT", NULL, jdwp, "use the debug port of a Java program, not ptrace",
+	       NULL),
 	OPT_BREAK,
 	OPT_TIMEOUT,
 	OPT_PID,
@@ -145,5 +147,6 @@ const struct verb verb_attach = {
 		   "the agent by System.load(). The\nagent takes its options from the program's "
 		   "own MEMTOP_OPTIONS.\n",
 	.options = options,
+	.complete = complete_other_pid,
 	.run = attach_run,
 };

@@ -8,6 +8,7 @@
  */
 #include "cli/base/output.h"
 #include "cli/record/recording.h"
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "base/loop.h"
@@ -343,29 +344,39 @@ static int check_run(const struct args *a)
 
 /* --- the verb */
 
+static void complete_format(struct completion *c)
+{
+	for (const struct check_format *f = check_formats; f->name; f++)
+		complete_add(c, f->name, "");
+}
+
 static const struct option_spec options[] = {
-	OPTION(0, "max-leaked", "LIMIT", "memory alive at the program's exit",
-	       limits[CHECK_LEAKED]),
-	OPTION(0, "max-live", "LIMIT", "live memory at the end", limits[CHECK_LIVE]),
-	OPTION(0, "max-peak", "LIMIT", "live memory at its peak", limits[CHECK_PEAK]),
-	OPTION(0, "max-blocks", "LIMIT", "live blocks at the end", limits[CHECK_BLOCKS]),
-	OPTION(0, "max-rate", "LIMIT", "bytes allocated per second, mean of the run",
-	       limits[CHECK_RATE]),
-	OPTION(0, "max-growth", "LIMIT", "growth in the interval of --between",
-	       limits[CHECK_GROWTH]),
+	OPTION(0, "max-leaked", "LIMIT", NULL, limits[CHECK_LEAKED],
+	       "memory alive at the program's exit", NULL),
+	OPTION(0, "max-live", "LIMIT", NULL, limits[CHECK_LIVE], "live memory at the end", NULL),
+	OPTION(0, "max-peak", "LIMIT", NULL, limits[CHECK_PEAK], "live memory at its peak", NULL),
+	OPTION(0, "max-blocks", "LIMIT", NULL, limits[CHECK_BLOCKS], "live blocks at the end",
+	       NULL),
+	OPTION(0, "max-rate", "LIMIT", NULL, limits[CHECK_RATE],
+	       "bytes allocated per second, mean of the run", NULL),
+	OPTION(0, "max-growth", "LIMIT", NULL, limits[CHECK_GROWTH],
+	       "growth in the interval of --between", NULL),
 	OPT_BETWEEN,
-	OPTION(0, "baseline", "FILE",
-	       "compare with this session; of several, the noise counts (repeatable)", baselines),
-	OPTION(0, "tolerance", "PCT",
-	       "growth beyond the baseline that is no finding (" TOLERANCE_DEFAULT ")", tolerance),
-	OPTION(0, "suppress", "FILE",
-	       "suppressions of memtop, LeakSanitizer or valgrind (repeatable)", suppressions),
-	OPTION('f', "format", "NAME", "text (default), junit, json or github", format),
-	OPTION('o', "output", "FILE", "write the result here", output),
-	OPTION(0, "session", "FILE", "keep the program's recording here", session),
-	OPTION(0, "allow-incomplete", NULL, "a session that is not whole is no finding",
-	       allow_incomplete),
-	OPTION(0, "allow-crash", NULL, "a process that a signal ended is no error", allow_crash),
+	OPTION(0, "baseline", "FILE", complete_file, baselines,
+	       "compare with this session; of several, the noise counts (repeatable)", NULL),
+	OPTION(0, "tolerance", "PCT", NULL, tolerance,
+	       "growth beyond the baseline that is no finding (" TOLERANCE_DEFAULT ")", NULL),
+	OPTION(0, "suppress", "FILE", complete_file, suppressions,
+	       "suppressions of memtop, LeakSanitizer or valgrind (repeatable)", "See CHECK."),
+	OPTION('f', "format", "NAME", complete_format, format,
+	       "text (default), junit, json or github", NULL),
+	OPTION('o', "output", "FILE", complete_file, output, "write the result here", NULL),
+	OPTION(0, "session", "FILE", complete_file, session, "keep the program's recording here",
+	       NULL),
+	OPTION(0, "allow-incomplete", NULL, NULL, allow_incomplete,
+	       "a session that is not whole is no finding", NULL),
+	OPTION(0, "allow-crash", NULL, NULL, allow_crash,
+	       "a process that a signal ended is no error", NULL),
 	OPT_PID,
 	OPT_PROCESS,
 	OPT_AGENT,
@@ -391,6 +402,7 @@ const struct verb verb_check = {
 		"findings; 2: usage; 3: the session cannot be read. With\na program: its own "
 		"failure, else 1 on findings; the result goes to stderr or to -o.\n",
 	.options = options,
+	.complete = complete_target,
 	.takes = TAKES_EITHER,
 	.run = check_run,
 };

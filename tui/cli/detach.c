@@ -4,6 +4,7 @@
  * returns once the last state has arrived and the agent's server has ended: the process then runs
  * as before.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "base/sanitize.h"
@@ -64,5 +65,6 @@ const struct verb verb_detach = {
 		   "the agent is\nleft; its code stays mapped. An agent that was loaded at the "
 		   "start (memtop run) cannot be\ntaken out.\n",
 	.options = options,
+	.complete = complete_agent_pid,
 	.run = detach_run,
 };

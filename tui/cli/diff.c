@@ -3,6 +3,7 @@
  * diff.c - `memtop diff`: what changed between sessions, or between two instants of one.
  */
 #include "cli/base/output.h"
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "cli/compare/compare.h"
@@ -88,11 +89,24 @@ static int diff_run(const struct args *a)
 	return rc;
 }
 
+static void complete_format(struct completion *c)
+{
+	for (const struct diff_format *f = diff_formats; f->name; f++)
+		complete_add(c, f->name, f->ending);
+}
+
+static void complete_value(struct completion *c)
+{
+	for (enum diff_value v = DIFF_LIVE; v <= DIFF_ALLOCATED; v++)
+		complete_add(c, diff_value_name(v), "");
+}
+
 static const struct option_spec options[] = {
-	OPTION(0, "value", "VALUE", "what is compared: live (default), blocks or allocated", value),
-	OPTION('f', "format", "NAME", DIFF_FORMAT_WORDS, format),
-	OPTION('o', "output", "FILE", "write here; " DIFF_ENDING_WORDS " chooses the format",
-	       output),
+	OPTION(0, "value", "VALUE", complete_value, value,
+	       "what is compared: live (default), blocks or allocated", NULL),
+	OPTION('f', "format", "NAME", complete_format, format, DIFF_FORMAT_WORDS, NULL),
+	OPTION('o', "output", "FILE", complete_file, output,
+	       "write here; " DIFF_ENDING_WORDS " chooses the format", NULL),
 	OPT_PROCESS,
 	OPT_SYMBOLS,
 	OPT_SYSROOT,
@@ -109,5 +123,6 @@ const struct verb verb_diff = {
 		"and offsets agree, else function names.\nWith two or more sessions on each side "
 		"of --, differences that runs of one build have, too, are\ncalled noise.\n",
 	.options = options,
+	.complete = complete_compared,
 	.run = diff_run,
 };

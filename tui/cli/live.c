@@ -3,6 +3,7 @@
  * live.c - `memtop TARGET`: the live view of a running agent. `memtop` alone lets the user choose
  * one; -p of a process without an agent offers `memtop attach`.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "launch/dormant.h"
@@ -86,5 +87,6 @@ const struct verb verb_live = {
 	.synopsis = { "[OPTION...] TARGET", "[OPTION...]" },
 	.summary = "watch an agent live, or look at a session file",
 	.options = options,
+	.complete = complete_target,
 	.run = live_run,
 };

@@ -4,8 +4,9 @@
  * `memtop TARGET`. A verb's own file has its options, its help and its work.
  */
 #include "base/build.h"
+#include "cli/base/complete.h"
+#include "cli/base/manual.h"
 #include "screen/keys.h"
-#include "cli/base/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +20,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-const struct verb *const verbs[] = { &verb_run,  &verb_attach, &verb_adb,  &verb_record,
-				     &verb_open, &verb_report, &verb_diff, &verb_check,
-				     &verb_mark, &verb_detach, &verb_list, &verb_serve,
-				     &verb_mcp,  NULL };
+/* In the order of the help page and of the man page. */
+static const struct verb *const verbs[] = { &verb_live,   &verb_run,  &verb_attach, &verb_adb,
+					    &verb_record, &verb_open, &verb_report, &verb_diff,
+					    &verb_check,  &verb_mark, &verb_detach, &verb_list,
+					    &verb_serve,  &verb_mcp,  NULL };
 
 static void print_help(void)
 {
@@ -33,9 +35,8 @@ static void print_help(void)
 	       "Shows the heap of a native program while it runs.\n"
 	       "\n");
 	printf("  %-10s %s\n", "(none)", "choose among the processes that have an agent");
-	printf("  %-10s %s\n", "TARGET", verb_live.summary);
 	for (const struct verb *const *v = verbs; *v; v++)
-		printf("  %-10s %s\n", (*v)->name, (*v)->summary);
+		printf("  %-10s %s\n", (*v)->name ? (*v)->name : "TARGET", (*v)->summary);
 	printf("\nTARGET, the same for every verb:\n  :PORT, HOST:PORT   a forwarded TCP port\n  "
 	       "@NAME, unix:PATH   a local socket\n  -p PID             a local process that has "
 	       "the agent\n  FILE.mtop          a session file, under any name\n\nmemtop VERB "
@@ -44,14 +45,6 @@ static void print_help(void)
 		args_option_help(o, stdout);
 	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys",
 	       "all keys of the live view", "    --version", "memtop's version");
-}
-
-static const struct verb *find_verb(const char *word)
-{
-	for (const struct verb *const *v = verbs; *v; v++)
-		if (!strcmp((*v)->name, word))
-			return *v;
-	return NULL;
 }
 
 /* Output that a full disk did not take is a failure, not a success. */
@@ -93,8 +86,8 @@ static void give_back(void)
 static int run_verb(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
-	const struct verb *v = find_verb(word);
-	int skip = v ? 2 : 1;
+	const struct verb *v = args_verb(verbs, word);
+	int skip = v->name ? 2 : 1;
 	struct args a;
 	struct err err = { 0 };
 
@@ -114,8 +107,12 @@ static int run_verb(int argc, char **argv)
 		keys_print(stdout);
 		return flush_output(0);
 	}
-	if (!v)
-		v = &verb_live;
+	if (!strcmp(word, "--man")) {
+		manual_print(verbs, stdout);
+		return flush_output(0);
+	}
+	if (!strcmp(word, "--complete"))
+		return flush_output(complete_words(verbs, argc - 2, argv + 2));
 	int rc = args_parse(v, argc - skip < 0 ? 0 : argc - skip, argv + (argc ? skip : 0), &a,
 			    &err);
 	if (rc < 0)

@@ -6,6 +6,7 @@
  * The agent makes names unique by a suffix, and other viewers may set marks meanwhile. So the verb
  * recognises its mark as the first one with a new id whose set_by is this process's name.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "base/sanitize.h"
@@ -112,5 +113,6 @@ const struct verb verb_mark = {
 	.details = "Prints the mark's number and name once the agent has set it. A name in use "
 		   "gets a\nsuffix; start, peak, end and now are reserved.\n",
 	.options = options,
+	.complete = complete_target,
 	.run = mark_run,
 };

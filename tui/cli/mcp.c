@@ -6,6 +6,7 @@
  * A tool may wait for an agent, and the loop does not nest. So the loop's callback only reads
  * bytes; lines are answered between two turns. Reading rests while many bytes wait.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "base/loop.h"
@@ -137,8 +138,8 @@ static int mcp_run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-	OPTION(0, "allow-control", NULL, "also tools that start programs, load and remove agents",
-	       allow_control),
+	OPTION(0, "allow-control", NULL, NULL, allow_control,
+	       "also tools that start programs, load and remove agents", NULL),
 	OPT_PID,
 	OPT_SYMBOLS,
 	OPT_SYSROOT,
@@ -155,5 +156,6 @@ const struct verb verb_mcp = {
 		"is\ncalled without a target asks about TARGET, or the only process with an "
 		"agent.\n",
 	.options = options,
+	.complete = complete_target,
 	.run = mcp_run,
 };

@@ -3,6 +3,7 @@
  * open.c - `memtop open FILE`: the live view on a session file. `--last` opens the newest session
  * that a live view spooled, so that nothing is lost when memtop or the terminal dies.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 #include "cli/compare/compare.h"
 #include "diff/session.h"
@@ -76,7 +77,8 @@ static int open_run(const struct args *a)
 
 static const struct option_spec options[] = {
 	OPT_LAST,
-	OPTION(0, "diff", NULL, "what changed from A to B, as memtop diff compares them", diff),
+	OPTION(0, "diff", NULL, NULL, diff,
+	       "what changed from A to B, as memtop diff compares them", NULL),
 	OPT_PROCESS,
 	OPT_SYMBOLS,
 	OPT_SYSROOT,
@@ -94,5 +96,6 @@ const struct verb verb_open = {
 	.details = "A cut file opens up to its last whole block, with a notice. Live views keep "
 		   "their last\nfive sessions in $XDG_STATE_HOME/memtop.\n",
 	.options = options,
+	.complete = complete_file,
 	.run = open_run,
 };

@@ -3,6 +3,7 @@
  * report.c - `memtop report`: writes a session file or a live target in one of the formats.
  */
 #include "cli/base/output.h"
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "report/formats/formats.h"
@@ -213,17 +214,40 @@ static int report_run(const struct args *a)
 	return rc;
 }
 
+static void complete_format(struct completion *c)
+{
+	const struct report_format *f;
+
+	for (size_t i = 0; (f = formats_at(i)); i++)
+		complete_add(c, f->name, f->about);
+}
+
+static void complete_value(struct completion *c)
+{
+	for (enum report_value v = VALUE_LIVE; v < VALUE_COUNT; v++)
+		complete_add(c, report_value_name(v), "");
+}
+
+static void complete_stacks(struct completion *c)
+{
+	complete_add(c, "live", "those with live blocks");
+	complete_add(c, "all", "");
+}
+
 static const struct option_spec options[] = {
-	OPTION('f', "format", "NAME", "text (default), json, folded, pprof ...; help lists them",
-	       format),
-	OPTION('o', "output", "FILE", "write here; the ending chooses the format", output),
-	OPTION(0, "at", "INSTANT", "as of a mark, peak, or 0:12:09 since the start", at),
-	OPTION(0, "value", "VALUE",
-	       "folded: live (default), blocks, allocated, allocations, temporary, growth", value),
-	OPTION(0, "full", NULL, "text: every frame, and names in full length", full),
-	OPTION(0, "stacks", "WHICH",
-	       "json, csv: live (json's default), all (csv's), or so many, the heaviest", stacks),
-	OPTION(0, "since", "MARK", "what changed since this mark", since),
+	OPTION('f', "format", "NAME", complete_format, format,
+	       "text (default), json, folded, pprof ...; help lists them", NULL),
+	OPTION('o', "output", "FILE", complete_file, output,
+	       "write here; the ending chooses the format", NULL),
+	OPTION(0, "at", "INSTANT", complete_instant, at,
+	       "as of a mark, peak, or 0:12:09 since the start", NULL),
+	OPTION(0, "value", "VALUE", complete_value, value,
+	       "folded: live (default), blocks, allocated, allocations, temporary, growth",
+	       "temporary counts bytes allocated and freed again."),
+	OPTION(0, "full", NULL, NULL, full, "text: every frame, and names in full length", NULL),
+	OPTION(0, "stacks", "WHICH", complete_stacks, stacks,
+	       "json, csv: live (json's default), all (csv's), or so many, the heaviest", NULL),
+	OPTION(0, "since", "MARK", complete_mark, since, "what changed since this mark", NULL),
 	OPT_BETWEEN,
 	OPT_PID,
 	OPT_LAST,
@@ -245,5 +269,6 @@ const struct verb verb_report = {
 		   "covers the "
 		   "one that allocated\nmost, or --process.\n",
 	.options = options,
+	.complete = complete_target,
 	.run = report_run,
 };

@@ -6,6 +6,7 @@
  * an unnamed file, not a pipe: when memtop ends, the program gets neither SIGPIPE nor SIGHUP. The
  * Output view follows that file.
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "launch/launch.h"
@@ -189,19 +190,19 @@ static int run_run(const struct args *a)
 	return status;
 }
 
-static const struct option_spec options[] = {
-	OPTION(0, "stdin", "FILE", "the program reads this (else /dev/null)", stdin_path),
-	OPT_AGENT,
-	OPT_AGENT_OPTIONS,
-	OPT_NO_FOLLOW,
-	OPT_SYMBOLS,
-	OPT_SYSROOT,
-	OPT_THEME,
-	OPT_ASCII,
-	OPT_MAX_OVERHEAD,
-	OPT_SUPPRESS,
-	{ 0 }
-};
+static const struct option_spec options[] = { OPTION(0, "stdin", "FILE", complete_file, stdin_path,
+						     "the program reads this (else /dev/null)",
+						     NULL),
+					      OPT_AGENT,
+					      OPT_AGENT_OPTIONS,
+					      OPT_NO_FOLLOW,
+					      OPT_SYMBOLS,
+					      OPT_SYSROOT,
+					      OPT_THEME,
+					      OPT_ASCII,
+					      OPT_MAX_OVERHEAD,
+					      OPT_SUPPRESS,
+					      { 0 } };
 
 const struct verb verb_run = {
 	.name = "run",

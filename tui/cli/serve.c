@@ -3,6 +3,7 @@
  * serve.c - `memtop serve [TARGET...|--all]`: follows processes without a screen, and answers over
  * HTTP (backend/serve/).
  */
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "base/loop.h"
@@ -134,11 +135,13 @@ static int serve_run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-	OPTION(0, "all", NULL, "follow every process of this machine with an agent", all),
-	OPTION(0, "listen", "ADDRESS", "ADDR:PORT or unix:PATH (" SERVE_LISTEN ")", listen),
-	OPTION(0, "token-file", "FILE", "requests need the token in FILE (Authorization: Bearer)",
-	       token_file),
-	OPTION(0, "top", "N", "owners of each process in /metrics (10)", top),
+	OPTION(0, "all", NULL, NULL, all, "follow every process of this machine with an agent",
+	       NULL),
+	OPTION(0, "listen", "ADDRESS", NULL, listen, "ADDR:PORT or unix:PATH (" SERVE_LISTEN ")",
+	       NULL),
+	OPTION(0, "token-file", "FILE", complete_file, token_file,
+	       "requests need the token in FILE (Authorization: Bearer)", NULL),
+	OPTION(0, "top", "N", NULL, top, "owners of each process in /metrics (10)", NULL),
 	OPT_PID,
 	OPT_SYMBOLS,
 	OPT_SYSROOT,
@@ -154,5 +157,6 @@ const struct verb verb_serve = {
 		"/metrics is OpenMetrics for Prometheus, /debug/pprof/heap a profile for pprof; "
 		"/ lists\neverything. An address that other machines reach needs --token-file.\n",
 	.options = options,
+	.complete = complete_target,
 	.run = serve_run,
 };

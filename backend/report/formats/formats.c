@@ -25,6 +25,11 @@ FORMATS(DECLARE)
 
 static const struct report_format *const formats[] = { FORMATS(LIST) NULL };
 
+const struct report_format *formats_at(size_t i)
+{
+	return i < sizeof formats / sizeof *formats ? formats[i] : NULL;
+}
+
 const struct report_format *formats_by_name(const char *name)
 {
 	for (const struct report_format *const *f = formats; *f; f++)

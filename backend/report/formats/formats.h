@@ -7,6 +7,7 @@
 
 #include "report/format.h"
 
+const struct report_format *formats_at(size_t i); /* NULL past the last */
 const struct report_format *formats_by_name(const char *name);
 const struct report_format *formats_by_path(const char *path);
 /* All formats, one a line: name, ending, about. */

@@ -14,7 +14,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
+static const struct option_spec opt_help = { .letter = 'h', .name = "help", .help = "this page" };
+
+const struct verb *args_verb(const struct verb *const *verbs, const char *name)
+{
+	const struct verb *live = NULL;
+
+	for (; *verbs; verbs++) {
+		if (!(*verbs)->name)
+			live = *verbs;
+		else if (!strcmp((*verbs)->name, name))
+			return *verbs;
+	}
+	return live;
+}
 
 static const char *verb_name(const struct verb *v)
 {
@@ -152,43 +165,121 @@ static int check_folders(const struct verb *v, const struct args *a, struct err 
 	return 0;
 }
 
+/* The command line as far as it was read. */
+struct reading {
+	const struct verb *verb;
+	struct args *a;
+	size_t operands;
+	bool options; /* the next word may be an option */
+};
+
+static bool is_option(const struct reading *r, const char *word)
+{
+	return r->options && word[0] == '-' && word[1];
+}
+
+/* A word that is no option: "--", or an operand. */
+static void take_operand(struct reading *r, char *word)
+{
+	struct args *a = r->a;
+	bool either = r->verb->takes == TAKES_EITHER;
+
+	if (r->options && !strcmp(word, "--")) {
+		r->options = false;
+		a->dashes = true;
+		a->dashes_at = r->operands;
+		a->program = a->program || (r->operands == 0 && !a->pid && either);
+		return;
+	}
+	if (r->operands == 0 && either && !a->program)
+		a->program = !a->pid && !looks_like_target(word);
+	a->operands[r->operands++] = word;
+	r->options = r->options && !a->program;
+	a->operand_count = r->operands;
+}
+
+static struct reading begin(const struct verb *v, int argc, struct args *a)
+{
+	*a = (struct args){ .operands = xcalloc((size_t)argc + 1, sizeof *a->operands),
+			    .program = v->takes == TAKES_PROGRAM };
+	return (struct reading){ v, a, 0, true };
+}
+
 int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err)
 {
-	size_t n = 0;
-	bool options = true;
+	struct reading r = begin(v, argc, a);
 	struct target t;
 
-	*a = (struct args){ .operands = xcalloc((size_t)argc + 1, sizeof *a->operands) };
-	a->program = v->takes == TAKES_PROGRAM;
 	for (int i = 0; i < argc; i++) {
-		if (options && !strcmp(argv[i], "--")) {
-			options = false;
-			a->dashes = true;
-			a->dashes_at = n;
-			a->program = a->program || (n == 0 && !a->pid && v->takes == TAKES_EITHER);
-		} else if (options && argv[i][0] == '-' && argv[i][1]) {
-			int rc = take_option(v, argv, &i, a, err);
-
-			if (rc > 0)
-				args_help(v, stdout);
-			/* The operand may be a program with its own options: says that instead. A
-			 * number is none. */
-			if (rc < 0 && n && v->takes == TAKES_TARGET && !is_number(a->operands[0]))
-				target_parse(a->operands[0], &t, err);
-			if (rc)
-				return rc;
-		} else {
-			if (n == 0 && v->takes == TAKES_EITHER && !a->program)
-				a->program = !a->pid && !looks_like_target(argv[i]);
-			a->operands[n++] = argv[i];
-			options = options && !a->program;
+		if (!is_option(&r, argv[i]) || !strcmp(argv[i], "--")) {
+			take_operand(&r, argv[i]);
+			continue;
 		}
+		int rc = take_option(v, argv, &i, a, err);
+
+		if (rc > 0)
+			args_help(v, stdout);
+		/* The operand may be a program with its own options: says that instead. A number is
+		 * none. */
+		if (rc < 0 && r.operands && v->takes == TAKES_TARGET && !is_number(a->operands[0]))
+			target_parse(a->operands[0], &t, err);
+		if (rc)
+			return rc;
 	}
-	a->operand_count = n;
 	/* With -p it is a mark's name, which may be empty. */
-	if (n && !*a->operands[0] && !a->pid)
+	if (r.operands && !*a->operands[0] && !a->pid)
 		return usage_error(v, err, "\"\"", "an argument is empty");
 	return check_folders(v, a, err) ? -1 : read_rules(a, err);
+}
+
+/* The option that argv[at - 1] gives no value to; NULL = none. */
+static const struct option_spec *unfinished(const struct verb *v, const char *word)
+{
+	bool is_long = word[1] == '-';
+	const struct option_spec *o = is_long    ? find_name(v, word + 2, strlen(word + 2))
+				      : !word[2] ? find_letter(v, word[1])
+						 : NULL;
+
+	return o && o->value ? o : NULL;
+}
+
+/* The option of "--name=VAL", as far as it is typed; NULL = it is none. */
+static const struct option_spec *valued(const struct verb *v, const char *word)
+{
+	size_t len = strcspn(word, "=");
+	const struct option_spec *o =
+		!strncmp(word, "--", 2) && word[len] ? find_name(v, word + 2, len - 2) : NULL;
+
+	return o && o->value ? o : NULL;
+}
+
+enum typed args_typed(const struct verb *v, int argc, char **argv, int at, struct args *a,
+		      const struct option_spec **of)
+{
+	struct reading r = begin(v, argc, a);
+	enum typed typed = TYPED_ANY;
+	struct err unused;
+
+	*of = NULL;
+	for (int i = 0; i < argc; i++) {
+		bool option = is_option(&r, argv[i]) && strcmp(argv[i], "--") != 0;
+
+		if (i == at) {
+			typed = r.options && argv[i][0] == '-' ? TYPED_ANY
+				: a->program                   ? TYPED_PROGRAM
+				: r.options                    ? TYPED_ANY
+							       : TYPED_OPERAND;
+			*of = option ? valued(v, argv[i]) : NULL;
+		} else if (option && i + 1 == at && unfinished(v, argv[i])) {
+			*of = unfinished(v, argv[i]);
+			i++;
+		} else if (option) {
+			take_option(v, argv, &i, a, &unused);
+		} else {
+			take_operand(&r, argv[i]);
+		}
+	}
+	return typed;
 }
 
 void args_option_help(const struct option_spec *o, FILE *out)

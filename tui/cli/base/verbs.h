@@ -46,19 +46,27 @@ struct args {
 	bool all, allow_control;
 };
 
+struct completion;
+/* Adds what may stand for the word that is being typed; see cli/base/complete.h. */
+typedef void complete_fn(struct completion *c);
+
+/* One row is all there is to write for an option: parsing, --help, the man page (make man) and the
+ * shells' completions come from it. */
 struct option_spec {
 	char letter; /* 0 = none */
 	const char *name;
-	const char *value; /* "FILE"; NULL = a flag */
-	const char *help;
-	size_t field; /* offset in struct args: const char *, bool, or struct words */
-	bool list;    /* may be repeated: struct words */
+	const char *value;     /* "FILE"; NULL = a flag */
+	complete_fn *complete; /* its values; NULL = they cannot be listed */
+	size_t field;          /* offset in struct args: const char *, bool, or struct words */
+	bool list;             /* may be repeated: struct words */
+	const char *help;      /* one line */
+	const char *more;      /* sentences that only the man page has, `x` in bold; NULL = none */
 };
 /* The row of an option; struct words in `field` says that it may be repeated. */
-#define OPTION(letter, name, value, help, field)                                                   \
+#define OPTION(letter, name, value, complete, field, help, more)                                   \
 	{                                                                                          \
-		letter, name, value, help, offsetof(struct args, field),                           \
-			sizeof(((struct args *)0)->field) == sizeof(struct words)                  \
+		letter, name, value, complete, offsetof(struct args, field),                       \
+			sizeof(((struct args *)0)->field) == sizeof(struct words), help, more      \
 	}
 
 struct verb {
@@ -67,6 +75,7 @@ struct verb {
 	const char *summary;
 	const char *details;               /* paragraphs of the help page, NULL = none */
 	const struct option_spec *options; /* ends with one without name */
+	complete_fn *complete;             /* operands; NULL = they cannot be listed */
 	enum {
 		TAKES_TARGET,
 		TAKES_PROGRAM, /* options end at the first operand; the rest belongs to the
@@ -78,12 +87,21 @@ struct verb {
 
 extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_check,
 	verb_mark, verb_list, verb_attach, verb_detach, verb_adb, verb_diff, verb_serve, verb_mcp;
-extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
 
 /* --- cli/base/args.c */
 
+/* The verb of this name, else the bare live view. verbs ends with NULL and has that view, too. */
+const struct verb *args_verb(const struct verb *const *verbs, const char *name);
 /* 0; 1 after printing --help; -1 and *err (status 2). */
 int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err);
+/*
+ * For completion: reads all words but argv[at], which is being typed, and skips those that are
+ * wrong. *of: the option whose value argv[at] is; NULL = it is none, and the result says what it
+ * is. The caller frees a->operands.
+ */
+enum typed { TYPED_ANY /* an option or an operand */, TYPED_OPERAND, TYPED_PROGRAM };
+enum typed args_typed(const struct verb *v, int argc, char **argv, int at, struct args *a,
+		      const struct option_spec **of);
 void args_help(const struct verb *v, FILE *out);
 void args_option_help(const struct option_spec *o, FILE *out); /* its line of a help page */
 /* The one TARGET among -p and the operands; a missing or second one is a usage error. */
@@ -98,46 +116,5 @@ int args_timeout(const struct args *a, int *ms, struct err *err);
 void args_symbols(const struct args *a, struct symbol_options *o);
 /* "memtop: TEXT" on stderr; the status that the verb returns. */
 int args_fail(const struct err *err, int fallback_status);
-
-/* Options that several verbs have. */
-#define OPT_PID OPTION('p', "pid", "PID", "the agent of this process", pid)
-#define OPT_AGENT                                                                                  \
-	OPTION(0, "agent", "FILE",                                                                 \
-	       "the agent to load (else MEMTOP_AGENT, beside memtop, lib/memtop)", agent)
-#define OPT_AGENT_OPTIONS                                                                          \
-	OPTION(0, "options", "TEXT", "options of the agent, as in MEMTOP_OPTIONS", options)
-#define OPT_NO_FOLLOW                                                                              \
-	OPTION(0, "no-follow", NULL, "do not follow processes that the program starts", no_follow)
-#define OPT_LAST OPTION(0, "last", NULL, "the newest session of a live view", last)
-#define OPT_SYMBOLS                                                                                \
-	OPTION(0, "symbols", "DIR", "also search this folder for unstripped files (repeatable)",   \
-	       symbol_dirs)
-#define OPT_SYSROOT OPTION(0, "sysroot", "DIR", "folder of the target's / on this machine", sysroot)
-#define OPT_THEME OPTION(0, "theme", "NAME", "colours: dark, light, mono, or a .theme file", theme)
-#define OPT_ASCII OPTION(0, "ascii", NULL, "draw with plain ASCII only", ascii)
-#define OPT_MAX_OVERHEAD                                                                           \
-	OPTION(0, "max-overhead", "PCT",                                                           \
-	       "limit of the agent's share of the cpu time; above it, offer to sample",            \
-	       max_overhead)
-#define OPT_SUPPRESS                                                                               \
-	OPTION(0, "suppress", "FILE",                                                              \
-	       "suppressions: expected call sites (w NAME.supp writes them)", suppress)
-#define OPT_DETACH                                                                                 \
-	OPTION(0, "detach", NULL, "at the end take out the agent that memtop attach loaded", detach)
-#define OPT_BREAK                                                                                  \
-	OPTION(0, "break", "METHOD", "a method that the program calls soon: pkg.Class.method",     \
-	       break_at)
-#define OPT_TIMEOUT                                                                                \
-	OPTION(0, "timeout", "SECONDS", "how long to wait for a thread (" TIMEOUT_DEFAULT ")",     \
-	       timeout)
-#define OPT_PROCESS                                                                                \
-	OPTION(0, "process", "PROCESS",                                                            \
-	       "process of the session (else the one that allocated most)", process)
-#define OPT_FIRST_ONLY                                                                             \
-	OPTION(0, "first-only", NULL,                                                              \
-	       "end with the program, even if processes that it started run on", first_only)
-#define OPT_BETWEEN                                                                                \
-	OPTION(0, "between", "A..B", "what changed between two marks, or in the window of a name", \
-	       between)
 
 #endif

@@ -17,6 +17,7 @@
  * zombie, no other process can take its pid and pass the check of the agent's credentials.
  */
 #include "cli/record/recording.h"
+#include "cli/base/options.h"
 #include "cli/base/verb.h"
 
 #include "base/format.h"
@@ -384,25 +385,52 @@ static int record_run(const struct args *a)
 	return a->program ? record_program(a, false) : record_target(a);
 }
 
+#define MARK_ON_MORE                                                                               \
+	"REGEX is an extended regular expression; the matching text becomes the mark's name. "     \
+	"For a PROG only. memtop sets the mark some milliseconds after it has read the line: a "   \
+	"program that ends at once after such a line gets none. Twenty lines may set marks at "    \
+	"once, then one every ten seconds, and a thousand in all; memtop says once that lines "    \
+	"are skipped, and reports say how many."
+#define UNTIL_MORE                                                                                 \
+	"At a line that matches; for a PROG only.\n"                                               \
+	"With --mark-on or --until, a process named memtop-tee passes each of the program's "      \
+	"output streams on, byte for byte. It stays until the output is closed, also after "       \
+	"memtop's end. The program writes to a pseudo-terminal where memtop's output is a "        \
+	"terminal, and otherwise to a pipe. Programs that draw a screen work through it: the "     \
+	"changes that they make to its modes are made to the terminal. A reader of the output "    \
+	"that leaves ends the program by SIGPIPE, as a pipe of the shell does. The same happens "  \
+	"when the output cannot be written; memtop says so, and its status is 125 when the "       \
+	"program's was 0. Both streams are searched, the first 4096 bytes of each line. A line "   \
+	"without an end, such as a prompt, is searched when the program pauses."
+
 static const struct option_spec options[] = {
-	OPTION('o', "output", "FILE", "the session file (else NAME.TIME.mtop)", output),
+	OPTION('o', "output", "FILE", complete_file, output,
+	       "the session file (else NAME.TIME.mtop)", NULL),
 	OPT_AGENT,
 	OPT_AGENT_OPTIONS,
 	OPT_NO_FOLLOW,
 	OPT_FIRST_ONLY,
 	OPT_PID,
-	OPTION(0, "for", "SECONDS", "record for this time (else to its end); it runs on", seconds),
-	OPTION(0, "until", "REGEX", "... end the recording; the program runs on", until),
-	OPTION(0, "mark-every", "TIME", "set a mark every 60s, 5m, 1h", mark_every),
-	OPTION(0, "mark-on-growth", "BYTES", "set a mark each time the heap grew by 10M",
-	       mark_on_growth),
-	OPTION(0, "mark-on", "REGEX", "set a mark when a line of the program's output matches",
-	       mark_on),
-	OPTION(0, "progress", NULL, "print time, heap, rate and file size every 10 s, in lines",
-	       progress),
+	OPTION(0, "for", "SECONDS", NULL, seconds,
+	       "record for this time (else to its end); it runs on", NULL),
+	OPTION(0, "until", "REGEX", NULL, until, "... end the recording; the program runs on",
+	       UNTIL_MORE),
+	OPTION(0, "mark-every", "TIME", NULL, mark_every, "set a mark every 60s, 5m, 1h",
+	       "`:every` does so in the live view."),
+	OPTION(0, "mark-on-growth", "BYTES", NULL, mark_on_growth,
+	       "set a mark each time the heap grew by 10M",
+	       "The growth counts from the last such mark; memtop looks at the heap five times a "
+	       "second."),
+	OPTION(0, "mark-on", "REGEX", NULL, mark_on,
+	       "set a mark when a line of the program's output matches", MARK_ON_MORE),
+	OPTION(0, "progress", NULL, NULL, progress,
+	       "print time, heap, rate and file size every 10 s, in lines",
+	       "On stderr; the first line comes after a second. The figures are those of all "
+	       "processes of the program."),
 	OPT_MAX_OVERHEAD,
-	OPTION(0, "allow-sampling", NULL,
-	       "let the agent sample when it takes more than --max-overhead", allow_sampling),
+	OPTION(0, "allow-sampling", NULL, NULL, allow_sampling,
+	       "let the agent sample when it takes more than --max-overhead",
+	       "Every 64k at first, then more rarely while that saves time."),
 	OPT_SYMBOLS,
 	OPT_SYSROOT,
 	OPT_SUPPRESS,
@@ -421,6 +449,7 @@ const struct verb verb_record = {
 		"processes that the program starts. Recording lasts until all\nof them have "
 		"ended, and returns the program's status.\n",
 	.options = options,
+	.complete = complete_target,
 	.takes = TAKES_EITHER,
 	.run = record_run,
 };
