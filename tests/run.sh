@@ -25,6 +25,7 @@ execute() { # out, command...
 judge() { # test
 	local label=${1#"$BUILD"/} out=$log/${1//\//_} rc took p f s
 	read -r rc took 2>/dev/null <"$out.rc" || rc=125
+	echo "${took:-0} $1" >>"$log/seconds"
 	if compgen -G "$out.finding*" >/dev/null; then # the screen does not show it
 		echo "FAIL $label: a sanitizer's finding" >>"$out"
 		head -40 "$out".finding* >>"$out"
@@ -91,18 +92,25 @@ if [[ -z $only || layers =~ ^($only)$ ]]; then
 	execute "$log/layers" tests/layers.py "$BUILD"
 	judge layers
 fi
-# The longest first, so that none of them is alone at the end; then what is left, unit tests last. Most of a script's time
-# is waiting: eight beside each other keep two processors busy.
-long="exact unwind operators old_kernels interposed symbolizer contained cuts serve_scrapers locale travel formats keys engines torture screen
-	gaps diff build fuzz_wire stderr folding check serve attach_slow verdicts same_verdict slowlink terminals html processes adb_app thin
-	linked allocators elsewhere everywhere live_server extremes late attach cohorts tree_record random_trees arm64 mcp server_exec armhf
-	open_diff demo jdwp"
-all=$(chosen tests/*/test_*.{py,sh} $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort))
-first=$(for name in $long; do grep -E "/test_$name(\.py|\.sh|$)" <<<"$all"; done)
+# The longest first, so that none of them is alone at the end: by the seconds of earlier runs of this build, else by
+# the size of its source. Most of a script's time is waiting: eight beside each other keep two processors busy.
+seconds=$BUILD/tests/seconds
+longest_first() {
+	local t source
+	while read -r t; do
+		source=${t#"$BUILD"/}
+		[ -e "$source" ] || source=$source.c
+		echo "$(($(stat -c %s "$source") / 500)) $t"
+	done | awk '!estimate {took[$2] = $1; next} {print ($2 in took ? took[$2] : $1), $2}' "$seconds" estimate=1 - |
+		sort -k 1,1nr -k 2 | cut -d ' ' -f 2
+}
+mkdir -p "${seconds%/*}" && touch "$seconds"
+all=$(chosen tests/*/test_*.{py,sh} $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d') | longest_first)
 when='beside others'
-beside 8 $first $(grep -vxF "$first" <<<"$all")
+beside 8 $all
 when=alone
 beside 1 "${again[@]}"
+awk '{took[$2] = $1} END {for (t in took) print took[t], t}' "$seconds" "$log/seconds" >"$log/all" && mv "$log/all" "$seconds"
 
 echo
 [ ${#closing[@]} = 0 ] || printf '%s\n' "${closing[@]}"
