@@ -21,7 +21,6 @@
 #include "record/record.h"
 #include "record/slots.h"
 #include "unwind/stacks.h"
-#include "unwind/unwind.h"
 
 #include <memtop/memtop.h>
 #include <memtop/wire.h>
@@ -52,15 +51,13 @@ MT_COLD static void heal(struct thread *t, const struct block *old)
 	mt_record_gone(t, old);
 }
 
-/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is the cell's. */
-static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
+/* Room first, then counted, then entered. */
+static void book(struct report *r, struct booking at)
 {
 	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
-	bool good = cell && (weight ? mt_book_weigh(r->c, slot, true, weight, weight * r->size)
-				    : mt_book_count(r->c, slot, true, r->size));
 
-	if (good) {
-		struct block b = { r->size, entry, mt_live_tick(),
+	if (cell && mt_book_count(r->c, at.slot, true, at.blocks, r->size)) {
+		struct block b = { r->size, at.entry, mt_live_tick(),
 				   atomic_load_explicit(&r->t->xindex, memory_order_relaxed) };
 		mt_heaps_put(cell, r->heap, r->key, &b);
 		return;
@@ -68,13 +65,6 @@ static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
 	if (cell)
 		mt_heaps_give_up(cell);
 	mt_record_loss(MTW_LOSS_SHADOW, r->size);
-}
-
-static void book_exact(struct report *r, node_id node)
-{
-	slot_id slot = mt_slots_of(node);
-
-	book(r, slot, slot, 0);
 }
 
 /* Some filter is on, and the size does not leave the block out: see alloc_judged() in
@@ -94,12 +84,12 @@ static void book_judged(struct report *r, node_id node, uint32_t on)
 		node = in_heap(cut, r->heap);
 	if (!(on & FILTER_SAMPLE)) {
 		filter_count(&f->xweighed, 1);
-		book_exact(r, node);
+		book(r, book_exact(mt_slots_of(node)));
 		return;
 	}
-	struct weighed w = mt_filter_weigh(f, period, node, r->size);
-	filter_count(&f->xweighed, w.blocks);
-	book(r, w.slot, w.entry, w.blocks);
+	struct booking b = mt_filter_weigh(f, period, node, r->size);
+	filter_count(&f->xweighed, b.blocks);
+	book(r, b);
 }
 
 /* Is it left out for its size, or by sampling? `on`: the filter in force. */
@@ -135,13 +125,11 @@ static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t 
 	if (unlikely(!c))
 		return;
 	r.twice.slot = 0;
-	node_id stack =
-		!c->shared ? mt_unwind_capture(t, caller)
-			   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+	node_id stack = mt_record_node(t, c, caller);
 	if (unlikely(on))
 		book_judged(&r, in_heap(stack, heap), on);
 	else
-		book_exact(&r, in_heap(stack, heap));
+		book(&r, book_exact(mt_slots_of(in_heap(stack, heap))));
 	guard_out(c);
 	if (unlikely(r.twice.slot))
 		heal(t, &r.twice);

@@ -27,10 +27,11 @@
  *     so after its point, it takes the twin. If before, the guard was set before, too.
  *   - The fast path (record_alloc) looks the leaf up first and then sets its guard, so it may hold
  *     a leaf that was open. But it books there only after it has read mt_era and found the era of
- *     the stack that it expects; else it looks again (record_any). If it reads mt_era before its
- *     point, its guard is seen. If after, it reads the new era. Then an earlier event of this
- *     thread with the same stack pointer renewed the stack in the new era, so no event of a signal
- *     handler within this one did. So the thread looked the leaf up after that, and found none.
+ *     the stack that it expects; else it looks again (mt_record_alloc_stack). If it reads mt_era
+ *     before its point, its guard is seen. If after, it reads the new era. Then an earlier event
+ *     of this thread with the same stack pointer renewed the stack in the new era, so no event of a
+ *     signal handler within this one did. So the thread looked the leaf up after that: it found
+ *     none.
  *   - A signal handler that allocates inside an event finds the guard set, and leaves it so.
  *   - free() writes 0 only where it found its own block: to a page that is not empty until then.
  * A dropped page reads as 0, which is what it held. Nothing is ever unmapped, so a leaf's address

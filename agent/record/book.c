@@ -18,17 +18,17 @@
 
 #include <memtop/wire.h>
 
-bool mt_book_count(struct thread *t, slot_id slot, bool alloc, size_t bytes)
+static bool count_in(struct thread *t, slot_id slot, bool alloc, uint64_t blocks, size_t bytes)
 {
-	bool (*count)(struct thread *, slot_id, size_t) = alloc ? mt_slots_alloc : mt_slots_free;
-
-	return count(t, slot, bytes) || count(mt_thread_shared(), slot, bytes);
+	if (unlikely(blocks))
+		return mt_slots_weighed(t, slot, alloc, blocks, blocks * bytes);
+	return alloc ? mt_slots_alloc(t, slot, bytes) : mt_slots_free(t, slot, bytes);
 }
 
-bool mt_book_weigh(struct thread *t, slot_id slot, bool alloc, uint64_t blocks, uint64_t bytes)
+bool mt_book_count(struct thread *t, slot_id slot, bool alloc, uint64_t blocks, size_t bytes)
 {
-	return mt_slots_weighed(t, slot, alloc, blocks, bytes) ||
-	       mt_slots_weighed(mt_thread_shared(), slot, alloc, blocks, bytes);
+	return count_in(t, slot, alloc, blocks, bytes) ||
+	       count_in(mt_thread_shared(), slot, alloc, blocks, bytes);
 }
 
 /* A sampled block: by the weight that it was counted with. */
@@ -39,7 +39,7 @@ MT_COLD void mt_book_weighed_free(struct thread *t, const struct block *b)
 
 	filter_event(&t->filter);
 	filter_count(&t->filter.xweighed, blocks);
-	if (!mt_book_weigh(t, slot, false, blocks, blocks * b->size))
+	if (!mt_book_count(t, slot, false, blocks, b->size))
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);
 }
 
@@ -59,35 +59,40 @@ MT_COLD void mt_book_heal(struct thread *t, const struct block *old)
 
 /* The entry, without its size, of a small block that is counted in c; 0: no number fits it. */
 static uint32_t origin_of(const struct thread *c, const struct thread *owner, size_t bytes,
-			  slot_id slot)
+			  struct booking b)
 {
-	struct leaf *leaf = slots_leaf(c, slot);
+	struct leaf *leaf = slots_leaf(c, b.slot);
 
-	if (c != owner || unlikely(c->shared) || bytes >= LARGE_MIN || leaf == &mt_slots_no_leaf)
+	if (c != owner || unlikely(c->shared))
 		return 0;
-	return live_entry(c, leaf, slot);
+	if (b.blocks)
+		return LIVE_OF_ITS_OWN;
+	return bytes < LARGE_MIN && leaf != &mt_slots_no_leaf ? live_entry(c, leaf, b.slot) : 0;
 }
 
 void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
-		   slot_id slot)
+		   struct booking b)
 {
 	struct block old;
 
-	if (unlikely(!mt_live_ready(p, bytes) || !mt_book_count(t, slot, true, bytes))) {
+	if (unlikely(!mt_live_ready(p, bytes) ||
+		     !mt_book_count(t, b.slot, true, b.blocks, bytes))) {
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
 		return;
 	}
-	switch (mt_live_enter(owner, p, bytes, slot, origin_of(t, owner, bytes, slot), &old)) {
+	if (unlikely(b.blocks))
+		filter_count(&t->filter.xweighed, b.blocks);
+	switch (mt_live_enter(owner, p, bytes, b.entry, origin_of(t, owner, bytes, b), &old)) {
 	case LIVE_ENTERED: break;
 	case LIVE_OCCUPIED: mt_book_heal(t, &old); break;
 	case LIVE_NO_ROOM:
-		mt_book_count(t, slot, false, bytes);
+		mt_book_count(t, b.slot, false, b.blocks, bytes);
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
 	}
 }
 
 /* Blocks in the way are taken out by their address: there may be several, or none that is known. */
-MT_COLD void *mt_book_after(struct thread *t, void *p, size_t bytes, small_entry *e)
+MT_COLD void *mt_book_counted(struct thread *t, void *p, size_t bytes, small_entry *e)
 {
 	while (live_occupied(e)) {
 		struct block old = mt_live_take(p);
@@ -96,13 +101,6 @@ MT_COLD void *mt_book_after(struct thread *t, void *p, size_t bytes, small_entry
 	}
 	live_put(e, bytes, t->last->origin);
 	mt_slots_after_slow(t);
-	guard_out(t);
-	return p;
-}
-
-void *mt_book_large(struct thread *t, void *p, size_t bytes)
-{
-	mt_book_enter(t, t, p, bytes, t->last->slot);
 	guard_out(t);
 	return p;
 }

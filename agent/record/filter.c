@@ -209,11 +209,11 @@ static slot_id slot_of(const struct key *key, bool make)
 	return id ? ((struct item *)set_item(&items, &item_kind, id))->slot : 0;
 }
 
-struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
+struct booking mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size)
 {
 	struct key key = { node, p->rate, atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
-	struct weighed w = { .slot = slot_of(&key, mt_arena_has(NEED_COUNTERS)) };
+	struct booking w = { .slot = slot_of(&key, mt_arena_has(NEED_COUNTERS)) };
 	uint32_t fraction;
 
 	if (unlikely(!w.slot)) {

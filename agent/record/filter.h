@@ -71,11 +71,11 @@ struct period {
 	struct owners *owners; /* NULL = any */
 };
 
-/* The slot and weight of a block recorded by sampling. */
-struct weighed {
-	slot_id slot;  /* where it is counted */
-	slot_id entry; /* the slot in its entry of the live map */
-	uint64_t blocks;
+/* Where a block is booked, and for how many. */
+struct booking {
+	slot_id slot;    /* where it is counted */
+	slot_id entry;   /* the slot in its entry of the live map */
+	uint64_t blocks; /* that a sampled one stands for; 0 = it is not sampled */
 };
 
 #pragma GCC visibility push(hidden)
@@ -97,7 +97,7 @@ int64_t mt_filter_gap(struct filtering *f, uint64_t rate);
 uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
 /* False: the filter leaves this stack out. It may cut the stack: *node is the node to book to. */
 bool mt_filter_stack(const struct period *p, node_id *node);
-struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
+struct booking mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
 			       size_t size);
 #pragma GCC visibility pop
 

@@ -27,7 +27,7 @@ MT_INLINE bool busy_is_over(uintptr_t busy_sp)
 MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
 	if (unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
-		return unlikely(busy_is_over(t->busy_sp)) ? NULL : mt_thread_shared();
+		return busy_is_over(t->busy_sp) || thread_is_late(t) ? NULL : mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (thread_is_late(t)) {

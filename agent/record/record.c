@@ -69,93 +69,54 @@ MT_COLD bool mt_record_nested(const struct thread *t, uintptr_t sp)
 	return false;
 }
 
-/* Interrupted in the middle of something, or by no thread of its own. */
-MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
+node_id mt_record_node(struct thread *t, const struct thread *c, const struct regs *r)
 {
-	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
-
-	if (likely(!busy_is_over(t->busy_sp) && !thread_is_late(t)))
-		mt_book_enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
-	return p;
+	if (likely(!c->shared))
+		return mt_unwind_capture(t, r);
+	return mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 }
 
-/* Any block, with a weight of one. */
-static __attribute__((noinline)) void *alloc_whole(struct thread *t, void *p, size_t bytes,
+/* Any block, for itself alone. */
+static __attribute__((noinline)) void *alloc_exact(struct thread *t, void *p, size_t bytes,
 						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	if (unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
-		return alloc_nested(t, p, bytes);
-	t->busy_sp = sp;
-	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = *t->link;
-	if (thread_is_late(t)) {
-		guard_out(t);
-	} else if (unwind_hits(h, pc, sp, fp, mt_era_now())) {
-		record_met(t, h);
-		record_any(t, h, p, bytes);
-	} else {
-		mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
-	}
+	struct thread *c = guard_in(t, sp);
+
+	if (likely(c && !c->shared))
+		return mt_record_alloc_stack(t, p, bytes, pc, sp, fp);
+	if (c)
+		mt_book_enter(c, t, p, bytes, book_exact(mt_slots_of(mt_record_node(t, c, NULL))));
 	return p;
-}
-
-static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_t bytes,
-			  const struct weighed *w)
-{
-	struct block old;
-
-	if (!mt_live_ready(p, bytes) ||
-	    !mt_book_weigh(t, w->slot, true, w->blocks, w->blocks * bytes)) {
-		mt_record_loss(MTW_LOSS_SHADOW, bytes);
-		return;
-	}
-	filter_count(&t->filter.xweighed, w->blocks);
-	uint32_t origin = t == owner && !t->shared ? LIVE_OF_ITS_OWN : 0;
-	switch (mt_live_enter(owner, p, bytes, w->entry, origin, &old)) {
-	case LIVE_ENTERED: break;
-	case LIVE_OCCUPIED: mt_book_heal(t, &old); break;
-	case LIVE_NO_ROOM:
-		mt_book_weigh(t, w->slot, false, w->blocks, w->blocks * bytes);
-		mt_record_loss(MTW_LOSS_SHADOW, bytes);
-	}
 }
 
 /* The stack decides, or the block is a sample: of the period that filter_skips() was asked
  * about. */
-static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct regs *r)
+static __attribute__((noinline)) void *alloc_judged(struct thread *t, void *p, size_t bytes,
+						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	uint32_t on = t->filter.on;
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
-	struct thread *c = guard_in(t, r->sp);
+	struct regs r = { pc, sp, fp };
+	struct thread *c = guard_in(t, sp);
 	if (unlikely(!c))
 		return p;
-	node_id node =
-		!c->shared ? mt_unwind_capture(t, r)
-			   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+	node_id node = mt_record_node(t, c, &r);
 
 	filter_event(&t->filter);
 	if (on & FILTER_SAMPLE)
 		mt_filter_draw(&t->filter, period);
 	if (!(on & FILTER_STACK) || mt_filter_stack(period, &node)) {
+		struct booking b;
 		if (on & FILTER_SAMPLE) {
-			struct weighed w = mt_filter_weigh(&t->filter, period, node, bytes);
-			enter_weighed(c, t, p, bytes, &w);
+			b = mt_filter_weigh(&t->filter, period, node, bytes);
 		} else {
+			b = book_exact(mt_slots_of(node));
 			filter_count(&t->filter.xweighed, 1);
-			mt_book_enter(c, t, p, bytes, mt_slots_of(node));
 		}
+		mt_book_enter(c, t, p, bytes, b);
 	}
 	guard_out(c);
 	return p;
-}
-
-/* It is not left out for its size, nor by sampling. */
-static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, size_t bytes,
-						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
-		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
-	return alloc_whole(t, p, bytes, pc, sp, fp);
 }
 
 /* The clock and this code are cold in the first ones, and the next one is timed again. */
@@ -196,11 +157,12 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
 	if (!on)
-		return alloc_whole(t, p, bytes, pc, sp, fp);
+		return alloc_exact(t, p, bytes, pc, sp, fp);
 	if (unlikely(t->filter.on != on || filter_timed(&t->filter)))
 		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
 	if (unlikely(!filter_skips(&t->filter, on, bytes)))
-		return alloc_wanted(t, p, bytes, pc, sp, fp);
+		return on & (FILTER_SAMPLE | FILTER_STACK) ? alloc_judged(t, p, bytes, pc, sp, fp)
+							   : alloc_exact(t, p, bytes, pc, sp, fp);
 	filter_event(&t->filter);
 	return p;
 }
@@ -211,7 +173,7 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 	bool late = thread_is_late(t);
 
 	if (likely(!filter_is_on() && !late))
-		return mt_record_alloc_unmet(t, p, bytes, pc, sp, fp);
+		return mt_record_alloc_stack(t, p, bytes, pc, sp, fp);
 	guard_out(t);
 	return late ? p : mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
@@ -225,21 +187,21 @@ MT_COLD void mt_record_failed(struct thread *t, size_t bytes)
 		mt_filter_draw(f, &mt_filter_period[on >> FILTER_SHIFT]);
 }
 
-static __attribute__((noinline)) void *alloc_any(struct thread *t, void *p, size_t bytes,
-						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
+MT_COLD static void *alloc_timed(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+				 uintptr_t sp, uintptr_t fp)
 {
-	return record_alloc(t, p, bytes, pc, sp, fp);
+	uint64_t begin = mt_prim_now_ns();
+
+	record_alloc(t, p, bytes, pc, sp, fp);
+	mt_cost_event(t, mt_prim_now_ns() - begin);
+	return p;
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
-	if (likely(!cost_is_timed(t)))
-		return alloc_any(t, p, bytes, pc, sp, fp);
-	uint64_t begin = mt_prim_now_ns();
-	alloc_any(t, p, bytes, pc, sp, fp);
-	mt_cost_event(t, mt_prim_now_ns() - begin);
-	return p;
+	return unlikely(cost_is_timed(t)) ? alloc_timed(t, p, bytes, pc, sp, fp)
+					  : record_alloc(t, p, bytes, pc, sp, fp);
 }
 
 void mt_record_restart(void)

@@ -12,6 +12,9 @@
 void mt_record_restart(void); /* another session: resets losses and what filters left out, while no
 				 thread counts */
 uint64_t mt_record_seen(const struct thread *t); /* changes with every allocation on t */
+/* The stack of t's event, which is counted in c (guard_in()): short where another was interrupted.
+ */
+node_id mt_record_node(struct thread *t, const struct thread *c, const struct regs *r);
 /* The caller's pc, sp and fp as in struct regs. Returns p. */
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp);

@@ -4,8 +4,8 @@
  *
  * It is inlined into the frequent hooks, where the caller's pc, sp and fp need no registers. An
  * allocation from the expected stack (struct hit) looks in neither the trie nor the counters' tree.
- * Anything unusual is a tail call into record/record.c, which has the rules, or into
- * record/record_stack.c. Measured:
+ * Anything unusual is a tail call into record/record.c, which has the rules; from there
+ * record/record_stack.c finds other stacks. record_book() books them all. Measured:
  * tests/bench/instructions.py.
  */
 #ifndef MT_RECORD_RECORD_FAST_H
@@ -39,28 +39,23 @@ MT_INLINE void record_met(struct thread *t, struct hit *h)
 	t->last = h;
 }
 
-/* Counted, then entered. `e`: of live_small(); t->last = h. */
+/* Books a block of the stack h: counted, then entered. It ends the event. `e`: of live_small(), and
+ * t->last = h; NULL: the block is not small, the first in its region, or no number fits it. */
 MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size_t bytes,
 			    small_entry *e)
 {
-	bool room = slots_count_alloc(t, h->counts, bytes);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!room || live_occupied(e)))
-		return mt_book_after(t, p, bytes, e);
-	live_put(e, bytes, h->origin);
+	if (unlikely(!e)) {
+		mt_book_enter(t, t, p, bytes, book_exact(t->last->slot));
+	} else {
+		bool room = slots_count_alloc(t, h->counts, bytes);
+		atomic_signal_fence(memory_order_seq_cst);
+		if (unlikely(!room || live_occupied(e)))
+			return mt_book_counted(t, p, bytes, e);
+		live_put(e, bytes, h->origin);
+	}
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy_sp = 0;
 	return p;
-}
-
-/* Any block of the stack h, which is t->last. */
-MT_INLINE void *record_any(struct thread *t, const struct hit *h, void *p, size_t bytes)
-{
-	small_entry *e = live_small(live_fast(), p);
-
-	if (unlikely(!e || bytes >= LARGE_MIN))
-		return mt_book_large(t, p, bytes);
-	return record_book(t, h, p, bytes, e);
 }
 
 /* The frame pointer of the hook's caller, for a call that is seldom made: where it has a register

@@ -20,7 +20,6 @@
 #include "live/live_fast.h"
 #include "live/origins.h"
 #include "record/book.h"
-#include "record/guard.h"
 #include "record/record_fast.h"
 #include "record/slots.h"
 #include "record/slots_fast.h"
@@ -79,34 +78,35 @@ MT_INLINE slot_id counted_slot(const struct thread *t, node_id node, uint64_t ep
 	return slot;
 }
 
-/* Books to a slot without counters yet, or without a number for its blocks. */
-static __attribute__((noinline)) void *book_unusual(struct thread *t, void *p, size_t bytes,
-						    slot_id slot)
+/* The stack has no counters yet, or its blocks get no number. */
+MT_COLD static struct hit *unnumbered(struct thread *t, node_id node)
 {
-	mt_book_enter(t, t, p, bytes, slot);
-	guard_out(t);
-	return p;
+	t->none.slot = mt_slots_of(node);
+	t->last = &t->none;
+	return NULL;
 }
 
-/* Of the last allocations, so many had a stack that was not met lately: are the next ones bare? */
-MT_COLD static bool judge(struct thread *t)
+/* Were so many of the last allocations' stacks not met lately that the next ones are bare? */
+MT_COLD static void judge(struct thread *t)
 {
 	uint64_t blocks = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
-	bool bare = blocks - t->trial_at < TRIAL_OF;
 
-	t->trial_at = blocks;
-	t->misses = 0;
-	if (bare) {
+	if (blocks - t->trial_at < TRIAL_OF) {
 		t->bare = BARE;
 		t->none.next[0] = &t->none; /* never matches */
 		t->link = t->none.next;
 	}
-	return bare;
+	t->trial_at = blocks;
+	t->misses = 0;
 }
 
-/* Captures, and looks at no hit. */
-static __attribute__((noinline)) void *alloc_bare(struct thread *t, void *p, size_t bytes,
-						  uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/*
+ * Three ways to find the stack of an allocation. Each returns its hit, which is t->last from then
+ * on. NULL: its blocks have no number yet, and are booked to t->last's slot.
+ */
+
+/* Captures, and remembers nothing: the hit is this allocation's alone. */
+MT_INLINE struct hit *capture_bare(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	struct regs r = { pc, sp, fp };
@@ -120,34 +120,32 @@ static __attribute__((noinline)) void *alloc_bare(struct thread *t, void *p, siz
 	if (--t->bare == 0)
 		t->trial_at =
 			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) + 1;
-	h->slot = slot;
 	if (unlikely(!slot))
-		return book_unusual(t, p, bytes, mt_slots_of(node));
+		return unnumbered(t, node);
+	h->slot = slot;
 	h->counts = slots_counts(leaf, slot);
 	h->origin = live_entry(t, leaf, slot);
 	if (unlikely(!h->origin))
-		return book_unusual(t, p, bytes, slot);
+		return unnumbered(t, node);
 	if (unlikely(!slots_stamped(leaf)))
 		mt_slots_stamp(t, slot, leaf);
 	t->last = h;
-	return record_any(t, h, p, bytes);
+	return h;
 }
 
-/* A stack that was not met lately. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
-						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* The stack takes the place of a hit. */
+static __attribute__((noinline)) struct hit *capture_new(struct thread *t, uintptr_t pc,
+							 uintptr_t sp, uintptr_t fp)
 {
 	uint32_t era = mt_era_now();
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	struct regs r = { pc, sp, fp };
 	struct leaf *leaf;
 
-	if (unlikely(++t->misses >= TRIAL) && judge(t))
-		return alloc_bare(t, p, bytes, pc, sp, fp);
 	node_id node = mt_unwind_capture(t, &r);
 	slot_id slot = counted_slot(t, node, epoch, &leaf);
 	if (unlikely(!slot))
-		return book_unusual(t, p, bytes, mt_slots_of(node));
+		return unnumbered(t, node);
 	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
 	struct hit *h = plain ? unwind_hit_place(t, pc, sp) : &t->none;
 	h->sp = 0;
@@ -163,29 +161,33 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		unwind_remember(t->unwind, h);
 	*t->link = h;
 	record_met(t, h);
-	return likely(current) ? record_any(t, h, p, bytes) : book_unusual(t, p, bytes, slot);
+	return current ? h : NULL;
 }
 
-/* Perhaps one of the thread's recent stacks. */
-static __attribute__((noinline)) void *alloc_recent(struct thread *t, void *p, size_t bytes,
-						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* Looks among the thread's recent stacks. */
+static __attribute__((noinline)) struct hit *recall(struct thread *t, uintptr_t pc, uintptr_t sp,
+						    uintptr_t fp)
 {
 	uint32_t era = mt_era_now();
-
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
-	if (unlikely(!h))
-		return alloc_new(t, p, bytes, pc, sp, fp);
-	if (unlikely(h->era != era && !renew(t, h, era)))
-		return book_unusual(t, p, bytes, h->slot);
+
+	if (unlikely(!h)) {
+		h = capture_new(t, pc, sp, fp);
+		if (unlikely(++t->misses >= TRIAL))
+			judge(t);
+		return h;
+	}
+	bool current = likely(h->era == era) || renew(t, h, era);
 	*t->link = h;
 	record_met(t, h);
-	return record_any(t, h, p, bytes);
+	return likely(current) ? h : NULL;
 }
 
-void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+void *mt_record_alloc_stack(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp)
 {
-	if (t->bare)
-		return alloc_bare(t, p, bytes, pc, sp, fp);
-	return alloc_recent(t, p, bytes, pc, sp, fp);
+	const struct hit *h = t->bare ? capture_bare(t, pc, sp, fp) : recall(t, pc, sp, fp);
+	bool small = likely(h) && likely(bytes < LARGE_MIN);
+
+	return record_book(t, h, p, bytes, small ? live_small(live_fast(), p) : NULL);
 }

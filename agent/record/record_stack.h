@@ -8,8 +8,9 @@
 #include "base/types.h"
 
 #pragma GCC visibility push(hidden)
-/* The guard is set. The caller's pc, sp and fp as in struct regs. Returns p. */
-void *mt_record_alloc_unmet(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+/* The guard is set. Finds the stack, books the block, and returns p. The caller's pc, sp and fp as
+ * in struct regs. */
+void *mt_record_alloc_stack(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp);
 #pragma GCC visibility pop
 

@@ -38,13 +38,14 @@ MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
 	return &leaf->slot[s % LEAF_SLOTS];
 }
 
-/* The owner alone writes. This is one instruction where compilers make three of a load and a store.
+/* The owner alone writes. Compilers make three instructions of an atomic load and store, and one of
+ * an addition. On x86-64 that does as well: a word is written whole, and stores are seen in order.
  */
 MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-	(void)order; /* of stores: the processor's */
-	__asm__("addq %1, %0" : "+m"(*x) : "er"(n));
+	atomic_signal_fence(order);
+	*(uint64_t *)x += n;
 #else
 	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
 #endif
@@ -53,14 +54,12 @@ MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 /* 0: the leaf is stamped with this pass. */
 MT_INLINE uintptr_t slots_unstamped(const struct leaf *leaf)
 {
-	uintptr_t stamp = atomic_load_explicit(&leaf->xstamp, memory_order_relaxed);
-
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-	__asm__("xorl %1, %k0" : "+r"(stamp) : "m"(mt_pass)); /* one instruction: see below */
-	return stamp;
+	uint32_t pass = *(const uint32_t *)&mt_pass; /* likewise: one instruction with the next */
 #else
-	return stamp ^ atomic_load_explicit(&mt_pass, memory_order_relaxed);
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 #endif
+	return atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) ^ pass;
 }
 
 MT_INLINE bool slots_stamped(const struct leaf *leaf)
@@ -84,14 +83,7 @@ MT_INLINE uint64_t slots_events(const struct thread *t)
 /* False: used up. */
 MT_INLINE bool slots_room(int64_t *room, size_t bytes)
 {
-#if defined(__x86_64__)
-	bool over;
-
-	__asm__("subq %2, %0" : "+m"(*room), "=@ccs"(over) : "er"(bytes));
-	return likely(!over);
-#else
 	return likely((*room -= (int64_t)bytes) >= 0);
-#endif
 }
 
 /* By the state's owner, in a stamped leaf. False: call mt_slots_after_slow() next. The blocks come

@@ -52,7 +52,7 @@ static void capture_agent(struct thread *t, const struct regs *r)
 	sink += mt_unwind_capture(t, r);
 }
 
-/* What alloc_new() and those before it in record.c do about a stack. */
+/* What an allocation does to find its stack (record/record_stack.c). */
 static void capture_recent(struct thread *t, const struct regs *r)
 {
 	struct hit *h = NULL;

@@ -135,7 +135,7 @@ static void unbiased(uint64_t seed, const size_t *sizes, int kinds, int n)
 		if (filter_skips(&f, on, size))
 			continue;
 		mt_filter_draw(&f, p);
-		struct weighed w = mt_filter_weigh(&f, p, 0, size);
+		struct booking w = mt_filter_weigh(&f, p, 0, size);
 		blocks += (double)w.blocks;
 		bytes += (double)(w.blocks * size);
 		/* What the free will find: the same. */
