@@ -21,11 +21,18 @@
 #else
 #define in_register_of_fifth(x) ((void)0)
 #endif
-/* Words that every event reads, and nothing else: they share a cache line. */
+/* MT_HOT: words that every event reads, and nothing else: they share a cache line.
+ *
+ * MT_FORK_CODE, MT_FORK_WORD: what each forked child runs and writes. A child pays a page fault for
+ * each page that it writes, and for each 64K of code that it enters; so these lie side by side. */
 #if defined(__ELF__) && !defined(__BIONIC__)
 #define MT_HOT __attribute__((section("mt_hot")))
+#define MT_FORK_CODE __attribute__((section("mt_fork_code")))
+#define MT_FORK_WORD __attribute__((section("mt_fork_words")))
 #else
 #define MT_HOT
+#define MT_FORK_CODE
+#define MT_FORK_WORD
 #endif
 /* A builtin on x86-64 only from gcc 11 on. */
 #if defined(__x86_64__)

@@ -172,12 +172,12 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-uint64_t mt_prim_now_ns(void)
+MT_FORK_CODE uint64_t mt_prim_now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t mt_prim_coarse_ns(void)
+MT_FORK_CODE uint64_t mt_prim_coarse_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC_COARSE);
 }
@@ -202,7 +202,7 @@ void mt_prim_sleep(uint64_t ns)
 	mt_prim_call(SYS_ppoll, 0, 0, (long)&rest, 0, 0, 0);
 }
 
-int mt_prim_getpid(void)
+MT_FORK_CODE int mt_prim_getpid(void)
 {
 	return (int)mt_prim_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }

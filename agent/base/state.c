@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/state.h"
+#include "base/compiler.h"
 #include "base/libc.h"
 #include "base/prim_linux.h"
 
@@ -8,12 +9,12 @@
 
 #define SAVED_MAX 32
 
-_Atomic int mt_state;
+MT_FORK_WORD _Atomic int mt_state;
 uint64_t mt_start_ns;
 int mt_pid;
-int mt_own_pid;
-uint64_t mt_forked_ns;
-struct tally mt_before_fork;
+MT_FORK_WORD int mt_own_pid;
+MT_FORK_WORD uint64_t mt_forked_ns;
+MT_FORK_WORD struct tally mt_before_fork;
 _Atomic bool mt_forks;
 _Atomic bool mt_attached;
 _Atomic bool mt_setting_up;
@@ -26,7 +27,7 @@ static const char *preload = "";
 static const char *saved[SAVED_MAX + 1];
 static unsigned saved_count;
 
-uint64_t mt_state_coarse_ns(void)
+MT_FORK_CODE uint64_t mt_state_coarse_ns(void)
 {
 	uint64_t now = mt_prim_coarse_ns();
 
@@ -86,7 +87,7 @@ bool mt_state_keep_saved(const char *variable)
 	return true;
 }
 
-enum seal mt_state_sealed(void)
+MT_FORK_CODE enum seal mt_state_sealed(void)
 {
 	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
 }

@@ -20,6 +20,7 @@
  */
 #include "follow/board.h"
 #include "base/area.h"
+#include "base/compiler.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
@@ -37,11 +38,12 @@
 
 static struct board_head *board; /* NULL = none */
 static uint32_t records;         /* as it was checked: the head may be written to by anybody */
-static struct claim mine = { BOARD_NONE, 0 };
-static char place[PLACE_BYTES];    /* "/proc/PID/fd/N" */
-static uint64_t inode;             /* of the board */
-static uint64_t begin_ns;          /* of this process, as far as it is one image */
-static uint64_t inherited, before; /* bytes live at its fork, and allocated up to then */
+MT_FORK_WORD static struct claim mine = { BOARD_NONE, 0 };
+static char place[PLACE_BYTES];        /* "/proc/PID/fd/N" */
+static uint64_t inode;                 /* of the board */
+MT_FORK_WORD static uint64_t begin_ns; /* of this process, as far as it is one image */
+MT_FORK_WORD static uint64_t inherited,
+	before; /* bytes live at its fork, and allocated up to then */
 
 static struct board_record *record(uint32_t i)
 {
@@ -49,7 +51,7 @@ static struct board_record *record(uint32_t i)
 }
 
 /* NULL: freed meanwhile, or there is none. */
-static struct board_record *claimed(struct claim c)
+MT_FORK_CODE static struct board_record *claimed(struct claim c)
 {
 	struct board_record *r = record(c.record);
 
@@ -61,7 +63,7 @@ static void changed(void)
 	atomic_fetch_add_explicit(&board->xserial, 1, memory_order_release);
 }
 
-static bool change(struct board_record *r, uint32_t from, uint32_t to)
+MT_FORK_CODE static bool change(struct board_record *r, uint32_t from, uint32_t to)
 {
 	if (!atomic_compare_exchange_strong_explicit(&r->xstate, &from, to, memory_order_acq_rel,
 						     memory_order_relaxed))
@@ -117,7 +119,7 @@ static void map_board(const char *path)
 	records = board->records;
 }
 
-bool mt_board_is(void)
+MT_FORK_CODE bool mt_board_is(void)
 {
 	return board && !atomic_load_explicit(&board->xclosed, memory_order_relaxed);
 }
@@ -132,7 +134,7 @@ static void clear(struct board_record *r)
 	r->parent = BOARD_NONE;
 }
 
-static struct claim claim(void)
+MT_FORK_CODE static struct claim claim(void)
 {
 	for (uint32_t n = 0; n < records; n++) {
 		uint32_t is = BOARD_FREE;
@@ -150,14 +152,14 @@ static struct claim claim(void)
 	return NO_CLAIM;
 }
 
-static void set_parent(struct board_record *r, struct claim parent)
+MT_FORK_CODE static void set_parent(struct board_record *r, struct claim parent)
 {
 	r->parent = claimed(parent) ? parent.record : BOARD_NONE;
 	r->parent_serial = parent.serial;
 }
 
 /* The end of a path matters most. */
-static void set_path(struct board_record *r, const char *path)
+MT_FORK_CODE static void set_path(struct board_record *r, const char *path)
 {
 	size_t len = strlen(path), most = sizeof(r->path) - 1;
 
@@ -165,7 +167,7 @@ static void set_path(struct board_record *r, const char *path)
 	memcpy(r->path, path, strlen(path) + 1);
 }
 
-static void set_name(struct board_record *r, const char *path)
+MT_FORK_CODE static void set_name(struct board_record *r, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -174,7 +176,8 @@ static void set_name(struct board_record *r, const char *path)
 
 /* --- figures */
 
-static void put_figures(struct board_record *r, const struct board_figures *f, bool exact)
+MT_FORK_CODE static void put_figures(struct board_record *r, const struct board_figures *f,
+				     bool exact)
 {
 	const struct tally *t = &f->sum;
 	uint64_t live = t->alloc_bytes - t->free_bytes, peak = f->peak_bytes;
@@ -188,7 +191,7 @@ static void put_figures(struct board_record *r, const struct board_figures *f, b
 	atomic_store_explicit(&r->xexact, exact, memory_order_relaxed);
 }
 
-static struct board_figures own_figures(void)
+MT_FORK_CODE static struct board_figures own_figures(void)
 {
 	struct board_figures f;
 	uint64_t error, at;
@@ -334,7 +337,7 @@ void mt_board_runs(const char *name, const char *path)
 	end_caller(r);
 }
 
-void mt_board_forked(int pid, const struct tally *t)
+MT_FORK_CODE void mt_board_forked(int pid, const struct tally *t)
 {
 	struct claim parent = mine;
 	const struct board_record *of = claimed(parent);
@@ -367,7 +370,7 @@ void mt_board_forked(int pid, const struct tally *t)
 	change(r, BOARD_CLAIMED, BOARD_RUNNING);
 }
 
-void mt_board_exits(unsigned how, uint32_t status, bool final)
+MT_FORK_CODE void mt_board_exits(unsigned how, uint32_t status, bool final)
 {
 	struct board_record *r = claimed(mine);
 

@@ -18,6 +18,7 @@
  */
 #include "hooks/init.h"
 #include "base/arena.h"
+#include "base/compiler.h"
 #include "base/conf.h"
 #include "base/libc.h"
 #include "base/msg.h"
@@ -59,9 +60,9 @@
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
 #define DORMANT_SLACK_NS (20ull * 1000 * 1000) /* the coarse clock is behind by less */
 
-static int parent_pid; /* who forked us */
+MT_FORK_WORD static int parent_pid; /* who forked us */
 static _Atomic uint32_t xdormant_events;
-static _Atomic uint64_t xdormant_look;
+MT_FORK_WORD static _Atomic uint64_t xdormant_look;
 static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
 
 static const char *variable(const char *name)
@@ -250,7 +251,7 @@ static void clean_environment(void)
 }
 
 /* Also one that does not know yet that it was forked. */
-static bool counts(void)
+MT_FORK_CODE static bool counts(void)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
 
@@ -264,7 +265,7 @@ static bool counts(void)
 /* A process that gives up rights mostly sets a filter next, and libseccomp bypasses prctl() for it.
  * That filter may kill for the agent's system calls. So the agent announces nothing: the kernel
  * tells the server of the end, unless the server ends along with the process. */
-void mt_init_exits(int status)
+MT_FORK_CODE void mt_init_exits(int status)
 {
 	if (!counts() || mt_state_sealed() != SEAL_NONE)
 		return;
@@ -406,7 +407,7 @@ __attribute__((constructor)) static void begin(void)
 void (*_Atomic mt_init_in_child)(void);
 
 /* In the child, by its only thread: from the fork hook, or from the first hook after. */
-void mt_init_forked(void)
+MT_FORK_CODE void mt_init_forked(void)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
 
@@ -418,7 +419,8 @@ void mt_init_forked(void)
 	/* that of its only thread */
 	mt_own_pid =
 		mt_state_sealed() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self());
-	mt_conf.wait_ns = 0; /* a viewer comes to the first program */
+	if (mt_conf.wait_ns)
+		mt_conf.wait_ns = 0; /* a viewer comes to the first program */
 	mt_forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, mt_forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
@@ -477,7 +479,7 @@ void mt_init_daemon(void)
 		wake_up();
 }
 
-void mt_init_forks(void)
+MT_FORK_CODE void mt_init_forks(void)
 {
 	atomic_store_explicit(&mt_forks, true, memory_order_relaxed);
 	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&

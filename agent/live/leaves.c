@@ -19,7 +19,7 @@ MT_HOT struct live_open *_Atomic mt_live_fast;
 MT_HOT unsigned mt_live_granule_shift = 4;
 struct live_open *_Atomic mt_live_open;
 const region_leaf *_Atomic mt_live_closed;
-_Atomic uint32_t mt_live_unguarded;
+MT_FORK_WORD _Atomic uint32_t mt_live_unguarded;
 struct used *_Atomic mt_live_used;
 _Atomic bool mt_live_unlisted;
 static _Atomic bool xsuspected;
@@ -27,7 +27,7 @@ static struct stretch whole; /* mt_live_open: it grows with the numbers of origi
 
 /* The threads that were making leaves stayed with the parent; one of these leaves may not be in the
  * list. */
-void mt_live_leaves_forked(void)
+MT_FORK_CODE void mt_live_leaves_forked(void)
 {
 	if (atomic_exchange(&mt_live_unguarded, 0))
 		atomic_store(&mt_live_unlisted, true);

@@ -3,6 +3,7 @@
  * origins.c - hands out the numbers of origins. live/origins.h has the design.
  */
 #include "live/origins.h"
+#include "base/compiler.h"
 #include "live/leaves.h"
 
 #include <string.h>
@@ -149,7 +150,7 @@ static void give_chain_back(void)
 		mt_origins_give_back(top, last);
 }
 
-void mt_origins_forked(void)
+MT_FORK_CODE void mt_origins_forked(void)
 {
 	give_chain_back();
 }

@@ -3,6 +3,7 @@
  * session.c - begins a session: makes the live map, or empties it.
  */
 #include "live/session.h"
+#include "base/compiler.h"
 #include "live/collect.h"
 #include "live/leaves.h"
 #include "live/origins.h"
@@ -13,7 +14,7 @@ bool mt_live_init(unsigned granule_bytes)
 	return mt_live_ticks_init() && mt_live_leaves_init(granule_bytes);
 }
 
-void mt_live_forked(void)
+MT_FORK_CODE void mt_live_forked(void)
 {
 	mt_live_leaves_forked();
 }

@@ -78,7 +78,7 @@ MT_EXPORT int dlclose(void *handle)
 	return rc;
 }
 
-MT_EXPORT pid_t fork(void)
+MT_FORK_CODE MT_EXPORT pid_t fork(void)
 {
 	hooks_found();
 	mt_init_forks();
@@ -103,13 +103,13 @@ MT_EXPORT int daemon(int no_chdir, int no_close)
 	return rc;
 }
 
-_Noreturn static void leave(int status)
+MT_FORK_CODE _Noreturn static void leave(int status)
 {
 	for (;;)
 		mt_prim_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
-MT_EXPORT void _exit(int status)
+MT_FORK_CODE MT_EXPORT void _exit(int status)
 {
 	hooks_found();
 	mt_init_exits(status);

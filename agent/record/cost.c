@@ -25,6 +25,7 @@
  * base is from the truth in a program that does something else in between.
  */
 #include "record/cost.h"
+#include "base/compiler.h"
 #include "base/self.h"
 #include "record/slots_fast.h"
 
@@ -79,7 +80,7 @@ void mt_cost_event(struct thread *t, uint64_t ns)
 	}
 }
 
-void mt_cost_forked(struct thread *t)
+MT_FORK_CODE void mt_cost_forked(struct thread *t)
 {
 	struct cost now = { .due_at = t->cost.due_at, .dice = t->cost.dice };
 

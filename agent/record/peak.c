@@ -34,6 +34,7 @@
  */
 #include "record/peak.h"
 #include "base/arena.h"
+#include "base/compiler.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 
@@ -55,12 +56,13 @@ struct then {
 	const struct narrow *narrow;
 };
 
-_Atomic uint32_t mt_peak_pass;
-static _Atomic int64_t xlive; /* live bytes at the peak, as published */
-static _Atomic uint64_t xtime_ns;
-static _Atomic int64_t xhighest;        /* published since there is a peak; it is to have that */
+MT_FORK_WORD _Atomic uint32_t mt_peak_pass;
+MT_FORK_WORD static _Atomic int64_t xlive; /* live bytes at the peak, as published */
+MT_FORK_WORD static _Atomic uint64_t xtime_ns;
+MT_FORK_WORD static _Atomic int64_t
+	xhighest;                       /* published since there is a peak; it is to have that */
 static _Atomic uint64_t xfreed, xuntil; /* bytes, as published; ... when that was the highest */
-static _Atomic bool xheld;
+MT_FORK_WORD static _Atomic bool xheld;
 
 static void raise_to(_Atomic uint32_t *x, uint32_t to)
 {
@@ -72,7 +74,7 @@ static void raise_to(_Atomic uint32_t *x, uint32_t to)
 
 /* The number first: a thread that sees the new pass must know that it is a peak's. Another thread
  * may have a higher peak meanwhile, and then begins its own. */
-static void begin(int64_t live)
+MT_FORK_CODE static void begin(int64_t live)
 {
 	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 
@@ -122,12 +124,12 @@ MT_COLD void mt_peak_published(int64_t live, uint64_t freed, uint64_t next)
 		begin(high);
 }
 
-void mt_peak_hold(bool on)
+MT_FORK_CODE void mt_peak_hold(bool on)
 {
 	atomic_store_explicit(&xheld, on, memory_order_relaxed);
 }
 
-void mt_peak_begin(int64_t live)
+MT_FORK_CODE void mt_peak_begin(int64_t live)
 {
 	atomic_store(&xlive, live);
 	atomic_store(&xhighest, live);

@@ -60,8 +60,9 @@ static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory t
 
 static _Atomic int64_t xbalance; /* published live bytes */
 static _Atomic int64_t xheld;    /* the most that all threads together may hold back now */
-static _Atomic int64_t xbound;   /* the most that has been live, with all that was held back */
-static _Atomic uint64_t xpeak, xpeak_ns;
+MT_FORK_WORD static _Atomic int64_t
+	xbound; /* the most that has been live, with all that was held back */
+MT_FORK_WORD static _Atomic uint64_t xpeak, xpeak_ns;
 
 uint64_t mt_slots_next_epoch(void)
 {
@@ -407,7 +408,7 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 	}
 }
 
-void mt_slots_totals(struct tally *sum)
+MT_FORK_CODE void mt_slots_totals(struct tally *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
@@ -500,7 +501,7 @@ void mt_slots_thread_restart(struct thread *t)
 	atomic_store(&t->xstamp, 0);
 }
 
-void mt_slots_forked(void)
+MT_FORK_CODE void mt_slots_forked(void)
 {
 	struct tally sum;
 
@@ -523,7 +524,7 @@ void mt_slots_restart(void)
 	mt_era_next();
 }
 
-void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
+MT_FORK_CODE void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
 {
 	*bytes = atomic_load_explicit(&xpeak, memory_order_relaxed);
 	*at_ns = atomic_load_explicit(&xpeak_ns, memory_order_relaxed);

@@ -106,7 +106,7 @@ bool mt_thread_init(void)
 	return true;
 }
 
-bool mt_thread_forked(void)
+MT_FORK_CODE bool mt_thread_forked(void)
 {
 	if (unlikely(mt_wiped_by_hand) &&
 	    atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
@@ -117,7 +117,7 @@ bool mt_thread_forked(void)
 }
 
 /* The thread library knows, without a system call: the id is part of the thread's cpu clock. */
-int mt_thread_tid(pthread_t thread)
+MT_FORK_CODE int mt_thread_tid(pthread_t thread)
 {
 	clockid_t clock;
 
@@ -503,7 +503,7 @@ void mt_thread_restart(void)
 
 /* In the child, which has the other threads' counts but not the threads. Their states stay closed
  * instead of being passed on: the state of a parent's thread proves nothing here. */
-void mt_thread_fork_child(void)
+MT_FORK_CODE void mt_thread_fork_child(void)
 {
 	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire),
 		      *self = mt_self();
@@ -517,8 +517,7 @@ void mt_thread_fork_child(void)
 		t->filter.random = 0;
 		mt_cost_forked(t);
 		if (t == self)
-			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()),
-					      memory_order_relaxed);
+			atomic_store_explicit(&t->xtid, mt_own_pid, memory_order_relaxed);
 		else if (atomic_load_explicit(&t->xtid, memory_order_relaxed))
 			end_owner(t);
 	}

@@ -15,6 +15,7 @@
  * would stop a detach half way.
  */
 #include "server/dlclose_gate.h"
+#include "base/compiler.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "collect/shared.h"
@@ -23,7 +24,7 @@
 #define PAUSE_NS 100000
 #define PATIENCE_NS (2ull * 1000 * 1000 * 1000)
 
-static _Atomic uint32_t xunloads; /* HELD, and how many are under way */
+MT_FORK_WORD static _Atomic uint32_t xunloads; /* HELD, and how many are under way */
 
 bool mt_dlclose_hold(uint64_t wait_ns)
 {
@@ -69,7 +70,7 @@ void mt_dlclose_end(void)
 	atomic_fetch_sub(&xunloads, 1);
 }
 
-void mt_dlclose_forked(void)
+MT_FORK_CODE void mt_dlclose_forked(void)
 {
 	atomic_store(&xunloads, 0);
 }

@@ -36,6 +36,7 @@
 #include "server/start.h"
 #include "base/arena.h"
 #include "base/clone.h"
+#include "base/compiler.h"
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
@@ -440,7 +441,7 @@ bool mt_server_lost(void)
 }
 
 /* Also while it starts: the kernel wrote its number before it ran. */
-bool mt_server_running(void)
+MT_FORK_CODE bool mt_server_running(void)
 {
 	uint32_t state = mt_shared ? atomic_load(&mt_shared->xstate_futex) : SERVER_NONE;
 

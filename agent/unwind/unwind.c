@@ -203,7 +203,7 @@ bool mt_unwind_init(const char *name, bool enter_is_ours)
 
 /* libunwind asks the loader for each stack, and waits for it for good if another thread was in it
  * at the fork. */
-void mt_unwind_forked(void)
+MT_FORK_CODE void mt_unwind_forked(void)
 {
 	if (engine != ENGINE_LIST)
 		return;

@@ -71,6 +71,9 @@ SELECT n, group_concat(substr(name, 6, 3)), count(*) FROM a GROUP BY n ORDER BY 
 UPDATE a SET name = upper(name) || n WHERE id % 3 = 0;
 """
 
+SUBSHELLS = "for ((i = 0; i < 2000; i++)); do (:); done; echo $i"
+STARTS = "for ((i = 0; i < 1000; i++)); do /bin/true; done; echo $i"
+
 GAWK = """BEGIN {
 	for (i = 1; i <= 400000; i++) {
 		key = "k" (i * 7919 % 50021)
@@ -267,5 +270,8 @@ def everything():
         made("paths", "131,071 blocks, each at a new call path, and nothing else", "20", small=("1",),
              tools=("capture", "memtop-libunwind")),
         made("threads", "10,000 threads, one after the other", "10000", tools=()),
+        made("forks", "4,000 forks of a C program with 200 blocks", "4000", tools=()),
+        Workload("subshells", "bash: 2,000 subshells", lambda: ["/bin/bash", "-c", SUBSHELLS], (), "bash", "/bin/bash"),
+        Workload("starts", "bash: 1,000 starts of /bin/true", lambda: ["/bin/bash", "-c", STARTS], (), "bash", "/bin/bash"),
         *trees(),
     ]

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 
+from cli import compiled
 from harness import AGENT, BUILD, ROOT, TARGETS, at_once, environment, main, need, run, start, temporary_folder, test
 
 FORKED = os.path.join(TARGETS, "s_forked")
@@ -36,6 +37,20 @@ def held(how, calls, env):
     for call, (status, out, err) in at_once(one, [(c,) for c in calls]):
         assert status is not None, f"{how}: {call} hangs in the child"
         assert (status, out, err) == (0, f"{call} 0\n", ""), (how, call, status, out, err)
+
+
+@test
+def t_a_fork_costs_few_page_faults():
+    """6 more than without an agent on x86-64; 18 when the agent's code and words for it were scattered."""
+    program = compiled(open("tests/bench/programs/forks.c", encoding="ascii").read())
+
+    def faults(env):
+        status, out, err = ended([program, "200", "0"], env)
+        assert (status, out) == (0, "done\n"), (status, out, err)
+        return int(re.fullmatch(r"(\d+) page faults a child\n", err).group(1))
+
+    plain, watched = faults(environment()), faults(preload())
+    assert plain < watched <= plain + 9, (plain, watched)
 
 
 @test
