@@ -154,12 +154,12 @@ static void find_counterparts(struct check *c, size_t process, bool alone, struc
 /* --- amounts */
 
 /* What the baselines have of one figure. */
-struct amounts {
+struct past_bytes {
 	uint64_t list[CHECK_BASELINES_MAX];
 	size_t count;
 };
 
-static struct check_before summary(const struct amounts *a)
+static struct check_before summary(const struct past_bytes *a)
 {
 	struct check_before b = { .low = a->list[0], .high = a->list[0], .count = a->count };
 	double sum = 0;
@@ -174,7 +174,7 @@ static struct check_before summary(const struct amounts *a)
 }
 
 /* Growth must exceed the tolerance, and the noise of several baselines, too. */
-static uint64_t most_of(const struct check *c, const struct amounts *a)
+static uint64_t most_of(const struct check *c, const struct past_bytes *a)
 {
 	uint64_t most = tolerance_most(&c->options.tolerance, summary(a).mean),
 		 noise = a->count < NOISE_SESSIONS_MIN ? 0 : noise_most(a->list, a->count);
@@ -192,7 +192,7 @@ static struct check_verdict *add(struct check *c, size_t process, const char *wh
 }
 
 static void judge_figure(struct check *c, size_t process, const char *where, uint64_t found,
-			 const struct amounts *before, uint64_t error)
+			 const struct past_bytes *before, uint64_t error)
 {
 	struct check_verdict *v = add(c, process, where);
 	char n[FORMAT_NUMBER];
@@ -206,7 +206,7 @@ static void judge_figure(struct check *c, size_t process, const char *where, uin
 static void judge_whole(struct check *c, size_t process, const struct heap_sums *now,
 			const struct counterparts *before)
 {
-	struct amounts live = { .count = before->count }, peak = live;
+	struct past_bytes live = { .count = before->count }, peak = live;
 	uint64_t error = 0;
 
 	for (size_t i = 0; i < before->count; i++) {
@@ -283,9 +283,9 @@ static void add_stack(const struct comparison *x, struct check_verdict *v,
 	v->estimate |= to->estimate;
 }
 
-static struct amounts bytes_before(const struct comparison *x, const struct diff_row *r)
+static struct past_bytes bytes_before(const struct comparison *x, const struct diff_row *r)
 {
-	struct amounts a = { .count = x->diff->sides_a };
+	struct past_bytes a = { .count = x->diff->sides_a };
 
 	for (size_t i = 0; i < a.count; i++)
 		a.list[i] = live_bytes(&r->sums[i]);
@@ -295,7 +295,7 @@ static struct amounts bytes_before(const struct comparison *x, const struct diff
 /* A site that no baseline has may be one of those that come and go. */
 static uint64_t most_of_site(const struct comparison *x, const struct diff_row *r)
 {
-	struct amounts before = bytes_before(x, r);
+	struct past_bytes before = bytes_before(x, r);
 	uint64_t most = most_of(x->j->check, &before),
 		 chance = summary(&before).high ? 0 : presence_most(x->diff, r);
 
@@ -312,7 +312,7 @@ static void judge_site(struct comparison *x, const struct diff_row *r)
 {
 	const struct site_stacks *s = &x->sites[map_get(&x->of_site, r->site, 0) - 1];
 	const struct report_stack *heaviest = report_stack_of(x, s->stack[0]);
-	struct amounts before = bytes_before(x, r);
+	struct past_bytes before = bytes_before(x, r);
 	char key[EXPECTED_KEY_MAX];
 
 	query_stack_key(x->j->query, heaviest->leaf, key);
@@ -333,7 +333,7 @@ static void judge_rows(struct comparison *x)
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct diff_row *r = &rows->list[i];
-		struct amounts before = bytes_before(x, r);
+		struct past_bytes before = bytes_before(x, r);
 		if (live_bytes(sum_now(x, r)) > most_of(x->j->check, &before) &&
 		    live_bytes(sum_now(x, r)) > most_of_site(x, r) && found++ < SITES_SHOWN)
 			judge_site(x, r);

@@ -150,9 +150,9 @@ int tool_owners(struct tool_call *c, struct err *err)
 	size_t n = owners_update(v.owners, &list);
 	fprintf(c->out, "%10s %10s %10s LIBRARY\n", "LIVE", "BLOCKS", "ALLOCATED");
 	for (size_t i = 0; i < n && i < limit; i++) {
-		put_amount(c->out, live_bytes(&list[i].sum));
-		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].sum));
-		put_amount(c->out, list[i].sum.alloc_bytes);
+		put_amount(c->out, live_bytes(&list[i].amounts.sum));
+		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].amounts.sum));
+		put_amount(c->out, list[i].amounts.sum.alloc_bytes);
 		tool_put(c->out, list[i].name);
 		fputc('\n', c->out);
 	}
@@ -222,9 +222,9 @@ int tool_sites(struct tool_call *c, struct err *err)
 	fprintf(c->out, "%10s %10s %10s %10s %-9s CALL SITE < CALLER  LINE  LIBRARY\n", "LIVE",
 		"BLOCKS", "ALLOCATED", "GROWTH/min", "SHAPE");
 	for (size_t i = 0; i < n && i < limit; i++) {
-		put_amount(c->out, live_bytes(&list[i].sum));
-		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].sum));
-		put_amount(c->out, list[i].sum.alloc_bytes);
+		put_amount(c->out, live_bytes(&list[i].amounts.sum));
+		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].amounts.sum));
+		put_amount(c->out, list[i].amounts.sum.alloc_bytes);
 		fprintf(c->out, "%10s %-9s ", format_signed(growth, list[i].net_per_min),
 			shape_word(list[i].shape));
 		put_site(c->out, &list[i]);
@@ -296,7 +296,7 @@ struct branch {
 static bool opens(const struct row *r, const struct branch *b)
 {
 	return !(r->flags & (ROW_OPEN | ROW_LEAF | ROW_REST)) && r->depth + 1 < b->depth &&
-	       live_bytes(&r->incl) >= b->least && live_bytes(&r->incl);
+	       live_bytes(&r->amounts.sum) >= b->least && live_bytes(&r->amounts.sum);
 }
 
 /* Opens the heaviest closed row until none is left that may open, or the rows are enough. */
@@ -308,7 +308,8 @@ static void open_rows(struct query *q, const struct branch *b)
 
 		for (size_t i = 0; i < n && n < b->limit; i++)
 			if (opens(&rows[i], b) &&
-			    (!heaviest || live_bytes(&rows[i].incl) > live_bytes(&heaviest->incl)))
+			    (!heaviest ||
+			     live_bytes(&rows[i].amounts.sum) > live_bytes(&heaviest->amounts.sum)))
 				heaviest = &rows[i];
 		if (!heaviest || query_open(q, heaviest->id, true))
 			return;
@@ -317,9 +318,9 @@ static void open_rows(struct query *q, const struct branch *b)
 
 static void put_row(FILE *out, const struct row *r, uint64_t whole)
 {
-	put_amount(out, live_bytes(&r->incl));
+	put_amount(out, live_bytes(&r->amounts.sum));
 	fprintf(out, "%5.1f%% %*s",
-		whole ? (double)live_bytes(&r->incl) * 100 / (double)whole : 0.0,
+		whole ? (double)live_bytes(&r->amounts.sum) * 100 / (double)whole : 0.0,
 		(int)(r->depth < 64 ? r->depth : 64), "");
 	tool_put(out, r->name ? r->name : "?");
 	put_place(out, r->file, r->line, r->owner);
@@ -346,7 +347,7 @@ int tool_tree(struct tool_call *c, struct err *err)
 	size_t n = query_rows(v.query, true, &rows);
 	fprintf(c->out, "%10s %6s FUNCTION  LINE  LIBRARY\n", "LIVE", "");
 	for (size_t i = 0; i < n; i++) {
-		if (live_bytes(&rows[i].incl) < b.least || rows[i].flags & ROW_REST)
+		if (live_bytes(&rows[i].amounts.sum) < b.least || rows[i].flags & ROW_REST)
 			continue;
 		if (shown < b.limit)
 			put_row(c->out, &rows[i], whole);
@@ -372,7 +373,7 @@ static int mark_of(const struct tool_call *c, const char *name, uint32_t *id, st
 
 static int64_t net(const struct site *s)
 {
-	return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
+	return (int64_t)(s->amounts.change.born_bytes - s->amounts.change.gone_bytes);
 }
 
 static int by_change(const void *a, const void *b)
@@ -390,14 +391,14 @@ static void put_changes(FILE *out, const struct site *list, size_t n, size_t lim
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (list[i].change.born_blocks || list[i].change.gone_blocks)
+		if (list[i].amounts.change.born_blocks || list[i].amounts.change.gone_blocks)
 			changed[count++] = &list[i];
 	qsort(changed, count, sizeof *changed, by_change);
 	fprintf(out, "%10s %10s %10s CALL SITE < CALLER  LINE  LIBRARY\n", "NET", "BORN", "GONE");
 	for (size_t i = 0; i < count && i < limit; i++) {
 		fprintf(out, "%10s ", format_signed(number, net(changed[i])));
-		put_amount(out, changed[i]->change.born_bytes);
-		put_amount(out, changed[i]->change.gone_bytes);
+		put_amount(out, changed[i]->amounts.change.born_bytes);
+		put_amount(out, changed[i]->amounts.change.gone_bytes);
 		put_site(out, changed[i]);
 	}
 	put_rest(out, limit, count);

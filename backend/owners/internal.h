@@ -12,7 +12,7 @@
 
 struct held {
 	struct owner pub;
-	struct owner next; /* its sums, while they are recomputed */
+	struct amounts next; /* its own, while they are recomputed */
 	uint64_t series[SERIES_MAX + 1];
 	uint64_t *other; /* same length, by the rule not in force; NULL = it never was. Owned */
 };

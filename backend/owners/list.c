@@ -46,7 +46,7 @@ static int heavier(const void *a, const void *b)
 {
 	const struct owner *x = *(const struct owner *const *)a,
 			   *y = *(const struct owner *const *)b;
-	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
+	uint64_t lx = live_bytes(&x->amounts.sum), ly = live_bytes(&y->amounts.sum);
 
 	if (lx != ly)
 		return lx < ly ? 1 : -1;
@@ -99,7 +99,7 @@ static void add_columns(struct owners *o, const struct point *points, size_t cou
 		for (size_t h = 0; h < o->held_count; h++)
 			o->held[h]->series[p] =
 				between(points, from, p, count - 1, o->held[h]->series[from],
-					live_bytes(&o->held[h]->pub.sum));
+					live_bytes(&o->held[h]->pub.amounts.sum));
 	}
 	o->columns.count = count;
 }
@@ -129,7 +129,7 @@ static void fill_columns(struct owners *o, const struct point *points, size_t co
 			made[h][p] = column != SIZE_MAX
 					     ? o->held[h]->series[column]
 					     : between(points, from, p, count - 1, made[h][from],
-						       live_bytes(&o->held[h]->pub.sum));
+						       live_bytes(&o->held[h]->pub.amounts.sum));
 		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
 			made[owner_held(o, modules[k])][p] += bytes[k];
 	}
@@ -159,7 +159,7 @@ static void update_series(struct owners *o)
 		    points[0].time_ns == c->times[0];
 	if (same) {
 		for (size_t h = 0; h < o->held_count; h++)
-			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.sum);
+			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.amounts.sum);
 		return;
 	}
 	if (c->count && count > c->count &&
@@ -210,13 +210,13 @@ size_t owners_update(struct owners *o, const struct owner **list)
 	owners_refresh(o);
 	GROW(o->list, o->list_room, o->held_count);
 	for (size_t i = 0; i < o->held_count; i++)
-		if (o->held[i]->pub.sum.alloc_blocks)
+		if (o->held[i]->pub.amounts.sum.alloc_blocks)
 			o->list[count++] = &o->held[i]->pub;
 	qsort(o->list, count, sizeof *o->list, heavier);
 	/* The first letters are for the heaviest: of sums that are whole. */
 	for (size_t i = 0; i < count && owners_whole(o); i++) {
 		struct owner *w = (struct owner *)o->list[i];
-		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
+		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->amounts.sum))
 			w->letter = letter(o->letters++);
 	}
 	if (model_complete(o->m) && !o->complete)

@@ -33,29 +33,19 @@ static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
 	return (uint32_t)o->held_count++;
 }
 
-static void take_sums(struct owner *to, const struct owner *from)
-{
-	to->sum = from->sum;
-	to->change = from->change;
-	to->rate_bytes = from->rate_bytes;
-	to->sampled = from->sampled;
-}
-
 /* Recomputes the sums: they changed in an unknown way. */
 static void make_anew(struct owners *o)
 {
 	for (size_t i = 0; i < o->held_count; i++)
-		take_sums(&o->held[i]->next, &(struct owner){ 0 });
+		o->held[i]->next = (struct amounts){ 0 };
 	o->stale = true;
 	o->made = 0;
 }
 
-static void add_delta(struct owner *w, const struct model_delta *d)
+static void add_delta(struct amounts *a, const struct model_delta *d)
 {
-	tally_add(&w->sum, &d->self);
-	change_add(&w->change, &d->self_change);
-	w->rate_bytes += d->self_rate.bytes;
-	w->sampled += d->self_sampled;
+	amounts_add(a, &(struct amounts){ d->self, d->self_change, d->self_rate,
+					  .sampled = d->self_sampled });
 }
 
 static void on_change(void *arg, const struct model_delta *d, size_t count)
@@ -83,37 +73,29 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		if (h == UNASKED || h == FRESH)
 			continue;
 		if (!o->stale)
-			add_delta(&o->held[h - 1]->pub, &d[i]);
+			add_delta(&o->held[h - 1]->pub.amounts, &d[i]);
 		else if (index < o->made)
 			add_delta(&o->held[h - 1]->next, &d[i]);
 	}
 }
 
-/* Adds (or with sign -1 takes away) all that a node allocated itself. */
-static void book(const struct model *m, struct owner *w, const struct node *n, uint64_t sign)
+static void book(const struct model *m, struct amounts *a, const struct node *n, bool add)
 {
-	struct tally self = model_self(m, n);
-	struct change change = model_self_change(m, n);
+	const struct amounts self = { model_self(m, n), model_self_change(m, n),
+				      model_self_rate(m, n), .sampled = n->self_estimate };
 
-	if (sign != 1) {
-		self = tally_sub(&(struct tally){ 0 }, &self);
-		change = change_sub(&(struct change){ 0 }, &change);
-	}
-	tally_add(&w->sum, &self);
-	change_add(&w->change, &change);
-	w->rate_bytes += sign * model_self_rate(m, n).bytes;
-	w->sampled += sign * n->self_estimate;
+	(add ? amounts_add : amounts_sub)(a, &self);
 }
 
 /* Adds the node's amounts to the maintained sums, or takes them away. */
-static void book_node(struct owners *o, uint32_t h, uint32_t index, uint64_t sign)
+static void book_node(struct owners *o, uint32_t h, uint32_t index, bool add)
 {
 	const struct node *n = model_dense(o->m, index, NULL);
 
 	if (!o->stale)
-		book(o->m, &o->held[h - 1]->pub, n, sign);
+		book(o->m, &o->held[h - 1]->pub.amounts, n, add);
 	else if (index < o->made)
-		book(o->m, &o->held[h - 1]->next, n, sign);
+		book(o->m, &o->held[h - 1]->next, n, add);
 }
 
 struct owners *owners_new(const struct model *m, struct symbols *s)
@@ -218,8 +200,8 @@ static void assign(struct owners *o, uint32_t index)
 	if (before == now)
 		return;
 	if (before != UNASKED && before != FRESH)
-		book_node(o, before, index, (uint64_t)-1);
-	book_node(o, now, index, 1);
+		book_node(o, before, index, false);
+	book_node(o, now, index, true);
 	o->of_node[index] = now;
 }
 
@@ -296,10 +278,10 @@ static bool sum_all(struct owners *o, bool (*step)(void *arg), void *arg)
 		if (o->of_node[i] == UNASKED || o->of_node[i] == FRESH)
 			assign(o, i);
 		else
-			book_node(o, o->of_node[i], i, 1);
+			book_node(o, o->of_node[i], i, true);
 	}
 	for (size_t i = 0; i < o->held_count; i++)
-		take_sums(&o->held[i]->pub, &o->held[i]->next);
+		o->held[i]->pub.amounts = o->held[i]->next;
 	o->stale = false;
 	return true;
 }

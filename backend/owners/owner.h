@@ -19,13 +19,10 @@
 
 struct owners;
 struct owner {
+	struct amounts amounts; /* first */
 	uint32_t module;  /* newest module id of this path, or OWNER_UNKNOWN, OWNER_GENERATED */
 	const char *name; /* "libtile.so.2" */
 	char letter;      /* A, B, ... fixed for the session */
-	struct tally sum;
-	struct change change; /* in the model's interval */
-	uint64_t rate_bytes;
-	uint64_t sampled; /* stacks with a sampled share; 0 = sum is exact */
 	/* live bytes at each of model_history()'s points, where owners_known() */
 	const uint64_t *series;
 };

@@ -5,7 +5,7 @@
 
 /* A module's name has this prefix and a usual file name's rest; program: the executable alone. A
  * Go program may have any name: the agent reports it. */
-static const struct known {
+static const struct heap_of {
 	const char *begins; /* NULL: it has the flag */
 	bool program;
 	uint32_t flag;
@@ -23,7 +23,7 @@ static const struct known {
 };
 
 /* In "python3.11" a version follows; "nodectl" is another program. */
-static bool is(const struct known *k, const struct module *x)
+static bool is(const struct heap_of *k, const struct module *x)
 {
 	if (!k->begins)
 		return x->flags & k->flag;

@@ -34,12 +34,20 @@ bool filter_on(const struct query *q)
 	return q->filter.active || q->zoom_owner_on;
 }
 
-static const struct value *of_node(const struct query *q, uint32_t index, bool incl)
+static const struct amounts *of_node(const struct query *q, uint32_t index, bool incl)
 {
-	static _Thread_local struct value v; /* main thread only; borrowed for one addition */
+	static _Thread_local struct amounts v; /* main thread only; borrowed for one addition */
 
-	value_of_node(q->m, model_dense(q->m, index, NULL), incl, &v);
+	amounts_of_node(q->m, model_dense(q->m, index, NULL), incl, &v);
 	return &v;
+}
+
+void filter_known(const struct query *q, struct amounts *row)
+{
+	bool over = model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT;
+
+	row->in_all = q->filter.thread ? KNOWN_NONE : KNOWN;
+	row->rated = q->filter.thread ? KNOWN_NONE : over || model_window(q->m) ? KNOWN : KNOWN_NOT;
 }
 
 static const struct passed *passed_at(const struct filter *f, uint32_t index)
@@ -59,12 +67,12 @@ static struct passed *passed_in(struct filter *f, uint32_t index)
 	return &f->pages[index / PAGE][index % PAGE];
 }
 
-const struct value *filter_self(const struct query *q, uint32_t index)
+const struct amounts *filter_self(const struct query *q, uint32_t index)
 {
 	return filter_on(q) ? &passed_at(&q->filter, index)->self : of_node(q, index, false);
 }
 
-const struct value *filter_incl(const struct query *q, uint32_t index)
+const struct amounts *filter_incl(const struct query *q, uint32_t index)
 {
 	return filter_on(q) ? &passed_at(&q->filter, index)->incl : of_node(q, index, true);
 }
@@ -130,15 +138,15 @@ bool query_by_cohort(const struct query *q)
 
 bool filter_passed(const struct query *q, uint32_t index)
 {
-	return !filter_on(q) || passed_at(&q->filter, index)->self.tally.alloc_blocks;
+	return !filter_on(q) || passed_at(&q->filter, index)->self.sum.alloc_blocks;
 }
 
 /* Keeps only the live blocks that pass the filter. False: none. */
-static bool keep_cohorts(const struct query *q, const struct node *n, struct value *v)
+static bool keep_cohorts(const struct query *q, const struct node *n, struct amounts *v)
 {
 	const struct cohorts *c = model_cohorts(q->m);
 	uint64_t blocks = 0, bytes = 0;
-	struct tally *t = &v->tally;
+	struct tally *t = &v->sum;
 
 	for (uint32_t i = n->first_slot; c && i != NO_ID;
 	     i = model_dense_slot(q->m, i)->next_of_node) {
@@ -183,13 +191,13 @@ static bool passes(struct query *q, uint32_t index)
 }
 
 /* Reduces *v to the part that passes. False: nothing. */
-static bool taken(struct query *q, uint32_t index, struct value *v)
+static bool taken(struct query *q, uint32_t index, struct amounts *v)
 {
 	const struct node *n = model_dense(q->m, index, NULL);
 
 	if (!passes(q, index))
 		return false;
-	value_of_node(q->m, n, false, v);
+	amounts_of_node(q->m, n, false, v);
 	return !q->filter.by_cohort || keep_cohorts(q, n, v);
 }
 
@@ -314,20 +322,20 @@ static void sum_up(struct query *q, uint32_t i)
 {
 	struct filter *f = &q->filter;
 	const struct node *n = model_dense(q->m, i, NULL);
-	struct value v;
+	struct amounts v;
 
 	if (f->by_cohort && n->first_slot != NO_ID)
 		spend_steps(q, FOLLOW_STEPS / 2);
 	if (taken(q, i, &v)) {
 		struct passed *own = passed_in(f, i);
 		own->self = v;
-		value_add(&own->incl, &v);
+		amounts_add(&own->incl, &v);
 		f->words[i] |= HOLDS;
 	}
 	if (!(f->words[i] & HOLDS))
 		return;
 	uint32_t up = n->parent;
-	value_add(&passed_in(f, up)->incl, &passed_at(f, i)->incl);
+	amounts_add(&passed_in(f, up)->incl, &passed_at(f, i)->incl);
 	f->words[up] |= HOLDS;
 }
 
@@ -354,9 +362,9 @@ bool filter_make(struct query *q)
 
 /* While sums are incomplete, updates only what passed already, up to the first node that did
  * not. */
-bool filter_follow(struct query *q, uint32_t index, struct value *v)
+bool filter_follow(struct query *q, uint32_t index, struct amounts *v)
 {
-	static const struct value nothing;
+	static const struct amounts nothing;
 	struct filter *f = &q->filter;
 
 	*v = nothing;
@@ -364,13 +372,13 @@ bool filter_follow(struct query *q, uint32_t index, struct value *v)
 		return false;
 	if (!taken(q, index, v))
 		*v = nothing;
-	struct value now = *v;
-	value_sub(v, &passed_at(f, index)->self);
+	struct amounts now = *v;
+	amounts_sub(v, &passed_at(f, index)->self);
 	if (!memcmp(v, &nothing, sizeof nothing))
 		return false;
 	passed_in(f, index)->self = now;
 	for (uint32_t i = index;; i = model_dense(q->m, i, NULL)->parent) {
-		value_add(&passed_in(f, i)->incl, v);
+		amounts_add(&passed_in(f, i)->incl, v);
 		f->words[i] |= HOLDS;
 		if (!i || (!f->whole && i < f->left))
 			return true;

@@ -5,11 +5,11 @@
 #ifndef QUERY_FILTER_H
 #define QUERY_FILTER_H
 
-#include "query/value.h"
+#include "query/amounts.h"
 
 /* amounts that pass the filter: the node's own; here and below */
 struct passed {
-	struct value self, incl;
+	struct amounts self, incl;
 };
 
 struct filter {
@@ -42,16 +42,19 @@ void filter_start(struct query *q); /* recomputes all sums, if there is a filter
 bool filter_make(struct query *q);  /* continues that; true when complete */
 void filter_tidy(struct query *q);  /* frees unneeded pages */
 /* Updates a stack's sums: *v becomes the difference. False: none. */
-bool filter_follow(struct query *q, uint32_t index, struct value *v);
+bool filter_follow(struct query *q, uint32_t index, struct amounts *v);
 void filter_add_nodes(struct query *q);
 /* rematches a renamed location; true: it matches other words now */
 bool filter_loc_again(struct query *q, uint32_t loc);
 /* the same for a node, after its parent */
 bool filter_words_again(struct query *q, uint32_t index);
-const struct value *filter_self(const struct query *q, uint32_t index);
-const struct value *filter_incl(const struct query *q, uint32_t index);
+const struct amounts *filter_self(const struct query *q, uint32_t index);
+const struct amounts *filter_incl(const struct query *q, uint32_t index);
 /* is a part of the stack in the sums? */
 bool filter_passed(const struct query *q, uint32_t index);
+/* Says in a row's amounts which of them are known: a filter by thread chooses among live blocks, so
+ * it leaves rates and totals since the start unknown. */
+void filter_known(const struct query *q, struct amounts *row);
 bool filter_takes(const struct query *q, const struct cohort *c);
 void filter_release(struct filter *f);
 bool filter_text_has(const char *text, const char *part); /* without case; NULL text has nothing */

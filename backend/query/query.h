@@ -23,6 +23,7 @@ enum query_column {          /* what rows are sorted by, largest first */
 	BY_GROWTH,           /* of call sites: the likeliest leak first */
 	BY_AGE, BY_OLDEST,   /* as far as query_ages() knows; unknown ones come last */
 	BY_CHURN, BY_LIFE,   /* ... the shortest life first */
+	BY_OWN = 64,         /* from here on: what other rows than a query's are sorted by */
 };
 /* clang-format on */
 
@@ -41,6 +42,7 @@ enum {
 };
 
 struct row {
+	struct amounts amounts; /* first; inclusive */
 	row_id id, parent;
 	uint32_t depth;       /* indentation level on screen (folded chains count once) */
 	uint32_t flags;       /* ROW_* */
@@ -53,11 +55,9 @@ struct row {
 	uint32_t paths;  /* distinct trie nodes merged in the row */
 	uint32_t module; /* NO_ID = none */
 	const struct owner *owner;
-	uint32_t node; /* one of its trie nodes (heaviest) */
-	struct tally incl, self;
-	struct change change;         /* inclusive, in the model's interval */
-	double calls;                 /* as in struct site */
-	bool estimate, self_estimate; /* incl, self have a sampled share */
+	uint32_t node;      /* one of its trie nodes (heaviest) */
+	struct tally self;  /* the part that the function itself allocated */
+	bool self_estimate; /* it has a sampled share */
 };
 
 /* One function (or line) that allocates. */
@@ -71,22 +71,19 @@ enum shape {
 	SHAPE_SHRINKING,
 };
 struct site {
+	struct amounts amounts;    /* first */
 	uint32_t id;               /* stable */
 	uint32_t leaf;             /* heaviest stack's leaf node */
 	const char *name, *caller; /* call site < caller */
 	const char *function, *file;
 	uint32_t line, module;
 	const struct owner *owner;
-	struct tally sum;
-	struct change change;
-	double calls; /* per second: model_window() */
 	bool churn_known;
 	uint64_t churn_bytes; /* allocated and freed again, per second */
 	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;
 	/* mean lifetime of its blocks; ABOVE: time without a free */
 	uint64_t life_ns;
 	uint32_t stacks;
-	bool estimate;  /* sum has a sampled share */
 	uint32_t flags; /* ROW_* */
 	enum shape shape;
 	uint32_t grew, intervals; /* "3 of 3" */

@@ -34,7 +34,7 @@
 #include "query/arrived.h"
 #include "query/filter.h"
 #include "query/query.h"
-#include "query/value.h"
+#include "query/amounts.h"
 
 struct member {
 	uint32_t index; /* dense index of its node */
@@ -61,7 +61,7 @@ struct trow {
 	uint32_t rest_row; /* of this row's children, 0 = none yet */
 	uint32_t tail;     /* last row of the chain that is shown in this one */
 	uint64_t valued;   /* q->stamp: values are right and kept right; else to be computed */
-	struct value incl, self;
+	struct amounts incl, self;
 	struct member heavy; /* the member that holds most */
 	uint64_t most;       /* its live bytes */
 	uint32_t summed;     /* members summed so far, while values are being computed */

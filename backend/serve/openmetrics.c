@@ -83,8 +83,8 @@ static void add_share(struct followed *r, const struct owner *o, size_t top)
 		snprintf(r->shares[at].owner, LABEL_MAX, "%s", name);
 		r->share_count++;
 	}
-	r->shares[at].bytes += live_bytes(&o->sum);
-	r->shares[at].blocks += live_blocks(&o->sum);
+	r->shares[at].bytes += live_bytes(&o->amounts.sum);
+	r->shares[at].blocks += live_blocks(&o->amounts.sum);
 }
 
 static void read_owners(struct followed *r, size_t top)

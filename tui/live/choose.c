@@ -8,7 +8,7 @@
 #include "app/tui.h"
 #include "app/config.h"
 
-#include "widgets/cells.h"
+#include "views/amounts.h"
 #include "launch/launch.h"
 #include "base/loop.h"
 #include "widgets/status.h"
@@ -25,6 +25,7 @@
 #define DRAW_MS 500
 
 struct candidate {
+	struct amounts amounts; /* first; as of the last drawing */
 	struct agent_process process;
 	struct target target;
 	struct watch *watch; /* NULL: it is far from the selected one, or cannot be */
@@ -42,64 +43,55 @@ struct chooser {
 	size_t source_count;
 };
 
-enum { C_PID, C_LIVE, C_BLOCKS, C_RATE, C_NAME };
-
-static const struct column columns[] = {
-	[C_PID] = { .title = "PID", .width = 8, .sort = -1 },
-	[C_LIVE] = { .title = "LIVE", .width = 9, .sort = -1 },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 11, .rank = 2, .sort = -1 },
-	[C_RATE] = { .title = "CALLS/s", .width = 9, .rank = 1, .sort = -1 },
-	[C_NAME] = { .title = "PROGRAM", .sort = -1, .left = true },
-};
-
+/* Each process has its own window of rates; here all rates are over this time. */
+#define RATES_S 1000
 static uint64_t id_of(void *arg, size_t i)
 {
 	return (uint64_t)((struct chooser *)arg)->rows[i].process.pid;
 }
 
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+static void take_amounts(struct candidate *r)
 {
-	struct candidate *r = &((struct chooser *)arg)->rows[row];
-	struct model *m = r->watch ? watch_model(r->watch) : NULL;
-	bool known = m && model_program(m);
-	struct cell c = { a, y, x, w, false };
-	struct rates rates;
-	char text[256];
+	const struct model *m = r->watch ? watch_model(r->watch) : NULL;
 
-	switch (column) {
-	case C_PID:
-		snprintf(text, sizeof text, "%d", (int)r->process.pid);
-		draw_right(a, y, x, w, ROLE_NUMBER, text);
-		break;
-	case C_LIVE:
-		if (known)
-			cell_bytes(c, live_bytes(&model_totals(m)->sum));
-		break;
-	case C_BLOCKS:
-		if (known)
-			cell_count(c, live_blocks(&model_totals(m)->sum));
-		break;
-	case C_RATE:
-		if (known) {
-			rates = model_rates(m);
-			if (rates.known)
-				cell_rate(c, rates.alloc_blocks);
-			else
-				cell_unknown(c);
-		}
-		break;
-	case C_NAME:
-		snprintf(text, sizeof text, "%s%s%.150s", r->process.name,
-			 r->watch && watch_problem(r->watch) ? "  " : "",
-			 r->watch && watch_problem(r->watch) ? watch_problem(r->watch) : "");
-		cell_text(c, ROLE_NAME, text);
-		break;
-	}
+	r->amounts = (struct amounts){ .live = KNOWN_NONE, .rated = KNOWN_NONE };
+	if (!m || !model_program(m))
+		return;
+	struct rates rates = model_rates(m);
+	r->amounts = (struct amounts){ .sum = model_totals(m)->sum,
+				       .rated = rates.known ? KNOWN : KNOWN_NOT };
+	r->amounts.rate.blocks = (uint64_t)(rates.alloc_blocks * RATES_S);
 }
 
-static const struct table table = { "choose", columns, sizeof columns / sizeof columns[0],
-				    cell,     NULL,    id_of,
-				    NULL };
+static struct value pid(const struct line *l)
+{
+	return (struct value){ .n = ((const struct candidate *)l->row)->process.pid };
+}
+
+static void draw_name(const struct line *l, struct cell c)
+{
+	const struct candidate *r = l->row;
+	const char *problem = r->watch ? watch_problem(r->watch) : NULL;
+	char text[256];
+
+	snprintf(text, sizeof text, "%s%s%.150s", r->process.name, problem ? "  " : "",
+		 problem ? problem : "");
+	cell_text(c, ROLE_NAME, text);
+}
+
+static COLUMN(pid, "PID", 8, -1, KIND_ID, .value = pid);
+static COLUMN(name, "PROGRAM", 0, -1, KIND_OWN, .own = draw_name);
+
+static const struct table_column columns[] = {
+	SHOW(pid), SHOW(held, 0, 9), SHOW(blocks, 2, 11, 11), SHOW(calls, 1, 9), SHOW(name),
+};
+
+static const void *row_at(void *arg, size_t i)
+{
+	return &((struct chooser *)arg)->rows[i];
+}
+
+static const struct table table = TABLE("choose", columns, row_at, NULL, id_of, NULL);
 
 static void draw(struct chooser *c)
 {
@@ -118,6 +110,10 @@ static void draw(struct chooser *c)
 	draw_fill(&s, 0, 0, -1, ROLE_HEADER);
 	draw_text(&s, 0, 1, ROLE_HEADER_STRONG, "memtop  processes that have an agent");
 	struct area body = area_sub(&s, 1, 0, s.h > 2 ? s.h - 2 : 0, -1);
+	for (size_t i = 0; i < c->count; i++)
+		take_amounts(&c->rows[i]);
+	cells_rates_over(RATES_S * 1000000000ull);
+	cells_largest(0, 0);
 	if (c->count)
 		table_draw(&table, &body, &c->list, c, -2, false, true);
 	for (size_t i = 0; !c->count && i < sizeof ways / sizeof ways[0]; i++)

@@ -389,14 +389,16 @@ static struct watch *first_watch(const struct processes *p)
 
 int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 {
-	struct app a = {
-		.ui = { .ops = &ui_ops, .processes = p, .compared = o->diff, .building = -1 },
-		.loop = loop,
-		.first = first_watch(p),
-		.options = o,
-		.on_change = on_change,
-		.request = action_request
-	};
+	struct app a = { .ui = { .ops = &ui_ops,
+				 .processes = p,
+				 .compared = o->diff,
+				 .building = -1,
+				 .process_list.sort = PROCESSES_BY_TREE },
+			 .loop = loop,
+			 .first = first_watch(p),
+			 .options = o,
+			 .on_change = on_change,
+			 .request = action_request };
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 

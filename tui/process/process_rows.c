@@ -339,7 +339,14 @@ static size_t add_row(struct process_rows *r, uint64_t id, unsigned depth, const
 	GROW(r->rows, r->room, r->count + 1);
 	struct process_row *row = &r->rows[r->count];
 
-	*row = (struct process_row){ .id = id, .depth = depth, .p = *p, .allocated = allocated };
+	*row = (struct process_row){ .id = id, .depth = depth, .p = *p };
+	/* a fork's live blocks may be older than what it allocated: freed is what the two differ by
+	 */
+	row->amounts.sum.alloc_bytes = allocated;
+	row->amounts.sum.free_bytes = allocated - p->live_bytes;
+	row->amounts.sum.alloc_blocks = p->live_blocks;
+	if (p->state == PROCESS_STARTING || unfollowed(p))
+		row->amounts.live = row->amounts.in_all = KNOWN_NONE;
 	row->p.path = row->p.why = NULL;
 	return r->count++;
 }
@@ -355,6 +362,7 @@ static void add_fold(struct process_rows *r, const struct making *m, const struc
 	memcpy(all.name, m->list[*members].name, sizeof all.name);
 	size_t at = add_row(r, u->id, depth, &all, allocated_by(m, u->first, u->count));
 	r->rows[at].folded = u->count;
+	r->rows[at].amounts.live = KNOWN_NONE;
 	r->rows[at].open = open;
 	for (size_t i = 0; open && i < u->count; i++)
 		add_row(r, m->list[members[i]].id, depth + 1, &m->list[members[i]],

@@ -14,23 +14,26 @@
 #define PROCESS_ROWS_H
 
 #include "processes/processes.h"
+#include "query/query.h"
 
 #define PROCESS_FOLD (1ull << 63) /* flag in a fold's id */
 
 /* Sorted by a current figure, running processes come first. */
 enum process_sort {
-	PROCESSES_BY_TREE,
-	PROCESSES_BY_LIVE,
-	PROCESSES_BY_GROWTH,
-	PROCESSES_BY_RATE,
-	PROCESSES_BY_PEAK,
-	PROCESSES_BY_BLOCKS,
+	PROCESSES_BY_TREE = BY_NAME,
+	PROCESSES_BY_LIVE = BY_LIVE,
+	PROCESSES_BY_GROWTH = BY_GROWTH,
+	PROCESSES_BY_RATE = BY_RATE,
+	PROCESSES_BY_BLOCKS = BY_BLOCKS,
+	PROCESSES_BY_ALLOCATED = BY_ALLOC,
+	PROCESSES_BY_PEAK = BY_OWN,
 	PROCESSES_BY_PID,
 	PROCESSES_BY_TIME,
-	PROCESSES_BY_ALLOCATED,
 };
 
 struct process_row {
+	/* first; live ones, and those since the start: a fold has their sum alone */
+	struct amounts amounts;
 	/* the process's; a fold's: PROCESS_FOLD and a part that stays while processes join it */
 	uint64_t id;
 	unsigned depth; /* 0 when sorted by a figure, except members of a fold */
@@ -39,7 +42,6 @@ struct process_row {
 	/* A copy; path and why are NULL: processes_find() has them. Of a fold: name, state, and the
 	 * largest peak. */
 	struct process p;
-	uint64_t allocated; /* bytes since the start; a fold: their sum */
 };
 
 struct process_rows {

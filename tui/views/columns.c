@@ -24,7 +24,7 @@ static const struct table *table(const struct columns_page *c)
 
 static const struct column *column_at(const struct columns_page *c, size_t i)
 {
-	return &table(c)->columns[c->rows[i]];
+	return table(c)->columns[c->rows[i]].is;
 }
 
 static uint64_t id_of(void *arg, size_t i)

@@ -2,11 +2,10 @@
  *
  * libs.c - live memory by owner library, one row each; the rows sum to the totals. A graph above.
  */
+#include "views/amounts.h"
 #include "views/table_view.h"
 #include "views/views.h"
-#include "widgets/cells.h"
 #include "widgets/graph.h"
-#include "widgets/judgement.h"
 #include "report/coverage.h"
 #include "screen/term.h"
 
@@ -17,63 +16,6 @@ struct libs {
 	struct table_view t; /* first */
 	struct owner *rows;  /* copies, in this view's order; owned */
 	size_t count, room;
-	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
-	size_t judged_room;
-};
-
-enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
-
-static const struct column columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = BY_LIVE },
-	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS },
-	[C_RATE] = { .title = "BYTES/s",
-		     .width = 8,
-		     .bytes = SIZE_HELD,
-		     .rank = 5,
-		     .sort = BY_RATE },
-	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = BY_NET },
-	[C_TREND] = { .title = "TREND",
-		      .width = 12,
-		      .wide = 24,
-		      .rank = 6,
-		      .sort = -1,
-		      .left = true },
-	[C_NAME] = { .title = "OWNER LIBRARY",
-		     .direct = DIRECT_CALLER,
-		     .left = true,
-		     .sort = BY_NAME },
-};
-
-enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
-
-/* clang-format off */
-#define DIFF_COLUMNS(live) {                                                                       \
-	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2,                   \
-	  .sort = BY_BORN },                                                                       \
-	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2,                   \
-	  .sort = BY_GONE },                                                                       \
-	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },              \
-	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4,                   \
-	  .sort = BY_LIVE },                                                                       \
-	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
-	[D_NAME] = { .title = "OWNER LIBRARY", .direct = DIRECT_CALLER, .left = true,              \
-	  .sort = BY_NAME },                                                                       \
-}
-/* clang-format on */
-
-static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-/* which is not the interval's */
-static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW");
-
-enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_NAME };
-
-static const struct column session_columns[] = {
-	JUDGED_COLUMNS(2),
-	[S_NAME] = { .title = "OWNER LIBRARY",
-		     .direct = DIRECT_CALLER,
-		     .left = true,
-		     .sort = BY_NAME },
 };
 
 static uint64_t id_of(void *arg, size_t i)
@@ -81,31 +23,98 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct libs *)arg)->rows[i].module;
 }
 
-static bool net_of(const struct libs *l, const struct owner *o, int64_t *net);
+/* --- columns */
 
-static int64_t value(const struct libs *l, const struct owner *o, int sort)
+static const struct figure_owner *figure_of(const struct figures *f, const struct owner *o)
 {
-	int64_t net;
-
-	switch (sort) {
-	case BY_BLOCKS: return (int64_t)live_blocks(&o->sum);
-	case BY_RATE: return (int64_t)o->rate_bytes;
-	case BY_BORN: return (int64_t)o->change.born_bytes;
-	case BY_GONE: return (int64_t)o->change.gone_bytes;
-	case BY_NET: return net_of(l, o, &net) ? net : 0;
-	default: return (int64_t)live_bytes(&o->sum);
-	}
+	for (size_t i = 0; i < f->owner_count; i++)
+		if (f->owners[i].module == o->module)
+			return &f->owners[i];
+	return NULL;
 }
 
-static int compare(const void *a, const void *b, void *arg)
+static struct value part(const struct line *l)
 {
-	struct libs *l = arg;
-	const struct owner *x = a, *y = b;
-	int sort = *table_view_sort(&l->t.v);
-	int64_t vx = value(l, x, sort), vy = value(l, y, sort);
-	int c = sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
+	const struct ui *ui = ((const struct libs *)l->view)->t.v.ui;
+	const struct owner *o = l->row;
 
-	return l->t.reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
+	return value_part(live_bytes(&o->amounts.sum), live_bytes(&ui->shown.figures.totals.sum));
+}
+
+/* Over the graph's time, where the history knows the owner. */
+static struct value growth(const struct line *l)
+{
+	const struct ui *ui = ((const struct libs *)l->view)->t.v.ui;
+	const struct figures *f = &ui->shown.figures;
+	const struct owner *o = l->row;
+	const struct figure_owner *known = figure_of(f, o);
+	uint64_t window = graph_window(f, &ui->shown.time), now = live_bytes(&o->amounts.sum);
+	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
+
+	if (!known || !(first == SIZE_MAX ? !f->point_count || f->known[0] : f->known[first]))
+		return value_none();
+	return (struct value){ .n = (int64_t)(now - (first == SIZE_MAX ? 0 : known->series[first])),
+			       .estimate = o->amounts.sampled != 0 };
+}
+
+static void trend(const struct line *l, struct cell c)
+{
+	const struct figures *f = &((const struct libs *)l->view)->t.v.ui->shown.figures;
+	const struct owner *o = l->row;
+	const struct figure_owner *known = figure_of(f, o);
+	size_t from = figures_known_from(f);
+
+	if (known)
+		graph_spark(c.a, c.y, c.x, c.w, draw_owner_role(o->letter), known->series + from,
+			    f->point_count - from);
+}
+
+static void name(const struct line *l, struct cell c)
+{
+	const struct owner *o = l->row;
+	const struct model *model = ((const struct libs *)l->view)->t.v.ui->shown.model;
+	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(model, o->module);
+	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, blocks still live)" : "";
+	const char *hooks = m && coverage_lacks(m->flags) ? coverage_word(m->flags) : NULL;
+	char text[400];
+
+	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "",
+		 hooks ? hooks : "");
+	cell_owner(c, cells_letter(o), text);
+}
+
+static const char *name_text(const struct line *l, size_t i)
+{
+	return i ? NULL : ((const struct owner *)l->row)->name;
+}
+
+static COLUMN(part, "%", 4, -1, KIND_PART, .value = part);
+static COLUMN(growth, "NET", 9, BY_NET, KIND_NET, .value = growth);
+static COLUMN(trend, "TREND", 12, -1, KIND_OWN, .wide = 24, .own = trend);
+static COLUMN(name, "OWNER LIBRARY", 0, BY_NAME, KIND_OWN, .direct = DIRECT_CALLER, .own = name,
+	      .text = name_text);
+
+static const struct table_column plain[] = {
+	SHOW(live, 0, 9),    SHOW(part, 4),   SHOW(blocks, 3, 0, 11),
+	SHOW(bytes_rate, 5), SHOW(growth, 1), SHOW(trend, 6),
+	SHOW(name),
+};
+static const struct table_column since[] = {
+	SHOW(born, 2), SHOW(gone, 2), SHOW(net), SHOW(live, 4, 9), SHOW(more_blocks, 5), SHOW(name),
+};
+static const struct table_column between[] = {
+	SHOW(born, 2),        SHOW(gone, 2),        SHOW(net),
+	SHOW(live_now, 4, 9), SHOW(more_blocks, 5), SHOW(name),
+};
+static const struct table_column of_sessions[] = { COMPARED_COLUMNS(2), SHOW(name) };
+
+/* --- rows */
+
+static int ties(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+
+	return x->module < y->module ? -1 : x->module > y->module;
 }
 
 static const struct owner *in_list(const struct owner *list, size_t n, uint32_t module)
@@ -132,153 +141,38 @@ static void refresh(struct view *v, bool resort)
 		if (!in_list(l->rows, kept, now[i].module))
 			l->rows[kept++] = now[i];
 	l->count = kept;
+	for (size_t i = 0; i < kept; i++)
+		l->rows[i].amounts.rated = figures_rated(&v->ui->shown.figures) ? KNOWN : KNOWN_NOT;
 	if (resort || !l->t.list.touched)
-		qsort_r(l->rows, l->count, sizeof *l->rows, compare, l);
+		table_view_order(v, l->rows, l->count, sizeof *l->rows, ties);
 	if (v->ui->compared) {
-		GROW(l->judged, l->judged_room, l->count);
+		GROW(l->t.judged, l->t.judged_room, l->count);
 		diff_judge_owners(v->ui->compared, v->ui->shown.owners, l->rows, l->count,
-				  l->judged);
+				  l->t.judged);
 	}
 	table_view_update(v, l->count, NULL);
-}
-
-static const struct figure_owner *figure_of(const struct libs *l, const struct owner *o)
-{
-	const struct figures *f = &l->t.v.ui->shown.figures;
-
-	for (size_t i = 0; i < f->owner_count; i++)
-		if (f->owners[i].module == o->module)
-			return &f->owners[i];
-	return NULL;
-}
-
-/* The owner's growth: over the diff if there is one, else over the graph's time where the history
- * knows the owner. */
-static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
-{
-	const struct figures *f = &l->t.v.ui->shown.figures;
-	const struct figure_owner *known = figure_of(l, o);
-	uint64_t window = graph_window(f, &l->t.v.ui->shown.time);
-	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
-
-	*net = net_bytes(&o->change);
-	if (table_view_diffing(&l->t))
-		return true;
-	*net = (int64_t)live_bytes(&o->sum);
-	if (known && first != SIZE_MAX)
-		*net -= (int64_t)known->series[first];
-	return known && (first == SIZE_MAX ? !f->point_count || f->known[0] : f->known[first]);
-}
-
-static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
-{
-	const struct module *m =
-		o->module == OWNER_UNKNOWN ? NULL : model_module(l->t.v.ui->shown.model, o->module);
-	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, blocks still live)" : "";
-	const char *hooks = m && coverage_lacks(m->flags) ? coverage_word(m->flags) : NULL;
-	char text[400];
-
-	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "",
-		 hooks ? hooks : "");
-	cell_owner(c, cells_letter(o), text);
-}
-
-static void diff_cell(const struct libs *l, const struct owner *o, size_t column, struct cell c)
-{
-	switch (column) {
-	case D_BORN: cell_bytes(c, o->change.born_bytes); break;
-	case D_GONE: cell_bytes(c, o->change.gone_bytes); break;
-	case D_NET: cell_net(c, net_bytes(&o->change)); break;
-	case D_LIVE: cell_live(c, live_bytes(&o->sum)); break;
-	case D_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
-	case D_NAME: name_cell(l, o, c); break;
-	}
-}
-
-static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
-			 int w)
-{
-	const struct libs *l = arg;
-	const struct owner *o = &l->rows[row];
-	struct cell c = { a, y, x, w, o->sampled != 0 };
-
-	switch (column) {
-	case S_A: cell_bytes(c, live_bytes(&o->sum) - (uint64_t)net_bytes(&o->change)); break;
-	case S_B: cell_bytes(c, live_bytes(&o->sum)); break;
-	case S_NET: cell_net(c, net_bytes(&o->change)); break;
-	case S_KIND: judgement_cell(c, &l->judged[row]); break;
-	case S_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
-	case S_NAME: name_cell(l, o, c); break;
-	}
-}
-
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	struct libs *l = arg;
-	const struct owner *o = &l->rows[row];
-	const struct figures *f = &l->t.v.ui->shown.figures;
-	const struct figure_owner *known;
-	struct cell c = { a, y, x, w, o->sampled != 0 };
-	int64_t net;
-
-	if (table_view_diffing(&l->t)) {
-		diff_cell(l, o, column, c);
-		return;
-	}
-	switch (column) {
-	case C_LIVE: cell_live(c, live_bytes(&o->sum)); break;
-	case C_PART: cell_part(c, live_bytes(&o->sum), live_bytes(&f->totals.sum)); break;
-	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
-	case C_RATE:
-		if (figures_rated(f))
-			cell_bytes(c, figures_over(f)
-					      ? 0
-					      : (uint64_t)model_per_second(l->t.v.ui->shown.model,
-									   o->rate_bytes));
-		else
-			cell_unknown(c);
-		break;
-	case C_NET:
-		if (net_of(l, o, &net))
-			cell_net(c, net);
-		break;
-	case C_TREND:
-		known = figure_of(l, o);
-		if (known)
-			graph_spark(a, y, x, w, draw_owner_role(o->letter),
-				    known->series + figures_known_from(f),
-				    f->point_count - figures_known_from(f));
-		break;
-	case C_NAME: name_cell(l, o, c); break;
-	}
 }
 
 static bool dim(void *arg, size_t row)
 {
 	const struct libs *l = arg;
-	const struct change *c = &l->rows[row].change;
+	const struct change *c = &l->rows[row].amounts.change;
 
-	if (l->t.v.ui->compared && l->judged[row].noise)
+	if (l->t.v.ui->compared && l->t.judged[row].noise)
 		return true;
 	if (interval_between(l->t.v.ui->shown.model) || model_of_sessions(l->t.v.ui->shown.model))
 		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
-	return live_bytes(&l->rows[row].sum) == 0;
+	return live_bytes(&l->rows[row].amounts.sum) == 0;
 }
 
-static bool matches(struct view *v, size_t row, const char *text)
+static const void *row(void *arg, size_t i)
 {
-	return strcasestr(((struct libs *)v)->rows[row].name, text) != NULL;
+	return &((struct libs *)arg)->rows[i];
 }
 
-static const struct table tables[4] = {
-	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, table_view_hit },
-	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of,
-	  table_view_hit },
-	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
-	  id_of, table_view_hit },
-	{ "Libs", session_columns, sizeof session_columns / sizeof session_columns[0], session_cell,
-	  dim, id_of, table_view_hit },
-};
+#define LIBS(columns) TABLE("Libs", columns, row, dim, id_of, table_view_hit)
+static const struct table tables[4] = { LIBS(plain), LIBS(since), LIBS(between),
+					LIBS(of_sessions) };
 
 static const struct table *table(const struct libs *l)
 {
@@ -360,7 +254,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 	if (model_diffing(v->ui->shown.model))
 		snprintf(out, size, "%s%s", count, interval);
-	else if (!table_shows(table(l), term_columns(), C_NET))
+	else if (!table_shows(table(l), term_columns(), &column_growth))
 		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
@@ -394,8 +288,7 @@ static void view_free(struct view *v)
 	struct libs *l = (struct libs *)v;
 
 	free(l->rows);
-	free(l->judged);
-	free(l);
+	table_view_free(v);
 }
 
 static const struct table *columns_of(struct view *v)
@@ -416,7 +309,6 @@ static const struct view_ops ops = {
 	.escape = table_view_escape,
 	.no_filter = true,
 	.caption = caption,
-	.matches = matches,
 	.search = table_view_search,
 	.next_hit = table_view_next_hit,
 	.free = view_free,

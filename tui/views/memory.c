@@ -8,7 +8,6 @@
  */
 #include "views/table_view.h"
 #include "views/views.h"
-#include "widgets/cells.h"
 #include "widgets/graph.h"
 #include "views/looked.h"
 #include "report/report.h"
@@ -54,27 +53,6 @@ static const char *label(uint32_t what)
 {
 	return what == MTW_MEMORY_COUNT ? "RSS, total" : report_memory(what);
 }
-
-enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
-
-static const struct column columns[] = {
-	[C_BYTES] = { .title = "RESIDENT", .width = 9, .bytes = SIZE_HELD, .sort = -1 },
-	[C_PART] = { .title = "%", .width = 4, .rank = 3, .sort = -1 },
-	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = -1 },
-	[C_TREND] = { .title = "TREND",
-		      .width = 12,
-		      .wide = 24,
-		      .rank = 4,
-		      .sort = -1,
-		      .left = true },
-	[C_BAR] = { .title = "SHARE",
-		    .width = 12,
-		    .wide = 30,
-		    .rank = 2,
-		    .sort = -1,
-		    .left = true },
-	[C_NAME] = { .title = "OF WHAT", .left = true, .sort = -1 },
-};
 
 static uint64_t bytes_of(const struct rss *r, uint32_t what)
 {
@@ -254,25 +232,67 @@ static void sentence(const struct memory *m, char *out, size_t size)
 
 /* --- drawing */
 
-static void draw_share(const struct area *a, int y, int x, int w, uint64_t bytes, uint64_t all)
+static bool is_estimate(const struct line *l)
 {
-	char bar[TEXT_MAX];
+	const struct memory *m = l->view;
 
-	draw_clip(a, y, x, w, ROLE_ALLOC, CLIP_END, text_bar(bar, (double)bytes, (double)all, w));
+	return ((const struct memory_row *)l->row)->what <= MTW_MEMORY_FREE &&
+	       m->t.v.ui->shown.figures.estimate;
 }
 
-static void draw_trend(const struct memory *m, uint32_t what, const struct area *a, int y, int x,
-		       int w)
+static struct value resident(const struct line *l)
 {
+	const struct memory_row *r = l->row;
+
+	return (struct value){ .n = (int64_t)r->bytes, .estimate = is_estimate(l) };
+}
+
+static struct value part(const struct line *l)
+{
+	const struct memory *m = l->view;
+
+	return value_part(((const struct memory_row *)l->row)->bytes, rss_all(&m->now));
+}
+
+static struct value growth(const struct line *l)
+{
+	const struct memory *m = l->view;
+	const struct memory_row *r = l->row;
+
+	if (*r->name || !m->compared)
+		return value_none();
+	return (struct value){ .n = (int64_t)(bytes_of(&m->now, r->what) -
+					      bytes_of(&m->then, r->what)),
+			       .estimate = is_estimate(l) };
+}
+
+static void draw_trend(const struct line *l, struct cell c)
+{
+	const struct memory *m = l->view;
+	const struct memory_row *r = l->row;
 	uint64_t values[TREND_MAX];
 
 	for (size_t i = 0; i < m->past_count; i++)
-		values[i] = bytes_of(&m->past[i], what);
-	graph_spark(a, y, x, w, ROLE_ALLOC, values, m->past_count);
+		values[i] = bytes_of(&m->past[i], r->what);
+	if (!*r->name)
+		graph_spark(c.a, c.y, c.x, c.w, ROLE_ALLOC, values, m->past_count);
 }
 
-static void name_cell(const struct memory *m, const struct memory_row *r, struct cell c)
+static void draw_share(const struct line *l, struct cell c)
 {
+	const struct memory *m = l->view;
+	const struct memory_row *r = l->row;
+	char bar[TEXT_MAX];
+
+	if (!*r->name && r->what != MTW_MEMORY_COUNT)
+		draw_clip(c.a, c.y, c.x, c.w, ROLE_ALLOC, CLIP_END,
+			  text_bar(bar, (double)r->bytes, (double)rss_all(&m->now), c.w));
+}
+
+static void draw_name(const struct line *l, struct cell c)
+{
+	const struct memory *m = l->view;
+	const struct memory_row *r = l->row;
 	char text[200], count[32];
 
 	if (*r->name)
@@ -290,42 +310,28 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 	cell_text(c, *r->name ? ROLE_PLACE : ROLE_NAME, text);
 }
 
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	const struct memory *m = arg;
-	const struct memory_row *r = &m->rows[row];
-	bool about = r->what <= MTW_MEMORY_FREE && m->t.v.ui->shown.figures.estimate;
-	struct cell c = { a, y, x, w, about };
-	uint64_t all = rss_all(&m->now);
+static COLUMN(resident, "RESIDENT", 9, -1, KIND_BYTES, .value = resident);
+static COLUMN(part, "%", 4, -1, KIND_PART, .value = part);
+static COLUMN(growth, "NET", 9, -1, KIND_NET, .value = growth);
+static COLUMN(trend, "TREND", 12, -1, KIND_OWN, .wide = 24, .own = draw_trend);
+static COLUMN(share, "SHARE", 12, -1, KIND_OWN, .wide = 30, .own = draw_share);
+static COLUMN(name, "OF WHAT", 0, -1, KIND_OWN, .own = draw_name);
 
-	switch (column) {
-	case C_BYTES: cell_bytes(c, r->bytes); break;
-	case C_PART: cell_part(c, r->bytes, all); break;
-	case C_NET:
-		if (!*r->name && m->compared)
-			cell_net(c, (int64_t)(bytes_of(&m->now, r->what) -
-					      bytes_of(&m->then, r->what)));
-		break;
-	case C_TREND:
-		if (!*r->name)
-			draw_trend(m, r->what, a, y, x, w);
-		break;
-	case C_BAR:
-		if (!*r->name && r->what != MTW_MEMORY_COUNT)
-			draw_share(a, y, x, w, r->bytes, all);
-		break;
-	case C_NAME: name_cell(m, r, c); break;
-	}
-}
+static const struct table_column columns[] = {
+	SHOW(resident), SHOW(part, 3), SHOW(growth), SHOW(trend, 4), SHOW(share, 2), SHOW(name),
+};
 
 static bool dim(void *arg, size_t row)
 {
 	return ((const struct memory *)arg)->rows[row].bytes == 0;
 }
 
-static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0],
-				    cell,     dim,     id_of,
-				    NULL };
+static const void *row(void *arg, size_t i)
+{
+	return &((struct memory *)arg)->rows[i];
+}
+
+static const struct table table = TABLE("Memory", columns, row, dim, id_of, NULL);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -368,7 +374,7 @@ static void caption(struct view *v, bool in_brief, char *out, size_t size)
 static void free_view(struct view *v)
 {
 	free(((struct memory *)v)->rows);
-	free(v);
+	table_view_free(v);
 }
 
 static const struct table *columns_of(struct view *v)

@@ -3,37 +3,84 @@
  * overview.c - the first screen: graphs, then the call sites by the shape of their growth, so that
  * a likely leak comes first without a key press.
  */
-#include "views/views.h"
-#include "widgets/cells.h"
-#include "widgets/graph.h"
+#include "views/amounts.h"
 #include "views/sites.h"
+#include "views/views.h"
+#include "widgets/graph.h"
 #include "screen/term.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLACE, C_OWNER };
+/* --- columns */
 
-static const struct column columns[] = {
-	[C_SHAPE] = { .title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true },
-	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1 },
-	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = -1 },
-	[C_MIN] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
-	[C_INTERVALS] = { .title = "GREW IN", .width = 8, .rank = 6, .sort = -1 },
-	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = -1 },
-	[C_TREND] = { .title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true },
-	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
-	[C_PLACE] = { .title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true },
-	[C_OWNER] = { .title = "OWNER",
-		      .direct = DIRECT_CALLER,
-		      .width = 14,
-		      .wide = 20,
-		      .rank = 1,
-		      .sort = -1,
-		      .left = true },
+static struct value growth(const struct line *l)
+{
+	const struct site *s = l->row;
+
+	return (struct value){ .n = s->net_window, .estimate = s->amounts.sampled != 0 };
+}
+
+static struct value growth_per_minute(const struct line *l)
+{
+	const struct site *s = l->row;
+
+	return (struct value){ .n = s->net_per_min, .estimate = s->amounts.sampled != 0 };
+}
+
+static struct value grew(const struct line *l)
+{
+	const struct site *s = l->row;
+
+	return (struct value){ .n = s->grew, .known = s->intervals ? KNOWN : KNOWN_NOT };
+}
+
+static void draw_grew(const struct line *l, struct cell c)
+{
+	const struct site *s = l->row;
+	char text[32];
+
+	snprintf(text, sizeof text, "%u of %u", s->grew, s->intervals);
+	draw_right(c.a, c.y, c.x, c.w, s->intervals ? ROLE_NUMBER : ROLE_DIM,
+		   s->intervals ? text : "-");
+}
+
+static void draw_shape(const struct line *l, struct cell c)
+{
+	cell_shape(c, l->row);
+}
+
+static void draw_trend(const struct line *l, struct cell c)
+{
+	const struct site *s = l->row;
+
+	graph_spark(c.a, c.y, c.x, c.w, draw_owner_role(cells_letter(s->owner)), s->trend,
+		    s->trend_count);
+}
+
+static void draw_at(const struct line *l, struct cell c)
+{
+	const struct site *s = l->row;
+
+	cell_file(c, s->file, s->line);
+}
+
+static COLUMN(shape, "SHAPE", 11, -1, KIND_OWN, .own = draw_shape);
+static COLUMN(growth, "NET", 9, -1, KIND_NET, .value = growth);
+static COLUMN(per_minute, "/MIN", 9, -1, KIND_NET, .value = growth_per_minute);
+static COLUMN(grew, "GREW IN", 8, -1, KIND_COUNT, .value = grew, .own = draw_grew);
+static COLUMN(trend, "TREND", 10, -1, KIND_OWN, .own = draw_trend);
+static COLUMN(at, "AT", 18, -1, KIND_OWN, .wide = 22, .own = draw_at);
+
+static const struct table_column columns[] = {
+	SHOW(shape, 3), SHOW(live),     SHOW(growth, 4), SHOW(per_minute, 2), SHOW(grew, 6),
+	SHOW(age, 5),   SHOW(trend, 5), SHOW(site),      SHOW(at, 7),         SHOW(owner, 1),
 };
 
-static const struct table table;
+static const struct table table =
+	TABLE("Overview", columns, site_list_line, site_list_dim, site_list_id, table_view_hit);
+
+/* --- rows */
 
 /* Until the user chose a row, the first is the one that matters now. */
 static void refresh(struct view *v, bool resort)
@@ -43,9 +90,9 @@ static void refresh(struct view *v, bool resort)
 	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->t.list.touched,
 			       &s->rows);
 	table_view_update(v, s->count, NULL);
-	ages_take(&s->ages, v->ui, true,
-		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->t.list,
-		  site_list_id, s);
+	ages_take(&s->t.ages, v->ui, true,
+		  ages_wanted(table_shows(&table, term_columns(), &column_age), BY_GROWTH),
+		  &s->t.list, site_list_id, s);
 }
 
 /* --- drawing */
@@ -54,40 +101,6 @@ int view_overview_graph_height(void)
 {
 	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 4) * 2 / 5 : 0;
 }
-
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	const struct site *r = site_list_at(arg, row);
-	struct cell c = { a, y, x, w, r->estimate };
-	char text[32];
-
-	switch (column) {
-	case C_SHAPE: cell_shape(c, r); break;
-	case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
-	case C_NET: cell_net(c, r->net_window); break;
-	case C_MIN: cell_net(c, r->net_per_min); break;
-	case C_INTERVALS:
-		snprintf(text, sizeof text, "%u of %u", r->grew, r->intervals);
-		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM,
-			   r->intervals ? text : "-");
-		break;
-	case C_AGE:
-		cell_age(c, ages_at(&((struct site_list *)arg)->ages, row, r->id), false);
-		break;
-	case C_TREND:
-		graph_spark(a, y, x, w, draw_owner_role(cells_letter(r->owner)), r->trend,
-			    r->trend_count);
-		break;
-	case C_SITE: cell_site(c, r); break;
-	case C_PLACE: cell_file(c, r->file, r->line); break;
-	case C_OWNER: cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?"); break;
-	}
-}
-
-static const struct table table = {
-	"Overview",   columns,       sizeof columns / sizeof columns[0], cell, site_list_dim,
-	site_list_id, table_view_hit
-};
 
 /* "alloc 88.2k", or "alloc -" where the instant has no rate. */
 static void label_rate(char *out, size_t size, const char *what, const struct ui *ui,
@@ -147,7 +160,7 @@ static const char *net_over(struct ui *ui, char out[64])
 	uint64_t window = query_window(ui->shown.query);
 	char span[32];
 
-	if (!window || !table_shows(&table, term_columns(), C_NET))
+	if (!window || !table_shows(&table, term_columns(), &column_growth))
 		return "";
 	snprintf(out, 64, ", NET over %s", text_span(span, window));
 	return out;
@@ -213,10 +226,9 @@ static const struct view_ops ops = {
 	.escape = table_view_escape,
 	.caption = caption,
 	.row = site_list_row,
-	.matches = site_list_match,
 	.search = site_list_search,
 	.next_hit = table_view_next_hit,
-	.free = site_list_free,
+	.free = table_view_free,
 };
 
 struct view *view_overview_new(struct ui *ui)

@@ -3,9 +3,9 @@
  * processes.c - the page of the program's processes: a line for each and the sum of all below;
  * Enter shows one in every view. process/process_rows.c makes the rows.
  */
+#include "views/amounts.h"
 #include "views/table_view.h"
 #include "views/views.h"
-#include "widgets/cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,28 +20,6 @@ struct processes_page {
 	size_t count;              /* rows, and the way to other programs */
 	bool choice;               /* there is that way */
 };
-
-enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
-
-/* clang-format off */
-static const struct column columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = PROCESSES_BY_LIVE },
-	[C_GROWTH] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 1,
-	  .sort = PROCESSES_BY_GROWTH },
-	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 6,
-	  .sort = PROCESSES_BY_RATE },
-	[C_PEAK] = { .title = "PEAK", .width = 8, .bytes = SIZE_HELD, .rank = 5,
-	  .sort = PROCESSES_BY_PEAK },
-	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4,
-	  .sort = PROCESSES_BY_ALLOCATED },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 8,
-	  .sort = PROCESSES_BY_BLOCKS },
-	[C_PID] = { .title = "PID", .width = 7, .rank = 3, .sort = PROCESSES_BY_PID },
-	[C_STATE] = { .title = "STATE", .width = 12, .rank = 2, .sort = -1, .left = true },
-	[C_TIME] = { .title = "RAN", .width = 7, .rank = 7, .sort = PROCESSES_BY_TIME },
-	[C_NAME] = { .title = "PROCESS", .wide = 33, .sort = PROCESSES_BY_TREE, .left = true },
-};
-/* clang-format on */
 
 static uint64_t id_of(void *arg, size_t i)
 {
@@ -132,6 +110,7 @@ static void refresh(struct view *v, bool resort)
 /* --- drawing */
 
 static const struct table table;
+static const struct column column_peak;
 
 static struct cell indented(struct cell c, unsigned depth)
 {
@@ -153,7 +132,7 @@ static void fold_cell(const struct process_row *r, struct cell c)
 	const char *peaks[] = { ", largest peak ", ", peak ", "" };
 	char text[160], size[32], count[32];
 	bool followed = r->p.state != PROCESS_UNFOLLOWED,
-	     bare = !followed || table_shows(&table, c.a->w, C_PEAK);
+	     bare = !followed || table_shows(&table, c.a->w, &column_peak);
 
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END,
 		  text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
@@ -167,13 +146,18 @@ static void fold_cell(const struct process_row *r, struct cell c)
 	draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_NAME, CLIP_END, text);
 }
 
-static void name_cell(const struct processes_page *g, const struct process_row *r, struct cell c)
+static void name_cell(const struct line *l, struct cell c)
 {
-	const struct ui *ui = g->t.v.ui;
+	const struct ui *ui = ((const struct view *)l->view)->ui;
+	const struct process_row *r = l->row;
 	const struct process *now = r->folded ? NULL : processes_find(ui->processes, r->p.id);
 	bool shown = r->p.id == ui->others.shown,
 	     reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
 
+	if (r->id == OTHERS_ID) {
+		cell_text(c, ROLE_KEY, "another program ...");
+		return;
+	}
 	c = indented(c, r->depth);
 	if (r->folded) {
 		fold_cell(r, c);
@@ -197,54 +181,90 @@ static uint64_t ran_ns(const struct ui *ui, const struct process *p)
 	return end > p->begin_ns ? end - p->begin_ns : 0;
 }
 
-static void figure_cell(const struct ui *ui, const struct process *p, size_t column, struct cell c)
+/* A figure of a process while it runs. */
+static struct value while_it_runs(const struct line *l, double n)
 {
-	char text[32];
+	const struct process_row *r = l->row;
+	bool known = r->amounts.live == KNOWN && process_runs(&r->p);
 
-	switch (column) {
-	case C_LIVE: cell_bytes(c, p->live_bytes); break;
-	case C_GROWTH:
-		if (process_runs(p))
-			cell_net(c, (int64_t)p->growth);
-		break;
-	case C_RATE:
-		if (process_runs(p))
-			cell_bytes(c, p->rate > 0 ? (uint64_t)p->rate : 0);
-		break;
-	case C_PEAK: cell_bytes(c, p->peak_bytes); break;
-	case C_ALLOCATED: cell_bytes(c, process_allocated(p)); break;
-	case C_BLOCKS: cell_count(c, p->live_blocks); break;
-	case C_TIME:
-		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(ui, p)));
-		break;
-	}
+	return known ? (struct value){ .n = (int64_t)n } : value_none();
 }
 
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+static struct value growth(const struct line *l)
 {
-	const struct processes_page *g = arg;
-	const struct process_row *r = row < g->rows->count ? &g->rows->rows[row] : NULL;
-	struct cell c = { a, y, x, w, false };
+	return while_it_runs(l, ((const struct process_row *)l->row)->p.growth);
+}
+
+static struct value rate(const struct line *l)
+{
+	double n = ((const struct process_row *)l->row)->p.rate;
+
+	return while_it_runs(l, n > 0 ? n : 0);
+}
+
+static struct value peak(const struct line *l)
+{
+	const struct process_row *r = l->row;
+
+	return (struct value){ .n = (int64_t)r->p.peak_bytes,
+			       .known = (enum known)r->amounts.in_all };
+}
+
+static struct value pid(const struct line *l)
+{
+	const struct process_row *r = l->row;
+
+	return r->p.pid && !r->folded ? (struct value){ .n = r->p.pid } : value_none();
+}
+
+static struct value ran(const struct line *l)
+{
+	const struct process_row *r = l->row;
+	const struct ui *ui = ((const struct view *)l->view)->ui;
+
+	return r->amounts.live == KNOWN ? (struct value){ .n = (int64_t)ran_ns(ui, &r->p) }
+					: value_none();
+}
+
+static void state_cell(const struct line *l, struct cell c)
+{
+	const struct process_row *r = l->row;
 	char text[32];
 
-	if (!r) {
-		if (column == C_NAME)
-			cell_text(c, ROLE_KEY, "another program ...");
-	} else if (column == C_NAME) {
-		name_cell(g, r, c);
-	} else if (r->folded) {
-		if ((column == C_PEAK || column == C_ALLOCATED) && r->p.state != PROCESS_UNFOLLOWED)
-			cell_bytes(c, column == C_PEAK ? r->p.peak_bytes : r->allocated);
-	} else if (column == C_PID) {
-		snprintf(text, sizeof text, "%d", r->p.pid);
-		if (r->p.pid)
-			draw_right(a, y, x, w, ROLE_NUMBER, text);
-	} else if (column == C_STATE) {
+	if (!r->folded && r->id != OTHERS_ID)
 		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE,
 			  process_state_words(&r->p, text));
-	} else if (r->p.state != PROCESS_UNFOLLOWED && r->p.state != PROCESS_STARTING) {
-		figure_cell(g->t.v.ui, &r->p, column, c);
-	}
+}
+
+static const char *name_text(const struct line *l, size_t i)
+{
+	const struct process_row *r = l->row;
+
+	return i || r->id == OTHERS_ID ? NULL : r->p.name;
+}
+
+static COLUMN(growth, "/MIN", 9, PROCESSES_BY_GROWTH, KIND_NET, .value = growth);
+static COLUMN(rate, "BYTES/s", 8, PROCESSES_BY_RATE, KIND_BYTES, .value = rate);
+static COLUMN(peak, "PEAK", 8, PROCESSES_BY_PEAK, KIND_BYTES, .value = peak);
+static COLUMN(pid, "PID", 7, PROCESSES_BY_PID, KIND_ID, .value = pid);
+static COLUMN(state, "STATE", 12, -1, KIND_OWN, .own = state_cell);
+static COLUMN(ran, "RAN", 7, PROCESSES_BY_TIME, KIND_SPAN, .value = ran);
+static COLUMN(name, "PROCESS", 0, PROCESSES_BY_TREE, KIND_OWN, .wide = 33, .own = name_cell,
+	      .text = name_text);
+
+static const struct table_column columns[] = {
+	SHOW(held),      SHOW(growth, 1), SHOW(rate, 6),  SHOW(peak, 5), SHOW(in_all, 4),
+	SHOW(blocks, 8), SHOW(pid, 3),    SHOW(state, 2), SHOW(ran, 7),  SHOW(name),
+};
+
+static const void *row_at(void *arg, size_t i)
+{
+	static const struct process_row others = {
+		.id = OTHERS_ID, .amounts = { .live = KNOWN_NONE, .in_all = KNOWN_NONE }
+	};
+	const struct processes_page *g = arg;
+
+	return i < g->rows->count ? &g->rows->rows[i] : &others;
 }
 
 static bool dim(void *arg, size_t row)
@@ -254,20 +274,7 @@ static bool dim(void *arg, size_t row)
 	return row < g->rows->count && !process_runs(&g->rows->rows[row].p);
 }
 
-static bool matches(struct view *v, size_t row, const char *text)
-{
-	const struct processes_page *g = (struct processes_page *)v;
-	char pid[16];
-
-	if (row >= g->rows->count)
-		return false;
-	snprintf(pid, sizeof pid, "%d", g->rows->rows[row].p.pid);
-	return strcasestr(g->rows->rows[row].p.name, text) || !strcmp(pid, text);
-}
-
-static const struct table table = { "Processes",   columns, sizeof columns / sizeof columns[0],
-				    cell,          dim,     id_of,
-				    table_view_hit };
+static const struct table table = TABLE("Processes", columns, row_at, dim, id_of, table_view_hit);
 
 /* Why there is no tree of it, or what Enter does. */
 static const char *about(const struct ui *ui, const struct process *p)
@@ -419,13 +426,14 @@ static unsigned enter(struct processes_page *g)
 
 static unsigned next_order(struct processes_page *g)
 {
-	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH,
-				    [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
-				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK,
-				    [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
-	size_t sort = (size_t)g->t.sort[0];
+	static const int orders[] = { PROCESSES_BY_TREE, PROCESSES_BY_GROWTH, PROCESSES_BY_LIVE,
+				      PROCESSES_BY_PEAK, PROCESSES_BY_ALLOCATED };
+	const size_t count = sizeof orders / sizeof *orders;
+	size_t i = 0;
 
-	g->t.sort[0] = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	while (i < count && orders[i] != g->t.sort[0])
+		i++;
+	g->t.sort[0] = i + 1 < count ? orders[i + 1] : PROCESSES_BY_TREE;
 	g->t.reverse = false;
 	return VIEW_RESORT;
 }
@@ -464,7 +472,6 @@ static const struct view_ops ops = {
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
-	.matches = matches,
 	.search = table_view_search,
 	.next_hit = table_view_next_hit,
 	.free = table_view_free,

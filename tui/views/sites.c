@@ -2,83 +2,100 @@
  *
  * sites.c - call sites as a flat list: one row per allocating function or line.
  */
-#include "views/views.h"
-#include "widgets/cells.h"
-#include "widgets/columns.h"
+#include "views/amounts.h"
 #include "views/sites.h"
+#include "views/views.h"
+#include "widgets/columns.h"
 #include "widgets/status.h"
 #include "screen/term.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
-
 #define WRITTEN_NODES 6u /* of a stack: some wrappers, the call site, its caller */
 
-/* What all have; the higher a rank, the sooner its column goes. */
-/* clang-format off */
-#define SITE_COLUMNS(life_rank, age_rank, oldest_rank, at_rank)                                    \
-	[C_CHURN] = { .title = "CHURN/s", .width = 8, .bytes = SIZE_HELD, .rank = 8,               \
-	  .sort = BY_CHURN },                                                                      \
-	[C_LIFE] = { .title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE },          \
-	[C_AGE] = { .title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE },              \
-	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = (oldest_rank), .sort = BY_OLDEST },  \
-	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
-	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = (at_rank), .sort = -1,          \
-	  .left = true },                                                                          \
-	[C_OWNER] = { .title = "OWNER", .direct = DIRECT_CALLER, .width = 14, .wide = 22,          \
-	  .rank = 1, .sort = -1, .left = true }
+/* --- columns */
+
+static struct value churn(const struct line *l)
+{
+	const struct site *s = l->row;
+	const struct ui *ui = ((const struct view *)l->view)->ui;
+
+	if (s->amounts.rated == KNOWN_NONE || !s->churn_known || figures_over(&ui->shown.figures))
+		return value_none();
+	return (struct value){ .n = (int64_t)s->churn_bytes, .estimate = s->amounts.sampled != 0 };
+}
+
+static struct value life(const struct line *l)
+{
+	const struct site *s = l->row;
+	bool known = s->life != LIFE_UNKNOWN && s->amounts.rated != KNOWN_NONE;
+
+	return known ? (struct value){ .n = (int64_t)s->life_ns } : value_none();
+}
+
+static void draw_life(const struct line *l, struct cell c)
+{
+	if (life(l).known == KNOWN)
+		cell_life(c, l->row);
+}
+
+static void draw_site(const struct line *l, struct cell c)
+{
+	cell_site(c, l->row);
+}
+
+static const char *site_text(const struct line *l, size_t i)
+{
+	const struct site *s = l->row;
+	const char *const texts[] = { s->name, s->caller, s->function };
+	size_t known = 0;
+
+	for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+		if (texts[k] && known++ == i)
+			return texts[k];
+	return NULL;
+}
+
+/* Without a file, OWNER says it. */
+static void draw_at(const struct line *l, struct cell c)
+{
+	const struct site *s = l->row;
+
+	if (s->file)
+		cell_place(c, cells_letter(s->owner), s->file, s->line, NULL);
+}
+
+static void draw_owner(const struct line *l, struct cell c)
+{
+	const struct site *s = l->row;
+
+	cell_owner(c, cells_letter(s->owner), s->owner ? s->owner->name : "?");
+}
+
+static COLUMN(churn, "CHURN/s", 8, BY_CHURN, KIND_BYTES, .value = churn);
+static COLUMN(life, "LIFE", 8, BY_LIFE, KIND_SPAN, .value = life, .own = draw_life);
+static COLUMN(at, "AT", 15, -1, KIND_OWN, .wide = 22, .own = draw_at);
+COLUMN(site, "CALL SITE < CALLER", 0, BY_NAME, KIND_OWN, .own = draw_site, .text = site_text);
+COLUMN(owner, "OWNER", 14, -1, KIND_OWN, .direct = DIRECT_CALLER, .wide = 20, .own = draw_owner);
 
 /* Sorted by calls, sites show lifetimes first; otherwise ages. */
-#define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
-	{                                                                                          \
-		[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },   \
-		[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = (blocks_rank),   \
-		  .sort = BY_BLOCKS },                                                             \
-		[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = (rate_rank),                  \
-		  .sort = BY_RATE },                                                               \
-		[C_ALLOC] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5,      \
-		  .sort = BY_ALLOC },                                                              \
-		SITE_COLUMNS(life_rank, age_rank, 7, 6)                                            \
-	}
+#define PLAIN(blocks_rank, calls_rank, life_rank, age_rank)                                        \
+	SHOW(live), SHOW(blocks, blocks_rank), SHOW(calls, calls_rank), SHOW(in_all, 5),           \
+		SHOW(churn, 8), SHOW(life, life_rank), SHOW(age, age_rank), SHOW(oldest, 7),       \
+		SHOW(site), SHOW(at, 6), SHOW(owner, 1, 0, 22)
+#define DIFF(live)                                                                                 \
+	SHOW(born, 2), SHOW(gone, 2), SHOW(net), SHOW(live, 3), SHOW(churn, 8), SHOW(life, 7),     \
+		SHOW(age, 4), SHOW(oldest, 6), SHOW(site), SHOW(at, 5), SHOW(owner, 1, 0, 22)
 
-static const struct column plain_columns[] = PLAIN_COLUMNS(2, 3, 5, 4);
-static const struct column churn_columns[] = PLAIN_COLUMNS(3, 1, 2, 5);
+static const struct table_column plain[] = { PLAIN(2, 3, 5, 4) };
+static const struct table_column by_churn[] = { PLAIN(3, 1, 2, 5) };
+static const struct table_column since[] = { DIFF(live) };
+static const struct table_column between[] = { DIFF(live_now) };
+static const struct table_column of_sessions[] = { COMPARED_COLUMNS(3), SHOW(site), SHOW(at, 6),
+						   SHOW(owner, 2, 0, 22) };
 
-enum { D_BORN, D_GONE, D_NET, D_LIVE };
-
-#define DIFF_COLUMNS(live)                                                                         \
-	{                                                                                          \
-		[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2,           \
-		  .sort = BY_BORN },                                                               \
-		[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2,           \
-		  .sort = BY_GONE },                                                               \
-		[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },      \
-		[D_LIVE] = { .title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3,           \
-		  .sort = BY_LIVE },                                                               \
-		SITE_COLUMNS(7, 4, 6, 5)                                                           \
-	}
-/* clang-format on */
-
-static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-static const struct column between_columns[] =
-	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
-
-enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_SITE, S_AT, S_OWNER };
-
-static const struct column session_columns[] = {
-	JUDGED_COLUMNS(3),
-	[S_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
-	[S_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 6, .sort = -1, .left = true },
-	[S_OWNER] = { .title = "OWNER",
-		      .direct = DIRECT_CALLER,
-		      .width = 14,
-		      .wide = 22,
-		      .rank = 2,
-		      .sort = -1,
-		      .left = true },
-};
+/* --- rows */
 
 uint64_t site_list_id(void *arg, size_t i)
 {
@@ -95,93 +112,24 @@ static void refresh(struct view *v, bool resort)
 			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
 			       s->t.reverse, resort, &s->rows);
 	if (v->ui->compared) {
-		GROW(s->judged, s->judged_room, s->count);
-		diff_judge_sites(v->ui->compared, v->ui->shown.query, s->rows, s->count, s->judged);
+		GROW(s->t.judged, s->t.judged_room, s->count);
+		diff_judge_sites(v->ui->compared, v->ui->shown.query, s->rows, s->count,
+				 s->t.judged);
 	}
 	table_view_update(v, s->count, NULL);
 	bool shown = !model_of_sessions(s->t.v.ui->shown.model) &&
-		     (table_shows(table(s), term_columns(), C_AGE) ||
-		      table_shows(table(s), term_columns(), C_OLDEST));
-	if (ages_take(&s->ages, v->ui, true,
+		     (table_shows(table(s), term_columns(), &column_age) ||
+		      table_shows(table(s), term_columns(), &column_oldest));
+	if (ages_take(&s->t.ages, v->ui, true,
 		      ages_wanted(shown, s->t.sort[table_view_diffing(&s->t)]), &s->t.list,
 		      site_list_id, s) &&
 	    resort)
 		refresh(v, true);
 }
 
-/* Known of all threads together only. */
-static bool of_all_threads(const struct site_list *s, size_t column)
+const void *site_list_line(void *arg, size_t i)
 {
-	bool plain = !table_view_diffing(&s->t) && (column == C_RATE || column == C_ALLOC);
-
-	return plain || column == C_CHURN || column == C_LIFE;
-}
-
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	struct site_list *s = arg;
-	const struct site *r = &s->rows[row];
-	const struct figures *f = &s->t.v.ui->shown.figures;
-	struct cell c = { a, y, x, w, r->estimate };
-
-	if (ui_of_threads(s->t.v.ui) && of_all_threads(s, column))
-		return;
-	if (column == C_SITE)
-		cell_site(c, r);
-	else if (column == C_AT && r->file) /* without a file, OWNER says it */
-		cell_place(c, cells_letter(r->owner), r->file, r->line, NULL);
-	else if (column == C_AT)
-		return;
-	else if (column == C_OWNER)
-		cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?");
-	else if (column == C_AGE || column == C_OLDEST)
-		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
-	else if (column == C_CHURN) {
-		if (r->churn_known && !figures_over(f))
-			cell_bytes(c, r->churn_bytes);
-	} else if (column == C_LIFE)
-		cell_life(c, r);
-	else if (table_view_diffing(&s->t))
-		switch (column) {
-		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
-		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
-		case D_NET: cell_net(c, net_bytes(&r->change)); break;
-		case D_LIVE: cell_live(c, live_bytes(&r->sum)); break;
-		}
-	else
-		switch (column) {
-		case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
-		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
-		case C_RATE:
-			if (figures_rated(f))
-				cell_rate(c, figures_over(f) ? 0 : r->calls);
-			else
-				cell_unknown(c);
-			break;
-		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
-		}
-}
-
-static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
-			 int w)
-{
-	const struct site_list *s = arg;
-	const struct site *r = &s->rows[row];
-	struct cell c = { a, y, x, w, r->estimate };
-
-	switch (column) {
-	case S_A: cell_bytes(c, live_bytes(&r->sum) - (uint64_t)net_bytes(&r->change)); break;
-	case S_B: cell_bytes(c, live_bytes(&r->sum)); break;
-	case S_NET: cell_net(c, net_bytes(&r->change)); break;
-	case S_KIND: judgement_cell(c, &s->judged[row]); break;
-	case S_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
-	case S_SITE: cell_site(c, r); break;
-	case S_AT:
-		if (r->file)
-			cell_place(c, cells_letter(r->owner), r->file, r->line, NULL);
-		break;
-	case S_OWNER: cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?"); break;
-	}
+	return &((struct site_list *)arg)->rows[i];
 }
 
 bool site_list_dim(void *arg, size_t row)
@@ -189,30 +137,13 @@ bool site_list_dim(void *arg, size_t row)
 	const struct site_list *s = arg;
 
 	return s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED) ||
-	       (s->t.v.ui->compared && s->judged[row].noise);
+	       (s->t.v.ui->compared && s->t.judged[row].noise);
 }
 
-bool site_list_match(struct view *v, size_t row, const char *text)
-{
-	const struct site *r = site_list_at((struct site_list *)v, row);
-
-	return (r->name && strcasestr(r->name, text)) ||
-	       (r->caller && strcasestr(r->caller, text)) ||
-	       (r->function && strcasestr(r->function, text));
-}
-
-static const struct table tables[5] = {
-	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell,
-	  site_list_dim, site_list_id, table_view_hit },
-	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell,
-	  site_list_dim, site_list_id, table_view_hit },
-	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell,
-	  site_list_dim, site_list_id, table_view_hit },
-	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell,
-	  site_list_dim, site_list_id, table_view_hit },
-	{ "Sites", session_columns, sizeof session_columns / sizeof session_columns[0],
-	  session_cell, site_list_dim, site_list_id, table_view_hit },
-};
+#define SITES(columns)                                                                             \
+	TABLE("Sites", columns, site_list_line, site_list_dim, site_list_id, table_view_hit)
+static const struct table tables[5] = { SITES(plain), SITES(since), SITES(between), SITES(by_churn),
+					SITES(of_sessions) };
 
 static const struct table *table(const struct site_list *s)
 {
@@ -245,7 +176,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	format_count(count, s->count);
 	if (!table_view_diffing(&s->t))
 		snprintf(out, size, "%s site%s%s", count, format_s(s->count),
-			 ages_words(&s->ages, v->ui, words, sizeof words));
+			 ages_words(&s->t.ages, v->ui, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else
@@ -313,15 +244,6 @@ long site_list_search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
-void site_list_free(struct view *v)
-{
-	struct site_list *s = (struct site_list *)v;
-
-	ages_release(&s->ages);
-	free(s->judged);
-	free(s);
-}
-
 /* Or by LIVE again; the largest first. */
 static void by_calls(struct site_list *s)
 {
@@ -378,10 +300,9 @@ static const struct view_ops ops = {
 	.request = request,
 	.caption = caption,
 	.row = site_list_row,
-	.matches = site_list_match,
 	.search = site_list_search,
 	.next_hit = table_view_next_hit,
-	.free = site_list_free,
+	.free = table_view_free,
 };
 
 struct view *view_sites_new(struct ui *ui)

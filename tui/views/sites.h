@@ -5,28 +5,25 @@
 #ifndef SITES_H
 #define SITES_H
 
-#include "views/ages.h"
 #include "views/table_view.h"
-#include "widgets/judgement.h"
 
 struct site_list {
 	struct table_view t;     /* first */
 	const struct site *rows; /* of the query, until the next query_sites() */
 	size_t count;
-	struct ages ages;
-	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
-	size_t judged_room;
 };
+
+/* Columns of rows that begin with a struct site. */
+extern const struct column column_site, column_owner;
 
 const struct site *site_list_at(const struct site_list *s, size_t line);
 const struct site *site_list_selected(const struct site_list *s); /* NULL = none */
 /* For view_ops and tables: */
 uint64_t site_list_id(void *view, size_t row);
+const void *site_list_line(void *view, size_t row);
 bool site_list_dim(void *view, size_t row);
 unsigned site_list_request(struct view *v, enum request r);
 bool site_list_row(struct view *v, struct view_row *out);
-bool site_list_match(struct view *v, size_t row, const char *text);
 long site_list_search(struct view *v, const char *text, size_t *pending);
-void site_list_free(struct view *v);
 
 #endif

@@ -47,7 +47,7 @@ bool table_view_hit(void *view, size_t row)
 	struct view *v = view;
 	const char *text = v->ui->shown.search;
 
-	return *text && v->ops->matches(v, row, text);
+	return *text && table_finds(v->ops->table(v), v, row, text);
 }
 
 long table_view_search(struct view *v, const char *text, size_t *pending)
@@ -56,7 +56,7 @@ long table_view_search(struct view *v, const char *text, size_t *pending)
 
 	*pending = 0;
 	for (size_t i = 0; i < of(v)->list.count && *text; i++)
-		hits += v->ops->matches(v, i, text);
+		hits += table_finds(v->ops->table(v), v, i, text);
 	return hits;
 }
 
@@ -85,7 +85,32 @@ bool table_view_escape(struct view *v)
 
 void table_view_free(struct view *v)
 {
+	ages_release(&of(v)->ages);
+	free(of(v)->judged);
 	free(v);
+}
+
+struct order {
+	struct view *v;
+	table_ties_fn *ties;
+};
+
+static int compare(const void *a, const void *b, void *order)
+{
+	const struct order *o = order;
+	struct view *v = o->v;
+	int c = table_compare(v->ops->table(v), v, a, b, *v->ops->sort(v));
+
+	c = c ? c : o->ties(a, b);
+	return of(v)->reverse ? -c : c;
+}
+
+void table_view_order(struct view *v, void *rows, size_t count, size_t size, table_ties_fn *ties)
+{
+	struct order o = { v, ties };
+
+	if (count)
+		qsort_r(rows, count, size, compare, &o);
 }
 
 void table_view_draw(struct view *v, const struct area *a)

@@ -7,11 +7,16 @@
 #ifndef TABLE_VIEW_H
 #define TABLE_VIEW_H
 
+#include "diff/judgement.h"
+#include "views/ages.h"
 #include "views/ui.h"
 
 struct table_view {
 	struct view v; /* first */
 	struct list list;
+	struct ages ages;              /* of the rows, where a column shows them */
+	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
+	size_t judged_room;
 	int sort[2]; /* a column's `sort`; [1]: with a diff */
 	bool reverse;
 	bool graph_focus; /* the graph, if any, takes the keys */
@@ -23,14 +28,14 @@ struct table_view {
 unsigned table_view_request(struct view *v, enum request r);
 int *table_view_sort(struct view *v);     /* plain, or with a diff */
 int *table_view_one_sort(struct view *v); /* the same with a diff */
-/* These need .matches. */
+/* In the texts of the table's columns. */
 long table_view_search(struct view *v, const char *text, size_t *pending);
 unsigned table_view_next_hit(struct view *v, bool backwards);
 /* Of .keys, or of the graph. */
 const enum focus *table_view_foci(struct view *v);
 /* Esc in a view with a graph: back to the list and to the present. */
 bool table_view_escape(struct view *v);
-void table_view_free(struct view *v); /* for a view that owns nothing */
+void table_view_free(struct view *v); /* for a view that owns nothing else */
 
 /* --- for a table */
 bool table_view_hit(void *view, size_t row);
@@ -40,6 +45,9 @@ bool table_view_hit(void *view, size_t row);
 void table_view_draw(struct view *v, const struct area *a);
 /* The same, with the reason for an empty table. */
 void table_view_draw_why(struct view *v, const struct area *a);
+/* Sorts the view's own rows by the column of its sort; `ties` decides between equal ones. */
+typedef int table_ties_fn(const void *a, const void *b);
+void table_view_order(struct view *v, void *rows, size_t count, size_t size, table_ties_fn *ties);
 /* The rows changed; count is their number. */
 void table_view_update(struct view *v, size_t count, list_find_fn *find);
 /* For a graph with the focus; VIEW_IGNORED = another request. */

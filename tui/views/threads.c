@@ -7,10 +7,10 @@
  * answer, because the other columns are current. Threads that ended and hold nothing are counted,
  * not listed.
  */
+#include "views/amounts.h"
+#include "views/looked.h"
 #include "views/table_view.h"
 #include "views/views.h"
-#include "widgets/cells.h"
-#include "views/looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,83 +18,120 @@
 #define OLD_NS 1000000000u /* the caption names the age of an older answer */
 
 struct thread_row {
+	struct amounts amounts; /* first; live ones as of the newest scan */
 	uint32_t index;
-	struct thread t;  /* copied: the model's are good until its next event */
-	struct rate rate; /* in the window: model_window() */
-	bool rate_known;
-	size_t place; /* line before this refresh; SIZE_MAX: was not there */
+	struct thread t; /* copied: the model's are good until its next event */
+	size_t line;     /* before this refresh; SIZE_MAX: was not there */
 };
 
 struct threads {
 	struct table_view t;     /* first */
 	struct thread_row *rows; /* in this view's order; owned */
-	size_t *place;           /* of a thread, by its index; owned */
-	size_t count, room, place_room;
+	size_t *line;            /* of a thread, by its index; owned */
+	size_t count, room, line_room;
 	size_t hidden; /* threads that ended and hold nothing */
 	uint64_t held; /* by all of them, as of the same answer */
 };
-
-enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
-
-/* clang-format off */
-static const struct column columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = C_LIVE },
-	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = C_BLOCKS },
-	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 1,
-	  .sort = C_RATE },
-	[C_CALLS] = { .title = "CALLS/s", .width = 8, .rank = 6, .sort = C_CALLS },
-	[C_ALLOC] = { .title = "ALLOC", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5,
-	  .sort = C_ALLOC },
-	[C_FREED] = { .title = "FREED", .width = 8, .bytes = SIZE_IN_ALL, .rank = 7,
-	  .sort = C_FREED },
-	[C_TID] = { .title = "TID", .width = 8, .rank = 2, .sort = C_TID },
-	[C_NAME] = { .title = "THREAD", .left = true, .sort = C_NAME },
-};
-/* clang-format on */
 
 static uint64_t id_of(void *arg, size_t i)
 {
 	return ((struct threads *)arg)->rows[i].index;
 }
 
-static double value(const struct thread_row *r, int sort)
+/* --- columns */
+
+static struct value part(const struct line *l)
 {
-	switch (sort) {
-	case C_BLOCKS: return (double)r->t.live_blocks;
-	case C_RATE: return (double)r->rate.bytes;
-	case C_CALLS: return (double)r->rate.blocks;
-	case C_ALLOC: return (double)r->t.done.alloc_bytes;
-	case C_FREED: return (double)r->t.done.free_bytes;
-	case C_TID: return (double)r->t.tid;
-	default: return (double)r->t.live_bytes;
-	}
+	const struct thread_row *r = l->row;
+	struct value v =
+		value_part(live_bytes(&r->amounts.sum), ((const struct threads *)l->view)->held);
+
+	v.known = (enum known)r->amounts.live;
+	return v;
 }
 
-/* Equal values, as before the first scan: who allocated most comes first. */
-static int compare(const void *a, const void *b, void *arg)
+static struct value allocated(const struct line *l)
 {
-	const struct threads *l = arg;
-	const struct thread_row *x = a, *y = b;
-	double vx = value(x, l->t.sort[0]), vy = value(y, l->t.sort[0]);
-	int c = l->t.sort[0] == C_NAME ? strcmp(x->t.name, y->t.name)
-		: vx < vy              ? 1
-		: vx > vy              ? -1
-				       : 0;
+	const struct thread_row *r = l->row;
 
-	if (!c && x->t.done.alloc_bytes != y->t.done.alloc_bytes)
-		c = x->t.done.alloc_bytes < y->t.done.alloc_bytes ? 1 : -1;
-	if (!c)
-		c = x->index < y->index ? -1 : 1;
-	return l->t.reverse ? -c : c;
+	return (struct value){ .n = (int64_t)r->t.done.alloc_bytes,
+			       .estimate = r->amounts.sampled };
 }
 
-static int by_place(const void *a, const void *b, void *arg)
+static struct value freed(const struct line *l)
 {
-	(void)arg;
+	const struct thread_row *r = l->row;
+
+	return (struct value){ .n = (int64_t)r->t.done.free_bytes, .estimate = r->amounts.sampled };
+}
+
+static struct value tid(const struct line *l)
+{
+	const struct thread_row *r = l->row;
+
+	return (struct value){ .n = r->t.tid, .known = r->index ? KNOWN : KNOWN_NONE };
+}
+
+static void name(const struct line *l, struct cell c)
+{
+	const struct thread_row *r = l->row;
+	char text[80];
+
+	snprintf(text, sizeof text, "%s%s",
+		 r->index ? r->t.name[0] ? r->t.name : "(no name)" : "other threads",
+		 r->t.ended ? "  (ended)" : "");
+	cell_text(c, r->t.ended ? ROLE_DIM : ROLE_NAME, text);
+}
+
+static const char *name_text(const struct line *l, size_t i)
+{
+	return i ? NULL : ((const struct thread_row *)l->row)->t.name;
+}
+
+enum { BY_FREED = BY_OWN, BY_TID };
+
+static COLUMN(part, "%", 4, -1, KIND_PART, .value = part);
+static COLUMN(alloc, "ALLOC", 8, BY_ALLOC, KIND_ALLOCATED, .value = allocated);
+static COLUMN(freed, "FREED", 8, BY_FREED, KIND_ALLOCATED, .value = freed);
+static COLUMN(tid, "TID", 8, BY_TID, KIND_ID, .quiet = true, .value = tid);
+static COLUMN(name, "THREAD", 0, BY_NAME, KIND_OWN, .own = name, .text = name_text);
+
+static const struct table_column columns[] = {
+	SHOW(held, 0, 9),    SHOW(part, 4),  SHOW(blocks, 3, 0, 11),
+	SHOW(bytes_rate, 1), SHOW(calls, 6), SHOW(alloc, 5),
+	SHOW(freed, 7),      SHOW(tid, 2),   SHOW(name),
+};
+
+/* --- rows */
+
+/* As before the first scan: who allocated most comes first. */
+static int ties(const void *a, const void *b)
+{
 	const struct thread_row *x = a, *y = b;
 
-	return x->place != y->place ? (x->place < y->place ? -1 : 1) : x->index < y->index ? -1 : 1;
+	if (x->t.done.alloc_bytes != y->t.done.alloc_bytes)
+		return x->t.done.alloc_bytes < y->t.done.alloc_bytes ? 1 : -1;
+	return x->index < y->index ? -1 : 1;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct thread_row *x = a, *y = b;
+
+	return x->line != y->line ? (x->line < y->line ? -1 : 1) : x->index < y->index ? -1 : 1;
+}
+
+static struct amounts amounts_of(const struct ui *ui, uint32_t index, const struct thread *t)
+{
+	const struct model *m = ui->shown.model;
+	const struct figures *f = &ui->shown.figures;
+	struct amounts a = { .sum = { .alloc_blocks = t->live_blocks,
+				      .alloc_bytes = t->live_bytes },
+			     .sampled = f->estimate };
+
+	a.live = model_looked(m, MTW_KIND_THREADS) ? KNOWN : KNOWN_SOON;
+	a.rated = model_thread_rate(m, index, &a.rate) || figures_over(f) ? KNOWN : KNOWN_NOT;
+	return a;
 }
 
 static void collect(struct threads *l)
@@ -102,17 +139,16 @@ static void collect(struct threads *l)
 	const struct model *m = l->t.v.ui->shown.model;
 	uint32_t n = model_thread_count(m);
 
-	GROW(l->place, l->place_room, (size_t)n + 1);
+	GROW(l->line, l->line_room, (size_t)n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		l->place[i] = SIZE_MAX;
+		l->line[i] = SIZE_MAX;
 	for (size_t i = 0; i < l->count; i++)
 		if (l->rows[i].index < n)
-			l->place[l->rows[i].index] = i;
+			l->line[l->rows[i].index] = i;
 	l->count = l->hidden = 0;
 	l->held = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct thread *t = model_thread(m, i);
-		struct thread_row row = { .index = i, .t = *t, .place = l->place[i] };
 		if (!t->known)
 			continue;
 		l->held += t->live_bytes;
@@ -120,9 +156,9 @@ static void collect(struct threads *l)
 			l->hidden++;
 			continue;
 		}
-		row.rate_known = model_thread_rate(m, i, &row.rate);
 		GROW(l->rows, l->room, l->count + 1);
-		l->rows[l->count++] = row;
+		l->rows[l->count++] =
+			(struct thread_row){ amounts_of(l->t.v.ui, i, t), i, *t, l->line[i] };
 	}
 }
 
@@ -132,61 +168,11 @@ static void refresh(struct view *v, bool resort)
 
 	looked_want(v->ui, MTW_KIND_THREADS);
 	collect(l);
-	if (l->count)
-		qsort_r(l->rows, l->count, sizeof *l->rows,
-			resort || !l->t.list.touched ? compare : by_place, l);
+	if (resort || !l->t.list.touched)
+		table_view_order(v, l->rows, l->count, sizeof *l->rows, ties);
+	else if (l->count)
+		qsort(l->rows, l->count, sizeof *l->rows, by_line);
 	table_view_update(v, l->count, NULL);
-}
-
-static void name_cell(const struct thread_row *r, struct cell c)
-{
-	char text[80];
-
-	snprintf(text, sizeof text, "%s%s",
-		 r->index ? r->t.name[0] ? r->t.name : "(no name)" : "other threads",
-		 r->t.ended ? "  (ended)" : "");
-	cell_text(c, r->t.ended ? ROLE_DIM : ROLE_NAME, text);
-}
-
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	const struct threads *l = arg;
-	const struct thread_row *r = &l->rows[row];
-	const struct figures *f = &l->t.v.ui->shown.figures;
-	const struct model *m = l->t.v.ui->shown.model;
-	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_looked(m, MTW_KIND_THREADS) != 0, over = figures_over(f);
-	char text[32];
-
-	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
-		draw_right(a, y, x, w, ROLE_DIM, text_glyph(GLYPH_ELLIPSIS));
-		return;
-	}
-	switch (column) {
-	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
-	case C_PART: cell_part(c, r->t.live_bytes, l->held); break;
-	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
-	case C_RATE:
-		if (r->rate_known || over)
-			cell_bytes(c, over ? 0 : (uint64_t)model_per_second(m, r->rate.bytes));
-		else
-			cell_unknown(c);
-		break;
-	case C_CALLS:
-		if (r->rate_known || over)
-			cell_rate(c, over ? 0 : model_per_second(m, r->rate.blocks));
-		else
-			cell_unknown(c);
-		break;
-	case C_ALLOC: cell_bytes(c, r->t.done.alloc_bytes); break;
-	case C_FREED: cell_bytes(c, r->t.done.free_bytes); break;
-	case C_TID:
-		snprintf(text, sizeof text, "%u", r->t.tid);
-		if (r->index)
-			draw_right(a, y, x, w, ROLE_DIM, text);
-		break;
-	case C_NAME: name_cell(r, c); break;
-	}
 }
 
 static bool dim(void *arg, size_t row)
@@ -194,18 +180,12 @@ static bool dim(void *arg, size_t row)
 	return ((const struct threads *)arg)->rows[row].t.ended;
 }
 
-static bool matches(struct view *v, size_t row, const char *text)
+static const void *row(void *arg, size_t i)
 {
-	const struct thread_row *r = &((struct threads *)v)->rows[row];
-	char tid[16];
-
-	snprintf(tid, sizeof tid, "%u", r->t.tid);
-	return strcasestr(r->t.name, text) || !strcmp(tid, text);
+	return &((struct threads *)arg)->rows[i];
 }
 
-static const struct table table = { "Threads",     columns, sizeof columns / sizeof columns[0],
-				    cell,          dim,     id_of,
-				    table_view_hit };
+static const struct table table = TABLE("Threads", columns, row, dim, id_of, table_view_hit);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -273,8 +253,8 @@ static void free_view(struct view *v)
 	struct threads *l = (struct threads *)v;
 
 	free(l->rows);
-	free(l->place);
-	free(l);
+	free(l->line);
+	table_view_free(v);
 }
 
 static const struct table *columns_of(struct view *v)
@@ -295,7 +275,6 @@ static const struct view_ops ops = {
 	.draw = draw,
 	.request = request,
 	.caption = caption,
-	.matches = matches,
 	.search = table_view_search,
 	.next_hit = table_view_next_hit,
 	.free = free_view,
@@ -306,6 +285,6 @@ struct view *view_threads_new(struct ui *ui)
 	struct threads *l = xcalloc(1, sizeof *l);
 
 	l->t.v = (struct view){ &ops, ui };
-	l->t.sort[0] = C_LIVE;
+	l->t.sort[0] = BY_LIVE;
 	return &l->t.v;
 }

@@ -6,8 +6,8 @@
 #define CALLER_MIN 8 /* columns; less of a name could be another one's */
 
 static const char *prefix = "";
-static uint64_t percent_of;
-static int wider[SIZE_KINDS];
+static uint64_t percent_of, window;
+static int wider_held, wider_in_all;
 
 const char *cells_prefix(const char *now)
 {
@@ -28,13 +28,30 @@ static int wider_for(uint64_t bytes)
 
 void cells_largest(uint64_t held, uint64_t in_all)
 {
-	wider[SIZE_HELD] = wider_for(held);
-	wider[SIZE_IN_ALL] = wider_for(in_all);
+	wider_held = wider_for(held);
+	wider_in_all = wider_for(in_all);
 }
 
-int cells_wider(enum size_kind k)
+int cells_wider(enum kind k)
 {
-	return wider[k];
+	switch (k) {
+	case KIND_BYTES:
+	case KIND_LIVE:
+	case KIND_NET:
+	case KIND_BYTES_RATE: return wider_held;
+	case KIND_ALLOCATED: return wider_in_all;
+	default: return 0;
+	}
+}
+
+void cells_percent_of(uint64_t all)
+{
+	percent_of = all;
+}
+
+void cells_rates_over(uint64_t window_ns)
+{
+	window = window_ns;
 }
 
 void cell_text(struct cell c, enum role r, const char *s)
@@ -60,7 +77,8 @@ static bool fits(struct cell c, const char *s)
 	return text_width(sign(c, s)) + text_width(s) <= c.w;
 }
 
-void cell_bytes(struct cell c, uint64_t bytes)
+/* In K, M, G where the current units do not fit. */
+static void bytes_cell(struct cell c, uint64_t bytes)
 {
 	char text[32];
 
@@ -69,36 +87,17 @@ void cell_bytes(struct cell c, uint64_t bytes)
 	right(c, bytes ? ROLE_NUMBER : ROLE_DIM, text);
 }
 
-void cells_percent_of(uint64_t all)
-{
-	percent_of = all;
-}
-
-void cell_live(struct cell c, uint64_t bytes)
+static void live_cell(struct cell c, uint64_t bytes)
 {
 	double percent = percent_of ? 100.0 * (double)bytes / (double)percent_of : 0;
 	char text[32];
 
 	if (!percent_of || !bytes) {
-		cell_bytes(c, bytes);
+		bytes_cell(c, bytes);
 		return;
 	}
 	snprintf(text, sizeof text, percent < 0.05 ? "<0.1%%" : "%.1f%%", percent);
 	right(c, ROLE_NUMBER, text);
-}
-
-void cell_part(struct cell c, uint64_t part, uint64_t all)
-{
-	double percent = all ? 100.0 * (double)part / (double)all : 0;
-	char text[32];
-
-	if (part && percent < 0.5)
-		snprintf(text, sizeof text, "<1");
-	else if (part < all && percent >= 99.5)
-		snprintf(text, sizeof text, ">99");
-	else
-		snprintf(text, sizeof text, "%.0f", percent);
-	draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, text);
 }
 
 static enum role role_of(int64_t n)
@@ -106,7 +105,8 @@ static enum role role_of(int64_t n)
 	return n > 0 ? ROLE_PLUS : n < 0 ? ROLE_MINUS : ROLE_DIM;
 }
 
-void cell_net(struct cell c, int64_t bytes)
+/* Signed, red or green. */
+static void net_cell(struct cell c, int64_t bytes)
 {
 	char text[32];
 
@@ -115,7 +115,8 @@ void cell_net(struct cell c, int64_t bytes)
 	right(c, role_of(bytes), text);
 }
 
-void cell_count(struct cell c, uint64_t n)
+/* 812,004 or 812.0k as it fits. */
+static void count_cell(struct cell c, uint64_t n)
 {
 	char text[32];
 
@@ -125,32 +126,96 @@ void cell_count(struct cell c, uint64_t n)
 	right(c, n ? ROLE_NUMBER : ROLE_DIM, text);
 }
 
-void cell_count_net(struct cell c, int64_t n)
+static double per_second(int64_t n)
+{
+	return window ? (double)n * 1e9 / (double)window : 0;
+}
+
+static void calls_cell(struct cell c, double calls)
 {
 	char text[32];
 
-	right(c, role_of(n), text_short_signed(text, n));
+	right(c, calls > 0 ? ROLE_ALLOC : ROLE_DIM, text_short(text, calls));
 }
 
-void cell_rate(struct cell c, double per_second)
+/* Whole percent; 0 and 100 only for none and all of it. */
+static void part_cell(struct cell c, int64_t part)
+{
+	double percent = 100.0 * (double)part / CELL_WHOLE;
+	char text[32];
+
+	if (part && percent < 0.5)
+		snprintf(text, sizeof text, "<1");
+	else if (part < CELL_WHOLE && percent >= 99.5)
+		snprintf(text, sizeof text, ">99");
+	else
+		snprintf(text, sizeof text, "%.0f", percent);
+	draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, text);
+}
+
+void cell_number(struct cell c, enum kind kind, int64_t n, bool quiet)
 {
 	char text[32];
 
-	right(c, per_second > 0 ? ROLE_ALLOC : ROLE_DIM, text_short(text, per_second));
+	switch (kind) {
+	case KIND_BYTES:
+	case KIND_ALLOCATED: bytes_cell(c, (uint64_t)n); return;
+	case KIND_LIVE: live_cell(c, (uint64_t)n); return;
+	case KIND_NET: net_cell(c, n); return;
+	case KIND_BYTES_RATE: bytes_cell(c, (uint64_t)per_second(n)); return;
+	case KIND_CALLS: calls_cell(c, per_second(n)); return;
+	case KIND_COUNT: count_cell(c, (uint64_t)n); return;
+	case KIND_COUNT_NET: right(c, role_of(n), text_short_signed(text, n)); return;
+	case KIND_PART: part_cell(c, n); return;
+	case KIND_OWN: return;
+	case KIND_AGE: text_span(text, (uint64_t)n); break;
+	case KIND_SPAN: text_span_short(text, (uint64_t)n); break;
+	case KIND_CLOCK: text_clock(text, (uint64_t)n); break;
+	case KIND_ID: snprintf(text, sizeof text, "%lld", (long long)n); break;
+	}
+	draw_right(c.a, c.y, c.x, c.w, quiet ? ROLE_DIM : ROLE_NUMBER, text);
 }
 
-void cell_unknown(struct cell c)
+void column_draw(const struct column *k, const struct line *l, struct cell c)
 {
-	draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, "-");
+	if (k->own) {
+		k->own(l, c);
+		return;
+	}
+	struct value v = k->value(l);
+	c.estimate = v.estimate;
+	switch (v.known) {
+	case KNOWN: cell_number(c, k->kind, v.n, k->quiet); break;
+	case KNOWN_NONE: break;
+	case KNOWN_NOT: draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, "-"); break;
+	case KNOWN_SOON:
+		draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, text_glyph(GLYPH_ELLIPSIS));
+		break;
+	}
 }
 
-void cell_age(struct cell c, const struct age *a, bool oldest)
+bool column_finds(const struct column *k, const struct line *l, const char *text)
 {
-	uint64_t seconds = oldest ? a->oldest_s : a->median_s;
-	char text[32];
+	const char *has;
+	char id[32];
 
-	if (a->known)
-		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span(text, seconds * 1000000000));
+	for (size_t i = 0; k->text && (has = k->text(l, i)); i++)
+		if (strcasestr(has, text))
+			return true;
+	if (k->kind != KIND_ID)
+		return false;
+	struct value v = k->value(l);
+	snprintf(id, sizeof id, "%lld", (long long)v.n);
+	return v.known == KNOWN && !strcmp(id, text);
+}
+
+int column_compare(const struct column *k, const struct line *a, const struct line *b)
+{
+	if (k->text)
+		return strcmp(k->text(a, 0), k->text(b, 0));
+	struct value x = k->value(a), y = k->value(b);
+	int64_t nx = x.known == KNOWN ? x.n : 0, ny = y.known == KNOWN ? y.n : 0;
+	return nx < ny ? 1 : nx > ny ? -1 : 0;
 }
 
 void cell_life(struct cell c, const struct site *s)

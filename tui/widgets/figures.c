@@ -36,10 +36,7 @@ static void take_owner(struct figures *f, struct figure_owner *to, const struct 
 	to->name = o->name;
 	to->letter = cells_letter(o);
 	to->module = o->module;
-	to->sum = o->sum;
-	to->change = o->change;
-	to->rate_bytes = o->rate_bytes;
-	to->estimate = o->sampled != 0;
+	to->amounts = o->amounts;
 	if (o->series && f->point_count)
 		memcpy(to->series, o->series, f->point_count * sizeof(uint64_t));
 	else if (f->point_count)
@@ -64,16 +61,12 @@ static void take_owners(struct figures *f, struct owners *o, struct owners *grap
 		memcpy(f->known, owners_known(graphed), f->point_count * sizeof *f->known);
 	f->rest_estimate = false;
 	for (size_t i = f->owner_count; i < count; i++)
-		f->rest_estimate |= list[i].sampled != 0;
+		f->rest_estimate |= list[i].amounts.sampled != 0;
 	for (size_t i = 0; i < f->owner_count; i++) {
 		struct owner w = list[i];
 		const struct owner *x = graphed == o ? NULL : owner_named(then, then_count, w.name);
-		if (graphed != o) {
-			w.sum = x ? x->sum : (struct tally){ 0 };
-			w.change = x ? x->change : (struct change){ 0 };
-			w.rate_bytes = x ? x->rate_bytes : 0;
-			w.sampled = x ? x->sampled : 0;
-		}
+		if (graphed != o)
+			w.amounts = x ? x->amounts : (struct amounts){ 0 };
 		take_owner(f, &f->owners[i], &w);
 	}
 }
@@ -125,6 +118,7 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	/* live, the rest is on its way */
 	f->whole = f->complete && (f->state != MTW_CUT || model_whole(m));
 	f->final = model_final(m);
+	f->window_ns = figures_over(f) ? 0 : model_window(m);
 }
 
 void figures_release(struct figures *f)

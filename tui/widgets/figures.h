@@ -19,11 +19,8 @@ struct figure_owner {
 	const char *name; /* lives as long as the owners object */
 	char letter;
 	uint32_t module;
-	struct tally sum;
-	struct change change;
-	uint64_t rate_bytes;
+	struct amounts amounts;
 	uint64_t *series; /* one per point; owned; counts where `known` says so */
-	bool estimate;    /* sum is partly sampled */
 };
 
 struct figure_mark {
@@ -42,6 +39,7 @@ struct figures {
 	uint64_t rss_bytes;
 	uint32_t children;
 	struct rates rates;
+	uint64_t window_ns; /* of rates; 0 once the program or its record ended: they are 0 then */
 	struct verdict verdict;
 	uint64_t symbols_done, symbols_asked;
 	uint64_t lost_events;

@@ -41,9 +41,9 @@ static uint64_t live_then(const struct figures *f, const struct bands *b, size_t
 		return owner < b->shown ? figures_owner_at(f, owner, b->at)
 					: others_at(f, b->shown, b->at);
 	if (owner < b->shown)
-		return live_bytes(&f->owners[owner].sum);
+		return live_bytes(&f->owners[owner].amounts.sum);
 	for (size_t k = 0; k < b->shown; k++)
-		sum += live_bytes(&f->owners[k].sum);
+		sum += live_bytes(&f->owners[k].amounts.sum);
 	return whole > sum ? whole - sum : 0;
 }
 
@@ -66,12 +66,12 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		int y = y_low - (int)i;
 		char name[64];
 		bool rest = i == b->shown,
-		     estimate = rest ? f->rest_estimate : f->owners[i].estimate;
+		     estimate = rest ? f->rest_estimate : f->owners[i].amounts.sampled != 0;
 		uint64_t now = live_then(f, b, i);
 		char letter = rest ? '.' : f->owners[i].letter;
 		if (rest) {
 			for (size_t k = b->shown; k < f->owner_count; k++)
-				estimate |= f->owners[k].estimate;
+				estimate |= f->owners[k].amounts.sampled != 0;
 			snprintf(name, sizeof name, "%zu others", f->owner_total - b->shown);
 		} else {
 			snprintf(name, sizeof name, "%s", f->owners[i].name);
@@ -79,16 +79,18 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		char mark[2] = { letter, 0 };
 		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
 		/* 2: the letter and a space; 1: the arrow. */
-		int room = a->w - 2 - 1, wider = cells_wider(SIZE_HELD);
+		int room = a->w - 2 - 1, wider = cells_wider(KIND_BYTES);
 		if (a->w >= LEGEND_DELTA + 2 * wider) {
 			int64_t d = (int64_t)now - b->start[i];
 			room -= 9 + wider;
 			if (both)
-				cell_net((struct cell){ a, y, 2 + room, 8 + wider, estimate }, d);
+				cell_number((struct cell){ a, y, 2 + room, 8 + wider, estimate },
+					    KIND_NET, d, false);
 		}
 		room -= 8 + wider;
 		if (known)
-			cell_bytes((struct cell){ a, y, 2 + room, 7 + wider, estimate }, now);
+			cell_number((struct cell){ a, y, 2 + room, 7 + wider, estimate },
+				    KIND_BYTES, (int64_t)now, false);
 		char *version = strstr(name, ".so.");
 		if (version && text_width(name) > room - 1) /* cut before the name's middle */
 			version[3] = 0;
@@ -150,7 +152,7 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 	uint64_t window = graph_window(f, t), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
 	size_t first = graph_window_start(f, t);
-	int most_w = LEGEND_MAX + 2 * cells_wider(SIZE_HELD),
+	int most_w = LEGEND_MAX + 2 * cells_wider(KIND_BYTES),
 	    side_w = a->w * 9 / 20 < most_w ? a->w * 9 / 20 : most_w;
 	bool legend = side_w >= LEGEND_MIN;
 	struct bands b = { 0 };

@@ -127,12 +127,22 @@ struct layout {
 	int x[TABLE_COLUMNS_MAX], w[TABLE_COLUMNS_MAX]; /* w 0 = left out */
 };
 
-static int width_of(const struct column *c, int width)
+static int usual_width(const struct table_column *c)
 {
-	if (!c->width)
+	return c->width ? c->width : c->is->width;
+}
+
+static int wide_width(const struct table_column *c)
+{
+	return c->wide ? c->wide : c->is->wide;
+}
+
+static int width_of(const struct table_column *c, int width)
+{
+	if (!usual_width(c))
 		return 0;
-	return (width >= 110 && c->wide ? c->wide : c->width) +
-	       cells_wider((enum size_kind)c->bytes);
+	return (width >= 110 && wide_width(c) ? wide_width(c) : usual_width(c)) +
+	       cells_wider(c->is->kind);
 }
 
 static void lay_out(const struct table *t, int width, struct layout *lo)
@@ -141,16 +151,17 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	int flexible, likes = NAME_MIN;
 
 	for (size_t i = 0; i < t->count; i++) {
-		shown[i] = !t->columns[i].rank || !columns_hidden(t->view, t->columns[i].title);
-		if (!t->columns[i].width && t->columns[i].wide > likes)
-			likes = t->columns[i].wide;
+		const struct table_column *c = &t->columns[i];
+		shown[i] = !c->rank || !columns_hidden(t->view, c->is->title);
+		if (!usual_width(c) && wide_width(c) > likes)
+			likes = wide_width(c);
 	}
 	for (;;) {
 		size_t worst = t->count;
 		flexible = width - 2;
 		for (size_t i = 0; i < t->count; i++) {
-			const struct column *c = &t->columns[i];
-			if (!shown[i] || !c->width)
+			const struct table_column *c = &t->columns[i];
+			if (!shown[i] || !usual_width(c))
 				continue;
 			flexible -= 1 + width_of(c, width);
 			if (c->rank && (worst == t->count || c->rank > t->columns[worst].rank))
@@ -162,8 +173,8 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 		shown[worst] = false;
 	}
 	for (size_t i = 0, x = 1; i < t->count; i++) {
-		const struct column *c = &t->columns[i];
-		lo->w[i] = !shown[i] ? 0 : c->width ? width_of(c, width) : flexible;
+		const struct table_column *c = &t->columns[i];
+		lo->w[i] = !shown[i] ? 0 : usual_width(c) ? width_of(c, width) : flexible;
 		if (lo->w[i] < 0)
 			lo->w[i] = 0;
 		lo->x[i] = (int)x;
@@ -171,12 +182,25 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	}
 }
 
-bool table_shows(const struct table *t, int width, size_t column)
+bool table_shows(const struct table *t, int width, const struct column *column)
 {
 	struct layout lo;
 
 	lay_out(t, width, &lo);
-	return lo.w[column] > 0;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->columns[i].is == column)
+			return lo.w[i] > 0;
+	return false;
+}
+
+bool table_finds(const struct table *t, void *arg, size_t row, const char *text)
+{
+	struct line l = { t->row(arg, row), arg, row, 0 };
+
+	for (; l.column < t->count; l.column++)
+		if (column_finds(t->columns[l.column].is, &l, text))
+			return true;
+	return false;
 }
 
 static bool direct;
@@ -191,7 +215,7 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 {
 	draw_fill(a, 0, 0, -1, ROLE_HEAD);
 	for (size_t i = 0; i < t->count; i++) {
-		const struct column *c = &t->columns[i];
+		const struct column *c = t->columns[i].is;
 		bool sorted = c->sort >= 0 && c->sort == sort;
 		char title[64];
 		if (!lo->w[i])
@@ -200,7 +224,7 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 			 sorted ? text_glyph(reverse ? GLYPH_UP : GLYPH_DOWN) : "");
 		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
 		mouse_head(a, 0, lo->x[i], lo->w[i], t, c->sort, sort);
-		if (c->left)
+		if (c->kind == KIND_OWN)
 			draw_clip(a, 0, lo->x[i], lo->w[i], r, CLIP_END, title);
 		else
 			draw_right(a, 0, lo->x[i], lo->w[i], r, title);
@@ -219,6 +243,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 	for (int line = 0; line < l->height && l->top + (size_t)line < l->count; line++) {
 		size_t row = l->top + (size_t)line;
 		bool here = row == l->at;
+		struct line of = { t->row(arg, row), arg, row, 0 };
 		if (here) {
 			draw_overlay(focus ? ROLE_SELECTED : ROLE_SELECTED_IDLE);
 			draw_fill(a, line + 1, 0, -1, ROLE_NORMAL);
@@ -226,12 +251,15 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 		} else if (t->dim && t->dim(arg, row)) {
 			draw_overlay(ROLE_DIM);
 		}
-		for (size_t i = 0; i < t->count; i++)
+		for (size_t i = 0; i < t->count; i++) {
+			struct cell c = { a, line + 1, lo.x[i], lo.w[i], false };
+			of.column = i;
 			if (lo.w[i])
-				t->cell(arg, row, i, a, line + 1, lo.x[i], lo.w[i]);
+				column_draw(t->columns[i].is, &of, c);
+		}
 		for (size_t i = 0; t->hit && i < t->count; i++)
 			/* The sign stands before the name, also in the selected row. */
-			if (!t->columns[i].width && t->hit(arg, row))
+			if (!usual_width(&t->columns[i]) && t->hit(arg, row))
 				draw_text(a, line + 1, lo.x[i] - 1, ROLE_HIT,
 					  text_glyph(GLYPH_HIT));
 		draw_overlay(-1);
@@ -241,7 +269,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 static int column_of_sort(const struct table *t, int sort)
 {
 	for (int i = 0; i < (int)t->count; i++)
-		if (t->columns[i].sort >= 0 && t->columns[i].sort == sort)
+		if (t->columns[i].is->sort >= 0 && t->columns[i].is->sort == sort)
 			return i;
 	return -1;
 }
@@ -251,8 +279,8 @@ int table_sort_next(const struct table *t, int sort, int step)
 	int n = (int)t->count;
 
 	for (int i = column_of_sort(t, sort) + step; i >= 0 && i < n; i += step)
-		if (t->columns[i].sort >= 0)
-			return t->columns[i].sort;
+		if (t->columns[i].is->sort >= 0)
+			return t->columns[i].is->sort;
 	return sort;
 }
 
@@ -260,7 +288,15 @@ bool table_shows_sort(const struct table *t, int sort)
 {
 	int column = column_of_sort(t, sort);
 
-	return column >= 0 && table_shows(t, term_columns(), (size_t)column);
+	return column >= 0 && table_shows(t, term_columns(), t->columns[column].is);
+}
+
+int table_compare(const struct table *t, void *arg, const void *a, const void *b, int sort)
+{
+	int column = column_of_sort(t, sort);
+	struct line x = { a, arg, LIST_NONE, LIST_NONE }, y = { b, arg, LIST_NONE, LIST_NONE };
+
+	return column < 0 ? 0 : column_compare(t->columns[column].is, &x, &y);
 }
 
 int table_sort_beside(const struct table *t, int sort, int step)

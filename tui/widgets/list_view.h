@@ -14,6 +14,7 @@
 
 #include "screen/draw.h"
 #include "screen/keys.h"
+#include "widgets/cells.h"
 
 struct ui;
 struct view;
@@ -60,8 +61,6 @@ struct view_ops {
 	void (*caption)(struct view *v, bool brief, char *out, size_t size);
 	/* The selected row; false = none, or none of a call path. May be NULL. */
 	bool (*row)(struct view *v, struct view_row *r);
-	/* A row is a hit: for table_view_search(). May be NULL. */
-	bool (*matches)(struct view *v, size_t row, const char *text);
 	/* The / prompt and n N; hits < 0 = no search here. May be NULL. */
 	long (*search)(struct view *v, const char *text, size_t *pending);
 	unsigned (*next_hit)(struct view *v, bool backwards);
@@ -109,29 +108,38 @@ void list_fit(struct list *l, int height);
 
 #define TABLE_COLUMNS_MAX 16
 
-struct column {
-	const char *title;
-	const char *direct; /* title while libraries count by direct caller; may be NULL */
-	short width;        /* 0 = takes what is left (one per table) */
-	/* from 110 columns on; 0 = width. With width 0: the preferred width */
+/* A column in a table. */
+struct table_column {
+	const struct column *is;
+	short rank; /* the highest is dropped first; 0 = never */
+	/* 0 = the column's own; if that is 0, too, it takes what is left (one per table) */
+	short width;
+	/* from 110 columns on; 0 = the column's own, else width. With width 0: the preferred width
+	 */
 	short wide;
-	short rank;  /* the highest is dropped first; 0 = never */
-	short sort;  /* sort id for < >; -1 = not sortable */
-	bool left;   /* title at the left */
-	short bytes; /* enum size_kind: widens it (widgets/cells.h) */
 };
+
+/* SHOW(live, rank, width, wide) is column_live; what is left out is 0. */
+#define SHOW(name, ...)                                                                            \
+	{                                                                                          \
+		.is = &column_##name, __VA_ARGS__                                                  \
+	}
 
 struct table {
 	const char *view; /* whose: widgets/columns.h */
-	const struct column *columns;
+	const struct table_column *columns;
 	size_t count;
-	/* Draws one cell. */
-	void (*cell)(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
-		     int w);
-	bool (*dim)(void *arg, size_t row); /* may be NULL */
+	const void *(*row)(void *arg, size_t index); /* as struct line has it */
+	bool (*dim)(void *arg, size_t row);          /* may be NULL */
 	list_id_fn *id;
 	bool (*hit)(void *arg, size_t row); /* matches the search; NULL = no search */
 };
+
+/* The members in their order, without the count. */
+#define TABLE(of, list, ...)                                                                       \
+	{                                                                                          \
+		of, list, sizeof(list) / sizeof *(list), __VA_ARGS__                               \
+	}
 
 /* The area's first line is the head. `reverse`: the least first. `focus`: this list takes the
  * keys. */
@@ -139,8 +147,12 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 		bool reverse, bool focus);
 /* Heads use column.direct (libraries by direct caller) until the next call. */
 void table_direct(bool on);
-/* There is room for this column. */
-bool table_shows(const struct table *t, int width, size_t column);
+/* The column is in the table, and there is room for it. */
+bool table_shows(const struct table *t, int width, const struct column *column);
+/* A column's text has it, or an id is it. */
+bool table_finds(const struct table *t, void *arg, size_t row, const char *text);
+/* The order of two rows by the column with `sort`: < 0 = a comes first. */
+int table_compare(const struct table *t, void *arg, const void *a, const void *b, int sort);
 /* The sort of the column beside the one with `sort`, shown or not; then: the sort's column is
  * shown. */
 int table_sort_next(const struct table *t, int sort, int step);

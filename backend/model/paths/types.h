@@ -70,6 +70,41 @@ static inline bool rate_any(const struct rate *r)
 	return r->bytes | r->blocks | r->freed;
 }
 
+/* Whether an amount is known, and why not. What a screen shows for it: widgets/cells.h. */
+enum known {
+	KNOWN,
+	KNOWN_NONE, /* the row has no such amount */
+	KNOWN_NOT,  /* the instant does not have it: one state alone has no rate */
+	KNOWN_SOON, /* the agent was asked for it */
+};
+
+/* The amounts of a stack, a call path, a call site, a library, a thread. Rows begin with it, so
+ * that one column serves the rows of all views. */
+struct amounts {
+	struct tally sum;
+	struct change change;
+	struct rate rate;
+	uint32_t sampled; /* stacks with a sampled share; 0 = sum is exact */
+	/* enum known: live amounts, those since the start, the change, the rate. Sums of rows leave
+	 * them 0, KNOWN; who makes a row for a view sets them. */
+	uint8_t live, in_all, changed, rated;
+};
+static inline void amounts_add(struct amounts *a, const struct amounts *d)
+{
+	tally_add(&a->sum, &d->sum);
+	change_add(&a->change, &d->change);
+	rate_add(&a->rate, &d->rate);
+	a->sampled += d->sampled;
+}
+/* Differences are modulo their type's size, as all of the model's. */
+static inline void amounts_sub(struct amounts *a, const struct amounts *d)
+{
+	a->sum = tally_sub(&a->sum, &d->sum);
+	a->change = change_sub(&a->change, &d->change);
+	a->rate = rate_sub(&a->rate, &d->rate);
+	a->sampled -= d->sampled;
+}
+
 struct effort { /* work of the agent's unwinding, as of its last report; cumulative */
 	uint64_t allocations, captures; /* all, and those whose stack was not remembered */
 	/* captures without any remembered part, frames walked in total */

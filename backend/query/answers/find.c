@@ -318,7 +318,7 @@ static bool open_hits(struct query *q, struct search *s)
 		uint32_t id;
 		if (!take_step(q))
 			return false;
-		if (!filter_incl(q, s->node)->tally.alloc_blocks)
+		if (!filter_incl(q, s->node)->sum.alloc_blocks)
 			continue;
 		model_dense(q->m, s->node, &id);
 		if (s->hits < HITS_OPENED && !q->inverted) {

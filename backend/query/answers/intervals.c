@@ -19,7 +19,7 @@ static void take_nets(struct site_table *t, size_t count)
 		GROW(s->net, s->net_room, count);
 		for (size_t k = 0; k < count; k++) {
 			uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1)
-							       : live_bytes(&s->all.tally);
+							       : live_bytes(&s->all.sum);
 			s->net[k] = net_clamped((int64_t)(to - site_at_mark(s, &t->at_ends, k)));
 		}
 	}

@@ -19,19 +19,19 @@ struct order {
 static int64_t key_of(const struct order *o, const struct site *s)
 {
 	switch (o->by) {
-	case BY_BLOCKS: return (int64_t)live_blocks(&s->sum);
-	case BY_NET: return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
-	case BY_BORN: return (int64_t)s->change.born_bytes;
-	case BY_GONE: return (int64_t)s->change.gone_bytes;
-	case BY_RATE: return (int64_t)(s->calls * 100);
+	case BY_BLOCKS: return (int64_t)live_blocks(&s->amounts.sum);
+	case BY_NET: return (int64_t)(s->amounts.change.born_bytes - s->amounts.change.gone_bytes);
+	case BY_BORN: return (int64_t)s->amounts.change.born_bytes;
+	case BY_GONE: return (int64_t)s->amounts.change.gone_bytes;
+	case BY_RATE: return (int64_t)s->amounts.rate.blocks;
 	case BY_CHURN: return (int64_t)s->churn_bytes;
 	/* the shortest first */
 	case BY_LIFE:
 		return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns : 0;
-	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
+	case BY_ALLOC: return (int64_t)s->amounts.sum.alloc_bytes;
 	case BY_AGE:
 	case BY_OLDEST: return ages_key(o->q, true, s->id, o->by, o->reverse);
-	default: return (int64_t)live_bytes(&s->sum);
+	default: return (int64_t)live_bytes(&s->amounts.sum);
 	}
 }
 
@@ -68,9 +68,9 @@ static int by_key(const void *a, const void *b, void *order_of)
 					 : 0;
 
 	if (!order)
-		order = live_bytes(&x->sum) < live_bytes(&y->sum)   ? 1
-			: live_bytes(&x->sum) > live_bytes(&y->sum) ? -1
-								    : 0;
+		order = live_bytes(&x->amounts.sum) < live_bytes(&y->amounts.sum)   ? 1
+			: live_bytes(&x->amounts.sum) > live_bytes(&y->amounts.sum) ? -1
+										    : 0;
 	if (o->reverse)
 		order = -order;
 	return order ? order : site_first(x, y) ? -1 : 1;
@@ -110,8 +110,10 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 	t->out_count = 0;
 	for (size_t i = 0; i < t->order_count; i++) {
 		const struct query_site *s = t->sites[t->order[i] - 1];
-		if (s->pub.stacks && s->sum.tally.alloc_blocks)
-			t->out[t->out_count++] = s->pub;
+		if (!s->pub.stacks || !s->passed.sum.alloc_blocks)
+			continue;
+		t->out[t->out_count] = s->pub;
+		filter_known(q, &t->out[t->out_count++].amounts);
 	}
 	*sites = t->out;
 	return t->out_count;

@@ -43,18 +43,18 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 int64_t rows_key(const struct query *q, uint32_t row)
 {
 	const struct trow *r = q->rows[row];
-	const struct value *v = &r->incl;
+	const struct amounts *v = &r->incl;
 	const struct change *c = &v->change;
 
 	switch (q->by) {
-	case BY_BLOCKS: return (int64_t)live_blocks(&v->tally);
+	case BY_BLOCKS: return (int64_t)live_blocks(&v->sum);
 	case BY_NET: return (int64_t)(c->born_bytes - c->gone_bytes);
 	case BY_BORN: return (int64_t)c->born_bytes;
 	case BY_GONE: return (int64_t)c->gone_bytes;
-	case BY_SELF: return (int64_t)live_bytes(&r->self.tally);
+	case BY_SELF: return (int64_t)live_bytes(&r->self.sum);
 	case BY_RATE: return (int64_t)v->rate.blocks;
-	case BY_ALLOC: return (int64_t)v->tally.alloc_bytes;
-	default: return (int64_t)live_bytes(&v->tally);
+	case BY_ALLOC: return (int64_t)v->sum.alloc_bytes;
+	default: return (int64_t)live_bytes(&v->sum);
 	}
 }
 
@@ -82,7 +82,7 @@ static int by_key(const void *a, const void *b, void *query)
 		order = strcmp(short_name(q, x), short_name(q, y));
 	} else {
 		int64_t kx = order_key(q, na), ky = order_key(q, nb);
-		uint64_t lx = live_bytes(&x->incl.tally), ly = live_bytes(&y->incl.tally);
+		uint64_t lx = live_bytes(&x->incl.sum), ly = live_bytes(&y->incl.sum);
 		order = kx != ky ? (kx < ky ? 1 : -1) : lx != ly ? (lx < ly ? 1 : -1) : 0;
 	}
 	if (q->reverse)
@@ -101,16 +101,16 @@ void rows_sort(struct query *q, struct trow *r)
 /* The weight that earns a row its own line, whatever the sort column. */
 static uint64_t weight(const struct query *q, const struct trow *r)
 {
-	const struct value *v = &r->incl;
+	const struct amounts *v = &r->incl;
 	/* Between two marks, the current live amount does not matter. */
-	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->tally);
+	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->sum);
 
 	if (model_diffing(q->m)) {
 		w = w > v->change.gone_bytes ? w : v->change.gone_bytes;
 		w = w > v->change.born_bytes ? w : v->change.born_bytes;
 	}
-	if (q->by == BY_ALLOC && v->tally.alloc_bytes > w)
-		w = v->tally.alloc_bytes;
+	if (q->by == BY_ALLOC && v->sum.alloc_bytes > w)
+		w = v->sum.alloc_bytes;
 	return w;
 }
 
@@ -140,7 +140,7 @@ static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
 		r->rest_row = (uint32_t)q->row_count++;
 	}
 	struct trow *rest = q->rows[r->rest_row];
-	rest->incl = rest->self = (struct value){ 0 };
+	rest->incl = rest->self = (struct amounts){ 0 };
 	rest->valued = q->stamp;
 	rest->rest_count = count;
 	return r->rest_row;
@@ -220,7 +220,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_LEAF;
 	else if (r->open)
 		flags |= ROW_OPEN;
-	flags |= value_zero_flag(q->m, &r->incl);
+	flags |= amounts_zero_flag(q->m, &r->incl);
 	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	if (l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED)
@@ -270,11 +270,9 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 		q->rows[at]->tail = 0;
 	q->rows[head]->tail = tail;
 	out->flags = flags_of(q, head, tail);
-	out->incl = r->incl.tally;
-	out->self = r->self.tally;
-	out->change = r->incl.change;
-	out->calls = model_per_second(q->m, r->incl.rate.blocks);
-	out->estimate = r->incl.sampled != 0;
+	out->amounts = r->incl;
+	filter_known(q, &out->amounts);
+	out->self = r->self.sum;
 	out->self_estimate = r->self.sampled != 0;
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
 	out->module = NO_ID;
@@ -349,7 +347,7 @@ static bool value_children(struct query *q, const struct trow *r, uint64_t floor
 		if (!tree_value(q, r->children[i]))
 			return false;
 		const struct trow *c = q->rows[r->children[i]];
-		*count += c->incl.tally.alloc_blocks && small(q, c, floor);
+		*count += c->incl.sum.alloc_blocks && small(q, c, floor);
 	}
 	return true;
 }
@@ -374,7 +372,7 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 			  bool resort)
 {
 	struct trow *r = q->rows[row];
-	struct value rest = { 0 };
+	struct amounts rest = { 0 };
 	uint64_t floor;
 	uint32_t few, folded = 0;
 
@@ -384,11 +382,10 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 		rows_sort(q, r);
 	for (size_t i = 0; i < r->child_count; i++) {
 		struct trow *c = q->rows[r->children[i]];
-		if (!c->incl.tally
-			     .alloc_blocks) /* nothing ever came through here with this filter */
+		if (!c->incl.sum.alloc_blocks) /* nothing ever came through here with this filter */
 			continue;
 		if (few >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
-			value_add(&rest, &c->incl);
+			amounts_add(&rest, &c->incl);
 			folded++;
 		} else if (!show(q, r->children[i], shown, depth, resort)) {
 			return false;

@@ -278,7 +278,8 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	v->kind = V_ENDED;
 	for (size_t i = 0; with_site && i < q->sites->count; i++) {
 		const struct site *s = &q->sites->sites[i]->pub;
-		uint64_t held = live_bytes(&s->sum), most = top ? live_bytes(&top->sum) : 0;
+		uint64_t held = live_bytes(&s->amounts.sum),
+			 most = top ? live_bytes(&top->amounts.sum) : 0;
 		if (s->stacks && held && (held > most || (held == most && site_first(s, top))))
 			top = s;
 	}
@@ -299,7 +300,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 				    : "at the end",
 	    format_count(blocks, live_blocks(sum)), format_s(live_blocks(sum)));
 	if (top) {
-		say_share(v, live_bytes(&top->sum), live_bytes(sum));
+		say_share(v, live_bytes(&top->amounts.sum), live_bytes(sum));
 		say_site(v, top);
 	}
 }

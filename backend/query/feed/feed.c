@@ -69,7 +69,7 @@ static bool worth_bulk(const struct query *q)
 
 static void follow_moved(struct query *q)
 {
-	static const struct value nothing;
+	static const struct amounts nothing;
 
 	for (; q->moved_at < q->moved_count; q->moved_at++) {
 		if (!take_step(q))
@@ -133,8 +133,8 @@ static void drain(struct query *q)
 		expect(q);
 		if (d->node)
 			feed_follow(q, d->node,
-				    &(struct value){ d->self, d->self_change, d->self_rate,
-						     d->self_sampled });
+				    &(struct amounts){ d->self, d->self_change, d->self_rate,
+						       .sampled = d->self_sampled });
 	}
 	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
 		stamp(q); /* its sums moved, or the model's */

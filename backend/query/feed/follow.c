@@ -7,12 +7,12 @@
 #include "query/sites/sites.h"
 #include "query/tree/place.h"
 
-void feed_follow(struct query *q, uint32_t index, const struct value *raw)
+void feed_follow(struct query *q, uint32_t index, const struct amounts *raw)
 {
-	struct value passed = *raw;
+	struct amounts passed = *raw;
 
 	if (filter_on(q) && (!filter_follow(q, index, &passed) || !q->filter.whole))
-		passed = (struct value){ 0 };
+		passed = (struct amounts){ 0 };
 	sites_add_value(q, index, raw, &passed);
 	lines_add_value(q, index, raw);
 	if (q->bulk)

@@ -8,6 +8,6 @@
 #include "query/state.h"
 
 /* raw: the unfiltered change of the stack */
-void feed_follow(struct query *q, uint32_t index, const struct value *raw);
+void feed_follow(struct query *q, uint32_t index, const struct amounts *raw);
 
 #endif

@@ -47,7 +47,7 @@ static uint32_t after(const struct query *q, uint32_t top, uint32_t index)
 /* Rematches one node of the location, and those below it. False: no step was left. */
 static bool rename_below(struct query *q, struct renaming *r)
 {
-	static const struct value nothing;
+	static const struct amounts nothing;
 
 	while (r->node != NO_ID) {
 		const struct node *n = model_dense(q->m, r->node, NULL);

@@ -183,7 +183,7 @@ static void draw_trend(const struct site_table *t, struct query_site *s)
 	size_t known = t->by_slot ? t->sample_count : 0;
 
 	GROW(h->at, h->at_room, known + 1);
-	h->at[known] = live_bytes(&s->all.tally);
+	h->at[known] = live_bytes(&s->all.sum);
 	s->pub.trend = h->at;
 	s->pub.trend_count = (uint32_t)known + 1;
 }
@@ -253,7 +253,7 @@ struct expected_growth growth_expected(const struct site_table *t)
 		if (!s->stacks || !(s->flags & ROW_EXPECTED) || s->net_window <= 0)
 			continue;
 		x.net = net_clamped(x.net + s->net_window);
-		x.live_bytes += live_bytes(&s->sum);
+		x.live_bytes += live_bytes(&s->amounts.sum);
 		x.sites++;
 	}
 	return x;

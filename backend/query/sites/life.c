@@ -41,7 +41,7 @@ static const struct {
 
 static struct flow flow_now(const struct query_site *s)
 {
-	const struct tally *t = &s->all.tally;
+	const struct tally *t = &s->all.sum;
 
 	return (struct flow){ t->alloc_blocks, t->free_blocks, s->block_ns };
 }
@@ -87,7 +87,7 @@ void life_forget(struct site_table *t)
 /* Adds the time since the last look, with the mean of both looks' live blocks. */
 static void look(struct query_site *s, uint64_t now)
 {
-	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
+	uint64_t live = live_blocks(&s->all.sum), freed = s->all.sum.free_blocks;
 	/* an earlier instant, or another program's clock */
 	bool anew = s->moved || s->looked_ns > now;
 
@@ -126,7 +126,7 @@ static bool burst(const struct site_table *t, const struct query_site *s, size_t
 
 	for (size_t i = from; i < t->flow[0].count; i++) {
 		uint64_t to =
-			i + 1 < t->flow[0].count ? at[i + 1].free_blocks : s->all.tally.free_blocks;
+			i + 1 < t->flow[0].count ? at[i + 1].free_blocks : s->all.sum.free_blocks;
 		if (to - at[i].free_blocks > freed / 2)
 			return true;
 	}

@@ -14,7 +14,7 @@
 
 struct line {
 	uint32_t number;
-	struct value all;
+	struct amounts all;
 };
 struct lines {
 	char *file;
@@ -48,7 +48,7 @@ static uint32_t line_of(struct query *q, const struct lines *l, uint32_t index)
 	return f->file && !strcmp(f->file, l->file) ? f->line : 0;
 }
 
-static void add(struct query *q, struct lines *l, uint32_t index, const struct value *v)
+static void add(struct query *q, struct lines *l, uint32_t index, const struct amounts *v)
 {
 	uint32_t number = line_of(q, l, index),
 		 place = number ? map_get(&l->by_line, number, 0) : 0;
@@ -61,10 +61,10 @@ static void add(struct query *q, struct lines *l, uint32_t index, const struct v
 		place = (uint32_t)++l->count;
 		map_set(&l->by_line, number, place);
 	}
-	value_add(&l->list[place - 1].all, v);
+	amounts_add(&l->list[place - 1].all, v);
 }
 
-void lines_add_value(struct query *q, uint32_t index, const struct value *raw)
+void lines_add_value(struct query *q, uint32_t index, const struct amounts *raw)
 {
 	struct lines *l = q->lines;
 
@@ -88,14 +88,14 @@ uint32_t lines_left(const struct query *q)
 static bool sum_up(struct query *q, struct lines *l)
 {
 	uint32_t count = model_dense_count(q->m);
-	struct value v;
+	struct amounts v;
 
 	for (; l->at < count; l->at++) {
 		if (l->at % NODES_A_STEP == 0 && !take_step(q))
 			return false;
 		const struct node *n = model_dense(q->m, l->at, NULL);
-		value_of_node(q->m, n, false, &v);
-		if (!v.tally.alloc_blocks)
+		amounts_of_node(q->m, n, false, &v);
+		if (!v.sum.alloc_blocks)
 			continue;
 		add(q, l, l->at, &v);
 	}
@@ -114,11 +114,11 @@ static void publish(struct lines *l)
 	GROW(l->out, l->out_room, l->count + 1);
 	l->out_count = 0;
 	for (size_t i = 0; i < l->count; i++) {
-		const struct value *v = &l->list[i].all;
-		if (live_blocks(&v->tally))
+		const struct amounts *v = &l->list[i].all;
+		if (live_blocks(&v->sum))
 			l->out[l->out_count++] =
-				(struct source_line){ l->list[i].number, live_bytes(&v->tally),
-						      live_blocks(&v->tally), v->sampled != 0 };
+				(struct source_line){ l->list[i].number, live_bytes(&v->sum),
+						      live_blocks(&v->sum), v->sampled != 0 };
 	}
 	if (l->out_count)
 		qsort(l->out, l->out_count, sizeof *l->out, by_number);

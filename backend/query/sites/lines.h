@@ -7,7 +7,7 @@
 
 #include "query/state.h"
 
-void lines_add_value(struct query *q, uint32_t index, const struct value *raw);
+void lines_add_value(struct query *q, uint32_t index, const struct amounts *raw);
 void lines_stale(struct query *q);          /* recompute sums */
 uint32_t lines_left(const struct query *q); /* nodes left to sum */
 void lines_forget(struct query *q);

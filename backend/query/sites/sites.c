@@ -149,7 +149,7 @@ static uint64_t live_of_stack(struct query *q, uint32_t index)
 	struct tally self;
 
 	if (filter_on(q))
-		return live_bytes(&filter_self(q, index)->tally);
+		return live_bytes(&filter_self(q, index)->sum);
 	self = model_self(q->m, model_dense(q->m, index, NULL));
 	return live_bytes(&self);
 }
@@ -232,13 +232,13 @@ void sites_expect(const struct query *q, uint32_t index, bool near)
 	}
 	uint32_t number = t->of_node[index];
 	const struct query_site *s = number ? t->sites[number - 1] : NULL;
-	for (size_t at = offsetof(struct query_site, sum);
+	for (size_t at = offsetof(struct query_site, passed);
 	     s && at <= offsetof(struct query_site, most); at += 64)
 		__builtin_prefetch((const char *)s + at, 1);
 }
 
-void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
-		     const struct value *v)
+void sites_add_value(struct query *q, uint32_t index, const struct amounts *raw,
+		     const struct amounts *v)
 {
 	struct site_table *t = q->sites;
 
@@ -251,11 +251,11 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 		link_stack(q, t, index, site_of(q, t, index));
 	}
 	struct query_site *s = t->sites[t->of_node[index] - 1];
-	value_add(&s->sum, v);
-	value_add(&s->all, raw);
-	if (live_bytes(&raw->tally) | live_bytes(&v->tally))
+	amounts_add(&s->passed, v);
+	amounts_add(&s->all, raw);
+	if (live_bytes(&raw->sum) | live_bytes(&v->sum))
 		weigh(q, s, index,
-		      (int64_t)live_bytes(&raw->tally) > 0 || (int64_t)live_bytes(&v->tally) > 0);
+		      (int64_t)live_bytes(&raw->sum) > 0 || (int64_t)live_bytes(&v->sum) > 0);
 }
 
 void sites_move(struct query *q, uint32_t index)
@@ -269,15 +269,15 @@ void sites_move(struct query *q, uint32_t index)
 	if (number == before)
 		return;
 	struct query_site *from = t->sites[before - 1], *to = t->sites[number - 1];
-	struct value v = *filter_self(q, index), raw;
-	value_of_node(q->m, model_dense(q->m, index, NULL), false, &raw);
+	struct amounts v = *filter_self(q, index), raw;
+	amounts_of_node(q->m, model_dense(q->m, index, NULL), false, &raw);
 	stack_moves(to, from);
 	unlink_stack(t, index);
-	value_sub(&from->sum, &v);
-	value_sub(&from->all, &raw);
+	amounts_sub(&from->passed, &v);
+	amounts_sub(&from->all, &raw);
 	link_stack(q, t, index, number);
-	value_add(&to->sum, &v);
-	value_add(&to->all, &raw);
+	amounts_add(&to->passed, &v);
+	amounts_add(&to->all, &raw);
 	weigh(q, to, index, true);
 	t->version++;
 }
@@ -329,7 +329,7 @@ static void start_sums(struct query *q, struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct query_site *s = t->sites[i];
-		s->sum = s->all = (struct value){ 0 };
+		s->passed = s->all = (struct amounts){ 0 };
 		s->most = 0;
 		s->pub.stacks = s->first = s->heavy = s->look_at = 0;
 		s->look = false;
@@ -346,17 +346,17 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 	uint32_t before = t->of_node[i];
 
 	t->of_node[i] = 0;
-	struct value raw;
-	value_of_node(q->m, n, false, &raw);
-	if (!raw.tally.alloc_blocks)
+	struct amounts raw;
+	amounts_of_node(q->m, n, false, &raw);
+	if (!raw.sum.alloc_blocks)
 		return;
 	uint32_t number = site_of(q, t, i);
 	struct query_site *s = t->sites[number - 1];
 	if (before && before != number)
 		stack_moves(s, t->sites[before - 1]);
 	link_stack(q, t, i, number);
-	value_add(&s->sum, filter_self(q, i));
-	value_add(&s->all, &raw);
+	amounts_add(&s->passed, filter_self(q, i));
+	amounts_add(&s->all, &raw);
 	weigh(q, s, i, true);
 }
 
@@ -386,9 +386,8 @@ static uint64_t churn_of(const struct rate *r)
 
 static void publish_rates(struct query *q, struct query_site *s)
 {
-	s->pub.calls = model_per_second(q->m, s->sum.rate.blocks);
 	s->pub.churn_known = model_window(q->m) != 0;
-	s->pub.churn_bytes = (uint64_t)model_per_second(q->m, churn_of(&s->sum.rate));
+	s->pub.churn_bytes = (uint64_t)model_per_second(q->m, churn_of(&s->passed.rate));
 }
 
 static void publish(struct query *q, const struct site_table *t, struct query_site *s,
@@ -398,15 +397,13 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 		find_heavy(q, t, s, looks);
 	/* else: at the next tick */
 	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT);
-	s->pub.sum = s->sum.tally;
-	s->pub.change = s->sum.change;
+	s->pub.amounts = s->passed;
 	publish_rates(q, s);
-	s->pub.estimate = s->sum.sampled != 0;
 	if (s->pub.stacks && s->describe)
 		describe(q, s);
 	s->describe = false;
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
-	s->pub.flags |= value_zero_flag(q->m, &s->sum);
+	s->pub.flags |= amounts_zero_flag(q->m, &s->passed);
 }
 
 /* Did names arrive since the sites were described, and are no more expected soon? */

@@ -12,14 +12,14 @@
 
 struct query_site {
 	struct site pub;
-	struct value sum; /* of stacks that pass the filter */
-	struct value all; /* of all its stacks, whatever the filter */
-	uint64_t most;    /* live bytes of the heaviest stack, pub.leaf */
-	uint32_t heavy;   /* that stack's dense index */
-	uint32_t first;   /* chain of its stacks through table.next; 0 ends */
-	bool look;        /* search for the heaviest stack again: */
-	uint32_t look_at; /* from this one on; 0 = from the first */
-	bool describe;    /* that stack or its place changed */
+	struct amounts passed; /* of stacks that pass the filter */
+	struct amounts all;    /* of all its stacks, whatever the filter */
+	uint64_t most;         /* live bytes of the heaviest stack, pub.leaf */
+	uint32_t heavy;        /* that stack's dense index */
+	uint32_t first;        /* chain of its stacks through table.next; 0 ends */
+	bool look;             /* search for the heaviest stack again: */
+	uint32_t look_at;      /* from this one on; 0 = from the first */
+	bool describe;         /* that stack or its place changed */
 	/* query/sites/life.c: at the points of table.flow, and at the last look */
 	struct flow flow[FLOW_WINDOWS][FLOW_POINTS];
 	double block_ns;
@@ -83,8 +83,8 @@ struct site_table *sites_update(struct query *q, bool ready);
 /* Prefetches for a value soon added at this stack; near: very soon, its site is known. */
 void sites_expect(const struct query *q, uint32_t index, bool near);
 /* Adds to a stack's site: raw = without filter, v = the part that passes it. */
-void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
-		     const struct value *v);
+void sites_add_value(struct query *q, uint32_t index, const struct amounts *raw,
+		     const struct amounts *v);
 void sites_move(struct query *q, uint32_t index); /* its site may have changed */
 void sites_stale(struct query *q, bool only_moved);
 uint32_t sites_left(const struct query *q); /* nodes that are not summed yet */

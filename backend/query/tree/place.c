@@ -15,12 +15,11 @@
 
 static uint64_t member_live(struct query *q, const struct member *m)
 {
-	return live_bytes(
-		&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->tally);
+	return live_bytes(&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->sum);
 }
 
 struct walk {
-	const struct value *v;
+	const struct amounts *v;
 	uint32_t add;   /* dense index of a new member, NO_ID = none */
 	uint32_t below; /* it is new below this row only, 0 = everywhere */
 	uint32_t *rows; /* rows on the way; NULL: not requested */
@@ -30,7 +29,7 @@ struct walk {
 static void book(struct query *q, uint32_t row, const struct member *m, struct walk *w, bool self)
 {
 	struct trow *r = q->rows[row];
-	const struct value *v = w->v;
+	const struct amounts *v = w->v;
 
 	if (w->count < w->room)
 		w->rows[w->count++] = row;
@@ -40,9 +39,9 @@ static void book(struct query *q, uint32_t row, const struct member *m, struct w
 		r->summed = 0; /* the member may be in the sum already */
 		return;
 	}
-	value_add(&r->incl, v);
+	amounts_add(&r->incl, v);
 	if (self)
-		value_add(&r->self, v);
+		amounts_add(&r->self, v);
 	uint64_t live = member_live(q, m);
 	bool heavy = m->leaf == r->heavy.leaf && r->member_count;
 	if (heavy && live < r->most && r->member_count > 1 &&
@@ -181,11 +180,11 @@ bool place_stacks(struct query *q)
 		uint32_t i = q->up_at;
 		if (i % NODES_A_STEP == 0 && !take_step(q))
 			return false;
-		struct value v;
+		struct amounts v;
 		if (q->up_leaf[i])
 			continue;
-		value_of_node(q->m, model_dense(q->m, i, NULL), false, &v);
-		if (!v.tally.alloc_blocks)
+		amounts_of_node(q->m, model_dense(q->m, i, NULL), false, &v);
+		if (!v.sum.alloc_blocks)
 			continue;
 		if (filter_on(q))
 			v = *filter_self(q, i);
@@ -202,7 +201,7 @@ static bool fresh_stack(const struct query *q, uint32_t index)
 	       model_self(q->m, model_dense(q->m, index, NULL)).alloc_blocks;
 }
 
-void place_value(struct query *q, uint32_t index, const struct value *v)
+void place_value(struct query *q, uint32_t index, const struct amounts *v)
 {
 	bool inverted = q->inverted, fresh = fresh_stack(q, index);
 
@@ -218,7 +217,7 @@ void place_value(struct query *q, uint32_t index, const struct value *v)
 
 void place_stack(struct query *q, uint32_t index)
 {
-	static const struct value nothing;
+	static const struct amounts nothing;
 
 	if (fresh_stack(q, index))
 		place_value(q, index, &nothing);

@@ -13,7 +13,7 @@ void place_late(struct query *q, uint32_t row, uint32_t index);
 /* Adds stacks that the inverted tree lacks. False: no step was left. */
 bool place_stacks(struct query *q);
 /* Adds a difference to the rows of a stack. */
-void place_value(struct query *q, uint32_t index, const struct value *v);
+void place_value(struct query *q, uint32_t index, const struct amounts *v);
 /* Adds the stack alone, when all rows will be summed up again. */
 void place_stack(struct query *q, uint32_t index);
 /* The built rows that include a stack, from the top; returns their count. */

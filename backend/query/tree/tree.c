@@ -109,16 +109,16 @@ static bool has_one_child(struct query *q, uint32_t number, bool *one)
 
 static void sum_member(struct query *q, struct trow *r, const struct member *m, bool first)
 {
-	const struct value *v = q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index);
-	uint64_t live = live_bytes(&v->tally);
+	const struct amounts *v = q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index);
+	uint64_t live = live_bytes(&v->sum);
 
-	value_add(&r->incl, v);
+	amounts_add(&r->incl, v);
 	if (first || live > r->most) {
 		r->most = live;
 		r->heavy = *m;
 	}
 	if (q->inverted ? r->parent == ROOT_UP : member_innermost(q, m))
-		value_add(&r->self, filter_self(q, m->leaf));
+		amounts_add(&r->self, filter_self(q, m->leaf));
 }
 
 bool tree_value(struct query *q, uint32_t number)
@@ -128,7 +128,7 @@ bool tree_value(struct query *q, uint32_t number)
 	if (r->valued == q->stamp)
 		return true;
 	if (!r->summed || r->summing != q->stamp) {
-		r->incl = r->self = (struct value){ 0 };
+		r->incl = r->self = (struct amounts){ 0 };
 		r->most = 0;
 		r->summed = 0;
 		r->summing = q->stamp;
@@ -154,7 +154,7 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 	for (;;) {
 		if (!tree_value(q, *tail))
 			return false;
-		if (q->rows[*tail]->self.tally.alloc_blocks)
+		if (q->rows[*tail]->self.sum.alloc_blocks)
 			return true;
 		if (!has_one_child(q, *tail, &one) || (one && !tree_shown(q, *tail)))
 			return false;

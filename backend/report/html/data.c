@@ -203,8 +203,8 @@ static void put_owners(struct report *r, struct pack *out)
 	for (size_t i = 0; i < n; i++) {
 		pack_open(out, '[');
 		pack_text(out, list[i].name);
-		put_tally(out, &list[i].sum);
-		pack_flag(out, list[i].sampled != 0);
+		put_tally(out, &list[i].amounts.sum);
+		pack_flag(out, list[i].amounts.sampled != 0);
 		pack_close(out, ']');
 	}
 	pack_close(out, ']');
@@ -231,14 +231,14 @@ static void put_site(const struct html_trie *t, const struct site *s, const stru
 	pack_text(out, s->file);
 	pack_size(out, s->line);
 	pack_number(out, s->owner ? html_trie_owner(t, s->owner->module) : -1);
-	put_tally(out, &s->sum);
+	put_tally(out, &s->amounts.sum);
 	pack_size(out, s->stacks);
 	pack_text(out, shape_word(s->shape));
 	pack_number(out, s->net_per_min);
 	pack_number(out, age->known ? (int64_t)age->median_s : -1);
 	pack_number(out, age->known ? (int64_t)age->oldest_s : -1);
 	pack_flag(out, (s->flags & ROW_EXPECTED) != 0);
-	pack_flag(out, s->estimate);
+	pack_flag(out, s->amounts.sampled);
 	pack_size(out, s->id);
 	pack_close(out, ']');
 }

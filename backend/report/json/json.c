@@ -183,8 +183,8 @@ static void libraries(struct printer *p)
 		set(o, "name", report_json_text(list[i].name));
 		set(o, "build_id",
 		    report_json_build_id(model_module(p->report->model, list[i].module)));
-		set_tally(o, &list[i].sum);
-		set(o, "estimate", json_boolean(list[i].sampled != 0));
+		set_tally(o, &list[i].amounts.sum);
+		set(o, "estimate", json_boolean(list[i].amounts.sampled != 0));
 		stream_element(&p->stream, o);
 	}
 	stream_list_end(&p->stream);

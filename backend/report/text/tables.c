@@ -18,11 +18,11 @@ void text_libraries(const struct page *p)
 	page_head(p, "LIBRARY");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
-			more.bytes += live_bytes(&list[i].sum);
-			more.estimate |= list[i].sampled != 0;
+			more.bytes += live_bytes(&list[i].amounts.sum);
+			more.estimate |= list[i].amounts.sampled != 0;
 			continue;
 		}
-		page_row(p, &list[i].sum, list[i].sampled);
+		page_row(p, &list[i].amounts.sum, list[i].amounts.sampled);
 		page_name(p, list[i].name, PAGE_NAME);
 		fputc('\n', p->out);
 	}
@@ -61,7 +61,7 @@ static void site_details(const struct page *p, const struct site *s, const struc
 		fputs("  ", p->out);
 		page_name(p, s->owner->name, 30);
 	}
-	if (live_bytes(&s->sum) && s->intervals)
+	if (live_bytes(&s->amounts.sum) && s->intervals)
 		fprintf(p->out, "; %s", report_shape(s->shape));
 	if (s->grew && s->shape != SHAPE_FLAT)
 		fprintf(p->out, ", grew in %u of %u", s->grew, s->intervals);
@@ -75,12 +75,12 @@ static void site_details(const struct page *p, const struct site *s, const struc
 static int compare_sites(const void *a, const void *b)
 {
 	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
-	uint64_t x_live = live_bytes(&x->sum), y_live = live_bytes(&y->sum);
+	uint64_t x_live = live_bytes(&x->amounts.sum), y_live = live_bytes(&y->amounts.sum);
 
 	if (x_live != y_live)
 		return x_live < y_live ? 1 : -1;
-	if (x->sum.alloc_bytes != y->sum.alloc_bytes)
-		return x->sum.alloc_bytes < y->sum.alloc_bytes ? 1 : -1;
+	if (x->amounts.sum.alloc_bytes != y->amounts.sum.alloc_bytes)
+		return x->amounts.sum.alloc_bytes < y->amounts.sum.alloc_bytes ? 1 : -1;
 	return (x > y) - (x < y);
 }
 
@@ -113,11 +113,11 @@ void text_sites(const struct page *p)
 	page_head(p, "CALL SITE < CALLER");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
-			more.bytes += live_bytes(&all[i]->sum);
-			more.estimate |= all[i]->estimate;
+			more.bytes += live_bytes(&all[i]->amounts.sum);
+			more.estimate |= all[i]->amounts.sampled;
 			continue;
 		}
-		page_row(p, &all[i]->sum, all[i]->estimate);
+		page_row(p, &all[i]->amounts.sum, all[i]->amounts.sampled);
 		page_name(p, all[i]->name ? all[i]->name : "?", PAGE_NAME);
 		site_details(p, all[i], &ages[i]);
 	}

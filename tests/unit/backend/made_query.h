@@ -207,7 +207,7 @@ static inline const char *screen(struct session *x, bool resort)
 	for (size_t i = 0; i < n; i++) {
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s %llu", i ? "\n" : "",
 				       (int)r[i].depth, "..........", r[i].name,
-				       (unsigned long long)live_bytes(&r[i].incl));
+				       (unsigned long long)live_bytes(&r[i].amounts.sum));
 		CHECK_EQ(query_index(x->q, r[i].id), i);
 		CHECK(r[i].parent == 0 || query_index(x->q, r[i].parent) < i);
 	}

@@ -248,6 +248,7 @@ void frame_draw(struct app *a)
 	mouse_forget();
 	measure_sizes(a);
 	table_direct(a->ui.shown.figures.direct);
+	cells_rates_over(a->ui.shown.figures.window_ns);
 	cells_percent_of(a->choices.percent ? live_bytes(&a->ui.shown.figures.totals.sum) : 0);
 	cells_prefix(a->ui.shown.figures.whole || !model_program(a->ui.shown.model)
 			     ? ""

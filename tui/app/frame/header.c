@@ -428,7 +428,7 @@ void frame_strip(const struct shown *of, const struct area *s, int y)
 	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
 	for (size_t i = 0; i < f->owner_count && live; i++) {
 		char text[96];
-		double part = 100.0 * (double)live_bytes(&f->owners[i].sum) / (double)live;
+		double part = 100.0 * (double)live_bytes(&f->owners[i].amounts.sum) / (double)live;
 		snprintf(text, sizeof text, "%c %.40s %.0f%%", f->owners[i].letter,
 			 f->owners[i].name, part);
 		int wide = text_width(text);

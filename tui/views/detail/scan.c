@@ -27,8 +27,8 @@ static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64
 
 	snprintf(size, sizeof size, "%s%s", detail_about(d), text_bytes(one, bytes));
 	snprintf(count, sizeof count, "%s%s", detail_about(d), format_count(two, blocks));
-	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size,
-		 count, text_bar(bar, (double)bytes, (double)most, BAR));
+	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(KIND_BYTES),
+		 size, count, text_bar(bar, (double)bytes, (double)most, BAR));
 }
 
 static void add_sizes(struct detail *d, const struct scan_ages *s)

@@ -7,46 +7,11 @@
  * It is no table_view (views/table_view.h), because that base keeps one list and offers its columns
  * to sorting, search and the page of columns; this view has two lists, and none of the three.
  */
-#include "widgets/cells.h"
+#include "views/amounts.h"
 #include "views/marks/marks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-	C_PICK,
-	C_MARK,
-	C_NAME,
-	C_BY,
-	C_TIME,
-	C_AFTER,
-	C_LIVE,
-	C_NET,
-	C_BORN,
-	C_GONE,
-	C_RSS,
-	C_BLOCKS
-};
-
-static const struct column columns[] = {
-	[C_PICK] = { .title = "PICK", .width = 4, .sort = -1, .left = true },
-	[C_MARK] = { .title = "MARK", .width = 5, .sort = -1, .left = true },
-	[C_NAME] = { .title = "NAME", .sort = -1, .left = true },
-	[C_BY] = { .title = "SET BY",
-		   .width = 10,
-		   .wide = 14,
-		   .rank = 9,
-		   .sort = -1,
-		   .left = true },
-	[C_TIME] = { .title = "TIME", .width = 8, .rank = 4, .sort = -1 },
-	[C_AFTER] = { .title = "AFTER", .width = 8, .rank = 8, .sort = -1 },
-	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1 },
-	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = -1 },
-	[C_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = -1 },
-	[C_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 6, .sort = -1 },
-	[C_RSS] = { .title = "RSS", .width = 8, .bytes = SIZE_HELD, .rank = 7, .sort = -1 },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 10, .sort = -1 },
-};
 
 static uint64_t id_of(void *arg, size_t i)
 {
@@ -95,65 +60,93 @@ static void refresh(struct view *v, bool resort)
 
 /* --- drawing */
 
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+static void draw_pick(const struct line *l, struct cell c)
 {
-	struct marks *m = arg;
-	const struct mark_row *r = &m->rows[row];
-	bool start = r->id == 0, first = row == 0;
-	struct cell c = { a, y, x, w, r->estimate };
-	char text[32];
+	const struct marks *m = l->view;
+	const struct mark_row *r = l->row;
 
-	switch (column) {
-	case C_PICK:
-		draw_clip(a, y, x, w, ROLE_MARK, CLIP_END,
-			  r->id == m->a   ? " A"
-			  : r->id == m->b ? " B"
-					  : "");
-		break;
-	case C_MARK: cell_text(c, ROLE_MARK, marks_label(r->id, text)); break;
-	case C_NAME: /* one without a name is called by its number */
-		if (strcmp(r->name, marks_label(r->id, text)))
-			cell_text(c, ROLE_NAME, r->name);
-		break;
-	case C_BY: cell_text(c, ROLE_PLACE, r->by); break;
-	case C_TIME: draw_right(a, y, x, w, ROLE_NUMBER, text_clock(text, r->time_ns)); break;
-	case C_AFTER:
-		if (!first)
-			draw_right(a, y, x, w, ROLE_DIM,
-				   text_clock(text, r->time_ns - m->rows[row - 1].time_ns));
-		break;
-	case C_LIVE:
-		if (!start)
-			cell_bytes(c, live_bytes(&r->sum));
-		break;
-	case C_NET:
-		if (!first)
-			cell_net(c, (int64_t)live_bytes(&r->sum) -
-					    (int64_t)live_bytes(&m->rows[row - 1].sum));
-		break;
-	case C_BORN:
-		if (r->change_known)
-			cell_bytes(c, r->change.born_bytes);
-		break;
-	case C_GONE:
-		if (r->change_known)
-			cell_bytes(c, r->change.gone_bytes);
-		break;
-	case C_RSS:
-		c.estimate = false;
-		if (r->rss_bytes)
-			cell_bytes(c, r->rss_bytes);
-		break;
-	case C_BLOCKS:
-		if (!start)
-			cell_count(c, live_blocks(&r->sum));
-		break;
-	}
+	cell_text(c, ROLE_MARK, r->id == m->a ? " A" : r->id == m->b ? " B" : "");
 }
 
-static const struct table table = { "Marks", columns, sizeof columns / sizeof columns[0],
-				    cell,    NULL,    id_of,
-				    NULL };
+static void draw_label(const struct line *l, struct cell c)
+{
+	char text[32];
+
+	cell_text(c, ROLE_MARK, marks_label(((const struct mark_row *)l->row)->id, text));
+}
+
+/* One without a name is called by its number. */
+static void draw_name(const struct line *l, struct cell c)
+{
+	const struct mark_row *r = l->row;
+	char text[32];
+
+	if (strcmp(r->name, marks_label(r->id, text)))
+		cell_text(c, ROLE_NAME, r->name);
+}
+
+static void draw_by(const struct line *l, struct cell c)
+{
+	cell_text(c, ROLE_PLACE, ((const struct mark_row *)l->row)->by);
+}
+
+static struct value at_time(const struct line *l)
+{
+	return (struct value){ .n = (int64_t)((const struct mark_row *)l->row)->time_ns };
+}
+
+/* The row above; NULL = the row is the first. */
+static const struct mark_row *above(const struct line *l)
+{
+	return l->index ? (const struct mark_row *)l->row - 1 : NULL;
+}
+
+static struct value after(const struct line *l)
+{
+	const struct mark_row *r = l->row, *from = above(l);
+
+	return from ? (struct value){ .n = (int64_t)(r->time_ns - from->time_ns) } : value_none();
+}
+
+static struct value growth(const struct line *l)
+{
+	const struct mark_row *r = l->row, *from = above(l);
+
+	if (!from)
+		return value_none();
+	return (struct value){ .n = (int64_t)(live_bytes(&r->amounts.sum) -
+					      live_bytes(&from->amounts.sum)),
+			       .estimate = r->amounts.sampled };
+}
+
+static struct value rss(const struct line *l)
+{
+	const struct mark_row *r = l->row;
+
+	return r->rss_bytes ? (struct value){ .n = (int64_t)r->rss_bytes } : value_none();
+}
+
+static COLUMN(pick, "PICK", 4, -1, KIND_OWN, .own = draw_pick);
+static COLUMN(label, "MARK", 5, -1, KIND_OWN, .own = draw_label);
+static COLUMN(name, "NAME", 0, -1, KIND_OWN, .own = draw_name);
+static COLUMN(by, "SET BY", 10, -1, KIND_OWN, .wide = 14, .own = draw_by);
+static COLUMN(time, "TIME", 8, -1, KIND_CLOCK, .value = at_time);
+static COLUMN(after, "AFTER", 8, -1, KIND_CLOCK, .quiet = true, .value = after);
+static COLUMN(growth, "NET", 9, -1, KIND_NET, .value = growth);
+static COLUMN(rss, "RSS", 8, -1, KIND_BYTES, .value = rss);
+
+static const struct table_column columns[] = {
+	SHOW(pick),    SHOW(label),    SHOW(name),   SHOW(by, 9),
+	SHOW(time, 4), SHOW(after, 8), SHOW(held),   SHOW(growth, 1),
+	SHOW(born, 5), SHOW(gone, 6),  SHOW(rss, 7), SHOW(blocks, 10, 0, 11),
+};
+
+static const void *row_at(void *arg, size_t i)
+{
+	return &((struct marks *)arg)->rows[i];
+}
+
+static const struct table table = TABLE("Marks", columns, row_at, NULL, id_of, NULL);
 
 static void draw(struct view *v, const struct area *a)
 {

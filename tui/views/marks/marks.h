@@ -13,13 +13,11 @@
 #define MARK_INTERVALS 4    /* columns for the newest intervals */
 
 struct mark_row {
+	struct amounts amounts; /* first; the change is from the row above */
 	uint32_t id, before;
 	char name[80], by[80];
 	uint64_t time_ns, rss_bytes;
-	struct tally sum;
-	struct change change; /* from the row above */
-	bool change_known, by_slot;
-	bool estimate; /* sum and change are partly sampled */
+	bool by_slot; /* its live amounts are known by slot */
 };
 
 struct marks {

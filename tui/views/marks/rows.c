@@ -16,7 +16,8 @@ static void count_to_now(struct marks *m, struct mark_row *to)
 {
 	uint64_t begin = now_ns();
 
-	to->change_known = query_since_marks(m->v.ui->shown.query, &to->change);
+	if (query_since_marks(m->v.ui->shown.query, &to->amounts.change))
+		to->amounts.changed = KNOWN;
 	m->counted_ns = now_ns();
 	m->counted_at = watch_instant(m->v.ui->shown.watch);
 	m->count_cost_ns = m->counted_ns - begin;
@@ -32,17 +33,19 @@ static bool due(const struct marks *m)
 static void take_change(struct marks *m, struct mark_row *to, const struct mark_row *above)
 {
 	const struct mark_row *old = m->old_count ? &m->old[m->old_count - 1] : NULL;
+	struct amounts *a = &to->amounts;
 
 	if (!above->id) { /* everything alive was born since the start */
-		to->change = (struct change){ live_blocks(&to->sum), live_bytes(&to->sum), 0, 0 };
-		to->change_known = true;
+		a->change = (struct change){ live_blocks(&a->sum), live_bytes(&a->sum), 0, 0 };
+		a->changed = KNOWN;
 	} else if (to->id != MARK_NOW) {
-		to->change_known = above->by_slot && to->by_slot;
-		if (to->change_known)
-			to->change = m->changes_of[to->id];
-	} else if (old && old->change_known && old->before == above->id && !due(m)) {
-		to->change = old->change;
-		to->change_known = true;
+		if (above->by_slot && to->by_slot) {
+			a->change = m->changes_of[to->id];
+			a->changed = KNOWN;
+		}
+	} else if (old && old->amounts.changed == KNOWN && old->before == above->id && !due(m)) {
+		a->change = old->amounts.change;
+		a->changed = KNOWN;
 		m->v.ui->moved = true; /* counts again when due */
 	} else if (above->by_slot) {
 		count_to_now(m, to);
@@ -54,6 +57,7 @@ static void add_row(struct marks *m, const struct mark_row *row)
 {
 	GROW(m->rows, m->room, m->count + 1);
 	m->rows[m->count] = *row;
+	m->rows[m->count].amounts.changed = KNOWN_NONE;
 	if (m->count > 0)
 		take_change(m, &m->rows[m->count], &m->rows[m->count - 1]);
 	m->count++;
@@ -63,7 +67,7 @@ void marks_gather(struct marks *m)
 {
 	const struct figures *f = &m->v.ui->shown.figures;
 	struct model *model = m->v.ui->shown.model;
-	struct mark_row row = { .id = 0 };
+	struct mark_row row = { .amounts.live = KNOWN_NONE };
 
 	free(m->old);
 	m->old = m->rows;
@@ -77,13 +81,13 @@ void marks_gather(struct marks *m)
 		const struct mark *k = model_mark(model, id);
 		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
 			continue;
-		row = (struct mark_row){ .id = id,
-					 .time_ns = k->time_ns,
-					 .rss_bytes = k->rss_bytes,
-					 .sum = k->totals,
-					 .by_slot =
-						 id < counted && !(k->flags & MTW_MARK_TOTALS_ONLY),
-					 .estimate = model_mark_estimate(model, id) };
+		row = (struct mark_row){
+			.id = id,
+			.time_ns = k->time_ns,
+			.rss_bytes = k->rss_bytes,
+			.amounts = { .sum = k->totals, .sampled = model_mark_estimate(model, id) },
+			.by_slot = id < counted && !(k->flags & MTW_MARK_TOTALS_ONLY)
+		};
 		snprintf(row.name, sizeof row.name, "%s", k->name);
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);
 		add_row(m, &row);
@@ -92,7 +96,7 @@ void marks_gather(struct marks *m)
 	row = (struct mark_row){ .id = MARK_NOW,
 				 .time_ns = row.time_ns > f->at_ns ? row.time_ns : f->at_ns,
 				 .rss_bytes = f->rss_bytes,
-				 .sum = f->totals.sum,
-				 .estimate = model_estimate(model) };
+				 .amounts = { .sum = f->totals.sum,
+					      .sampled = model_estimate(model) } };
 	add_row(m, &row);
 }

@@ -5,7 +5,8 @@
  */
 #include "views/marks/marks.h"
 
-#include "widgets/cells.h"
+#include "views/amounts.h"
+#include "views/sites.h"
 
 #include <string.h>
 
@@ -36,15 +37,6 @@ void marks_lower_refresh(struct marks *m, bool resort)
 	list_update(&m->lower, m->change_count, id_of, NULL, m);
 }
 
-static int64_t total(const struct interval_row *r)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < r->count; i++)
-		sum += r->net[i];
-	return sum;
-}
-
 /* Columns: shape, the newest intervals, total, live, site, owner. */
 static size_t shown_intervals(const struct marks *m)
 {
@@ -53,29 +45,45 @@ static size_t shown_intervals(const struct marks *m)
 						    : MARK_INTERVALS;
 }
 
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+/* A shape needs three marks, however long they are apart. */
+static void draw_shape(const struct line *l, struct cell c)
 {
-	struct marks *m = arg;
-	const struct interval_row *r = &m->changes[row];
-	size_t n = shown_intervals(m);
-	struct cell c = { a, y, x, w, r->site.estimate };
+	const struct interval_row *r = l->row;
 
-	/* A shape needs three marks, however long they are apart. */
-	if (column == 0 && r->site.shape == SHAPE_YOUNG)
-		return; /* its dot would look like the selection's, beside it */
-	if (column == 0)
+	if (r->site.shape != SHAPE_YOUNG) /* its dot would look like the selection's, beside it */
 		cell_shape(c, &r->site);
-	else if (column <= n)
-		cell_net(c, r->net[r->count - n + column - 1]);
-	else if (column == n + 1)
-		cell_net(c, total(r));
-	else if (column == n + 2)
-		cell_live(c, live_bytes(&r->site.sum));
-	else if (column == n + 3)
-		cell_site(c, &r->site);
-	else
-		cell_owner(c, cells_letter(r->site.owner),
-			   r->site.owner ? r->site.owner->name : "?");
+}
+
+static struct value net_of(const struct interval_row *r, size_t from, size_t to)
+{
+	struct value v = { .estimate = r->site.amounts.sampled != 0 };
+
+	for (size_t i = from; i < to; i++)
+		v.n += r->net[i];
+	return v;
+}
+
+static struct value in_interval(const struct line *l)
+{
+	const struct interval_row *r = l->row;
+	size_t i = r->count - shown_intervals(l->view) + l->column - 1;
+
+	return net_of(r, i, i + 1);
+}
+
+static struct value in_all(const struct line *l)
+{
+	const struct interval_row *r = l->row;
+
+	return net_of(r, 0, r->count);
+}
+
+static COLUMN(shape, "SHAPE", 11, -1, KIND_OWN, .own = draw_shape);
+static COLUMN(total, "TOTAL", 9, -1, KIND_NET, .value = in_all);
+
+static const void *row_at(void *arg, size_t i)
+{
+	return &((struct marks *)arg)->changes[i];
 }
 
 /* Titles of the intervals, from the rows between A and B. */
@@ -98,32 +106,24 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 {
 	size_t n = shown_intervals(m), k = 0;
 	char titles[MARK_INTERVALS][32], title[96], from[32], to[32];
-	struct column columns[TABLE_COLUMNS_MAX];
+	struct column intervals[MARK_INTERVALS];
+	struct table_column columns[TABLE_COLUMNS_MAX];
 
 	interval_titles(m, n, titles);
-	columns[k++] = (struct column){
-		.title = "SHAPE", .width = 11, .rank = 4, .sort = -1, .left = true
-	};
-	for (size_t i = 0; i < n; i++)
-		columns[k++] = (struct column){ .title = titles[i],
+	columns[k++] = (struct table_column)SHOW(shape, 4);
+	for (size_t i = 0; i < n; i++) {
+		intervals[i] = (struct column){ .title = titles[i],
 						.width = 9,
-						.bytes = SIZE_HELD,
-						.rank = (short)(9 - i),
-						.sort = -1 };
-	columns[k++] =
-		(struct column){ .title = "TOTAL", .width = 9, .bytes = SIZE_HELD, .sort = -1 };
-	columns[k++] = (struct column){
-		.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1
-	};
-	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
-	columns[k++] = (struct column){ .title = "OWNER",
-					.direct = DIRECT_CALLER,
-					.width = 14,
-					.wide = 20,
-					.rank = 1,
-					.sort = -1,
-					.left = true };
-	struct table table = { "Marks", columns, k, cell, NULL, id_of, NULL };
+						.sort = -1,
+						.kind = KIND_NET,
+						.value = in_interval };
+		columns[k++] = (struct table_column){ .is = &intervals[i], .rank = (short)(9 - i) };
+	}
+	columns[k++] = (struct table_column)SHOW(total);
+	columns[k++] = (struct table_column)SHOW(live, 3);
+	columns[k++] = (struct table_column)SHOW(site);
+	columns[k++] = (struct table_column)SHOW(owner, 1);
+	struct table table = { "Marks", columns, k, row_at, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);

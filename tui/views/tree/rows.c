@@ -5,46 +5,12 @@
  */
 #include "views/tree/tree.h"
 
-#include "widgets/cells.h"
+#include "views/amounts.h"
 #include "screen/term.h"
 
 #include <string.h>
 
-enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT, C_AGE, C_OLDEST };
-
 #define NAME_LIKES 38 /* indentation takes a third of it: 25 for a chain of two names */
-
-static const struct column plain_columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
-	[C_SELF] = { .title = "SELF", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_SELF },
-	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
-	[C_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
-	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
-	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
-};
-
-enum { D_BORN, D_GONE, D_NET, D_BLOCKS };
-
-static const struct column diff_columns[] = {
-	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN },
-	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE },
-	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
-	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
-	[C_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
-	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
-	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
-};
-
-enum { S_A, S_B, S_NET, S_KIND, S_BLOCKS, S_NAME, S_AT };
-
-static const struct column session_columns[] = {
-	JUDGED_COLUMNS(3),
-	[S_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
-	[S_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 2, .sort = -1, .left = true },
-};
 
 /* The part of a chain "a > b > c" that fits, in whole names. It ends with the most telling name,
  * before the allocation functions below it. An ellipsis marks the cut. */
@@ -69,8 +35,9 @@ static const char *chain_part(const struct row *r, int width, char *out, size_t 
 	}
 }
 
-static void name_cell(const struct row *r, struct cell c)
+static void name_cell(const struct line *l, struct cell c)
 {
+	const struct row *r = l->row;
 	char tail[48] = "", deeper[24], chain[TEXT_MAX];
 	int indent = (int)r->depth * 2, most = c.w / 3;
 	enum role role = r->flags & ROW_HIT       ? ROLE_HIT
@@ -112,104 +79,58 @@ static const char *module_name(const struct row *r, const struct module *m)
 	return m ? m->name : r->flags & ROW_GENERATED ? GENERATED_NAME : NULL;
 }
 
-static void place_cell(const struct tree *t, const struct row *r, struct cell c)
+static void at_cell(const struct line *l, struct cell c)
 {
-	const struct module *m =
-		r->module == NO_ID ? NULL : model_module(t->tv.v.ui->shown.model, r->module);
+	const struct model *model = ((const struct view *)l->view)->ui->shown.model;
+	const struct row *r = l->row;
+	const struct module *m = r->module == NO_ID ? NULL : model_module(model, r->module);
 
-	if (r->flags & ROW_REST)
-		return;
-	cell_place(c, cells_letter(r->owner), r->file, r->line, module_name(r, m));
+	if (!(r->flags & ROW_REST))
+		cell_place(c, cells_letter(r->owner), r->file, r->line, module_name(r, m));
 }
 
-/* Live in A: B's amount without what came since. */
-static uint64_t live_before(const struct row *r)
+static struct value self(const struct line *l)
 {
-	return live_bytes(&r->incl) - (uint64_t)net_bytes(&r->change);
+	const struct row *r = l->row;
+
+	return (struct value){ .n = (int64_t)live_bytes(&r->self), .estimate = r->self_estimate };
 }
 
-static void session_cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
-			 int w)
-{
-	struct tree *t = arg;
-	const struct row *r = &t->rows[row];
-	struct cell c = { a, y, x, w, r->estimate };
+static COLUMN(self, "SELF", 8, BY_SELF, KIND_LIVE, .value = self);
+static COLUMN(name, "FUNCTION", 0, BY_NAME, KIND_OWN, .wide = NAME_LIKES, .own = name_cell);
+static COLUMN(at, "AT", 17, -1, KIND_OWN, .wide = 24, .own = at_cell);
 
-	switch (column) {
-	case S_A: cell_bytes(c, live_before(r)); break;
-	case S_B: cell_bytes(c, live_bytes(&r->incl)); break;
-	case S_NET: cell_net(c, net_bytes(&r->change)); break;
-	case S_KIND: judgement_cell(c, &t->judged[row]); break;
-	case S_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
-	case S_NAME: name_cell(r, c); break;
-	case S_AT: place_cell(t, r, c); break;
-	}
-}
-
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	struct tree *t = arg;
-	const struct row *r = &t->rows[row];
-	const struct figures *f = &t->tv.v.ui->shown.figures;
-	struct cell c = { a, y, x, w, r->estimate };
-
-	if (column == C_NAME) {
-		name_cell(r, c);
-	} else if (column == C_AT) {
-		place_cell(t, r, c);
-	} else if (column == C_AGE || column == C_OLDEST) {
-		cell_age(c, ages_at(&t->ages, row, r->id), column == C_OLDEST);
-	} else if (table_view_diffing(&t->tv)) {
-		switch (column) {
-		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
-		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
-		case D_NET: cell_net(c, net_bytes(&r->change)); break;
-		case D_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
-		}
-	} else {
-		switch (column) {
-		case C_LIVE: cell_live(c, live_bytes(&r->incl)); break;
-		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
-		case C_SELF:
-			c.estimate = r->self_estimate;
-			cell_live(c, live_bytes(&r->self));
-			break;
-		case C_RATE:
-			if (ui_of_threads(t->tv.v.ui)) /* rates count all threads */
-				break;
-			if (figures_rated(f))
-				cell_rate(c, figures_over(f) ? 0 : r->calls);
-			else
-				cell_unknown(c);
-			break;
-		}
-	}
-}
+static const struct table_column plain[] = {
+	SHOW(live), SHOW(blocks, 2), SHOW(self, 4), SHOW(calls, 3),
+	SHOW(name), SHOW(at, 1),     SHOW(age, 5),  SHOW(oldest, 6),
+};
+/* Ages count blocks alive now, so they do not fit an interval between two marks. */
+#define BETWEEN                                                                                    \
+	SHOW(born, 2), SHOW(gone, 2), SHOW(net), SHOW(net_blocks, 3), SHOW(name), SHOW(at, 1)
+static const struct table_column between[] = { BETWEEN };
+static const struct table_column since[] = { BETWEEN, SHOW(age, 5), SHOW(oldest, 6) };
+static const struct table_column of_sessions[] = { COMPARED_COLUMNS(3), SHOW(name), SHOW(at, 2) };
 
 static bool dim(void *arg, size_t row)
 {
 	const struct tree *t = arg;
 
-	return t->rows[row].flags & ROW_ZERO || (t->tv.v.ui->compared && t->judged[row].noise);
+	return t->rows[row].flags & ROW_ZERO || (t->tv.v.ui->compared && t->tv.judged[row].noise);
 }
-
-/* Ages count blocks alive now, so they do not fit an interval between two marks. */
-#define WITHOUT_AGES C_AGE
 
 static bool is_hit(void *arg, size_t row)
 {
 	return ((const struct tree *)arg)->rows[row].flags & ROW_HIT;
 }
 
-static const struct table tables[4] = {
-	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id,
-	  is_hit },
-	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id,
-	  is_hit },
-	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id, is_hit },
-	{ "Tree", session_columns, sizeof session_columns / sizeof session_columns[0], session_cell,
-	  dim, tree_id, is_hit },
-};
+static const void *row_at(void *arg, size_t i)
+{
+	return &((struct tree *)arg)->rows[i];
+}
+
+#define TREE(columns) TABLE("Tree", columns, row_at, dim, tree_id, is_hit)
+static const struct table tables[4] = { TREE(plain), TREE(since), TREE(between),
+					TREE(of_sessions) };
 
 const struct table *tree_table(const struct tree *t)
 {
@@ -220,13 +141,20 @@ const struct table *tree_table(const struct tree *t)
 
 enum ages_of tree_ages(const struct tree *t)
 {
+	const struct model *m = t->tv.v.ui->shown.model;
 	const struct table *table = tree_table(t);
 
-	if (model_of_sessions(t->tv.v.ui->shown.model) || table->count <= WITHOUT_AGES)
+	if (model_of_sessions(m) || interval_between(m))
 		return AGES_OF_NONE;
-	return ages_wanted(table_shows(table, term_columns(), C_AGE) ||
-				   table_shows(table, term_columns(), C_OLDEST),
+	return ages_wanted(table_shows(table, term_columns(), &column_age) ||
+				   table_shows(table, term_columns(), &column_oldest),
 			   t->tv.sort[table_view_diffing(&t->tv)]);
+}
+
+/* Live in A: B's amount without what came since. */
+static uint64_t live_before(const struct row *r)
+{
+	return live_bytes(&r->amounts.sum) - (uint64_t)net_bytes(&r->amounts.change);
 }
 
 static void draw_place(const struct row *r, const struct module *m, const struct area *a, int y)
@@ -259,17 +187,17 @@ static void draw_sessions(const struct tree *t, const struct row *r, const struc
 {
 	char words[200];
 	char one[32], two[TEXT_BLOCKS], three[32];
-	uint64_t blocks = live_blocks(&r->incl);
-	const char *about = r->estimate ? "~" : "";
+	uint64_t blocks = live_blocks(&r->amounts.sum);
+	const char *about = r->amounts.sampled ? "~" : "";
 
 	draw_printf(a, 1, 1, ROLE_NORMAL, "A: %s%s in %s%s.  B: %s%s in %s%s.  NET %s%s.", about,
 		    text_bytes(one, live_before(r)), about,
-		    text_blocks(two, blocks - (uint64_t)net_blocks(&r->change)), about,
-		    text_bytes((char[32]){ 0 }, live_bytes(&r->incl)), about,
+		    text_blocks(two, blocks - (uint64_t)net_blocks(&r->amounts.change)), about,
+		    text_bytes((char[32]){ 0 }, live_bytes(&r->amounts.sum)), about,
 		    format_count((char[32]){ 0 }, blocks), about,
-		    text_bytes_signed(three, net_bytes(&r->change)));
+		    text_bytes_signed(three, net_bytes(&r->amounts.change)));
 	if (noise_judged(t)) {
-		judgement_words(t->tv.v.ui->compared->d, &t->judged[t->tv.list.at], words,
+		judgement_words(t->tv.v.ui->compared->d, &t->tv.judged[t->tv.list.at], words,
 				sizeof words);
 		draw_text(a, 2, 1, ROLE_NORMAL, words);
 	}
@@ -283,13 +211,15 @@ void tree_panel(const struct tree *t, const struct area *a)
 	const struct module *m =
 		r->module == NO_ID ? NULL : model_module(t->tv.v.ui->shown.model, r->module);
 	char title[700], one[TEXT_BLOCKS], two[TEXT_BLOCKS], three[32];
-	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
-	const char *about = r->estimate ? "~" : "";
+	uint64_t blocks = live_blocks(&r->amounts.sum), bytes = live_bytes(&r->amounts.sum);
+	const char *about = r->amounts.sampled ? "~" : "";
 	const struct figures *f = &t->tv.v.ui->shown.figures;
 	char calls[32] = "-";
 
 	if (figures_rated(f))
-		text_short(calls, figures_over(f) ? 0 : r->calls);
+		text_short(calls, figures_over(f) ? 0
+						  : model_per_second(t->tv.v.ui->shown.model,
+								     r->amounts.rate.blocks));
 	const char *module = module_name(r, m), *what = r->function ? r->function : r->name;
 	snprintf(title, sizeof title, "%.300s  %.200s", what,
 		 module && strcmp(module, what) ? module : "");
@@ -303,16 +233,17 @@ void tree_panel(const struct tree *t, const struct area *a)
 		    interval_between(t->tv.v.ui->shown.model) ? "Now " : "", about,
 		    text_bytes(one, bytes), about, text_blocks(two, blocks),
 		    blocks ? ", mean " : "", blocks ? text_bytes(three, bytes / blocks) : "", about,
-		    calls, about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
+		    calls, about, text_bytes((char[32]){ 0 }, r->amounts.sum.alloc_bytes),
 		    ui_of_threads(t->tv.v.ui) ? ", by all threads" : "");
 	if (table_view_diffing(&t->tv)) {
 		char interval[320];
 		interval_name(t->tv.v.ui->shown.model, false, interval, sizeof interval);
-		draw_printf(
-			a, 2, 1, ROLE_NORMAL, "%s: %s%s born and alive%s, %s%s older one%s freed.",
-			interval, about, text_blocks(one, r->change.born_blocks),
-			interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
-			format_count(two, r->change.gone_blocks), format_s(r->change.gone_blocks));
+		draw_printf(a, 2, 1, ROLE_NORMAL,
+			    "%s: %s%s born and alive%s, %s%s older one%s freed.", interval, about,
+			    text_blocks(one, r->amounts.change.born_blocks),
+			    interval_between(t->tv.v.ui->shown.model) ? " at its end" : "", about,
+			    format_count(two, r->amounts.change.gone_blocks),
+			    format_s(r->amounts.change.gone_blocks));
 	} else {
 		draw_place(r, m, a, 2);
 	}

@@ -22,8 +22,8 @@ static void judge(struct tree *t)
 
 	if (!ui->compared)
 		return;
-	GROW(t->judged, t->judged_room, t->count);
-	diff_judge_rows(ui->compared, ui->shown.query, t->rows, t->count, t->judged);
+	GROW(t->tv.judged, t->tv.judged_room, t->count);
+	diff_judge_rows(ui->compared, ui->shown.query, t->rows, t->count, t->tv.judged);
 }
 
 static void fetch(struct tree *t, bool resort)
@@ -106,7 +106,7 @@ static void refresh(struct view *v, bool resort)
 			want(t, WANT_FIRST, t->rows[0].id);
 		}
 	}
-	if (ages_take(&t->ages, v->ui, false, tree_ages(t), &t->tv.list, tree_id, t) && resort)
+	if (ages_take(&t->tv.ages, v->ui, false, tree_ages(t), &t->tv.list, tree_id, t) && resort)
 		refresh(v, true);
 }
 
@@ -334,15 +334,6 @@ void view_tree_select_node(struct view *v, uint32_t node)
 	want(t, WANT_NODE, node);
 }
 
-static void view_free(struct view *v)
-{
-	struct tree *t = (struct tree *)v;
-
-	ages_release(&t->ages);
-	free(t->judged);
-	free(t);
-}
-
 static const struct table *columns_of(struct view *v)
 {
 	return tree_table((struct tree *)v);
@@ -363,7 +354,7 @@ static const struct view_ops ops = {
 	.row = row,
 	.search = search,
 	.next_hit = next_hit,
-	.free = view_free,
+	.free = table_view_free,
 };
 
 struct view *view_tree_new(struct ui *ui)

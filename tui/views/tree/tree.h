@@ -6,7 +6,6 @@
 #ifndef TREE_H
 #define TREE_H
 
-#include "views/ages.h"
 #include "views/table_view.h"
 #include "widgets/judgement.h"
 
@@ -20,11 +19,8 @@ struct tree {
 	/* pending request */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
 	uint32_t want_id; /* the row; for WANT_NODE the trie node */
-	struct ages ages;
 	/* selected once the selected row is gone; 0 = the row on its line */
 	row_id instead;
-	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
-	size_t judged_room;
 	char owner[64]; /* zoomed library; "": none */
 	/* zoomed rows within it, as far as they fit */
 	size_t crumb_count;

@@ -78,6 +78,6 @@ void tree_caption(struct view *v, bool brief, char *out, size_t size)
 		interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
 	}
-	if (n < size && *ages_words(&t->ages, v->ui, words, sizeof words))
+	if (n < size && *ages_words(&t->tv.ages, v->ui, words, sizeof words))
 		snprintf(out + n, size - n, "%s%s", n ? "  " : "", words + 2);
 }

@@ -39,12 +39,12 @@ static void whole(const struct session *x)
 
 	size_t n = owners_update(x->o, &list);
 	for (size_t i = 0; i < n; i++) {
-		sum.alloc_blocks += list[i].sum.alloc_blocks;
-		sum.alloc_bytes += list[i].sum.alloc_bytes;
-		sum.free_blocks += list[i].sum.free_blocks;
-		sum.free_bytes += list[i].sum.free_bytes;
-		born += list[i].change.born_bytes;
-		rate += list[i].rate_bytes;
+		sum.alloc_blocks += list[i].amounts.sum.alloc_blocks;
+		sum.alloc_bytes += list[i].amounts.sum.alloc_bytes;
+		sum.free_blocks += list[i].amounts.sum.free_blocks;
+		sum.free_bytes += list[i].amounts.sum.free_bytes;
+		born += list[i].amounts.change.born_bytes;
+		rate += list[i].amounts.rate.bytes;
 	}
 	CHECK(!memcmp(&sum, all, sizeof sum));
 	CHECK_EQ(born, model_change(x->m, model_node(x->m, 0)).born_bytes);
@@ -330,7 +330,7 @@ TEST(several_loads_are_one_owner)
 	made_module(x.m, 9, "/lib/libglib-2.0.so.0", 0);
 	STACK(&x, true, { PROGRAM, "main" }, { 9, "second" });
 	CHECK_EQ(owners_update(x.o, &list), 1);
-	CHECK_EQ(live_bytes(&list[0].sum), 200);
+	CHECK_EQ(live_bytes(&list[0].amounts.sum), 200);
 	CHECK_EQ(list[0].module, 9);
 	CHECK_EQ(list[0].letter, 'A');
 	end(&x);
@@ -423,7 +423,7 @@ static uint64_t live_of(struct session *x, const char *name)
 
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i].name, name))
-			return live_bytes(&list[i].sum);
+			return live_bytes(&list[i].amounts.sum);
 	return 0;
 }
 

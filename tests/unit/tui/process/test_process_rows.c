@@ -211,8 +211,8 @@ TEST(sorted_by_all_that_they_allocated)
 	list[5].before_bytes = 500;
 	make(PROCESSES_BY_ALLOCATED, false, true);
 	CHECK_ROWS("cc1*3/0 as/0 make/0 worker/0");
-	CHECK_EQ(r.rows[0].allocated, 1200);
-	CHECK_EQ(r.rows[3].allocated, 100);
+	CHECK_EQ(r.rows[0].amounts.sum.alloc_bytes, 1200);
+	CHECK_EQ(r.rows[3].amounts.sum.alloc_bytes, 100);
 }
 
 TEST(growth_sorts_what_shrinks_last)

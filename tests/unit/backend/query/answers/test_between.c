@@ -139,7 +139,8 @@ static void check_rows(struct plain *p, uint32_t from, uint32_t to, bool inverte
 		char *path = paths[r[i].depth];
 		struct expected e = { 0 };
 		if (!r[i].depth)
-			net += (int64_t)(r[i].change.born_bytes - r[i].change.gone_bytes);
+			net += (int64_t)(r[i].amounts.change.born_bytes -
+					 r[i].amounts.change.gone_bytes);
 		snprintf(path, 400, "%s", r[i].depth ? paths[r[i].depth - 1] : "/");
 		if (r[i].flags & ROW_REST)
 			continue;
@@ -149,9 +150,9 @@ static void check_rows(struct plain *p, uint32_t from, uint32_t to, bool inverte
 			if (!strncmp(inverted ? p->up[at] : p->path[at], path, strlen(path)))
 				count_change(p, from, to, s, &e);
 		}
-		must_be(&r[i].change, &e);
+		must_be(&r[i].amounts.change, &e);
 		CHECK_EQ(!!(r[i].flags & ROW_ZERO),
-			 to ? !(e.born | e.gone) : !live_blocks(&r[i].incl));
+			 to ? !(e.born | e.gone) : !live_blocks(&r[i].amounts.sum));
 	}
 	for (uint32_t s = 1; s <= p->slots; s++)
 		want += (int64_t)((to ? p->at[to][s] : now_of(p, s)) - p->at[from][s]);
@@ -172,14 +173,14 @@ static void check_flat(struct plain *p, uint32_t from, uint32_t to)
 		for (uint32_t s = 1; s <= p->slots; s++)
 			if (p->up[p->node_of[s]][1] == sites[i].name[0])
 				count_change(p, from, to, s, &e);
-		must_be(&sites[i].change, &e);
-		by_site.born += sites[i].change.born_bytes;
-		by_site.gone += sites[i].change.gone_bytes;
+		must_be(&sites[i].amounts.change, &e);
+		by_site.born += sites[i].amounts.change.born_bytes;
+		by_site.gone += sites[i].amounts.change.gone_bytes;
 	}
 	n = owners_update(p->x.o, &owners);
 	for (size_t i = 0; i < n; i++) {
-		by_owner.born += owners[i].change.born_bytes;
-		by_owner.gone += owners[i].change.gone_bytes;
+		by_owner.born += owners[i].amounts.change.born_bytes;
+		by_owner.gone += owners[i].amounts.change.gone_bytes;
 	}
 	CHECK_EQ(by_site.born, all.born);
 	CHECK_EQ(by_site.gone, all.gone);
@@ -313,8 +314,8 @@ static const char *changes(struct session *x)
 	for (size_t i = 0; i < n; i++)
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s +%llu -%llu",
 				       i ? "\n" : "", (int)r[i].depth, "......", r[i].name,
-				       (unsigned long long)r[i].change.born_bytes,
-				       (unsigned long long)r[i].change.gone_bytes);
+				       (unsigned long long)r[i].amounts.change.born_bytes,
+				       (unsigned long long)r[i].amounts.change.gone_bytes);
 	return text;
 }
 
@@ -433,7 +434,7 @@ TEST(more_marks_than_intervals_leave_the_newest)
 			CHECK_EQ(r[i].net[r[i].count - 1 - k], 10 * (70 - k));
 		for (size_t k = 0; k < r[i].count; k++)
 			sum += r[i].net[k];
-		CHECK_EQ(sum, live_bytes(&r[i].site.sum));
+		CHECK_EQ(sum, live_bytes(&r[i].site.amounts.sum));
 	}
 	CHECK(sum > 0);
 	end(&x);

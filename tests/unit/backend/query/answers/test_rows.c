@@ -69,8 +69,8 @@ TEST(rows_keep_their_numbers_and_places)
 		const struct row *r;
 		uint64_t live[2];
 		query_rows(x.q, true, &r);
-		live[0] = live_bytes(&r[query_index(x.q, serve)].incl);
-		live[1] = live_bytes(&r[query_index(x.q, logs)].incl);
+		live[0] = live_bytes(&r[query_index(x.q, serve)].amounts.sum);
+		live[1] = live_bytes(&r[query_index(x.q, logs)].amounts.sum);
 		bool before = query_index(x.q, serve) < query_index(x.q, logs);
 		CHECK_EQ(before, live[0] > live[1]);
 		if (before)
@@ -205,7 +205,7 @@ TEST(small_rows_fold)
 	CHECK_EQ(n, 21);
 	uint64_t sum = 0;
 	for (size_t i = 1; i < n; i++)
-		sum += live_bytes(&r[i].incl);
+		sum += live_bytes(&r[i].amounts.sum);
 	CHECK_EQ(sum, 2000191);
 	end(&x);
 }
@@ -517,7 +517,7 @@ static const char *estimates(struct session *x)
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", i ? " " : "",
-				       r[i].estimate ? "~" : "", r[i].name,
+				       r[i].amounts.sampled ? "~" : "", r[i].name,
 				       r[i].self_estimate ? "~" : "");
 	return text;
 }
@@ -544,7 +544,7 @@ TEST(rows_are_estimates_where_their_stacks_are)
 	size_t n = query_sites(x.q, BY_LIVE, false, true, &s);
 	CHECK_EQ(n, 3);
 	for (size_t i = 0; i < n; i++)
-		CHECK_EQ(s[i].estimate, !strcmp(s[i].name, "decode"));
+		CHECK_EQ(s[i].amounts.sampled, !strcmp(s[i].name, "decode"));
 	CHECK_EQ(query_set_filter(x.q, "draw", &err), 0);
 	CHECK_STR(estimates(&x), "main serve draw");
 	CHECK_EQ(query_set_filter(x.q, "", &err), 0);

@@ -101,7 +101,7 @@ static uint64_t blocks_of(struct session *x, const char *name)
 	const struct row *r;
 
 	query_rows(x->q, true, &r);
-	return live_blocks(&r[query_index(x->q, row(x, name))].incl);
+	return live_blocks(&r[query_index(x->q, row(x, name))].amounts.sum);
 }
 
 static const char *filtered(struct session *x, const char *text)
@@ -219,6 +219,28 @@ TEST(only_one_threads_blocks)
 	CHECK_STR(filtered(&x, "thread:4712 age<5m"), "main 300\n.serve 300\n..decode 300");
 	CHECK_STR(filtered(&x, "thread:471"), ""); /* an id is whole */
 	CHECK_STR(filtered(&x, "thread:main decode"), "main 400\n.serve 400\n..decode 400");
+	end(&x);
+}
+
+/* Rates and totals count all threads, so rows of one thread's blocks have none. */
+TEST(rows_of_one_threads_blocks_have_no_rates)
+{
+	struct session x;
+	const struct row *r;
+	const struct site *s;
+
+	aged_family(&x);
+	filtered(&x, "age>60s");
+	CHECK(query_rows(x.q, true, &r) && query_sites(x.q, BY_LIVE, false, true, &s));
+	CHECK(r->amounts.rated != KNOWN_NONE && s->amounts.rated != KNOWN_NONE);
+	CHECK_EQ(r->amounts.in_all, KNOWN);
+	filtered(&x, "thread:io");
+	CHECK(query_rows(x.q, true, &r) && query_sites(x.q, BY_LIVE, false, true, &s));
+	CHECK_EQ(r->amounts.rated, KNOWN_NONE);
+	CHECK_EQ(r->amounts.in_all, KNOWN_NONE);
+	CHECK_EQ(s->amounts.rated, KNOWN_NONE);
+	CHECK_EQ(s->amounts.in_all, KNOWN_NONE);
+	CHECK_EQ(s->amounts.live, KNOWN);
 	end(&x);
 }
 

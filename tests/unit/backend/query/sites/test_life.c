@@ -84,7 +84,7 @@ TEST(none_was_ever_seen_alive)
 	const struct site *s = site(&x, "log_line");
 	CHECK_EQ(s->life, LIFE_BELOW);
 	CHECK(s->life_ns > 200000 && s->life_ns < 300000); /* one block in 4,000 a second */
-	CHECK_EQ(live_blocks(&s->sum), 0);
+	CHECK_EQ(live_blocks(&s->amounts.sum), 0);
 	end(&x);
 }
 
@@ -241,6 +241,12 @@ TEST(it_outlives_a_filter)
 	end(&x);
 }
 
+/* Per second. */
+static double calls(struct session *x)
+{
+	return model_per_second(x->m, site(x, "log_line")->amounts.rate.blocks);
+}
+
 /* Calls of a site are of the last ten seconds, as all rates (test_rates.c): what has just stopped
  * stays in them. */
 TEST(calls_that_stopped)
@@ -250,12 +256,12 @@ TEST(calls_that_stopped)
 	family(&x);
 	look(&x);
 	for_seconds(&x, 20, 7, 100, 0);
-	CHECK(site(&x, "log_line")->calls == 400);
+	CHECK(calls(&x) == 400);
 	for_seconds(&x, 1, 7, 0, 0);
-	double told = site(&x, "log_line")->calls;
+	double told = calls(&x);
 	CHECK(told > 350 && told < 400);
 	CHECK(told == model_rates(x.m).alloc_blocks);
 	for_seconds(&x, 11, 7, 0, 0);
-	CHECK(site(&x, "log_line")->calls == 0);
+	CHECK(calls(&x) == 0);
 	end(&x);
 }

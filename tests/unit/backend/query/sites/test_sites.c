@@ -20,7 +20,7 @@ TEST(sites_join_stacks)
 	CHECK_STR(s[1].name, "decode");
 	CHECK_STR(s[1].caller, "serve");
 	CHECK_EQ(s[1].stacks, 3);
-	CHECK_EQ(live_bytes(&s[1].sum), 790);
+	CHECK_EQ(live_bytes(&s[1].amounts.sum), 790);
 	CHECK_EQ(s[1].leaf, 4);
 	uint32_t id = s[1].id;
 	grow(&x, 5, 1, 5000);

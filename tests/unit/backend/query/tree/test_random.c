@@ -39,12 +39,13 @@ static size_t all_rows(struct query *q, struct line *lines, size_t max)
 					       path[d]);
 		at = strlen(lines[i].text);
 		snprintf(lines[i].text + at, 400 - at, " %llu %llu %llu %lld %llu %u %d%d %x",
-			 (unsigned long long)r[i].incl.alloc_bytes,
-			 (unsigned long long)live_bytes(&r[i].incl),
+			 (unsigned long long)r[i].amounts.sum.alloc_bytes,
+			 (unsigned long long)live_bytes(&r[i].amounts.sum),
 			 (unsigned long long)live_bytes(&r[i].self),
-			 (long long)(r[i].change.born_bytes - r[i].change.gone_bytes),
-			 (unsigned long long)(r[i].calls * 1000), r[i].paths, r[i].estimate,
-			 r[i].self_estimate,
+			 (long long)(r[i].amounts.change.born_bytes -
+				     r[i].amounts.change.gone_bytes),
+			 (unsigned long long)r[i].amounts.rate.blocks, r[i].paths,
+			 r[i].amounts.sampled, r[i].self_estimate,
 			 r[i].flags & (ROW_OPEN | ROW_LEAF |
 				       ROW_ZERO)); /* the others are of the heaviest, of which two
 						      may be */
@@ -62,10 +63,11 @@ static size_t all_sites(struct query *q, bool direct, struct line *lines)
 
 	for (size_t i = 0; i < n; i++)
 		snprintf(lines[i].text, sizeof lines[i].text, "%s %llu %llu %u %lld %s %d %x",
-			 s[i].name, (unsigned long long)live_bytes(&s[i].sum),
-			 (unsigned long long)s[i].sum.alloc_bytes, s[i].stacks,
-			 (long long)(s[i].change.born_bytes - s[i].change.gone_bytes),
-			 direct ? "" : s[i].owner->name, s[i].estimate, s[i].flags);
+			 s[i].name, (unsigned long long)live_bytes(&s[i].amounts.sum),
+			 (unsigned long long)s[i].amounts.sum.alloc_bytes, s[i].stacks,
+			 (long long)(s[i].amounts.change.born_bytes -
+				     s[i].amounts.change.gone_bytes),
+			 direct ? "" : s[i].owner->name, s[i].amounts.sampled, s[i].flags);
 	qsort(lines, n, sizeof *lines, by_text);
 	return n;
 }
@@ -107,9 +109,11 @@ static void same_owners(struct owners *kept, struct owners *anew)
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++)
 			if (!strcmp(a[i].name, b[k].name)) {
-				CHECK_EQ(a[i].sampled, b[k].sampled);
-				CHECK(!memcmp(&a[i].sum, &b[k].sum, sizeof a[i].sum));
-				CHECK(!memcmp(&a[i].change, &b[k].change, sizeof a[i].change));
+				CHECK_EQ(a[i].amounts.sampled, b[k].amounts.sampled);
+				CHECK(!memcmp(&a[i].amounts.sum, &b[k].amounts.sum,
+					      sizeof a[i].amounts.sum));
+				CHECK(!memcmp(&a[i].amounts.change, &b[k].amounts.change,
+					      sizeof a[i].amounts.change));
 				sampled++;
 			}
 	CHECK_EQ(sampled, n);

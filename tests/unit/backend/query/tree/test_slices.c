@@ -45,7 +45,7 @@ TEST(values_that_are_made_in_slices_follow_what_arrives)
 		const struct tally self = model_self(x.m, model_node(x.m, i));
 		want += live_bytes(&self) > 1000 ? live_bytes(&self) : 0;
 	}
-	CHECK_EQ(live_bytes(&r[0].incl), want);
+	CHECK_EQ(live_bytes(&r[0].amounts.sum), want);
 	CHECK_EQ(r[0].paths, 400);
 	end(&x);
 }
@@ -80,7 +80,7 @@ TEST(a_busy_tick_costs_little)
 		slices++;
 	} while (query_building(x.q) >= 0);
 	CHECK(slices <= 6);
-	CHECK_EQ(live_bytes(&rows[0].incl), 10000000 + 100 * (STACKS - 1) + 50 * STACKS);
+	CHECK_EQ(live_bytes(&rows[0].amounts.sum), 10000000 + 100 * (STACKS - 1) + 50 * STACKS);
 	end(&x);
 }
 
@@ -111,7 +111,7 @@ TEST(a_slice_ends_with_its_time)
 	query_allow_until(x.q, UINT64_MAX);
 	query_rows(x.q, true, &rows);
 	CHECK_EQ(query_building(x.q), -1);
-	CHECK_EQ(live_bytes(&rows[0].incl), 10 * STACKS);
+	CHECK_EQ(live_bytes(&rows[0].amounts.sum), 10 * STACKS);
 	end(&x);
 }
 
@@ -147,12 +147,12 @@ TEST(names_that_change_nothing_begin_no_filter_anew)
 	query_allow(x.q, 200);
 	query_rows(x.q, true, &rows);
 	CHECK_EQ(query_building(x.q), -1);
-	CHECK_EQ(live_bytes(&rows[0].incl), 10 * MANY);
+	CHECK_EQ(live_bytes(&rows[0].amounts.sum), 10 * MANY);
 	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "leaf|few"); /* and one that does adds its own */
 	query_allow(x.q, 200);
 	query_rows(x.q, true, &rows);
 	CHECK_EQ(query_building(x.q), -1);
-	CHECK_EQ(live_bytes(&rows[0].incl), 12 * MANY);
+	CHECK_EQ(live_bytes(&rows[0].amounts.sum), 12 * MANY);
 	end(&x);
 }
 
@@ -173,6 +173,6 @@ TEST(names_leave_rows_that_have_others)
 	CHECK_EQ(query_building(x.q), -1);
 	query_allow(x.q, SIZE_MAX);
 	CHECK_EQ(row(&x, "many > leaf"), many);
-	CHECK_EQ(live_bytes(&rows[query_index(x.q, row(&x, "few"))].incl), 2 * MANY);
+	CHECK_EQ(live_bytes(&rows[query_index(x.q, row(&x, "few"))].amounts.sum), 2 * MANY);
 	end(&x);
 }
