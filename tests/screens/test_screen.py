@@ -218,7 +218,7 @@ def t_help_is_about_what_exists():
     with view(agent, 120, 200) as t:
         t.wait_for("[1 Overview]")
         t.keys("?")
-        page = t.wait_for(lambda lines: lines if any("In the list of processes" in line for line in lines) else None)
+        page = t.wait_for(lambda lines: lines if any("In the program's processes" in line for line in lines) else None)
         assert any("mark a snapshot now" in line for line in page), page
         assert not any("Output of the program" in line for line in page), "no program runs under memtop"
         t.keys("Escape")
