@@ -45,6 +45,8 @@
 #include "base/syscalls.h"
 #include "server/start.h"
 
+#include <memtop/elf.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -61,7 +63,6 @@
 #define FILE_BYTES 512
 #define LEAST_ARGUMENTS (128u << 10)
 #define MOST_ARGUMENTS (6u << 20)
-#define LAUNCHER_WORDS 32
 #define SHELL_BYTES 4096u /* its other arguments, and what the agent came with */
 #define PROBE_BYTES 4096u /* no machine has smaller pages */
 
@@ -198,24 +199,41 @@ static bool may_open(const char *file)
 	       !mt_prim_call(SYS_faccessat, AT_FDCWD, (long)file, 4 /* R_OK */, 0, 0, 0);
 }
 
+/* A launcher's arguments, and the last one that was judged. */
+struct words {
+	struct follow *f;
+	char *const *argv;
+	struct executable x;
+};
+
+static const char *word_of(void *of, size_t i)
+{
+	struct words *w = of;
+	const char *word = entry_of(w->f, w->argv, i);
+
+	return word && (text_bytes(w->f, word), w->f->readable) ? word : NULL;
+}
+
+static bool starts(void *of, const char *word)
+{
+	struct words *w = of;
+
+	mt_executable_search(&w->x, word);
+	return w->x.runs && w->x.why != BOARD_STATIC; /* else perhaps one more launcher */
+}
+
 /* A static program: does it get the entries for what it executes? */
 static bool launches(struct follow *f, char *const *argv)
 {
-	struct executable x = { .runs = false };
-	const char *word;
+	struct words w = { .f = f, .argv = argv };
 
 	if (mt_conf.follow_static)
 		return may_open(f->preload);
-	for (size_t i = 0; i < LAUNCHER_WORDS && (word = entry_of(f, argv, i)); i++) {
-		if (!i || !text_bytes(f, word) || !f->readable || *word == '-')
-			continue;
-		mt_executable_search(&x, word);
-		if (x.runs && x.why != BOARD_STATIC) /* else perhaps one more launcher */
-			break;
-	}
-	if (x.other_libc)
+	if (!elf_launched(word_of, starts, &w))
+		return false;
+	if (w.x.other_libc)
 		f->preload = other_agent;
-	return x.runs && !x.why && !x.linked && *f->preload && may_open(f->preload);
+	return !w.x.why && !w.x.linked && *f->preload && may_open(f->preload);
 }
 
 static void choose_agent(struct follow *f, char *const *argv)

@@ -91,18 +91,18 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 			"%s: its program cannot be read: %s; run memtop as its user or as root",
 			name, strerror(-rc));
 	progcheck_read("/proc/self/exe", &own);
-	if (k.machine != own.machine || k.class_bits != own.class_bits)
+	if (k.elf.abi.machine != own.elf.abi.machine || k.elf.abi.bits != own.elf.abi.bits)
 		return err_set(err, 3, "%s: a program for %s, but this memtop is for %s; %s", name,
 			       progcheck_machine(&k), progcheck_machine(&own),
 			       progcheck_if_foreign(&k, "use a memtop for that machine"));
-	const char *libc = progcheck_libc(&k);
-	if (launch_find_agent(given, !strcmp(libc, "musl"), agent, size, err))
+	if (launch_find_agent(given, *k.elf.interp && k.elf.abi.libc == ELF_MUSL, agent, size, err))
 		return -1;
-	if (*k.interp && strcmp(libc, progcheck_agent_libc(agent)))
+	progcheck_read(agent, &own);
+	if (*k.elf.interp && k.elf.abi.libc != own.elf.abi.libc)
 		return err_set(err, 3,
 			       "%s: its C library is %s, but the agent %s is for %s; give an agent "
 			       "for that library with --agent",
-			       name, libc, agent, progcheck_agent_libc(agent));
+			       name, progcheck_libc(&k), agent, progcheck_libc(&own));
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
 	return m.sanitizer ? progmalloc_refuse(name, m.sanitizer, err) : 0;
@@ -115,7 +115,7 @@ static const char *loaded_sanitizer(const struct inject_modules *m)
 
 	for (size_t i = 0; i < m->count && !found; i++) {
 		const char *slash = strrchr(m->list[i].path, '/');
-		found = progmalloc_sanitizer(slash ? slash + 1 : m->list[i].path);
+		found = elf_sanitizer_of(slash ? slash + 1 : m->list[i].path);
 	}
 	return found;
 }
@@ -134,7 +134,7 @@ static bool asks_for_loader(const char *exe)
 {
 	struct elf_kind k;
 
-	return progcheck_read(exe, &k) == 0 && *k.interp;
+	return progcheck_read(exe, &k) == 0 && *k.elf.interp;
 }
 
 /* Of a process in the middle of an exec it waits for the C library. 0, or -errno. */

@@ -148,7 +148,7 @@ void agent_file_versions(pid_t pid, char *versions, size_t size)
 
 	*versions = '\0';
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)procfs_thread(pid));
-	if (progcheck_read(exe, &k) == 0 && k.linked) {
+	if (progcheck_read(exe, &k) == 0 && k.elf.linked) {
 		agent_file_version(&k, versions, size);
 		return;
 	}
@@ -173,7 +173,7 @@ int agent_file_check(const char *file, const char *variable, const char *given, 
 	int names = 0;
 
 	if (progcheck_read(file, &k) ||
-	    !k.class_bits) /* a script of a program with an agent inside */
+	    !k.elf.abi.bits) /* a script of a program with an agent inside */
 		return 0;
 	agent_file_version(&k, c.version, sizeof c.version);
 	if (sscanf(k.agent, "%*s %u %u%n", &c.protocol_min, &c.protocol, &names) == 2)

@@ -60,7 +60,7 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 	if (!real)
 		return err_set(err, 125, "%s: no agent there: %s; check --agent and MEMTOP_AGENT",
 			       found, strerror(errno));
-	if (progcheck_read(real, &k) || !k.class_bits || k.type != 3 /* ET_DYN */)
+	if (progcheck_read(real, &k) || !k.elf.abi.bits || k.elf.type != 3 /* ET_DYN */)
 		rc = err_set(err, 125, "%s: not an agent: not a shared object; give the path of %s",
 			     found, AGENT_NAME);
 	else if ((size_t)snprintf(path, size, "%s", real) >= size)

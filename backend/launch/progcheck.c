@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * progcheck.c - reads just enough of a file to tell whether the loader will load the agent.
+ * progcheck.c - tells whether the loader will load the agent into a program, and says why not.
  *
- * It uses no ELF library: the few fields lie at fixed places, and the file is untrusted, so every
- * offset is checked against what pread returned. It reads both word sizes and byte orders, since it
- * must name a wrong architecture.
+ * The judge is memtop/elf.h. This file finds the program that a name and a script's first line lead
+ * to, and has the sentences for the user.
  */
 #include "launch/progcheck.h"
 
@@ -18,113 +17,48 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <memtop/options.h>
+/* A file, or a module in a process' memory, which begins at `from`. */
+struct source {
+	int fd;
+	uint64_t from;
+};
 
-#define SCRIPT_DEPTH 4    /* the kernel's own limit of interpreters of interpreters */
-#define HEADERS_MAX 128   /* program headers looked at */
-#define LAUNCHER_WORDS 32 /* arguments looked at, as by the agent */
-
-static uint64_t field(const unsigned char *p, int bytes, bool big)
+static size_t read_at(void *file, void *to, size_t bytes, uint64_t at)
 {
-	uint64_t v = 0;
+	const struct source *s = file;
+	ssize_t n = s->from + at < INT64_MAX ? pread(s->fd, to, bytes, (off_t)(s->from + at)) : 0;
 
-	for (int i = 0; i < bytes; i++)
-		v |= (uint64_t)p[i] << 8 * (big ? bytes - 1 - i : i);
-	return v;
+	return n > 0 ? (size_t)n : 0;
 }
 
-/* Each note: the owner's size, its text's, a type, the owner with its end, the text. */
-static void read_notes(const unsigned char *notes, size_t len, struct elf_kind *k)
+static void read_agent(struct source *s, struct elf_kind *k)
 {
-	for (size_t at = 0; at + 12 <= len;) {
-		size_t owner_len = field(notes + at, 4, k->big_endian),
-		       text_len = field(notes + at + 4, 4, k->big_endian),
-		       text = at + 12 + ((owner_len + 3) & ~(size_t)3);
-		uint64_t type = field(notes + at + 8, 4, k->big_endian);
-		const char *owner = (const char *)notes + at + 12;
-		if (text > len || text_len > len - text)
-			return;
-		bool ours = owner_len == sizeof MTW_NOTE_OWNER &&
-			    !memcmp(owner, MTW_NOTE_OWNER, sizeof MTW_NOTE_OWNER);
-		k->linked |= ours && type == MTW_NOTE_LINKED;         /* agent/linked/note.c */
-		k->go |= owner_len == 4 && !memcmp(owner, "Go\0", 4); /* its build id */
-		if (ours && type == MTW_NOTE_AGENT)                   /* agent/base/conf.c */
-			snprintf(k->agent, sizeof k->agent, "%.*s", (int)text_len, notes + text);
-		at = text + ((text_len + 3) & ~(size_t)3);
-	}
+	size_t size =
+		k->elf.agent_bytes < sizeof k->agent ? k->elf.agent_bytes : sizeof k->agent - 1;
+
+	k->agent[read_at(s, k->agent, size, k->elf.agent_at)] = '\0';
 }
 
-static void read_note(int fd, uint64_t offset, uint64_t len, struct elf_kind *k)
+static void read_script(char *head, size_t len, struct elf_kind *k)
 {
-	unsigned char notes[MTW_NOTE_MAX];
-	ssize_t n = offset < INT64_MAX ? pread(fd, notes, len < sizeof notes ? len : sizeof notes,
-					       (off_t)offset)
-				       : -1;
+	const char *interpreter = elf_script(head);
 
-	if (n > 0)
-		read_notes(notes, (size_t)n, k);
+	k->text = !interpreter && strncmp(head, "#!", 2) && !memchr(head, '\0', len);
+	snprintf(k->script, sizeof k->script, "%s", interpreter ? interpreter : "");
 }
 
-/* from: where the file begins, in a process' memory; else 0 */
-static void read_headers(int fd, uint64_t from, const unsigned char *head, struct elf_kind *k)
+static int read_kind(struct source s, struct elf_kind *k)
 {
-	bool wide = k->class_bits == 64;
-	uint64_t at = field(head + (wide ? 32 : 28), wide ? 8 : 4, k->big_endian);
-	unsigned size = (unsigned)field(head + (wide ? 54 : 42), 2, k->big_endian);
-	unsigned count = (unsigned)field(head + (wide ? 56 : 44), 2, k->big_endian);
-	unsigned char ph[56];
-
-	if (size < (wide ? 56u : 32u) || from > INT64_MAX / 4 || at > INT64_MAX / 4)
-		return;
-	at += from;
-	for (unsigned i = 0; i < count && i < HEADERS_MAX; i++) {
-		if (pread(fd, ph, wide ? 56 : 32, (off_t)(at + (uint64_t)i * size)) !=
-		    (wide ? 56 : 32))
-			return;
-		uint64_t type = field(ph, 4, k->big_endian),
-			 offset = from + field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
-		if (type == PT_NOTE)
-			read_note(fd, offset,
-				  field(ph + (wide ? 32 : 16), wide ? 8 : 4, k->big_endian), k);
-		if (type != PT_INTERP)
-			continue;
-		ssize_t n = offset < INT64_MAX
-				    ? pread(fd, k->interp, sizeof k->interp - 1, (off_t)offset)
-				    : -1;
-		k->interp[n > 0 ? n : 0] = '\0';
-	}
-}
-
-static void read_script(const char *head, size_t len, struct elf_kind *k)
-{
-	if (len >= 2 && head[0] == '#' && head[1] == '!') {
-		size_t line = strcspn(head + 2, "\n");
-		size_t skip = strspn(head + 2, " \t");
-		if (skip < line)
-			snprintf(k->script, sizeof k->script, "%.*s", (int)(line - skip),
-				 head + 2 + skip);
-		return;
-	}
-	k->text = !memchr(head, '\0', len);
-}
-
-static int read_kind(int fd, uint64_t from, struct elf_kind *k)
-{
-	char head[512] = { 0 };
-	ssize_t n = pread(fd, head, sizeof head - 1, (off_t)from);
+	char head[512];
+	ssize_t n = pread(s.fd, head, sizeof head - 1, (off_t)s.from);
 	int rc = n < 0 ? -errno : 0;
 
-	*k = (struct elf_kind){ 0 };
-	if (n >= 52 && !memcmp(head, ELFMAG, SELFMAG)) {
-		k->class_bits = head[EI_CLASS] == ELFCLASS64 ? 64 : 32;
-		k->big_endian = head[EI_DATA] == ELFDATA2MSB;
-		k->type = (int)field((unsigned char *)head + 16, 2, k->big_endian);
-		k->machine = (int)field((unsigned char *)head + 18, 2, k->big_endian);
-		if (k->class_bits == 32 || n >= 64)
-			read_headers(fd, from, (unsigned char *)head, k);
-	} else if (n > 0) {
+	*k = (struct elf_kind){ .text = false };
+	head[n > 0 ? n : 0] = '\0';
+	if (elf_look(&k->elf, read_at, &s))
+		read_agent(&s, k);
+	else if (n > 0)
 		read_script(head, (size_t)n, k);
-	}
 	return rc;
 }
 
@@ -132,23 +66,23 @@ int progcheck_read(const char *path, struct elf_kind *k)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	*k = (struct elf_kind){ 0 };
+	*k = (struct elf_kind){ .text = false };
 	if (fd < 0)
 		return -errno;
-	int rc = read_kind(fd, 0, k);
+	int rc = read_kind((struct source){ .fd = fd }, k);
 	close(fd);
 	return rc;
 }
 
 int progcheck_read_loaded(int mem, uint64_t start, struct elf_kind *k)
 {
-	return read_kind(mem, start, k);
+	return read_kind((struct source){ .fd = mem, .from = start }, k);
 }
 
 const char *progcheck_machine(const struct elf_kind *k)
 {
 	static const struct {
-		int machine, bits;
+		unsigned machine, bits;
 		const char *name;
 	} names[] = {
 		{ EM_X86_64, 64, "x86-64" },    { EM_X86_64, 32, "x32 (32-bit x86-64)" },
@@ -159,22 +93,23 @@ const char *progcheck_machine(const struct elf_kind *k)
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (names[i].machine == k->machine && names[i].bits == k->class_bits)
+		if (names[i].machine == k->elf.abi.machine && names[i].bits == k->elf.abi.bits)
 			return names[i].name;
-	return k->class_bits == 64 ? "another 64-bit machine" : "another 32-bit machine";
+	return k->elf.abi.bits == 64 ? "another 64-bit machine" : "another 32-bit machine";
 }
 
 const char *progcheck_if_static(const struct elf_kind *k)
 {
-	return k->go ? "Go's heap is its own, not malloc's; go tool pprof shows it"
-		     : "link it dynamically, or link libmemtop-wrap.a into it";
+	return k->elf.go ? "Go's heap is its own, not malloc's; go tool pprof shows it"
+			 : "link it dynamically, or link libmemtop-wrap.a into it";
 }
 
 const char *progcheck_if_foreign(const struct elf_kind *k, const char *otherwise)
 {
-	bool made = (k->machine == EM_X86_64 || k->machine == EM_AARCH64) && k->class_bits == 64;
+	const struct elf_abi *a = &k->elf.abi;
+	bool made = (a->machine == EM_X86_64 || a->machine == EM_AARCH64) && a->bits == 64;
 
-	return (made || (k->machine == EM_ARM && k->class_bits == 32)) && !k->big_endian
+	return (made || (a->machine == EM_ARM && a->bits == 32)) && !a->big_endian
 		       ? otherwise
 		       : "memtop has no agent for that machine; build the program for one that "
 			 "man memtop-machines lists";
@@ -263,74 +198,57 @@ static int check_privileges(const char *name, const char *path, struct err *err)
 
 const char *progcheck_libc(const struct elf_kind *k)
 {
-	const char *file = strrchr(k->interp, '/');
+	static const char *const names[] = {
+		[ELF_GLIBC] = "glibc", [ELF_MUSL] = "musl", [ELF_BIONIC] = "bionic"
+	};
 
-	return strstr(k->interp, "/ld-musl-")         ? "musl"
-	       : file && !strncmp(file, "/linker", 7) ? "bionic"
-						      : "glibc";
+	return names[k->elf.abi.libc];
 }
 
-/* The string table has the names of its needed libraries. */
-const char *progcheck_agent_libc(const char *agent)
+static int refuse_static(const char *name, const struct elf_kind *k, struct err *err)
 {
-	const char *found = NULL;
-	FILE *f = fopen(agent, "re");
-	char buf[65536 + 16];
-	size_t keep = 0, n;
-
-	while (f && !found && (n = fread(buf + keep, 1, 65536, f)) > 0) {
-		n += keep;
-		found = memmem(buf, n, "libc.so.6", 9)     ? "glibc"
-			: memmem(buf, n, "\0libdl.so", 10) ? "bionic"
-							   : NULL;
-		keep = n < 16 ? n : 16;
-		memmove(buf, buf + n - keep, keep);
-	}
-	if (f)
-		fclose(f);
-	return found ? found : "musl";
+	return err_set(err, 126,
+		       "%s: statically linked%s: no agent can be preloaded into it; %s, or, if it "
+		       "only starts other programs, give --options follow_static=yes",
+		       name, k->elf.type == ET_DYN ? ", or a shared library" : "",
+		       progcheck_if_static(k));
 }
 
-static bool is_static(const struct elf_kind *k)
-{
-	return !*k->interp && !k->linked && (k->type == ET_EXEC || k->type == ET_DYN);
-}
-
+/* 0; -1 and *err. A sanitizer is left to check_malloc(). */
 static int check_elf(const char *name, const struct elf_kind *k, const char *agent, struct err *err)
 {
-	struct elf_kind a;
+	struct elf_kind a = { .text = false };
 
-	if (k->linked)
-		return 0;
-	progcheck_read(agent, &a);
-	if (k->machine != a.machine || k->class_bits != a.class_bits ||
-	    k->big_endian != a.big_endian)
+	if (agent)
+		progcheck_read(agent, &a);
+	enum board_why why = elf_judge(&k->elf, &a.elf.abi);
+	if (why == BOARD_MACHINE)
 		return err_set(
 			err, 126, "%s: built for %s, but the agent %s is for %s; %s", name,
 			progcheck_machine(k), agent, progcheck_machine(&a),
 			progcheck_if_foreign(k, "give an agent for that machine with --agent"));
-	if (k->type != ET_EXEC && k->type != ET_DYN)
+	if (k->elf.type != ET_EXEC && k->elf.type != ET_DYN)
 		return err_set(err, 126,
 			       "%s: not a program: an object file that was never linked; link it",
 			       name);
-	if (is_static(k))
-		return err_set(
-			err, 126,
-			"%s: statically linked%s: no agent can be preloaded into it; %s, or, "
-			"if it only starts other programs, give --options follow_static=yes",
-			name, k->type == ET_DYN ? ", or a shared library" : "",
-			progcheck_if_static(k));
-	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
+	if (why == BOARD_UNREADABLE)
+		return err_set(err, 126,
+			       "%s: not a program: its headers are cut off or damaged; build it "
+			       "again",
+			       name);
+	if (why == BOARD_STATIC)
+		return refuse_static(name, k, err);
+	if (why == BOARD_LIBC)
 		return err_set(err, 126,
 			       "%s: its C library is %s, but the agent %s is for %s; give an agent "
 			       "for that library with --agent",
-			       name, progcheck_libc(k), agent, progcheck_agent_libc(agent));
+			       name, progcheck_libc(k), agent, progcheck_libc(&a));
 	return 0;
 }
 
 /* Checks the program's malloc: -1 and *err when no agent can work, else *note for the user, "" =
  * nothing. */
-static int check_malloc(const char *name, const char *path, bool linked, char *note,
+static int check_malloc(const char *name, const char *path, const struct elf *e, char *note,
 			size_t note_size, struct err *err)
 {
 	struct progmalloc m;
@@ -339,21 +257,21 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 	*note = '\0';
 	if (m.sanitizer)
 		return err_set(err, 126,
-			       "%s: built with -fsanitize=%s: it has its own malloc, which cannot "
-			       "be interposed; build it without, or %s",
+			       "%s: built with %s: it has its own malloc, which cannot be "
+			       "interposed; build it without, or %s",
 			       name, m.sanitizer,
-			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
+			       strstr(m.sanitizer, "=address") || strstr(m.sanitizer, "=leak")
 				       ? "run it without memtop: it has its own leak check"
 				       : "run it without memtop");
-	if (linked)
+	if (e->linked || e->loader)
 		return 0;
-	if (m.own || m.own_hidden)
+	if (e->malloc || m.own_hidden)
 		snprintf(note, note_size,
 			 "%s: has a malloc of its own: memtop misses what %s, unless it passes the "
 			 "calls on; to see all, build it with the system's malloc, or link "
 			 "libmemtop-wrap.a into it",
 			 name,
-			 m.own ? "it and its libraries allocate there" : "it allocates there");
+			 e->malloc ? "it and its libraries allocate there" : "it allocates there");
 	else if (m.other)
 		snprintf(note, note_size,
 			 "%s: calls %s itself: memtop misses these blocks; let it call malloc to "
@@ -370,14 +288,14 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MAX + 64],
 			  struct elf_kind *k, struct err *err)
 {
-	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
+	for (int depth = 0; depth <= ELF_SCRIPT_DEPTH; depth++) {
 		int rc = progcheck_read(at, k);
 		if (rc == -EACCES)
 			return 0;
 		if (rc)
 			return err_set(err, 126, "%s: cannot be read: %s; check the path", what,
 				       strerror(-rc));
-		if (k->class_bits)
+		if (k->elf.abi.bits)
 			return 1;
 		if (!*k->script) {
 			if (!k->text)
@@ -387,7 +305,7 @@ static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MA
 					       what);
 			snprintf(k->script, sizeof k->script, "/bin/sh"); /* as execvp does */
 		}
-		snprintf(at, PATH_MAX, "%.*s", (int)strcspn(k->script, " \t\r"), k->script);
+		snprintf(at, PATH_MAX, "%s", k->script);
 		int why = runnable(at);
 		if (why)
 			return err_set(
@@ -413,30 +331,47 @@ bool progcheck_wants_musl(const char *path)
 {
 	struct elf_kind k;
 
-	return what_runs(path, &k) && !strcmp(progcheck_libc(&k), "musl");
+	return what_runs(path, &k) && *k.elf.interp && k.elf.abi.libc == ELF_MUSL;
 }
 
 bool progcheck_linked(const char *path)
 {
 	struct elf_kind k;
 
-	return what_runs(path, &k) && k.linked;
+	return what_runs(path, &k) && k.elf.linked;
 }
 
 bool progcheck_static(const char *path)
 {
 	struct elf_kind k;
 
-	return what_runs(path, &k) && is_static(&k);
+	return what_runs(path, &k) && (k.elf.type == ET_EXEC || k.elf.type == ET_DYN) &&
+	       elf_is_static(&k.elf);
+}
+
+/* A launcher's arguments, and where the last one was found. */
+struct words {
+	char *const *argv;
+	char *path; /* PATH_MAX bytes */
+};
+
+static const char *word_of(void *of, size_t i)
+{
+	return ((const struct words *)of)->argv[i];
+}
+
+static bool starts(void *of, const char *word)
+{
+	char *path = ((struct words *)of)->path;
+
+	return !progcheck_find(word, path, PATH_MAX, NULL) && !progcheck_static(path);
 }
 
 const char *progcheck_launched(char *const argv[], char *path)
 {
-	for (size_t i = 1; argv[i] && i < LAUNCHER_WORDS; i++)
-		if (argv[i][0] != '-' && !progcheck_find(argv[i], path, PATH_MAX, NULL) &&
-		    !progcheck_static(path))
-			return argv[i];
-	return NULL;
+	struct words w = { .argv = argv, .path = path };
+
+	return elf_launched(word_of, starts, &w);
 }
 
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size,
@@ -455,5 +390,5 @@ int progcheck(const char *name, const char *path, const char *agent, char *note,
 		return 0;
 	return check_elf(what, &k, agent, err)
 		       ? -1
-		       : check_malloc(what, now, k.linked, note, note_size, err);
+		       : check_malloc(what, now, &k.elf, note, note_size, err);
 }

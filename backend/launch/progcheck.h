@@ -10,17 +10,13 @@
 
 #include "base/base.h"
 
-/* An ELF file's own description; class 0 = not an ELF file. */
+#include <memtop/elf.h>
+
+/* What a file is, as the agent judges it, too (memtop/elf.h); and what else memtop says of it. */
 struct elf_kind {
-	int class_bits; /* 32, 64 */
-	int machine;    /* EM_* */
-	int type;       /* ET_* */
-	bool big_endian;
-	char interp[256]; /* PT_INTERP, "" = none */
-	char script[512]; /* "#!" line without the "#!", "" = none */
-	bool linked;      /* the agent is linked in, as its note says */
+	struct elf elf;   /* elf.abi.bits 0 = not an ELF file */
+	char script[512]; /* "#!" line's interpreter, "" = none */
 	char agent[1024]; /* an agent's own description: memtop/options.h; "" = none */
-	bool go;          /* Go's linker made it */
 	bool text;        /* neither ELF nor "#!", and no NUL in its first bytes */
 };
 
@@ -44,16 +40,10 @@ bool progcheck_wants_musl(const char *path);
 bool progcheck_linked(const char *path);
 /* Is the program at `path` (for a script, its interpreter) static, without an agent? */
 bool progcheck_static(const char *path);
-/*
- * The program that a static launcher (tini, gosu) starts, as its arguments name it: the first word
- * that is no option and is a program, which is not static. path: PATH_MAX bytes. NULL: none. The
- * agent judges its own launchers alike (agent/hooks/follow.c).
- */
+/* What a static launcher starts: elf_launched(). path: PATH_MAX bytes. NULL: unknown. */
 const char *progcheck_launched(char *const argv[], char *path);
-/* Which C library: "glibc", "musl", "bionic" (Android's). Judged by a program's loader, or by an
- * agent's dependencies. */
+/* "glibc", "musl", "bionic" (Android's). */
 const char *progcheck_libc(const struct elf_kind *k);
-const char *progcheck_agent_libc(const char *agent);
 
 /*
  * Would `agent` be loaded into the program at `path` (as `name` typed by the user), and see its
@@ -67,11 +57,8 @@ int progcheck(const char *name, const char *path, const char *agent, char *note,
  * reach */
 
 struct progmalloc {
-	/* "address", ...: the -fsanitize= name of a sanitizer with a malloc that cannot be
-	 * interposed; NULL = none */
-	const char *sanitizer;
-	bool own;        /* the program defines malloc, for itself and for its libraries */
-	bool own_hidden; /* ... for itself alone */
+	const char *sanitizer; /* as in struct elf, by its name where symbols tell it */
+	bool own_hidden;       /* the program defines malloc, for itself alone */
 	/* "mi_malloc", ...: another allocator's function that it calls; NULL = none known */
 	const char *other;
 };
@@ -79,8 +66,6 @@ struct progmalloc {
 /* Reads an executable for this machine's word size; unreadable parts set nothing. */
 void progmalloc_read(const char *path, struct progmalloc *m);
 
-/* The sanitizer whose library has this file name; NULL = none with a malloc. */
-const char *progmalloc_sanitizer(const char *library);
 /* Sets *err for a process that runs with this sanitizer. Returns -1. */
 int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err);
 

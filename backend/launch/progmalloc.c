@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * progmalloc.c - the libraries that an executable needs, and the names that it defines.
+ * progmalloc.c - what a program's symbols tell about its malloc, beyond the judgement of
+ * memtop/elf.h.
  *
  * The loader searches the executable before anything preloaded, so an executable's own malloc gets
  * all calls. Sanitizers bring a malloc. When another library comes between, they end the program or
  * fail themselves. Shared liblsan works at any place in the order, and ubsan has no malloc: such
  * programs are watched as usual.
  *
- * Allocation functions under other names are not seen, in the program or in a library.
- *
- * Names are searched among the dynamic symbols, and unexported names in .symtab unless it was
- * stripped. The file is untrusted: every range is checked against its size.
+ * A malloc that is not exported, and the name of a sanitizer that exports nothing, are in .symtab
+ * unless it was stripped. The file is untrusted: every range is checked against its size.
  */
 #include "launch/progcheck.h"
 
@@ -28,17 +27,6 @@ struct image {
 	const Elf64_Shdr *sections;
 	unsigned section_count;
 };
-
-static const struct {
-	const char *name, *init, *gnu, *clang;
-} sanitizers[] = {
-	{ "address", "__asan_init", "libasan.so", "libclang_rt.asan" },
-	{ "hwaddress", "__hwasan_init", "libhwasan.so", "libclang_rt.hwasan" },
-	{ "thread", "__tsan_init", "libtsan.so", "libclang_rt.tsan" },
-	{ "memory", "__msan_init", NULL, "libclang_rt.msan" },
-	{ "leak", "__lsan_init", NULL, NULL },
-};
-#define SANITIZERS (sizeof sanitizers / sizeof sanitizers[0])
 
 /* Allocators' function names for programs that keep malloc itself; _rjem_ is Rust's jemalloc. */
 static const char *const others[] = { "mi_malloc",     "mi_malloc_aligned", "_rjem_malloc",
@@ -72,45 +60,23 @@ static const void *table(const struct image *im, uint32_t type, size_t entry, si
 	return NULL;
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return with && !strncmp(text, with, strlen(with));
-}
-
-const char *progmalloc_sanitizer(const char *library)
-{
-	for (size_t k = 0; k < SANITIZERS; k++)
-		if (begins(library, sanitizers[k].gnu) || begins(library, sanitizers[k].clang))
-			return sanitizers[k].name;
-	return NULL;
-}
-
 int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err)
 {
 	return err_set(err, 3,
-		       "%s: built with -fsanitize=%s: it has its own malloc, which cannot be "
-		       "interposed; build it without",
+		       "%s: built with %s: it has its own malloc, which cannot be interposed; "
+		       "build it without",
 		       name, sanitizer);
 }
 
-static void read_needed(const struct image *im, struct progmalloc *m)
+static void name_sanitizer(const char *name, struct progmalloc *m)
 {
-	const char *strings;
-	uint64_t len;
-	size_t n;
-	const Elf64_Dyn *d = table(im, SHT_DYNAMIC, sizeof *d, &n, &strings, &len);
-
-	for (size_t i = 0; d && i < n && d[i].d_tag != DT_NULL; i++) {
-		if (d[i].d_tag != DT_NEEDED || d[i].d_un.d_val >= len)
-			continue;
-		const char *name = progmalloc_sanitizer(strings + d[i].d_un.d_val);
-		if (name)
-			m->sanitizer = name;
-	}
+	for (size_t i = 0; *name == '_' && i < ELF_SANITIZERS; i++)
+		if (!strcmp(name, elf_sanitizers[i].init))
+			m->sanitizer = elf_sanitizers[i].flag;
 }
 
-/* Reads the names of defined functions. */
-static void read_names(const struct image *im, uint32_t type, bool *own, struct progmalloc *m)
+/* Reads the names of functions. */
+static void read_names(const struct image *im, uint32_t type, struct progmalloc *m)
 {
 	const char *strings;
 	uint64_t len;
@@ -125,17 +91,29 @@ static void read_names(const struct image *im, uint32_t type, bool *own, struct 
 		if (s[i].st_shndx == SHN_UNDEF || !s[i].st_value ||
 		    ELF64_ST_TYPE(s[i].st_info) != STT_FUNC)
 			continue;
-		*own |= !strcmp(name, "malloc");
-		for (size_t k = 0; name[0] == '_' && k < SANITIZERS && !m->sanitizer; k++)
-			if (!strcmp(name, sanitizers[k].init))
-				m->sanitizer = sanitizers[k].name;
+		m->own_hidden |= !strcmp(name, "malloc");
+		if (m->sanitizer && *m->sanitizer != '-')
+			name_sanitizer(name, m);
 	}
+}
+
+static size_t read_at(void *file, void *to, size_t bytes, uint64_t at)
+{
+	const struct image *im = file;
+	uint64_t left = at < im->size ? im->size - at : 0;
+	size_t n = bytes < left ? bytes : left;
+
+	memcpy(to, im->bytes + (n ? at : 0), n);
+	return n;
 }
 
 static void read_image(struct image *im, struct progmalloc *m)
 {
 	const Elf64_Ehdr *head = range(im, 0, sizeof *head);
+	struct elf e;
 
+	elf_look(&e, read_at, im);
+	m->sanitizer = e.sanitizer;
 	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
 	    head->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    head->e_ident[EI_DATA] != (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) ||
@@ -143,10 +121,9 @@ static void read_image(struct image *im, struct progmalloc *m)
 		return;
 	im->sections = range(im, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr));
 	im->section_count = im->sections ? head->e_shnum : 0;
-	read_needed(im, m);
-	read_names(im, SHT_DYNSYM, &m->own, m);
-	read_names(im, SHT_SYMTAB, &m->own_hidden, m);
-	m->own_hidden &= !m->own;
+	read_names(im, SHT_DYNSYM, m);
+	read_names(im, SHT_SYMTAB, m);
+	m->own_hidden &= !e.malloc;
 }
 
 void progmalloc_read(const char *path, struct progmalloc *m)

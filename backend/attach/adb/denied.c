@@ -19,7 +19,7 @@ int adb_refuse_sanitizer(const struct adb_app *app, struct err *err)
 
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
 	r.out[strcspn(r.out, "\r\n")] = '\0';
-	const char *kind = rc ? NULL : progmalloc_sanitizer(r.out);
+	const char *kind = rc ? NULL : elf_sanitizer_of(r.out);
 	if (kind)
 		rc = progmalloc_refuse(app->name, kind, err);
 	adb_answer_release(&r);

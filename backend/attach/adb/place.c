@@ -45,7 +45,7 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 {
 	static const struct {
 		const char *abi;
-		int machine, bits;
+		unsigned machine, bits;
 	} abis[] = {
 		{ "arm64-v8a", EM_AARCH64, 64 },
 		{ "x86_64", EM_X86_64, 64 },
@@ -74,14 +74,14 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 	if (rc)
 		return err_set(err, 125, "%s: no agent there: %s; check --agent", path,
 			       strerror(-rc));
-	if (!k.class_bits || k.type != ET_DYN)
+	if (!k.elf.abi.bits || k.elf.type != ET_DYN)
 		return err_set(err, 125,
 			       "%s: not an agent: not a shared object; give the path of a "
 			       "libmemtop-agent.so",
 			       path);
 	for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
 		if (!strcmp(abis[i].abi, app->abi) &&
-		    (abis[i].machine != k.machine || abis[i].bits != k.class_bits))
+		    (abis[i].machine != k.elf.abi.machine || abis[i].bits != k.elf.abi.bits))
 			return err_set(err, 125,
 				       "%s: built for %s, but %s is a program for %s; name an "
 				       "agent for that with --agent",

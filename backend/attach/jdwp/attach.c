@@ -165,7 +165,7 @@ static int find_theirs(struct visit *v, const char *given)
 
 	snprintf(there, sizeof there, "/proc/%d/root%s", (int)v->facts.pid, given);
 	if (*given != '/' || attach_sees(&v->facts, given) || progcheck_read(there, &k) ||
-	    k.type != ET_DYN)
+	    k.elf.type != ET_DYN)
 		return -1;
 	snprintf(v->agent, sizeof v->agent, "%s", given);
 	return 0;

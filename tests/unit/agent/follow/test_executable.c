@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <memtop/board.h>
+#include <memtop/elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -183,6 +183,45 @@ TEST(other_machines_and_static_ones)
 	remove_folder();
 }
 
+struct bytes {
+	const unsigned char *at;
+	size_t size, reads;
+};
+
+static size_t read_bytes(void *file, void *to, size_t bytes, uint64_t at)
+{
+	struct bytes *b = file;
+	size_t left = at < b->size ? b->size - at : 0, n = bytes < left ? bytes : left;
+
+	b->reads++;
+	memcpy(to, b->at + (n ? at : 0), n);
+	return n;
+}
+
+#define READS_MAX 30000
+
+static void looked_at(const unsigned char *bytes, size_t size)
+{
+	struct elf e;
+	struct bytes b = { .at = bytes, .size = size };
+	bool is = elf_look(&e, read_bytes, &b);
+
+	CHECK(b.reads < READS_MAX &&
+	      e.abi.bits == (is ? size >= 64 && bytes[4] == 2 ? 64u : 32u : 0));
+	CHECK(memchr(e.interp, '\0', sizeof e.interp));
+	CHECK(elf_judge(&e, &e.abi) == BOARD_FOLLOWED || !e.readable || e.sanitizer ||
+	      elf_is_static(&e));
+}
+
+/* Changes some bytes, in every second round only of the headers. */
+static void spoil(unsigned char *bytes, size_t n, int round, uint64_t *seed)
+{
+	for (int i = 0; i < 6; i++) {
+		*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+		bytes[(*seed >> 33) % (round % 2 ? 1024 : n)] = (unsigned char)(*seed >> 25);
+	}
+}
+
 /* Bytes that anybody may have written: it comes to an end, whatever it says. */
 TEST(spoilt_headers)
 {
@@ -191,15 +230,35 @@ TEST(spoilt_headers)
 	uint64_t seed = 1;
 
 	enter_folder();
-	for (int round = 0; round < 3000; round++) {
+	for (int round = 0; round < 300; round++) {
 		memcpy(bytes, good, n);
-		for (int i = 0; i < 6; i++) {
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			bytes[(seed >> 33) % (round % 2 ? 1024 : n)] = (unsigned char)(seed >> 25);
-		}
+		spoil(bytes, n, round, &seed);
 		struct executable x =
 			look(file("spoilt", bytes, round % 5 ? n : (seed >> 40) % n, 0755));
 		CHECK(x.why <= BOARD_UNREADABLE);
 	}
 	remove_folder();
+}
+
+TEST(spoilt_tables)
+{
+	int fd = open("/bin/sh", O_RDONLY);
+	size_t n = (size_t)lseek(fd, 0, SEEK_END);
+	unsigned char *good = malloc(n), *bytes = malloc(n);
+	uint64_t seed = 1;
+
+	CHECK(good && bytes && pread(fd, good, n, 0) == (ssize_t)n && !close(fd));
+	looked_at(good, n);
+	for (size_t cut = 0; cut < n && cut < 4096; cut++)
+		looked_at(good, cut);
+	for (int round = 0; round < 20000; round++) {
+		size_t some = n < 8192 ? n : 8192; /* headers, dynamic symbols, their hash */
+		if (round % 100 == 0)
+			memcpy(bytes, good, n);
+		memcpy(bytes, good, some);
+		spoil(bytes, some, round, &seed);
+		looked_at(bytes, round % 5 ? n : (seed >> 40) % n);
+	}
+	free(good);
+	free(bytes);
 }
