@@ -200,6 +200,13 @@ def t_for_seconds_of_a_program():
     assert r["program"]["state"] == "running" and not [w for w in r["warnings"] if "missing" in w], (r["program"], r["warnings"])
     done = memtop("record", "--for", "60", "-o", path, "--", "/bin/sh", "-c", "exit 3")
     assert (done.returncode, done.stderr) == (3, ""), done
+    late = environment(LD_PRELOAD=f"{BUILD}/tests/lib/slow_agent.so", SLOW_AGENT="1500")  # slower than --for
+    p = start([MEMTOP, "record", "--for", "0.2", "-o", path, "--", "/bin/sleep", "60"], env=late, stdout=subprocess.DEVNULL,
+              stderr=subprocess.DEVNULL)
+    assert p.wait(60) == 0, p
+    r = json.loads(memtop("report", "--format", "json", path).stdout)
+    at_end(kill, r["program"]["pid"])
+    assert r["program"]["state"] == "running", r
     done = memtop("record", "--for", "soon", "--", "/bin/true")
     assert done.returncode == 2 and "not a number of seconds" in done.stderr, done
 

@@ -23,6 +23,12 @@ bool record_execed(const struct recording *r)
 	return model_state(watch_model(r->watch), &status, &known) == MTW_EXECED;
 }
 
+/* The agent has not greeted, and had the cpu and the time for it. */
+static bool stays_silent(struct recording *r, uint64_t since_ns)
+{
+	return now_ns() - since_ns > GREETING_MS * 1000000ull && !watch_lags(r->watch, &r->pace);
+}
+
 /* Whether nothing more can come. */
 static bool over(struct recording *r)
 {
@@ -35,6 +41,9 @@ static bool over(struct recording *r)
 	} else if (!r->link_lost_ns) {
 		r->link_lost_ns = now;
 	}
+	/* --for counts the program's time, but a busy machine may start no agent within it. */
+	if (r->time_ns && (!r->pid || r->connected || stays_silent(r, r->time_ns)))
+		r->stop = true;
 	if (r->stop)
 		return true;
 	if (r->pid && !r->ended)
@@ -46,8 +55,7 @@ static bool over(struct recording *r)
 	else
 		return now - (r->exec_ns ? r->exec_ns : (r->exec_ns = now)) > EXEC_MS * 1000000ull;
 	if (r->pid && !r->connected) /* or its agent got no cpu yet */
-		return now - r->ended_ns > GREETING_MS * 1000000ull &&
-		       !watch_lags(r->watch, &r->pace);
+		return stays_silent(r, r->ended_ns);
 	if (live)
 		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;

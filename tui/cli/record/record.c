@@ -38,6 +38,11 @@ static void on_stop(void *arg)
 	((struct recording *)arg)->stop = true;
 }
 
+static void on_time(void *arg)
+{
+	((struct recording *)arg)->time_ns = now_ns();
+}
+
 static void on_hangup(void *arg)
 {
 	struct recording *r = arg;
@@ -214,7 +219,7 @@ static int seconds_of(const struct args *a, double *seconds, struct err *err)
 static void stop_after(struct recording *r, double seconds)
 {
 	if (seconds > 0)
-		add(r, loop_timer(r->loop, (unsigned)(seconds * 1000), false, on_stop, r));
+		add(r, loop_timer(r->loop, (unsigned)(seconds * 1000), false, on_time, r));
 }
 
 /* Before the program starts. 0, or -1 and *err. */
@@ -412,7 +417,10 @@ static const struct option_spec options[] = {
 	OPT_FIRST_ONLY,
 	OPT_PID,
 	OPTION(0, "for", "SECONDS", NULL, seconds,
-	       "record for this time (else to its end); it runs on", NULL),
+	       "record for this time (else to its end); it runs on",
+	       "From the program's start, or from the link to a TARGET. Where a busy machine has "
+	       "not "
+	       "started the agent by then, until it has."),
 	OPTION(0, "until", "REGEX", NULL, until, "... end the recording; the program runs on",
 	       UNTIL_MORE),
 	OPTION(0, "mark-every", "TIME", NULL, mark_every, "set a mark every 60s, 5m, 1h",

@@ -68,6 +68,7 @@ struct recording {
 	int status;                               /* ... as waitpid() will have it */
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
 	bool terminal;                            /* memtop has one, which may close */
+	uint64_t time_ns;                         /* now_ns() when --for was over; 0 = it is not */
 	bool stop;                                /* a signal or --for asked memtop to end */
 	bool output_lost;                         /* a part of the program's output */
 	bool connected;                           /* ever */
