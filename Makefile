@@ -315,7 +315,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check T=NAME | check-long | check-asan | check-releases | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deb | deps | uninstall | format | clean'
+	@echo 'make check T=NAME | check-long | check-asan | check-releases | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-heap | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deb | deps | uninstall | format | clean'
 
 .PHONY: FORCE all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man format formatted-list clean help
 .DEFAULT_GOAL := all

@@ -191,6 +191,11 @@ $(BENCH_READERS): $(B)/bench/%: tests/bench/programs/%.c $(BACKEND_CODE)
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
+# What heap/ says of a session, against the model's answers.
+$(BT)/heap/compare: tests/heap/compare.c $(BACKEND_CODE)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
+
 # The synthetic agent's program, into a file.
 SESSION_SRC := tests/bench/programs/session.c $(addprefix tests/bench/screen_agent/,program.c frames.c first.c later.c)
 $(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(BACKEND_CODE)
@@ -236,11 +241,16 @@ bench-screen: bench-deps
 bench-session: all $(B)/bench/session $(B)/bench/keyed $(B)/bench/aged
 	@BUILD=$(B) REFERENCE="$(REFERENCE)" RUNS="$(RUNS)" PATHS="$(PATHS)" CHANGED="$(CHANGED)" SECONDS="$(SECONDS)" tests/bench/session.py
 
+# What a snapshot of PATHS (1,000,000) call paths takes, of which CHANGED (50,000) change in a tick.
+bench-heap: all $(B)/bench/session $(BT)/heap/compare
+	@$(B)/bench/session $(B)/bench/heap.mtop $(or $(PATHS),1000000) $(or $(CHANGED),50000) 5
+	@$(BT)/heap/compare --time $(B)/bench/heap.mtop
+
 # The committed instruction counts that make check compares with: after a change that was meant.
 bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
-test-programs: bench-programs $(BT)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_ORDER) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
+test-programs: bench-programs $(BT)/fuzz/wire $(BT)/heap/compare $(UNIT_B) $(UNIT_A) $(UNIT_ORDER) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
 	$(LATE_LIBS) $(LATE_TARGETS) $(BT)/java/built \
 	$(MUSL_TARGETS) $(addprefix $(BT)/musl/,count_preload.so late liblate_now.so) \
 	$(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a \
@@ -274,5 +284,5 @@ check-asan: test-deps
 
 -include $(wildcard $(BT)/*/*.d $(BT)/unit/*/*/*.d $(BT)/unit/*/*/*/*.d)
 
-.PHONY: check check-long check-asan cross-programs test-programs test-deps \
+.PHONY: bench-heap check check-long check-asan cross-programs test-programs test-deps \
 	bench bench-help bench-readme bench-unwind bench-rows bench-screen bench-session bench-instructions bench-programs bench-deps

@@ -1,11 +1,8 @@
-#!/usr/bin/python3
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
 """What the shells complete: memtop --complete by itself, then in bash, zsh and fish as a person types."""
 import os
 import shlex
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from cli import memtop, one_line, recorded
 from harness import MEMTOP, ROOT, Skip, environment, main, need, start, stop, temporary_folder, test, wait_for

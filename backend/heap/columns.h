@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * columns.h - the counters of a session, by slot, in the order of their stacks. One thread owns
+ * them and takes in what the wire says; a snapshot (heap/heap.h) copies sums out of them.
+ *
+ * A slot is a counter set of one stack in one epoch. Slots lie in the order of the skeleton's
+ * stacks: slots first[k] .. first[k + 1] - 1 are those of stack k. So sums over stacks, and what
+ * was born and gone since a base, are one pass over memory.
+ *
+ * Nodes and slots are named by their order of arrival, from 0; node 0 is the root, which is there.
+ */
+#ifndef HEAP_COLUMNS_H
+#define HEAP_COLUMNS_H
+
+#include "heap/skeleton.h"
+
+struct columns {
+	struct skeleton *skeleton; /* held; covers all nodes after columns_settle() */
+	uint32_t slots;            /* in place */
+	uint32_t *place_of;        /* by arrival: where the slot is */
+	uint32_t *first;           /* by stack, and one more */
+	/* by place */
+	struct tally *now;
+	uint32_t *epoch;
+	uint64_t *weighed_bits; /* has ever held estimates */
+
+	/* what came since the last columns_settle() */
+	struct arrival *nodes_came;
+	struct slot_arrival {
+		uint32_t node, epoch;
+	} * slots_came;
+	size_t node_count, node_room, slot_count, slot_room;
+	uint64_t *is_stack; /* by arrival of nodes */
+	size_t stack_room;
+	bool moved; /* a node became a stack */
+};
+
+void columns_init(struct columns *c);
+void columns_release(struct columns *c);
+/* Their place in the order of arrival. The caller has checked parent and node: they came before. */
+uint32_t columns_add_node(struct columns *c, uint32_t parent, uint32_t location, uint32_t id,
+			  bool by_pointer);
+uint32_t columns_add_slot(struct columns *c, uint32_t node, uint32_t epoch);
+/* Puts what came into place. True: the skeleton is another one. Before counts of new slots. */
+bool columns_settle(struct columns *c);
+/* A slot's counters, cumulative. */
+static inline void columns_count(struct columns *c, uint32_t slot, const struct tally *now,
+				 bool weighed)
+{
+	uint32_t at = c->place_of[slot];
+
+	c->now[at] = *now;
+	if (weighed)
+		c->weighed_bits[at / 64] |= 1ull << at % 64;
+}
+
+#endif

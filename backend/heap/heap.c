@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heap.c - makes a snapshot: one pass over the slots for the sums, one more with a base.
+ */
+#include "heap/heap.h"
+
+#include <stdlib.h>
+
+static struct sums *new_sums(const struct columns *c)
+{
+	uint32_t stacks = c->skeleton->stacks, before = 0;
+	struct sums *s = xcalloc(1, sizeof *s);
+	struct tally sum = { 0 };
+
+	atomic_init(&s->users, 1);
+	s->stacks = stacks;
+	s->sum = xmalloc((stacks + 1ul) * sizeof *s->sum);
+	s->estimate_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
+	s->estimates_before = xmalloc((stacks / 64 + 1ul) * sizeof(uint32_t));
+	for (uint32_t k = 0; k < stacks; k++) {
+		s->sum[k] = sum;
+		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
+			tally_add(&sum, &c->now[i]);
+			if (bit_of(c->weighed_bits, i))
+				s->estimate_bits[k / 64] |= 1ull << k % 64;
+		}
+	}
+	s->sum[stacks] = sum;
+	for (uint32_t i = 0; i <= stacks / 64; i++) {
+		s->estimates_before[i] = before;
+		before += (uint32_t)__builtin_popcountll(s->estimate_bits[i]);
+	}
+	return s;
+}
+
+static void add_change(struct change *sum, struct live was, struct live is)
+{
+	sum->born_blocks += is.blocks > was.blocks ? is.blocks - was.blocks : 0;
+	sum->born_bytes += is.bytes > was.bytes ? is.bytes - was.bytes : 0;
+	sum->gone_blocks += was.blocks > is.blocks ? was.blocks - is.blocks : 0;
+	sum->gone_bytes += was.bytes > is.bytes ? was.bytes - is.bytes : 0;
+}
+
+static struct changes *new_changes(const struct columns *c, const struct base *base)
+{
+	uint32_t stacks = c->skeleton->stacks;
+	struct changes *s = xcalloc(1, sizeof *s);
+	struct change sum = { 0 };
+
+	atomic_init(&s->users, 1);
+	s->stacks = stacks;
+	s->sum = xmalloc((stacks + 1ul) * sizeof *s->sum);
+	s->held_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
+	for (uint32_t k = 0; k < stacks; k++) {
+		s->sum[k] = sum;
+		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
+			struct live now = { live_blocks(&c->now[i]), live_bytes(&c->now[i]) };
+
+			add_change(&sum, base->from[i], base->until ? base->until[i] : now);
+			if (base->from[i].blocks | base->from[i].bytes)
+				s->held_bits[k / 64] |= 1ull << k % 64;
+		}
+	}
+	s->sum[stacks] = sum;
+	return s;
+}
+
+struct heap *heap_new(const struct columns *c, const struct base *base)
+{
+	struct heap *h = xcalloc(1, sizeof *h);
+
+	atomic_init(&h->users, 1);
+	h->skeleton = skeleton_hold(c->skeleton);
+	h->sums = new_sums(c);
+	h->changes = base ? new_changes(c, base) : NULL;
+	return h;
+}
+
+struct heap *heap_hold(struct heap *h)
+{
+	atomic_fetch_add_explicit(&h->users, 1, memory_order_relaxed);
+	return h;
+}
+
+static bool last(atomic_uint *users)
+{
+	return atomic_fetch_sub_explicit(users, 1, memory_order_acq_rel) == 1;
+}
+
+void heap_drop(struct heap *h)
+{
+	if (!h || !last(&h->users))
+		return;
+	skeleton_drop(h->skeleton);
+	if (last(&h->sums->users)) {
+		free(h->sums->sum);
+		free(h->sums->estimate_bits);
+		free(h->sums->estimates_before);
+		free(h->sums);
+	}
+	if (h->changes && last(&h->changes->users)) {
+		free(h->changes->sum);
+		free(h->changes->held_bits);
+		free(h->changes);
+	}
+	free(h);
+}
+
+static bool is_stack(const struct heap *h, uint32_t node)
+{
+	return bit_of(h->skeleton->stack_bits, node);
+}
+
+struct tally heap_incl(const struct heap *h, uint32_t node)
+{
+	return tally_sub(&h->sums->sum[skeleton_last(h->skeleton, node)],
+			 &h->sums->sum[skeleton_first(h->skeleton, node)]);
+}
+
+struct tally heap_self(const struct heap *h, uint32_t node)
+{
+	return is_stack(h, node) ? heap_of_stack(h, skeleton_first(h->skeleton, node))
+				 : (struct tally){ 0 };
+}
+
+/* Of the stacks before k. */
+static uint32_t estimates_before(const struct sums *s, uint32_t k)
+{
+	uint64_t below = s->estimate_bits[k / 64] & ((1ull << k % 64) - 1);
+
+	return s->estimates_before[k / 64] + (uint32_t)__builtin_popcountll(below);
+}
+
+uint32_t heap_estimates(const struct heap *h, uint32_t node)
+{
+	return estimates_before(h->sums, skeleton_last(h->skeleton, node)) -
+	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
+}
+
+struct change heap_change(const struct heap *h, uint32_t node)
+{
+	if (!h->changes)
+		return (struct change){ 0 };
+	return change_sub(&h->changes->sum[skeleton_last(h->skeleton, node)],
+			  &h->changes->sum[skeleton_first(h->skeleton, node)]);
+}
+
+struct change heap_self_change(const struct heap *h, uint32_t node)
+{
+	uint32_t k = skeleton_first(h->skeleton, node);
+
+	if (!h->changes || !is_stack(h, node))
+		return (struct change){ 0 };
+	return change_sub(&h->changes->sum[k + 1], &h->changes->sum[k]);
+}
+
+bool heap_held_at_base(const struct heap *h, uint32_t node)
+{
+	return h->changes && is_stack(h, node) &&
+	       bit_of(h->changes->held_bits, skeleton_first(h->skeleton, node));
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * skeleton.c - makes a call tree in depth-first order, in three passes over its nodes: sizes of
+ * subtrees from the leaves up, places from the root down, columns to their places. The old order is
+ * depth-first already, so its parts are read nearly one after the other.
+ */
+#include "heap/skeleton.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers while it is made: the old nodes in their order, then the new ones. */
+struct making {
+	const struct skeleton *old;
+	const struct arrival *list;
+	uint32_t before, all;   /* old nodes; all */
+	uint32_t *place, *next; /* next: first the size, then where the next child goes */
+};
+
+static uint32_t number_of(const struct making *m, uint32_t arrival)
+{
+	return arrival < m->before && m->old ? m->old->node_of[arrival] : arrival;
+}
+
+static uint32_t parent_of(const struct making *m, uint32_t i)
+{
+	if (i >= m->before)
+		return number_of(m, m->list[i - m->before].parent);
+	return m->old ? m->old->parent[i] : NO_ID;
+}
+
+static void find_places(struct making *m)
+{
+	for (uint32_t i = 0; i < m->all; i++)
+		m->next[i] = 1;
+	for (uint32_t i = m->all; i-- > 1;)
+		m->next[parent_of(m, i)] += m->next[i];
+	m->place[0] = 0;
+	m->next[0] = 1;
+	for (uint32_t i = 1; i < m->all; i++) {
+		uint32_t up = parent_of(m, i), size = m->next[i];
+
+		m->place[i] = m->next[up];
+		m->next[up] += size;
+		m->next[i] = m->place[i] + 1;
+	}
+	/* next[i] has run past the last child: it is the end now. */
+}
+
+static uint32_t words(uint32_t bits)
+{
+	return bits / 64 + 1;
+}
+
+static void fill(struct skeleton *s, const struct making *m)
+{
+	for (uint32_t i = 0; i < m->all; i++) {
+		const struct arrival *a = i < m->before ? NULL : &m->list[i - m->before];
+		uint32_t n = m->place[i], up = parent_of(m, i);
+
+		s->parent[n] = up == NO_ID ? NO_ID : m->place[up];
+		s->end[n] = m->next[i];
+		s->location[n] = a ? a->location : m->old ? m->old->location[i] : NO_ID;
+		s->id[n] = a ? a->id : m->old ? m->old->id[i] : 0;
+		if (a ? a->by_pointer : m->old && bit_of(m->old->by_pointer_bits, i))
+			s->by_pointer_bits[n / 64] |= 1ull << n % 64;
+	}
+}
+
+static void number_stacks(struct skeleton *s, const uint64_t *stacks)
+{
+	uint32_t count = 0;
+
+	for (uint32_t a = 0; a < s->nodes; a++)
+		if (bit_of(stacks, a))
+			s->stack_bits[s->node_of[a] / 64] |= 1ull << s->node_of[a] % 64;
+	for (uint32_t i = 0; i < words(s->nodes); i++) {
+		s->stacks_before[i] = count;
+		count += (uint32_t)__builtin_popcountll(s->stack_bits[i]);
+	}
+	s->stacks = count;
+	s->node_of_stack = xmalloc((count + 1ul) * sizeof *s->node_of_stack);
+	count = 0;
+	for (uint32_t i = 0; i < words(s->nodes); i++)
+		for (uint64_t left = s->stack_bits[i]; left; left &= left - 1)
+			s->node_of_stack[count++] = i * 64 + (uint32_t)__builtin_ctzll(left);
+}
+
+static struct skeleton *new_of(uint32_t nodes)
+{
+	struct skeleton *s = xcalloc(1, sizeof *s);
+	size_t bytes = nodes * sizeof(uint32_t);
+
+	atomic_init(&s->users, 1);
+	s->nodes = nodes;
+	s->parent = xmalloc(bytes);
+	s->end = xmalloc(bytes);
+	s->location = xmalloc(bytes);
+	s->id = xmalloc(bytes);
+	s->node_of = xmalloc(bytes);
+	s->stack_bits = xcalloc(words(nodes), sizeof(uint64_t));
+	s->by_pointer_bits = xcalloc(words(nodes), sizeof(uint64_t));
+	s->stacks_before = xmalloc(words(nodes) * sizeof(uint32_t));
+	return s;
+}
+
+struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *list,
+			      uint32_t count, const uint64_t *stacks)
+{
+	struct making m = { .old = old, .list = list, .before = old ? old->nodes : 1 };
+
+	m.all = m.before + count;
+	struct skeleton *s = new_of(m.all);
+	m.place = xmalloc(m.all * sizeof *m.place);
+	m.next = xmalloc(m.all * sizeof *m.next);
+	find_places(&m);
+	fill(s, &m);
+	for (uint32_t a = 0; a < m.all; a++)
+		s->node_of[a] = m.place[number_of(&m, a)];
+	number_stacks(s, stacks);
+	free(m.place);
+	free(m.next);
+	return s;
+}
+
+struct skeleton *skeleton_hold(struct skeleton *s)
+{
+	atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
+	return s;
+}
+
+void skeleton_drop(struct skeleton *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) > 1)
+		return;
+	free(s->parent);
+	free(s->end);
+	free(s->location);
+	free(s->id);
+	free(s->node_of);
+	free(s->stack_bits);
+	free(s->by_pointer_bits);
+	free(s->stacks_before);
+	free(s->node_of_stack);
+	free(s);
+}

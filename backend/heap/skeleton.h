@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * skeleton.h - the call tree of a session, in depth-first order. Immutable once made; any thread.
+ *
+ * Node 0 is the root. The descendants of node n are n + 1 .. end[n] - 1, so each subtree is a
+ * range, and so are the stacks in it (a stack: a node with slots, where blocks were allocated).
+ * Whatever is kept by stack has its sum over a subtree as the difference of two running sums.
+ *
+ * When nodes come, a new skeleton takes the place of the old one and all numbers move: nobody keeps
+ * a number beyond its skeleton. What stays is the order of arrival, and the wire's id.
+ */
+#ifndef HEAP_SKELETON_H
+#define HEAP_SKELETON_H
+
+#include "model/paths/types.h"
+
+#include <stdatomic.h>
+
+struct skeleton {
+	atomic_uint users; /* skeleton_hold() */
+	uint32_t nodes, stacks;
+	/* by node; parent of the root: NO_ID; end: the node behind the last descendant */
+	uint32_t *parent, *end, *location, *id;
+	uint64_t *stack_bits, *by_pointer_bits; /* by node; see struct node */
+	uint32_t *stacks_before;                /* node 64 * i: stacks among the nodes before it */
+	uint32_t *node_of_stack;
+	uint32_t *node_of; /* by order of arrival */
+};
+
+/* A node that came: its parent's place in the order of arrival, which is lower than its own. */
+struct arrival {
+	uint32_t parent, location, id;
+	bool by_pointer;
+};
+
+/*
+ * `old` (NULL: only a root) with `count` more nodes. Siblings stay in the order in which they came.
+ * stacks: by order of arrival, which nodes are stacks, also among the old ones. The caller holds
+ * it.
+ */
+struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *list,
+			      uint32_t count, const uint64_t *stacks);
+struct skeleton *skeleton_hold(struct skeleton *s);
+void skeleton_drop(struct skeleton *s); /* frees it after the last one; NULL: nothing */
+
+static inline bool bit_of(const uint64_t *bits, uint32_t i)
+{
+	return bits[i / 64] >> i % 64 & 1;
+}
+/* Number of the first stack at node n or behind it. n may be `nodes`: all stacks. */
+static inline uint32_t skeleton_first(const struct skeleton *s, uint32_t n)
+{
+	uint64_t below = s->stack_bits[n / 64] & ((1ull << n % 64) - 1);
+
+	return s->stacks_before[n / 64] + (uint32_t)__builtin_popcountll(below);
+}
+/* Behind the last stack at n or below it. */
+static inline uint32_t skeleton_last(const struct skeleton *s, uint32_t n)
+{
+	return skeleton_first(s, s->end[n]);
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compare.c - compare [--time] SESSION...: a session's heap as backend/heap/ has it, against the
+ * model's answers, figure by figure: sums, own amounts, estimates of every node; what was born and
+ * gone since every mark. Ends with 1 where one differs. --time: what each pass takes, in ms of
+ * cpu, the least of five.
+ */
+#include "base/loop.h"
+#include "heap/heap.h"
+#include "link/watch.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t figures, different;
+static bool timed;
+
+static void equal(const char *what, uint32_t node, const void *a, const void *b, size_t bytes)
+{
+	figures += bytes / sizeof(uint64_t);
+	if (!memcmp(a, b, bytes))
+		return;
+	if (different++ < 20)
+		printf("  %s of node %u differs\n", what, node);
+}
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void print_time(const char *what, double ms)
+{
+	if (timed)
+		printf("  %-40s %8.1f ms\n", what, ms);
+}
+
+static uint32_t slots_of(const struct model *m)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < model_dense_count(m); i++)
+		for (uint32_t s = model_dense(m, i, NULL)->first_slot; s != NO_ID;
+		     s = model_dense_slot(m, s)->next_of_node)
+			count = s + 1 > count ? s + 1 : count;
+	return count;
+}
+
+static void add_nodes(struct columns *c, const struct model *m)
+{
+	for (uint32_t i = 1; i < model_dense_count(m); i++) {
+		uint32_t id;
+		const struct node *n = model_dense(m, i, &id);
+
+		columns_add_node(c, n->parent, n->location, id, n->by_pointer);
+	}
+}
+
+static void take(struct columns *c, const struct model *m)
+{
+	uint32_t slots = slots_of(m);
+	double begin;
+
+	columns_init(c);
+	add_nodes(c, m);
+	for (uint32_t s = 0; s < slots; s++)
+		columns_add_slot(c, model_dense_slot(m, s)->node, model_dense_slot(m, s)->epoch);
+	begin = cpu_ms();
+	columns_settle(c);
+	print_time("nodes and slots into their places", cpu_ms() - begin);
+	begin = cpu_ms();
+	for (uint32_t s = 0; s < slots; s++)
+		columns_count(c, s, &model_dense_slot(m, s)->now, model_dense_slot(m, s)->sampled);
+	print_time("counters of all slots", cpu_ms() - begin);
+}
+
+static void compare_sums(const struct heap *h, const struct model *m)
+{
+	for (uint32_t i = 0; i < model_dense_count(m); i++) {
+		const struct node *n = model_dense(m, i, NULL);
+		uint32_t at = h->skeleton->node_of[i];
+		struct tally a = model_incl(m, n), b = heap_incl(h, at);
+		uint64_t x = model_sampled(m, n), y = heap_estimates(h, at);
+
+		equal("the sum", i, &a, &b, sizeof a);
+		a = model_self(m, n);
+		b = heap_self(h, at);
+		equal("the own amount", i, &a, &b, sizeof a);
+		equal("the number of estimates", i, &x, &y, sizeof x);
+	}
+}
+
+struct held {
+	struct live *of_id; /* by the wire's id */
+	uint32_t mark;
+};
+
+static bool hold(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+		 const struct live *is)
+{
+	struct held *h = arg;
+
+	(void)was;
+	if (mark <= h->mark)
+		h->of_id[s->id] = *is;
+	return true;
+}
+
+/* What each slot held at a mark, by place. */
+static struct live *base_at(const struct columns *c, const struct model *m, uint32_t mark)
+{
+	struct held held = { calloc(model_slot_count(m) + 1ul, sizeof *held.of_id), mark };
+	struct live *base = calloc(c->slots + 1ul, sizeof *base);
+	struct mark_walk w = { 0 };
+
+	mark_walk(m, &w, mark, hold, &held);
+	mark_walk_end(&w);
+	for (uint32_t s = 0; s < c->slots; s++)
+		if (model_dense_slot(m, s)->epoch <= model_mark(m, mark)->epoch)
+			base[c->place_of[s]] = held.of_id[model_dense_slot(m, s)->id];
+	free(held.of_id);
+	return base;
+}
+
+static void compare_changes(const struct columns *c, struct model *m, uint32_t mark)
+{
+	struct live *base = base_at(c, m, mark);
+	struct heap *h = heap_new(c, &(struct base){ .from = base });
+
+	if (!model_set_interval(m, mark, 0)) {
+		while (!model_go_on(m, UINT64_MAX))
+			;
+		for (uint32_t i = 0; i < model_dense_count(m); i++) {
+			const struct node *n = model_dense(m, i, NULL);
+			uint32_t at = h->skeleton->node_of[i];
+			struct change a = model_change(m, n), b = heap_change(h, at);
+			uint64_t x = model_held_at_base(m, n), y = heap_held_at_base(h, at);
+
+			equal("the change", i, &a, &b, sizeof a);
+			a = model_self_change(m, n);
+			b = heap_self_change(h, at);
+			equal("the own change", i, &a, &b, sizeof a);
+			equal("what it held at the base", i, &x, &y, sizeof x);
+		}
+	}
+	heap_drop(h);
+	free(base);
+}
+
+static void time_passes(const struct columns *c)
+{
+	struct live *base = calloc(c->slots + 1ul, sizeof *base);
+	uint32_t *order = malloc((c->skeleton->stacks + 1ul) * sizeof *order);
+	double least[3] = { 1e9, 1e9, 1e9 };
+
+	for (int round = 0; round < 5; round++) {
+		double t[4] = { cpu_ms() };
+		struct heap *h = heap_new(c, NULL);
+
+		t[1] = cpu_ms();
+		struct heap *with_base = heap_new(c, &(struct base){ .from = base });
+		t[2] = cpu_ms();
+		heap_order(h, order);
+		t[3] = cpu_ms();
+		heap_drop(h);
+		heap_drop(with_base);
+		for (int i = 0; i < 3; i++)
+			least[i] = t[i + 1] - t[i] < least[i] ? t[i + 1] - t[i] : least[i];
+	}
+	print_time("a snapshot", least[0]);
+	print_time("... with a base", least[1]);
+	print_time("all stacks by live bytes", least[2]);
+	free(base);
+	free(order);
+}
+
+static int compare(const char *path)
+{
+	struct err err = { 0 };
+	struct target t;
+	struct columns c;
+	struct loop *loop = loop_new(&err);
+	struct watch *w = NULL;
+
+	if (!loop || target_parse(path, &t, &err) ||
+	    !(w = watch_open(loop, &t, &(struct watch_options){ .who = "compare" }, &err)) ||
+	    watch_wait_complete(w, 60000, &err)) {
+		printf("%s\n", err.text);
+		return 1;
+	}
+	struct model *m = watch_model(w);
+	take(&c, m);
+	printf("%s: %u nodes, %u stacks, %u slots\n", path, c.skeleton->nodes, c.skeleton->stacks,
+	       c.slots);
+	struct heap *h = heap_new(&c, NULL);
+	compare_sums(h, m);
+	heap_drop(h);
+	for (uint32_t mark = 1; mark < model_mark_limit(m); mark++)
+		if (model_mark_says(m, mark))
+			compare_changes(&c, m, mark);
+	if (timed)
+		time_passes(&c);
+	columns_release(&c);
+	watch_close(w);
+	loop_free(loop);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	timed = argc > 1 && !strcmp(argv[1], "--time");
+	for (int i = 1 + timed; i < argc; i++)
+		failed |= compare(argv[i]);
+	printf("%llu figures compared, %llu differ\n", (unsigned long long)figures,
+	       (unsigned long long)different);
+	return failed || different || !figures;
+}

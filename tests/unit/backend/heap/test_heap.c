@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_heap.c - snapshots of trees that grow at random, against sums that are added up node by node
+ * in the order of arrival.
+ */
+#include "check.h"
+#include "random.h"
+
+#include "heap/heap.h"
+
+#define NODES 600u
+#define SLOTS 400u
+
+/* What came, as it came: the plain way to know every amount. */
+struct plain {
+	uint32_t parent[NODES], location[NODES], nodes;
+	bool by_pointer[NODES];
+	uint32_t node_of[SLOTS], slots;
+	struct tally now[SLOTS];
+	bool weighed[SLOTS];
+	struct live base[SLOTS]; /* by arrival */
+};
+
+static void grow(struct plain *p, struct columns *c, unsigned nodes, unsigned slots)
+{
+	for (; nodes-- && p->nodes < NODES; p->nodes++) {
+		uint32_t n = p->nodes;
+
+		/* chains and bushes: near the newest node, or anywhere */
+		p->parent[n] = n - 1 - below(below(2) ? 2 : n) % n;
+		p->location[n] = below(50);
+		p->by_pointer[n] = below(5) == 0;
+		CHECK_EQ(columns_add_node(c, p->parent[n], p->location[n], n * 3, p->by_pointer[n]),
+			 n);
+	}
+	for (; slots-- && p->slots < SLOTS; p->slots++) {
+		p->node_of[p->slots] = below(p->nodes);
+		CHECK_EQ(columns_add_slot(c, p->node_of[p->slots], 1), p->slots);
+	}
+}
+
+static void count(struct plain *p, struct columns *c, unsigned changes)
+{
+	while (p->slots && changes--) {
+		uint32_t s = below(p->slots);
+		struct tally *t = &p->now[s];
+
+		t->alloc_blocks += below(10);
+		t->alloc_bytes += below(1000);
+		t->free_blocks += below((uint32_t)live_blocks(t) + 1);
+		t->free_bytes += below((uint32_t)live_bytes(t) + 1);
+		p->weighed[s] = p->weighed[s] || below(20) == 0;
+		columns_count(c, s, t, p->weighed[s]);
+	}
+}
+
+/* Is `node` at `above`, or below it? By order of arrival. */
+static bool is_below(const struct plain *p, uint32_t node, uint32_t above)
+{
+	while (node > above)
+		node = p->parent[node];
+	return node == above;
+}
+
+static void change_of(struct change *sum, const struct live *was, const struct tally *t)
+{
+	uint64_t blocks = live_blocks(t), bytes = live_bytes(t);
+
+	sum->born_blocks += blocks > was->blocks ? blocks - was->blocks : 0;
+	sum->born_bytes += bytes > was->bytes ? bytes - was->bytes : 0;
+	sum->gone_blocks += was->blocks > blocks ? was->blocks - blocks : 0;
+	sum->gone_bytes += was->bytes > bytes ? was->bytes - bytes : 0;
+}
+
+static void check_node(const struct plain *p, const struct heap *h, uint32_t a)
+{
+	const struct skeleton *s = h->skeleton;
+	struct tally incl = { 0 }, self = { 0 }, got;
+	struct change change = { 0 }, changed = heap_change(h, s->node_of[a]);
+	bool estimates[NODES] = { false }, held = false;
+	uint32_t n = s->node_of[a], estimated = 0;
+
+	for (uint32_t i = 0; i < p->slots; i++) {
+		if (!is_below(p, p->node_of[i], a))
+			continue;
+		tally_add(&incl, &p->now[i]);
+		if (h->changes)
+			change_of(&change, &p->base[i], &p->now[i]);
+		if (p->weighed[i])
+			estimates[p->node_of[i]] = true;
+		if (p->node_of[i] != a)
+			continue;
+		tally_add(&self, &p->now[i]);
+		held = held || p->base[i].blocks || p->base[i].bytes;
+	}
+	for (uint32_t i = 0; i < p->nodes; i++)
+		estimated += estimates[i];
+	got = heap_incl(h, n);
+	CHECK(!memcmp(&got, &incl, sizeof got));
+	got = heap_self(h, n);
+	CHECK(!memcmp(&got, &self, sizeof got));
+	CHECK(!memcmp(&changed, &change, sizeof change));
+	CHECK_EQ(heap_estimates(h, n), estimated);
+	CHECK_EQ(heap_held_at_base(h, n), held);
+}
+
+static void check_skeleton(const struct plain *p, const struct skeleton *s)
+{
+	CHECK_EQ(s->nodes, p->nodes);
+	CHECK_EQ(s->parent[0], NO_ID);
+	CHECK_EQ(s->end[0], s->nodes);
+	for (uint32_t a = 1; a < p->nodes; a++) {
+		uint32_t n = s->node_of[a], up = s->node_of[p->parent[a]];
+
+		CHECK_EQ(s->parent[n], up);
+		CHECK_EQ(s->location[n], p->location[a]);
+		CHECK_EQ(s->id[n], a * 3);
+		CHECK_EQ(bit_of(s->by_pointer_bits, n), p->by_pointer[a]);
+		CHECK(n > up && s->end[n] <= s->end[up] && s->end[n] > n);
+	}
+	for (uint32_t k = 0; k < s->stacks; k++)
+		CHECK_EQ(skeleton_first(s, s->node_of_stack[k]), k);
+}
+
+/* A base for which every second slot was there, in the columns' order. */
+static struct live *base_of(struct plain *p, const struct columns *c)
+{
+	struct live *by_place = calloc(p->slots + 1, sizeof *by_place);
+
+	for (uint32_t i = 0; i < p->slots; i++) {
+		p->base[i] = (struct live){ 0 };
+		if (below(2))
+			p->base[i] = (struct live){ below(20), below(2000) };
+		by_place[c->place_of[i]] = p->base[i];
+	}
+	return by_place;
+}
+
+static void check_all(struct plain *p, const struct columns *c)
+{
+	struct live *from = base_of(p, c);
+	struct heap *h = heap_new(c, &(struct base){ .from = from });
+
+	check_skeleton(p, h->skeleton);
+	for (uint32_t a = 0; a < p->nodes; a++)
+		check_node(p, h, a);
+	heap_drop(h);
+	free(from);
+}
+
+TEST(every_amount_equals_the_sum_over_its_slots)
+{
+	seed = 1;
+	for (int round = 0; round < 20; round++) {
+		struct plain p = { .nodes = 1, .parent = { NO_ID } };
+		struct columns c;
+
+		columns_init(&c);
+		check_all(&p, &c);
+		for (int step = 0; step < 6; step++) {
+			grow(&p, &c, below(100), below(60));
+			columns_settle(&c);
+			count(&p, &c, 200);
+			check_all(&p, &c);
+		}
+		columns_release(&c);
+	}
+}
+
+TEST(a_snapshot_stays_as_it_was)
+{
+	seed = 2;
+	struct plain p = { .nodes = 1, .parent = { NO_ID } };
+	struct columns c;
+
+	columns_init(&c);
+	grow(&p, &c, 100, 50);
+	columns_settle(&c);
+	count(&p, &c, 200);
+	struct heap *h = heap_hold(heap_new(&c, NULL));
+	struct plain then = p;
+	grow(&p, &c, 100, 50);
+	CHECK(columns_settle(&c));
+	CHECK(c.skeleton != h->skeleton);
+	count(&p, &c, 200);
+	check_skeleton(&then, h->skeleton);
+	for (uint32_t a = 0; a < then.nodes; a++)
+		check_node(&then, h, a);
+	heap_drop(h);
+	columns_release(&c);
+	CHECK_EQ(h->users, 1);
+	heap_drop(h);
+}
+
+TEST(only_new_stacks_make_another_skeleton)
+{
+	struct columns c;
+
+	columns_init(&c);
+	CHECK(!columns_settle(&c));
+	CHECK_EQ(columns_add_slot(&c, 0, 1), 0); /* blocks without a frame */
+	CHECK(columns_settle(&c));
+	CHECK_EQ(columns_add_slot(&c, 0, 2), 1);
+	CHECK(!columns_settle(&c));
+	CHECK_EQ(c.slots, 2);
+	columns_count(&c, 1, &(struct tally){ 1, 10, 0, 0 }, false);
+	struct heap *h = heap_new(&c, NULL);
+	CHECK_EQ(heap_incl(h, 0).alloc_bytes, 10);
+	heap_drop(h);
+	columns_release(&c);
+}
+
+TEST(a_chain_as_deep_as_the_wire_allows)
+{
+	struct columns c;
+	uint32_t depth = 200000, n = 0;
+
+	columns_init(&c);
+	for (uint32_t i = 0; i < depth; i++)
+		n = columns_add_node(&c, n, 1, i + 1, false);
+	columns_add_slot(&c, n, 1);
+	columns_settle(&c);
+	columns_count(&c, 0, &(struct tally){ 1, 8, 0, 0 }, false);
+	struct heap *h = heap_new(&c, NULL);
+	CHECK_EQ(heap_incl(h, 0).alloc_bytes, 8);
+	CHECK_EQ(heap_incl(h, h->skeleton->node_of[n]).alloc_bytes, 8);
+	heap_drop(h);
+	columns_release(&c);
+}
+
+TEST(stacks_are_ordered_by_live_bytes)
+{
+	seed = 2;
+	struct plain p = { .nodes = 1, .parent = { NO_ID } };
+	struct columns c;
+	uint32_t order[SLOTS];
+
+	columns_init(&c);
+	grow(&p, &c, 500, 300);
+	columns_settle(&c);
+	for (uint32_t s = 0; s < p.slots; s++) { /* of all sizes; some equal */
+		p.now[s].alloc_bytes =
+			((uint64_t)below(1u << 31) << 33 | below(1u << 31)) >> below(64);
+		if (below(3) == 0)
+			p.now[s].alloc_bytes = 7;
+		columns_count(&c, s, &p.now[s], false);
+	}
+	struct heap *h = heap_new(&c, NULL);
+	heap_order(h, order);
+	for (uint32_t i = 1; i < h->sums->stacks; i++) {
+		struct tally a = heap_of_stack(h, order[i - 1]), b = heap_of_stack(h, order[i]);
+
+		CHECK(live_bytes(&a) > live_bytes(&b) ||
+		      (live_bytes(&a) == live_bytes(&b) && order[i - 1] < order[i]));
+	}
+	heap_drop(h);
+	columns_release(&c);
+}
