@@ -158,6 +158,10 @@ BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basenam
 BENCH_PRELOADS := $(patsubst tests/bench/preload/%.c,$(B)/bench/%.so,$(wildcard tests/bench/preload/*.c)) $(B)/bench/capture.so
 BENCH_UNWIND := $(addprefix $(B)/bench/unwind-,plain fp instrument)
 
+$(B)/bench/pairs-instrumented: tests/bench/programs/pairs.c
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -finstrument-functions -o $@ $< -lpthread
+
 $(B)/bench/%: tests/bench/programs/%.c include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -o $@ $< -lpthread
@@ -202,7 +206,7 @@ $(B)/bench/session: $(SESSION_SRC) tests/bench/screen_agent/agent.h $(BACKEND_CO
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $(SESSION_SRC) $(B)/libmemtop.a $(BACKEND_LIBS)
 
-bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(BENCH_READERS) $(B)/bench/session
+bench-programs: $(BENCH_PROGRAMS) $(B)/bench/pairs-instrumented $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(BENCH_READERS) $(B)/bench/session
 
 bench-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)

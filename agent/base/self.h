@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * self.h - the agent's data for the calling thread: its gate, its state, its shadow stack.
+ * self.h - the agent's data for the calling thread: its gate, its state, its call stack.
  *
  * Each is a pointer in thread-local storage, except on Android: linkers up to API level 28 support
  * no TLS in libraries, later ones refuse initial-exec TLS in a library loaded by dlopen, and the
@@ -45,11 +45,11 @@ static inline struct hot *mt_self_hot(void)
 	return t ? t->hot : &mt_self_nobody;
 }
 
-static inline struct shadow *mt_self_shadow(void) /* NULL = none yet */
+static inline struct call_stack *mt_self_call_stack(void) /* NULL = none yet */
 {
 	const struct thread *t = mt_self();
 
-	return t ? t->shadow : NULL;
+	return t ? t->calls : NULL;
 }
 
 static inline void mt_self_become(struct thread *t)
@@ -57,9 +57,10 @@ static inline void mt_self_become(struct thread *t)
 	pthread_setspecific(mt_self_key, t);
 }
 
-static inline void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: the caller's */
+static inline void mt_self_set_call_stack(struct thread *t,
+					  struct call_stack *s) /* t: the caller's */
 {
-	t->shadow = s;
+	t->calls = s;
 }
 #else
 /* Here alone: gcc 16 takes -ftls-model=initial-exec for more than an attribute. */
@@ -74,7 +75,7 @@ static inline void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: 
 struct self {
 	struct hot *hot;
 	struct thread *state;
-	struct shadow *shadow;
+	struct call_stack *calls;
 };
 extern MT_TLS struct self mt_self_tls;
 
@@ -88,9 +89,9 @@ static inline struct hot *mt_self_hot(void)
 	return mt_self_tls.hot;
 }
 
-static inline struct shadow *mt_self_shadow(void)
+static inline struct call_stack *mt_self_call_stack(void)
 {
-	return mt_self_tls.shadow;
+	return mt_self_tls.calls;
 }
 
 static inline void mt_self_become(struct thread *t)
@@ -100,9 +101,9 @@ static inline void mt_self_become(struct thread *t)
 	mt_self_tls.hot = t->hot;
 }
 
-static inline void mt_self_set_shadow(struct thread *t, struct shadow *s)
+static inline void mt_self_set_call_stack(struct thread *t, struct call_stack *s)
 {
-	t->shadow = mt_self_tls.shadow = s;
+	t->calls = mt_self_tls.calls = s;
 }
 #endif
 

@@ -67,6 +67,9 @@ struct known {
 	/* of the frame that a proven step of this walk has just reached; 0 = none */
 	uintptr_t proven_sp;
 	bool popped; /* ... and is further out by arguments that the callee takes off */
+	/* of unwind/call_stack.h's entries so many are further out than this walk; 0 = it asked for
+	 * none */
+	size_t entered;
 	/* cached proofs for code without tables, by return address; NULL until needed, or without a
 	 * cache */
 	struct site *sites;

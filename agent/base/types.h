@@ -197,7 +197,7 @@ struct thread {
 	int64_t published; /* the part of its live bytes that the global balance (peak) includes */
 	int64_t alloc_room, free_room; /* bytes until the next report to the global balance */
 	struct unwind_cache *unwind;   /* unwind/cache.c makes it; NULL until the first capture */
-	struct shadow *shadow;         /* hooks/instrument.c's; NULL until it is needed */
+	struct call_stack *calls;      /* hooks/instrument.c's; NULL until it is needed */
 	struct counts total;           /* events counted in this set by all of its owners */
 	struct tally base;             /* total when the present owner took over */
 	int64_t step;                  /* the most that it may keep from the balance now */

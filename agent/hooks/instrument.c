@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * instrument.c - stacks of programs built with -finstrument-functions.
+ * instrument.c - notes the functions of programs built with -finstrument-functions.
  *
  * The compiler calls __cyg_profile_func_enter and _exit around every function. Each thread keeps an
  * array of the functions that it is inside, outermost first; entry 0 is a sentinel that is never
@@ -9,8 +9,8 @@
  *
  * The sp's keep the array in step: longjmp() leaves functions without an exit, and so does an
  * exception in C code. An enter or exit further out removes all entries further in than itself. A
- * handler or coroutine on a stack further out also removes entries of functions that still run; a
- * missing entry only costs a walk by tables (unwind/shadow_stack.c).
+ * handler or coroutine on a stack further out also removes entries of functions that still run:
+ * their stacks end there where they have no unwind tables (unwind/call_stack.c).
  *
  * Beyond the array's largest size, enters are counted and exits take from the count. An exit or
  * enter further out than the last entry ends the count, so it cannot go out of step.
@@ -27,7 +27,7 @@
 #include "base/self.h"
 #include "base/types.h"
 #include "record/thread.h"
-#include "unwind/shadow_stack.h"
+#include "unwind/call_stack.h"
 
 #include <string.h>
 
@@ -36,9 +36,9 @@
 MT_EXPORT void __cyg_profile_func_enter(void *fn, void *site);
 MT_EXPORT void __cyg_profile_func_exit(void *fn, void *site);
 
-static struct shadow *map_shadow(size_t bytes)
+static struct call_stack *map_stack(size_t bytes)
 {
-	struct shadow *s = mt_prim_map(bytes, false);
+	struct call_stack *s = mt_prim_map(bytes, false);
 
 	if (!s)
 		return NULL;
@@ -51,34 +51,34 @@ static struct shadow *map_shadow(size_t bytes)
 }
 
 /* A thread's first function. NULL: its functions are not noted. */
-static MT_COLD struct shadow *begin(void)
+static MT_COLD struct call_stack *begin(void)
 {
 	struct thread *t = mt_thread_self();
 
 	if (t->shared)
 		return NULL;
-	mt_self_set_shadow(t, t->shadow ? t->shadow : map_shadow(SHADOW_FIRST_BYTES));
-	return t->shadow;
+	mt_self_set_call_stack(t, t->calls ? t->calls : map_stack(CALL_STACK_FIRST_BYTES));
+	return t->calls;
 }
 
 /* The old one stays mapped, its head whole: an enter that was interrupted may still use it. */
-static MT_COLD struct shadow *grow(struct shadow *s)
+static MT_COLD struct call_stack *grow(struct call_stack *s)
 {
-	struct shadow *more = s->bytes < MOST_BYTES ? map_shadow(2 * s->bytes) : NULL;
+	struct call_stack *more = s->bytes < MOST_BYTES ? map_stack(2 * s->bytes) : NULL;
 
 	if (!more)
 		return NULL;
 	memcpy(more->entry, s->entry, (size_t)((char *)s->top - (char *)s->entry));
 	more->top = more->entry + (s->top - s->entry);
 	atomic_signal_fence(memory_order_seq_cst);
-	mt_self_set_shadow(mt_thread_self(), more);
+	mt_self_set_call_stack(mt_thread_self(), more);
 	mt_prim_drop((char *)s + 4096, s->bytes - 4096);
 	return more;
 }
 
 /* A function runs at sp: functions further in were left without an exit. A function at the same sp
  * has this one inlined, unless it has another call site or was entered at this very place. */
-static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_t sp,
+static __attribute__((noinline)) struct entry *resync(struct call_stack *s, uintptr_t sp,
 						      uintptr_t site, uintptr_t body)
 {
 	struct entry *e = s->top;
@@ -94,9 +94,9 @@ static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_
 }
 
 /* No room. NULL: it was counted. */
-static MT_COLD struct shadow *overflow(struct shadow *s)
+static MT_COLD struct call_stack *overflow(struct call_stack *s)
 {
-	struct shadow *more = grow(s);
+	struct call_stack *more = grow(s);
 
 	if (!more)
 		s->over++;
@@ -105,7 +105,7 @@ static MT_COLD struct shadow *overflow(struct shadow *s)
 
 MT_INLINE void enter(void *fn, void *site, uintptr_t body, uintptr_t sp, uintptr_t fp)
 {
-	struct shadow *s = mt_self_shadow();
+	struct call_stack *s = mt_self_call_stack();
 
 	if (unlikely(!s) && !(s = begin()))
 		return;
@@ -119,12 +119,11 @@ MT_INLINE void enter(void *fn, void *site, uintptr_t body, uintptr_t sp, uintptr
 		e = s->top;
 	}
 	e->sp = sp;
-	e->site = e->path = 0;
+	e->site = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	s->top = e + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	e->sp = sp;
-	e->path = 0;
 	e->fn = (uintptr_t)fn;
 	e->body = body;
 	e->fp = fp;
@@ -132,7 +131,7 @@ MT_INLINE void enter(void *fn, void *site, uintptr_t body, uintptr_t sp, uintptr
 	e->site = (uintptr_t)site;
 }
 
-static __attribute__((noinline)) void leave_odd(struct shadow *s, uintptr_t fn, uintptr_t site,
+static __attribute__((noinline)) void leave_odd(struct call_stack *s, uintptr_t fn, uintptr_t site,
 						uintptr_t sp)
 {
 	struct entry *e = s->top;
@@ -169,14 +168,14 @@ void __cyg_profile_func_enter(void *fn, void *site)
 {
 	if (unlikely(next_enter != NULL))
 		next_enter(fn, site);
-	if (likely(!mt_shadow_on))
+	if (likely(!mt_call_stack_on))
 		return;
 	enter(fn, site, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 void __cyg_profile_func_exit(void *fn, void *site)
 {
-	struct shadow *s = mt_self_shadow();
+	struct call_stack *s = mt_self_call_stack();
 
 	if (unlikely(next_exit != NULL))
 		next_exit(fn, site);

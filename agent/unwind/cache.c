@@ -253,6 +253,18 @@ static void make_plain(struct call *call, uint64_t rule)
 	call->bp = (uint16_t)(bp / word);
 }
 
+static code_id code_at(uintptr_t pc, const struct module *m)
+{
+	return mt_stacks_code_in(pc_bare(pc), pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
+}
+
+uint64_t mt_unwind_shared_rule(uintptr_t pc)
+{
+	const struct module *m = mt_maps_find(pc_lookup(pc));
+
+	return shared_rule(m ? code_at(pc, m) : 0, m, pc);
+}
+
 static MT_COLD struct pc_entry make_entry(uintptr_t pc)
 {
 	struct module *m = mt_maps_find(pc_lookup(pc));
@@ -265,8 +277,7 @@ static MT_COLD struct pc_entry make_entry(uintptr_t pc)
 	if (!m) /* no return address at all? */
 		own |= mt_unwind_rule(m, pc) & RULE_OWN;
 	if (!own)
-		e.call.code = mt_stacks_code_in(pc_bare(pc),
-						pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
+		e.call.code = code_at(pc, m);
 	uint64_t rule = shared_rule(e.call.code, m, pc) | own;
 	e.call.shape = shape_of(rule);
 	if (likely(e.call.code || own)) /* else it is no common frame: unwind/incremental.c */

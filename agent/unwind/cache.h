@@ -109,6 +109,8 @@ void mt_unwind_cache_settle(struct unwind_cache *u); /* drop entries that an unl
 void mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc); /* puts it in front */
 /* The engine's rule for a pc that was looked up, with its code. */
 uint64_t mt_unwind_rule_of(uintptr_t pc, code_id code);
+/* The same by the pc alone, which it interns: any thread, also in a signal handler. */
+uint64_t mt_unwind_shared_rule(uintptr_t pc);
 /* An edge that is not cached. 0: there is no such child. A code is never 0 in what follows. */
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
 

@@ -14,15 +14,13 @@ uint64_t mt_unwind_cfi_rule(const struct module *m, uintptr_t pc)
 	return mt_cfi_rule(m, pc_lookup(pc), pc & PC_EXACT);
 }
 
-/* The plain walk, which stores nothing: all registers, every table read again. */
-int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-		       unsigned *reason)
+int mt_unwind_cfi_list(const struct regs *r, uintptr_t *out, int max, unsigned *reason,
+		       next_frame next)
 {
 	struct known known = { .foreign = false };
 	struct cfi_regs regs = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
 	int n = 0;
 
-	(void)t;
 	regs.value[CFI_RA] = r->pc;
 	regs.value[CFI_SP] = r->sp;
 	regs.value[CFI_BP] = r->fp;
@@ -35,6 +33,14 @@ int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, i
 			return n;
 		}
 		out[n++] = regs.value[CFI_RA];
-	} while (mt_cfi_step(&known, &regs, reason));
+	} while (next(&known, &regs, reason));
 	return n;
+}
+
+/* The plain walk: all registers, every table read again. */
+int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+		       unsigned *reason)
+{
+	(void)t;
+	return mt_unwind_cfi_list(r, out, max, reason, mt_cfi_step);
 }

@@ -11,6 +11,7 @@
 #include "cfi/expr.h"
 #include "cfi/outermost.h"
 #include "modules/maps.h"
+#include "unwind/call_stack.h"
 #include "unwind/fp_proof.h"
 #include "unwind/rule.h"
 
@@ -292,24 +293,30 @@ static bool step_row(struct known *known, struct cfi_regs *r, const struct cfi_r
 	}
 	if (!return_address(row, r, &next) || !(next.known & 1u << CFI_SP))
 		return false;
+	if (!common && !mt_unwind_enter(known, next.value[CFI_SP], false))
+		return false;
 	*r = next;
-	return common || mt_unwind_enter(known, r->value[CFI_SP], false);
+	return true;
 }
 
-/* Behind code without a table no other registers are known. */
-static bool step_proven(struct known *known, struct cfi_regs *r, unsigned *reason)
+/* Without a table, or when it is of no use: by a proved frame pointer, or by the functions that
+ * were entered. No other registers are known then. */
+bool mt_cfi_step_without(struct known *known, struct cfi_regs *r, unsigned *reason)
 {
+	uintptr_t pc = r->value[CFI_RA], sp = r->value[CFI_SP];
 	struct caller to;
+	bool proven = PROOFS && mt_unwind_proof_allowed() && *reason == MTW_TRUNC_NO_CFI &&
+		      !(pc & PC_EXACT) && r->known & 1u << CFI_BP &&
+		      mt_unwind_proof_leave(known, pc, sp, r->value[CFI_BP], &to);
 
-	if (!PROOFS || !mt_unwind_proof_allowed() || *reason != MTW_TRUNC_NO_CFI ||
-	    r->value[CFI_RA] & PC_EXACT || !(r->known & 1u << CFI_BP) ||
-	    !mt_unwind_proof_leave(known, r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP],
-				   &to))
+	if (!proven && !mt_call_stack_leave(known, pc, sp, &to))
 		return false;
-	*r = (struct cfi_regs){ .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
+	*r = (struct cfi_regs){ .known = 1u << CFI_RA | 1u << CFI_SP };
 	r->value[CFI_RA] = to.pc;
 	r->value[CFI_SP] = to.sp;
 	r->value[CFI_BP] = to.bp;
+	if (proven || to.bp)
+		r->known |= 1u << CFI_BP;
 	*reason = MTW_TRUNC_NONE;
 	return true;
 }
@@ -320,6 +327,7 @@ bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 	bool exact = r->value[CFI_RA] & PC_EXACT;
 	const struct module *m = mt_maps_find(pc);
 	struct cfi_row row;
+	bool ok;
 
 	*reason = MTW_TRUNC_NONE;
 	if (mt_cfi_is_coroutine_end(pc, exact))
@@ -334,9 +342,13 @@ bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 	}
 	bool signal = no_row ? !exact && mt_cfi_is_sigreturn(pc + 1) : row.signal;
 	if (no_row && !signal)
-		return step_proven(known, r, reason);
+		return mt_cfi_step_without(known, r, reason);
 	*reason = MTW_TRUNC_BAD_CFI;
-	if (signal ? !step_signal(known, r) : !step_row(known, r, &row))
+	if (signal)
+		ok = step_signal(known, r);
+	else
+		ok = step_row(known, r, &row) || mt_cfi_step_without(known, r, reason);
+	if (!ok)
 		return false;
 	*reason = MTW_TRUNC_NONE;
 	return r->value[CFI_RA] != 0;

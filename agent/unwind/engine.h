@@ -5,8 +5,8 @@
  * An engine has either a rule for each pc (cfi, fp, ehabi, caller), or a walk that lists pcs,
  * innermost first, and says why it stopped (libunwind). With rules unwind/incremental.c keeps the
  * thread's last stack and walks only new frames. unwind/unwind.c interns a list as a path of the
- * trie. instrument has a capture of its own, and takes the machine's best rule where its own stack
- * is empty. Each engine has a walk, for lists that are not stored.
+ * trie. instrument is this machine's best, and lets hooks/instrument.c note the functions that are
+ * entered (unwind/call_stack.c). Each engine has a walk, for lists that are not stored.
  */
 #ifndef MT_UNWIND_ENGINE_H
 #define MT_UNWIND_ENGINE_H

@@ -465,6 +465,7 @@ MT_INLINE node_id capture_kept(struct unwind_cache *u, const struct regs *r)
 	node_id node;
 
 	u->known.proven_sp = 0;
+	u->known.entered = 0;
 	if (unlikely(u->known.foreign || u->known.spilled) && !mt_unwind_renew(&u->known, r->sp))
 		u->count = 0;
 	uintptr_t stack_end = plain_end(u, r->sp);
@@ -525,9 +526,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 			     atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) ||
 		     u->generation != atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
 		mt_unwind_cache_settle(u);
-	node = likely(mt_unwind_keeps) ? NO_NODE : mt_unwind_capture_anew(u, r);
-	if (likely(node == NO_NODE))
-		node = capture_kept(u, r);
+	node = likely(mt_unwind_keeps) ? capture_kept(u, r) : mt_unwind_list_capture(u, r);
 	if (unlikely(u->passes != pass)) {
 		u->count = 0;
 		node = mt_unwind_caller(r, MTW_TRUNC_REENTRY);

@@ -2,10 +2,11 @@
  *
  * leave.c - the ways from a frame to its caller that are not common: an over-aligned frame, a bp
  * saved at an odd place, a signal's frame, a rule that needs other registers, a frame pointer that
- * must be proved; and the end of a stack.
+ * must be proved, the functions that were entered; and the end of a stack.
  */
 #include "unwind/leave.h"
 #include "cfi/cfi.h"
+#include "unwind/call_stack.h"
 #include "unwind/cfi_step.h"
 #include "unwind/ehabi.h"
 #include "unwind/fp_proof.h"
@@ -89,7 +90,9 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 {
 	struct known *known = &w->u->known;
 	struct cfi_regs regs = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
+	size_t entered = known->entered;
 
+	known->entered = 0; /* it comes through the frames again */
 	regs.value[CFI_RA] = w->r->pc;
 	regs.value[CFI_SP] = w->r->sp;
 	regs.value[CFI_BP] = w->r->fp;
@@ -97,8 +100,10 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 		return LEFT_BROKEN;
 	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != pc_code(f->pc);
 	     i++) {
-		if (i >= w->u->depth || !mt_cfi_step(known, &regs, &w->base))
+		if (i >= w->u->depth || !mt_cfi_step(known, &regs, &w->base)) {
+			known->entered = entered;
 			return LEFT_BROKEN;
+		}
 	}
 	if (!mt_cfi_step(known, &regs, &w->base)) {
 		if (w->base != MTW_TRUNC_NONE)
@@ -160,7 +165,17 @@ MT_COLD enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t 
 				       struct place *to)
 {
 	enum left left = leave_by(w, f, rule, to);
+	bool lost = left == LEFT_BROKEN || w->base == MTW_TRUNC_NO_CFI;
 
+	if (unlikely(lost && mt_call_stack_on)) {
+		struct caller caller;
+		f->call.shape |= FRAME_SLOW;
+		if (mt_call_stack_leave(&w->u->known, f->pc, f->sp, &caller)) {
+			*to = (struct place){ caller.pc, caller.sp, caller.bp };
+			w->base = MTW_TRUNC_NONE;
+			return LEFT_ON;
+		}
+	}
 	if (left == LEFT_BROKEN) {
 		w->base = broken_reason(w, f);
 		f->call.shape |= FRAME_SLOW;

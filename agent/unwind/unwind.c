@@ -22,7 +22,9 @@
 #include "cfi/outermost.h"
 #include "modules/loader.h"
 #include "modules/maps.h"
+#include "unwind/backtrace.h"
 #include "unwind/cache.h"
+#include "unwind/call_stack.h"
 #include "unwind/cfi_engine.h"
 #include "unwind/ehabi.h"
 #include "unwind/engine.h"
@@ -32,7 +34,6 @@
 #include "unwind/incremental.h"
 #include "unwind/libunwind.h"
 #include "unwind/rule.h"
-#include "unwind/shadow_stack.h"
 #include "unwind/stacks.h"
 
 #include <elf.h>
@@ -44,15 +45,14 @@
 #define NATIVE_BELOW ((uintptr_t)256 << 10)
 #define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
 
-enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
-
 #if defined(__arm__)
-#define HAS_INSTRUMENT false /* it links its own stack to the others by frame records */
+#define HAS_INSTRUMENT false
+#define BACKTRACE BEST_WALK
 #else
 #define HAS_INSTRUMENT true
+#define BACKTRACE mt_unwind_cfi_backtrace
 #endif
 
-static enum engine engine;
 bool mt_unwind_keeps = true;
 static unwind_walk walk;
 static const char *why = "";
@@ -154,31 +154,30 @@ static bool set_engine(const char *name)
 {
 	static const struct {
 		const char *name;
-		enum engine engine;
+		bool keeps;
 		unwind_walk walk;
 		unwind_rule rule;
 	} engines[] = {
 #if defined(__x86_64__) || defined(__aarch64__)
-		{ "cfi", ENGINE_KEPT, mt_unwind_cfi_walk, mt_unwind_cfi_rule },
+		{ "cfi", true, mt_unwind_cfi_walk, mt_unwind_cfi_rule },
 #endif
-		{ "caller", ENGINE_KEPT, walk_caller, caller_rule },
+		{ "caller", true, walk_caller, caller_rule },
 #if defined(__arm__)
-		{ "ehabi", ENGINE_KEPT, mt_unwind_ehabi_walk, mt_unwind_ehabi_rule },
+		{ "ehabi", true, mt_unwind_ehabi_walk, mt_unwind_ehabi_rule },
 #else
-		{ "fp", ENGINE_KEPT, mt_unwind_fp_walk, mt_unwind_fp_rule },
-		{ "instrument", ENGINE_INSTRUMENT, mt_unwind_instrument_walk, BEST_RULE },
-		{ "libunwind", ENGINE_LIST, mt_unwind_libunwind_walk, BEST_RULE },
+		{ "fp", true, mt_unwind_fp_walk, mt_unwind_fp_rule },
+		{ "instrument", true, BEST_WALK, BEST_RULE },
+		{ "libunwind", false, mt_unwind_libunwind_walk, BEST_RULE },
 #endif
 	};
 
 	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
 		if (strcmp(name, engines[i].name))
 			continue;
-		engine = engines[i].engine;
-		mt_unwind_keeps = engine == ENGINE_KEPT;
+		mt_unwind_keeps = engines[i].keeps;
 		walk = engines[i].walk;
 		mt_unwind_rule = engines[i].rule;
-		mt_unwind_proof_allow(engine == ENGINE_KEPT && !strcmp(name, "cfi"));
+		mt_unwind_proof_allow(!strcmp(name, "cfi"));
 		return true;
 	}
 	return false;
@@ -195,8 +194,7 @@ bool mt_unwind_init(const char *name, bool enter_is_ours)
 		return false;
 	if (!set_engine(chosen))
 		return false;
-	if (engine == ENGINE_INSTRUMENT)
-		mt_shadow_on = true;
+	mt_call_stack_on = !strcmp(chosen, "instrument");
 	memmove(mt_conf.unwind, chosen, strlen(chosen) + 1); /* what is in force */
 	return true;
 }
@@ -205,7 +203,7 @@ bool mt_unwind_init(const char *name, bool enter_is_ours)
  * at the fork. */
 MT_FORK_CODE void mt_unwind_forked(void)
 {
-	if (engine != ENGINE_LIST)
+	if (mt_unwind_keeps)
 		return;
 	why = "this is a forked child, where libunwind may wait for the loader for ever";
 	set_engine(BEST);
@@ -244,13 +242,6 @@ node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
 	u->effort.whole++;
 
 	return node;
-}
-
-MT_COLD node_id mt_unwind_capture_anew(struct unwind_cache *u, const struct regs *r)
-{
-	if (engine == ENGINE_INSTRUMENT)
-		return mt_unwind_instrument_capture(u, r);
-	return mt_unwind_list_capture(u, r);
 }
 
 MT_COLD node_id mt_unwind_caller(const struct regs *r, unsigned reason)
@@ -414,9 +405,7 @@ int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max
 
 int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max)
 {
-	bool instrumented = engine == ENGINE_INSTRUMENT;
-
-	return list(instrumented ? mt_unwind_instrument_walk : BEST_WALK, t, r, pcs, max);
+	return list(BACKTRACE, t, r, pcs, max);
 }
 
 /* The caches stay for the thread that inherits this set; its stack is another. */
@@ -424,7 +413,7 @@ void mt_unwind_thread_end(struct thread *t)
 {
 	struct unwind_cache *u = t->unwind;
 
-	mt_unwind_instrument_end(t);
+	mt_call_stack_end(t);
 	if (!u)
 		return;
 	u->count = 0;

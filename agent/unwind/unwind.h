@@ -38,9 +38,6 @@ struct unwind_cache *mt_unwind_begin(struct thread *t, const struct regs *r, uns
 /* The caller alone, under the reason; touches nothing that belongs to the thread. */
 node_id mt_unwind_caller(const struct regs *r, unsigned reason);
 extern bool mt_unwind_keeps; /* the engine in use has rules, and its last stack is kept */
-/* Where it is not: captures without it. NO_NODE (unwind/cache.h): this stack can be kept after all.
- */
-node_id mt_unwind_capture_anew(struct unwind_cache *u, const struct regs *r);
 /* Captures by the engine's walk, as a path of the trie; stores nothing. */
 node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r);
 

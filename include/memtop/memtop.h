@@ -74,8 +74,8 @@ extern char memtop_said[512] __attribute__((weak));
 /*
  * The caller's stack as the agent sees it, in the form of backtrace(3): return addresses, innermost
  * first; frames[0] lies in the caller itself. Stores at most `max` addresses and returns their
- * number, 0 when unwatched. Under unwind=instrument it copies the thread's list of entered
- * functions; under other engines it walks by unwind tables. Allocates nothing and takes no lock.
+ * number, 0 when unwatched. It walks by unwind tables; under unwind=instrument the functions that
+ * the thread has entered lead through code without them. Allocates nothing and takes no lock.
  * Signal handlers may call it, except as a thread's very first use of the agent, which maps memory.
  * A weak symbol: test it before the call.
  *

@@ -9,6 +9,9 @@ without the agent is subtracted, which removes libc's version. valgrind fixes th
 environment is fixed and the program's name has a fixed length, so that caches indexed by address
 behave alike.
 
+"instrument" is a pair in functions that are noted when they are entered and left, above the same
+program without the agent.
+
 "cfi sampled" is a pair that sampling leaves out: the mean distance between samples is so long that
 no run has one.
 
@@ -28,17 +31,22 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 COMMITTED = os.path.join(HERE, "instructions.txt")
 FEW, MANY = 10000, 30000
 SHAPES = {"depth 10": (10, 0), "depth 30": (30, 0), "depth 10, 3 new frames": (10, 3), "depth 30, 3 new frames": (30, 3)}
-OPTIONS = {"cfi": "unwind=cfi", "caller": "unwind=caller", "cfi sampled": "unwind=cfi sample=1000g"}
-ROWS = [(e, s) for e in (None, "cfi", "caller") for s in SHAPES] + [("cfi sampled", "depth 10")]
+OPTIONS = {"cfi": "unwind=cfi", "caller": "unwind=caller", "cfi sampled": "unwind=cfi sample=1000g", "instrument": "unwind=instrument"}
+# The program without the agent that an engine's counts are above: NOTED is built with -finstrument-functions.
+NOTED = "instrumented"
+PLAIN = {"instrument": NOTED}
+ROWS = [(e, s) for e in (None, "cfi", "caller") for s in SHAPES] + [("cfi sampled", "depth 10")] + [
+    (e, s) for e in (NOTED, "instrument") for s in ("depth 10", "depth 30", "depth 10, 3 new frames")]
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
 def total(folder, engine, pairs, shape):
-    """Instructions of a whole run; engine None: without the agent."""
+    """Instructions of a whole run; engine None or NOTED: without the agent."""
     # The loader takes the agent: by LD_PRELOAD valgrind's own launcher would have it, and its tool is static.
-    environment = {"PATH": "/usr/bin:/bin", **({"MEMTOP_OPTIONS": f"listen=none {OPTIONS[engine]}"} if engine else {})}
+    environment = {"PATH": "/usr/bin:/bin", **({"MEMTOP_OPTIONS": f"listen=none {OPTIONS[engine]}"} if engine in OPTIONS else {})}
     words = ["/usr/bin/valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", LOADER,
-             *(["--preload", "./agent.so"] if engine else []), "./pairs", str(pairs), *map(str, shape)]
+             *(["--preload", "./agent.so"] if engine in OPTIONS else []),
+             "./noted" if NOTED in (engine, PLAIN.get(engine)) else "./pairs", str(pairs), *map(str, shape)]
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     found = [line.split()[-1] for line in done.stderr.splitlines() if "Collected : " in line]
     if done.returncode or not found:
@@ -47,10 +55,11 @@ def total(folder, engine, pairs, shape):
 
 
 def added(build):
-    """{(engine, shape): instructions added to a pair}; the plain ones under (None, shape)."""
+    """{(engine, shape): instructions added to a pair}; the plain ones under (None, shape), (NOTED, shape)."""
     folder = tempfile.mkdtemp(prefix="memtop-instr-")  # names of one length each time
     try:
         shutil.copy(os.path.join(build, "bench/pairs"), os.path.join(folder, "pairs"))
+        shutil.copy(os.path.join(build, "bench/pairs-instrumented"), os.path.join(folder, "noted"))
         shutil.copy(os.path.join(build, "libmemtop-agent.so"), os.path.join(folder, "agent.so"))
         runs = [(*row, n) for row in ROWS for n in (FEW, MANY)]
         with ThreadPoolExecutor(2) as pool:
@@ -58,7 +67,7 @@ def added(build):
     finally:
         shutil.rmtree(folder)
     per = {(e, s): (totals[e, s, MANY] - totals[e, s, FEW]) / (MANY - FEW) for e, s in ROWS}
-    return {(e, s): v - per[None, s] if e else v for (e, s), v in per.items()}
+    return {(e, s): v - per[PLAIN.get(e), s] if e in OPTIONS else v for (e, s), v in per.items()}
 
 
 def compiler_of(build):
@@ -90,14 +99,15 @@ def write(values, compiler):
         f.write("# Instructions that the agent adds to a malloc+free pair (tests/bench/instructions.py --write).\n"
                 f"# Counted by {compiler}: make check fails when one grows by more than 5 %, with another compiler 15 %.\n")
         for (engine, shape), value in values.items():
-            if engine:
+            if engine in OPTIONS:
                 f.write(f"{engine} | {shape} | {value:.1f}\n")
 
 
 def rows(values):
     """(engine, figure of each shape) for a table."""
     engines = dict.fromkeys(e for e, _ in values)
-    return [(e or "the program without the agent", *(f"{'+' if e else ''}{values[e, s]:.0f}" if (e, s) in values else "-" for s in SHAPES))
+    names = {None: "the program without the agent", NOTED: "built with -finstrument-functions, without the agent"}
+    return [(names.get(e, e), *(f"{'+' if e in OPTIONS else ''}{values[e, s]:.0f}" if (e, s) in values else "-" for s in SHAPES))
             for e in engines]
 
 

@@ -26,7 +26,7 @@ def t_children_are_not_counted():
 
 @test
 def t_unit_tests():
-    machine().check_units("cohorts", "conf", "history", "record", "shadow_stack", "stacks")
+    machine().check_units("cohorts", "conf", "history", "record", "call_stack", "stacks")
 
 
 @test
@@ -43,6 +43,20 @@ def t_stacks_by_frame_pointers():
 @test
 def t_stacks_by_tables():
     machine().check_stacks("s_stacks", "cfi")
+
+
+@test
+def t_stacks_by_the_functions_that_were_entered():
+    """Code without unwind tables: a noted function leads to its caller, in the C library, too; a signal's to nowhere."""
+    m = machine()
+    for signed in ("none", "standard"):
+        program = m.compile("s_stacks", "-finstrument-functions", f"-mbranch-protection={signed}", "-fno-asynchronous-unwind-tables",
+                            "-fno-unwind-tables")
+        r, said = m.recorded(program, options="unwind=instrument")
+        want = told(said)
+        got, reasons = shown(r, {name for stack in want for name in stack})
+        want, got = ({k: v for k, v in count.items() if "on_signal" not in k} for count in (want, got))
+        assert len(want) > 30 and got == want and not any(reasons[k] for k in got), (want, got, reasons)
 
 
 @test

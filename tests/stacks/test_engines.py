@@ -134,16 +134,18 @@ def t_instrument_without_tables():
     symbols = dict(reversed(line.split()[::2]) for line in run(["nm", bare]).stdout.splitlines()
                    if re.fullmatch(r"[0-9a-f]+ t (leaf|recurse|dig)", line))
     assert len(symbols) == 3 and not any(f"pc={a}" in fde for a in symbols.values()), "it has tables"
-    for arguments in (["deep", "20"], ["jump", "60"]):
+    for arguments in ([], ["deep", "20"], ["jump", "60"]):
         a = watch([plain, *arguments], "unwind=cfi")[0]
         b = watch([bare, *arguments], "unwind=instrument")[0]
         names = [collections.Counter(), collections.Counter()]
         for r, count in zip((a, b), names):
             for s in r["stacks"]:
                 fs = functions(s, "s_instrument")
-                if not {"unseen", "climb"} & set(fs):  # see agent/unwind/shadow_stack.c
+                if not {"unseen", "climb", "signals", "turn"} & set(fs):  # see agent/unwind/call_stack.c
                     count[fs] += s["allocated_blocks"]
         assert names[0] == names[1], f"{names[0] - names[1]} against {names[1] - names[0]}"
+        # a signal's stack within the frame that it interrupts leads a walk inwards: once
+        assert not any(fs.count("signals") > 1 for fs in (functions(s, "s_instrument") for s in b["stacks"]))
 
 
 @test
@@ -171,6 +173,16 @@ def t_backtrace_of_the_program_itself():
 
 
 @test
+def t_backtrace_without_tables():
+    """memtop_backtrace() passes code without unwind tables by the functions that were entered."""
+    flags = ("-O1", "-finstrument-functions")
+    plain, bare = build("s_instrument", *flags), build("s_instrument", *flags, "-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
+    counts = [len(watch([program, "own"], f"unwind={engine}", status=status)[1].stdout.split())
+              for program, engine, status in ((plain, "cfi", 0), (bare, "instrument", 0), (bare, "cfi", 1))]
+    assert counts[0] == counts[1] > 6 and counts[2] < 5, counts
+
+
+@test
 def t_backtrace_when_nobody_watches():
     done = run([f"{TARGETS}/s_instrument", "own"])
     assert done.returncode == 1 and not done.stdout, done
@@ -182,7 +194,7 @@ def twins(machine, triplet, emulator, *flags, engines):
     parts = ("base/area base/pages base/prim_linux base/msg base/arena base/self base/stretch modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments "
              "unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind "
              "unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds unwind/fp unwind/ehabi "
-             "unwind/libunwind hooks/instrument unwind/shadow_stack unwind/fp_proof unwind/epilogue "
+             "unwind/libunwind hooks/instrument unwind/call_stack unwind/backtrace unwind/fp_proof unwind/epilogue "
              "unwind/insn linked/libc").split()
     objects = [f"{BUILD}/{machine}/agent/{part}.o" for part in parts]
     program = temporary_folder() + "/twins"

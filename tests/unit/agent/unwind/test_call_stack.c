@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_shadow_stack.c - the shadow stack of an instrumented thread stays in step after calls beyond
+ * test_call_stack.c - the call stack of an instrumented thread stays in step after calls beyond
  * its limit, after longjmp, and after missing or repeated exits.
  */
 #include "check.h"
 #include "base/self.h"
 #include "record/thread.h"
-#include "unwind/shadow_stack.h"
+#include "unwind/call_stack.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static long deepest, at_bottom, over_at_bottom;
 
 static long listed(void)
 {
-	const struct shadow *s = mt_self_shadow();
+	const struct call_stack *s = mt_self_call_stack();
 
 	return s ? s->top - s->entry - 1 : 0;
 }
@@ -34,7 +34,7 @@ static long listed(void)
 static void begin(void)
 {
 	CHECK(mt_thread_init());
-	mt_shadow_on = true;
+	mt_call_stack_on = true;
 }
 
 NOINLINE static void fall(int depth)
@@ -57,7 +57,7 @@ NOINLINE static void dig(long depth)
 		dig(depth - 1);
 	} else {
 		at_bottom = listed();
-		over_at_bottom = (long)mt_self_shadow()->over;
+		over_at_bottom = (long)mt_self_call_stack()->over;
 	}
 	EXIT(dig);
 	STAY;
@@ -104,7 +104,7 @@ static void digs_deep(void)
 	CHECK_EQ(at_bottom, deepest);
 	CHECK_EQ(at_bottom + over_at_bottom, 200001);
 	CHECK_EQ(listed(), 1);
-	CHECK_EQ(mt_self_shadow()->over, 0);
+	CHECK_EQ(mt_self_call_stack()->over, 0);
 }
 
 static void *deep_thread(void *arg)
@@ -166,10 +166,10 @@ static void falls_deep(void)
 
 	if (setjmp(back) == 0)
 		dig_and_fall(150000);
-	over_jumped = (long)mt_self_shadow()->over;
+	over_jumped = (long)mt_self_call_stack()->over;
 	look(&seen);
 	CHECK(over_jumped > 0);
-	CHECK_EQ(mt_self_shadow()->over, 0);
+	CHECK_EQ(mt_self_call_stack()->over, 0);
 	CHECK(seen <= 3);
 }
 
@@ -177,7 +177,7 @@ static void *deep_fall_thread(void *arg)
 {
 	outer(falls_deep);
 	CHECK_EQ(listed(), 0);
-	CHECK_EQ(mt_self_shadow()->over, 0);
+	CHECK_EQ(mt_self_call_stack()->over, 0);
 	return arg;
 }
 
