@@ -137,21 +137,31 @@ uint32_t heap_estimates(const struct heap *h, uint32_t node)
 	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
 }
 
+/* Of a range of stacks. Since the start all that is alive was born. */
+static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
+{
+	if (h->changes)
+		return change_sub(&h->changes->sum[end], &h->changes->sum[first]);
+	struct tally t = tally_sub(&h->sums->sum[end], &h->sums->sum[first]);
+
+	return (struct change){ .born_blocks = live_blocks(&t), .born_bytes = live_bytes(&t) };
+}
+
 struct change heap_change(const struct heap *h, uint32_t node)
 {
-	if (!h->changes)
-		return (struct change){ 0 };
-	return change_sub(&h->changes->sum[skeleton_last(h->skeleton, node)],
-			  &h->changes->sum[skeleton_first(h->skeleton, node)]);
+	return change_between(h, skeleton_first(h->skeleton, node),
+			      skeleton_last(h->skeleton, node));
+}
+
+struct change heap_change_of_stack(const struct heap *h, uint32_t stack)
+{
+	return change_between(h, stack, stack + 1);
 }
 
 struct change heap_self_change(const struct heap *h, uint32_t node)
 {
-	uint32_t k = skeleton_first(h->skeleton, node);
-
-	if (!h->changes || !is_stack(h, node))
-		return (struct change){ 0 };
-	return change_sub(&h->changes->sum[k + 1], &h->changes->sum[k]);
+	return is_stack(h, node) ? heap_change_of_stack(h, skeleton_first(h->skeleton, node))
+				 : (struct change){ 0 };
 }
 
 bool heap_held_at_base(const struct heap *h, uint32_t node)

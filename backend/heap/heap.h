@@ -37,7 +37,7 @@ struct heap {
 	atomic_uint users;
 	struct skeleton *skeleton;
 	struct sums *sums;
-	struct changes *changes; /* NULL: made without a base */
+	struct changes *changes; /* NULL: since the start */
 };
 
 /*
@@ -48,7 +48,7 @@ struct base {
 	const struct live *from, *until;
 };
 
-/* After columns_settle(). base NULL: without changes. The caller holds it. */
+/* After columns_settle(). base NULL: the start of the program. The caller holds it. */
 struct heap *heap_new(const struct columns *c, const struct base *base);
 struct heap *heap_hold(struct heap *h);
 void heap_drop(struct heap *h);
@@ -58,9 +58,9 @@ struct tally heap_incl(const struct heap *h, uint32_t node);
 struct tally heap_self(const struct heap *h, uint32_t node);
 /* Stacks at the node and below with a share of estimates; 0 = heap_incl() is exact. */
 uint32_t heap_estimates(const struct heap *h, uint32_t node);
-/* Zero without changes. */
 struct change heap_change(const struct heap *h, uint32_t node);
 struct change heap_self_change(const struct heap *h, uint32_t node);
+struct change heap_change_of_stack(const struct heap *h, uint32_t stack);
 bool heap_held_at_base(const struct heap *h, uint32_t node);
 
 static inline struct tally heap_of_stack(const struct heap *h, uint32_t stack)

@@ -305,3 +305,55 @@ uint32_t names_next_node(const struct names *n, uint32_t index)
 {
 	return n->node_next[index];
 }
+
+/* ---- for snapshots */
+
+static void take_location(struct heap_names *to, const struct names *n, const struct name_loc *l,
+			  uint32_t at, uint32_t location)
+{
+	to->site_frame[location] = NO_ID;
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct name_frame *f = &l->frames[i];
+
+		to->frames[at + i] = (struct heap_frame){ f->fn, f->line, f->file, f->inlined };
+		if (to->site_frame[location] == NO_ID && !l->wrapper && !n->fns[f->fn].wrapper)
+			to->site_frame[location] = at + i;
+	}
+}
+
+static void take_functions(struct heap_names *to, const struct names *n)
+{
+	to->functions = (uint32_t)n->fn_count;
+	to->function = xmalloc((n->fn_count + 1) * sizeof *to->function);
+	for (size_t i = 0; i < n->fn_count; i++) {
+		const struct name_fn *f = &n->fns[i];
+
+		to->function[i] =
+			(struct heap_function){ f->name, f->function, f->lib, f->wrapper };
+	}
+}
+
+struct heap_names *names_take(struct names *n)
+{
+	struct heap_names *to = xcalloc(1, sizeof *to);
+	uint32_t count = names_loc_count(n), frames = 0;
+
+	for (uint32_t l = 0; l < count; l++)
+		frames += names_loc(n, l)->count;
+	atomic_init(&to->users, 1);
+	to->locations = count;
+	to->first = xmalloc((count + 1ul) * sizeof *to->first);
+	to->site_frame = xmalloc((count + 1ul) * sizeof *to->site_frame);
+	to->frames = xmalloc((frames + 1ul) * sizeof *to->frames);
+	frames = 0;
+	for (uint32_t l = 0; l < count; l++) {
+		const struct name_loc *of = names_loc(n, l);
+
+		to->first[l] = frames;
+		take_location(to, n, of, frames, l);
+		frames += of->count;
+	}
+	to->first[count] = frames;
+	take_functions(to, n);
+	return to;
+}

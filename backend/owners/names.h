@@ -14,6 +14,7 @@
 #define OWNERS_NAMES_H
 
 #include "base/map.h"
+#include "heap/names.h"
 #include "symbols/symbols.h"
 #include "owners/wrappers.h"
 
@@ -71,5 +72,9 @@ uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends *
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);
 uint32_t names_lib_of(struct names *n, uint32_t module); /* NO_ID for NO_ID */
 const struct name_lib *names_lib(const struct names *n, uint32_t lib);
+
+/* All names as they are now, for a snapshot; asks for those that nobody asked for yet. The caller
+ * holds it. Its strings are borrowed from the symbols and from n. */
+struct heap_names *names_take(struct names *n);
 
 #endif

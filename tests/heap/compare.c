@@ -6,9 +6,12 @@
  * cpu, the least of five.
  */
 #include "base/loop.h"
-#include "heap/heap.h"
+#include "heap/sites.h"
 #include "link/watch.h"
 #include "model/model.h"
+#include "owners/names.h"
+#include "owners/owner.h"
+#include "query/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +96,82 @@ static void compare_sums(const struct heap *h, const struct model *m)
 		equal("the own amount", i, &a, &b, sizeof a);
 		equal("the number of estimates", i, &x, &y, sizeof x);
 	}
+}
+
+static void compare_stack(const struct heap *h, const struct heap_names *names, struct owners *o,
+			  uint32_t index)
+{
+	uint32_t inlined, site = owners_site_of_index(o, index, &inlined), frame, stack, at;
+	const struct heap_names *n = names;
+
+	stack = skeleton_first(h->skeleton, h->skeleton->node_of[index]);
+	at = heap_site_node(h->skeleton, n, stack, &frame);
+	uint64_t a[2] = { h->skeleton->node_of[site], inlined };
+	uint64_t b[2] = { at, frame == NO_ID ? 0 : frame - n->first[h->skeleton->location[at]] };
+
+	equal("the call site", index, a, b, sizeof a);
+}
+
+static void compare_site(const struct heap_sites *s, const struct heap_site *sums,
+			 const struct heap *h, const struct site *site, struct owners *o)
+{
+	const struct names *n = owners_names(o);
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint64_t a[2] = { site->leaf, site->stacks }, b[2];
+
+		if (s->function[i] == NO_ID ||
+		    strcmp(names_fn(n, s->function[i])->name, site->name) != 0 ||
+		    h->skeleton->id[h->skeleton->node_of_stack[sums[i].heaviest]] != site->leaf)
+			continue;
+		b[0] = site->leaf;
+		b[1] = sums[i].stacks;
+		equal("a call site's stacks", site->leaf, a, b, sizeof a);
+		equal("a call site's sum", site->leaf, &site->amounts.sum, &sums[i].amounts.sum,
+		      sizeof sums[i].amounts.sum);
+		equal("a call site's change", site->leaf, &site->amounts.change,
+		      &sums[i].amounts.change, sizeof sums[i].amounts.change);
+		return;
+	}
+	printf("  no call site %s\n", site->name);
+	different++;
+}
+
+/* Names have arrived. */
+static void compare_sites(const struct heap *h, struct watch *w)
+{
+	struct model *m = watch_model(w);
+	struct owners *o = owners_new(m, watch_symbols(w));
+	struct names *names = owners_names(o);
+	const struct owner *owners;
+	const struct site *list;
+
+	owners_update(o, &owners);
+	for (int i = 0; i < 3; i++) { /* what is asked for may ask for more */
+		heap_names_drop(names_take(names));
+		symbols_wait(watch_symbols(w));
+		owners_update(o, &owners);
+	}
+	struct heap_names *n = names_take(names);
+	double begin = cpu_ms();
+	struct heap_sites *s = heap_sites_new(h->skeleton, n);
+	print_time("the call sites of all stacks", cpu_ms() - begin);
+	struct heap_site *sums = calloc(s->count + 1ul, sizeof *sums);
+	begin = cpu_ms();
+	heap_sites_sum(s, h, sums);
+	print_time("... their sums", cpu_ms() - begin);
+	for (uint32_t i = 1; i < model_dense_count(m); i++)
+		if (model_dense(m, i, NULL)->first_slot != NO_ID)
+			compare_stack(h, n, o, i);
+	struct query *q = query_new(m, watch_symbols(w), o);
+	size_t count = query_sites(q, BY_LIVE, false, true, &list);
+	for (size_t i = 0; i < count; i++)
+		compare_site(s, sums, h, &list[i], o);
+	query_free(q);
+	free(sums);
+	heap_sites_drop(s);
+	heap_names_drop(n);
+	owners_free(o);
 }
 
 struct held {
@@ -199,6 +278,7 @@ static int compare(const char *path)
 	       c.slots);
 	struct heap *h = heap_new(&c, NULL);
 	compare_sums(h, m);
+	compare_sites(h, w);
 	heap_drop(h);
 	for (uint32_t mark = 1; mark < model_mark_limit(m); mark++)
 		if (model_mark_says(m, mark))

@@ -84,8 +84,7 @@ static void check_node(const struct plain *p, const struct heap *h, uint32_t a)
 		if (!is_below(p, p->node_of[i], a))
 			continue;
 		tally_add(&incl, &p->now[i]);
-		if (h->changes)
-			change_of(&change, &p->base[i], &p->now[i]);
+		change_of(&change, &p->base[i], &p->now[i]);
 		if (p->weighed[i])
 			estimates[p->node_of[i]] = true;
 		if (p->node_of[i] != a)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sites.c - the call site of every stack, in one walk down the tree: a node has the site of the
+ * nearest location at or above it that is more than a wrapper.
+ */
+#include "heap/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct heap_names *heap_names_hold(struct heap_names *n)
+{
+	atomic_fetch_add_explicit(&n->users, 1, memory_order_relaxed);
+	return n;
+}
+
+void heap_names_drop(struct heap_names *n)
+{
+	if (!n || atomic_fetch_sub_explicit(&n->users, 1, memory_order_acq_rel) > 1)
+		return;
+	free(n->first);
+	free(n->frames);
+	free(n->function);
+	free(n->site_frame);
+	free(n);
+}
+
+uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,
+			uint32_t *frame)
+{
+	uint32_t leaf = s->node_of_stack[stack];
+
+	for (uint32_t node = leaf; node; node = s->parent[node]) {
+		*frame = n->site_frame[s->location[node]];
+		if (*frame != NO_ID)
+			return node;
+	}
+	*frame = leaf ? n->first[s->location[leaf]] : NO_ID;
+	return leaf;
+}
+
+/* The function of each node's site; NO_ID = there are only wrappers up to the root. */
+static uint32_t *functions_of_nodes(const struct skeleton *s, const struct heap_names *n)
+{
+	uint32_t *of = xmalloc(s->nodes * sizeof *of);
+
+	of[0] = NO_ID;
+	for (uint32_t i = 1; i < s->nodes; i++) {
+		uint32_t frame = n->site_frame[s->location[i]];
+
+		of[i] = frame == NO_ID ? of[s->parent[i]] : n->frames[frame].function;
+	}
+	return of;
+}
+
+/* The root's site is of no function: blocks without any frame. */
+struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n)
+{
+	struct heap_sites *x = xcalloc(1, sizeof *x);
+	uint32_t *of_node = functions_of_nodes(s, n);
+	uint32_t *number =
+		xcalloc(n->functions + 1ul, sizeof *number); /* + 1; of no function: the last */
+
+	atomic_init(&x->users, 1);
+	x->skeleton = skeleton_hold(s);
+	x->names = heap_names_hold(n);
+	x->of_stack = xmalloc((s->stacks + 1ul) * sizeof *x->of_stack);
+	x->function = xmalloc((n->functions + 1ul) * sizeof *x->function);
+	for (uint32_t k = 0; k < s->stacks; k++) {
+		uint32_t leaf = s->node_of_stack[k], fn = of_node[leaf];
+
+		if (fn == NO_ID && leaf)
+			fn = n->frames[n->first[s->location[leaf]]].function;
+		uint32_t *is = &number[fn == NO_ID ? n->functions : fn];
+		if (!*is) {
+			x->function[x->count++] = fn;
+			*is = x->count;
+		}
+		x->of_stack[k] = *is - 1;
+	}
+	free(of_node);
+	free(number);
+	return x;
+}
+
+void heap_sites_drop(struct heap_sites *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) > 1)
+		return;
+	skeleton_drop(s->skeleton);
+	heap_names_drop(s->names);
+	free(s->of_stack);
+	free(s->function);
+	free(s);
+}
+
+static bool is_heavier(const struct heap *h, uint32_t stack, uint32_t than)
+{
+	struct tally a = heap_of_stack(h, stack), b = heap_of_stack(h, than);
+	const struct skeleton *s = h->skeleton;
+
+	if (live_bytes(&a) != live_bytes(&b))
+		return live_bytes(&a) > live_bytes(&b);
+	return s->id[s->node_of_stack[stack]] < s->id[s->node_of_stack[than]];
+}
+
+void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums)
+{
+	memset(sums, 0, s->count * sizeof *sums);
+	for (uint32_t k = 0; k < h->sums->stacks; k++) {
+		struct heap_site *x = &sums[s->of_stack[k]];
+		struct tally t = heap_of_stack(h, k);
+		struct change c = heap_change_of_stack(h, k);
+
+		tally_add(&x->amounts.sum, &t);
+		change_add(&x->amounts.change, &c);
+		x->amounts.sampled += bit_of(h->sums->estimate_bits, k);
+		if (!x->stacks++ || is_heavier(h, k, x->heaviest))
+			x->heaviest = k;
+	}
+}

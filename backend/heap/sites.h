@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sites.h - call sites: the stacks whose innermost frame that is no wrapper is of one function.
+ * Of a call tree and its names; the amounts are those of a snapshot. Immutable once made.
+ */
+#ifndef HEAP_SITES_H
+#define HEAP_SITES_H
+
+#include "heap/heap.h"
+#include "heap/names.h"
+
+struct heap_sites {
+	atomic_uint users;
+	struct skeleton *skeleton; /* held, as the names are */
+	struct heap_names *names;
+	uint32_t count;
+	uint32_t *of_stack; /* numbers, from 0 */
+	uint32_t *function; /* by number */
+};
+
+/* What a site holds in a snapshot of the same call tree. */
+struct heap_site {
+	struct amounts amounts; /* rate: 0 */
+	uint32_t stacks;
+	uint32_t heaviest; /* stack; of equal ones the one that the agent named first */
+};
+
+struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n);
+void heap_sites_drop(struct heap_sites *s);
+/* sums: count of them. */
+void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums);
+/* The node of a stack's call site, and the frame there, as an index into names->frames. A stack of
+ * nothing but wrappers is its own site. */
+uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,
+			uint32_t *frame);
+
+#endif
