@@ -8,8 +8,6 @@
  * Settings for all processes (units, libraries by direct caller, inlined functions) stay.
  */
 #include "app/actions.h"
-#include "views/marks/marks.h"
-#include "views/tree/tree.h"
 #include "app/config.h"
 
 #include "diff/session.h"
@@ -21,18 +19,13 @@
 /* One Output view serves all processes: it always shows the first program's output. */
 static void open_views(struct app *a, struct view *output)
 {
-	a->front.views[VIEW_TREE] = view_tree_new(&a->ui);
-	a->front.views[VIEW_SITES] = view_sites_new(&a->ui);
-	a->front.views[VIEW_LIBS] = view_libs_new(&a->ui);
-	if (a->options->diff)
-		return;
-	a->front.views[VIEW_OVERVIEW] = view_overview_new(&a->ui);
-	a->front.views[VIEW_MARKS] = view_marks_new(&a->ui);
-	a->front.views[VIEW_THREADS] = view_threads_new(&a->ui);
-	a->front.views[VIEW_MEMORY] = view_memory_new(&a->ui);
-	if (a->options->output_fd >= 0 && a->options->child)
-		a->front.views[VIEW_OUTPUT] =
-			output ? output : view_output_new(&a->ui, a->options->output_fd);
+#define MAKER(X, id, name, ...) view_##name##_new,
+	static struct view *(*const makers[])(struct ui *) = { VIEWS(MAKER, ) };
+#undef MAKER
+
+	for (int v = 0; v < VIEW_COUNT; v++)
+		if (!a->options->diff || view_info((enum view_id)v)->of_diff)
+			a->front.views[v] = v == VIEW_OUTPUT && output ? output : makers[v](&a->ui);
 }
 
 /* The file is small and whole: the interval is in force at once. */

@@ -91,7 +91,7 @@ static const void *row_at(void *arg, size_t i)
 	return &((struct chooser *)arg)->rows[i];
 }
 
-static const struct table table = TABLE("choose", columns, row_at, NULL, id_of, NULL);
+static const struct table table = TABLE(VIEW_COUNT, columns, row_at, NULL, id_of, NULL);
 
 static void draw(struct chooser *c)
 {

@@ -393,6 +393,7 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 				 .processes = p,
 				 .compared = o->diff,
 				 .building = -1,
+				 .output_fd = o->child ? o->output_fd : -1,
 				 .process_list.sort = PROCESSES_BY_TREE },
 			 .loop = loop,
 			 .first = first_watch(p),

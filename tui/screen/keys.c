@@ -19,6 +19,18 @@ static const struct request_info infos[REQ_COUNT] = {
 #undef X
 };
 
+static const struct view_info views[] = {
+#define X(request, id, name, keys, title, brief, columns, help, of_diff)                           \
+	{ title, brief, columns, of_diff },
+	VIEWS(X, )
+#undef X
+};
+
+const struct view_info *view_info(enum view_id v)
+{
+	return &views[v];
+}
+
 static const struct {
 	const char *word, *shown;
 	int key;

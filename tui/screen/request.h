@@ -9,6 +9,8 @@
 #ifndef REQUEST_H
 #define REQUEST_H
 
+#include "screen/view_list.h"
+
 enum focus {
 	FOCUS_NONE,
 	FOCUS_GLOBAL,
@@ -26,16 +28,13 @@ enum focus {
 	FOCUS_COUNT,
 };
 
+/* Those of the views come first, so that a view's number gives its request. */
+#define VIEW_REQUEST(X, id, name, keys, title, brief, columns, help, of_diff)                      \
+	X(id, GLOBAL, keys, "", help)
+
 /* X(name, focus, "keys", "short" in the last line or "", "help") */
 #define REQUESTS(X)                                                                                \
-	X(OVERVIEW, GLOBAL, "1 <F5>", "", "Overview: is it growing, how fast, where")              \
-	X(TREE, GLOBAL, "2 <F6>", "", "Tree: the call tree of live memory")                        \
-	X(SITES, GLOBAL, "3 <F7>", "", "Sites: a flat list of what allocates")                     \
-	X(LIBS, GLOBAL, "4 <F8>", "", "Libs: live memory by owner library")                        \
-	X(MARKS, GLOBAL, "5 <F9>", "", "Marks: snapshots and what changed between them")           \
-	X(THREADS, GLOBAL, "6", "", "Threads: who allocates, and whose blocks are alive")          \
-	X(MEMORY, GLOBAL, "7 <F11>", "", "Memory: what the process' resident memory consists of")  \
-	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)")               \
+	VIEWS(VIEW_REQUEST, X)                                                                     \
 	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now")                                        \
 	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name")                             \
 	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: diff off")              \
@@ -155,5 +154,16 @@ enum request {
 #undef X
 		REQ_COUNT,
 };
+
+static inline enum request request_of_view(enum view_id v)
+{
+	return (enum request)(REQ_NONE + 1 + (int)v);
+}
+/* VIEW_COUNT: it shows none. */
+static inline enum view_id view_of_request(enum request r)
+{
+	return r > REQ_NONE && r <= REQ_NONE + VIEW_COUNT ? (enum view_id)(r - REQ_NONE - 1)
+							  : VIEW_COUNT;
+}
 
 #endif

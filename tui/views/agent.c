@@ -247,7 +247,6 @@ static void refresh(struct view *v, bool resort)
 
 static const struct view_ops ops = {
 	.title = "Agent",
-	.brief = "Agent",
 	.foci = page_foci,
 	.refresh = refresh,
 	.draw = page_draw,

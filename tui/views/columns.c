@@ -49,7 +49,7 @@ static void draw(struct view *v, const struct area *a)
 {
 	struct columns_page *c = (struct columns_page *)v;
 
-	draw_printf(a, 0, 1, ROLE_TITLE, "Columns of %s", c->of->ops->title);
+	draw_printf(a, 0, 1, ROLE_TITLE, "Columns of %s", view_info(table(c)->view)->title);
 	list_fit(&c->list, a->h - 2);
 	for (int line = 0; line < c->list.height && c->list.top + (size_t)line < c->count; line++) {
 		size_t row = c->list.top + (size_t)line;
@@ -61,7 +61,7 @@ static void draw(struct view *v, const struct area *a)
 			draw_text(a, line + 2, 0, ROLE_NORMAL, ">");
 		}
 		draw_printf(a, line + 2, 2, ROLE_NORMAL, "[%c] %-10s %s",
-			    columns_hidden(c->of->ops->title, x->title) ? ' ' : 'x', x->title,
+			    columns_hidden(table(c)->view, x->title) ? ' ' : 'x', x->title,
 			    what ? what : "");
 		draw_overlay(-1);
 	}
@@ -76,7 +76,8 @@ static unsigned request(struct view *v, enum request r)
 	if (r != REQ_COLUMN_TOGGLE)
 		return r == REQ_COLUMNS ? VIEW_CLOSE : VIEW_IGNORED;
 	if (c->list.at < c->count) {
-		const char *view = c->of->ops->title, *title = column_at(c, c->list.at)->title;
+		enum view_id view = table(c)->view;
+		const char *title = column_at(c, c->list.at)->title;
 		if (!columns_hide(view, title, !columns_hidden(view, title)))
 			status_error("hidden columns: that is too many");
 		else
@@ -92,7 +93,6 @@ static void free_page(struct view *v)
 
 static const struct view_ops ops = {
 	.title = "Columns",
-	.brief = "Columns",
 	.no_filter = true,
 	.foci = view_keys,
 	.keys = { FOCUS_COLUMNS, FOCUS_LIST },

@@ -306,7 +306,6 @@ static void draw(struct view *v, const struct area *a)
 
 static const struct view_ops ops = {
 	.title = "Help",
-	.brief = "Help",
 	.foci = page_foci,
 	.refresh = refresh,
 	.draw = draw,

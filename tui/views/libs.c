@@ -170,7 +170,7 @@ static const void *row(void *arg, size_t i)
 	return &((struct libs *)arg)->rows[i];
 }
 
-#define LIBS(columns) TABLE("Libs", columns, row, dim, id_of, table_view_hit)
+#define LIBS(columns) TABLE(VIEW_LIBS, columns, row, dim, id_of, table_view_hit)
 static const struct table tables[4] = { LIBS(plain), LIBS(since), LIBS(between),
 					LIBS(of_sessions) };
 
@@ -297,8 +297,6 @@ static const struct table *columns_of(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Libs",
-	.brief = "Libs",
 	.table = columns_of,
 	.sort = table_view_sort,
 	.foci = table_view_foci,

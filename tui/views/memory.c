@@ -331,7 +331,7 @@ static const void *row(void *arg, size_t i)
 	return &((struct memory *)arg)->rows[i];
 }
 
-static const struct table table = TABLE("Memory", columns, row, dim, id_of, NULL);
+static const struct table table = TABLE(VIEW_MEMORY, columns, row, dim, id_of, NULL);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -384,8 +384,6 @@ static const struct table *columns_of(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Memory",
-	.brief = "Mem",
 	.no_filter = true,
 	.table = columns_of,
 	.foci = view_keys,

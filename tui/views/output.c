@@ -187,8 +187,6 @@ static void view_free(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Output",
-	.brief = "Out",
 	.foci = page_foci,
 	.refresh = refresh,
 	.draw = draw,
@@ -199,12 +197,14 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_output_new(struct ui *ui, int fd)
+struct view *view_output_new(struct ui *ui)
 {
+	if (ui->output_fd < 0)
+		return NULL;
 	struct output *o = xcalloc(1, sizeof *o);
 
 	o->v = (struct view){ &ops, ui };
-	o->fd = fd;
+	o->fd = ui->output_fd;
 	o->follow = true;
 	return &o->v;
 }

@@ -78,7 +78,7 @@ static const struct table_column columns[] = {
 };
 
 static const struct table table =
-	TABLE("Overview", columns, site_list_line, site_list_dim, site_list_id, table_view_hit);
+	TABLE(VIEW_OVERVIEW, columns, site_list_line, site_list_dim, site_list_id, table_view_hit);
 
 /* --- rows */
 
@@ -215,8 +215,6 @@ static const struct table *columns_of(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Overview",
-	.brief = "Over",
 	.table = columns_of,
 	.foci = table_view_foci,
 	.keys = { FOCUS_SITES, FOCUS_LIST },

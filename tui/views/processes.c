@@ -274,7 +274,7 @@ static bool dim(void *arg, size_t row)
 	return row < g->rows->count && !process_runs(&g->rows->rows[row].p);
 }
 
-static const struct table table = TABLE("Processes", columns, row_at, dim, id_of, table_view_hit);
+static const struct table table = TABLE(VIEW_COUNT, columns, row_at, dim, id_of, table_view_hit);
 
 /* Why there is no tree of it, or what Enter does. */
 static const char *about(const struct ui *ui, const struct process *p)
@@ -461,7 +461,6 @@ static const struct table *columns_of(struct view *v)
 
 static const struct view_ops ops = {
 	.title = "Processes",
-	.brief = "Processes",
 	.no_filter = true,
 	.no_diff = "d compares one process with a mark: press Enter, then d.  /MIN is each one's "
 		   "growth",

@@ -141,7 +141,7 @@ bool site_list_dim(void *arg, size_t row)
 }
 
 #define SITES(columns)                                                                             \
-	TABLE("Sites", columns, site_list_line, site_list_dim, site_list_id, table_view_hit)
+	TABLE(VIEW_SITES, columns, site_list_line, site_list_dim, site_list_id, table_view_hit)
 static const struct table tables[5] = { SITES(plain), SITES(since), SITES(between), SITES(by_churn),
 					SITES(of_sessions) };
 
@@ -249,7 +249,7 @@ static void by_calls(struct site_list *s)
 {
 	s->t.sort[0] = s->t.sort[0] == BY_RATE ? BY_LIVE : BY_RATE;
 	s->t.reverse = false;
-	if (s->t.sort[0] == BY_RATE && columns_hidden("Sites", "CALLS/s"))
+	if (s->t.sort[0] == BY_RATE && columns_hidden(VIEW_SITES, "CALLS/s"))
 		status_say("sorted by CALLS/s, a hidden column; c shows it");
 }
 
@@ -289,8 +289,6 @@ static const struct table *columns_of(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Sites",
-	.brief = "Sites",
 	.table = columns_of,
 	.sort = table_view_sort,
 	.foci = view_keys,

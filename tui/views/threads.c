@@ -185,7 +185,7 @@ static const void *row(void *arg, size_t i)
 	return &((struct threads *)arg)->rows[i];
 }
 
-static const struct table table = TABLE("Threads", columns, row, dim, id_of, table_view_hit);
+static const struct table table = TABLE(VIEW_THREADS, columns, row, dim, id_of, table_view_hit);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -264,8 +264,6 @@ static const struct table *columns_of(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Threads",
-	.brief = "Thr",
 	.no_filter = true,
 	.table = columns_of,
 	.sort = table_view_one_sort,

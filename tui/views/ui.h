@@ -19,18 +19,6 @@
 #include "widgets/prompt.h"
 #include "widgets/status.h"
 
-enum view_id {
-	VIEW_OVERVIEW,
-	VIEW_TREE,
-	VIEW_SITES,
-	VIEW_LIBS,
-	VIEW_MARKS,
-	VIEW_THREADS,
-	VIEW_MEMORY,
-	VIEW_OUTPUT,
-	VIEW_COUNT,
-};
-
 /* The shown process; all of it changes with the process. */
 struct shown {
 	struct watch *watch;     /* borrowed from the processes */
@@ -58,6 +46,7 @@ struct ui {
 	struct process_list process_list;
 	struct every every;
 	char window[MTW_NAME_MAX + 1]; /* the open one of :window; "" = none */
+	int output_fd;                 /* the started program's output file; -1 = none */
 	struct prompt prompt;          /* a view may open it */
 	bool paused;
 	int building; /* percent built of the screen's rows; -1 = complete */

@@ -7,12 +7,10 @@
 
 #include "views/ui.h"
 
-struct view *view_overview_new(struct ui *ui);
-struct view *view_sites_new(struct ui *ui);
-struct view *view_libs_new(struct ui *ui);
-struct view *view_threads_new(struct ui *ui);
-struct view *view_memory_new(struct ui *ui);
-struct view *view_output_new(struct ui *ui, int fd); /* the output file's */
+/* One for each row of VIEWS. Output's: NULL where memtop did not start the program. */
+#define VIEW_MAKER(X, id, name, ...) struct view *view_##name##_new(struct ui *ui);
+VIEWS(VIEW_MAKER, )
+#undef VIEW_MAKER
 
 /* --- pages */
 

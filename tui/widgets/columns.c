@@ -40,10 +40,9 @@ static const struct {
 	{ "%", "part of the whole" },
 };
 
-static const char *const views[] = { "Overview", "Tree", "Sites", "Libs", "Threads", "Memory" };
-
 static struct hidden {
-	char view[16], title[32];
+	enum view_id view;
+	char name[16], title[32]; /* the view's, and the column's, as the user wrote them */
 } list[COLUMNS_HIDDEN_MAX];
 static size_t count;
 
@@ -55,28 +54,30 @@ const char *columns_what(const char *title)
 	return NULL;
 }
 
-static bool is_view(const char *name)
+/* VIEW_COUNT: no view of that name has columns that can be hidden. */
+static enum view_id view_named(const char *name)
 {
-	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
-		if (ascii_same(views[i], name))
-			return true;
-	return false;
+	for (int v = 0; v < VIEW_COUNT; v++)
+		if (view_info((enum view_id)v)->columns &&
+		    ascii_same(view_info((enum view_id)v)->title, name))
+			return (enum view_id)v;
+	return VIEW_COUNT;
 }
 
-static struct hidden *find(const char *view, const char *title)
+static struct hidden *find(enum view_id view, const char *title)
 {
 	for (size_t i = 0; i < count; i++)
-		if (ascii_same(list[i].view, view) && ascii_same(list[i].title, title))
+		if (list[i].view == view && ascii_same(list[i].title, title))
 			return &list[i];
 	return NULL;
 }
 
-bool columns_hidden(const char *view, const char *title)
+bool columns_hidden(enum view_id view, const char *title)
 {
 	return find(view, title) != NULL;
 }
 
-bool columns_hide(const char *view, const char *title, bool hide)
+static bool hide_as(enum view_id view, const char *name, const char *title, bool hide)
 {
 	struct hidden *h = find(view, title);
 
@@ -84,32 +85,38 @@ bool columns_hide(const char *view, const char *title, bool hide)
 		*h = list[--count];
 	if (h || !hide)
 		return true;
-	if (count == COLUMNS_HIDDEN_MAX || strlen(view) >= sizeof h->view ||
-	    strlen(title) >= sizeof h->title)
+	if (count == COLUMNS_HIDDEN_MAX || strlen(title) >= sizeof h->title)
 		return false;
 	h = &list[count++];
-	strcpy(h->view, view);
+	h->view = view;
+	snprintf(h->name, sizeof h->name, "%s", name);
 	strcpy(h->title, title);
 	return true;
 }
 
-bool columns_set(const char *view, const char *titles, char *why, size_t size)
+bool columns_hide(enum view_id view, const char *title, bool hide)
 {
+	return hide_as(view, view_info(view)->title, title, hide);
+}
+
+bool columns_set(const char *name, const char *titles, char *why, size_t size)
+{
+	enum view_id view = view_named(name);
 	char copy[1024], *save = NULL;
 
-	if (!is_view(view)) {
-		snprintf(why, size, "no view with columns \"%.40s\"", view);
+	if (view == VIEW_COUNT) {
+		snprintf(why, size, "no view with columns \"%.40s\"", name);
 		return false;
 	}
 	for (size_t i = count; i-- > 0;)
-		if (ascii_same(list[i].view, view))
+		if (list[i].view == view)
 			list[i] = list[--count];
 	snprintf(copy, sizeof copy, "%s", titles);
 	for (char *t = strtok_r(copy, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
 		t += strspn(t, " ");
 		for (size_t n = strlen(t); n && t[n - 1] == ' '; n--)
 			t[n - 1] = 0;
-		if (*t && (!columns_what(t) || !columns_hide(view, t, true))) {
+		if (*t && (!columns_what(t) || !hide_as(view, name, t, true))) {
 			snprintf(why, size, "no column \"%.40s\" that can be hidden", t);
 			return false;
 		}
@@ -120,7 +127,7 @@ bool columns_set(const char *view, const char *titles, char *why, size_t size)
 static bool said_before(size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (ascii_same(list[k].view, list[i].view))
+		if (list[k].view == list[i].view)
 			return true;
 	return false;
 }
@@ -131,9 +138,9 @@ void columns_write(FILE *f)
 		const char *comma = "";
 		if (said_before(i))
 			continue;
-		fprintf(f, "hide %s = ", list[i].view);
+		fprintf(f, "hide %s = ", list[i].name);
 		for (size_t k = i; k < count; k++)
-			if (ascii_same(list[k].view, list[i].view)) {
+			if (list[k].view == list[i].view) {
 				fprintf(f, "%s%s", comma, list[k].title);
 				comma = ", ";
 			}

@@ -39,8 +39,7 @@ struct view_row {
 struct table;
 
 struct view_ops {
-	const char *title;                         /* "Overview": the tab */
-	const char *brief;                         /* "Over": in 80 columns */
+	const char *title; /* of a page; NULL: a view of the list (screen/view_list.h) */
 	const enum focus *(*foci)(struct view *v); /* innermost first, FOCUS_NONE ends */
 	/* fixed foci, returned by view_keys() and table_view_foci() */
 	enum focus keys[3];
@@ -126,7 +125,7 @@ struct table_column {
 	}
 
 struct table {
-	const char *view; /* whose: widgets/columns.h */
+	enum view_id view; /* whose columns the user may hide; VIEW_COUNT = nobody's */
 	const struct table_column *columns;
 	size_t count;
 	const void *(*row)(void *arg, size_t index); /* as struct line has it */

@@ -23,8 +23,8 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 			continue;
 		int digit = i + 1;
 		bool here = i == (int)a->front.current;
-		const char *name = level == 2      ? a->front.views[i]->ops->title
-				   : level || here ? a->front.views[i]->ops->brief
+		const char *name = level == 2      ? view_info((enum view_id)i)->title
+				   : level || here ? view_info((enum view_id)i)->brief
 						   : "";
 		snprintf(text, sizeof text,
 			 here    ? "[%d %s]"
@@ -33,7 +33,7 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 			 digit, name);
 		if (drawn) {
 			draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
-			mouse_request(s, y, x, text_width(text), (enum request)(REQ_OVERVIEW + i));
+			mouse_request(s, y, x, text_width(text), request_of_view((enum view_id)i));
 		}
 		x += text_width(text);
 	}

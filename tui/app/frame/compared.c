@@ -145,11 +145,6 @@ static bool lacks(enum request r)
 	default: break;
 	}
 	switch (r) {
-	case REQ_OVERVIEW:
-	case REQ_MARKS:
-	case REQ_THREADS:
-	case REQ_MEMORY:
-	case REQ_OUTPUT:
 	case REQ_INSTANT_BACK:
 	case REQ_INSTANT_ON:
 	case REQ_INSTANT_PEAK:
@@ -174,10 +169,9 @@ static bool lacks(enum request r)
 
 const char *compared_help(enum request r)
 {
+	if (view_of_request(r) != VIEW_COUNT)
+		return view_info(view_of_request(r))->of_diff;
 	switch (r) {
-	case REQ_TREE: return "Tree: what changed, by call path";
-	case REQ_SITES: return "Sites: what changed, by call site";
-	case REQ_LIBS: return "Libs: what changed, by owner library";
 	case REQ_FILTER:
 		return "filter by function, library or file; also lib:ssl size>64k grew new";
 	case REQ_SAVE: return "save the diff: " DIFF_ENDING_WORDS;
@@ -188,4 +182,21 @@ const char *compared_help(enum request r)
 	case REQ_SITE_DETAIL: return "detail of the row: what A and B hold, stack, source";
 	default: return lacks(r) ? NULL : request_info(r)->help;
 	}
+}
+
+const char *compared_views(char *out, size_t size)
+{
+	size_t n = 0, left = 0;
+
+	for (int v = 0; v < VIEW_COUNT; v++)
+		left += view_info((enum view_id)v)->of_diff != NULL;
+	for (int v = 0; v < VIEW_COUNT && n < size; v++)
+		if (view_info((enum view_id)v)->of_diff)
+			n += (size_t)snprintf(out + n, size - n, "%s%d %s",
+					      !n          ? ""
+					      : left == 1 ? " and "
+							  : ", ",
+					      v + 1, view_info((enum view_id)v)->title),
+				left--;
+	return out;
 }

@@ -174,17 +174,11 @@ static unsigned help(struct app *a)
 
 static unsigned global_request(struct app *a, enum request r)
 {
-	switch (r) {
-	case REQ_OVERVIEW:
-	case REQ_TREE:
-	case REQ_SITES:
-	case REQ_LIBS:
-	case REQ_MARKS:
-	case REQ_THREADS:
-	case REQ_MEMORY:
-	case REQ_OUTPUT:
-		front_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
+	if (view_of_request(r) != VIEW_COUNT) {
+		front_show(a, view_of_request(r));
 		return VIEW_DRAW;
+	}
+	switch (r) {
 	case REQ_INSTANT_BACK:
 	case REQ_INSTANT_ON:
 		graph_request(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
@@ -234,14 +228,12 @@ static unsigned global_request(struct app *a, enum request r)
 
 unsigned action_request(struct app *a, enum request r)
 {
-	char name[32];
+	char name[32], views[160];
 
-	if (a->options->diff && !compared_help(r)) {
-		request_word(r, name);
-		return said(status_error("%s: not in a diff of two sessions; 2 Tree, 3 Sites and "
-					 "4 Libs show it",
-					 name));
-	}
+	if (a->options->diff && !compared_help(r))
+		return said(status_error("%s: not in a diff of two sessions; %s show it",
+					 request_word(r, name),
+					 compared_views(views, sizeof views)));
 	struct view *v = front_view(a);
 	unsigned bits = v->ops->request(v, r);
 

@@ -240,7 +240,6 @@ static void detail_free(struct view *v)
 
 static const struct view_ops ops = {
 	.title = "Detail",
-	.brief = "Detail",
 	.foci = page_foci,
 	.refresh = refresh,
 	.draw = page_draw,

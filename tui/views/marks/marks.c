@@ -9,6 +9,7 @@
  */
 #include "views/amounts.h"
 #include "views/marks/marks.h"
+#include "views/views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,7 @@ static const void *row_at(void *arg, size_t i)
 	return &((struct marks *)arg)->rows[i];
 }
 
-static const struct table table = TABLE("Marks", columns, row_at, NULL, id_of, NULL);
+static const struct table table = TABLE(VIEW_COUNT, columns, row_at, NULL, id_of, NULL);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -344,8 +345,6 @@ static bool row(struct view *v, struct view_row *out)
 }
 
 static const struct view_ops ops = {
-	.title = "Marks",
-	.brief = "Marks",
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

@@ -39,7 +39,6 @@ struct marks {
 };
 
 /* --- for the app */
-struct view *view_marks_new(struct ui *ui);
 void view_marks_pick(struct view *v);
 
 /* --- for the view's own files */

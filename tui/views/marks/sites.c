@@ -123,7 +123,7 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	columns[k++] = (struct table_column)SHOW(live, 3);
 	columns[k++] = (struct table_column)SHOW(site);
 	columns[k++] = (struct table_column)SHOW(owner, 1);
-	struct table table = { "Marks", columns, k, row_at, NULL, id_of, NULL };
+	struct table table = { VIEW_COUNT, columns, k, row_at, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);

@@ -128,7 +128,7 @@ static const void *row_at(void *arg, size_t i)
 	return &((struct tree *)arg)->rows[i];
 }
 
-#define TREE(columns) TABLE("Tree", columns, row_at, dim, tree_id, is_hit)
+#define TREE(columns) TABLE(VIEW_TREE, columns, row_at, dim, tree_id, is_hit)
 static const struct table tables[4] = { TREE(plain), TREE(since), TREE(between),
 					TREE(of_sessions) };
 

@@ -5,6 +5,7 @@
  * views/tree/rows.c draws them.
  */
 #include "views/tree/tree.h"
+#include "views/views.h"
 
 #include <stdlib.h>
 
@@ -340,8 +341,6 @@ static const struct table *columns_of(struct view *v)
 }
 
 static const struct view_ops ops = {
-	.title = "Tree",
-	.brief = "Tree",
 	.table = columns_of,
 	.sort = table_view_sort,
 	.foci = view_keys,

@@ -28,7 +28,6 @@ struct tree {
 };
 
 /* --- for the app */
-struct view *view_tree_new(struct ui *ui);
 void view_tree_select_node(struct view *v, uint32_t node);
 unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);

@@ -40,6 +40,22 @@ TEST(every_request_has_help_and_a_title)
 	}
 }
 
+/* A row's place in the list of views is the digit of its tab and the number of its request. */
+TEST(each_view_has_the_digit_of_its_tab)
+{
+	for (int v = 0; v < VIEW_COUNT; v++) {
+		const struct view_info *i = view_info((enum view_id)v);
+		enum request r = request_of_view((enum view_id)v);
+		CHECK_EQ(request_key(r, 0), '1' + v);
+		CHECK_EQ(view_of_request(r), v);
+		CHECK(!strncmp(request_info(r)->help, i->title, strlen(i->title)));
+		CHECK(!i->of_diff || !strncmp(i->of_diff, i->title, strlen(i->title)));
+		CHECK(strlen(i->brief) <= 5); /* eight of them leave room for a caption in 80 */
+	}
+	CHECK_EQ(view_of_request(REQ_MARK), VIEW_COUNT);
+	CHECK_EQ(view_of_request(REQ_NONE), VIEW_COUNT);
+}
+
 TEST(inner_focus_goes_before_outer_and_global_comes_last)
 {
 	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };

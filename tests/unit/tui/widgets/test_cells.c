@@ -41,7 +41,7 @@ static const void *row(void *arg, size_t i)
 	return &rows[i];
 }
 
-static const struct table table = TABLE("made", columns, row, NULL, NULL, NULL);
+static const struct table table = TABLE(VIEW_COUNT, columns, row, NULL, NULL, NULL);
 
 /* What is not known is as nothing: neither first nor last. */
 TEST(rows_are_ordered_by_the_value_of_a_column)
