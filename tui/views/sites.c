@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CALLER_MIN 8     /* columns; less of a name could be another one's */
 #define WRITTEN_NODES 6u /* of a stack: some wrappers, the call site, its caller */
 
 /* --- columns */
@@ -36,13 +37,33 @@ static struct value life(const struct line *l)
 
 static void draw_life(const struct line *l, struct cell c)
 {
-	if (life(l).known == KNOWN)
-		cell_life(c, l->row);
+	static const char *const signs[] = {
+		[LIFE_BELOW] = "< ", [LIFE_ABOUT] = "", [LIFE_ABOVE] = "> "
+	};
+	const struct site *s = l->row;
+	char span[32], text[48];
+
+	if (life(l).known != KNOWN)
+		return;
+	snprintf(text, sizeof text, "%s%s", signs[s->life], text_span_short(span, s->life_ns));
+	draw_right(c.a, c.y, c.x, c.w, s->life == LIFE_ABOVE ? ROLE_DIM : ROLE_NUMBER, text);
 }
 
+/* "call site < caller" */
 static void draw_site(const struct line *l, struct cell c)
 {
-	cell_site(c, l->row);
+	const struct site *s = l->row;
+	const char *name = s->name ? s->name : "?";
+	int wide = text_width(name), room = c.w - wide - 3,
+	    caller = s->caller ? text_width(s->caller) : 0;
+
+	if (!caller || (room < caller && room < CALLER_MIN)) {
+		draw_clip(c.a, c.y, c.x, c.w, ROLE_NAME, CLIP_MIDDLE, name);
+		return;
+	}
+	draw_clip(c.a, c.y, c.x, wide, ROLE_NAME, CLIP_END, name);
+	draw_clip(c.a, c.y, c.x + wide, 3, ROLE_DIM, CLIP_END, " < ");
+	draw_clip(c.a, c.y, c.x + wide + 3, room, ROLE_PLACE, CLIP_MIDDLE, s->caller);
 }
 
 static const char *site_text(const struct line *l, size_t i)

@@ -92,22 +92,23 @@ void table_view_free(struct view *v)
 
 struct order {
 	struct view *v;
+	const struct column *by;
 	table_ties_fn *ties;
 };
 
 static int compare(const void *a, const void *b, void *order)
 {
 	const struct order *o = order;
-	struct view *v = o->v;
-	int c = table_compare(v->ops->table(v), v, a, b, *v->ops->sort(v));
+	struct line x = { a, o->v, LIST_NONE, LIST_NONE }, y = { b, o->v, LIST_NONE, LIST_NONE };
+	int c = o->by ? column_compare(o->by, &x, &y) : 0;
 
 	c = c ? c : o->ties(a, b);
-	return of(v)->reverse ? -c : c;
+	return of(o->v)->reverse ? -c : c;
 }
 
 void table_view_order(struct view *v, void *rows, size_t count, size_t size, table_ties_fn *ties)
 {
-	struct order o = { v, ties };
+	struct order o = { v, table_sorted_by(v->ops->table(v), *v->ops->sort(v)), ties };
 
 	if (count)
 		qsort_r(rows, count, size, compare, &o);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define CALLER_MIN 8 /* columns; less of a name could be another one's */
-
 static const char *prefix = "";
 static uint64_t percent_of, window;
 static int wider_held, wider_in_all;
@@ -218,19 +216,6 @@ int column_compare(const struct column *k, const struct line *a, const struct li
 	return nx < ny ? 1 : nx > ny ? -1 : 0;
 }
 
-void cell_life(struct cell c, const struct site *s)
-{
-	static const char *const signs[] = {
-		[LIFE_BELOW] = "< ", [LIFE_ABOUT] = "", [LIFE_ABOVE] = "> "
-	};
-	char span[32], text[48];
-
-	if (s->life == LIFE_UNKNOWN)
-		return;
-	snprintf(text, sizeof text, "%s%s", signs[s->life], text_span_short(span, s->life_ns));
-	draw_right(c.a, c.y, c.x, c.w, s->life == LIFE_ABOVE ? ROLE_DIM : ROLE_NUMBER, text);
-}
-
 char cells_letter(const struct owner *o)
 {
 	return !o || (o->letter == '?' && o->module != OWNER_UNKNOWN) ? ' ' : o->letter;
@@ -289,19 +274,4 @@ void cell_shape(struct cell c, const struct site *s)
 	snprintf(text, sizeof text, "%s %s", text_glyph(looks[s->shape].glyph),
 		 expected ? "expected" : looks[s->shape].name);
 	cell_text(c, expected ? ROLE_DIM : looks[s->shape].role, text);
-}
-
-void cell_site(struct cell c, const struct site *s)
-{
-	const char *name = s->name ? s->name : "?";
-	int wide = text_width(name), room = c.w - wide - 3,
-	    caller = s->caller ? text_width(s->caller) : 0;
-
-	if (!caller || (room < caller && room < CALLER_MIN)) {
-		draw_clip(c.a, c.y, c.x, c.w, ROLE_NAME, CLIP_MIDDLE, name);
-		return;
-	}
-	draw_clip(c.a, c.y, c.x, wide, ROLE_NAME, CLIP_END, name);
-	draw_clip(c.a, c.y, c.x + wide, 3, ROLE_DIM, CLIP_END, " < ");
-	draw_clip(c.a, c.y, c.x + wide + 3, room, ROLE_PLACE, CLIP_MIDDLE, s->caller);
 }

@@ -113,14 +113,12 @@ static inline struct value value_none(void)
 
 void cell_number(struct cell c, enum kind k, int64_t n, bool quiet);
 void cell_text(struct cell c, enum role r, const char *s); /* left, cut at its end */
-void cell_life(struct cell c, const struct site *s);       /* or nothing */
 /* An owner's letter: ' ' before it holds memory, '?' for an unknown owner. NULL: ' '. */
 char cells_letter(const struct owner *o);
 void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
 void cell_file(struct cell c, const char *file, uint32_t line); /* empty when unknown */
 void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module);
 void cell_shape(struct cell c, const struct site *s);
-void cell_site(struct cell c, const struct site *s); /* "call site < caller" */
 
 static inline int64_t net_bytes(const struct change *c)
 {

@@ -284,19 +284,18 @@ int table_sort_next(const struct table *t, int sort, int step)
 	return sort;
 }
 
-bool table_shows_sort(const struct table *t, int sort)
+const struct column *table_sorted_by(const struct table *t, int sort)
 {
 	int column = column_of_sort(t, sort);
 
-	return column >= 0 && table_shows(t, term_columns(), t->columns[column].is);
+	return column < 0 ? NULL : t->columns[column].is;
 }
 
-int table_compare(const struct table *t, void *arg, const void *a, const void *b, int sort)
+bool table_shows_sort(const struct table *t, int sort)
 {
-	int column = column_of_sort(t, sort);
-	struct line x = { a, arg, LIST_NONE, LIST_NONE }, y = { b, arg, LIST_NONE, LIST_NONE };
+	const struct column *by = table_sorted_by(t, sort);
 
-	return column < 0 ? 0 : column_compare(t->columns[column].is, &x, &y);
+	return by && table_shows(t, term_columns(), by);
 }
 
 int table_sort_beside(const struct table *t, int sort, int step)

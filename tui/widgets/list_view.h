@@ -150,8 +150,8 @@ void table_direct(bool on);
 bool table_shows(const struct table *t, int width, const struct column *column);
 /* A column's text has it, or an id is it. */
 bool table_finds(const struct table *t, void *arg, size_t row, const char *text);
-/* The order of two rows by the column with `sort`: < 0 = a comes first. */
-int table_compare(const struct table *t, void *arg, const void *a, const void *b, int sort);
+/* The column with `sort`; NULL = the table has none. */
+const struct column *table_sorted_by(const struct table *t, int sort);
 /* The sort of the column beside the one with `sort`, shown or not; then: the sort's column is
  * shown. */
 int table_sort_next(const struct table *t, int sort, int step);
