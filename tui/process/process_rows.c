@@ -20,7 +20,7 @@ struct unit {
 	bool aside;          /* foldable units come after the others */
 	uint64_t id;
 	uint64_t value; /* sorted by this one, the largest first */
-	size_t place;   /* in the rows before; NOWHERE = it is new */
+	size_t row;     /* its index in the rows before; NOWHERE = it is new */
 };
 
 struct making {
@@ -246,7 +246,7 @@ static void add_unit(struct making *m, size_t first, size_t count)
 		.value = m->sort == PROCESSES_BY_ALLOCATED         ? allocated_by(m, first, count)
 			 : m->sort != PROCESSES_BY_TREE || by_peak ? value_of(p, m->sort)
 								   : 0,
-		.place = NOWHERE,
+		.row = NOWHERE,
 	};
 }
 
@@ -266,33 +266,33 @@ static void make_units(struct making *m)
 
 /* --- their order */
 
-struct place {
+struct row_index {
 	uint64_t id;
 	size_t at;
 };
 
-static int by_place_id(const void *a, const void *b)
+static int by_row_id(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct row_index *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void find_places(struct making *m, const struct process_rows *r)
+static void find_rows(struct making *m, const struct process_rows *r)
 {
-	struct place *places = xcalloc(r->count + 1, sizeof *places);
+	struct row_index *rows = xcalloc(r->count + 1, sizeof *rows);
 
 	for (size_t i = 0; i < r->count; i++)
-		places[i] = (struct place){ r->rows[i].id, i };
+		rows[i] = (struct row_index){ r->rows[i].id, i };
 	if (r->count)
-		qsort(places, r->count, sizeof *places, by_place_id);
+		qsort(rows, r->count, sizeof *rows, by_row_id);
 	for (size_t i = 0; i < m->unit_count; i++) {
-		struct place key = { m->units[i].id, 0 };
-		const struct place *was =
-			r->count ? bsearch(&key, places, r->count, sizeof key, by_place_id) : NULL;
-		m->units[i].place = was ? was->at : NOWHERE;
+		struct row_index key = { m->units[i].id, 0 };
+		const struct row_index *was =
+			r->count ? bsearch(&key, rows, r->count, sizeof key, by_row_id) : NULL;
+		m->units[i].row = was ? was->at : NOWHERE;
 	}
-	free(places);
+	free(rows);
 }
 
 static int compare_units(const void *a, const void *b, void *making)
@@ -305,8 +305,8 @@ static int compare_units(const void *a, const void *b, void *making)
 		return x->below + 1 < y->below + 1 ? -1 : 1; /* NOWHERE first */
 	if (x->aside != y->aside)
 		return x->aside ? 1 : -1;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
 	if (x->value != y->value)
 		c = x->value < y->value ? 1 : -1;
 	else
@@ -400,7 +400,7 @@ void process_rows_make(struct process_rows *r, const struct process *list, size_
 		find_below(&m);
 		make_units(&m);
 		if (!resort && sort != PROCESSES_BY_TREE)
-			find_places(&m, r);
+			find_rows(&m, r);
 		sort_units(&m);
 	}
 	r->count = 0;

@@ -46,7 +46,7 @@ static void judged(const struct line *l, struct cell c)
 	judgement_cell(c, &((const struct table_view *)l->view)->judged[l->index]);
 }
 
-COLUMN(judged, JUDGEMENT_TITLE, JUDGEMENT_WIDTH, -1, KIND_OWN, .own = judged);
+COLUMN(judged, JUDGEMENT_TITLE, 6, -1, KIND_OWN, .own = judged);
 
 static const struct age *age_of(const struct line *l)
 {

@@ -84,7 +84,7 @@ static void draw_at(const struct line *l, struct cell c)
 	const struct site *s = l->row;
 
 	if (s->file)
-		cell_place(c, cells_letter(s->owner), s->file, s->line, NULL);
+		cell_source_line(c, cells_letter(s->owner), s->file, s->line, NULL);
 }
 
 static void draw_owner(const struct line *l, struct cell c)

@@ -234,23 +234,23 @@ void cell_owner(struct cell c, char letter, const char *name)
 void cell_file(struct cell c, const char *file, uint32_t line)
 {
 	const char *slash = file ? strrchr(file, '/') : NULL;
-	char place[512];
+	char text[512];
 
 	if (!file)
 		return;
-	snprintf(place, sizeof place, line ? "%.400s:%u" : "%.400s", slash ? slash + 1 : file,
-		 line);
-	draw_clip(c.a, c.y, c.x, c.w, ROLE_PLACE, CLIP_MIDDLE, place);
+	snprintf(text, sizeof text, line ? "%.400s:%u" : "%.400s", slash ? slash + 1 : file, line);
+	draw_clip(c.a, c.y, c.x, c.w, ROLE_PLACE, CLIP_MIDDLE, text);
 }
 
-void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module)
+void cell_source_line(struct cell c, char letter, const char *file, uint32_t line,
+		      const char *module)
 {
 	char text[2] = { letter ? letter : ' ', 0 };
-	struct cell place = { c.a, c.y, c.x + 2, c.w - 2, false };
+	struct cell rest = { c.a, c.y, c.x + 2, c.w - 2, false };
 
 	draw_clip(c.a, c.y, c.x, c.w, draw_owner_role(letter), CLIP_END, text);
 	if (c.w > 2)
-		cell_file(place, file ? file : module, file ? line : 0);
+		cell_file(rest, file ? file : module, file ? line : 0);
 }
 
 void cell_shape(struct cell c, const struct site *s)

@@ -117,7 +117,8 @@ void cell_text(struct cell c, enum role r, const char *s); /* left, cut at its e
 char cells_letter(const struct owner *o);
 void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
 void cell_file(struct cell c, const char *file, uint32_t line); /* empty when unknown */
-void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module);
+void cell_source_line(struct cell c, char letter, const char *file, uint32_t line,
+		      const char *module);
 void cell_shape(struct cell c, const struct site *s);
 
 static inline int64_t net_bytes(const struct change *c)

@@ -76,8 +76,8 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		} else {
 			snprintf(name, sizeof name, "%s", f->owners[i].name);
 		}
-		char mark[2] = { letter, 0 };
-		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
+		char sign[2] = { letter, 0 };
+		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : sign);
 		/* 2: the letter and a space; 1: the arrow. */
 		int room = a->w - 2 - 1, wider = cells_wider(KIND_BYTES);
 		if (a->w >= LEGEND_DELTA + 2 * wider) {

@@ -8,9 +8,8 @@
 #include "diff/judgement.h"
 #include "widgets/cells.h"
 
-/* For column.title, and below it: "grown", "new", "noise"; nothing for a row of several. */
+/* The column's title, and a cell: "grown", "new", "noise"; nothing for a row of several. */
 #define JUDGEMENT_TITLE "KIND"
-#define JUDGEMENT_WIDTH 6
 void judgement_cell(struct cell c, const struct diff_judgement *j);
 /* "Noise: A's 3 sessions hold 1.1M to 1.3M, B's 3 hold 1.2M to 1.4M."; "" where noise is not
  * judged. */

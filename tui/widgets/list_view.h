@@ -31,7 +31,7 @@ enum {
 /* The row for y and e. */
 struct view_row {
 	uint32_t leaf; /* call path: the heaviest node that the row stands for */
-	/* the row's own place, borrowed like the row; NULL = the call path's */
+	/* the row's own source line, borrowed like the row; NULL = the call path's */
 	const char *file;
 	uint32_t line;
 };

@@ -86,7 +86,7 @@ static void at_cell(const struct line *l, struct cell c)
 	const struct module *m = r->module == NO_ID ? NULL : model_module(model, r->module);
 
 	if (!(r->flags & ROW_REST))
-		cell_place(c, cells_letter(r->owner), r->file, r->line, module_name(r, m));
+		cell_source_line(c, cells_letter(r->owner), r->file, r->line, module_name(r, m));
 }
 
 static struct value self(const struct line *l)
@@ -157,7 +157,8 @@ static uint64_t live_before(const struct row *r)
 	return live_bytes(&r->amounts.sum) - (uint64_t)net_bytes(&r->amounts.change);
 }
 
-static void draw_place(const struct row *r, const struct module *m, const struct area *a, int y)
+static void draw_source_line(const struct row *r, const struct module *m, const struct area *a,
+			     int y)
 {
 	if (r->file && r->line)
 		draw_printf(a, y, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
@@ -201,7 +202,7 @@ static void draw_sessions(const struct tree *t, const struct row *r, const struc
 				sizeof words);
 		draw_text(a, 2, 1, ROLE_NORMAL, words);
 	}
-	draw_place(r, m, a, 2 + noise_judged(t));
+	draw_source_line(r, m, a, 2 + noise_judged(t));
 }
 
 /* Describes the selected row. */
@@ -245,6 +246,6 @@ void tree_panel(const struct tree *t, const struct area *a)
 			    format_count(two, r->amounts.change.gone_blocks),
 			    format_s(r->amounts.change.gone_blocks));
 	} else {
-		draw_place(r, m, a, 2);
+		draw_source_line(r, m, a, 2);
 	}
 }
