@@ -408,7 +408,7 @@ static void use_thread(struct inject_work *w)
 	}
 	w->r->stopped_ns = now_ns() - w->r->stopped_ns;
 	w->r->called_ns = now_ns() - began;
-	inject_thread_release(t);
+	search_release(w, t);
 }
 
 void inject_agent(const struct inject_job *job, struct inject_result *r,

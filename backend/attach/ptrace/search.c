@@ -42,7 +42,14 @@ static void leave(struct inject_work *w, struct inject_thread *t)
 		search_wait_again(w, t);
 		inject_thread_give_back(t);
 	}
-	inject_thread_release(t);
+	search_release(w, t);
+}
+
+/* One that was killed meanwhile is its tracer's until it has been waited for: it is late. */
+void search_release(struct inject_work *w, struct inject_thread *t)
+{
+	if (!inject_thread_release(t) && w->late_count < sizeof w->late / sizeof *w->late)
+		w->late[w->late_count++] = t->tid;
 }
 
 static void nap(void)
@@ -82,10 +89,10 @@ void search_let_late_go(struct inject_work *w)
 {
 	for (size_t i = w->late_count; i-- > 0;) {
 		enum inject_stop s = look_at(w, &w->other, w->late[i]);
-		if (s == STOP_HERE)
-			leave(w, &w->other);
 		if (s != STOP_LATE)
 			w->late[i] = w->late[--w->late_count];
+		if (s == STOP_HERE)
+			leave(w, &w->other);
 	}
 }
 

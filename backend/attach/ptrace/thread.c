@@ -47,11 +47,10 @@ static int wait_stop(struct inject_thread *t, uint64_t until_ns)
 	t->stopped = WIFSTOPPED(status);
 	if (t->stopped && EVENT(status) != PTRACE_EVENT_EXEC)
 		return status;
-	if (t->stopped) { /* another program by now: whichever of its threads this was */
-		ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
-		t->stopped = t->changed = t->masked = false;
-	}
-	errno = ECHILD;
+	/* another program by now: whichever of its threads this was */
+	t->changed = t->masked = false;
+	t->pass = 0;
+	errno = inject_thread_release(t) ? ECHILD : EINTR;
 	return -1;
 }
 
@@ -216,9 +215,11 @@ int inject_thread_give_back(struct inject_thread *t)
 	return rc;
 }
 
-void inject_thread_release(struct inject_thread *t)
+bool inject_thread_release(struct inject_thread *t)
 {
-	if (t->stopped)
-		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)t->pass);
+	bool killed = t->stopped && ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)t->pass) &&
+		      errno == ESRCH;
+
 	t->stopped = false;
+	return !killed;
 }

@@ -62,7 +62,9 @@ enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget,
 enum inject_stop inject_thread_await(struct inject_thread *t, uint64_t until_ns, uint64_t *result);
 /* Restores its own registers and mask. 0 or -errno. */
 int inject_thread_give_back(struct inject_thread *t);
-/* Releases a stopped thread with the registers that it has. */
-void inject_thread_release(struct inject_thread *t);
+/* Releases a stopped thread with the registers that it has. False: it was killed meanwhile, and
+ * stays its tracer's until an inject_thread_look() says STOP_GONE: its process cannot end before.
+ */
+bool inject_thread_release(struct inject_thread *t);
 
 #endif
