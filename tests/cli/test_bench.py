@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
 import harness
-from harness import BUILD, MEMTOP, environment, main, run, temporary_folder, test
+from harness import BUILD, environment, main, recorded, run, temporary_folder, test
 
 import figures
 import goals
@@ -183,9 +183,7 @@ def t_help_and_a_choice():
 
 @test
 def t_blocks_without_a_stack_are_counted():
-    session = temporary_folder() + "/t.mtop"
-    done = run([MEMTOP, "record", "-o", session, "--options", "max_memory=16M", "--", f"{BUILD}/bench/million"], 120, env=environment())
-    assert done.returncode == 0, done
+    session = recorded(f"{BUILD}/bench/million", options="max_memory=16M", seconds=120)
     words = run([f"{BUILD}/bench/endings", session]).stdout.split()
     said = dict(zip(words[::2], map(int, words[1::2])))
     assert said["blocks"] >= 2 ** 20 - 1 and said["without"] + said["shorter"] > 2 ** 19, said

@@ -16,8 +16,8 @@ import xml.etree.ElementTree as xml
 
 import manual
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, Skip, at_end, children, environment, kill, main, mostly_waits, need, report,
-                     run, start, temporary_folder, test, wait_for, wait_for_session)
+from harness import (AGENT, MEMTOP, ROOT, Skip, at_end, children, environment, kill, main, mostly_waits, need,
+                     recorded, recording, report, run, start, temporary_folder, test, wait_for, wait_for_session)
 
 SOURCE = r"""
 #include <signal.h>
@@ -138,10 +138,7 @@ def judged(status, *words, **named):
 
 
 def session(*mode, flags=(), options=()):
-    path = temporary_folder() + "/a.mtop"
-    run([MEMTOP, "record", "-o", path, *options, "--", built(*flags), *mode], env=environment())
-    assert os.path.exists(path)
-    return path
+    return recorded(built(*flags), *mode, arguments=options, status=None)
 
 
 def written(name, text):
@@ -315,8 +312,7 @@ def t_noise_of_several_baselines():
     assert whole["baselines"] == {"count": 3, "least": min(live[:3]), "most": max(live[:3])} and whole["limit"] >= max(live[:3]) + 10 * spread, (whole, live)
     alone = json.loads(check(*of[:2], "--format", "json", runs[3]).stdout)["verdicts"]
     assert all(v["baselines"] is None for v in alone), alone
-    tree = temporary_folder() + "/tree.mtop"
-    assert memtop("record", "-o", tree, "--", "/bin/sh", "-c", "/bin/true; /bin/true; true").returncode == 0
+    tree = recorded("/bin/sh", "-c", "/bin/true; /bin/true; true", path=temporary_folder() + "/tree.mtop")
     done = check(*of, "--baseline", tree, runs[3])
     assert done.returncode == 0 and "words: only 3 of the 4 baselines have such a process" in done.stdout, done
     one_line(check(*of[:2] * 32, runs[3]), 2, "--baseline: 32 sessions; give 31 at most")
@@ -530,7 +526,7 @@ def t_a_crash_is_no_success():
     for kept in ("--session", tree), ():
         bad, _ = judged(1, "--max-live", "1G", *kept, "--", "/bin/sh", "-c", f"{built()} killed 6; :")
         assert list(bad) == ["crash"] and "SIGABRT" in bad["crash"], bad
-    run([MEMTOP, "record", "-o", tree, "--", "/bin/sh", "-c", f"{built()} killed 9; :"], env=environment())
+    recorded("/bin/sh", "-c", f"{built()} killed 9; :", path=tree)
     bad, _ = judged(1, "--max-live", "1G", tree)
     assert list(bad) == ["crash"] and "SIGKILL" in bad["crash"], bad
     judged(0, "--max-live", "1G", "--", "/bin/sh", "-c", f"{built()} killed 15; :")  # its starter asked it to end
@@ -565,8 +561,7 @@ def t_children_are_not_missed():
 
 @test
 def t_children_of_a_recording_have_totals():
-    a = temporary_folder() + "/a.mtop"
-    run([MEMTOP, "record", "-o", a, "--", "/bin/sh", "-c", f"{built()}; :"], env=environment())
+    a = recorded("/bin/sh", "-c", f"{built()}; :")
     bad, text = judged(1, "--max-leaked", "50K", "--max-live", "fn:keep_row=1M", a)
     assert "only its totals were recorded" in bad["--max-leaked 50K"] and "do not cover them" in text, text
     judged(0, "--max-leaked", "50K", "--process", "sh", a)
@@ -574,8 +569,8 @@ def t_children_of_a_recording_have_totals():
 
 @mostly_waits
 def t_a_session_that_is_not_whole():
-    a = temporary_folder() + "/a.mtop"
-    p = start([MEMTOP, "record", "-o", a, "--", built()], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    p = recording(built(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    a = p.session
     wait_for_session(a)  # what is cut has a block before it
     p.stdin.close()
     assert p.wait(60) == 0, p.returncode
@@ -726,8 +721,7 @@ def t_names_are_escaped():
     """A program's name may hold whatever XML, a terminal or GitHub reads as its own."""
     name = temporary_folder() + "/<&\"'>\033[31m%0A::error::x,\n"
     shutil.copy(built(), name)
-    a = temporary_folder() + "/a.mtop"
-    run([MEMTOP, "record", "-o", a, "--", name], env=environment())
+    a = recorded(name)
     root = xml.fromstring(judged(1, "--max-live", "0", "--format", "junit", a)[1].encode())
     assert "<&\"'>" in next(root.iter("testsuite")).get("name")
     json.loads(judged(1, "--max-live", "0", "--format", "json", a)[1])

@@ -10,10 +10,10 @@ import subprocess
 import unicodedata
 
 import manual
-from cli import memtop, one_line, recorded
+from cli import memtop, one_line
 from client import preload
-from harness import (MEMTOP, check_invariants, child_of, environment, main, need, report, run, start,
-                     temporary_folder, test, wait_for)
+from harness import (MEMTOP, check_invariants, child_of, environment, main, need, recorded, recording, report, run,
+                     start, temporary_folder, test, wait_for)
 
 
 VERBS = ("run", "attach", "adb", "record", "open", "report", "diff", "check", "mark", "detach", "list", "serve", "mcp")
@@ -266,8 +266,7 @@ def t_list_empty_and_full():
     assert done.returncode == 0, done
     folder = temporary_folder()
     os.mkfifo(folder + "/go")
-    p = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/bin/cat", folder + "/go"], env=environment(),
-              stderr=subprocess.DEVNULL)
+    p = recording("/bin/cat", folder + "/go", stderr=subprocess.DEVNULL)
     child = str(child_of(p.pid))
     wait_for(lambda: child in memtop("list").stdout.split(), 20, "the process in the list")
     with open(folder + "/go", "w", encoding="utf-8") as go:

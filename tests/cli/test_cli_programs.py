@@ -7,8 +7,9 @@ import shutil
 import signal
 import stat
 
-from cli import memtop, one_line, compiled, recorded
-from harness import AGENT, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
+from cli import memtop, one_line, compiled
+from harness import (AGENT, MEMTOP, Skip, environment, main, need, recorded, report, run, start, temporary_folder,
+                     test, wait_for)
 
 
 @test

@@ -10,9 +10,10 @@ import stat
 import struct
 import subprocess
 
-from cli import memtop, one_line, compiled, recorded
-from harness import (AGENT, BUILD, MEMTOP, TARGETS, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, report,
-                     run, start, temporary_folder, test, wait_for, wait_for_session)
+from cli import memtop, one_line, compiled
+from harness import (AGENT, BUILD, TARGETS, Skip, at_end, at_once, check_invariants, environment, kill, main,
+                     mostly_waits, recorded, recording, report, run, start, temporary_folder, test, wait_for,
+                     wait_for_session)
 
 
 @test
@@ -123,9 +124,9 @@ def t_links_and_disks():
 def t_two_recorders_with_one_name():
     """The second one is refused before its program starts, and the first one's file stays whole."""
     folder = temporary_folder()
-    path = folder + "/a.mtop"
-    first = start([MEMTOP, "record", "-o", path, "--", "sh", "-c", f"read x; exec {TARGETS}/s_alloc"], env=environment(),
-                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    first = recording("sh", "-c", f"read x; exec {TARGETS}/s_alloc", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                      stderr=subprocess.PIPE, text=True)
+    path = first.session
     wait_for_session(path)
     size = os.path.getsize(path)
     one_line(memtop("record", "-o", path, "--", "touch", folder + "/started"), 125, path, "another memtop is writing to it")
@@ -157,10 +158,9 @@ def t_full_disk():
 @mostly_waits
 def t_full_small_disk():
     """The file system is full after a second or two. memtop says how much it saved, and that file opens."""
-    program = ["--", BUILD + "/demo/mapd", "3"]
+    program = [BUILD + "/demo/mapd", "3"]
     folder = temporary_folder()
-    assert memtop("record", "-o", folder + "/whole.mtop", *program).returncode == 0
-    whole = open(folder + "/whole.mtop", "rb").read()
+    whole = open(recorded(*program), "rb").read()
     first = 16 + 32 + struct.unpack_from("<I", whole, 20)[0]
     room = first // 4096 * 4096 + 4096
     assert room < len(whole) - 100, f"a first block of {first} bytes, {len(whole)} in all"
@@ -168,10 +168,8 @@ def t_full_small_disk():
     if run(["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", folder + "/small"]).returncode:
         raise Skip("mounting a tmpfs needs rights")
     at_end(run, ["umount", "-l", folder + "/small"])
-    path = folder + "/small/a.mtop"
-    done = memtop("record", "-o", path, *program)
-    assert done.returncode == 125, done
-    assert re.fullmatch(r"memtop: [^\n]+No space left[^\n]+; [^\n]+\n", done.stderr) and "saved" in done.stderr, done.stderr
+    path = recorded(*program, path=folder + "/small/a.mtop", status=125)
+    assert re.fullmatch(r"memtop: [^\n]+No space left[^\n]+; [^\n]+\n", path.stderr) and "saved" in path.stderr, path.stderr
     after = memtop("report", "--format", "json", path)
     assert after.returncode == 0, f"what was saved does not open: {after}"
     saved = json.loads(after.stdout)
@@ -185,8 +183,7 @@ def t_for_seconds_of_a_program():
     folder = temporary_folder()
     path = folder + "/a.mtop"
     with open(folder + "/said", "w+", encoding="utf-8") as said:  # the program keeps it open
-        p = start([MEMTOP, "record", "--for", "0.7", "-o", path, "--", "/bin/sleep", "60"],
-                  env=environment(), stdout=subprocess.DEVNULL, stderr=said)
+        p = recording("/bin/sleep", "60", arguments=["--for", "0.7"], path=path, stdout=subprocess.DEVNULL, stderr=said)
         assert p.wait(60) == 0, p
         said.seek(0)
         words = said.read()
@@ -198,11 +195,10 @@ def t_for_seconds_of_a_program():
     at_end(kill, pid)
     r = json.loads(memtop("report", "--format", "json", path).stdout)
     assert r["program"]["state"] == "running" and not [w for w in r["warnings"] if "missing" in w], (r["program"], r["warnings"])
-    done = memtop("record", "--for", "60", "-o", path, "--", "/bin/sh", "-c", "exit 3")
-    assert (done.returncode, done.stderr) == (3, ""), done
+    session = recorded("/bin/sh", "-c", "exit 3", arguments=["--for", "60"], status=3)
+    assert session.stderr == "", session.stderr
     late = environment(LD_PRELOAD=f"{BUILD}/tests/lib/slow_agent.so", SLOW_AGENT="1500")  # slower than --for
-    p = start([MEMTOP, "record", "--for", "0.2", "-o", path, "--", "/bin/sleep", "60"], env=late, stdout=subprocess.DEVNULL,
-              stderr=subprocess.DEVNULL)
+    p = recording("/bin/sleep", "60", arguments=["--for", "0.2"], path=path, env=late, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert p.wait(60) == 0, p
     r = json.loads(memtop("report", "--format", "json", path).stdout)
     at_end(kill, r["program"]["pid"])
@@ -214,8 +210,7 @@ def t_for_seconds_of_a_program():
 @test
 def t_report_of_no_known_ending():
     folder = temporary_folder()
-    path = folder + "/a.mtop"
-    assert memtop("record", "-o", path, "--", "/bin/true").returncode == 0
+    path = recorded("/bin/true")
     done = memtop("report", "-o", folder + "/a.xml", path)
     assert done.returncode == 2 and not os.path.exists(folder + "/a.xml"), done
     assert re.match(r"memtop: [^\n]+a\.xml: no format ends in \.xml; [^\n]+\n  text ", done.stderr), done.stderr
@@ -247,12 +242,10 @@ def t_a_session_has_any_name():
 def t_status_is_passed_on():
     env = environment()
     for status in (0, 1, 42, 255):
-        done = memtop("record", "-o", temporary_folder() + "/a.mtop", "--", "/bin/sh", "-c", f"exit {status}", env=env)
-        assert done.returncode == status and done.stderr == "", done
+        session = recorded("/bin/sh", "-c", f"exit {status}", env=env, status=status)
+        assert session.stderr == "", session.stderr
     for name in ("TERM", "KILL", "SEGV", "ABRT", "INT"):
-        done = memtop("record", "-o", temporary_folder() + "/a.mtop", "--", "/bin/sh", "-c",
-                      f"ulimit -c 0; kill -{name} $$", env=env)
-        assert done.returncode == 128 + getattr(signal, "SIG" + name), f"{name}: {done}"
+        recorded("/bin/sh", "-c", f"ulimit -c 0; kill -{name} $$", env=env, status=128 + getattr(signal, "SIG" + name))
 
 
 @test
@@ -260,24 +253,19 @@ def t_record_is_transparent():
     """Input, output, arguments and environment of the program are as without memtop."""
     env = environment()
     del env["MEMTOP_AGENT"]  # ours, and taken out as such; the agent beside memtop is found
-    path = temporary_folder() + "/a.mtop"
-    with subprocess.Popen([MEMTOP, "record", "-o", path, "--", "/usr/bin/python3", "-c",
-                           "import sys; print(sys.stdin.read()); print(sys.argv[1:]); print('e', file=sys.stderr)",
-                           "-o", "--", "a b"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, env=env) as p:
-        out, err = p.communicate("some input", timeout=60)
+    p = recording("/usr/bin/python3", "-c", "import sys; print(sys.stdin.read()); print(sys.argv[1:]); print('e', file=sys.stderr)",
+                  "-o", "--", "a b", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    out, err = p.communicate("some input", timeout=60)
     assert (out, err, p.returncode) == ("some input\n['-o', '--', 'a b']\n", "e\n", 0), (out, err, p.returncode)
     plain = run(["/usr/bin/env"], env=env).stdout
-    seen = memtop("record", "-o", path, "--", "/usr/bin/env", env=env).stdout
+    seen = recorded("/usr/bin/env", env=env).stdout
     assert seen == plain, f"the environment differs\n{seen}"
 
 
 @test
 def t_command_is_one_that_a_shell_takes():
     words = ["-c", "exit 0", "", "it's", "a=b", "two  words", "$HOME"]
-    path = temporary_folder() + "/a.mtop"
-    done = memtop("record", "-o", path, "--", "/bin/sh", *words)
-    assert done.returncode == 0, done.stderr
+    path = recorded("/bin/sh", *words)
     line = re.search("^command: (.*)$", memtop("report", path).stdout, re.M).group(1)
     assert shlex.split(line)[1:] == words and "-c 'exit 0' ''" in line and " a=b " in line, line
 
@@ -299,7 +287,7 @@ def t_record_interrupted():
     path = folder + "/a.mtop"
     script = f"echo $$ >{folder}/pid; read line <{folder}/go; exit 9"
     os.mkfifo(folder + "/go")
-    p = start([MEMTOP, "record", "-o", path, "--", "/bin/sh", "-c", script], env=environment(), stderr=subprocess.PIPE)
+    p = recording("/bin/sh", "-c", script, path=path, stderr=subprocess.PIPE)
     wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid", encoding="utf-8").read().strip(), 20)
     wait_for_session(path)
     p.send_signal(signal.SIGINT)
@@ -310,7 +298,7 @@ def t_record_interrupted():
     os.unlink(folder + "/pid")
     os.unlink(path)
 
-    p = start([MEMTOP, "record", "-o", path, "--", "/bin/sh", "-c", script], env=environment(), stderr=subprocess.PIPE)
+    p = recording("/bin/sh", "-c", script, path=path, stderr=subprocess.PIPE)
     pid = int(wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid", encoding="utf-8").read().strip(), 20))
     wait_for_session(path)
     p.send_signal(signal.SIGTERM)
@@ -330,23 +318,23 @@ def t_record_of_a_target():
     target = start(["/bin/cat", folder + "/go"], env={**env, "LD_PRELOAD": AGENT}, stdout=subprocess.DEVNULL)
     name = f"@memtop.{target.pid}"
     wait_for(lambda: memtop("list", env=env).stdout.count(name), 20, "the agent in the list")
-    done = memtop("record", "--for", "0.5", "-o", folder + "/a.mtop", name, env=env)
-    assert done.returncode == 0 and done.stderr == "", done
-    assert report(folder + "/a.mtop")["program"]["state"] == "running"
+    session = recorded(arguments=["--for", "0.5", name], env=env)
+    assert session.stderr == "", session.stderr
+    assert report(session)["program"]["state"] == "running"
 
-    p = start([MEMTOP, "record", name, "-o", folder + "/b.mtop"], env=env, stderr=subprocess.DEVNULL)
-    wait_for_session(folder + "/b.mtop")
+    p = recording(arguments=[name], env=env, stderr=subprocess.DEVNULL)
+    wait_for_session(p.session)
     p.send_signal(signal.SIGINT)
     assert p.wait(60) == 0, p.returncode
-    assert report(folder + "/b.mtop")["program"]["state"] == "running" and target.poll() is None
+    assert report(p.session)["program"]["state"] == "running" and target.poll() is None
 
-    p = start([MEMTOP, "record", "-o", folder + "/c.mtop", "-p", str(target.pid)], env=env, stderr=subprocess.DEVNULL)
-    wait_for_session(folder + "/c.mtop")
+    p = recording(arguments=["-p", str(target.pid)], env=env, stderr=subprocess.DEVNULL)
+    wait_for_session(p.session)
     with open(folder + "/go", "w", encoding="utf-8") as go:
         go.write("x")
     assert target.wait(60) == 0
     assert p.wait(60) == 0, p.returncode
-    r = report(folder + "/c.mtop")
+    r = report(p.session)
     assert (r["program"]["state"], r["program"]["status"]) == ("exited", 0), r["program"]
 
 

@@ -4,8 +4,8 @@
 import os
 import shlex
 
-from cli import memtop, one_line, recorded
-from harness import MEMTOP, ROOT, Skip, environment, main, need, start, stop, temporary_folder, test, wait_for
+from cli import memtop, one_line
+from harness import MEMTOP, ROOT, Skip, main, need, recorded, recording, stop, temporary_folder, test, wait_for
 from term import Terminal
 
 SCRIPTS = os.path.join(ROOT, "tui", "completions")
@@ -78,7 +78,7 @@ def t_marks_and_instants():
 def t_processes():
     path = recorded("/bin/sh", "-c", "/bin/true; exit 0")
     assert {"sh", "true"} <= set(names("report", path, "--process", ""))
-    child = start([MEMTOP, "record", "-o", temporary_folder() + "/s.mtop", "--", "sleep", "60"], env=environment())
+    child = recording("sleep", "60")
     wait_for(lambda: "sleep" in dict(candidates("detach", "")).values(), what="the agent's process")
     pid, = [pid for pid, about in candidates("detach", "") if about == "sleep"][:1]
     assert pid in names("mark", "-p", pid[:-1]) and f"@memtop.{pid}" in " ".join(names("report", "@")), names("report", "@")

@@ -25,7 +25,8 @@ import time
 import mtop
 import wire
 from cli import memtop, one_line
-from harness import BUILD, LONG, MEMTOP, Skip, at_end, check_invariants, environment, kill, main, run, temporary_folder, test, wait_for
+from harness import (BUILD, LONG, MEMTOP, Skip, at_end, check_invariants, environment, kill, main, recorded, run,
+                     temporary_folder, test, wait_for)
 from obedient import PROGRAM as PROGRAM_OF_COMMANDS
 from obedient import Obedient
 
@@ -73,10 +74,7 @@ def kill_group(leader):
 @functools.cache
 def session():
     """A tree's: blocks of two streams, marks, symbols, an index."""
-    path = place() + "/tree.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", "/usr/bin/python3", "-c", PROGRAM], env=environment())
-    assert done.returncode == 0, done
-    return path
+    return recorded("/usr/bin/python3", "-c", PROGRAM, path=place() + "/tree.mtop")
 
 
 @functools.cache
@@ -98,13 +96,11 @@ def unclosed():
 @functools.cache
 def keyed():
     """Of a program with many stacks: a whole state, from which readers begin, lies behind its blocks."""
-    path = place() + "/keyed.mtop"
     commands = place() + "/commands"
     with open(commands, "w", encoding="ascii") as f:
         f.write("s 20000\nA\ns 9000\nx 0\n")
     with open(commands, "rb") as f:
-        done = run([MEMTOP, "record", "-o", path, "--", PROGRAM_OF_COMMANDS], env=environment(), stdin=f)
-    assert done.returncode == 0, done
+        path = recorded(PROGRAM_OF_COMMANDS, stdin=f, path=place() + "/keyed.mtop")
     with open(path, "rb") as f:
         streams = [int.from_bytes(head[28:32], "little") for head, _ in mtop.blocks(f.read())]
     assert any(s >> 31 for s in streams), "no key frame"
@@ -210,8 +206,7 @@ def t_cut_sessions():
 @test
 def t_cuts_of_a_short_run():
     """Its first whole state is in the file before the rest is known: every later cut opens."""
-    path, cut = place() + "/short.mtop", temporary_folder() + "/cut.mtop"
-    assert run([MEMTOP, "record", "-o", path, "--", "/bin/ls", "/"], env=environment()).returncode == 0
+    path, cut = recorded("/bin/ls", "/"), temporary_folder() + "/cut.mtop"
     with open(path, "rb") as f:
         data = f.read()
     ends, at = [], mtop.HEAD
@@ -233,11 +228,11 @@ def t_cuts_of_a_short_run():
 @test
 def t_a_cut_state_says_what_it_lacks():
     """Between two whole states the stacks hold less than the totals; and nothing is known of the program's end."""
-    commands, path = place() + "/commands", place() + "/many.mtop"
+    commands = place() + "/commands"
     with open(commands, "w", encoding="ascii") as f:
         f.write("s 60000\nx 0\n")
     with open(commands, "rb") as f:
-        assert run([MEMTOP, "record", "-o", path, "--", PROGRAM_OF_COMMANDS], env=environment(), stdin=f).returncode == 0
+        path = recorded(PROGRAM_OF_COMMANDS, stdin=f)
     with open(path, "rb") as f:
         data = f.read()
     part, at, cut = 0, 16, temporary_folder() + "/cut.mtop"

@@ -5,9 +5,9 @@ correct, slow, dead or absent ones."""
 import os
 import re
 
-from cli import memtop, recorded
+from cli import memtop
 from debuginfod import Program, Server
-from harness import MEMTOP, children, environment, main, mostly_waits, report, wait_for
+from harness import MEMTOP, children, environment, main, mostly_waits, recorded, report, wait_for
 from term import Terminal
 
 NEVER = "Debug files from servers (debuginfod): off, DEBUGINFOD_URLS is not set"

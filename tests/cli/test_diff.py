@@ -7,8 +7,8 @@ import os
 import shutil
 
 from cli import memtop, one_line
-from diffs import PROGRAM, TEMPLATES, build, changed, one_session, recorded
-from harness import environment, main, need, report, run, temporary_folder, test
+from diffs import PROGRAM, TEMPLATES, build, changed, one_session
+from harness import environment, main, need, recorded, report, run, temporary_folder, test
 
 AMOUNTS = ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks")
 

@@ -10,7 +10,7 @@ import shutil
 
 from cli import memtop
 from diffs import PROGRAM, changed
-from harness import LONG, MEMTOP, Skip, environment, main, run, temporary_folder, test
+from harness import LONG, Skip, environment, main, recorded, run, temporary_folder, test
 
 EXAMPLES = "/usr/share/doc/{}/examples/"
 LEAKED = 900  # bytes of a block that a patched-in leak keeps
@@ -84,11 +84,8 @@ def sessions(program, runs):
     """One session for each run. A run's number is in $SEED and in the argument %."""
     paths = []
     for i in range(runs):
-        path = temporary_folder() + "/session.mtop"
         command = [str(next(seeds)) if word == "%" else word for word in program.command]
-        done = run([MEMTOP, "record", "-o", path, "--", *command], env=environment(**program.variables), cwd=temporary_folder())
-        assert done.returncode == 0 and os.path.exists(path), (command, done)
-        paths.append(path)
+        paths.append(recorded(*command, env=environment(**program.variables), cwd=temporary_folder()))
     return paths
 
 

@@ -6,8 +6,8 @@ import json
 import re
 
 from cli import memtop
-from diffs import build, one_session, recorded
-from harness import TARGETS, main, temporary_folder, test
+from diffs import build, one_session
+from harness import TARGETS, main, recorded, temporary_folder, test
 from pages import Parsed, browse, data_of, nodes_of, pixels, quiet, read
 
 KINDS = ["same", "grown", "shrunk", "new", "gone"]

@@ -18,9 +18,9 @@ import subprocess
 import tempfile
 
 import browser
-from cli import compiled, memtop, one_line, recorded
-from harness import (MEMTOP, Skip, Synthetic, at_end, environment, main, need, report, run, temporary_folder, test,
-                     wait_for)
+from cli import compiled, memtop, one_line
+from harness import (MEMTOP, TARGETS, Skip, Synthetic, at_end, environment, main, need, recorded, report, run,
+                     temporary_folder, test, wait_for)
 from protobuf import fields, varints
 
 FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
@@ -50,9 +50,7 @@ def session():
     folder = tempfile.mkdtemp(prefix="memtop-formats-")
     import atexit
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    done = run([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/usr/bin/python3", "-c", PROGRAM], env=environment())
-    assert done.returncode == 0, done
-    return folder + "/a.mtop"
+    return recorded("/usr/bin/python3", "-c", PROGRAM, path=folder + "/a.mtop")
 
 
 @functools.cache
@@ -224,9 +222,7 @@ def t_pprof_tables():
 @test
 def t_pprof_inlined():
     """A location has a line for each function inlined there."""
-    path = temporary_folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", os.path.join(os.path.dirname(MEMTOP), "tests/targets/s_inline")], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(f"{TARGETS}/s_inline")
     out = path.replace(".mtop", ".pb.gz")
     assert memtop("report", "-o", out, path).returncode == 0
     with gzip.open(out) as f:
@@ -484,9 +480,7 @@ def t_text_has_eighty_columns():
 @test
 def t_text_folds_a_library():
     """A run of std:: frames is one line, unless all are asked for; long names lose what is in brackets."""
-    path = temporary_folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", os.path.join(os.path.dirname(MEMTOP), "tests/targets/s_owners")], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(f"{TARGETS}/s_owners")
     brief, full = (memtop("report", *more, path).stdout for more in ((), ("--full",)))
     assert max(map(len, brief.splitlines())) <= 80
     assert re.search(r"^ {13}\S.*  \(\+\d+ of std\)$", brief, re.M), brief
@@ -551,12 +545,11 @@ def t_minus_is_the_output():
 def t_no_cell_is_a_formula():
     """Names are the program's: a spreadsheet runs what begins with one of these."""
     folder = temporary_folder()
-    source, program, path = f"{folder}/evil.c", f"{folder}/=1+2", f"{folder}/a.mtop"
+    source, program = f"{folder}/evil.c", f"{folder}/=1+2"
     with open(source, "w", encoding="utf-8") as f:
         f.write('#include <stdlib.h>\nint main(void) { return !malloc(1000); }\n')
     assert run(["gcc", "-O0", "-rdynamic", "-o", program, source]).returncode == 0
-    assert memtop("record", "-o", path, "--", program).returncode == 0
-    rows = list(csv.DictReader(io.StringIO(memtop("report", "--format", "csv", path).stdout)))
+    rows = list(csv.DictReader(io.StringIO(memtop("report", "--format", "csv", recorded(program)).stdout)))
     (row,) = [r for r in rows if "1000" in (r["live_bytes"], r["allocated_bytes"])]
     assert row["owner"] == "'=1+2", row
     assert not [v for r in rows for v in r.values() if v[:1] in tuple("=+-@\t\r") and v], "a formula"

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 
-from harness import MEMTOP, TARGETS, Synthetic, environment, main, report, run, temporary_folder, test
+from harness import MEMTOP, TARGETS, Synthetic, environment, main, recorded, report, run, temporary_folder, test
 from pages import Parsed, browse, data_of, nodes_of, pixels, quiet, read, running
 from term import command, view
 
@@ -15,19 +15,10 @@ LIVE = ("live_bytes", "live_blocks")
 TALLY = (*LIVE, "allocated_bytes", "allocated_blocks")
 
 
-def session(*program):
-    path = temporary_folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", *program], env=environment())
-    assert done.returncode == 0, done
-    return path
-
-
 def marked_session():
     """Three marks in the past of a synthetic program, which stands still."""
     agent = Synthetic("--past", "30", "--past-marks", "3", "--still")
-    path = temporary_folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "--for", "1", "-o", path, agent.address], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(arguments=["--for", "1", agent.address])
     agent.stop()
     return path
 
@@ -82,12 +73,12 @@ def check_tree(page, r):
 
 @test
 def t_a_page_has_the_figures_of_the_json_report():
-    path = session("/bin/bash", "--norc", "-c", "declare -A a; for i in {1..300}; do a[k$i]=$i; done")
+    path = recorded("/bin/bash", "--norc", "-c", "declare -A a; for i in {1..300}; do a[k$i]=$i; done")
     r, page = report(path), page_of(path)
     data = data_of(page)
     for field in TALLY:
         assert sum(data["entries"][field]) == r["totals"][field] == data["totals"][field], field
-    plain = session(f"{TARGETS}/s_shop")
+    plain = recorded(f"{TARGETS}/s_shop")
     check_tree(page_of(plain), report(plain))
     assert [t[1] for t in data["threads"]] == [t["tid"] for t in r["threads"]]
     assert sum(row[2] for row in data["resident"] if row[1] is None) == r["resident"]["rss_bytes"]
@@ -117,7 +108,7 @@ def t_growth_between_marks_is_that_of_the_json_report():
 @test
 def t_the_tree_at_the_peak():
     """Its sum is the peak that the totals name, within a hundredth and their error."""
-    page = page_of(session("/usr/bin/perl", "-e", "my @a = map { q(x) x 1000 } 1..20000; @a = ();"))
+    page = page_of(recorded("/usr/bin/perl", "-e", "my @a = map { q(x) x 1000 } 1..20000; @a = ();"))
     data = data_of(page)
     assert len(data["peak_cells"]) == 1, data["peak_cells"]
     held, t = sum(data["peak_cells"][0]["bytes"]), data["totals"]
@@ -132,7 +123,7 @@ def t_the_tree_at_the_peak():
 
 @test
 def t_a_page_loads_nothing_and_runs_its_own_script_alone():
-    text = read(page_of(session("/bin/true")))
+    text = read(page_of(recorded("/bin/true")))
     page = Parsed(text)
     assert not page.open, f"not closed: {page.open}"
     for tag, name, value in page.attributes:
@@ -152,10 +143,7 @@ def t_a_page_loads_nothing_and_runs_its_own_script_alone():
 
 @test
 def t_names_are_not_markup():
-    path = temporary_folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", f"{TARGETS}/s_markup", "</title></script><script>alert(1)</script>", "a\"b'c\x1b[31m"],
-               env=environment())
-    assert done.returncode == 0, done
+    path = recorded(f"{TARGETS}/s_markup", "</title></script><script>alert(1)</script>", "a\"b'c\x1b[31m")
     page = page_of(path)
     text = read(page)
     assert Parsed(text).tags.count("script") == 2 and "img" not in Parsed(text).tags and "\x1b" not in text
@@ -188,7 +176,7 @@ def first_row(b, selector, column=0):
 
 @test
 def t_graph_zooms_searches_and_switches():
-    b = browse(page_of(session(f"{TARGETS}/s_markup")))
+    b = browse(page_of(recorded(f"{TARGETS}/s_markup")))
     whole = pixels(b)
     x, y = b.middle("#flame")
     left, top = b.run("(() => { const r = document.querySelector('#canvas').getBoundingClientRect(); return [r.left, r.top]; })()")
@@ -238,7 +226,7 @@ def t_graph_zooms_searches_and_switches():
 
 @test
 def t_tree_and_tables_by_keyboard():
-    b = browse(page_of(session("/bin/bash", "--norc", "-c", "declare -A a; for i in {1..300}; do a[k$i]=$i; done")))
+    b = browse(page_of(recorded("/bin/bash", "--norc", "-c", "declare -A a; for i in {1..300}; do a[k$i]=$i; done")))
     rows = "document.querySelectorAll('#tree tbody tr').length"
     before = b.run(rows)
     b.run("document.querySelector('#tree tbody tr').focus()")
@@ -311,7 +299,7 @@ def t_brush_chooses_two_instants():
 
 @test
 def t_dark_narrow_and_on_paper():
-    path = page_of(session(f"{TARGETS}/s_markup"))
+    path = page_of(recorded(f"{TARGETS}/s_markup"))
     b = browse(path, wide=600)
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     light, drawn = b.run(paper), pixels(b)
@@ -331,7 +319,7 @@ def t_dark_narrow_and_on_paper():
 @test
 def t_a_hundred_thousand_stacks():
     """Size, no complaint, and every stack there; how long it takes is no test's business."""
-    path = page_of(session(f"{TARGETS}/s_paths", "17"))
+    path = page_of(recorded(f"{TARGETS}/s_paths", "17"))
     assert os.path.getsize(path) < 2 << 20, os.path.getsize(path)
     assert len(data_of(path)["entries"]["node"]) >= 1 << 17
     b = browse(path)

@@ -11,7 +11,7 @@ import signal
 
 import manual
 from harness import (BUILD, MEMTOP, ROOT, TARGETS, Synthetic, check_invariants, child_of, environment, main, need,
-                     read_report, report, run, start, temporary_folder, test, wait_for)
+                     read_report, recorded, recording, report, run, temporary_folder, test, wait_for)
 
 TALLY = ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks")
 
@@ -69,8 +69,7 @@ def t_examples_of_the_man_page():
     lines = [line.strip() for line in text.replace("\\\n", "").splitlines() if line.startswith("memtop report") and "| jq" in line]
     assert len(lines) >= 4, lines
     folder = temporary_folder()
-    recorded_at = os.path.join(folder, "a.mtop")
-    assert run([MEMTOP, "record", "-o", recorded_at, "--", os.path.join(TARGETS, "s_phases")], env=environment()).returncode == 0
+    recorded(os.path.join(TARGETS, "s_phases"), path=folder + "/a.mtop")
     env = {**environment(), "PATH": os.path.dirname(os.path.abspath(MEMTOP)) + ":" + os.environ["PATH"]}
     said = {}
     for line in lines:
@@ -106,11 +105,8 @@ def t_every_kind_of_report_keeps_the_schema():
         data = f.read()
     with open(folder + "/cut.mtop", "wb") as f:
         f.write(data[:len(data) * 2 // 3])
-    few = recorded("/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..3000", env=environment())
-    some = folder + "/some.mtop"
-    done = run([MEMTOP, "record", "-o", some, "--options", "min_size=64 sample=4K libs=perl", "--", "/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..3000"],
-               env=environment())
-    assert done.returncode == 0, done
+    few = recorded("/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..3000")
+    some = recorded("/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..3000", options="min_size=64 sample=4K libs=perl")
     growing = Synthetic("--past", "600", "--past-marks", "3")
     for arguments in ((tree,), ("--process", "bash", tree), (folder + "/cut.mtop",), (few,), ("--at", "peak", few), (some,), ("--stacks", "all", some),
                       (growing.address,), ("--since", "m1", growing.address)):
@@ -120,13 +116,6 @@ def t_every_kind_of_report_keeps_the_schema():
         assert done.returncode == 0, (arguments, done.stderr)
         r = validated(done.stdout)
     assert r["verdict"]["site"] and r["changes"], r["verdict"]
-
-
-def recorded(*program, env=None, status=0):
-    path = temporary_folder() + "/session.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", *program], env=env or environment())
-    assert done.returncode == status, done
-    return path
 
 
 def frame_order(stack):
@@ -251,10 +240,7 @@ def t_bytes_that_are_no_text():
     folder = temporary_folder()
     odd = os.fsencode(folder) + b"/pro\xff\xfeg\xc3\xa9"
     os.symlink("/bin/echo", odd)
-    path = folder + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", odd, b"a\x80b", "\u00e9", b"\xed\xa0\x80", "q\"\\\n"], env=environment(),
-               text=False)
-    assert done.returncode == 0, done
+    path = recorded(odd, b"a\x80b", "\u00e9", b"\xed\xa0\x80", "q\"\\\n", text=False)
     args = report(path)["program"]["args"]
     assert args[0].endswith("/pro\\xff\\xfeg\u00e9"), args
     assert args[1:] == ["a\\x80b", "\u00e9", "\\xed\\xa0\\x80", "q\"\\\n"], args
@@ -326,8 +312,8 @@ def t_marks_of_a_script():
     for name in ("go", "end"):  # two: a reader may open one again before its writer has closed it
         os.mkfifo(f"{folder}/{name}")
     env = environment()
-    p = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/bin/bash", "--norc", "-c",
-               f"read x <{folder}/go; for i in {{1..200}}; do a[i]=x$i; done; read x <{folder}/end"], env=env)
+    p = recording("/bin/bash", "--norc", "-c", f"read x <{folder}/go; for i in {{1..200}}; do a[i]=x$i; done; read x <{folder}/end",
+                  path=folder + "/a.mtop", env=env)
     pid = str(child_of(p.pid))
 
     def mark(name):

@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 
 from cli import memtop
-from harness import MEMTOP, Skip, Synthetic, at_once, environment, main, run, start, temporary_folder, test, user_folders, wait_for
+from harness import (MEMTOP, Skip, Synthetic, at_once, environment, main, recorded, run, start, test, user_folders,
+                     wait_for)
 from term import command, view
 
 FORMATS = ("text", "json", "html", "folded", "pprof", "speedscope", "csv", "massif", "dot", "heaptrack")
@@ -48,10 +49,7 @@ def country(name):
 
 @functools.cache
 def session():
-    path = folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", "/usr/bin/python3", "-c", PROGRAM], env=environment())
-    assert done.returncode == 0, done
-    return path
+    return recorded("/usr/bin/python3", "-c", PROGRAM, path=folder() + "/a.mtop")
 
 
 def said(arguments, more):
@@ -92,9 +90,8 @@ def t_numbers_that_are_read():
     same_everywhere(("report", "--at", "0.2s", "--format", "json", session()))
     same_everywhere(("check", "--baseline", session(), "--tolerance", "1.5%,0.5K", session()))
     for name in COUNTRIES:
-        more, out = environment(**country(name)), temporary_folder() + "/b.mtop"
-        done = memtop("record", "--for", "0.5", "--max-overhead", "99.5", "--mark-every", "1.5", "-o", out, "--", "/bin/sleep", "30", env=more)
-        assert "not a" not in done.stderr and os.path.exists(out), done
+        more = environment(**country(name))
+        recorded("/bin/sleep", "30", arguments=["--for", "0.5", "--max-overhead", "99.5", "--mark-every", "1.5"], env=more, status=None)
         done = memtop("attach", "--jdwp", "127.0.0.1:1", "--timeout", "0.5", env=more)
         assert "--timeout" not in done.stderr, done
     for arguments in (("check", "--max-live", "1,5M", session()), ("report", "--at", "0,2s", session()),

@@ -10,9 +10,9 @@ import re
 import signal
 import subprocess
 
-from cli import memtop, recorded
-from harness import (AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, report, start, temporary_folder, test,
-                     wait_for)
+from cli import memtop
+from harness import (AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, recorded, report, start,
+                     temporary_folder, test, wait_for)
 from servers import server_of
 
 TOOLS = ["list_processes", "verdict", "owners", "call_sites", "top_of_tree", "diff_marks", "set_mark", "report", "site_stacks",

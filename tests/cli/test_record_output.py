@@ -15,15 +15,11 @@ import termios
 import time
 
 from cli import compiled, memtop, one_line
-from harness import (MEMTOP, PATIENCE, at_end, at_once, child_of, children, environment, kill, main, mostly_waits, report,
-                     start, temporary_folder, test, wait_for, wait_for_session)
+from harness import (MEMTOP, PATIENCE, at_end, at_once, child_of, children, environment, kill, main, mostly_waits,
+                     recorded, recording, report, start, temporary_folder, test, wait_for, wait_for_session)
 from term import Terminal
 
 PYTHON = "/usr/bin/python3"
-
-
-def recording(path, options, program, **named):
-    return start([MEMTOP, "record", "-o", path, *options, "--", *program], env=environment(), **named)
 
 
 def marks(path):
@@ -74,8 +70,8 @@ def t_bytes_pass_unchanged():
 def t_one_place_keeps_the_order():
     path = temporary_folder() + "/a.mtop"
     script = "for i in 1 2 3 4 5 6 7 8 9; do echo out$i; echo err$i >&2; done; read line"
-    p = recording(path, ["--mark-on", "^err3$"], ["/bin/sh", "-c", script],
-                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    p = recording("/bin/sh", "-c", script, arguments=["--mark-on", "^err3$"],
+                  path=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     wait_for_marks(path, ["err3"])
     said = p.communicate(b"\n", timeout=60 * PATIENCE)[0]
     assert said == b"".join(b"out%d\nerr%d\n" % (i, i) for i in range(1, 10)), said
@@ -89,8 +85,8 @@ def t_marks():
     code = ("import sys\nkeep = []\nfor i in range(4):\n"
             "    print(f'phase {i} begins', flush=True); sys.stdin.readline()\n"
             "    keep.append([bytes(5000) for _ in range(2000)])\nsys.stdin.readline()\n")
-    p = recording(path, ["--mark-on", "phase [0-9]", "--mark-on-growth", "8M"], [PYTHON, "-c", code],
-                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    p = recording(PYTHON, "-c", code, arguments=["--mark-on", "phase [0-9]", "--mark-on-growth", "8M"],
+                  path=path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     for i in range(4):
         wait_for_marks(path, [f"phase {n}" for n in range(i + 1)])
         p.stdin.write(b"\n")
@@ -103,13 +99,13 @@ def t_marks():
     assert len(phases) == 4 and all(9 << 20 < b - a < 12 << 20 for a, b in zip(phases, phases[1:])), phases
     assert len(found) <= 9, found
     path = temporary_folder() + "/b.mtop"  # no wait takes the first one's marks for its own
-    p = recording(path, ["--mark-every", "1"], ["/bin/sh", "-c", "read line"], stdin=subprocess.PIPE)
+    p = recording("/bin/sh", "-c", "read line", arguments=["--mark-every", "1"], path=path, stdin=subprocess.PIPE)
     wait_for_session(path)
     wait_for(lambda: len(marks(path)) >= 2, 20, "two marks by the clock")
     p.communicate(b"\n", timeout=60 * PATIENCE)
-    flood = memtop("record", "-o", path, "--mark-on", "y", "--", "/bin/sh", "-c", "for i in 1 2 3; do yes | head -n 70000; sleep 0.5; done")
-    assert flood.returncode == 0 and flood.stdout == "y\n" * 210000
-    after = report(path)
+    flood = recorded("/bin/sh", "-c", "for i in 1 2 3; do yes | head -n 70000; sleep 0.5; done", arguments=["--mark-on", "y"])
+    assert flood.stdout == "y\n" * 210000
+    after = report(flood)
     assert 1 <= len(after["marks"]) < 30, len(after["marks"])
     assert flood.stderr.count("\n") == 1 and "--mark-on: matching lines come faster than marks may" in flood.stderr, flood.stderr
     assert [w for w in after["warnings"] if "matching lines got no mark" in w], after["warnings"]
@@ -121,7 +117,8 @@ def t_until_a_prompt():
     folder = temporary_folder()
     script = "echo begin; printf 'almost'; sleep 0.4; printf ' ready> '; while [ ! -e go ]; do sleep 0.1; done; echo; echo late; rm go"
     with open(folder + "/out", "wb") as out, open(folder + "/err", "wb") as err:
-        p = recording(folder + "/a.mtop", ["--until", "almost$|ready>"], ["/bin/sh", "-c", script], cwd=folder, stdout=out, stderr=err)
+        p = recording("/bin/sh", "-c", script, arguments=["--until", "almost$|ready>"],
+                  path=folder + "/a.mtop", cwd=folder, stdout=out, stderr=err)
         assert p.wait(60) == 0
     said = open(folder + "/err", encoding="utf-8").read()
     found = re.fullmatch(r'memtop: /bin/sh: recorded until "ready>"; it runs on as process (\d+), kill \1 ends it\n', said)
@@ -137,7 +134,8 @@ def t_until_the_last_line():
     """It passes after the program's end, since nobody reads: the file is closed by then, and the line is no line that never came."""
     path = temporary_folder() + "/a.mtop"
     code = "print(('x' * 99 + '\\n') * 1700 + 'done', flush=True)"  # more than a pipe and what memtop holds, less than two pipes
-    p = recording(path, ["--until", "^done$"], [PYTHON, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p = recording(PYTHON, "-c", code, arguments=["--until", "^done$"],
+                  path=path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for_session(path)
     wait_for(lambda: report(path)["program"]["state"] == "exited", 30, "the program's end in the file")
     out, said = p.communicate(timeout=60)
@@ -150,8 +148,8 @@ def t_memtop_killed():
     """The output goes on without memtop."""
     folder = temporary_folder()
     with open(folder + "/out", "wb") as out:
-        p = recording(folder + "/a.mtop", ["--mark-on", "x"], ["/bin/sh", "-c", "echo $$; while [ ! -e go ]; do sleep 0.1; done; echo late"],
-                      cwd=folder, stdout=out)
+        p = recording("/bin/sh", "-c", "echo $$; while [ ! -e go ]; do sleep 0.1; done; echo late", arguments=["--mark-on", "x"],
+                      path=folder + "/a.mtop", cwd=folder, stdout=out)
     wait_for_session(folder + "/a.mtop")
     wait_for(lambda: os.path.getsize(folder + "/out"), 10, "the first line")
     at_end(kill, int(open(folder + "/out", "rb").read()))
@@ -167,7 +165,8 @@ def t_slow_reader():
     folder = temporary_folder()
     code = ("import os\nn = 0\nwhile True:\n    n += os.write(1, b'z' * 4095 + b'\\n')\n"
             "    open('written', 'w').write(str(n))\n")
-    p = recording(folder + "/a.mtop", ["--mark-on", "q"], [PYTHON, "-c", code], cwd=folder, stdout=subprocess.PIPE)
+    p = recording(PYTHON, "-c", code, arguments=["--mark-on", "q"],
+                  path=folder + "/a.mtop", cwd=folder, stdout=subprocess.PIPE)
 
     def written():
         try:
@@ -302,8 +301,8 @@ def tees(pid, states="RSD"):
 def t_the_process_that_writes_is_killed():
     """What it had not written is lost: one line, and a status that is not 0."""
     path = temporary_folder() + "/a.mtop"
-    p = recording(path, ["--mark-on", "x"], [PYTHON, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE,
-                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p = recording(PYTHON, "-c", "import sys; sys.stdin.read()", arguments=["--mark-on", "x"],
+                  path=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for_session(path)
     os.kill(wait_for(lambda: len(found := tees(p.pid)) == 2 and found, 20, "two that copy")[0], signal.SIGKILL)
     said = p.communicate(timeout=60 * PATIENCE)[1]
@@ -315,7 +314,8 @@ def t_a_reader_that_leaves_while_nothing_is_written():
     """The program's very next write fails, as without memtop."""
     folder = temporary_folder()
     code = "import os, sys\nsys.stdin.read()\ntry: os.write(1, b'x')\nexcept BrokenPipeError: os._exit(42)\n"
-    p = recording(folder + "/a.mtop", ["--mark-on", "q"], [PYTHON, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    p = recording(PYTHON, "-c", code, arguments=["--mark-on", "q"],
+                  path=folder + "/a.mtop", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     wait_for_session(folder + "/a.mtop")
     p.stdout.close()
     wait_for(lambda: tees(p.pid, "Z"), 10, "the end of the process that copies")
@@ -328,8 +328,8 @@ def t_ended_while_output_waits_for_its_reader():
     """The program has ended, its output has not been read: the session is whole already. The output fills one pipe,
     and goes into two."""
     path = temporary_folder() + "/a.mtop"
-    p = recording(path, ["--mark-on", "q"], [PYTHON, "-c", "import os\nos.write(1, bytes(60000)); os.write(1, bytes(50000))"],
-                  stdout=subprocess.PIPE)
+    p = recording(PYTHON, "-c", "import os\nos.write(1, bytes(60000)); os.write(1, bytes(50000))", arguments=["--mark-on", "q"],
+                  path=path, stdout=subprocess.PIPE)
     wait_for(lambda: os.path.exists(path) and open(path, "rb").read().endswith(b"MEMTOPE\n"), 20, "a whole file")
     assert p.poll() is None
     p.terminate()
@@ -344,7 +344,7 @@ def t_progress():
     program = compiled("#include <stdlib.h>\n#include <unistd.h>\n"
                        "int main(void) { for (;;) { free(malloc(100000)); usleep(1000); } }", "-w")
     folder = temporary_folder()
-    p = recording(folder + "/x.mtop", [], [program], stderr=subprocess.DEVNULL)
+    p = recording(program, path=folder + "/x.mtop", stderr=subprocess.DEVNULL)
     wait_for_session(folder + "/x.mtop")
     pid = child_of(p.pid)
     at_end(kill, pid)

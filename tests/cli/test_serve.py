@@ -15,8 +15,8 @@ import subprocess
 import urllib.parse
 
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, report, run, start,
-                     temporary_folder, test, wait_for, wait_for_session)
+from harness import (AGENT, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, recording, report, run,
+                     start, temporary_folder, test, wait_for, wait_for_session)
 from served import SAMPLE, Server, parsed, phases, target, value
 from servers import server_of
 
@@ -145,8 +145,8 @@ def t_marks():
     pid = phases().pid
     s = Server("-p", str(pid))
     wait_for(lambda: s.up(pid), 20, "the state")
-    path = temporary_folder() + "/a.mtop"
-    recording = start([MEMTOP, "record", "-o", path, "-p", str(pid)], env=environment())
+    recorder = recording(arguments=["-p", str(pid)])
+    path = recorder.session
     wait_for_session(path)
     as_json = {"Content_Type": "application/json"}
     status, _, body = s.ask("/marks", "POST", '{"name": "over http"}', **as_json)
@@ -166,8 +166,8 @@ def t_marks():
     (listed,) = json.loads(s.ask("/marks")[2])["processes"]
     assert listed["pid"] == pid and [m["name"] for m in listed["marks"]][0] == "over http" and len(listed["marks"]) == 6, listed
     assert s.ask("/report.txt?since=m1")[0] == 200
-    recording.send_signal(signal.SIGINT)
-    recording.wait(60)
+    recorder.send_signal(signal.SIGINT)
+    recorder.wait(60)
     assert "over http" in [m["name"] for m in report(path)["marks"]]
 
 

@@ -8,7 +8,7 @@ import unicodedata
 
 import hostileprog
 from cli import memtop
-from harness import AGENT, MEMTOP, environment, main, report, run, start, temporary_folder, test
+from harness import AGENT, environment, main, recorded, report, run, start, temporary_folder, test
 
 
 def columns(line):
@@ -39,10 +39,10 @@ def t_eighty_columns_of_hostile_names():
     with open(folder + "/long.cc", "w", encoding="ascii") as f:
         f.write(LONG_NAMES)
     assert run(["g++", "-g", "-O1", "-o", folder + "/long", folder + "/long.cc"]).returncode == 0
-    assert run([MEMTOP, "record", "-o", folder + "/long.mtop", "--", folder + "/long"], env=environment()).returncode == 0
-    assert max(len(s["frames"][0]["function"]) for s in report(folder + "/long.mtop")["stacks"]) > 4000
+    long = recorded(folder + "/long")
+    assert max(len(s["frames"][0]["function"]) for s in report(long)["stacks"]) > 4000
     hostile = f"@memtop.{p.pid}"
-    for arguments, shown in (((hostile,), "日本語"), (("--since", "m1", hostile), "日本語"), ((folder + "/long.mtop",), "keep<...>")):
+    for arguments, shown in (((hostile,), "日本語"), (("--since", "m1", hostile), "日本語"), ((long,), "keep<...>")):
         done = memtop("report", *arguments)
         assert done.returncode == 0 and shown in done.stdout, done
         for line in done.stdout.split("\n"):

@@ -29,10 +29,3 @@ def compiled(source, *flags, compiler="gcc"):
     done = run([compiler, "-O0", "-o", path, path + ".c", *flags])
     assert done.returncode == 0, done.stderr
     return path
-
-
-def recorded(*program, env=None, arguments=()):
-    path = temporary_folder() + "/session.mtop"
-    done = run([MEMTOP, "record", "-o", path, *arguments, "--", *program], env=env or environment())
-    assert os.path.exists(path), done
-    return path

@@ -2,8 +2,7 @@
 """diffs.py - programs that differ by a known change, their sessions, and what a diff of them found."""
 import os
 
-from cli import memtop
-from harness import run, temporary_folder
+from harness import recorded, run, temporary_folder
 
 # Defined when compiled: LEAK, LESS; MOVED puts the functions into another order, at other lines.
 PROGRAM = r"""
@@ -141,13 +140,6 @@ def build(*flags, source=PROGRAM, name="prog", compiler="gcc"):
         f.write(source)
     done = run([compiler, "-g", "-Iinclude", "-o", path, file, *flags])
     assert done.returncode == 0, done.stderr
-    return path
-
-
-def recorded(*program):
-    path = temporary_folder() + "/session.mtop"
-    done = memtop("record", "-o", path, "--", *program)
-    assert done.returncode == 0 and os.path.exists(path), done
     return path
 
 

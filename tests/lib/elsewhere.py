@@ -9,8 +9,8 @@ import struct
 import subprocess
 
 from client import Client
-from harness import (BUILD, MEMTOP, Skip, at_end, check_invariants, environment, need, read_report, report, run,
-                     start, temporary_folder, test, wait_for)
+from harness import (BUILD, MEMTOP, Skip, at_end, check_invariants, environment, need, read_report, recorded, report,
+                     run, start, temporary_folder, test, wait_for)
 from obedient import Obedient
 import wire
 
@@ -91,14 +91,12 @@ class Machine:
         done = run([MEMTOP, "report", "--format", "json", "--stacks", "all", "--symbols", self.symbols, target], env=environment())
         return read_report(done.stdout) if done.returncode == 0 else None
 
-    def recorded(self, program, *arguments, options="", warning=""):
+    def report_and_output(self, program, *arguments, options="", warning=""):
         """memtop's report of one whole run, and the program's output. warning: the agent's, at
         start."""
-        session = temporary_folder() + "/session.mtop"
         p, target = self.start(program, *arguments, options=f"wait=20000 {options}", stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        done = run([MEMTOP, "record", "-o", session, target], env=environment())
-        assert done.returncode == 0, done.stderr
+        session = recorded(arguments=[target])
         said = p.stdout.read().decode()
         lines = p.stderr.read().decode().splitlines()
         assert p.wait(60) == 0, (p.returncode, lines)
@@ -125,7 +123,7 @@ class Machine:
     def check_totals(self, but=""):
         wrong = []
         for command in (c for c in PROGRAMS if c[0] != but):
-            t, want = self.recorded(*command)[0]["totals"], self.counted(*command)
+            t, want = self.report_and_output(*command)[0]["totals"], self.counted(*command)
             got = t["allocated_blocks"], t["freed_blocks"], t["allocated_bytes"]
             if got != want or not want[0]:
                 wrong.append(f"{command[0]}: memtop {got}, counter {want}")
@@ -134,7 +132,7 @@ class Machine:
     def check_stacks(self, program, engine, *, whole=True):
         """The report has exactly the functions that s_stacks lists. A truncated stack is marked
         so."""
-        r, said = self.recorded(program, options=f"unwind={engine}")
+        r, said = self.report_and_output(program, options=f"unwind={engine}")
         assert r["agent"]["unwind"] == engine, r["agent"]
         want = told(said)
         got, reasons = shown(r, {name for stack in want for name in stack})
@@ -147,14 +145,14 @@ class Machine:
         assert got == want, f"{engine}: missing {want - got}, not told {got - want}"
 
     def check_threads(self):
-        r, _ = self.recorded("s_threads", "2")
+        r, _ = self.report_and_output("s_threads", "2")
         assert len(r["threads"]) > 8, r["threads"]
         assert sum(t["allocated_bytes"] for t in r["threads"]) == r["totals"]["allocated_bytes"]
-        r, _ = self.recorded("s_named")
+        r, _ = self.report_and_output("s_named")
         assert len({t["name"] for t in r["threads"]}) > 2, r["threads"]
 
     def check_marks(self):
-        marks = {m["name"]: m for m in self.recorded("s_mark")[0]["marks"]}
+        marks = {m["name"]: m for m in self.report_and_output("s_mark")[0]["marks"]}
         blocks, bytes_ = self.before_main
         assert (marks["first"]["live_blocks"], marks["first"]["live_bytes"]) == (blocks + 10, bytes_ + 1000), marks
         assert (marks["m2"]["live_blocks"], marks["m2"]["live_bytes"]) == (blocks + 25, bytes_ + 4500), marks
@@ -195,7 +193,7 @@ class Machine:
 
     def check_children(self):
         """fork, _Fork, raw clone, vfork, posix_spawn: the parent's blocks are counted, the children do as they did."""
-        r, _ = self.recorded("s_fork")
+        r, _ = self.report_and_output("s_fork")
         t = r["totals"]
         assert (t["allocated_blocks"], t["freed_blocks"], t["allocated_bytes"]) == (200, 200, 9 * 199 * 200 // 2), t
         return r
@@ -223,7 +221,7 @@ class Machine:
         """test_torture.py's counts: handlers that allocate and jump out, coroutines, a timer that interrupts everywhere."""
         for mode, blocks in (("handlers", 1 + 2000 * 2 + 2000 * 2 * 2), ("coroutines", 16 * 200 + 16 * 10 * 2),
                              ("timer", 400000 * 2)):
-            t = self.recorded("s_torture", mode)[0]["totals"]
+            t = self.report_and_output("s_torture", mode)[0]["totals"]
             assert (t["allocated_blocks"], t["live_blocks"]) == (blocks, 0), (mode, t)
 
     def check_ends(self):

@@ -247,6 +247,36 @@ def environment(**more):
     return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **user_folders(), **more}
 
 
+class Session(str):
+    """A session file's path. One that recorded() made has what its memtop ended with, too."""
+    status = stdout = stderr = None
+
+
+def _record(command, options, arguments, before, path):
+    session = Session(path or temporary_folder() + "/session.mtop")
+    return session, [*before, MEMTOP, "record", "-o", session, *(["--options", options] if options else []), *arguments,
+                     *(["--", *command] if command else [])]
+
+
+def recorded(*command, options="", arguments=(), before=(), env=None, status=0, seconds=60, path=None, **named):
+    """The Session of a command that `memtop record` ran to its end, with this status (None: any). `options` are the
+    agent's, `arguments` record's own; without a command, they name a target that runs already. `before`: words in front."""
+    session, words = _record(command, options, arguments, before, path)
+    done = run(words, seconds, env=env or environment(), **named)
+    assert status in (None, done.returncode), f"status {done.returncode}, not {status}: {done}"
+    assert os.path.exists(session), f"no session: {done}"
+    session.status, session.stdout, session.stderr = done.returncode, done.stdout, done.stderr
+    return session
+
+
+def recording(*command, options="", arguments=(), before=(), env=None, path=None, **named):
+    """`memtop record` under way, as start() gives it; its .session is what it writes."""
+    session, words = _record(command, options, arguments, before, path)
+    process = start(words, env=env or environment(), **named)
+    process.session = session
+    return process
+
+
 def read_report(text):
     """A JSON report with the frames of its stacks and changes in their places, its sums checked."""
     r = json.loads(text)

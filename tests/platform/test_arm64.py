@@ -31,7 +31,7 @@ def t_unit_tests():
 
 @test
 def t_default_engine():
-    r, _ = machine().recorded("s_mark")
+    r, _ = machine().report_and_output("s_mark")
     assert r["agent"]["unwind"] == "cfi", r["agent"]
 
 
@@ -52,7 +52,7 @@ def t_stacks_by_the_functions_that_were_entered():
     for signed in ("none", "standard"):
         program = m.compile("s_stacks", "-finstrument-functions", f"-mbranch-protection={signed}", "-fno-asynchronous-unwind-tables",
                             "-fno-unwind-tables")
-        r, said = m.recorded(program, options="unwind=instrument")
+        r, said = m.report_and_output(program, options="unwind=instrument")
         want = told(said)
         got, reasons = shown(r, {name for stack in want for name in stack})
         want, got = ({k: v for k, v in count.items() if "on_signal" not in k} for count in (want, got))
@@ -95,7 +95,7 @@ def t_a_stack_that_begins_with_a_signed_nothing():
         f.write(BEGINS)
     program = m.compile("begins", folder=folder)
     for engine in ("auto", "cfi", "fp"):
-        r, _ = m.recorded(program, options=f"unwind={engine}")
+        r, _ = m.report_and_output(program, options=f"unwind={engine}")
         of = [s for s in r["stacks"] if s["allocated_bytes"] == 40000]
         assert [f["function"] for s in of for f in s["frames"]] == ["begins"], (engine, of)
 
@@ -134,7 +134,7 @@ def t_compiled_code_of_art():
     assert done.returncode == 0, done.stderr
     program = m.compile("s_art", "-Wno-pedantic", "-ldl")
     for engine in ("auto", "cfi", "fp"):
-        r, _ = m.recorded(program, f"{folder}/boot.oat", options=f"unwind={engine}")
+        r, _ = m.report_and_output(program, f"{folder}/boot.oat", options=f"unwind={engine}")
         stacks = {s["allocated_bytes"] // 100: s for s in r["stacks"] if s["allocated_blocks"] == 100}
         for size, name in ((1001, None), (1002, None), (1003, "compiled")):
             s = stacks[size]
@@ -148,7 +148,7 @@ def t_compiled_code_of_art():
 def t_code_without_records():
     """The fp engine ends a stack at a function whose table says that it keeps no frame pointer; the report gives the reason."""
     m = machine()
-    r, said = m.recorded(m.compile("s_stacks", "-fomit-frame-pointer", "-O2"), options="unwind=fp")
+    r, said = m.report_and_output(m.compile("s_stacks", "-fomit-frame-pointer", "-O2"), options="unwind=fp")
     want = told(said)
     got, reasons = shown(r, {name for stack in want for name in stack})
     check_cut(want, got, reasons)
@@ -160,7 +160,7 @@ def t_code_without_tables():
     signal interrupted one."""
     m = machine()
     program = m.compile("s_stacks", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer")
-    r, said = m.recorded(program, options="unwind=fp")
+    r, said = m.report_and_output(program, options="unwind=fp")
     want = told(said)
     got, reasons = shown(r, {name for stack in want for name in stack})
     check_cut(want, got, reasons)

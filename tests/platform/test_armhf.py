@@ -36,7 +36,7 @@ def t_stacks_without_tables():
 def t_false_tables():
     """Neither believed nor followed to where nothing is: the function alone, and why."""
     m = machine()
-    r, _ = m.recorded(m.compile("ehabi", folder="tests/unwind"))
+    r, _ = m.report_and_output(m.compile("ehabi", folder="tests/unwind"))
     found = {s["frames"][0]["function"]: (len(s["frames"]), s["truncated"], s["allocated_blocks"]) for s in r["stacks"]}
     assert len(found) == 10 and set(found.values()) == {(1, "an unwind rule led to a bad place", 3)}, found
 
@@ -48,9 +48,9 @@ def t_unit_tests():
 
 @test
 def t_default_engine():
-    r, _ = machine().recorded("s_mark", options="unwind=auto")
+    r, _ = machine().report_and_output("s_mark", options="unwind=auto")
     assert r["agent"]["unwind"] == "ehabi" and r["agent"]["unwind_why"].startswith("auto: "), r["agent"]
-    r, _ = machine().recorded("s_mark", options="unwind=instrument", warning="not there")
+    r, _ = machine().report_and_output("s_mark", options="unwind=instrument", warning="not there")
     assert r["agent"]["unwind"] == "ehabi" and "not there" in r["agent"]["unwind_why"], r["agent"]
 
 

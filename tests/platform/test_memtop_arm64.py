@@ -5,7 +5,7 @@ session like the native one. LONG=1."""
 import json
 import os
 
-from harness import BUILD, MEMTOP, ROOT, Skip, TARGETS, emulator, environment, main, need, run, temporary_folder, test
+from harness import BUILD, MEMTOP, ROOT, TARGETS, Skip, emulator, environment, main, need, recorded, run, test
 
 
 def built():
@@ -24,16 +24,13 @@ def built():
 @test
 def t_same_words_as_here():
     there = built()
-    session = temporary_folder() + "/a.mtop"
     for program in (["s_paths", "7"], ["s_threads", "1"], ["s_cxx"]):
-        done = run([MEMTOP, "record", "-o", session, "--", f"{TARGETS}/{program[0]}", *program[1:]], env=environment())
-        assert done.returncode == 0, done.stderr
+        session = recorded(f"{TARGETS}/{program[0]}", *program[1:])
         for command in (["--version"], ["report", session], ["report", "--format", "json", session]):
             here, elsewhere = run([MEMTOP, *command], env=environment()), run([*there, *command], 60, env=environment())
             assert elsewhere.returncode == here.returncode == 0, elsewhere.stderr
             assert elsewhere.stdout == here.stdout, (command, elsewhere.stdout[:500], here.stdout[:500])
         assert json.loads(elsewhere.stdout)["totals"]["allocated_blocks"] > 0
-        os.unlink(session)
 
 
 main()

@@ -14,20 +14,17 @@ import struct
 import subprocess
 
 from elsewhere import check_cut, shown, told
-from harness import BUILD, MEMTOP, Skip, at_end, check_invariants, environment, main, report, run, start, temporary_folder, test, wait_for
+from harness import (BUILD, MEMTOP, Skip, at_end, check_invariants, environment, main, recorded, report, run, start,
+                     temporary_folder, test, wait_for)
 
 MUSL = os.path.join(BUILD, "tests", "musl")
 AGENT = os.path.join(BUILD, "musl", "libmemtop-agent.so")
 PROGRAMS = [["s_threads", "5"], ["s_sites"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths", "8"], ["s_phases"], ["s_small_stacks"]]
 
 
-def recorded(command):
-    """What memtop tells of one run, from its start to its end."""
-    session = temporary_folder() + "/session.mtop"
-    env = environment()
-    done = run([MEMTOP, "record", "--agent", AGENT, "-o", session, "--", MUSL + "/" + command[0], *command[1:]], env=env)
-    assert done.returncode == 0, done.stderr
-    return report(session, env=env)
+def by_its_agent(program, *arguments):
+    """The session of one run, from its start to its end."""
+    return recorded(program, *arguments, arguments=["--agent", AGENT])
 
 
 def counted(command):
@@ -44,7 +41,7 @@ def counted(command):
 def t_totals_equal_the_counters():
     wrong = []
     for command in PROGRAMS:
-        t, want = recorded(command)["totals"], counted(command)
+        t, want = report(by_its_agent(f"{MUSL}/{command[0]}", *command[1:]))["totals"], counted(command)
         got = t["allocated_blocks"], t["freed_blocks"], t["allocated_bytes"]
         if got != want or not want[0]:
             wrong.append(f"{command[0]}: memtop {got}, counter {want}")
@@ -94,7 +91,7 @@ def t_its_agent_where_it_is_installed():
 
 @test
 def t_stacks_name_every_frame_up_to_musl():
-    r = recorded(["s_paths", "3"])
+    r = report(by_its_agent(f"{MUSL}/s_paths", "3"))
     paths = set()
     for s in r["stacks"]:
         names = [f["function"] for f in s["frames"] if f.get("function")]
@@ -109,10 +106,8 @@ def t_stacks_name_every_frame_up_to_musl():
 @test
 def t_stacks_as_the_program_tells_them():
     """Whole up to main or a thread's function; but where musl's own code stands between: it called back, or was interrupted."""
-    session = temporary_folder() + "/session.mtop"
-    done = run([MEMTOP, "record", "--agent", AGENT, "-o", session, "--", MUSL + "/s_stacks"], env=environment())
-    assert done.returncode == 0, done.stderr
-    want = told(done.stdout)
+    session = by_its_agent(f"{MUSL}/s_stacks")
+    want = told(session.stdout)
     got, reasons = shown(report(session), {name for stack in want for name in stack})
     check_cut(want, got, reasons)
     through = {"by_qsort", "by_raise", "by_other_stack"}
@@ -157,21 +152,21 @@ def t_where_libc_refuses_threads_of_ones_own():
     done = run(["musl-gcc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-builtin", "-Iinclude", "-Itests", "-rdynamic", "-o",
                 f"{folder}/s_mark", "tests/targets/s_mark.c", f"{folder}/clone.c"])
     assert done.returncode == 0, done.stderr
-    done = run([MEMTOP, "record", "--agent", AGENT, "-o", f"{folder}/a.mtop", "--", f"{folder}/s_mark"], env=environment())
-    assert done.returncode == 0 and not done.stderr, done
-    assert report(f"{folder}/a.mtop")["totals"]["allocated_blocks"] > 0
+    session = by_its_agent(f"{folder}/s_mark")
+    assert not session.stderr, session.stderr
+    assert report(session)["totals"]["allocated_blocks"] > 0
 
 
 @test
 def t_threads_and_their_blocks():
-    r = recorded(["s_threads", "2"])
+    r = report(by_its_agent(f"{MUSL}/s_threads", "2"))
     assert len(r["threads"]) > 8, r["threads"]
     assert sum(t["allocated_bytes"] for t in r["threads"]) == r["totals"]["allocated_bytes"]
 
 
 @test
 def t_marks_from_within():
-    marks = {m["name"]: m for m in recorded(["s_mark"])["marks"]}
+    marks = {m["name"]: m for m in report(by_its_agent(f"{MUSL}/s_mark"))["marks"]}
     assert marks["first"]["live_blocks"] == 10 and marks["first"]["live_bytes"] == 1000, marks
 
 
@@ -228,10 +223,7 @@ def t_a_libc_that_binds_itself():
     os.chmod(folder + "/s_named", 0o755)
     said = []
     for program in (MUSL + "/s_named", folder + "/s_named"):
-        session = folder + "/session.mtop"
-        done = run([MEMTOP, "record", "--agent", AGENT, "-o", session, "--", program], env=environment())
-        assert done.returncode == 0, done.stderr
-        said.append([w for w in report(session, env=environment())["warnings"] if "does not see its allocations" in w])
+        said.append([w for w in report(by_its_agent(program))["warnings"] if "does not see its allocations" in w])
     assert said[0] == [] and len(said[1]) == 1 and "own allocator" in said[1][0], said
 
 

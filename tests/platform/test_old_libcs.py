@@ -11,7 +11,8 @@ import os
 import subprocess
 
 from attaching import attached, detached
-from harness import AGENT, BUILD, LONG, MEMTOP, Skip, environment, main, mostly_waits, need, report, run, start, temporary_folder, test
+from harness import (AGENT, BUILD, LONG, MEMTOP, Skip, environment, main, mostly_waits, need, recorded, report, run,
+                     start, test)
 from roots import for_all_versions, kept, mirror_of_apt
 
 ROOTS = {"bullseye": "2.31", "bookworm": "2.36", "trixie": "2.41", "sid": "the newest"}
@@ -131,12 +132,11 @@ def runs_in(suite):
     plain = run(in_chroot(folder, "/program", "one"), env=environment())
     if plain.returncode != 3:
         raise Skip(f"{suite}: the root does not run: {plain.stderr}")
-    file = f"{temporary_folder()}/old.mtop"
-    done = run([MEMTOP, "record", "-o", file, "--", *in_chroot(folder, "/program", "one")], env=environment())
-    assert (done.returncode, done.stderr) == (3, ""), done
-    rows = run([MEMTOP, "report", file], env=environment()).stdout
+    session = recorded(*in_chroot(folder, "/program", "one"), status=3)
+    assert session.stderr == "", session.stderr
+    rows = run([MEMTOP, "report", session], env=environment()).stdout
     assert " program [" in rows and " child [" in rows and "not followed" not in rows, rows
-    totals = report(file)["totals"]
+    totals = report(session)["totals"]
     assert totals["allocated_blocks"] == 100 and totals["live_blocks"] == 50, (totals, rows)
     with start(in_chroot(folder, "/program", "a", "round"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=environment()) as process:
         process.stdin.write(b"a")

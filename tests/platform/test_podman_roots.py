@@ -12,7 +12,8 @@ import re
 import shutil
 import signal
 
-from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, mostly_waits, need, report, run, temporary_folder, wait_for
+from harness import (AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, mostly_waits, need, recorded, report,
+                     run, temporary_folder, wait_for)
 from podman import Podman
 from roots import for_all_versions, kept, mirror_of_apt
 
@@ -106,9 +107,8 @@ def row(pid):
 
 
 def in_session(c, blocks):
-    session = f"{temporary_folder()}/a.mtop"
-    done = memtop("record", "--for", "0.2", "-o", session, "-p", c.pid)
-    assert done.returncode == 0 and not done.stderr, done
+    session = recorded(arguments=["--for", "0.2", "-p", c.pid])
+    assert not session.stderr, session.stderr
     r = report(session)
     has(c, r, *blocks)
     assert [m["name"] for m in r["marks"]] == ["here"], r["marks"]

@@ -12,7 +12,8 @@ import subprocess
 
 from attaching import attached, detached
 from board import ENDED, FOLLOWED, NONE, UNFOLLOWED, WRAPPED, Board
-from harness import AGENT, BUILD, MEMTOP, TARGETS, environment, main, need, report, run, start, temporary_folder, test
+from harness import (AGENT, BUILD, MEMTOP, TARGETS, environment, main, need, recorded, report, run, start,
+                     temporary_folder, test)
 
 # What a hook of this name is tried with: other ways to make its call.
 SHARED = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat", "_exit")
@@ -140,10 +141,8 @@ def t_programs_that_a_wrapper_executes_are_followed():
     for name in ("execve", "execv", "execvp", "execl", "execle"):
         rows = []
         for library in ("", counting(folder, [name])):
-            done = run([MEMTOP, "record", "-o", f"{folder}/{name}.mtop", "--", "env", f"LD_PRELOAD={library}", f"{TARGETS}/s_each_hook",
-                        f"{folder}/counts", name], env=environment())
-            assert done.returncode == 0, done
-            text = run([MEMTOP, "report", f"{folder}/{name}.mtop"], env=environment()).stdout
+            session = recorded("env", f"LD_PRELOAD={library}", f"{TARGETS}/s_each_hook", f"{folder}/counts", name)
+            text = run([MEMTOP, "report", session], env=environment()).stdout
             rows.append(re.findall(r"(?:exited 0|not followed|runs|unknown).*s_each_hook", text))
         assert rows[0] and len(rows[0]) == len(rows[1]), (name, rows, text)
 
@@ -178,9 +177,9 @@ def t_a_clock_that_reads_a_thread_variable():
     program = compiled(folder, "asks", "#include <time.h>\n#include <stdlib.h>\nint main(void) { struct timespec t; char *volatile p = malloc(100);\n"
                        "return !p || clock_gettime(CLOCK_MONOTONIC, &t) ? 9 : 7; }\n", "-Wl,--no-as-needed", clock)
     for before in ([], ["env", f"LD_PRELOAD={clock}"]):
-        done = run([MEMTOP, "record", "-o", f"{folder}/clock.mtop", "--", *before, program], env=environment())
-        assert (done.returncode, done.stderr) == (7, ""), (before, done)
-        text = run([MEMTOP, "report", f"{folder}/clock.mtop"], env=environment()).stdout
+        session = recorded(*before, program, status=7)
+        assert session.stderr == "", (before, session.stderr)
+        text = run([MEMTOP, "report", session], env=environment()).stdout
         assert "exited with status 7" in text and "100 in 1 block" in text, text
 
 

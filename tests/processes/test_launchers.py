@@ -10,7 +10,8 @@ import subprocess
 from cli import memtop
 from client import preload
 from container import need_place
-from harness import MEMTOP, Skip, at_end, check_invariants, environment, kill, main, need, run, start, temporary_folder, test, wait_for
+from harness import (MEMTOP, Skip, at_end, check_invariants, kill, main, need, recorded, recording, run,
+                     temporary_folder, test, wait_for)
 from term import Terminal
 
 # executes its arguments in its own process ("here"), in a child that it waits for ("child"), in 20 of them ("many"), or in one
@@ -65,9 +66,12 @@ def launcher():
     return built("launcher", LAUNCHER, "-static")
 
 
-def recorded(*words, options=()):
+def without_a_file(*words, options=()):
+    """What memtop record said, which left no file."""
     session = temporary_folder() + "/a.mtop"
-    return memtop("record", "-o", session, *options, "--", *words), session
+    done = memtop("record", "-o", session, *options, "--", *words)
+    assert not os.path.exists(session), done
+    return done
 
 
 def catches(pid, number):
@@ -84,8 +88,8 @@ def t_what_a_launcher_starts_is_recorded_whole():
     """Its status and output are the launcher's; all frames of its first program are there, however short that was."""
     launches, holds = launcher(), built("holds", HOLDS)
     for how, status, lines in (("here", 5, 1), ("child", 5, 2), ("daemon", 4, 2), ("many", 5, 21)):
-        done, session = recorded(launches, "-" + how, holds)
-        assert (done.returncode, done.stdout, done.stderr) == (status, "", ""), (how, done)
+        session = recorded(launches, "-" + how, holds, status=status)
+        assert (session.stdout, session.stderr) == ("", ""), (how, session.stdout, session.stderr)
         r = report(session)
         assert r["program"]["args"] == [holds] and r["totals"]["allocated_blocks"] == 3000 and r["totals"]["live_bytes"] == 300000, (how, r)
         check_invariants(r)
@@ -112,10 +116,8 @@ def t_memtop_below_another_proc():
     """memtop's number in its own pid namespace is another process in the /proc that it has: agents find its board all the same."""
     need("unshare")
     need_place("unshare", "--pid", "--fork")
-    session = temporary_folder() + "/a.mtop"
-    done = run(["unshare", "--pid", "--fork", MEMTOP, "record", "-o", session, "--", launcher(), "-child", built("holds", HOLDS)],
-               env=environment())
-    assert (done.returncode, done.stderr) == (5, ""), done
+    session = recorded(launcher(), "-child", built("holds", HOLDS), before=["unshare", "--pid", "--fork"], status=5)
+    assert session.stderr == "", session.stderr
     r = report(session)
     assert r["totals"]["allocated_blocks"] == 3000 and len(r["processes"]) == 2, r["processes"]
 
@@ -125,11 +127,11 @@ def t_who_says_nothing_needs_the_option():
     """No argument names a program: refused before the start, unless follow_static=yes."""
     holds = built("holds", HOLDS)
     hidden = built("hidden", f'#include <unistd.h>\nint main(void) {{ return execl("{holds}", "holds", NULL); }}\n', "-static")
-    done, session = recorded(hidden)
-    assert done.returncode == 126 and "--options follow_static=yes" in done.stderr and not os.path.exists(session), done
-    done, session = recorded(hidden, options=["--options", "follow_static=yes"])
-    assert done.returncode == 5 and report(session)["totals"]["allocated_blocks"] == 3000, done
-    done, session = recorded(launcher(), "-here", holds, options=["--no-follow"])
+    done = without_a_file(hidden)
+    assert done.returncode == 126 and "--options follow_static=yes" in done.stderr, done
+    session = recorded(hidden, options="follow_static=yes", status=5)
+    assert report(session)["totals"]["allocated_blocks"] == 3000, session.stderr
+    done = without_a_file(launcher(), "-here", holds, options=["--no-follow"])
     assert done.returncode == 126 and "static" in done.stderr, done
 
 
@@ -138,8 +140,8 @@ def t_what_has_no_agent_is_said():
     """Nothing below it takes an agent: one line, its own status, no file. A program that could not start is named."""
     launches = launcher()
     static = built("static", "int main(void) { return 7; }\n", "-static")
-    done, session = recorded(launches, "-child", static, options=["--options", "follow_static=yes"])
-    assert done.returncode == 7 and not os.path.exists(session), done
+    done = without_a_file(launches, "-child", static, options=["--options", "follow_static=yes"])
+    assert done.returncode == 7, done
     assert re.fullmatch(r"memtop: \S+: nothing was recorded: it is statically linked, and no program that it executed had an agent that "
                         r"reached memtop \([^)]*\)\n",
                         done.stderr), done
@@ -147,24 +149,23 @@ def t_what_has_no_agent_is_said():
     with open(broken, "wb") as f:
         f.write(b"\0\1\2\3")
     os.chmod(broken, 0o755)
-    done, session = recorded(launches, "-child", broken)
+    done = without_a_file(launches, "-child", broken)
     assert done.returncode == 126 and "not a program" in done.stderr, done
 
 
 @test
 def t_the_wait_can_be_ended():
     """SIGTERM ends memtop while it waits for an agent; the program runs on, and no file is left."""
-    launches, session = launcher(), temporary_folder() + "/a.mtop"
+    launches = launcher()
     waits = built("waits", "#include <unistd.h>\nint main(void) { return pause(); }\n", "-static")
-    p = start([MEMTOP, "record", "-o", session, "--options", "follow_static=yes", "--", launches, "-here", waits],
-              env=environment(), stderr=subprocess.PIPE, text=True)
+    p = recording(launches, "-here", waits, options="follow_static=yes", stderr=subprocess.PIPE, text=True)
     children = f"/proc/{p.pid}/task/{p.pid}/children"
     child = int(wait_for(lambda: open(children, encoding="ascii").read(), 30))
     at_end(kill, child)
     wait_for(lambda: os.readlink(f"/proc/{child}/exe") == waits and catches(p.pid, signal.SIGTERM), 30)
     p.send_signal(signal.SIGTERM)
     assert p.wait(60) == 125
-    assert not os.path.exists(session) and os.path.exists(f"/proc/{child}/exe")
+    assert not os.path.exists(p.session) and os.path.exists(f"/proc/{child}/exe")
     kill(child)  # it has the same stderr
     said = p.stderr.read()
     assert "no program that it executed has an agent" in said, said

@@ -5,8 +5,8 @@ figures has them. SEEDS="7 8" in the environment runs these alone; LONG=1 runs 5
 import os
 import random
 
-from cli import compiled, memtop, recorded
-from harness import LONG, MEMTOP, TARGETS, at_once, environment, main, mostly_waits, read_report, run, say, temporary_folder
+from cli import compiled, memtop
+from harness import LONG, TARGETS, at_once, main, mostly_waits, read_report, recorded, say
 
 TREE = os.path.join(TARGETS, "s_random_tree")
 AT_ONCE = 6
@@ -38,12 +38,11 @@ def wrong_with(process, rows, session):
 
 def findings(seed):
     """(rows with all figures, what is wrong) of one tree"""
-    session = temporary_folder() + "/a.mtop"
     # what shells say of signals is of no interest
-    done = run([MEMTOP, "record", "-o", session, "--", TREE, str(seed), str(DEPTH), str(MS)], env=environment(), seconds=120)
+    session = recorded(TREE, str(seed), str(DEPTH), str(MS), status=None, seconds=120)
     r, why = read(session)
     if not r:
-        return 0, [f"status {done.returncode}: {why}"]
+        return 0, [f"status {session.status}: {why}"]
     starred = [p for p in r["processes"] if p["recorded"]]
     by_pid = {p["pid"]: [q for q in starred if q["pid"] == p["pid"]] for p in starred}
     wrong = {pid: wrong_with(pid, rows, session) for pid, rows in by_pid.items()}

@@ -14,8 +14,8 @@ import time
 
 from cli import memtop, one_line, compiled
 from client import preload
-from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, need,
-                     read_report, run, start, temporary_folder, test, wait_for)
+from harness import (AGENT, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
+                     need, read_report, recorded, recording, run, start, temporary_folder, test, wait_for)
 from nobody import within_reach
 
 # holds BYTES, in blocks of 1000, then waits SECONDS, then exits with STATUS
@@ -127,12 +127,6 @@ int main(int argc, char **argv)
 """
 
 
-def record(*program, arguments=(), env=None, seconds=60):
-    session = temporary_folder() + "/a.mtop"
-    done = memtop("record", *arguments, "-o", session, "--", *program, env=env or environment(), seconds=seconds)
-    return done, session
-
-
 def processes(session, *arguments):
     done = memtop("report", "--format", "json", "--stacks", "all", *arguments, session)
     assert done.returncode == 0, done
@@ -153,8 +147,8 @@ def the_first(r):
 def t_a_wrapper_is_not_the_program():
     """sh -c './svc; true': what ./svc held is in the report, with its stacks."""
     svc = compiled(HOLDS)
-    done, session = record("sh", "-c", f"{svc} 20000000 0; exit 7")
-    assert done.returncode == 7 and done.stderr == "", done
+    session = recorded("sh", "-c", f"{svc} 20000000 0; exit 7", status=7)
+    assert session.stderr == "", session.stderr
     name = os.path.basename(svc)
     r = processes(session)
     assert r["program"]["args"][0] == svc and the_first(r)["name"] == "sh", r["program"]
@@ -178,8 +172,7 @@ def t_short_ones_are_lines():
     """Processes of a millisecond: their figures, one row in the text, and no frames."""
     quick = compiled(HOLDS)
     name = os.path.basename(quick)
-    done, session = record("sh", "-c", f"i=0; while [ $i -lt 30 ]; do {quick} 5000 0; i=$((i+1)); done")
-    assert done.returncode == 0, done
+    session = recorded("sh", "-c", f"i=0; while [ $i -lt 30 ]; do {quick} 5000 0; i=$((i+1)); done")
     r = processes(session)
     lines = [p for p in r["processes"] if p["name"] == name]
     assert len(lines) == 30, len(lines)
@@ -232,11 +225,9 @@ int main(int argc, char **argv)
 
 def marked(how):
     """A recording of it, begun; the session, and the pids of both processes."""
-    session = temporary_folder() + "/a.mtop"
-    p = start([MEMTOP, "record", "--mark-on", "here", "-o", session, "--", compiled(STARTS_ONE), how], env=environment(),
-              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    p = recording(compiled(STARTS_ONE), how, arguments=["--mark-on", "here"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     pids = p.stdout.readline().decode().removeprefix("here: ").split(", ")
-    return p, session, *map(int, pids)
+    return p, p.session, *map(int, pids)
 
 
 def marks_of(session, pid):
@@ -297,7 +288,7 @@ int main(int argc, char **argv)
 @mostly_waits
 def t_a_fork_in_words():
     """When it ended, on the clock that it has from its parent, and how long it lived; its title; nothing counts twice."""
-    _, session = record(compiled(TITLED), "an", "argument or two", "more")
+    session = recorded(compiled(TITLED), "an", "argument or two", "more")
     text = memtop("report", "--full", session).stdout
     assert re.match(r"2 processes: .* live at their ends; blocks that a fork inherits count once\n", text), text
     at, lived = map(float, re.search(r"exited with status 0 at ([\d.]+) s, ([\d.]+) s after its fork\n", text).groups())
@@ -335,7 +326,7 @@ int main(void)
 @test
 def t_a_fork_that_frees():
     """Nobody knows whether it freed what it had from its parent, or its own: what is live of its own is between two bounds."""
-    _, session = record(compiled(FREES))
+    session = recorded(compiled(FREES))
     r = processes(session)
     fork = next(p for p in r["processes"] if p["forked"])
     assert fork["live_bytes"] == 1500000 and fork["inherited_bytes"] == 8000000, fork
@@ -364,7 +355,7 @@ def t_who_allocated_much_is_recorded_and_comes_first():
     churns, holds = compiled(CHURNS), compiled(HOLDS)
     path = os.path.join(os.path.dirname(churns), "churns")
     os.rename(churns, path)
-    _, session = record("sh", "-c", f"{path} 60000; {path} 80000; {holds} 5000000 1.2")
+    session = recorded("sh", "-c", f"{path} 60000; {path} 80000; {holds} 5000000 1.2")
     r = processes(session)
     less, more = sorted((p for p in r["processes"] if p["name"] == "churns"), key=lambda p: p["id"])
     long = less["end_s"] - less["begin_s"] >= 1  # on a busy machine: then it is recorded for that
@@ -394,7 +385,7 @@ int main(void)
 
 @test
 def t_a_fork_that_allocated_much_is_recorded():
-    _, session = record(compiled(FORK_CHURNS))
+    session = recorded(compiled(FORK_CHURNS))
     fork = next(p for p in processes(session)["processes"] if p["forked"])
     assert fork["recorded"] and fork["allocated_blocks"] == 300000 and fork["peak_bytes"] < 16000000, fork
     assert processes(session)["program"]["pid"] == fork["pid"]
@@ -434,8 +425,8 @@ def t_a_fork_that_only_waits():
     forks = compiled(FORKS)
 
     def fork(how, seconds):
-        done, session = record(forks, how, str(seconds))
-        assert (done.returncode, done.stderr) == (0, ""), done
+        session = recorded(forks, how, str(seconds))
+        assert session.stderr == "", session.stderr
         found = [p for p in processes(session)["processes"] if p["forked"]]
         assert len(found) == 1 and found[0]["state"] == "exited" and found[0]["allocated_blocks"] == 1, found
         return found[0]
@@ -450,8 +441,8 @@ def t_a_program_behind_many_execs():
     """sh executes env, that env another one, that one what lives on: its figures are its own line's, and no other's."""
     svc = compiled(HOLDS)
     name = os.path.basename(svc)
-    done, session = record("sh", "-c", f"/bin/true; exec env env env env {svc} 3000000 1.5")
-    assert done.returncode == 0 and done.stderr == "", done
+    session = recorded("sh", "-c", f"/bin/true; exec env env env env {svc} 3000000 1.5")
+    assert session.stderr == "", session.stderr
     r = processes(session)
     p = named(r, name)
     assert p["recorded"] and p["exact"] and p["live_bytes"] >= 3000000 and p["state"] == "exited", p
@@ -466,7 +457,7 @@ def t_one_process_stays_as_it_was():
     """No other process: the file is of version 1, also behind an exec, and --process has nothing to choose from."""
     alone = compiled(HOLDS)
     for program in ([alone, "5000", "0"], ["sh", "-c", f"exec {alone} 5000 0"]):
-        _, session = record(*program)
+        session = recorded(*program)
         with open(session, "rb") as f:
             assert struct.unpack_from("<H", f.read(16), 8) == (1,)
         r = processes(session)
@@ -477,7 +468,7 @@ def t_one_process_stays_as_it_was():
 @test
 def t_a_tree_is_of_another_version():
     """Which an older memtop says it does not read."""
-    _, session = record("sh", "-c", "/bin/true; /bin/true")
+    session = recorded("sh", "-c", "/bin/true; /bin/true")
     with open(session, "r+b") as f:
         head = f.read(16)
         assert struct.unpack_from("<H", head, 8) == (2,), head
@@ -491,8 +482,8 @@ def t_a_daemon_is_recorded_to_its_end():
     """The program ends at once and its children run on: the recording continues, and its status is
     the program's."""
     holds = compiled(HOLDS)
-    done, session = record("sh", "-c", f"{holds} 3000000 1.5 & exit 5")
-    assert done.returncode == 5 and done.stderr == "", done
+    session = recorded("sh", "-c", f"{holds} 3000000 1.5 & exit 5", status=5)
+    assert session.stderr == "", session.stderr
     p = named(processes(session), os.path.basename(holds))
     assert p["state"] == "exited" and p["recorded"] and p["live_bytes"] >= 3000000, p
 
@@ -503,8 +494,7 @@ def t_the_recording_of_a_daemon_can_be_ended():
     holds = compiled(HOLDS)
     for number in (signal.SIGTERM, signal.SIGINT):
         folder = temporary_folder()
-        recorder = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "sh", "-c",
-                          f"{holds} 3000000 60 & echo $! >{folder}/pid; exit 3"], env=environment())
+        recorder = recording("sh", "-c", f"{holds} 3000000 60 & echo $! >{folder}/pid; exit 3", path=folder + "/a.mtop")
         wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid").read().strip(), what="the daemon's pid")
         pid = int(open(folder + "/pid").read())
         at_end(kill, pid)
@@ -571,8 +561,7 @@ def t_a_board_that_was_scribbled_on_ends_with_its_program():
     wait_for(lambda: f"@memtop-other.{other.pid}\n" in open("/proc/net/unix", encoding="utf-8").read(), what="the other's agent")
 
     def ends(case):
-        done, session = record(scribbles, case, str(other.pid), f"memtop-other.{other.pid}", seconds=90)
-        assert done.returncode == 3, (case, done)
+        session = recorded(scribbles, case, str(other.pid), f"memtop-other.{other.pid}", status=3, seconds=90)
         assert named(processes(session), os.path.basename(scribbles))["status"] == 3 or case.isdigit(), case
     at_once(ends, [(case,) for case in ("running", "linked", "memtop", "later", "executing", "exchanged", "1", "2", "3")])
     assert other.poll() is None
@@ -582,8 +571,7 @@ def t_a_board_that_was_scribbled_on_ends_with_its_program():
 def t_the_watch_goes_past_a_program_that_was_never_seen_to_run():
     """It was executed, and executed the next one, between two looks, and its server was slow to say that it had ended.
     Both are invented: the frames are the first one's."""
-    done, session = record(compiled(SCRIBBLES, "-Iinclude"), "chain", "0", "")
-    assert done.returncode == 3, done
+    session = recorded(compiled(SCRIBBLES, "-Iinclude"), "chain", "0", "", status=3)
     first, between, last = sorted((p for p in processes(session)["processes"] if not p["forked"]), key=lambda p: p["id"])
     assert (first["state"], between["state"]) == ("execed", "execed"), (first, between)
     assert (first["recorded"], between["recorded"], last["recorded"]) == (True, False, False), (first, between, last)
@@ -596,11 +584,10 @@ def t_first_only_and_no_follow():
     for option in ("--first-only", "--no-follow"):
         folder = temporary_folder()
         began = time.monotonic()
-        done = memtop("record", option, "-o", folder + "/a.mtop", "--", "sh", "-c",
-                      f"{holds} 3000000 60 >/dev/null 2>&1 & echo $! >{folder}/pid; exit 4", env=environment())
+        session = recorded("sh", "-c", f"{holds} 3000000 60 >/dev/null 2>&1 & echo $! >{folder}/pid; exit 4", arguments=[option], status=4)
         at_end(kill, int(open(folder + "/pid").read()))
-        assert done.returncode == 4 and time.monotonic() - began < 50, done
-        names = {p["name"] for p in processes(folder + "/a.mtop")["processes"]}
+        assert time.monotonic() - began < 50, session.stderr
+        names = {p["name"] for p in processes(session)["processes"]}
         assert "sh" in names and (option == "--first-only" or len(names) == 1), names
 
 
@@ -613,8 +600,7 @@ def t_who_cannot_be_followed():
     static = temporary_folder() + "/static-prog"
     if run(["gcc", "-static", "-o", static, source]).returncode:
         raise Skip("no static libc")
-    done, session = record("sh", "-c", f"{static}; exit 0")
-    assert done.returncode == 0, done
+    session = recorded("sh", "-c", f"{static}; exit 0")
     r = processes(session)
     p = named(r, "static-prog")
     assert p["state"] == "not_followed" and "static" in p["why"] and p["live_bytes"] == 0, p
@@ -628,11 +614,10 @@ def t_who_has_another_proc():
     alone = ["unshare", "--fork", "--pid", "--mount-proc", "--"]
     if run([*alone, "/bin/true"]).returncode:
         raise Skip("no namespace may be made here")
-    session = temporary_folder() + "/a.mtop"
-    p = start([MEMTOP, "record", "-o", session, "--", *alone, "/bin/cat"], stdin=subprocess.PIPE, env=environment())
+    p = recording(*alone, "/bin/cat", stdin=subprocess.PIPE)
 
     def unfollowed():
-        done = memtop("report", "--format", "json", session) if os.path.exists(session) else None
+        done = memtop("report", "--format", "json", p.session) if os.path.exists(p.session) else None
         cat = named(json.loads(done.stdout), "cat") if done and not done.returncode and '"cat"' in done.stdout else {}
         return cat if cat.get("state") == "not_followed" else None
 
@@ -650,8 +635,7 @@ def t_who_has_other_pids_and_another_network():
     if run([*alone, "/bin/true"]).returncode:
         raise Skip("no namespace may be made here")
     holds = compiled(HOLDS)
-    done, session = record(*alone, "sh", "-c", f"{holds} 30000000 2; exit 0")
-    assert done.returncode == 0, done
+    session = recorded(*alone, "sh", "-c", f"{holds} 30000000 2; exit 0")
     p = named(processes(session), os.path.basename(holds))
     assert p["recorded"] and p["exact"] and p["peak_bytes"] >= 30000000 and p["pid"] < 10, p
 
@@ -662,9 +646,8 @@ def t_a_program_that_goes_into_another_network():
     alone = ["unshare", "--net", "--"]
     if run([*alone, "/bin/true"]).returncode:
         raise Skip("no namespace may be made here")
-    session = temporary_folder() + "/a.mtop"
-    done = memtop("record", "--options", "wait=600000", "-o", session, "--", *alone, compiled(HOLDS), "3000000", "0")
-    assert done.returncode == 0 and processes(session)["totals"]["live_bytes"] >= 3000000, done
+    session = recorded(*alone, compiled(HOLDS), "3000000", "0", options="wait=600000")
+    assert processes(session)["totals"]["live_bytes"] >= 3000000, session.stderr
 
 
 @test
@@ -676,12 +659,10 @@ def t_who_is_another_user():
     holds = temporary_folder()
     os.chmod(holds, 0o755)
     shutil.copy(compiled(HOLDS), f"{holds}/holds")
-    session = temporary_folder() + "/a.mtop"
-    p = start([MEMTOP, "record", "--agent", within_reach(AGENT), "-o", session, "--", "sh", "-c",
-               f"setpriv --reuid=1234 {holds}/holds 1000 60; true"], env=environment())
+    p = recording("sh", "-c", f"setpriv --reuid=1234 {holds}/holds 1000 60; true", arguments=["--agent", within_reach(AGENT)])
 
     def unfollowed():
-        done = memtop("report", "--format", "json", session) if os.path.exists(session) else None
+        done = memtop("report", "--format", "json", p.session) if os.path.exists(p.session) else None
         line = named(json.loads(done.stdout), "holds") if done and not done.returncode and '"holds"' in done.stdout else {}
         return line if line.get("state") == "not_followed" else None
 
@@ -695,8 +676,7 @@ def t_who_is_another_user():
 def t_a_child_that_uses_up_its_address_space():
     """It ends at its limit, with all figures: the agent's server has a limit of its own."""
     hungry = compiled("#include <stdlib.h>\nint main(void) { while (malloc(100000)) ; while (malloc(100)) ; return 3; }\n")
-    done, session = record("sh", "-c", f"ulimit -S -v 400000; {hungry}; exit 0")
-    assert done.returncode == 0, done
+    session = recorded("sh", "-c", f"ulimit -S -v 400000; {hungry}; exit 0")
     p = named(processes(session), os.path.basename(hungry))
     assert p["recorded"] and p["live_bytes"] > 200 << 20, p
 
@@ -706,8 +686,7 @@ def t_memtop_is_killed():
     """Killed in the middle: the programs go on, and the file opens to the last second of each."""
     holds = compiled(HOLDS)
     folder = temporary_folder()
-    recorder = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "sh", "-c",
-                      f"{holds} 3000000 60 & echo $! >{folder}/pid; wait"], env=environment())
+    recorder = recording("sh", "-c", f"{holds} 3000000 60 & echo $! >{folder}/pid; wait", path=folder + "/a.mtop")
     wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid").read().strip(), what="the pid")
     pid = int(open(folder + "/pid").read())
     at_end(kill, pid)
@@ -729,10 +708,9 @@ def t_a_disk_that_fills():
     at_end(run, ["umount", "-l", folder])
     holds = compiled(HOLDS)
     script = "; ".join(f"{holds} 17000000 0.3" for _ in range(6)) + "; sleep 1.2"
-    done = memtop("record", "-o", folder + "/a.mtop", "--", "sh", "-c", script, env=environment())
-    assert done.returncode == 125, done
-    assert re.fullmatch(r"memtop: [^\n]+No space left[^\n]+saved[^\n]+\n", done.stderr), done.stderr
-    after = memtop("report", "--format", "json", folder + "/a.mtop")
+    session = recorded("sh", "-c", script, path=folder + "/a.mtop", status=125)
+    assert re.fullmatch(r"memtop: [^\n]+No space left[^\n]+saved[^\n]+\n", session.stderr), session.stderr
+    after = memtop("report", "--format", "json", session)
     assert after.returncode == 0, after
 
 
@@ -740,8 +718,7 @@ def t_a_disk_that_fills():
 def t_marks_and_pipes():
     """Both sides of a pipe have a line; a crash in the tree is told by its signal."""
     holds = compiled(HOLDS)
-    done, session = record("sh", "-c", f"{holds} 20000 0 | {holds} 30000 0; sh -c 'kill -SEGV $$'; exit 0")
-    assert done.returncode == 0, done
+    session = recorded("sh", "-c", f"{holds} 20000 0 | {holds} 30000 0; sh -c 'kill -SEGV $$'; exit 0")
     r = processes(session)
     name = os.path.basename(holds)
     blocks = sorted(p["live_blocks"] for p in r["processes"] if p["name"] == name)

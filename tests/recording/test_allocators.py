@@ -11,7 +11,8 @@ import glob
 import os
 import subprocess
 
-from harness import AGENT, LONG, MEMTOP, TARGETS, Skip, environment, main, need, report, run, start, temporary_folder, test
+from harness import (AGENT, LONG, TARGETS, Skip, environment, main, need, recorded, report, run, start,
+                     temporary_folder, test)
 
 ALLOC = os.path.join(TARGETS, "s_alloc")
 NAMES = ("jemalloc", "tcmalloc_minimal", "mimalloc") + (("tcmalloc", "tcmalloc_minimal_debug") if LONG else ())
@@ -26,12 +27,11 @@ def library(name, kind="so"):
     return found[0]
 
 
-def recorded(*command, **env):
-    """Plainly and under record: (standard output, the report)."""
-    plain, path = run(command, env=environment(**env)), temporary_folder() + "/t.mtop"
-    watched = run([MEMTOP, "record", "-o", path, "--", *command], env=environment(**env))
-    assert (plain.returncode, plain.stderr) == (watched.returncode, watched.stderr) == (0, ""), (plain, watched)
-    return watched.stdout, report(path)
+def plainly_and_recorded(*command, **env):
+    """(standard output, the report)."""
+    plain, session = run(command, env=environment(**env)), recorded(*command, env=environment(**env))
+    assert (plain.returncode, plain.stderr, session.stderr) == (0, "", ""), (plain, session.stderr)
+    return session.stdout, report(session)
 
 
 def counted(r, function, owner):
@@ -46,7 +46,7 @@ def own_strdup(path):
 
 
 def exact(*command, **env):
-    out, r = recorded(command[0], "use", *command[1:], **env)
+    out, r = plainly_and_recorded(command[0], "use", *command[1:], **env)
     found = counted(r, "work", os.path.basename(command[0]))
     assert found == [int(n) for n in out.split()], (command, env, found, out)
     assert not r["agent"]["lost"]["events"], (command, env, r["agent"]["lost"])
@@ -123,7 +123,7 @@ def t_linked_static():
     """reallocarray, which these do not define, is libc's without an agent, and that one's blocks are theirs."""
     for name in ("jemalloc", "tcmalloc_minimal"):
         prog = linked(library(name, "a"))
-        out, r = recorded(prog, "use")
+        out, r = plainly_and_recorded(prog, "use")
         assert len(out.split()) == 4, out
         nothing_and_why(r, prog, "build it with the system's malloc")
         nothing_and_why(seen_alive(prog, preload=AGENT), prog, "comes before the agent's")
@@ -145,7 +145,7 @@ def t_called_by_another_name():
     for name, how in (("mi_malloc", ("-Wl,--no-as-needed", library("mimalloc"))),
                       ("tc_malloc", ("-Wl,--no-as-needed", library("tcmalloc_minimal"))), ("_rjem_malloc", ("-DINSIDE",))):
         prog = linked(f"-DITS_MALLOC={name}", *how, source=DIRECT)
-        r = recorded(prog)[1]
+        r = plainly_and_recorded(prog)[1]
         assert [w for w in r["warnings"] if f"{prog}: calls {name} itself" in w], (name, r["warnings"])
         assert counted(r, "main", "prog") == [1, 77, 1, 77], (name, r["stacks"])
 
@@ -211,7 +211,7 @@ int main() { printf("%d\n", work()); }
 def t_own_malloc_under_operator_new():
     """libstdc++'s operator new asks the program's malloc, and with the agent between them it still does; that is counted."""
     prog = linked(source=OWN_MALLOC)
-    out, r = recorded(prog)
+    out, r = plainly_and_recorded(prog)
     assert out == "300\n", out
     assert counted(r, "work", "prog") == [200, 3 * sum(range(100)), 0, 0], r["stacks"]
     assert len([w for w in r["warnings"] if "has a malloc of its own" in w]) == 1, r["warnings"]
@@ -220,7 +220,7 @@ def t_own_malloc_under_operator_new():
 @test
 def t_own_malloc_that_passes_calls_on():
     """Each block once, whether it came by malloc or by new; new(0) asks for one byte."""
-    out, r = recorded(linked("-DPASSES_ON", source=OWN_MALLOC))
+    out, r = plainly_and_recorded(linked("-DPASSES_ON", source=OWN_MALLOC))
     assert out == "0\n", out
     sizes = [1] + list(range(1, 100)) + [1] + [2 * i for i in range(1, 100)] + [8] * 100
     sizes += [10 * i for i in range(1, 100)] + [20 * (i + 1) for i in range(100)]
@@ -301,7 +301,7 @@ def t_half_of_a_malloc():
         prog = linked("-fsized-deallocation", "-faligned-new", *("-D" + n for n in chosen), source=HALF)
         plain = run([prog], env=environment())
         assert plain.returncode == 0, (chosen, plain)
-        out, r = recorded(prog)
+        out, r = plainly_and_recorded(prog)
         assert out == plain.stdout, (chosen, plain.stdout, out)
         if not {"MALLOC", "FREE", "REALLOC"} & set(chosen): # libc's blocks that are freed past the agent stay alive there
             assert counted(r, "use", "prog")[2:] == [0, 0], (chosen, r["stacks"])

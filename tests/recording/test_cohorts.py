@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 """test_cohorts.py - live blocks by stack, thread and age: against a program's own account, against
 the counters, and at the program's end."""
-import os
 import re
 import subprocess
 import time
 
 import wire
 from client import Client, run_watched
-from harness import BUILD, MEMTOP, environment, main, mostly_waits, need, start, temporary_folder, test
+from harness import BUILD, MEMTOP, main, mostly_waits, need, recording, test
 from term import Terminal
 
 
@@ -117,9 +116,7 @@ def t_the_end_has_them():
 def t_a_session_has_those_of_its_end():
     """A session has the blocks that came after the agent's last tick. Rows that move take their ages along."""
     need("tmux")
-    path = os.path.join(temporary_folder(), "s.mtop")
-    p = start([MEMTOP, "record", "-o", path, "--", f"{BUILD}/tests/targets/s_cohorts"], stdin=subprocess.PIPE,
-              stdout=subprocess.PIPE, env=environment())
+    p = recording(f"{BUILD}/tests/targets/s_cohorts", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert p.stdout.readline() == b"ready\n"
     p.stdin.write(b"e")
     p.stdin.flush()
@@ -128,7 +125,7 @@ def t_a_session_has_those_of_its_end():
     p.stdin.write(b"w")
     p.stdin.close()
     assert p.wait(60) == 0
-    with Terminal([MEMTOP, "open", path], 140, 30) as t:
+    with Terminal([MEMTOP, "open", p.session], 140, 30) as t:
         t.keys("3")
         t.wait_for(re.compile(r"97\.7K .* [3-6] s +[3-6] s .*early"))
         t.wait_for(re.compile(r"9\.8K .* [012] s +[012] s .*late"))

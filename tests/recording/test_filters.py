@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from client import Client
-from harness import (AGENT, LONG, MEMTOP, TARGETS, environment, main, report, run, start,
+from harness import (AGENT, LONG, MEMTOP, TARGETS, environment, main, recorded, recording, report, run, start,
                      temporary_folder, test, wait_for)
 from term import Terminal
 
@@ -15,14 +15,6 @@ SITES = os.path.join(TARGETS, "s_sites")
 FILTER = os.path.join(TARGETS, "s_filter")
 OWNERS = os.path.join(TARGETS, "s_owners")
 UNKNOWN_FREE = 2
-
-
-def recorded(options, *program, status=0):
-    """The report of a program that was recorded with these options."""
-    path = os.path.join(temporary_folder(), "a.mtop")
-    done = run([MEMTOP, "record", "--options", options, "-o", path, "--", *program], env=environment())
-    assert done.returncode == status, f"{options}: {done}"
-    return report(path)
 
 
 class Watched:
@@ -68,7 +60,7 @@ def live_of(c, slots):
 
 @test
 def t_every_block_without_a_filter():
-    r = recorded("", SITES)
+    r = report(recorded(SITES))
     assert r["sampling"] == [] and r["filters"] == [] and r["totals"]["estimate"] is False
     assert not any(s["estimate"] for s in r["stacks"] + r["libraries"])
     assert not any("Recorded" in w for w in r["warnings"])
@@ -76,11 +68,11 @@ def t_every_block_without_a_filter():
 
 @test
 def t_by_size():
-    every = recorded("depth=2", FILTER, "0")
+    every = report(recorded(FILTER, "0", options="depth=2"))
     assert every["totals"]["allocated_blocks"] >= 1000
     for options, expect in (("min_size=100", 1000), ("min_size=101", 0), ("max_size=100", 1000), ("max_size=99", 0),
                             ("min_size=100 max_size=100", 1000), ("min_size=1k", 0)):
-        r = recorded(options, FILTER, "0")
+        r = report(recorded(FILTER, "0", options=options))
         mine = [s for s in r["stacks"] if any(f["function"] == "early" for f in s["frames"])]
         assert sum(s["allocated_blocks"] for s in mine) == expect, f"{options}: {mine}"
         assert sum(s["live_blocks"] for s in mine) == 0, options
@@ -88,14 +80,12 @@ def t_by_size():
         assert len(r["filters"]) == 1 and r["filters"][0]["set_by"] == "" and r["filters"][0]["from_s"] == 0
         assert r["agent"]["lost"]["events"] == 0
         assert not any("before the agent came" in w for w in r["warnings"]), r["warnings"]
-    assert recorded("min_size=1k", FILTER, "0")["agent"]["min_size"] == 1024
+    assert report(recorded(FILTER, "0", options="min_size=1k"))["agent"]["min_size"] == 1024
 
 
 @test
 def t_sampled_from_the_start():
-    path = os.path.join(temporary_folder(), "a.mtop")
-    done = run([MEMTOP, "record", "--options", "sample=1k", "-o", path, "--", FILTER, "0"], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(FILTER, "0", options="sample=1k")
     r = report(path)
     assert r["sampling"] == [{"from_s": 0, "bytes": 1024}] and r["totals"]["estimate"] is True
     mine = [s for s in r["stacks"] if any(f["function"] == "early" for f in s["frames"])]
@@ -110,14 +100,12 @@ def t_sampled_from_the_start():
 
 @test
 def t_by_owner():
-    every = recorded("", OWNERS)
+    every = report(recorded(OWNERS))
     names = {o["name"] for o in every["libraries"] if o["allocated_blocks"]}
     assert len(names) > 2, names
     mine = "s_owners"
-    only = recorded("libs=^s_owners$", OWNERS)
-    rest = recorded("exclude=^s_owners$", OWNERS)
-    none = recorded("libs=^no_such_library", OWNERS)
-    both = recorded("libs=s_own|nothing exclude=owners", OWNERS)
+    only, rest, none, both = (report(recorded(OWNERS, options=options)) for options in (
+        "libs=^s_owners$", "exclude=^s_owners$", "libs=^no_such_library", "libs=s_own|nothing exclude=owners"))
     assert only["totals"]["allocated_blocks"] and rest["totals"]["allocated_blocks"]
     for key in ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes"):
         assert only["totals"][key] + rest["totals"][key] == every["totals"][key], key
@@ -133,7 +121,7 @@ def t_by_owner_as_it_was_called():
     """The program itself is known by its file's name and by the name that it was called by."""
     link = temporary_folder() + "/serverd"
     os.symlink(os.path.realpath(os.path.dirname(OWNERS) + "/s_named"), link)
-    blocks = {options: recorded(options, link)["totals"]["allocated_blocks"]
+    blocks = {options: report(recorded(link, options=options))["totals"]["allocated_blocks"]
               for options in ("", "libs=^s_named$", "libs=^serverd$", "exclude=^s_named$", "exclude=^serverd$")}
     assert blocks["libs=^serverd$"] == blocks["libs=^s_named$"] >= 20, blocks
     rest = blocks[""] - blocks["libs=^serverd$"]
@@ -142,7 +130,7 @@ def t_by_owner_as_it_was_called():
 
 @test
 def t_by_depth():
-    every, cut, merged = (recorded(o, SITES) for o in ("", "depth=2", "merge=2"))
+    every, cut, merged = (report(recorded(SITES, options=o)) for o in ("", "depth=2", "merge=2"))
     deepest = max(len(s["frames"]) for s in every["stacks"])
     assert deepest > 3
     for key in ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes"):
@@ -162,9 +150,7 @@ def t_by_depth():
 @test
 def t_cut_stacks_are_said_everywhere():
     """Their share, and by reason and module, in both reports and on the screen; the same of the agent's own time."""
-    path = os.path.join(temporary_folder(), "a.mtop")
-    done = run([MEMTOP, "record", "--options", "depth=3", "-o", path, "--", SITES], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(SITES, options="depth=3")
     r = report(path)
     a, cut = r["agent"], r["agent"]["stacks"]["truncated"]
     blocks, every = sum(c["blocks"] for c in cut), r["totals"]["allocated_blocks"]
@@ -378,22 +364,19 @@ def t_set_on_the_screen():
 @test
 def t_a_budget_without_a_person():
     """Spinning in malloc, the agent takes more than a thousandth of the time; only with leave is it made less."""
-    folder = temporary_folder()
     for allowed in (False, True):
-        path = os.path.join(folder, f"{allowed}.mtop")
-        p = start([MEMTOP, "record", "--max-overhead", "0.1", *(["--allow-sampling"] if allowed else []), "-o", path, "--",
-                   FILTER, "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                  env=environment())
+        p = recording(FILTER, "1", arguments=["--max-overhead", "0.1", *(["--allow-sampling"] if allowed else [])],
+                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert p.stdout.readline() == "ready 1000\n"
         line = p.stderr.readline()
         assert "--max-overhead is 0.1" in line, line
         assert ("it samples every 64.0K from now on" in line) == allowed, line
         if allowed:
-            wait_for(lambda: os.path.getsize(path) > 0)
+            wait_for(lambda p=p: os.path.getsize(p.session) > 0)
         p.stdin.close()
         assert p.stdout.readline() == "freed 0\n"
         assert p.wait(60) == 0
-        r = report(path)
+        r = report(p.session)
         assert bool(r["sampling"]) == allowed, r["sampling"]
         assert not any(s["live_blocks"] for s in r["stacks"] if any(f["function"] == "churn" for f in s["frames"]))
 

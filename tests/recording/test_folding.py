@@ -5,16 +5,9 @@
 Each case is compared with the same program under a limit that it does not reach. LONG=1: a million paths."""
 import collections
 
-from harness import LONG, MEMTOP, TARGETS, environment, main, need, report, run, temporary_folder, test
+from harness import LONG, TARGETS, main, need, recorded, report, run, temporary_folder, test
 
 CUT = "the memory limit of the call tree"
-
-
-def recorded(*command, options=""):
-    path = temporary_folder() + "/t.mtop"
-    done = run([MEMTOP, "record", "-o", path, *(["--options", options] if options else []), "--", *command], 120, env=environment())
-    assert done.returncode == 0, done
-    return report(path)
 
 
 def by(r, what):
@@ -51,7 +44,7 @@ def lengths(r):
 
 
 def folded_by(engine, program):
-    whole, folded = (recorded(program, "15", options=f"unwind={engine} max_memory={limit}M") for limit in (256, 2))
+    whole, folded = (report(recorded(program, "15", options=f"unwind={engine} max_memory={limit}M")) for limit in (256, 2))
     agree(whole, folded)
     assert sum(len(s["frames"]) > 16 for s in whole["stacks"]) > 30000
     assert 16 in lengths(folded), lengths(folded)
@@ -74,7 +67,7 @@ def t_instrumented():
 
 def many_threads(*more, options=""):
     """Whole, and where the counters of the threads alone pass the limit."""
-    return [recorded(f"{TARGETS}/s_levels", "12", "48", *more, options=f"{options}max_memory={limit}M") for limit in (256, 3)]
+    return [report(recorded(f"{TARGETS}/s_levels", "12", "48", *more, options=f"{options}max_memory={limit}M")) for limit in (256, 3)]
 
 
 @test
@@ -113,7 +106,7 @@ def t_sampled_blocks():
 @test
 def t_recursion_goes_first():
     """Half of the limit: recursion is folded from then on, as a warning says. No stack is cut."""
-    r = recorded(f"{TARGETS}/s_paths", "16", "40", options="max_memory=8M tick_ms=20")
+    r = report(recorded(f"{TARGETS}/s_paths", "16", "40", options="max_memory=8M tick_ms=20"))
     assert r["totals"]["allocated_blocks"] == 2 ** 16 + 1, r["totals"]
     assert 2000 < len(r["stacks"]) < 2 ** 16, len(r["stacks"])
     assert any("recursion was folded" in w for w in r["warnings"]), r["warnings"]
@@ -123,7 +116,7 @@ def t_recursion_goes_first():
 @test
 def t_a_million_paths_by_default():
     depth = "20" if LONG else "17"
-    r = recorded(f"{TARGETS}/s_levels", depth)
+    r = report(recorded(f"{TARGETS}/s_levels", depth, seconds=120))
     assert r["totals"]["allocated_blocks"] >= 2 ** int(depth), r["totals"]
     assert not r["agent"]["truncated_stacks"] and not r["agent"]["lost"]["events"], r["agent"]
 

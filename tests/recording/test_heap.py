@@ -6,8 +6,7 @@ import os
 import re
 import sys
 
-from cli import recorded
-from harness import BUILD, TARGETS, main, need, run, temporary_folder, test
+from harness import BUILD, TARGETS, main, need, recorded, run, temporary_folder, test
 
 COMPARE = os.path.join(BUILD, "tests", "heap", "compare")
 
@@ -37,12 +36,12 @@ def equal(*sessions):
 
 @test
 def t_marks_of_a_program_that_frees():
-    equal(recorded(sys.executable, "-c", PROGRAM, arguments=("--mark-every", "1s", "--options", "depth=64")))
+    equal(recorded(sys.executable, "-c", PROGRAM, arguments=["--mark-every", "1s"], options="depth=64"))
 
 
 @test
 def t_samples_and_no_samples():
-    sampled = [recorded(f"{TARGETS}/s_sites", arguments=("--options", f"sample={size}")) for size in ("256", "4k")]
+    sampled = [recorded(f"{TARGETS}/s_sites", options=f"sample={size}") for size in ("256", "4k")]
     equal(*sampled, recorded(f"{TARGETS}/s_phases"))
 
 

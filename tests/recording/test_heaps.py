@@ -7,7 +7,8 @@ import os
 import subprocess
 
 import manual
-from harness import BUILD, MEMTOP, TARGETS, environment, main, report, run, start, temporary_folder, test, wait_for
+from harness import (BUILD, MEMTOP, TARGETS, environment, main, recorded, report, run, start, temporary_folder, test,
+                     wait_for)
 
 HEAPS = os.path.join(TARGETS, "s_heaps")
 # allocated blocks and bytes, live blocks and bytes: the table in s_heaps.c
@@ -20,11 +21,10 @@ PARTS = ["arena", "stack", "slab", "handles", "realloc", "nested", "threads", "f
 FIELDS = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes")
 
 
-def recorded(*parts, options="", program=HEAPS, arguments=()):
-    session = temporary_folder() + "/session.mtop"
-    given = ["--options", options] if options else []
-    done = run([MEMTOP, "record", *given, "-o", session, "--", program, *parts], env=environment())
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
+def reported(*parts, options="", program=HEAPS, arguments=()):
+    """The report of these parts of it, which says nothing by itself."""
+    session = recorded(program, *parts, options=options)
+    assert (session.stdout, session.stderr) == ("", ""), (session.stdout, session.stderr)
     return report(session, arguments=arguments)
 
 
@@ -63,7 +63,7 @@ def t_as_the_manual_says():
 
 @test
 def t_every_heap_to_the_byte():
-    r = recorded("all")
+    r = reported("all")
     check_all(r)
     # the pools that they were cut from: allocated, and not counted as alive beside their parts
     pools = [s for s in r["stacks"] if "pool_take" in [f["function"] for f in s["frames"]] and s["owner"] == "s_heaps"]
@@ -76,21 +76,21 @@ def t_every_heap_to_the_byte():
 
 @test
 def t_no_word_where_nothing_is_wrong():
-    r = recorded(*PARTS)
+    r = reported(*PARTS)
     assert not r["agent"]["lost"]["events"] and not r["warnings"], (r["agent"]["lost"], r["warnings"])
 
 
 @test
 def t_a_block_that_is_too_large_is_lost():
     """It counts nowhere, or the figures of its free would not be those of its allocation."""
-    r = recorded("huge")
+    r = reported("huge")
     assert heaps(r)["huge"] == (1, (1 << 48) - 1, 0, 0), heaps(r)
     assert (r["agent"]["lost"]["events"], r["agent"]["lost"]["bytes"]) == (1, 1 << 48), r["agent"]["lost"]
 
 
 @test
 def t_stacks_say_heap_and_caller():
-    r = recorded("slab")
+    r = reported("slab")
     mine = [s for s in r["stacks"] if s["owner"] == "heap:slab"]
     assert len(mine) == 1, r["stacks"]
     frames = [(f["function"], f["module"]) for f in mine[0]["frames"]]
@@ -100,7 +100,7 @@ def t_stacks_say_heap_and_caller():
 
 @test
 def t_threads_of_blocks():
-    r = recorded("threads", "many")
+    r = reported("threads", "many")
     assert sum(t["live_bytes"] for t in r["threads"]) == r["totals"]["live_bytes"], r["threads"]
     assert len([t for t in r["threads"] if t["allocated_blocks"] == 1000]) == 8, r["threads"]
 
@@ -108,34 +108,34 @@ def t_threads_of_blocks():
 @test
 def t_reports_from_signal_handlers():
     """In the middle of other reports: nothing is lost, and nothing stays."""
-    r = recorded("signals")
+    r = reported("signals")
     assert heaps(r)["signals"][2:] == (10, 320), heaps(r)
     assert not r["agent"]["lost"]["events"] and not [w for w in r["warnings"] if "freed" in w], r["warnings"]
 
 
 @test
 def t_between_marks():
-    r = recorded("marks", "many", arguments=["--since", "between"])
+    r = reported("marks", "many", arguments=["--since", "between"])
     changes = [c for c in r["changes"] if c["owner"] == "heap:marks"]
     assert [sum(c[k] for c in changes) for k in ("born_blocks", "born_bytes", "gone_blocks", "gone_bytes")] == [3, 24, 2, 16], changes
 
 
 @test
 def t_filters_go_by_heap():
-    assert heaps(recorded("all", options="libs=heap:arena")) == {"arena": WANT["arena"]}
-    assert not heaps(recorded("slab", "arena", options="exclude=heap:.*"))
-    assert heaps(recorded("inner", "nested", "slab", "arena", options="min_size=25")).keys() == {"arena", "outer"}
+    assert heaps(reported("all", options="libs=heap:arena")) == {"arena": WANT["arena"]}
+    assert not heaps(reported("slab", "arena", options="exclude=heap:.*"))
+    assert heaps(reported("inner", "nested", "slab", "arena", options="min_size=25")).keys() == {"arena", "outer"}
 
 
 @test
 def t_sampled():
     """Estimates of live memory; memory that is freed completely counts as zero, whatever the
     sample."""
-    r = recorded("many", "arena", options="sample=1k")
+    r = reported("many", "arena", options="sample=1k")
     blocks, size, live_blocks, live = heaps(r)["many"]
     assert abs(live - 640000) < 160000 and abs(size - 1280000) < 250000 and live_blocks and blocks, heaps(r)
     assert r["totals"]["estimate"], r["totals"]
-    assert heaps(recorded("nested", options="sample=16")).get("outer", (0, 0, 0, 0))[2:] == (0, 0)
+    assert heaps(reported("nested", options="sample=16")).get("outer", (0, 0, 0, 0))[2:] == (0, 0)
 
 
 @test
@@ -174,7 +174,7 @@ def t_linked_in():
     done = run(["gcc", "-O1", "-g", "-fno-builtin", "-D_GNU_SOURCE", "-Iinclude", "-Itests", "-static", "-o", program,
                 "tests/targets/s_heaps.c", f"@{BUILD}/wrap.flags", f"{BUILD}/libmemtop-wrap.a"])
     assert done.returncode == 0, done.stderr
-    check_all(recorded("all", program=program))
+    check_all(reported("all", program=program))
 
 
 main()

@@ -9,7 +9,7 @@ import subprocess
 
 from client import Client
 from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_once, children, environment, main, mostly_waits, need,
-                     read_report, report, run, start, stop, temporary_folder, test, wait_for)
+                     read_report, recorded, report, run, start, stop, temporary_folder, test, wait_for)
 
 PLUGIN = """
 #include <new>
@@ -152,11 +152,10 @@ def need_jemalloc():
 
 def used_jemalloc(command, **env):
     """Plainly and under record; what is alive at the end is what s_jemalloc says."""
-    plain, path = run([*command, "use"], env=environment(**env)), temporary_folder() + "/t.mtop"
-    watched = run([MEMTOP, "record", "-o", path, "--", *command, "use"], env=environment(**env))
-    assert (plain.returncode, plain.stderr) == (watched.returncode, watched.stderr) == (0, ""), (plain, watched)
-    assert plain.stdout == watched.stdout, (plain, watched)
-    r, found = report(path), {"by_name": [0] * 4, "by_lookup": [0] * 4, "in_place": [0] * 4}
+    plain, session = run([*command, "use"], env=environment(**env)), recorded(*command, "use", env=environment(**env))
+    assert (plain.returncode, plain.stderr, session.stderr) == (0, "", ""), (plain, session.stderr)
+    assert plain.stdout == session.stdout, (plain, session.stdout)
+    r, found = report(session), {"by_name": [0] * 4, "by_lookup": [0] * 4, "in_place": [0] * 4}
     for stack in r["stacks"]:
         for name in found.keys() & {f["function"] for f in stack["frames"]}:
             for i, what in enumerate(("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks")):
@@ -203,9 +202,8 @@ def t_jemalloc_asked_for_by_a_library():
     for more, status in ((), 0), ((JEMALLOC,), 1):
         done = run([folder + "/main"], env=preload(*more))
         assert (done.returncode, done.stdout, done.stderr) == (status, "", ""), done
-    path = folder + "/t.mtop"
-    run([MEMTOP, "record", "-o", path, "--", folder + "/main"], env=environment(LD_PRELOAD=JEMALLOC))
-    mine = [s for s in report(path)["stacks"] if "library_has" in [f["function"] for f in s["frames"]]]
+    r = report(recorded(folder + "/main", env=environment(LD_PRELOAD=JEMALLOC), status=1))
+    mine = [s for s in r["stacks"] if "library_has" in [f["function"] for f in s["frames"]]]
     assert [(s["allocated_bytes"], s["live_blocks"]) for s in mine] == [(20, 0)], mine
 
 
@@ -282,9 +280,7 @@ def t_plugin_of_a_program_with_its_own_malloc():
     for command in ("g++ -std=c++17 -g -O1 -shared -fPIC -o libplug.so plug.cc", "gcc -fno-builtin -rdynamic -o host host.c"):
         done = run(command.split(), cwd=folder)
         assert done.returncode == 0, done.stderr
-    done = run([MEMTOP, "record", "-o", "t.mtop", "--", "./host"], cwd=folder, env=environment())
-    assert done.returncode == 0, done
-    mine = [s for s in report(folder + "/t.mtop")["stacks"] if "plugged" in [f["function"] for f in s["frames"]]]
+    mine = [s for s in report(recorded("./host", cwd=folder))["stacks"] if "plugged" in [f["function"] for f in s["frames"]]]
     assert sorted((s["allocated_bytes"], s["live_blocks"]) for s in mine) == [(1280, 0), (4321, 0)], mine
 
 

@@ -20,7 +20,7 @@ import time
 
 import mtop
 import wire
-from harness import MEMTOP, child_of, environment, main, temporary_folder, test, wait_for
+from harness import MEMTOP, child_of, environment, main, recording, temporary_folder, test, wait_for
 
 PROGRAM = """
 import ctypes, time, threading
@@ -44,8 +44,7 @@ KEY, LAST = 1 << 31, 1 << 30
 def record(folder, name, *words, keys="3000", wait=True, seconds=None):
     path = os.path.join(folder, name)
     env = {**environment(), "MEMTOP_TEST_KEY_BYTES": keys, "PYTHONMALLOC": "malloc"}
-    child = subprocess.Popen([MEMTOP, "record", "-o", path, *words, "--", sys.executable, "-c", PROGRAM],
-                             env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = recording(sys.executable, "-c", PROGRAM, arguments=words, path=path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not wait:
         return path, child
     assert child.wait(60) == 0
@@ -53,7 +52,7 @@ def record(folder, name, *words, keys="3000", wait=True, seconds=None):
 
 
 @functools.cache
-def recorded():
+def shared_session():
     """One session for all who only read it."""
     folder = tempfile.mkdtemp(prefix="memtop-keys-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -140,7 +139,7 @@ def text(path, *words):
 @test
 def the_same_from_any_key():
     folder = temporary_folder()
-    path = recorded()
+    path = shared_session()
     data = read(path)
     assert len(keys(data)) >= 3, f"{len(keys(data))} key frames in {len(data)} bytes"
     plain = write(folder, "plain.mtop", without_keys(data))
@@ -163,7 +162,7 @@ def the_same_from_any_key():
 def the_end_comes_from_the_last_key():
     """Without the frames before it nothing is missing: it has all of them."""
     folder = temporary_folder()
-    path = recorded()
+    path = shared_session()
     data = read(path)
     begin, end = keys(data)[-1]
     # Damage all blocks of the session itself: they are not read.
@@ -177,7 +176,7 @@ def the_end_comes_from_the_last_key():
 @test
 def a_damaged_key_is_not_used():
     folder = temporary_folder()
-    path = recorded()
+    path = shared_session()
     data, want = read(path), report(path)
     broken = bytearray(data)
     for begin, end in keys(data):
@@ -198,7 +197,7 @@ def a_damaged_key_is_not_used():
 @test
 def a_key_that_is_not_understood():
     """Its blocks are whole, but a NODES frame says one entry more than it has: the stream has it all."""
-    data, want = read(recorded()), report(recorded())
+    data, want = read(shared_session()), report(shared_session())
     begin, end = keys(data)[-1]
     out, at, spoilt = data[:begin], mtop.HEAD, False
     for head, frames in mtop.blocks(data):
@@ -221,7 +220,7 @@ def a_key_that_is_not_understood():
 @test
 def cut_anywhere():
     folder = temporary_folder()
-    data = read(recorded())
+    data = read(shared_session())
     places = [end - 1 for _, end in keys(data)] + [begin + 50 for begin, _ in keys(data)]
     picked = random.Random(5)
     for at in places + [picked.randrange(len(data) // 4, len(data)) for _ in range(10)]:
@@ -248,7 +247,7 @@ def killed_and_while_it_is_written():
 @test
 def live_recorded_reopened_reported():
     """The same totals on all ways: what the program was seen to do, with and without key frames."""
-    folder, path = temporary_folder(), recorded()
+    folder, path = temporary_folder(), shared_session()
     copy = os.path.join(folder, "copy.mtop")
     subprocess.run([MEMTOP, "report", "-f", "folded", path], stdout=subprocess.DEVNULL, env=environment(), check=True)
     want = report(path)

@@ -13,7 +13,8 @@ import subprocess
 
 import manual
 from elsewhere import Machine, listening, shown, told
-from harness import BUILD, MEMTOP, at_end, check_invariants, emulator, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
+from harness import (BUILD, MEMTOP, at_end, check_invariants, emulator, environment, main, mostly_waits, need,
+                     recorded, recording, report, run, start, temporary_folder, test, wait_for)
 
 PROGRAMS = [["s_threads", "2"], ["s_mark"], ["s_paths", "8"]]
 ALONE = [p for p in PROGRAMS if p[0] != "s_threads"]
@@ -49,12 +50,10 @@ def made(command, source, more=(), agent=True):
     return program
 
 
-def recorded(command):
-    session = temporary_folder() + "/session.mtop"
-    done = run([MEMTOP, "record", "-o", session, "--", *command], env=environment())
-    assert done.returncode == 0, done
-    assert not done.stderr, done.stderr
-    return report(session), done.stdout
+def report_and_output(command):
+    session = recorded(*command)
+    assert not session.stderr, session.stderr
+    return report(session), session.stdout
 
 
 def counts(command, **env):
@@ -91,7 +90,7 @@ def differ_by_threads(r, got, want):
 def check_totals(command, programs, counted, more=()):
     wrong = []
     for name, *arguments in programs:
-        r, _ = recorded([made(command, f"tests/targets/{name}.c", more), *arguments])
+        r, _ = report_and_output([made(command, f"tests/targets/{name}.c", more), *arguments])
         got, want = figures(r), counted(f"tests/targets/{name}.c", arguments)
         if (got != want and not differ_by_threads(r, got, want)) or not want[0]:
             wrong.append(f"{name}: memtop {got}, counter {want}")
@@ -158,12 +157,11 @@ def t_static_on_other_machines():
     for m in (Machine("arm64", emulator("aarch64"), "aarch64-linux-gnu"), Machine("armhf", emulator("arm"), "arm-linux-gnueabihf")):
         beside = f"{BUILD}/{m.name}"
         program = m.compile("s_mark", "-static", f"@{beside}/wrap.flags", f"{beside}/libmemtop-wrap.a")
-        session, name = temporary_folder() + "/session.mtop", f"memtop-test-linked.{os.getpid()}.{m.name}"
+        name = f"memtop-test-linked.{os.getpid()}.{m.name}"
         p = start(m.command(program, options=f"listen=@{name} wait=20000"), stdout=subprocess.PIPE, text=True, env=environment())
         wait_for(lambda: p.poll() is not None or listening(name), 30, "the agent")
-        done = run([MEMTOP, "record", "-o", session, "@" + name], env=environment())
-        assert done.returncode == 0 and p.wait(60) == 0 and p.stdout.read() == "1 2\n", (done, p)
-        r = report(session)
+        r = report(recorded(arguments=["@" + name]))
+        assert p.wait(60) == 0 and p.stdout.read() == "1 2\n", p
         mine = [s for s in r["stacks"] if "fill" in [f["function"] for f in s["frames"]]]
         assert sum(s["live_bytes"] for s in mine) == 13500 and len(r["marks"]) == 2, (m.name, r["stacks"])
         assert m.name == "armhf" or not any(s["truncated"] for s in mine), mine
@@ -178,7 +176,7 @@ def t_private_malloc():
     dynamic = [word for word in recipe("gcc", "-static") if word != "-static"]
     check_totals(dynamic, [["s_mark"], ["s_paths", "8"]], by_preloaded_counter, [f"{folder}/own.c"])
     program = made(recipe("gcc", "-static"), "tests/targets/s_mark.c", [f"{folder}/own.c"])
-    r, said = recorded([program])
+    r, said = report_and_output([program])
     assert {m["name"]: m["live_blocks"] for m in r["marks"]}["m2"] >= 25 and said == "1 2\n", (r["marks"], said)
     assert sum(s["live_bytes"] for s in r["stacks"] if "fill" in [f["function"] for f in s["frames"]]) == 13500, r["stacks"]
 
@@ -237,13 +235,13 @@ def t_cxx():
         f.write(CXX)
     done = run(["g++", *FLAGS, "-o", folder + "/plain", source])
     assert done.returncode == 0, done.stderr
-    want = in_work(recorded([folder + "/plain"])[0])
+    want = in_work(report_and_output([folder + "/plain"])[0])
     assert want[0] > 205, want
     dynamic, jemalloc = recipe("gcc", "/usr/local/lib/memtop/libmemtop-agent.a"), recipe("g++", "-ljemalloc")
     tcmalloc = [word.replace("-ljemalloc", "-ltcmalloc_minimal").replace("wrap-jemalloc", "wrap") for word in jemalloc]
     # a static libstdc++ calls malloc for new(0), and the agent counts that call
     for command, rounded in ((dynamic, 0), (jemalloc, 0), (tcmalloc, 0), (recipe("gcc", "-static"), 1)):
-        r, said = recorded([made(["g++", *command[1:]], source)])
+        r, said = report_and_output([made(["g++", *command[1:]], source)])
         assert in_work(r) == (want[0], want[1] + rounded, *want[2:]), (command, in_work(r), want)
         assert said == "bad_alloc\n", said
 
@@ -274,7 +272,7 @@ def t_own_operator_new():
     with open(source, "w", encoding="utf-8") as f:
         f.write(OWN_NEW)
     for words in (("gcc", "/usr/local/lib/memtop/libmemtop-agent.a"), ("g++", "-ljemalloc"), ("gcc", "-static")):
-        r, said = recorded([made(["g++", *recipe(*words)[1:]], source)])
+        r, said = report_and_output([made(["g++", *recipe(*words)[1:]], source)])
         mine = [s for s in r["stacks"] if "main" in [f["function"] for f in s["frames"]] and s["live_blocks"] == 0]
         assert said == "200\n" and sum(s["allocated_blocks"] for s in mine) == 100, (words, said, mine)
         assert sum(s["allocated_bytes"] for s in mine) == 2000, (words, mine)
@@ -283,7 +281,7 @@ def t_own_operator_new():
 @test
 def t_stacks():
     """As the program itself tells them: all whole, also those of threads, handlers and callbacks."""
-    r, said = recorded([made(recipe("gcc", "-static"), "tests/targets/s_stacks.c")])
+    r, said = report_and_output([made(recipe("gcc", "-static"), "tests/targets/s_stacks.c")])
     want = told(said)
     got, reasons = shown(r, {name for stack in want for name in stack})
     assert len(want) > 40 and not any(reasons.values()), {k: v for k, v in reasons.items() if v}
@@ -293,7 +291,7 @@ def t_stacks():
 @test
 def t_children():
     for words in (("gcc", "-static"), ("gcc", "/usr/local/lib/memtop/libmemtop-agent.a")):
-        t = recorded([made(recipe(*words), "tests/targets/s_fork.c")])[0]["totals"]
+        t = report_and_output([made(recipe(*words), "tests/targets/s_fork.c")])[0]["totals"]
         assert t["allocated_blocks"] >= 200 and t["freed_blocks"] >= 200, t
 
 
@@ -335,17 +333,15 @@ def t_live_and_killed():
     wait_for(lambda: (x := live()) and x["totals"]["live_blocks"] >= 100 and x, 30, "the first phase")
     done = run([MEMTOP, "attach", "--no-view", str(p.pid)], env=environment())
     assert done.returncode == 3 and done.stderr.count("\n") == 1 and f"memtop -p {p.pid}" in done.stderr, done
-    session = temporary_folder() + "/session.mtop"
-    recorder = subprocess.Popen([MEMTOP, "record", "-o", session, target], env=environment(), stdin=subprocess.DEVNULL)
-    at_end(recorder.kill)
+    recorder = recording(arguments=[target])
     assert run([MEMTOP, "mark", target, "outside"], env=environment()).returncode == 0
     os.kill(p.pid, signal.SIGUSR1)
     wait_for(lambda: (x := live()) and x["totals"]["live_blocks"] >= 400 and x, 30, "the second phase")
-    wait_for(lambda: os.path.exists(session), 30, "the session")
+    wait_for(lambda: os.path.exists(recorder.session), 30, "the session")
     p.kill()
     p.wait()
     recorder.wait(60)
-    r = report(session)
+    r = report(recorder.session)
     assert r["program"]["state"] == "signalled" and r["totals"]["live_blocks"] >= 400, r["totals"]
 
 
@@ -361,7 +357,7 @@ def t_a_bad_option():
 @test
 def t_own_functions_of_jemalloc():
     """mallocx and its family by their names, and as dlsym finds them, from requests to the byte."""
-    r, said = recorded([made(recipe("gcc", "-ljemalloc"), "tests/targets/s_jemalloc.c", ["-rdynamic"]), "use"])
+    r, said = report_and_output([made(recipe("gcc", "-ljemalloc"), "tests/targets/s_jemalloc.c", ["-rdynamic"]), "use"])
     found = {"by_name": [0] * 4, "by_lookup": [0] * 4, "in_place": [0] * 4}
     for stack in r["stacks"]:
         for name in found.keys() & {f["function"] for f in stack["frames"]}:

@@ -9,9 +9,9 @@ import subprocess
 
 import mtop
 import wire
-from cli import memtop, recorded
+from cli import memtop
 from client import run_watched
-from harness import BUILD, MEMTOP, environment, main, mostly_waits, start, temporary_folder, test, wait_for
+from harness import BUILD, MEMTOP, main, mostly_waits, recorded, recording, temporary_folder, test, wait_for
 from term import Terminal
 
 MOVING = ("memtop agent", "mapped files (code, data)")  # each viewer costs the agent some; pages of files come and go
@@ -66,8 +66,7 @@ def screens(t):
 @test
 def t_live_recorded_and_reopened():
     p, folder = Target(), temporary_folder()
-    session = folder + "/a.mtop"
-    recording = start([MEMTOP, "record", "-o", session, p.name], env=environment())
+    recorder = recording(arguments=[p.name])
     p.does("e")
     p.does("w")
     with Terminal([MEMTOP, p.name], 120, 36, env={"XDG_STATE_HOME": folder, "HOME": folder}) as t:
@@ -77,10 +76,10 @@ def t_live_recorded_and_reopened():
         t.type(f"w{folder}/saved.mtop")
         t.keys("Enter")
         t.wait_for("saved:")
-    recording.terminate()
-    assert recording.wait(60) == 0
+    recorder.terminate()
+    assert recorder.wait(60) == 0
     assert figures(live)[0]["io-7"][:2] == (10000, 50), live["threads"]
-    for kept in (session, folder + "/saved.mtop"):
+    for kept in (recorder.session, folder + "/saved.mtop"):
         file = report(kept)
         for name, a, b in zip(("threads", "memory", "ages", "totals", "stacks"), figures(live), figures(file)):
             assert a == b, f"{kept}: {name}: live {a}, in the file {b}"
@@ -126,11 +125,11 @@ def t_not_asked_is_null_and_not_nothing():
     """A session that ended before any look: null, and the same sentence on the screen, in the report and in JSON."""
     p, folder = Target(), temporary_folder()
     p.does("e")
-    session = folder + "/a.mtop"
-    recording = start([MEMTOP, "record", "-o", session, p.name], env=environment())
+    recorder = recording(arguments=[p.name])
+    session = recorder.session
     wait_for(lambda: os.path.exists(session) and os.path.getsize(session) > 300, 10, "a block")
-    recording.kill()
-    recording.wait()
+    recorder.kill()
+    recorder.wait()
     # its frames but the answers: as of an agent that was never asked
     without = folder + "/b.mtop"
     mtop.without(session, without, (wire.SCAN_THREADS, wire.SCAN_MEMORY, wire.SCAN_COHORTS))
@@ -150,10 +149,7 @@ def t_not_asked_is_null_and_not_nothing():
 
 def crowd(rounds, threads):
     """The report of that many threads, once the sums over its rows are the totals."""
-    file = temporary_folder() + "/crowd.mtop"
-    done = memtop("record", "-o", file, "--", f"{BUILD}/tests/targets/s_generations", str(rounds), str(threads))
-    assert done.returncode == 0, done
-    r = report(file)
+    r = report(recorded(f"{BUILD}/tests/targets/s_generations", str(rounds), str(threads)))
     for figure in ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks"):
         assert sum(t[figure] for t in r["threads"]) == r["totals"][figure], (figure, r["totals"], r["threads"][:5])
     return r

@@ -16,7 +16,7 @@ import glob
 import subprocess
 import tempfile
 
-from harness import BUILD, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test
+from harness import BUILD, MEMTOP, Skip, environment, main, need, recorded, report, run, start, temporary_folder, test
 
 # Name of a form: its symbol, its parameters, the form that its default calls.
 NEWS = {"new": "_Znwm", "new[]": "_Znam", "new_nt": "_ZnwmRKSt9nothrow_t", "new[]_nt": "_ZnamRKSt9nothrow_t",
@@ -217,11 +217,10 @@ def judged(command, forms, pool, plain=None, pool_counted=False, exact=True, env
     if plain.returncode:
         assert pool, (forms, plain)
         return False
-    path = temporary_folder() + "/t.mtop"
-    watched = run([MEMTOP, "record", "-o", path, "--", *command], env=environment(**(env or {})))
-    assert (watched.returncode, watched.stdout) == (0, plain.stdout), (forms, pool, plain, watched)
+    session = recorded(*command, env=environment(**(env or {})))
+    assert session.stdout == plain.stdout, (forms, pool, plain, session.stdout)
     if exact:
-        counted(report(path), plain.stdout, forms, pool, pool_counted, own)
+        counted(report(session), plain.stdout, forms, pool, pool_counted, own)
     return True
 
 

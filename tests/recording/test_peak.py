@@ -20,7 +20,8 @@ import time
 import mtop
 import wire
 from client import Client, run_watched
-from harness import LONG, MEMTOP, TARGETS, Skip, environment, main, mostly_waits, report, run, start, temporary_folder, test
+from harness import (LONG, MEMTOP, TARGETS, Skip, environment, main, mostly_waits, recorded, report, run, start,
+                     temporary_folder, test)
 from term import Terminal
 
 TARGET = os.path.join(TARGETS, "s_peak")
@@ -105,17 +106,14 @@ def peaks(path):
     return sorted((p.check() for p in found.values() if p.totals), key=lambda p: -p.named)
 
 
-def recorded(*command, status=0, before=()):
-    path = temporary_folder() + "/peak.mtop"
-    done = run([*before, MEMTOP, "record", "-o", path, "--", *command], env=environment())
-    assert status in (None, done.returncode), done
-    return peaks(path)[0], done.stdout
+def peak_and_output(*command, before=()):
+    session = recorded(*command, before=before)
+    return peaks(session)[0], session.stdout
 
 
 def reported(*command):
     """The process with the largest peak; what report --at peak shows of it adds up to the same tree."""
-    path = temporary_folder() + "/peak.mtop"
-    run([MEMTOP, "record", "-o", path, "--", *command], env=environment())
+    path = recorded(*command, status=None)
     p = peaks(path)[0]
     others = [["--process", str(x["pid"])] for x in report(path)["processes"] if x["recorded"]]
     for which in others or [[]]:
@@ -158,7 +156,7 @@ def t_the_tree_at_the_peak_has_all_of_it():
 @test
 def t_threads():
     for n in (1, 8, 64) if LONG else (1, 16):
-        p, out = recorded(TARGET, "threads", str(n))
+        p, out = peak_and_output(TARGET, "threads", str(n))
         top = int(out)
         assert abs(p.off()) <= 1 and top * 0.99 - p.error <= p.tree <= top * 1.01 + 65536 * n, (n, top, p.tree, p.named)
         assert p.end < top / 100
@@ -176,21 +174,19 @@ def live_by_function(path):
 def t_a_heap_that_turns_over():
     """At the top all blocks are new, and with the old ones the heap was nearly as high."""
     for n in (1, 2, 32) if LONG else (1, 8):
-        path = temporary_folder() + "/peak.mtop"
-        done = run([MEMTOP, "record", "-o", path, "--", TARGET, "turns", str(n)], env=environment())
-        assert done.returncode == 0, done
+        path = recorded(TARGET, "turns", str(n))
         p, by = peaks(path)[0], live_by_function(path)
         lists = 20000 * 8 * n
         assert p.named - p.error <= p.tree <= p.named + p.error, (n, p.named, p.tree, p.error)
         assert by["rise"] <= lists + p.error, (n, by, p.error)
-        assert by["renew"] >= int(done.stdout) - lists - p.error, (n, by, p.error)
+        assert by["renew"] >= int(path.stdout) - lists - p.error, (n, by, p.error)
 
 
 @test
 def t_all_blocks_are_replaced_all_the_time():
     """A new top every few milliseconds, for a viewer that is there and one that comes: nothing waits for another."""
     for n in (1, 4, 16) if LONG else (1, 4):
-        p, _ = recorded(TARGET, "plateau", str(n))
+        p, _ = peak_and_output(TARGET, "plateau", str(n))
         assert p.named - p.error - p.named / 512 <= p.tree <= p.named + p.error, (n, p.named, p.tree, p.error)
     process = run_watched([TARGET, "plateau", "4"], "listen=@memtop-test.%p", stdout=subprocess.DEVNULL)
     client = Client(f"@memtop-test.{process.pid}")
@@ -204,9 +200,7 @@ def t_all_blocks_are_replaced_all_the_time():
 @test
 def t_a_difference_from_the_peak():
     """Between the peak and the end: what was freed is gone, and allocated is what came since."""
-    path = temporary_folder() + "/peak.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", TARGET, "turns", "1"], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(TARGET, "turns", "1")
     same = json.loads(run([MEMTOP, "diff", "-f", "json", path + "@peak", path + "@peak"]).stdout)
     assert not same["stacks"], same["stacks"]
     d = json.loads(run([MEMTOP, "diff", "-f", "json", "--value", "live", path + "@peak", path]).stdout)
@@ -223,7 +217,7 @@ def t_a_filter_that_allows_an_allocator_s_calls_alone():
     plain = run([TARGET, "filter"], env=environment())
     if plain.returncode == 77:
         raise Skip("no seccomp here")
-    p, out = recorded(TARGET, "filter")
+    p, out = peak_and_output(TARGET, "filter")
     assert plain.returncode == 0 and plain.stdout == out, (plain, out)
     assert abs(p.tree - int(out)) < int(out) / 100, (p.tree, out)
 
@@ -285,23 +279,21 @@ def t_a_starved_processor():
     alone = ["taskset", "-c", str(min(os.sched_getaffinity(0))), "nice", "-n"]
     for _ in range(3):
         start([*alone, "0", sys.executable, "-c", "while True: pass"])
-    p, out = recorded(TARGET, "threads", "4", before=[*alone, "10"])
+    p, out = peak_and_output(TARGET, "threads", "4", before=[*alone, "10"])
     assert abs(p.off()) <= 1 and p.tree >= int(out) * 0.99 - p.error, (p.tree, p.named, out)
 
 
 @test
 def t_the_program_ends_at_any_moment():
     for _ in range(20 if LONG else 3):
-        p, _ = recorded(TARGET, "ends")
+        p, _ = peak_and_output(TARGET, "ends")
         assert p.tree <= p.named + p.error and p.tree >= p.named * 0.97 - p.error, (p.tree, p.named, p.error)
 
 
 @mostly_waits
 def t_a_child_has_a_peak_of_its_own():
-    path = temporary_folder() + "/peak.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", TARGET, "fork"], env=environment())
-    assert done.returncode == 0, done
-    top, found = int(done.stdout), peaks(path)
+    path = recorded(TARGET, "fork")
+    top, found = int(path.stdout), peaks(path)
     assert len(found) == 2 and all(abs(p.off()) <= 1 for p in found), [(p.named, p.tree) for p in found]
     assert abs(found[0].tree / (top * 1.25) - 1) < 0.01 and abs(found[1].tree / top - 1) < 0.01, [p.tree for p in found]
 
@@ -330,9 +322,7 @@ def t_a_live_view_gets_it_as_it_grows():
 
 @test
 def t_the_view_goes_there():
-    path, older = temporary_folder() + "/peak.mtop", temporary_folder() + "/older.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", TARGET, "threads", "1"], env=environment())
-    assert done.returncode == 0, done
+    path, older = recorded(TARGET, "threads", "1"), temporary_folder() + "/older.mtop"
     p = peaks(path)[0]
     assert p.end < 10000, p.end
     t = Terminal([MEMTOP, "open", path], width=120)

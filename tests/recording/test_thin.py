@@ -17,7 +17,7 @@ import time
 
 import mtop
 import wire
-from harness import MEMTOP, at_end, environment, main, temporary_folder, test, wait_for
+from harness import MEMTOP, environment, main, recording, temporary_folder, test, wait_for
 
 PROGRAM = """
 import itertools, os, sys, time
@@ -33,13 +33,12 @@ ENV = {"PYTHONMALLOC": "malloc", "MEMTOP_TEST_KEY_BYTES": "9000"}
 THIN = {"MEMTOP_TEST_THIN_BYTES": "300000", "MEMTOP_TEST_THIN_AGES": "100"}
 
 
-def start(path, **more):
+def begun(path, **more):
     """Records while PATH.run exists."""
     with open(path + ".run", "wb"):
         pass
-    return subprocess.Popen([MEMTOP, "record", "-o", path, "--mark-every", "1s", "--", sys.executable, "-c", PROGRAM, path + ".run"],
-                            env={**environment(), **ENV, **more}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, text=True)
+    return recording(sys.executable, "-c", PROGRAM, path + ".run", arguments=["--mark-every", "1s"], path=path, env=environment(**ENV, **more),
+                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def report(path, *words):
@@ -80,8 +79,7 @@ def counters(found):
 def marks_and_the_peak_stay_and_ticks_go():
     folder = temporary_folder()
     path, before = os.path.join(folder, "a.mtop"), os.path.join(folder, "before.mtop")
-    child = start(path, **THIN)
-    at_end(child.kill)
+    child = begun(path, **THIN)
     old = wait_for(lambda: inode(path), 20)
     with open(path, "rb") as held:  # as a reader that has it open: it sees all of the old file
         wait_for(lambda: inode(path) != old, 120, "a thinner file")
@@ -129,7 +127,7 @@ def a_kill_leaves_a_whole_session():
     folder = temporary_folder()
     for turn in range(6):
         path = os.path.join(folder, f"k{turn}.mtop")
-        child = start(path, **{**THIN, "MEMTOP_TEST_THIN_BYTES": "3000"})
+        child = begun(path, **{**THIN, "MEMTOP_TEST_THIN_BYTES": "3000"})
         wait_for(lambda p=path: os.path.exists(p + ".thin") or inode(p) and os.path.getsize(p) > 9000, 20)
         time.sleep(dice.random() * 1.5)
         child.send_signal(signal.SIGKILL)

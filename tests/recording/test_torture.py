@@ -13,32 +13,30 @@ import re
 import signal
 import subprocess
 
-from harness import (AGENT, LONG, MEMTOP, TARGETS, Skip, at_end, at_once, environment, main, need, report, run, start,
-                     temporary_folder, test, wait_for)
+from harness import (AGENT, LONG, TARGETS, Skip, at_end, at_once, environment, main, need, recorded, report, run,
+                     start, temporary_folder, test, wait_for)
 from client import Client
 
 TORTURE = os.path.join(TARGETS, "s_torture")
 ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
 
 
-def recorded(*command, preload="", status=0, options="", out=None):
-    """Run it plainly and under record; both must end and speak alike, and say that. Returns the report."""
+def alike(*command, preload="", options="", out=None):
+    """Runs it plainly and under record; both must end with 0 and speak alike, and say `out`. Returns the report."""
     env = environment(**({"LD_PRELOAD": preload} if preload else {}))
-    plain = run(command, env=env)
-    path = temporary_folder() + "/t.mtop"
-    watched = run([MEMTOP, "record", "-o", path, *(["--options", options] if options else []), "--", *command], env=env)
-    assert plain.returncode == watched.returncode == status, (plain, watched)
-    assert plain.stdout == watched.stdout and out in (None, plain.stdout), (plain, watched)
-    return report(path)
+    plain, session = run(command, env=env), recorded(*command, options=options, env=env)
+    assert plain.returncode == 0, plain
+    assert plain.stdout == session.stdout and out in (None, plain.stdout), (plain, session.stdout)
+    return report(session)
 
 
 def counted(mode, blocks):
-    totals = recorded(TORTURE, mode)["totals"]
+    totals = alike(TORTURE, mode)["totals"]
     assert (totals["allocated_blocks"], totals["live_blocks"]) == (blocks, 0), totals
 
 
 def only_tables_left(*mode):
-    r = recorded(TORTURE, *mode)
+    r = alike(TORTURE, *mode)
     stray = [s for s in r["stacks"] if s["live_blocks"] and "allocate_dtv" not in str(s["frames"])]
     assert r["totals"]["allocated_blocks"] and not stray, stray
 
@@ -114,14 +112,14 @@ def t_sleeping_threads_cost_64_kib():
 
 @test
 def t_no_address_space_left():
-    done = recorded(TORTURE, "limits")
+    done = alike(TORTURE, "limits")
     assert done["totals"]["allocated_blocks"] > 2000, done["totals"]
 
 
 @test
 def t_filter_that_no_hook_saw():
     """Not even getpid may be called: by hooks, by fork, by _exit."""
-    assert recorded(TORTURE, "sealed")["totals"]["live_blocks"] == 0
+    assert alike(TORTURE, "sealed")["totals"]["live_blocks"] == 0
 
 
 @test
@@ -131,7 +129,7 @@ def t_other_allocators():
         raise Skip("none of " + " ".join(ALLOCATORS) + " is installed")
     for library in found:
         for mode in ("storm", "handlers", "coroutines", "late-ends"):
-            r = recorded(TORTURE, mode, preload=library)
+            r = alike(TORTURE, mode, preload=library)
             own = [s for s in r["stacks"] if s["live_blocks"] and s["owner"] == "s_torture"
                    and "allocate_dtv" not in str(s["frames"])]
             assert not own, (library, mode, own)
@@ -147,18 +145,18 @@ def along(r, function):
 def t_exceptions_through_frames_that_allocate():
     """Two blocks a frame, one for each exception that is not the same one thrown on."""
     blocks = 200 * sum(2 * (depth + 1) + 1 + depth - depth // 3 for depth in range(10)) + 100 * 4
-    assert along(recorded(f"{TARGETS}/s_torture_cxx", "exceptions"), "throws") == (blocks, 0)
+    assert along(alike(f"{TARGETS}/s_torture_cxx", "exceptions"), "throws") == (blocks, 0)
 
 
 @test
 def t_coroutines_of_the_language():
-    assert along(recorded(f"{TARGETS}/s_torture_cxx", "coroutines"), "coroutines") == (250 * (6 + 10), 0)
+    assert along(alike(f"{TARGETS}/s_torture_cxx", "coroutines"), "coroutines") == (250 * (6 + 10), 0)
 
 
 @test
 def t_thread_local_destructors():
     """Per thread two objects and a list entry of libc's for each; three blocks from destructors."""
-    r = recorded(f"{TARGETS}/s_torture_cxx", "threads")
+    r = alike(f"{TARGETS}/s_torture_cxx", "threads")
     assert (along(r, "in_thread"), along(r, "start_thread")) == ((800, 0), (1400, 0)), r["totals"]
 
 
@@ -167,7 +165,7 @@ def t_nobody_left_to_be():
     """Signals ignored, namespaces and root changed, all descriptors closed, rights dropped: counted to the end."""
     if os.geteuid():
         raise Skip("needs root")
-    r = recorded(TORTURE, "stripped")
+    r = alike(TORTURE, "stripped")
     assert along(r, "churn") == (2000, 0) and r["program"]["state"] == "exited", r["totals"]
 
 
@@ -187,10 +185,10 @@ def t_sockets_forbidden():
 def t_little_memory():
     """The agent counts all blocks, or the report says that it missed some. The program lives."""
     def limited(kind, mib):
-        path, command = temporary_folder() + "/t.mtop", ["prlimit", f"--{kind}={mib << 20}", TORTURE, "clone-vm"]
-        plain, done = run(command), run([MEMTOP, "record", "-o", path, "--", *command], env=environment())
-        assert (plain.returncode, plain.stdout, plain.stderr) == (done.returncode, done.stdout, "") == (0, "", ""), (plain, done)
-        r, lines = report(path), done.stderr.splitlines()
+        command = ["prlimit", f"--{kind}={mib << 20}", TORTURE, "clone-vm"]
+        plain, session = run(command), recorded(*command)
+        assert (plain.returncode, plain.stdout, plain.stderr, session.stdout) == (0, "", "", ""), (plain, session.stdout)
+        r, lines = report(session), session.stderr.splitlines()
         assert len(lines) <= 1 and all(line.startswith("memtop: ") for line in lines), (kind, mib, lines)
         whole = along(r, "churn") == (6000, 0)
         said = [w for w in r["warnings"] if "is not in this session" in w or "(no memory)" in w]
@@ -224,7 +222,7 @@ def t_plugins_in_the_same_place():
         done = run(["gcc", "-g", "-O1", "-fno-builtin", "-shared", "-fPIC", f"-DNAME={name}_allocates", "-o", f"{folder}/{name}.so",
                     folder + "/plugin.c"])
         assert done.returncode == 0, done.stderr
-    r = recorded(TORTURE, "plugins", folder + "/even.so", folder + "/oddy.so", out="1\n")
+    r = alike(TORTURE, "plugins", folder + "/even.so", folder + "/oddy.so", out="1\n")
     for name in ("even", "oddy"):
         assert along(r, name + "_allocates") == (1000, 0), (name, along(r, name + "_allocates"))
         mine = [s for s in r["stacks"] if name + "_allocates" in [f["function"] for f in s["frames"]]]
@@ -273,7 +271,7 @@ def t_before_and_after_ours():
                     "gcc -g -fno-builtin -rdynamic -o main main.c -Wl,--no-as-needed -L. -learly -Wl,-rpath,$ORIGIN"):
         done = run(command.split(), cwd=folder)
         assert done.returncode == 0, done.stderr
-    r = recorded(folder + "/main")
+    r = alike(folder + "/main")
     found = {name: along(r, name) for name in ("before_all", "before_us", "last", "after_all")}
     assert found == {"before_all": (5, 5), "before_us": (6, 5), "last": (8, 4), "after_all": (7, 7)}, found
 
@@ -338,7 +336,7 @@ def t_start_scripts():
                   ["/usr/bin/python3", "-c", "import os, sys; os.execve(sys.argv[1], sys.argv[1:], {})", TORTURE],
                   ["perl", "-e", "exec @ARGV", TORTURE]):
         need(front[0])
-        totals = recorded(*front, "failing-exec")["totals"]
+        totals = alike(*front, "failing-exec")["totals"]
         assert (totals["allocated_blocks"], totals["live_blocks"]) == (120, 0), (front, totals)
 
 
@@ -351,15 +349,15 @@ def t_peak_in_the_first_millisecond():
         f.write("#include <stdlib.h>\nint main(void) { void *volatile p = malloc(1 << 20); free(p); return 0; }\n")
     assert run(["gcc", "-fno-builtin", "-o", folder + "/main", folder + "/main.c"]).returncode == 0
     for _ in range(12):
-        assert recorded(folder + "/main")["totals"]["peak_bytes"] == 1 << 20
+        assert alike(folder + "/main")["totals"]["peak_bytes"] == 1 << 20
 
 
 @test
 def t_memory_cap():
     """16,384 paths in 1 MiB: stacks are cut and said to be, no block is lost, the map stays in proportion."""
     depth, cap = (17, 6) if LONG else (14, 1)
-    free = recorded(f"{TARGETS}/s_paths", str(depth))
-    capped = recorded(f"{TARGETS}/s_paths", str(depth), options=f"max_memory={cap}M")
+    free = alike(f"{TARGETS}/s_paths", str(depth))
+    capped = alike(f"{TARGETS}/s_paths", str(depth), options=f"max_memory={cap}M")
     assert free["totals"]["allocated_blocks"] == 2 ** depth + 1, free["totals"]
     same = ("allocated_blocks", "allocated_bytes", "live_blocks", "live_bytes")
     assert [free["totals"][k] for k in same] == [capped["totals"][k] for k in same], capped["totals"]
@@ -374,12 +372,11 @@ def t_memory_cap():
 @test
 def t_ten_thousand_threads_to_the_end():
     """The end comes under them: the last state is made before memtop's patience is over."""
-    path = temporary_folder() + "/a.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--", f"{TARGETS}/s_crowd", "10000"], env=environment())
-    if done.returncode == 77:
+    session = recorded(f"{TARGETS}/s_crowd", "10000", status=None)
+    if session.status == 77:
         raise Skip("the system gives fewer threads")
-    assert done.returncode == 0 and not done.stderr, done
-    r = report(path)
+    assert session.status == 0 and not session.stderr, (session.status, session.stderr)
+    r = report(session)
     assert r["program"]["complete"] and r["totals"]["live_blocks"] >= 10000 * 200, r["totals"]
     assert sum(t["allocated_blocks"] for t in r["threads"]) == r["totals"]["allocated_blocks"], r["totals"]
 

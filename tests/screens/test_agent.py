@@ -3,20 +3,11 @@
 """test_agent.py - memtop's cost and the quality of its stacks on the screen, equal to the
 report's."""
 import json
-import os
 import platform
 import re
 
-from harness import MEMTOP, Skip, Synthetic, TARGETS, environment, main, report, run, temporary_folder, test
+from harness import MEMTOP, TARGETS, Skip, Synthetic, main, recorded, report, run, test
 from term import Terminal, selected
-
-
-def recorded(options):
-    path = os.path.join(temporary_folder(), "a.mtop")
-    done = run([MEMTOP, "record", "--options", options, "-o", path, "--", os.path.join(TARGETS, "s_sites")],
-               env=environment())
-    assert done.returncode == 0, done
-    return path, report(path)["agent"]
 
 
 def share(percent):
@@ -41,7 +32,8 @@ def words_fit(lines):
 def t_header():
     """80 columns have the share of whole stacks when some are not; 120 have the cost; 200 have all."""
     for options in ("depth=4", ""):
-        path, agent = recorded(options)
+        path = recorded(f"{TARGETS}/s_sites", options=options)
+        agent = report(path)["agent"]
         whole = f"stacks {share(agent['stacks']['whole_percent'])}%"
         assert (whole == "stacks 100%") == (not options), agent
         cost = f"agent {size(agent['memory_bytes'])}" + \
@@ -54,7 +46,8 @@ def t_header():
 
 @test
 def t_page():
-    path, agent = recorded("depth=4")
+    path = recorded(f"{TARGETS}/s_sites", options="depth=4")
+    agent = report(path)["agent"]
     stacks, cpu = agent["stacks"], agent["cpu"]
     assert stacks["truncated"]
     for width, height, *more in ((80, 24), (80, 24, "--ascii"), (120, 36, "--theme", "mono"), (200, 60)):
@@ -97,9 +90,7 @@ def t_frame_pointers():
     """Code without unwind tables: how many stacks it is in, and which frames of one."""
     if platform.machine() != "x86_64":
         raise Skip("frame pointers that prove themselves are x86-64's")
-    path = os.path.join(temporary_folder(), "g.mtop")
-    done = run([MEMTOP, "record", "-o", path, "--", os.path.join(TARGETS, "s_no_tables")], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(f"{TARGETS}/s_no_tables")
     found = report(path)["agent"]["stacks"]["by_fp_percent"]
     for width, height in ((80, 24), (120, 36)):
         with Terminal([MEMTOP, "open", path], width, height) as t:

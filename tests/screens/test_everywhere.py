@@ -17,7 +17,7 @@ import signal
 import subprocess
 import time
 
-from harness import MEMTOP, Skip, environment, main, mostly_waits, run, temporary_folder, wait_for
+from harness import MEMTOP, Skip, main, mostly_waits, recorded, run, temporary_folder, wait_for
 from term import Terminal, command, running
 
 PYTHON = """
@@ -252,9 +252,7 @@ def stands(make):
     os.kill(t.child, signal.SIGSTOP)  # from here on no time counts: neither verdict nor rates change
     # ... and each scan that a file keeps is of this state
     t.wait_for(re.compile(r"STOPPED (1[5-9]|[2-9]\d|\d\d\d) s|STOPPED \d+ min"), 60, "stopped for 15 s")
-    path = f"{folder}/recorded.mtop"
-    done = run([MEMTOP, "record", "-o", path, "--for", "3", "-p", str(t.child)], env=environment())
-    assert done.returncode == 0, done
+    path = recorded(arguments=["--for", "3", "-p", str(t.child)])
     file = saved(t, folder)
     same_reports([("the process", ["-p", str(t.child)]), ("its recording", [path]),
                   ("what the view saved", of_process(file, t.child))])

@@ -5,7 +5,7 @@ reports."""
 import os
 import re
 
-from harness import MEMTOP, Synthetic, environment, main, report, run, temporary_folder, test, wait_for
+from harness import MEMTOP, Synthetic, environment, main, recorded, report, run, temporary_folder, test, wait_for
 from term import Terminal, command, select_by_search, selected
 
 SITE = "new_vertex_array"
@@ -149,10 +149,7 @@ def t_a_recording_has_its_rules():
     folder = temporary_folder()
     write(folder + "/r.supp", f"*!{SITE}\n")
     agent = Synthetic("--past", 30)
-    done = run([MEMTOP, "record", "--for", "1", "--suppress", folder + "/r.supp", "-o", folder + "/a.mtop", agent.address],
-               env=environment())
-    assert done.returncode == 0, done.stderr
-    assert sites(report(folder + "/a.mtop")) == {SITE}
+    assert sites(report(recorded(arguments=["--for", "1", "--suppress", folder + "/r.supp", agent.address]))) == {SITE}
 
 
 if __name__ == "__main__":

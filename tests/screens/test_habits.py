@@ -7,7 +7,7 @@ import os
 import re
 import stat
 
-from harness import MEMTOP, Synthetic, environment, main, mostly_waits, need, run, temporary_folder, test, wait_for
+from harness import MEMTOP, Synthetic, main, mostly_waits, need, recorded, run, temporary_folder, test, wait_for
 from term import Terminal, command, running, selected, view
 
 
@@ -218,9 +218,7 @@ def t_a_filter_says_what_it_took_for_a_name():
 @test
 def t_an_owner_without_memory_is_not_unknown():
     need("lua5.4")
-    path = temporary_folder() + "/a.mtop"
-    assert run([MEMTOP, "record", "-o", path, "--", "lua5.4", "-e", "x = {}"], env=environment()).returncode == 0
-    with Terminal([MEMTOP, "open", path], 120, 36) as t:
+    with Terminal([MEMTOP, "open", recorded("lua5.4", "-e", "x = {}")], 120, 36) as t:
         t.wait_for(("EXITED 0", re.compile(r"^.*  lua5\.4 ", re.M)), without="? lua5.4")
 
 

@@ -5,8 +5,8 @@ import re
 
 import mtop
 import wire
-from cli import compiled, recorded
-from harness import MEMTOP, main, temporary_folder, test
+from cli import compiled
+from harness import MEMTOP, main, recorded, temporary_folder, test
 from term import Terminal, command, running
 
 PHASES = """

@@ -7,8 +7,8 @@ import os
 import re
 
 from cli import memtop, one_line
-from diffs import build, one_session, recorded
-from harness import MEMTOP, main, temporary_folder, test
+from diffs import build, one_session
+from harness import MEMTOP, main, recorded, temporary_folder, test
 from term import Terminal, select_by_search, selected
 
 

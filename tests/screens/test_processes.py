@@ -8,7 +8,8 @@ import signal
 import subprocess
 
 from cli import compiled
-from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, need, run, start, temporary_folder, test, wait_for
+from harness import (AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, need, recorded, run, start,
+                     temporary_folder, test, wait_for)
 from term import Terminal, select_by_search, selected
 
 # Holds so many bytes, says so, and waits.
@@ -466,9 +467,8 @@ def t_the_mouse_opens_the_list_and_a_row():
 
 @test
 def t_a_recorded_tree_opens_with_all_its_processes():
-    path, two = folder(), "/usr/bin/python3 -c 'keep = bytearray(int(20e6))'; /usr/bin/python3 -c pass; true"
-    run([MEMTOP, "record", "-o", f"{path}/a.mtop", "--", "sh", "-c", two])
-    with Terminal([MEMTOP, "open", f"{path}/a.mtop"], 80, 24) as t:
+    path = recorded("sh", "-c", "/usr/bin/python3 -c 'keep = bytearray(int(20e6))'; /usr/bin/python3 -c pass; true")
+    with Terminal([MEMTOP, "open", path], 80, 24) as t:
         t.wait_for(re.compile(r" memtop  python3 \[\d+\]  2 ended: P  EXITED 0"))
         t.keys("2")
         t.wait_for(re.compile(r"\[2 Tree\](.|\n)*^> +\d.* A python3", re.M))
@@ -479,7 +479,7 @@ def t_a_recorded_tree_opens_with_all_its_processes():
         t.keys("Home", "Enter")
         is_shown(t, "sh")
         t.wait_for(re.compile(r"python3 \[\d+\] held more: (19|20)\.\d+M; P$", re.M))
-    with Terminal([MEMTOP, "open", "--process", "sh", f"{path}/a.mtop"], 80, 24) as t:
+    with Terminal([MEMTOP, "open", "--process", "sh", path], 80, 24) as t:
         is_shown(t, "sh")
         open_list(t)
         t.wait_for(re.compile(r"sh  \(shown\)$", re.M))

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import time
 
-from harness import AGENT, MEMTOP, TARGETS, at_end, environment, main, mostly_waits, run, start, temporary_folder, wait_for
+from harness import (AGENT, MEMTOP, TARGETS, at_end, environment, main, mostly_waits, recording, run, start,
+                     temporary_folder, wait_for)
 from term import Terminal
 
 AGE = 42            # seconds: samples are 2.5 s apart from 40 s on, 5 s from 80 s on; all that is compared comes between two
@@ -45,7 +46,7 @@ class Compared:
         self.target = ["-p", str(self.process.pid)]
         wait_for(lambda: not run([MEMTOP, "report", *self.target], stdout=-3, stderr=-3).returncode, 20, "its server")
         self.first = self.viewer()
-        self.recorder = start([MEMTOP, "record", "-o", f"{self.folder}/recorded.mtop", *self.target], stdout=-3, stderr=-3)
+        self.recorder = recording(arguments=self.target, path=f"{self.folder}/recorded.mtop", stdout=-3, stderr=-3)
         self.marks = 0
 
     def viewer(self):

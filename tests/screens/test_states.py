@@ -7,7 +7,7 @@ import os
 import re
 import socket
 
-from harness import MEMTOP, Synthetic, environment, main, run, temporary_folder, test
+from harness import MEMTOP, Synthetic, main, recorded, temporary_folder, test
 from term import Terminal, view
 
 SIZES = [(80, 24), (120, 36), (40, 10)]
@@ -87,9 +87,7 @@ def t_empty_screen_says_why():
 
 @test
 def t_a_session_file_is_not_offered_marks():
-    path = temporary_folder() + "/a.mtop"
-    assert run([MEMTOP, "record", "-o", path, "--", "/bin/true"], env=environment()).returncode == 0
-    with Terminal([MEMTOP, "open", path], 120, 36) as t:
+    with Terminal([MEMTOP, "open", recorded("/bin/true")], 120, 36) as t:
         t.wait_for("EXITED")
         t.keys("d")
         t.wait_for("no mark to compare with in this session")
@@ -100,9 +98,7 @@ def t_a_session_file_is_not_offered_marks():
 @test
 def t_memory_of_a_session_file():
     """The end has it, of a program that ran too short to be asked, too."""
-    path = temporary_folder() + "/a.mtop"
-    assert run([MEMTOP, "record", "-o", path, "--", "/bin/true"], env=environment()).returncode == 0
-    with Terminal([MEMTOP, "open", path], 120, 36) as t:
+    with Terminal([MEMTOP, "open", recorded("/bin/true")], 120, 36) as t:
         t.wait_for("EXITED")
         t.keys("7")
         t.wait_for(("mapped files (code, data)", re.compile(r"^ RSS \d[\d.]*M[.,]", re.M)))

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import time
 
-from harness import AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, mostly_waits, run, start, temporary_folder, wait_for
+from harness import (AGENT, MEMTOP, TARGETS, Skip, at_end, environment, main, mostly_waits, recording, run, start,
+                     temporary_folder, wait_for)
 from served import Server, value
 from servers import server_of
 from term import Terminal
@@ -49,7 +50,7 @@ class Leak:
         self.target = ["-p", str(self.process.pid)]
         wait_for(lambda: not run([MEMTOP, "report", *self.target], stdout=-3, stderr=-3).returncode, 20, "its server")
         self.file = f"{self.folder}/recorded.mtop"
-        self.recorder = start([MEMTOP, "record", "-o", self.file, *self.target], stdout=-3, stderr=-3)
+        self.recorder = recording(arguments=self.target, path=self.file, stdout=-3, stderr=-3)
         self.view = self.viewer()
 
     def viewer(self):

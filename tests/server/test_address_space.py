@@ -7,7 +7,7 @@ limits, when it locks its memory, in its core files.
 """
 import os
 
-from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, need, run, temporary_folder, test
+from harness import AGENT, MEMTOP, TARGETS, Skip, environment, main, need, recorded, run, temporary_folder, test
 
 
 def both(command, **variables):
@@ -80,13 +80,12 @@ def t_a_limit_of_files_is_told():
 def t_a_small_stack_is_the_programs_alone():
     """memtop works on a stack of its own, as do its threads, and the program finds both limits as they were."""
     need("prlimit")
-    path = os.path.join(temporary_folder(), "s.mtop")
     for soft, hard in ((102400, 102400), (102400, 8 << 20), (65536, 65536)):
         def limited(*command):
             return run(["prlimit", f"--stack={soft}:{hard}", *command], 60, env=environment())
         own = ["grep", "Max stack", "/proc/self/limits"]
-        p = limited(MEMTOP, "record", "-o", path, "--", *own)
-        assert p.returncode == 0 and p.stdout == limited(*own).stdout, (soft, hard, p)
+        path = recorded(*own, before=["prlimit", f"--stack={soft}:{hard}"])
+        assert path.stdout == limited(*own).stdout, (soft, hard, path.stdout)
         p = limited(MEMTOP, "report", path)
         assert p.returncode == 0 and p.stdout == run([MEMTOP, "report", path], env=environment()).stdout, (soft, hard, p)
         for verb in (["diff", path, path], ["check", "--max-peak", "1G", path], ["report", "--format", "html", "-o", path + ".html", path]):

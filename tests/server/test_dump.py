@@ -10,9 +10,10 @@ import signal
 import stat
 import subprocess
 
-from cli import compiled, recorded
+from cli import compiled
 from client import preload
-from harness import MEMTOP, Skip, at_end, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
+from harness import (MEMTOP, Skip, at_end, environment, main, mostly_waits, need, recorded, report, run, start,
+                     temporary_folder, test, wait_for)
 from nobody import NOBODY
 from obedient import Obedient
 from servers import server_of

@@ -8,8 +8,7 @@ import subprocess
 import threading
 
 import wire
-from client import Client
-from harness import MEMTOP, environment, main, mostly_waits, run, start, temporary_folder, test, wait_for
+from harness import MEMTOP, environment, main, mostly_waits, recording, run, start, temporary_folder, test, wait_for
 from obedient import Obedient
 
 VIEWERS, COMMANDS = 16, 8
@@ -107,9 +106,8 @@ def t_silent_viewers_make_room():
 @mostly_waits
 def t_stopped_recordings_make_room():
     """Real ones. Continued, each looks for its place again, where one is free."""
-    p, folder = Obedient(), temporary_folder()
-    recordings = [start([MEMTOP, "record", "-o", f"{folder}/{i}.mtop", p.name], env=environment(), stderr=subprocess.DEVNULL)
-                  for i in range(VIEWERS)]
+    p = Obedient()
+    recordings = [recording(arguments=[p.name], stderr=subprocess.DEVNULL) for _ in range(VIEWERS)]
     wait_for(lambda: viewers_of(p) == str(VIEWERS), 30, "all record")
     for r in recordings:
         r.send_signal(signal.SIGSTOP)

@@ -10,8 +10,8 @@ import wire
 from client import Client, run_watched
 from container import need_place
 from elsewhere import listening
-from harness import (AGENT, MEMTOP, TARGETS, Skip, child_of, children, environment, main, mostly_waits, need, report,
-                     run, start, temporary_folder, test, wait_for, wait_for_session)
+from harness import (AGENT, TARGETS, Skip, child_of, children, environment, main, mostly_waits, need, recorded,
+                     recording, report, run, start, test, wait_for, wait_for_session)
 from obedient import PROGRAM, Obedient
 from refuse import ERRNO, VFORK, refuse
 
@@ -59,13 +59,12 @@ def t_process_one():
 def t_process_one_that_is_killed():
     """The kernel ends its server at once. A recording says that the link broke, and never that it exited."""
     p = process_one()
-    path = temporary_folder() + "/t.mtop"
     # with a key frame at the end, from which the report begins
-    recording = start([MEMTOP, "record", "-o", path, p.name], env=environment(MEMTOP_TEST_KEY_BYTES="1"), stderr=subprocess.PIPE)
-    wait_for_session(path)
+    recorder = recording(arguments=[p.name], env=environment(MEMTOP_TEST_KEY_BYTES="1"), stderr=subprocess.PIPE)
+    wait_for_session(recorder.session)
     os.kill(children(p.process.pid)[0], signal.SIGKILL)
-    recording.wait(60)
-    program = report(path)["program"]
+    recorder.wait(60)
+    program = report(recorder.session)["program"]
     assert (program["state"], program["status"], program["signal"]) == ("link_lost", None, None), program
 
 
@@ -275,10 +274,10 @@ def t_a_proc_of_a_namespace_further_out():
         raise Skip("a pid cannot be chosen in a new namespace here")
     other = start(["sleep", "1000"], env=environment())
     code = "import os, time\nkept = [bytearray(1000) for i in range(20000)]\nprint(os.getpid())\ntime.sleep(1.5)"
-    path, python = temporary_folder() + "/a.mtop", os.path.realpath("/usr/bin/python3")
-    done = run([MEMTOP, "record", "-o", path, "--", *choose, str(other.pid - 1), "/usr/bin/python3", "-c", code], env=environment())
-    assert (done.returncode, done.stdout) == (0, f"{other.pid}\n"), done
-    r = report(path, arguments=["--process", str(other.pid)])
+    python = os.path.realpath("/usr/bin/python3")
+    session = recorded(*choose, str(other.pid - 1), "/usr/bin/python3", "-c", code)
+    assert session.stdout == f"{other.pid}\n", (session.stdout, session.stderr)
+    r = report(session, arguments=["--process", str(other.pid)])
     p = r["program"]
     assert (p["pid"], p["exe"], p["args"]) == (other.pid, python, ["/usr/bin/python3", "-c", code]), p
     assert (p["state"], p["status"]) == ("exited", 0), p
@@ -292,11 +291,9 @@ def t_program_in_a_user_namespace():
     """Nobody from outside can be told apart there: it does not wait for a viewer, and the report says why it is not in it."""
     need("unshare")
     need_place("unshare", "-U")
-    path = temporary_folder() + "/t.mtop"
-    done = run([MEMTOP, "record", "--options", "wait=600000", "-o", path, "--", "unshare", "-U", "sh", "-c", "echo here; exit 3"],
-               env=environment())
-    assert (done.returncode, done.stdout) == (3, "here\n"), done
-    warnings = report(path)["warnings"]
+    session = recorded("unshare", "-U", "sh", "-c", "echo here; exit 3", options="wait=600000", status=3)
+    assert session.stdout == "here\n", (session.stdout, session.stderr)
+    warnings = report(session)["warnings"]
     assert len([w for w in warnings if "this one executed is not in this session" in w and "user namespace" in w]) == 1, warnings
 
 

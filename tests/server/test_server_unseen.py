@@ -9,7 +9,7 @@ import subprocess
 
 import container
 import wire
-from harness import AGENT, MEMTOP, Skip, children, environment, main, need, run, temporary_folder, test, wait_for
+from harness import AGENT, Skip, children, environment, main, need, recorded, run, temporary_folder, test, wait_for
 from client import preload, run_watched
 from obedient import Obedient
 from servers import is_server_of, server_of
@@ -81,12 +81,11 @@ except ChildProcessError:
 
 
 def reaps(place, *ways):
-    session = temporary_folder() + "/x.mtop"
     for way in ways:
         for polls in ([], ["polls"]) if way not in ("wait", "look") else ([],):
             command = [*place, "/usr/bin/python3", "-c", REAPER, way, *polls]
-            plain, ours = run(command, 60), run([MEMTOP, "record", "-o", session, "--", *command], 60)
-            assert plain.stdout == ours.stdout == "6 3\n", (command, plain, ours)
+            plain, ours = run(command, 60), recorded(*command, status=None)
+            assert plain.stdout == ours.stdout == "6 3\n", (command, plain, ours.stdout, ours.stderr)
 
 
 @test

@@ -13,8 +13,8 @@ import subprocess
 import time
 
 import forward
-from harness import (AGENT, BUILD, LONG, MEMTOP, TARGETS, Synthetic, environment, main, mostly_waits, report, start,
-                     temporary_folder, test, wait_for)
+from harness import (AGENT, BUILD, LONG, MEMTOP, TARGETS, Synthetic, environment, main, mostly_waits, recording,
+                     report, start, temporary_folder, test, wait_for)
 from term import Terminal
 
 DEPTH = 17 if LONG else 13  # 131,072 paths are 7.6 MB: 76 s on this link
@@ -61,9 +61,8 @@ def t_slow_link_end_over_tcp():
             return f":{agent_port:04X} 00000000:0000 0A" in f.read()
     wait_for(listens, 10, "the agent's port")
     _, port = forward.slow_link(f"tcp:{agent_port}")
-    path = f"{temporary_folder()}/a.mtop"
-    recorder = start([MEMTOP, "record", "-o", path, f":{port}"], env=environment(MEMTOP_TOKEN=token),
-                     stderr=subprocess.PIPE, text=True)
+    recorder = recording(arguments=[f":{port}"], env=environment(MEMTOP_TOKEN=token), stderr=subprocess.PIPE, text=True)
+    path = recorder.session
     wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 2000, 15, "the recording's first block")
     target.stdin.close()
     assert target.wait(60) == 0

@@ -16,7 +16,7 @@ import container
 import forward
 import harness
 from cli import compiled
-from harness import AGENT, MEMTOP, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
+from harness import AGENT, Skip, environment, main, need, recorded, run, start, temporary_folder, test, wait_for
 
 
 def plain_environment(**more):
@@ -85,8 +85,8 @@ def t_what_follows_the_environment():
         env = {**plain_environment(), "LD_PRELOAD": AGENT, **{f"MEMTOP_{i}": "1" for i in range(more)}}
         done = run([program], env=env)
         assert (done.stdout, done.returncode) == ("known\n", 0), (more, done)
-    done = run([MEMTOP, "record", "-o", temporary_folder() + "/a.mtop", "--", program], env=environment())
-    assert (done.stdout, done.stderr, done.returncode) == ("known\n", "", 0), done
+    session = recorded(program)
+    assert (session.stdout, session.stderr) == ("known\n", ""), (session.stdout, session.stderr)
 
 
 @test
@@ -99,8 +99,8 @@ def t_go_that_calls_c():
     done = run(["go", "build", "-o", "a", "main.go"], 300, env=env, cwd=folder)
     assert done.returncode == 0, done
     assert same([folder + "/a"]).stdout.startswith("1000 ")
-    done = run([MEMTOP, "record", "-o", folder + "/a.mtop", "--", folder + "/a"], env=environment())
-    assert (done.stdout.split()[0], done.stderr, done.returncode) == ("1000", "", 0), done
+    session = recorded(folder + "/a")
+    assert (session.stdout.split()[0], session.stderr) == ("1000", ""), (session.stdout, session.stderr)
 
 
 @test
@@ -353,12 +353,9 @@ def t_bad_options():
 @test
 def t_output_of_record_is_the_programs():
     """memtop record passes on status and output; its own words are on stderr."""
-    session = f"{temporary_folder()}/a.mtop"
-    done = run([MEMTOP, "record", "-o", session, "--", "/bin/sh", "-c", "echo out; echo err >&2; exit 3"], env=environment())
-    assert done.returncode == 3, done
-    assert done.stdout == "out\n" and "err\n" in done.stderr, done
-    done = run([MEMTOP, "record", "-o", session + "2", "--", "/bin/sh", "-c", "kill -TERM $$"], env=environment())
-    assert done.returncode == 128 + signal.SIGTERM, done
+    session = recorded("/bin/sh", "-c", "echo out; echo err >&2; exit 3", status=3)
+    assert session.stdout == "out\n" and "err\n" in session.stderr, (session.stdout, session.stderr)
+    recorded("/bin/sh", "-c", "kill -TERM $$", status=128 + signal.SIGTERM)
 
 
 main()

@@ -11,7 +11,8 @@ import os
 import re
 import subprocess
 
-from harness import BUILD, MEMTOP, Skip, environment, main, need, report, run, start, temporary_folder, test, wait_for
+from harness import (BUILD, MEMTOP, Skip, environment, main, need, recorded, report, run, start, temporary_folder,
+                     test, wait_for)
 
 SOURCES = "tests/targets/gaps"
 PAGES = (16384, 65536, 2097152)
@@ -41,19 +42,14 @@ def program(linker, kind, size, layout, *more):
     return build(f"gaps-{linker}-{kind}", "gaps.c", *KINDS[kind], *LINKERS[linker], *page(size), f"-Wl,-z,{layout}", *more, "-ldl")
 
 
-def recorded(command, *arguments, agent=True, **more):
+def report_and_gaps(command, *arguments):
     """The report, and where the code in each gap returns to, as the program says."""
-    session = f"{temporary_folder()}/a.mtop"
-    env = environment(**more)
-    if not agent:
-        del env["MEMTOP_AGENT"]
-    done = run([MEMTOP, "record", *arguments, "-o", session, "--", *command], env=env)
-    assert done.returncode == 0, f"{command}: status {done.returncode}: {done.stdout}{done.stderr}"
+    session = recorded(*command, arguments=arguments)
     gaps = {}
-    for line in done.stdout.splitlines():
+    for line in session.stdout.splitlines():
         whose, where = line.split(": ")
         gaps.setdefault(whose, []).append(None if where == "no gap" else int(where, 16))
-    return report(session, env=env), gaps
+    return report(session), gaps
 
 
 def stack_of(r, size, at=0):
@@ -111,7 +107,7 @@ def places(r):
 
 
 def check_reference(command):
-    mine, judged = (places(recorded(command, "--options", f"unwind={engine}")[0]) for engine in ("cfi", "libunwind"))
+    mine, judged = (places(report_and_gaps(command, "--options", f"unwind={engine}")[0]) for engine in ("cfi", "libunwind"))
     assert len(mine) > 3 and mine == judged, f"{[s for s in mine if s not in judged]}\nlibunwind: {[s for s in judged if s not in mine]}"
 
 
@@ -123,7 +119,7 @@ def check_linkings(linker):
             continue
         command = [program(linker, kind, size, layout), library(linker, size, layout)]
         try:
-            r, gaps = recorded(command)
+            r, gaps = report_and_gaps(command)
             assert all(gaps["program"] + gaps["library"]), f"linked without a gap: {gaps}"
             check(r, gaps, command)
         except AssertionError as why:
@@ -154,7 +150,7 @@ def t_by_frame_pointers():
     """Without tables: it rests on the modules alone."""
     for kind in KINDS:
         command = [program("bfd", kind, 65536, "separate-code"), library("bfd", 65536)]
-        r, gaps = recorded(command, "--options", "unwind=fp")
+        r, gaps = report_and_gaps(command, "--options", "unwind=fp")
         for size, *functions in ((1001, "keep", "leaf", "middle", "outer", "main"), (5005, "keep", "inner", "gap_lib_run", "load")):
             assert names(stack_of(r, size))[:len(functions)] == functions, names(stack_of(r, size))
         check_modules(r, command[0])
@@ -167,10 +163,7 @@ def t_loaded_by_the_loader():
     with open(path, "rb") as f:
         loader = re.search(rb"/lib[^\0]*/ld-[^\0]*", f.read()).group(0).decode()
     command = ["/bin/sh", "-c", f"exec {loader} {path} {library('bfd', 65536)}"]
-    session = f"{temporary_folder()}/a.mtop"
-    done = run([MEMTOP, "record", "-o", session, "--", *command], env=environment())
-    assert done.returncode == 0, done
-    r = report(session, env=environment())
+    r = report(recorded(*command))
     check_whole(r, 1001, "keep", "leaf", "middle", "outer", "main")
     check_whole(r, 5005, "keep", "inner", "gap_lib_run", "load", "main")
 
@@ -180,7 +173,7 @@ def t_linked_in():
     """Static programs have the agent linked in; their bounds are in no loader's list."""
     for kind in ("-static", "-static-pie"):
         path = build("gaps" + kind, "gaps.c", kind, *page(65536), f"@{BUILD}/wrap.flags", f"{BUILD}/libmemtop-wrap.a")
-        r, gaps = recorded([path])
+        r, gaps = report_and_gaps([path])
         assert all(gaps["program"]), gaps
         check_whole(r, 1001, "keep", "leaf", "middle", "outer", "main")
         check_of_gap(r, 2002, gaps["program"])
@@ -222,7 +215,7 @@ def t_of_another_libc():
     need("musl-gcc")
     for kind, size in itertools.product(KINDS, (4096, 65536)):
         path = build(f"gaps-{kind}", "gaps.c", *KINDS[kind], *page(size), "-Wl,--eh-frame-hdr,--build-id", compiler="musl-gcc")
-        r, gaps = recorded([path], "--agent", agent)
+        r, gaps = report_and_gaps([path], "--agent", agent)
         assert names(stack_of(r, 1001))[:5] == ["keep", "leaf", "middle", "outer", "main"], f"{kind} {size}: {names(stack_of(r, 1001))}"
         if size > 4096:
             check_of_gap(r, 2002, gaps["program"])

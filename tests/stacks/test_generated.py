@@ -10,10 +10,11 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from elsewhere import listening
-from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, Synthetic, at_end, environment, main, need, report, run,
-                     start, temporary_folder, test, wait_for, wait_for_session)
+from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, Synthetic, at_end, environment, main, need, recorded,
+                     recording, report, run, temporary_folder, test, wait_for, wait_for_session)
 from obedient import Obedient
 
 GENERATED = "[generated code]"
@@ -39,16 +40,15 @@ def program(commands=()):
     return p
 
 
-def recorded(commands, env=None, arguments=()):
-    """Its session file."""
-    folder = temporary_folder()
-    with open(folder + "/commands", "w", encoding="utf-8", errors="surrogateescape") as f:
-        f.write("".join(c + "\n" for c in commands))
-    with open(folder + "/commands", "rb") as f:
-        done = run([MEMTOP, "record", "-o", folder + "/t.mtop", *arguments, "--", PROGRAM], stdin=f, env=env or environment())
-    assert done.returncode == 0 and done.stdout == "ok\n" * len(commands), done
-    forget(map_of(folder + "/t.mtop"))
-    return folder + "/t.mtop"
+def session_of(commands):
+    """Its session; its map goes with the test."""
+    with tempfile.TemporaryFile() as f:
+        f.write("".join(c + "\n" for c in commands).encode("utf-8", "surrogateescape"))
+        f.seek(0)
+        session = recorded(PROGRAM, stdin=f)
+    assert session.stdout == "ok\n" * len(commands), (session.stdout, session.stderr)
+    forget(map_of(session))
+    return session
 
 
 def map_of(session):
@@ -90,7 +90,7 @@ def t_live_report():
 @test
 def t_recorded_file_has_the_names():
     """Also when neither the program nor its map is there any more."""
-    session = recorded(SCRIPT)
+    session = session_of(SCRIPT)
     r = report(session)
     assert names(r) == NAMES, (names(r), r["program"], r["totals"], r["warnings"], [x["owner"] for x in r["stacks"]])
     page = text(session)
@@ -101,17 +101,16 @@ def t_recorded_file_has_the_names():
 
 @test
 def t_live_equals_recorded():
-    live, kept = names(report(program(SCRIPT).name)), names(report(recorded(SCRIPT)))
+    live, kept = names(report(program(SCRIPT).name)), names(report(session_of(SCRIPT)))
     assert live == kept == NAMES, (live, kept)
 
 
 @test
 def t_map_that_comes_later():
     """Whoever watches sees names that are written after the blocks were; so has the file."""
-    folder = temporary_folder()
     p = program(["a 0 1000 3", "a 1 500 2"])
-    r = start([MEMTOP, "record", "-o", folder + "/t.mtop", p.name], env=environment(), stdout=subprocess.DEVNULL)
-    wait_for_session(folder + "/t.mtop")
+    r = recording(arguments=[p.name], stdout=subprocess.DEVNULL)
+    wait_for_session(r.session)
     assert names(report(p.name)) == {1000: (None, None, None), 500: (None, None, None)}
     p.do("n 0 late")
     p.do("p 123")
@@ -122,14 +121,14 @@ def t_map_that_comes_later():
     p.do("n 0 late")
     p.end()
     assert r.wait(60) == 0
-    assert names(report(folder + "/t.mtop")) == {1000: ("late", None, None), 500: ("later", None, None)}
+    assert names(report(r.session)) == {1000: ("late", None, None), 500: ("later", None, None)}
 
 
 @test
 def t_hostile_names():
     commands = ["n 0 a\x1b[31mred\x07", "a 0 1000 1", "n 1 b\udcff\udcfec", "a 1 500 1", "n 2 " + "x" * 900, "a 2 200 1",
                 "p garbage", "n 3 swallowed", "r 1 2 3", "a 3 300 1", "n 4 d\u202eright\u2066", "a 4 400 1"]
-    session = recorded(commands)
+    session = session_of(commands)
     got = names(report(session))
     assert got[200][0] == "x" * 900 and got[300][0] is None, got
     shown = text(session)
@@ -163,8 +162,8 @@ def t_sysroot_and_symbols():
     """A session of another machine: its map from where the user says."""
     folder = temporary_folder()
     p = program(["a 0 1000 1"])
-    session = folder + "/t.mtop"
-    r = start([MEMTOP, "record", "-o", session, p.name], env=environment(), stdout=subprocess.DEVNULL)
+    r = recording(arguments=[p.name], stdout=subprocess.DEVNULL)
+    session = r.session
     wait_for_session(session)
     p.end()
     assert r.wait(60) == 0

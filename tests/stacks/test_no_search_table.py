@@ -9,7 +9,7 @@ import os
 import subprocess
 
 from elsewhere import shown, told
-from harness import AGENT, BUILD, MEMTOP, environment, main, report, run, start, temporary_folder, test
+from harness import AGENT, BUILD, environment, main, recorded, report, run, start, temporary_folder, test
 
 FLAGS = "-std=c11 -D_GNU_SOURCE -O1 -g -fno-builtin -Iinclude -Itests".split()
 
@@ -24,11 +24,10 @@ def built(source, *flags):
     return program
 
 
-def recorded(*command):
-    session = temporary_folder() + "/session.mtop"
-    done = run([MEMTOP, "record", "-o", session, "--", *command], env=environment())
-    assert done.returncode == 0 and not done.stderr, done
-    return report(session), done.stdout
+def report_and_output(*command):
+    session = recorded(*command)
+    assert not session.stderr, session.stderr
+    return report(session), session.stdout
 
 
 def check_whole(r, said):
@@ -41,7 +40,7 @@ def check_whole(r, said):
 
 @test
 def t_a_program():
-    check_whole(*recorded(built("tests/targets/s_stacks.c", "-Wl,--no-eh-frame-hdr")))
+    check_whole(*report_and_output(built("tests/targets/s_stacks.c", "-Wl,--no-eh-frame-hdr")))
 
 
 @test
@@ -53,7 +52,7 @@ def t_without_section_headers():
         f.write(bytes(8))  # e_shoff
         f.seek(58)
         f.write(bytes(6))  # e_shentsize, e_shnum, e_shstrndx
-    r, said = recorded(program)
+    r, said = report_and_output(program)
     assert r["agent"]["stacks"]["whole_percent"] == 100, r["agent"]
     assert r["totals"]["allocated_blocks"] >= len(said.splitlines()) > 40, r["totals"]
 
@@ -64,7 +63,7 @@ def t_a_static_program():
     with open(f"{BUILD}/wrap.flags", encoding="ascii") as f:
         flags = [flag for flag in f.read().split() if flag != "-Wl,--eh-frame-hdr"]
     program = built("tests/targets/s_stacks.c", "-static", *flags, f"{BUILD}/libmemtop-wrap.a")
-    check_whole(*recorded(program))
+    check_whole(*report_and_output(program))
 
 
 @test

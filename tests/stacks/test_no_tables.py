@@ -5,8 +5,7 @@ pointers are proven; otherwise they end there, with the reason."""
 import os
 import platform
 
-from cli import recorded
-from harness import BUILD, MEMTOP, Skip, environment, main, need, report, run, temporary_folder, test
+from harness import BUILD, MEMTOP, Skip, environment, main, need, recorded, report, run, temporary_folder, test
 
 TARGET = os.path.join(BUILD, "tests", "targets", "s_no_tables")
 NO_TABLE = "no unwind table for the code"
@@ -73,7 +72,7 @@ def t_reports_say_how_much():
 @test
 def t_engine_that_was_asked_for_marks_nothing():
     only_here()
-    path = recorded(TARGET, arguments=("--options", "unwind=fp"))
+    path = recorded(TARGET, options="unwind=fp")
     assert not any(f.get("by") for s in report(path)["stacks"] for f in s["frames"])
 
 

@@ -6,8 +6,7 @@ import os
 import subprocess
 
 from cli import compiled, memtop
-from harness import (AGENT, MEMTOP, Skip, environment, main, report, start, temporary_folder, test, wait_for,
-                     wait_for_session)
+from harness import AGENT, Skip, environment, main, recording, report, start, test, wait_for, wait_for_session
 
 ALLOCATES = """
 #include <stdlib.h>
@@ -91,16 +90,15 @@ def t_the_executable_live():
 def t_the_executable_in_a_recording():
     for flag in IDS:
         for again in False, True:
-            program, path = built(ALLOCATES + WAITS, "the_first", flag), temporary_folder() + "/a.mtop"
-            p = start([MEMTOP, "record", "-o", path, "--", program], env=environment(), stdin=subprocess.PIPE,
-                      stdout=subprocess.PIPE, bufsize=0)
-            wait_for_session(path)
+            program = built(ALLOCATES + WAITS, "the_first", flag)
+            p = recording(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            wait_for_session(p.session)
             move(built(ALLOCATES + WAITS, "the_second", flag) if again else None, program)
             allocates(p)
             wait_for(lambda: holds(p.pid, f"{program} (deleted)"), 30, "the recorder's look at the program's file")
             p.stdin.close()
             assert p.wait(60) == 0
-            checked(report(path), (flag, again))
+            checked(report(p.session), (flag, again))
 
 
 @test

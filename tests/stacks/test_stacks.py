@@ -7,25 +7,19 @@ those of eu-addr2line -i -f -C on the same file and offset; a return address is 
 eu-addr2line rests on the same library as memtop, so a sample is also compared with binutils' addr2line.
 """
 import os
+import functools
 import re
 
 from elsewhere import listening
-from harness import (AGENT, MEMTOP, TARGETS, Skip, environment, main, need, report, run, temporary_folder,
-                     test, wait_for)
+from harness import AGENT, TARGETS, Skip, main, need, recorded, report, run, temporary_folder, test, wait_for
 from obedient import Obedient
 
-_recorded = {}
 
-
-def recorded(name, *arguments):
-    """The report of a target program, and what it printed."""
-    if name not in _recorded:
-        session = f"{temporary_folder()}/{name}.mtop"
-        env = environment()
-        done = run([MEMTOP, "record", "-o", session, "--", f"{TARGETS}/{name}", *arguments], env=env)
-        assert done.returncode == 0, f"record {name}: {done.returncode} {done.stderr}"
-        _recorded[name] = report(session, env=env), done.stdout
-    return _recorded[name]
+@functools.cache
+def report_and_output(name):
+    """Of a target program."""
+    session = recorded(f"{TARGETS}/{name}")
+    return report(session), session.stdout
 
 
 def rows_of(r):
@@ -81,7 +75,7 @@ def plain(name):
 @test
 def t_frames_equal_eu_addr2line():
     need("eu-addr2line")
-    r, _ = recorded("s_inline")
+    r, _ = report_and_output("s_inline")
     by_file = {}
     for (path, offset), rows in rows_of(r).items():
         by_file.setdefault(path, {})[number(offset)] = rows
@@ -125,7 +119,7 @@ def t_names_of_a_container():
 def t_frames_equal_binutils():
     """The same by another library: files' base names and lines of the program's own addresses."""
     need("addr2line")
-    r, _ = recorded("s_inline")
+    r, _ = report_and_output("s_inline")
     path = os.path.realpath(f"{TARGETS}/s_inline")
     wanted = {number(o): rows for (p, o), rows in rows_of(r).items() if os.path.realpath(p) == path}
     assert wanted
@@ -150,7 +144,7 @@ def t_frames_equal_binutils():
 def t_stacks_begin_at_the_program():
     """Whole stacks: the outermost frame is the program's start or a thread's."""
     for name in ("s_inline", "s_owners"):
-        r, _ = recorded(name)
+        r, _ = report_and_output(name)
         for s in r["stacks"]:
             assert s["truncated"] is None, f"{name}: stack {s['id']} is truncated: {s['truncated']}"
             assert s["frames"], f"{name}: stack {s['id']} has no frames"
@@ -162,7 +156,7 @@ def t_stacks_begin_at_the_program():
 @test
 def t_recursion_and_counts():
     """Known stacks of s_inline: five frames of the recursion, 77 bytes at their end."""
-    r, _ = recorded("s_inline")
+    r, _ = report_and_output("s_inline")
     deep = [s for s in r["stacks"] if s["live_bytes"] == 77]
     assert len(deep) == 1, [s["live_bytes"] for s in r["stacks"]]
     names = [f["function"] for f in deep[0]["frames"]]
@@ -173,7 +167,7 @@ def t_recursion_and_counts():
 
 @test
 def t_owners():
-    r, text = recorded("s_owners")
+    r, text = report_and_output("s_owners")
     live = {row["name"]: row["live_bytes"] for row in r["libraries"]}
     for line in text.split("\n"):
         if line:

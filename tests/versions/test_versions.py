@@ -10,7 +10,8 @@ import threading
 
 import wire
 from cli import memtop, one_line
-from harness import AGENT, MEMTOP, TARGETS, Synthetic, at_end, environment, main, report, temporary_folder, test, wait_for
+from harness import (AGENT, MEMTOP, TARGETS, Synthetic, at_end, environment, main, recorded, report, temporary_folder,
+                     test, wait_for)
 from served import Server, phases
 from term import Terminal
 
@@ -161,9 +162,7 @@ def t_one_version_everywhere():
     assert re.fullmatch(r"\d+\.\d+\.\d+(\+[\w.-]+)?", ours), ours
     with open(AGENT, "rb") as f:
         assert f" {ours} 1 2 listen ".encode()[1:] in f.read(), "the agent's note"
-    session = f"{temporary_folder()}/now.mtop"
-    assert memtop("record", "-o", session, "--", f"{TARGETS}/s_phases").returncode == 0
-    is_of_the_phases(report(session), ours)
+    is_of_the_phases(report(recorded(f"{TARGETS}/s_phases")), ours)
     process = phases()
     server = Server("-p", str(process.pid))
     wait_for(lambda: server.up(process.pid), what="memtop_up")
