@@ -19,7 +19,7 @@
  *   small entry (u32): number of its origin 22 | size 10
  *   origin (u64): free 1 | round 1 | thread 14 | birth tick 16 | slot 24, in 32
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
- *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
+ *   size   small entries hold 0..1023 bytes; larger blocks have entries of their own
  *   number 4,194,302 origins that have live blocks; the server gives back the others, and further
  *          blocks get wide entries (u64: origin and size): live/origins.h
  *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs
@@ -111,26 +111,26 @@ struct cost {
 	uint64_t before, left_before; /* events that another process counted, before a fork */
 };
 
-#define LEAF_SLOTS 32
-#define SLOT_ROOT LEAF_SLOTS /* the first: the leaf of slot 0 never counts anything */
-#define MID_LEAVES 512
+#define PAGE_SLOTS 32
+#define SLOT_ROOT PAGE_SLOTS /* the first: the page of slot 0 never counts anything */
+#define MID_PAGES 512
 #define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
 
-/* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the pass in which it last changed. */
-struct leaf {
-	struct counts slot[LEAF_SLOTS];
+/* Counters of PAGE_SLOTS neighbouring slots. `xstamp` = the pass in which it last changed. */
+struct counter_page {
+	struct counts slot[PAGE_SLOTS];
 	_Atomic uint32_t xstamp;
 	/* record/peak.c's: the newest peak when it first changed; its counters at a peak */
 	_Atomic uint32_t xborn;
-	struct kept_leaf *_Atomic xkept;
+	struct kept_page *_Atomic xkept;
 	/* live/origins.h's, of the owner alone: the round, birth tick and thread that the numbers
 	 * are of, and each slot's, as its blocks' entries have it; 0 = none */
 	uint64_t origins_of;
-	uint32_t origin[LEAF_SLOTS];
+	uint32_t origin[PAGE_SLOTS];
 };
 
 struct mid {
-	struct leaf *_Atomic xleaf[MID_LEAVES];
+	struct counter_page *_Atomic xpage[MID_PAGES];
 	_Atomic uint32_t xstamp;
 };
 
@@ -295,7 +295,7 @@ struct module {
 	uint8_t build_id[64];
 	uint32_t build_id_len;
 	bool is_go;                /* Go's linker made it */
-	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
+	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as a counter page's */
 	const char *file; /* server only: the absolute path; NULL = `path` is all that is known */
 	/* cfi/index.c's; NULL = nobody asked yet */
 	struct cfi_index *_Atomic xcfi_index;

@@ -87,26 +87,26 @@ static bool take_slot(struct server *s, slot_id id, const struct tally *is)
 	return true;
 }
 
-static bool take_leaf(struct server *s, uint32_t number, uint32_t leaf)
+static bool take_page(struct server *s, uint32_t number, uint32_t page)
 {
-	struct tally sum[LEAF_SLOTS];
+	struct tally sum[PAGE_SLOTS];
 
-	if (!mt_slots_at_peak(number, leaf, sum))
+	if (!mt_slots_at_peak(number, page, sum))
 		return false;
-	for (uint32_t i = 0; i < LEAF_SLOTS; i++)
-		if (!take_slot(s, leaf * LEAF_SLOTS + i, &sum[i]))
+	for (uint32_t i = 0; i < PAGE_SLOTS; i++)
+		if (!take_slot(s, page * PAGE_SLOTS + i, &sum[i]))
 			return false;
 	return true;
 }
 
-static bool take_leaves(struct server *s, uint32_t number)
+static bool take_pages(struct server *s, uint32_t number)
 {
-	uint32_t leaves = (mt_slots_count() + LEAF_SLOTS - 1) / LEAF_SLOTS, walk = s->peak.walk;
+	uint32_t pages = (mt_slots_count() + PAGE_SLOTS - 1) / PAGE_SLOTS, walk = s->peak.walk;
 	struct breath breath = { 0, 0 };
 
-	for (uint32_t i = SLOT_ROOT / LEAF_SLOTS; i < leaves; i++) {
-		breath_take(s, &breath, LEAF_SLOTS);
-		if (s->peak.walk != walk || !take_leaf(s, number, i))
+	for (uint32_t i = SLOT_ROOT / PAGE_SLOTS; i < pages; i++) {
+		breath_take(s, &breath, PAGE_SLOTS);
+		if (s->peak.walk != walk || !take_page(s, number, i))
 			return false;
 	}
 	return true;
@@ -119,7 +119,7 @@ static bool walk(struct server *s, uint32_t number)
 	s->peak.whole = false;
 	s->peak.walking = true;
 	memset(&s->peak.then, 0, sizeof(s->peak.then));
-	bool whole = take_leaves(s, number);
+	bool whole = take_pages(s, number);
 	if (s->peak.walk == mine)
 		s->peak.walking = false;
 	return whole;

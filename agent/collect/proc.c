@@ -203,7 +203,7 @@ static uint64_t clock_of(long clock)
  * waited for it. The estimate never falls, as a clock. */
 static void measure_cpu(struct server *s)
 {
-	struct figures *f = &s->figures;
+	struct proc_figures *f = &s->figures;
 	struct cost_sum hooks;
 
 	f->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);

@@ -16,7 +16,7 @@ struct server;
 struct target;
 struct module;
 
-struct figures {
+struct proc_figures {
 	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns;
 	struct cost_sum hooks; /* the time in the program's calls, estimated */
 	struct effort effort;  /* of all threads, once a second */

@@ -179,7 +179,7 @@ struct server {
 	struct dumps dumps;
 	bool window; /* window_signal= began one */
 
-	struct figures figures;
+	struct proc_figures figures;
 	struct options options;
 	struct notices notices;
 	struct sums sums;

@@ -279,18 +279,18 @@ static bool have_module(struct server *s, struct viewer *v, node_id id)
 }
 
 /* The unknown part of a path into the batch. False: not within `room`; nothing was added. */
-static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t room)
+static bool add_path(struct server *s, struct viewer *v, node_id stack, size_t room)
 {
 	struct slots_batch *b = s->batch;
 	uint32_t n = 0;
 
-	for (node_id id = leaf; id && !bit_get(v->node_known, id);
+	for (node_id id = stack; id && !bit_get(v->node_known, id);
 	     id = node_parent(mt_stacks_node(id))) {
 		if (n == CHAIN_MAX) {
 			/* Deeper than the list: the outer part first. */
 			if (!add_path(s, v, id, room))
 				return false;
-			return add_path(s, v, leaf, room);
+			return add_path(s, v, stack, room);
 		}
 		b->chain[n++] = id;
 	}

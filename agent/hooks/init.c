@@ -40,7 +40,7 @@
 #include "record/filter.h"
 #include "record/heaps.h"
 #include "record/slots.h"
-#include "server/dlclose_gate.h"
+#include "server/dlclose_wait.h"
 #include "server/start.h"
 #include "unwind/unwind.h"
 

@@ -25,7 +25,7 @@
 #define SELDOM_NS 8000000000u     /* between rounds that found little, and after TRIES */
 #define TRIES 20                  /* to see every thread outside of its guard */
 #define BYTES_AT_ONCE (16u << 20) /* of entries, read in one call: some milliseconds */
-#define MARK_BYTES (ORIGINS / 8)
+#define IN_USE_BYTES (ORIGINS / 8)
 
 static struct {
 	int pid;               /* whose process this state is of */
@@ -36,70 +36,71 @@ static struct {
 	uint32_t in_use;  /* after the last one */
 	uint64_t next_ns; /* none before */
 	unsigned tries;   /* in vain */
-} look;
+} collection;
 
-static uint64_t *mark; /* a bit for each number; pages only during a round */
+static uint64_t *in_use_bits; /* a bit for each number; pages only during a round */
 
-static bool make_marks(void)
+static bool make_bits(void)
 {
-	if (mark)
+	if (in_use_bits)
 		return true;
-	mark = mt_prim_map(MARK_BYTES, true);
-	if (mark)
-		mt_arena_range((uintptr_t)mark, MARK_BYTES, PART_MAP);
-	return mark;
+	in_use_bits = mt_prim_map(IN_USE_BYTES, true);
+	if (in_use_bits)
+		mt_arena_range((uintptr_t)in_use_bits, IN_USE_BYTES, PART_MAP);
+	return in_use_bits;
 }
 
 /* Numbers that were not in use after the last round, and that nobody has taken since. */
 static uint32_t left(void)
 {
-	uint64_t gone = look.in_use + (mt_origins_taken() - look.taken);
+	uint64_t gone = collection.in_use + (mt_origins_taken() - collection.taken);
 
 	return gone < ORIGINS ? ORIGINS - (uint32_t)gone : 0;
 }
 
 static bool due(uint64_t now_ns)
 {
-	uint64_t enough = look.in_use > LEAST ? look.in_use : LEAST;
+	uint64_t enough = collection.in_use > LEAST ? collection.in_use : LEAST;
 
-	if (now_ns < look.next_ns && look.next_ns - now_ns <= SELDOM_NS)
+	if (now_ns < collection.next_ns && collection.next_ns - now_ns <= SELDOM_NS)
 		return false;
-	return mt_origins_taken() - look.taken >= enough || left() < SHORT || !mt_origins_left();
+	return mt_origins_taken() - collection.taken >= enough || left() < SHORT ||
+	       !mt_origins_left();
 }
 
 /* False: not now. */
 static bool begin(uint64_t now_ns)
 {
-	if (!make_marks())
+	if (!make_bits())
 		return false;
-	if (!look.begun)
-		look.round = mt_origins_begin();
-	look.begun = true;
+	if (!collection.begun)
+		collection.round = mt_origins_begin();
+	collection.begun = true;
 	if (!mt_live_passed()) {
-		if (++look.tries % TRIES == 0)
-			look.next_ns = now_ns + SELDOM_NS;
+		if (++collection.tries % TRIES == 0)
+			collection.next_ns = now_ns + SELDOM_NS;
 		return false;
 	}
-	look.begun = false;
-	look.tries = 0;
-	look.taken = mt_origins_taken();
-	look.at = atomic_load_explicit(&mt_live_used, memory_order_acquire);
+	collection.begun = false;
+	collection.tries = 0;
+	collection.taken = mt_origins_taken();
+	collection.at = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 	return true;
 }
 
-static void mark_page(const struct used *u, size_t page)
+static void note_page(const struct used *u, size_t page)
 {
 	size_t n = mt_prim_page_bytes() / sizeof(small_entry);
 	const small_entry *e = (const small_entry *)u->leaf + page * n;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t number = atomic_load_explicit(&e[i], memory_order_relaxed) >> LARGE_SHIFT;
-		mark[number / 64] |= (uint64_t)1 << number % 64;
+		in_use_bits[number / 64] |= (uint64_t)1 << number % 64;
 	}
 }
 
 /* Every page that may have an entry: also those that are swapped out. */
-static size_t mark_leaf(const struct used *u)
+static size_t note_leaf(const struct used *u)
 {
 	static unsigned char touched[LEAF_PAGES_MAX];
 	size_t pages = mt_live_leaf_bytes(u->kind) / mt_prim_page_bytes(), read = 0;
@@ -107,7 +108,7 @@ static size_t mark_leaf(const struct used *u)
 
 	for (size_t i = 0; i < pages; i++)
 		if (all || touched[i]) {
-			mark_page(u, i);
+			note_page(u, i);
 			read += mt_prim_page_bytes();
 		}
 	return read;
@@ -115,21 +116,21 @@ static size_t mark_leaf(const struct used *u)
 
 static void end(uint64_t now_ns)
 {
-	uint32_t before = look.in_use;
+	uint32_t before = collection.in_use;
 
-	look.in_use = mt_origins_sweep(look.round, mark);
-	mt_prim_drop(mark, MARK_BYTES);
-	if (left() < SHORT || look.in_use > before + LEAST)
-		look.next_ns = now_ns + SELDOM_NS;
+	collection.in_use = mt_origins_sweep(collection.round, in_use_bits);
+	mt_prim_drop(in_use_bits, IN_USE_BYTES);
+	if (left() < SHORT || collection.in_use > before + LEAST)
+		collection.next_ns = now_ns + SELDOM_NS;
 }
 
 static void reset(uint64_t taken)
 {
-	if (mark)
-		mt_prim_drop(mark, MARK_BYTES);
-	memset(&look, 0, sizeof(look));
-	look.pid = mt_pid;
-	look.taken = taken;
+	if (in_use_bits)
+		mt_prim_drop(in_use_bits, IN_USE_BYTES);
+	memset(&collection, 0, sizeof(collection));
+	collection.pid = mt_pid;
+	collection.taken = taken;
 }
 
 void mt_live_collect_restart(void)
@@ -139,16 +140,16 @@ void mt_live_collect_restart(void)
 
 void mt_live_collect(uint64_t now_ns)
 {
-	if (look.pid != mt_pid) {
+	if (collection.pid != mt_pid) {
 		mt_origins_forked();
 		reset(0); /* of what was in use, much may not be any more */
 	}
-	if (atomic_load(&mt_live_unlisted) || (!look.at && (!due(now_ns) || !begin(now_ns))))
+	if (atomic_load(&mt_live_unlisted) || (!collection.at && (!due(now_ns) || !begin(now_ns))))
 		return;
 	size_t most = left() < SHORT ? 16 * BYTES_AT_ONCE : BYTES_AT_ONCE;
-	for (size_t read = 0; look.at && read < most; look.at = look.at->next)
-		if (leaf_is_small(look.at->kind))
-			read += mark_leaf(look.at);
-	if (!look.at && !atomic_load(&mt_live_unlisted))
+	for (size_t read = 0; collection.at && read < most; collection.at = collection.at->next)
+		if (leaf_is_small(collection.at->kind))
+			read += note_leaf(collection.at);
+	if (!collection.at && !atomic_load(&mt_live_unlisted))
 		end(now_ns);
 }

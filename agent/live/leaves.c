@@ -119,7 +119,7 @@ size_t mt_live_leaf_bytes(enum leaf_kind kind)
 }
 
 /* Without memory for this, a scan misses the leaf: ages degrade, counters do not. */
-static void remember(void *leaf, struct shadow *s, enum leaf_kind kind, uintptr_t start)
+static void remember(void *leaf, struct block_roots *s, enum leaf_kind kind, uintptr_t start)
 {
 	bool looked_at = kind == LEAF_EVEN || kind == LEAF_ODD;
 	size_t bits = looked_at ? mt_live_leaf_bytes(kind) / mt_prim_page_bytes() : 0;
@@ -130,11 +130,9 @@ static void remember(void *leaf, struct shadow *s, enum leaf_kind kind, uintptr_
 			atomic_store(&mt_live_unlisted, true);
 		return;
 	}
-	*u = (struct used){ .leaf = leaf,
-			    .shadow = s,
-			    .start = start,
-			    .kind = kind,
-			    .empty = (uint64_t *)(u + 1) };
+	*u = (struct used){
+		.leaf = leaf, .roots = s, .start = start, .kind = kind, .empty = (uint64_t *)(u + 1)
+	};
 	u->next = atomic_load_explicit(&mt_live_used, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(&mt_live_used, &u->next, u,
 						      memory_order_release, memory_order_relaxed))
@@ -145,7 +143,7 @@ static void remember(void *leaf, struct shadow *s, enum leaf_kind kind, uintptr_
  * Where no leaf is yet; an even one's region goes into its place. That is done before the leaf is
  * in the list: only then may the region be closed.
  */
-static bool add_leaf(region_leaf *at, struct shadow *s, uintptr_t start, enum leaf_kind kind)
+static bool add_leaf(region_leaf *at, struct block_roots *s, uintptr_t start, enum leaf_kind kind)
 {
 	size_t bytes = mt_live_leaf_bytes(kind);
 	uintptr_t none = 0;
@@ -172,7 +170,7 @@ static bool make_leaf(uintptr_t addr, bool large)
 
 	if (!r)
 		return false;
-	struct shadow *s = addr & 8 ? &r->odd : &r->even;
+	struct block_roots *s = addr & 8 ? &r->odd : &r->even;
 	if (large)
 		return add_leaf(&s->xlarge, s, r->start, LEAF_LARGE);
 	bool is_odd = s == &r->odd;
@@ -190,7 +188,7 @@ MT_COLD bool mt_live_make_leaf(uintptr_t addr, bool large)
 	return made;
 }
 
-bool mt_live_make_twin(struct shadow *s, uintptr_t start)
+bool mt_live_make_twin(struct block_roots *s, uintptr_t start)
 {
 	atomic_fetch_add(&mt_live_unguarded, 1);
 	bool made = add_leaf(&s->xtwin, s, start, LEAF_TWIN);
@@ -201,7 +199,7 @@ bool mt_live_make_twin(struct shadow *s, uintptr_t start)
 bool mt_live_make_wide(uintptr_t addr)
 {
 	struct region *r = region_of(addr);
-	struct shadow *s = addr & 8 ? &r->odd : &r->even;
+	struct block_roots *s = addr & 8 ? &r->odd : &r->even;
 
 	return add_leaf(&s->xwide, s, r->start, LEAF_WIDE);
 }

@@ -31,7 +31,7 @@ enum leaf_kind { LEAF_EVEN, LEAF_ODD, LEAF_TWIN, LEAF_WIDE, LEAF_LARGE, LEAF_SPA
 struct used {
 	struct used *next;
 	void *leaf;
-	struct shadow *shadow;
+	struct block_roots *roots;
 	uintptr_t start; /* of its region */
 	enum leaf_kind kind;
 	uint64_t *empty; /* live/trim.c's: a bit for each page of an even or odd leaf */
@@ -54,7 +54,8 @@ void mt_live_origins_drop(void);          /* no thread counts */
 size_t mt_live_leaf_bytes(enum leaf_kind kind);
 /* Has the block's address a leaf for its entry now? */
 bool mt_live_make_leaf(uintptr_t addr, bool large);
-bool mt_live_make_twin(struct shadow *s, uintptr_t start); /* of the region that starts there */
+bool mt_live_make_twin(struct block_roots *s,
+		       uintptr_t start); /* of the region that starts there */
 bool mt_live_make_wide(uintptr_t addr);
 #pragma GCC visibility pop
 
@@ -69,7 +70,7 @@ MT_INLINE bool leaf_is_large(enum leaf_kind kind)
 }
 
 /* NULL: nothing is known of its region. */
-MT_INLINE struct shadow *shadow_of(uintptr_t addr)
+MT_INLINE struct block_roots *block_roots_of(uintptr_t addr)
 {
 	struct region *r = region_of(addr);
 
@@ -94,7 +95,7 @@ MT_INLINE small_entry *small_at(const region_leaf *at, uintptr_t addr)
 	return leaf ? (small_entry *)leaf + (offset_of(addr) >> mt_live_granule_shift) : NULL;
 }
 
-MT_INLINE wide_entry *wide_at(const struct shadow *s, uintptr_t addr)
+MT_INLINE wide_entry *wide_at(const struct block_roots *s, uintptr_t addr)
 {
 	uintptr_t leaf = leaf_of(&s->xwide);
 
@@ -121,7 +122,7 @@ MT_INLINE bool large_is_at(uint64_t meta, uintptr_t addr)
 }
 
 /* The block of a small entry; its slot is 0 if nobody knows it (live/origins.h). */
-MT_INLINE struct block small_block(const struct shadow *s, uintptr_t addr, uint32_t entry)
+MT_INLINE struct block small_block(const struct block_roots *s, uintptr_t addr, uint32_t entry)
 {
 	const struct live_open *open = atomic_load_explicit(&mt_live_open, memory_order_relaxed);
 	wide_entry *w;

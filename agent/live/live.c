@@ -54,7 +54,7 @@
 bool mt_live_ready(const void *p, size_t size)
 {
 	uintptr_t addr = plain_address(p);
-	const struct shadow *s = shadow_of(addr);
+	const struct block_roots *s = block_roots_of(addr);
 	bool large = size >= LARGE_MIN;
 
 	if (likely(s && leaf_of(large ? &s->xlarge : &s->xsmall)))
@@ -63,7 +63,7 @@ bool mt_live_ready(const void *p, size_t size)
 }
 
 /* False: there is no entry. Of a block that nobody knows (live/origins.h), the slot is 0. */
-static bool read_small(const struct shadow *s, uintptr_t addr, const small_entry *e,
+static bool read_small(const struct block_roots *s, uintptr_t addr, const small_entry *e,
 		       struct block *b)
 {
 	uint32_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
@@ -73,14 +73,14 @@ static bool read_small(const struct shadow *s, uintptr_t addr, const small_entry
 	return v;
 }
 
-static bool peek_small(const struct shadow *s, uintptr_t addr, const small_entry *e,
+static bool peek_small(const struct block_roots *s, uintptr_t addr, const small_entry *e,
 		       struct block *b)
 {
 	return read_small(s, addr, e, b) && b->slot;
 }
 
 /* What an entry stands for is read before it goes: live/origins.h. */
-static bool take_small(const struct shadow *s, uintptr_t addr, small_entry *e, struct block *b)
+static bool take_small(const struct block_roots *s, uintptr_t addr, small_entry *e, struct block *b)
 {
 	if (!read_small(s, addr, e, b))
 		return false;
@@ -91,7 +91,7 @@ static bool take_small(const struct shadow *s, uintptr_t addr, small_entry *e, s
 /* An entry of a small block that was freed unseen may lie where a large one starts now. */
 static bool enter_large(uintptr_t addr, const struct block *b, struct block *old)
 {
-	const struct shadow *s = shadow_of(addr);
+	const struct block_roots *s = block_roots_of(addr);
 	struct large *l = large_at(&s->xlarge, addr);
 	uint64_t stale = atomic_load_explicit(&l->xmeta, memory_order_relaxed);
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
@@ -112,7 +112,7 @@ static bool enter_large(uintptr_t addr, const struct block *b, struct block *old
 
 /* A large block reaches past its granule: a small one that starts there, and not before it, lies in
  * it. */
-static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *old)
+static bool take_covering(const struct block_roots *s, uintptr_t addr, struct block *old)
 {
 	struct large *l = large_at(&s->xlarge, addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
@@ -125,7 +125,7 @@ static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *
 }
 
 /* Where a new entry goes: into the leaf, or, while the region is closed, into its twin. */
-static small_entry *entry_for(const struct shadow *s, uintptr_t addr)
+static small_entry *entry_for(const struct block_roots *s, uintptr_t addr)
 {
 	const region_leaf *closed = atomic_load_explicit(&mt_live_closed, memory_order_acquire);
 	bool is_closed = unlikely(closed) && closed == &s->xsmall;
@@ -136,7 +136,7 @@ static small_entry *entry_for(const struct shadow *s, uintptr_t addr)
 /* A block freed unseen may be in the leaf or in its twin, wherever the new entry goes. */
 static bool enter_small(uintptr_t addr, const struct block *b, uint32_t origin, struct block *old)
 {
-	const struct shadow *s = shadow_of(addr);
+	const struct block_roots *s = block_roots_of(addr);
 	bool stale = take_small(s, addr, small_at(&s->xsmall, addr), old) ||
 		     take_small(s, addr, small_at(&s->xtwin, addr), old);
 
@@ -161,7 +161,7 @@ static enum live_entered enter_any(const struct thread *t, uintptr_t addr, const
 	if (unlikely(b->size >= LARGE_MIN))
 		return entered(enter_large(addr, b, old));
 	if (mt_live_sparse_put(addr, b, old))
-		return entered(old->slot || take_covering(shadow_of(addr), addr, old));
+		return entered(old->slot || take_covering(block_roots_of(addr), addr, old));
 	if (origin == LIVE_OF_ITS_OWN)
 		origin = mt_origins_entry_of_one(t, b->slot);
 	if (unlikely(!origin) && !mt_live_make_wide(addr))
@@ -200,7 +200,7 @@ enum live_entered mt_live_restore(const struct thread *t, void *p, const struct 
 	return enter(t, plain_address(p), b, 0, old);
 }
 
-static bool peek_large(const struct shadow *s, uintptr_t addr, struct block *b)
+static bool peek_large(const struct block_roots *s, uintptr_t addr, struct block *b)
 {
 	struct large *l = large_at(&s->xlarge, addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
@@ -211,7 +211,7 @@ static bool peek_large(const struct shadow *s, uintptr_t addr, struct block *b)
 	return true;
 }
 
-static bool take_large(const struct shadow *s, uintptr_t addr, struct block *b)
+static bool take_large(const struct block_roots *s, uintptr_t addr, struct block *b)
 {
 	if (!peek_large(s, addr, b))
 		return false;
@@ -223,7 +223,7 @@ struct block mt_live_take(const void *p)
 {
 	const struct block none = { 0, 0, 0, 0 };
 	uintptr_t addr = plain_address(p);
-	const struct shadow *s = shadow_of(addr);
+	const struct block_roots *s = block_roots_of(addr);
 	struct block b;
 
 	if (unlikely(!s))
@@ -239,7 +239,7 @@ struct block mt_live_take(const void *p)
 bool mt_live_peek(const void *p, struct block *b)
 {
 	uintptr_t addr = plain_address(p);
-	const struct shadow *s = shadow_of(addr);
+	const struct block_roots *s = block_roots_of(addr);
 
 	return likely(s) &&
 	       (mt_live_sparse_peek(addr, b) ||

@@ -60,14 +60,14 @@ static uint32_t new_entry(uint64_t origin)
 	return n << LARGE_SHIFT;
 }
 
-/* A handler that leaves by a jump may cut this anywhere: the leaf says last what it has. */
-MT_COLD static void forget(struct leaf *leaf, uint64_t born)
+/* A handler that leaves by a jump may cut this anywhere: the page says last what it has. */
+MT_COLD static void forget(struct counter_page *page, uint64_t born)
 {
-	leaf->origins_of = 0;
+	page->origins_of = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	memset(leaf->origin, 0, sizeof(leaf->origin));
+	memset(page->origin, 0, sizeof(page->origin));
 	atomic_signal_fence(memory_order_seq_cst);
-	leaf->origins_of = born;
+	page->origins_of = born;
 }
 
 static uint64_t origin_of(slot_id slot, uint64_t born)
@@ -76,12 +76,12 @@ static uint64_t origin_of(slot_id slot, uint64_t born)
 	       origin_pack(slot, born >> NOW_TICK & 0xffff, born & 0x3fff);
 }
 
-uint32_t mt_origins_entry(struct leaf *leaf, slot_id slot, uint64_t born)
+uint32_t mt_origins_entry(struct counter_page *page, slot_id slot, uint64_t born)
 {
-	if (leaf->origins_of != born)
-		forget(leaf, born);
+	if (page->origins_of != born)
+		forget(page, born);
 	uint32_t entry = new_entry(origin_of(slot, born));
-	leaf->origin[slot % LEAF_SLOTS] = entry;
+	page->origin[slot % PAGE_SLOTS] = entry;
 	return entry;
 }
 

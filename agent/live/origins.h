@@ -3,8 +3,8 @@
  * origins.h - what the blocks of one slot, birth tick and thread share, under a number.
  *
  * An entry of a small block has four bytes, and so the number of its origin instead of that. The
- * thread takes a number when it first needs one for a slot in a tick, and keeps it in the leaf of
- * that slot's counters: `origins_of` says of which round, tick and thread the leaf's numbers are.
+ * thread takes a number when it first needs one for a slot in a tick, and keeps it in the page of
+ * that slot's counters: `origins_of` says of which round, tick and thread the page's numbers are.
  * Only the thread itself does so, within its guard and in no nested event.
  *
  * THE TABLE. mt_live_open->origin[number]. The word is written before the number is handed out, so
@@ -19,7 +19,7 @@
  *   3. marks the numbers in all small leaves, some leaves at a time;
  *   4. gives back the candidates without a mark.
  * A candidate that is in the map in 4 was there all through 3. For no thread enters one after 2: a
- * thread takes the number from its leaf or from a hit, and uses neither past the tick or the round.
+ * thread takes the number from its page or from a hit, and uses neither past the tick or the round.
  * mt_era moves with both, so a hit of an older era is renewed; an event that read the old era, tick
  * or round had its guard set and was waited for, and with it the number that it was just taking.
  * Entries that no number of the present fits (restored, nested, without a state) are wide ones, and
@@ -60,8 +60,8 @@
 extern struct live_open *_Atomic mt_live_open;
 
 /* The entry, without a size, of blocks of `slot` that are `born` so; 0: there is no number. The
- * guard of the leaf's thread is set. */
-uint32_t mt_origins_entry(struct leaf *leaf, slot_id slot, uint64_t born);
+ * guard of the page's thread is set. */
+uint32_t mt_origins_entry(struct counter_page *page, slot_id slot, uint64_t born);
 uint32_t mt_origins_entry_of_one(const struct thread *t, slot_id slot); /* ... of one block */
 void mt_origins_restart(void);                                          /* no thread counts */
 
@@ -82,7 +82,7 @@ uint64_t mt_origins_taken(void);
 bool mt_origins_left(void);
 #pragma GCC visibility pop
 
-/* What the numbers of a leaf are of, never 0. */
+/* What the numbers of a page are of, never 0. */
 MT_INLINE uint64_t origins_born(const struct thread *t)
 {
 	return atomic_load_explicit(&mt_live_now, memory_order_relaxed) |
@@ -90,15 +90,15 @@ MT_INLINE uint64_t origins_born(const struct thread *t)
 }
 
 /* The entry, without a size, of a block of `slot` that t allocates now; 0: it has to be a wide one.
- * The leaf is t's, of that slot; t's guard is set by this event. */
-MT_INLINE uint32_t live_entry(const struct thread *t, struct leaf *leaf, slot_id slot)
+ * The page is t's, of that slot; t's guard is set by this event. */
+MT_INLINE uint32_t live_entry(const struct thread *t, struct counter_page *page, slot_id slot)
 {
 	uint64_t born = origins_born(t);
-	uint32_t entry = leaf->origin[slot % LEAF_SLOTS];
+	uint32_t entry = page->origin[slot % PAGE_SLOTS];
 
-	if (likely(leaf->origins_of == born && entry))
+	if (likely(page->origins_of == born && entry))
 		return entry;
-	return mt_origins_entry(leaf, slot, born);
+	return mt_origins_entry(page, slot, born);
 }
 
 #endif

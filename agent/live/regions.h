@@ -16,7 +16,7 @@
 #define CHAINS ((size_t)1 << (sizeof(void *) == 8 ? 12 : 32 - REGION_SHIFT))
 
 /* The leaves of a region's blocks at even addresses, or at odd ones. */
-struct shadow {
+struct block_roots {
 	region_leaf xsmall;
 	region_leaf xlarge;
 	/* for entries made while the region was closed: live/trim.c */
@@ -27,7 +27,7 @@ struct shadow {
 struct region {
 	struct region *next; /* of its chain; immutable */
 	uintptr_t start;     /* its first address; immutable */
-	struct shadow even, odd;
+	struct block_roots even, odd;
 	/* live/sampled.c's, made by the first block of a sampled program */
 	region_leaf xsparse;
 	_Atomic uintptr_t xfew; /* the address of its table; 0 = none */

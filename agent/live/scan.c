@@ -32,7 +32,7 @@ static void scan_large(struct large *from, size_t n, uintptr_t addr, const struc
 	}
 }
 
-static void scan_small(small_entry *from, size_t n, uintptr_t addr, const struct shadow *map,
+static void scan_small(small_entry *from, size_t n, uintptr_t addr, const struct block_roots *map,
 		       const struct scan *s)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ static void scan_page(const struct scan *s, const struct used *u, size_t page)
 		scan_large((struct large *)at, larges, addr + (page * larges << LARGE_SHIFT), s);
 	else if (leaf_is_small(u->kind))
 		scan_small((small_entry *)at, smalls,
-			   addr + (page * smalls << mt_live_granule_shift), u->shadow, s);
+			   addr + (page * smalls << mt_live_granule_shift), u->roots, s);
 }
 
 /* Only pages that were written to: reading the others would give the program's process pages,

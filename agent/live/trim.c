@@ -85,16 +85,16 @@ static struct place *places(void)
 static void open_again(const struct used *u)
 {
 	if (u->kind == LEAF_EVEN)
-		mt_live_place_take(places(), u->start, atomic_load(&u->shadow->xsmall));
+		mt_live_place_take(places(), u->start, atomic_load(&u->roots->xsmall));
 	atomic_store(&mt_live_closed, NULL);
 }
 
 /* True: no thread writes an entry into the leaf until it is opened again. */
 static bool close_region(const struct used *u)
 {
-	if (!mt_live_make_twin(u->shadow, u->start))
+	if (!mt_live_make_twin(u->roots, u->start))
 		return false;
-	atomic_store(&mt_live_closed, &u->shadow->xsmall);
+	atomic_store(&mt_live_closed, &u->roots->xsmall);
 	if (u->kind == LEAF_EVEN)
 		mt_live_place_leave(places(), u->start);
 	mt_era_next();
@@ -242,7 +242,7 @@ static void open_left(void)
 	struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 
 	for (; closed && u; u = u->next)
-		if ((u->kind == LEAF_EVEN || u->kind == LEAF_ODD) && &u->shadow->xsmall == closed)
+		if ((u->kind == LEAF_EVEN || u->kind == LEAF_ODD) && &u->roots->xsmall == closed)
 			open_again(u);
 }
 

@@ -21,7 +21,7 @@
 #include "modules/maps.h"
 #include "process/found.h"
 #include "record/thread.h"
-#include "server/dlclose_gate.h"
+#include "server/dlclose_wait.h"
 #include "server/start.h"
 
 #include <dlfcn.h>

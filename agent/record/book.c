@@ -61,13 +61,13 @@ MT_COLD void mt_book_heal(struct thread *t, const struct block *old)
 static uint32_t origin_of(const struct thread *c, const struct thread *owner, size_t bytes,
 			  struct booking b)
 {
-	struct leaf *leaf = slots_leaf(c, b.slot);
+	struct counter_page *page = slots_page(c, b.slot);
 
 	if (c != owner || unlikely(c->shared))
 		return 0;
 	if (b.blocks)
 		return LIVE_OF_ITS_OWN;
-	return bytes < LARGE_MIN && leaf != &mt_slots_no_leaf ? live_entry(c, leaf, b.slot) : 0;
+	return bytes < LARGE_MIN && page != &mt_slots_no_page ? live_entry(c, page, b.slot) : 0;
 }
 
 void mt_book_enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,

@@ -46,7 +46,7 @@ static struct {
 struct bench {
 	struct thread t;
 	struct mid mid;
-	struct leaf leaf;
+	struct counter_page page;
 	small_entry entry;
 	uintptr_t word;
 };
@@ -56,13 +56,13 @@ static void make_bench(struct bench *b)
 	struct hit *h = &b->t.none;
 
 	mt_slots_thread_init(&b->t);
-	for (int i = 0; i < MID_LEAVES; i++)
-		atomic_store(&b->mid.xleaf[i], &mt_slots_no_leaf);
-	atomic_store(&b->mid.xleaf[SLOT_ROOT / LEAF_SLOTS], &b->leaf);
+	for (int i = 0; i < MID_PAGES; i++)
+		atomic_store(&b->mid.xpage[i], &mt_slots_no_page);
+	atomic_store(&b->mid.xpage[SLOT_ROOT / PAGE_SLOTS], &b->page);
 	atomic_store(&b->t.root[0], &b->mid);
 	h->sp = h->pc = (uintptr_t)b;
 	h->few = h->count = DEPTH;
-	h->counts = slots_counts(&b->leaf, SLOT_ROOT);
+	h->counts = slots_counts(&b->page, SLOT_ROOT);
 	for (int i = 0; i < DEPTH; i++)
 		h->own[i].end = (uintptr_t)(&b->word + 1);
 	for (int i = 0; i < HIT_NEXT; i++)
@@ -75,7 +75,7 @@ static void make_bench(struct bench *b)
 	atomic_store(&b->t.filter.xleft, INT64_MAX);
 }
 
-/* As record_alloc() and record_free(), with the bench's own entry and leaf where those of the
+/* As record_alloc() and record_free(), with the bench's own entry and page where those of the
  * program's block would be. Each is called, as hooks are. */
 static __attribute__((noinline)) void alloc_one(struct bench *b, size_t bytes)
 {
@@ -91,7 +91,7 @@ static __attribute__((noinline)) void alloc_one(struct bench *b, size_t bytes)
 	if (!unwind_hits(h, (uintptr_t)b, (uintptr_t)b, 0, h->era))
 		return;
 	record_met(t, h);
-	atomic_store_explicit(&b->leaf.xstamp, mt_pass, memory_order_relaxed);
+	atomic_store_explicit(&b->page.xstamp, mt_pass, memory_order_relaxed);
 	if (slots_count_alloc(t, h->counts, bytes))
 		live_put(&b->entry, bytes, 0);
 	t->busy_sp = 0;
@@ -104,15 +104,15 @@ static __attribute__((noinline)) void free_one(struct bench *b)
 	small_entry *e = live_small(in, b);
 	uint32_t v = atomic_load_explicit(&b->entry, memory_order_acquire);
 	slot_id slot = (slot_id)live_origin(in, v) | SLOT_ROOT;
-	struct leaf *leaf = slots_leaf(t, slot);
+	struct counter_page *page = slots_page(t, slot);
 
 	__asm__ volatile("" : : "r"(e));
-	if (!record_may_count(t, leaf))
+	if (!record_may_count(t, page))
 		return;
 	record_enter(t);
 	atomic_store_explicit(&b->entry, 0, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	slots_count_free(t, slots_counts(leaf, slot), live_size(v));
+	slots_count_free(t, slots_counts(page, slot), live_size(v));
 	t->busy_sp = 0;
 }
 

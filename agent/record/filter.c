@@ -168,7 +168,7 @@ static uint64_t times(uint64_t a, uint64_t b) /* Q63 */
 }
 
 /* 1 - e^-x in Q63; x in Q57, below 64. */
-static uint64_t hit_chance(uint64_t x)
+static uint64_t sample_chance(uint64_t x)
 {
 	unsigned halvings = 0;
 
@@ -192,7 +192,7 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction)
 	*fraction = 0;
 	if (!rate || s / 45 >= rate) /* e^-45: nobody will see the difference */
 		return 1;
-	uint64_t p = hit_chance(wide_over((struct wide){ s >> 7, s << 57 }, rate));
+	uint64_t p = sample_chance(wide_over((struct wide){ s >> 7, s << 57 }, rate));
 	if (!p)
 		p = 1;
 	uint64_t rest = ONE % p; /* 1 / p in Q32 */

@@ -11,10 +11,10 @@
  * loss.
  *
  *   min_size, max_size   by the requested size
- *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a
- *                        block is recorded when one of its bytes is. A thread draws the distance to
- *                        its next hit (exponential, mean R) and counts down: one subtraction, one
- *                        compare. Without other filters record/sampled_fast.h does it.
+ *   sample=R             Poisson sampling by bytes: each byte is drawn with probability 1/R, and
+ *                        a block is recorded when one of its bytes is. A thread draws the distance
+ *                        to its next sample (exponential, mean R) and counts down: one subtraction,
+ *                        one compare. Without other filters record/sampled_fast.h does it.
  *   libs, exclude        by the owner of the stack: here the innermost module that is neither the
  *                        agent, the C library nor the C++ runtime, as in HISTORY. (Viewers also
  *                        know function names, and look through g_malloc and its like.)
@@ -22,8 +22,8 @@
  *                        (depth= cuts the outermost ones: the walk just ends earlier, which costs
  *                        nothing.)
  *
- * WEIGHTS. A block of s bytes (1 for a block of 0) is hit with probability p = 1 - exp(-s/R), so
- * each hit stands for 1/p blocks of s bytes. Counters are whole numbers: it counts as n blocks and
+ * WEIGHTS. A block of s bytes (1 for a block of 0) is drawn with probability p = 1 - exp(-s/R), so
+ * a sample stands for 1/p blocks of s bytes. Counters are whole numbers: it counts as n blocks and
  * n * s bytes, where n is floor(1/p), or one more with the probability of the fraction. The mean of
  * n is 1/p exactly, therefore
  *     E(blocks counted) = blocks allocated,  E(bytes counted) = bytes allocated
@@ -90,7 +90,7 @@ uint64_t mt_filter_rate(uint32_t rate);           /* its bytes; 0 = exact */
 bool mt_filter_module_wanted(const struct module *m);
 /* sets f->on to `on`; draws if that changes it */
 void mt_filter_renew(struct filtering *f, uint32_t on);
-void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
+void mt_filter_draw(struct filtering *f, const struct period *p); /* after a sample */
 /* bytes to the next sample, at least 1 */
 int64_t mt_filter_gap(struct filtering *f, uint64_t rate);
 /* 1/p of a block of `size` bytes: whole blocks, and the fraction in 2^-32. */
@@ -175,7 +175,7 @@ MT_INLINE void filter_put_off(struct filtering *f, int64_t events)
 }
 
 /* Is a block of this size left out, whatever its stack? f->on must be `on`: see mt_filter_renew().
- * When it is not left out and `on` has FILTER_SAMPLE, it was hit: call mt_filter_draw() next. */
+ * When it is not left out and `on` has FILTER_SAMPLE, it is one: call mt_filter_draw() next. */
 MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 {
 	if (on & FILTER_SIZE) {

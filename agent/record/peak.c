@@ -3,11 +3,11 @@
  * peak.c - every counter as it was when the heap was at its highest.
  *
  * Nothing is copied at a peak. A peak is a number: it advances the pass, as a collection does. The
- * first event on a leaf (LEAF_SLOTS slots of one thread) after that finds the leaf not stamped with
- * this pass, and leaves the usual path, as after each collection. There, before the leaf changes,
+ * first event on a page (PAGE_SLOTS slots of one thread) after that finds the page not stamped with
+ * this pass, and leaves the usual path, as after each collection. There, before the page changes,
  * its owner copies it. So at any later time
  *
- *     a counter at the peak = the leaf's copy, if the leaf has changed since, else the counter
+ *     a counter at the peak = the page's copy, if the page has changed since, else the counter
  *
  * and the server reads this whenever it likes, also when the program has ended. No thread waits, no
  * lock is held, no system call is made but the arena's for more memory.
@@ -18,18 +18,18 @@
  * also begins one when a PEAK_TURN-th of the heap has been freed since the highest balance, if that
  * is higher than the last peak's. Then no more than that, and what threads hold back, was freed or
  * allocated since the highest. For this a thread publishes before it frees a large block, too. The
- * copies of the peak before are overwritten, leaf by leaf.
+ * copies of the peak before are overwritten, page by page.
  *
  * COST. From a heap of a to one of b bytes there are at most log(b / a) / log(1 + 1 / PEAK_SHARE)
  * peaks of the first kind, 89 for each doubling; of the second kind one for each PEAK_TURN-th that
- * is freed, and only when the heap was higher than ever in between. Each copies a leaf (1 KiB) at
+ * is freed, and only when the heap was higher than ever in between. Each copies a page (1 KiB) at
  * most once, on its next event. A program whose heap does not grow any more has no cost. In memory:
- * a copy of each leaf that changed after a peak, half as much as its counters until one of them is
+ * a copy of each page that changed after a peak, half as much as its counters until one of them is
  * 2^32 or more.
  *
  * RACES. An event that had begun when a peak began counts as before it. A block's free is never
  * without its allocation: who frees it has seen the pass that the allocating thread saw. The shared
- * state's leaves are copied by the first thread that comes, and another one does not wait for it:
+ * state's pages are copied by the first thread that comes, and another one does not wait for it:
  * the copy may have its event. Without memory for a copy, this peak cannot be read.
  */
 #include "record/peak.h"
@@ -38,16 +38,16 @@
 #include "base/prim_linux.h"
 #include "base/state.h"
 
-/* Of nearly all leaves each counter fits in 32 bits: struct counts, in half the room. */
+/* Of nearly all pages each counter fits in 32 bits: struct counts, in half the room. */
 struct narrow {
 	_Atomic uint32_t xalloc_blocks, xalloc_bytes, xfree_blocks, xfree_bytes;
 };
 
-struct kept_leaf {
+struct kept_page {
 	_Atomic uint32_t xclaimed;    /* the peak that somebody copies it for */
 	_Atomic uint32_t xpass;       /* ... it was copied for */
-	struct counts *_Atomic xwide; /* LEAF_SLOTS, once a counter needs them; NULL: narrow[] */
-	struct narrow narrow[LEAF_SLOTS];
+	struct counts *_Atomic xwide; /* PAGE_SLOTS, once a counter needs them; NULL: narrow[] */
+	struct narrow narrow[PAGE_SLOTS];
 };
 
 /* Where the counters at the peak are: one of the two, or neither. */
@@ -151,9 +151,9 @@ static void copy_word(_Atomic uint64_t *to, const _Atomic uint64_t *from)
 			      memory_order_release);
 }
 
-static void copy_wide(struct counts *to, const struct leaf *leaf)
+static void copy_wide(struct counts *to, const struct counter_page *page)
 {
-	for (const struct counts *from = leaf->slot; from < leaf->slot + LEAF_SLOTS; from++, to++) {
+	for (const struct counts *from = page->slot; from < page->slot + PAGE_SLOTS; from++, to++) {
 		copy_word(&to->xfree_blocks, &from->xfree_blocks);
 		copy_word(&to->xfree_bytes, &from->xfree_bytes);
 		copy_word(&to->xalloc_blocks, &from->xalloc_blocks);
@@ -171,11 +171,11 @@ static uint64_t copy_half(_Atomic uint32_t *to, const _Atomic uint64_t *from)
 }
 
 /* False: a counter does not fit. */
-static bool copy_narrow(struct narrow *to, const struct leaf *leaf)
+static bool copy_narrow(struct narrow *to, const struct counter_page *page)
 {
 	uint64_t more = 0;
 
-	for (const struct counts *from = leaf->slot; from < leaf->slot + LEAF_SLOTS; from++, to++) {
+	for (const struct counts *from = page->slot; from < page->slot + PAGE_SLOTS; from++, to++) {
 		more |= copy_half(&to->xfree_blocks, &from->xfree_blocks);
 		more |= copy_half(&to->xfree_bytes, &from->xfree_bytes);
 		more |= copy_half(&to->xalloc_blocks, &from->xalloc_blocks);
@@ -185,51 +185,51 @@ static bool copy_narrow(struct narrow *to, const struct leaf *leaf)
 }
 
 /* False: no memory. Of several threads one alone copies for a peak. */
-static bool copy_leaf(struct kept_leaf *k, const struct leaf *leaf)
+static bool copy_page(struct kept_page *k, const struct counter_page *page)
 {
 	struct counts *wide = atomic_load_explicit(&k->xwide, memory_order_relaxed);
 
-	if (!wide && copy_narrow(k->narrow, leaf))
+	if (!wide && copy_narrow(k->narrow, page))
 		return true;
-	if (!wide && !(wide = mt_arena_alloc_for(NEED_PEAK, LEAF_SLOTS * sizeof(*wide))))
+	if (!wide && !(wide = mt_arena_alloc_for(NEED_PEAK, PAGE_SLOTS * sizeof(*wide))))
 		return false;
-	copy_wide(wide, leaf);
+	copy_wide(wide, page);
 	atomic_store_explicit(&k->xwide, wide, memory_order_release);
 	return true;
 }
 
 /* The room for its copy, from its first one on; NULL = no memory. */
-static struct kept_leaf *room_of(struct leaf *leaf)
+static struct kept_page *room_of(struct counter_page *page)
 {
-	struct kept_leaf *k = atomic_load_explicit(&leaf->xkept, memory_order_acquire);
+	struct kept_page *k = atomic_load_explicit(&page->xkept, memory_order_acquire);
 
 	if (k)
 		return k;
-	struct kept_leaf *fresh = mt_arena_alloc_for(NEED_PEAK, sizeof(*fresh));
-	if (!fresh || atomic_compare_exchange_strong(&leaf->xkept, &k, fresh))
+	struct kept_page *fresh = mt_arena_alloc_for(NEED_PEAK, sizeof(*fresh));
+	if (!fresh || atomic_compare_exchange_strong(&page->xkept, &k, fresh))
 		return fresh;
 	return k; /* the shared state: another thread was faster */
 }
 
 /* The owner may copy again: a signal handler that leaves by a jump may have cut its first try. */
-MT_COLD void mt_peak_keep(const struct thread *t, struct leaf *leaf)
+MT_COLD void mt_peak_keep(const struct thread *t, struct counter_page *page)
 {
 	uint32_t pass = atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
 
-	if (!atomic_load_explicit(&leaf->xstamp, memory_order_relaxed)) {
-		atomic_store_explicit(&leaf->xborn, pass, memory_order_relaxed);
+	if (!atomic_load_explicit(&page->xstamp, memory_order_relaxed)) {
+		atomic_store_explicit(&page->xborn, pass, memory_order_relaxed);
 		return;
 	}
-	struct kept_leaf *k = room_of(leaf);
+	struct kept_page *k = room_of(page);
 	if (!k)
 		return;
 	uint32_t was = atomic_load_explicit(&k->xclaimed, memory_order_relaxed);
 	if (t->shared && (was == pass || !atomic_compare_exchange_strong(&k->xclaimed, &was, pass)))
 		return;
-	if (!copy_leaf(k, leaf))
+	if (!copy_page(k, page))
 		return;
 	atomic_store_explicit(&k->xpass, pass, memory_order_release);
-	atomic_store_explicit(&leaf->xstamp, pass, memory_order_relaxed);
+	atomic_store_explicit(&page->xstamp, pass, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst); /* seen before the change that follows */
 }
 
@@ -239,25 +239,25 @@ uint32_t mt_peak_newest(uint64_t *time_ns)
 	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
 }
 
-/* The leaf's counters at the peak; *none: it had not been met. Neither: they were not kept. */
-static struct then counts_then(const struct leaf *leaf, uint32_t number, bool *none)
+/* The page's counters at the peak; *none: it had not been met. Neither: they were not kept. */
+static struct then counts_then(const struct counter_page *page, uint32_t number, bool *none)
 {
-	const struct kept_leaf *k;
+	const struct kept_page *k;
 
 	*none = false;
-	if (atomic_load_explicit(&leaf->xstamp, memory_order_acquire) < number)
-		return (struct then){ leaf->slot, NULL };
-	*none = atomic_load_explicit(&leaf->xborn, memory_order_relaxed) >= number;
-	k = atomic_load_explicit(&leaf->xkept, memory_order_acquire);
+	if (atomic_load_explicit(&page->xstamp, memory_order_acquire) < number)
+		return (struct then){ page->slot, NULL };
+	*none = atomic_load_explicit(&page->xborn, memory_order_relaxed) >= number;
+	k = atomic_load_explicit(&page->xkept, memory_order_acquire);
 	if (!k || atomic_load_explicit(&k->xpass, memory_order_acquire) != number)
 		return (struct then){ NULL, NULL };
 	const struct counts *wide = atomic_load_explicit(&k->xwide, memory_order_acquire);
 	return (struct then){ wide, wide ? NULL : k->narrow };
 }
 
-static void read_wide(const struct counts *c, struct tally is[LEAF_SLOTS])
+static void read_wide(const struct counts *c, struct tally is[PAGE_SLOTS])
 {
-	for (struct tally *t = is; t < is + LEAF_SLOTS; t++, c++) {
+	for (struct tally *t = is; t < is + PAGE_SLOTS; t++, c++) {
 		t->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		t->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 		t->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
@@ -265,9 +265,9 @@ static void read_wide(const struct counts *c, struct tally is[LEAF_SLOTS])
 	}
 }
 
-static void read_narrow(const struct narrow *c, struct tally is[LEAF_SLOTS])
+static void read_narrow(const struct narrow *c, struct tally is[PAGE_SLOTS])
 {
-	for (struct tally *t = is; t < is + LEAF_SLOTS; t++, c++) {
+	for (struct tally *t = is; t < is + PAGE_SLOTS; t++, c++) {
 		t->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		t->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 		t->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
@@ -275,14 +275,14 @@ static void read_narrow(const struct narrow *c, struct tally is[LEAF_SLOTS])
 	}
 }
 
-/* Read in place, a leaf may have been copied and changed meanwhile: once more, then. */
-bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS])
+/* Read in place, a page may have been copied and changed meanwhile: once more, then. */
+bool mt_peak_add(const struct counter_page *page, uint32_t number, struct tally sum[PAGE_SLOTS])
 {
-	struct tally is[LEAF_SLOTS];
+	struct tally is[PAGE_SLOTS];
 	struct then from, again;
 	bool none;
 
-	for (from = counts_then(leaf, number, &none);; from = again) {
+	for (from = counts_then(page, number, &none);; from = again) {
 		if (none)
 			return true;
 		if (from.wide)
@@ -291,11 +291,11 @@ bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF
 			read_narrow(from.narrow, is);
 		else
 			return false;
-		again = counts_then(leaf, number, &none);
+		again = counts_then(page, number, &none);
 		if (again.wide == from.wide && again.narrow == from.narrow)
 			break;
 	}
-	for (unsigned i = 0; i < LEAF_SLOTS; i++) {
+	for (unsigned i = 0; i < PAGE_SLOTS; i++) {
 		sum[i].free_blocks += is[i].free_blocks;
 		sum[i].free_bytes += is[i].free_bytes;
 		sum[i].alloc_blocks += is[i].alloc_blocks;

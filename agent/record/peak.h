@@ -24,19 +24,19 @@ void mt_peak_begin(int64_t live); /* this is the peak, whatever was before */
 void mt_peak_restart(void);       /* there is none, while no thread counts */
 
 extern _Atomic uint32_t mt_peak_pass; /* the first pass after the peak; 0 = there is none */
-/* Call both before a leaf that is not stamped with this pass changes: false, then keep. */
-MT_INLINE bool mt_peak_has(const struct leaf *leaf)
+/* Call both before a page that is not stamped with this pass changes: false, then keep. */
+MT_INLINE bool mt_peak_has(const struct counter_page *page)
 {
-	return atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) >=
+	return atomic_load_explicit(&page->xstamp, memory_order_relaxed) >=
 	       atomic_load_explicit(&mt_peak_pass, memory_order_acquire);
 }
-void mt_peak_keep(const struct thread *t, struct leaf *leaf);
+void mt_peak_keep(const struct thread *t, struct counter_page *page);
 
 /* For the server. The peak's number; 0 = there is none. */
 uint32_t mt_peak_newest(uint64_t *time_ns);
-/* Adds the counters that a leaf had at the peak of that number. False: they are gone, for a newer
+/* Adds the counters that a page had at the peak of that number. False: they are gone, for a newer
  * one, or could not be kept. */
-bool mt_peak_add(const struct leaf *leaf, uint32_t number, struct tally sum[LEAF_SLOTS]);
+bool mt_peak_add(const struct counter_page *page, uint32_t number, struct tally sum[PAGE_SLOTS]);
 /* The live bytes at that peak were so many: what mt_peak_rise() compares with. */
 void mt_peak_correct(uint32_t number, int64_t live);
 

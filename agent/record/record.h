@@ -24,7 +24,7 @@ bool mt_record_take(struct thread *t, void *p, struct block *b);
 void mt_record_gone(struct thread *t, const struct block *b);             /* ... it was freed */
 void mt_record_restore(struct thread *t, void *p, const struct block *b); /* ... it was not */
 
-/* The real call failed. Sampling counts sizes down before it, so a hit on one that fails is used up
+/* The real call failed. Sampling counts sizes down before it, so a sample that fails is used up
  * like any other: else failing calls would only bring the next sample nearer. */
 void mt_record_failed(struct thread *t, size_t bytes);
 

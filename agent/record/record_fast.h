@@ -86,10 +86,10 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 	return record_book(t, h, p, bytes, e);
 }
 
-/* Is no event of the thread under way, and the leaf stamped? One branch tells. */
-MT_INLINE bool record_may_count(const struct thread *t, const struct leaf *leaf)
+/* Is no event of the thread under way, and the page stamped? One branch tells. */
+MT_INLINE bool record_may_count(const struct thread *t, const struct counter_page *page)
 {
-	return likely(!(t->busy_sp | slots_unstamped(leaf)));
+	return likely(!(t->busy_sp | slots_unstamped(page)));
 }
 
 /* Sets the guard of an event that calls nothing: any address further in than the caller's does. */
@@ -126,15 +126,15 @@ MT_INLINE struct taken record_take(const void *p)
 MT_INLINE void record_gone(struct thread *t, struct taken b)
 {
 	slot_id slot = (slot_id)b.origin;
-	struct leaf *leaf = slots_leaf(t, slot);
+	struct counter_page *page = slots_page(t, slot);
 
-	if (unlikely(!record_may_count(t, leaf))) {
+	if (unlikely(!record_may_count(t, page))) {
 		struct block any = origin_block(b.origin, b.size);
 		mt_record_gone(t, &any);
 		return;
 	}
 	record_enter(t);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, slot), b.size))) {
+	if (unlikely(!slots_count_free(t, slots_counts(page, slot), b.size))) {
 		mt_record_gone_after(t);
 		return;
 	}
@@ -143,7 +143,7 @@ MT_INLINE void record_gone(struct thread *t, struct taken b)
 }
 
 /* Taken out, then counted, then freed. No entry, and an unusual one, have origin 0: no thread has
- * counters of slot 0. NULL has no leaf. */
+ * counters of slot 0. NULL has no page. */
 MT_INLINE void record_free(struct thread *t, void *p)
 {
 	const struct live_open *in = live_fast();
@@ -155,15 +155,15 @@ MT_INLINE void record_free(struct thread *t, void *p)
 	}
 	uint32_t v = atomic_load_explicit(e, memory_order_acquire);
 	slot_id slot = (slot_id)live_origin(in, v);
-	struct leaf *leaf = slots_leaf(t, slot);
-	if (unlikely(!record_may_count(t, leaf))) {
+	struct counter_page *page = slots_page(t, slot);
+	if (unlikely(!record_may_count(t, page))) {
 		mt_record_free_slow(p, t);
 		return;
 	}
 	record_enter(t);
 	atomic_store_explicit(e, 0, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, slot), live_size(v)))) {
+	if (unlikely(!slots_count_free(t, slots_counts(page, slot), live_size(v)))) {
 		mt_record_free_after(p, t);
 		return;
 	}

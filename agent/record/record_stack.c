@@ -40,14 +40,14 @@
  * it. False: there is no number for its blocks. */
 static bool renew(struct thread *t, struct hit *h, uint32_t era)
 {
-	struct leaf *leaf = slots_leaf(t, h->slot);
+	struct counter_page *page = slots_page(t, h->slot);
 
-	h->origin = live_entry(t, leaf, h->slot);
+	h->origin = live_entry(t, page, h->slot);
 	if (unlikely(!h->origin)) {
 		h->era = era - (ERA_FILTERED + 1); /* over */
 		return false;
 	}
-	mt_slots_stamp(t, h->slot, leaf);
+	mt_slots_stamp(t, h->slot, page);
 	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
 	h->era = era;
 	return true;
@@ -64,14 +64,14 @@ MT_COLD static bool make_hits(struct thread *t)
 	return true;
 }
 
-/* The stack's slot of this epoch, if the thread has counters for it, and its leaf; else 0. */
+/* The stack's slot of this epoch, if the thread has counters for it, and its page; else 0. */
 MT_INLINE slot_id counted_slot(const struct thread *t, node_id node, uint64_t epoch,
-			       struct leaf **leaf)
+			       struct counter_page **page)
 {
 	slot_id slot = node_slot(stacks_node(node));
 
-	*leaf = slots_leaf(t, slot);
-	if (unlikely(*leaf == &mt_slots_no_leaf) || unlikely(!slots_is_of(slot, epoch)))
+	*page = slots_page(t, slot);
+	if (unlikely(*page == &mt_slots_no_page) || unlikely(!slots_is_of(slot, epoch)))
 		return 0;
 	if (!slot)
 		__builtin_unreachable(); /* no thread has counters for it */
@@ -110,11 +110,11 @@ MT_INLINE struct hit *capture_bare(struct thread *t, uintptr_t pc, uintptr_t sp,
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	struct regs r = { pc, sp, fp };
-	struct leaf *leaf;
+	struct counter_page *page;
 	struct hit *h = &t->none;
 
 	node_id node = mt_unwind_capture(t, &r);
-	slot_id slot = counted_slot(t, node, epoch, &leaf);
+	slot_id slot = counted_slot(t, node, epoch, &page);
 	if (unlikely(slot && slot == h->slot))
 		t->bare = t->bare > BARE_TWICE ? t->bare - BARE_TWICE : 1;
 	if (--t->bare == 0)
@@ -123,12 +123,12 @@ MT_INLINE struct hit *capture_bare(struct thread *t, uintptr_t pc, uintptr_t sp,
 	if (unlikely(!slot))
 		return unnumbered(t, node);
 	h->slot = slot;
-	h->counts = slots_counts(leaf, slot);
-	h->origin = live_entry(t, leaf, slot);
+	h->counts = slots_counts(page, slot);
+	h->origin = live_entry(t, page, slot);
 	if (unlikely(!h->origin))
 		return unnumbered(t, node);
-	if (unlikely(!slots_stamped(leaf)))
-		mt_slots_stamp(t, slot, leaf);
+	if (unlikely(!slots_stamped(page)))
+		mt_slots_stamp(t, slot, page);
 	t->last = h;
 	return h;
 }
@@ -140,10 +140,10 @@ static __attribute__((noinline)) struct hit *capture_new(struct thread *t, uintp
 	uint32_t era = mt_era_now();
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	struct regs r = { pc, sp, fp };
-	struct leaf *leaf;
+	struct counter_page *page;
 
 	node_id node = mt_unwind_capture(t, &r);
-	slot_id slot = counted_slot(t, node, epoch, &leaf);
+	slot_id slot = counted_slot(t, node, epoch, &page);
 	if (unlikely(!slot))
 		return unnumbered(t, node);
 	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
@@ -152,7 +152,7 @@ static __attribute__((noinline)) struct hit *capture_new(struct thread *t, uintp
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
 	h->slot = slot;
-	h->counts = slots_counts(leaf, slot);
+	h->counts = slots_counts(page, slot);
 	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
 	for (int i = 0; i < HIT_NEXT; i++)
 		h->next[i] = h;

@@ -10,7 +10,7 @@
  * one.
  *
  * An allocation is counted down before the real call, which saves its size and its result. One that
- * fails has then used up some bytes, and is an event. Estimates stay unbiased, for a hit on one
+ * fails has then used up some bytes, and is an event. Estimates stay unbiased, for a sample
  * that fails is used up, too (mt_record_failed()): the distance to the next has no memory. False
  * means that nothing was counted: it is a sample, or due to be timed, and takes the usual path.
  * tests/bench/instructions.py measures it.

@@ -7,8 +7,8 @@
  *
  * Counters are per thread and have one writer: a plain add is ten times cheaper than a shared one,
  * and twenty-five times when two threads meet on a stack. A thread's set is a radix tree root ->
- * mid -> leaf of 32 slots, mapped where the thread has been, and never NULL: elsewhere one empty
- * mid and one empty leaf stand for all. The one state that several threads may write
+ * mid -> page of 32 slots, mapped where the thread has been, and never NULL: elsewhere one empty
+ * mid and one empty page stand for all. The one state that several threads may write
  * (thread->shared) uses atomic additions.
  *
  * Sums: the reader adds up all freed counters first (acquire), then all allocated ones. A block
@@ -21,11 +21,11 @@
  * acquires them, and leaves out the bytes of a thread whose blocks it does not see. So a slot with
  * a sum has a node, and so do all nodes and codes below it.
  *
- * Dirty marks: a leaf, its mid and its thread are stamped with the pass, which collections and
- * peaks (record/peak.c) advance. A leaf is stamped before it changes. A writer may stamp with the
+ * Dirty marks: a page, its mid and its thread are stamped with the pass, which collections and
+ * peaks (record/peak.c) advance. A page is stamped before it changes. A writer may stamp with the
  * pass that it read just before the collector advanced it, so a collection takes everything stamped
  * since the last but one began. A writer that sleeps longer than that is caught by the next event
- * on that leaf, and by the full collection behind every final state.
+ * on that page, and by the full collection behind every final state.
  *
  * Peak: threads add their balance to a global one in steps; see step_bytes().
  *
@@ -50,7 +50,7 @@
 #define CHUNK_SHIFT 12 /* slots are kept in chunks of 4096 */
 #define CHUNK_SLOTS (1u << CHUNK_SHIFT)
 #define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
-#define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
+#define PAGES (MTW_SLOTS_MAX / PAGE_SLOTS)
 #define STEP_MAX (64 * 1024)
 #define STEP_FIRST 256
 
@@ -72,14 +72,14 @@ uint64_t mt_slots_next_epoch(void)
 	return ends;
 }
 
-struct leaf mt_slots_no_leaf;
+struct counter_page mt_slots_no_page;
 static struct mid no_mid;
 
 void mt_slots_thread_init(struct thread *t)
 {
-	if (!no_mid.xleaf[0]) /* the first state is made before there are threads */
-		for (int i = 0; i < MID_LEAVES; i++)
-			atomic_store_explicit(&no_mid.xleaf[i], &mt_slots_no_leaf,
+	if (!no_mid.xpage[0]) /* the first state is made before there are threads */
+		for (int i = 0; i < MID_PAGES; i++)
+			atomic_store_explicit(&no_mid.xpage[i], &mt_slots_no_page,
 					      memory_order_relaxed);
 	for (int i = 0; i < ROOT_MIDS; i++)
 		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
@@ -168,10 +168,10 @@ uint32_t mt_slots_count(void)
 	return atomic_load_explicit(&xnext, memory_order_acquire);
 }
 
-/* The set of t down to a leaf. Several threads may race only on the shared state. */
-MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
+/* The set of t down to a page. Several threads may race only on the shared state. */
+MT_COLD static struct counter_page *make_page(struct thread *t, slot_id s)
 {
-	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
+	uint32_t m = s / MID_SLOTS, l = s / PAGE_SLOTS % MID_PAGES;
 	/* what one thread counts, each must be able to take back: the shared state serves all that
 	 * have no memory for their own */
 	enum need need = t->shared ? NEED_ALWAYS : need_of(mt_slots_at(s)->node);
@@ -185,42 +185,43 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 		if (atomic_compare_exchange_strong(&t->root[m], &mid, fresh))
 			mid = fresh;
 	}
-	struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
-	if (leaf == &mt_slots_no_leaf) {
-		struct leaf *fresh = mt_arena_alloc_for(need, sizeof(*fresh));
+	struct counter_page *page = atomic_load_explicit(&mid->xpage[l], memory_order_acquire);
+	if (page == &mt_slots_no_page) {
+		struct counter_page *fresh = mt_arena_alloc_for(need, sizeof(*fresh));
 		if (!fresh)
 			return NULL;
-		if (atomic_compare_exchange_strong(&mid->xleaf[l], &leaf, fresh))
-			leaf = fresh;
+		if (atomic_compare_exchange_strong(&mid->xpage[l], &page, fresh))
+			page = fresh;
 	}
-	return leaf;
+	return page;
 }
 
-MT_INLINE void stamp_with(struct thread *t, slot_id s, struct leaf *leaf, uint32_t pass)
+MT_INLINE void stamp_with(struct thread *t, slot_id s, struct counter_page *page, uint32_t pass)
 {
 	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
 
-	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
+	atomic_store_explicit(&page->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&mid->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
 }
 
 /* Its first change since the peak. */
-MT_COLD static void keep_and_stamp(struct thread *t, slot_id s, struct leaf *leaf, uint32_t pass)
+MT_COLD static void keep_and_stamp(struct thread *t, slot_id s, struct counter_page *page,
+				   uint32_t pass)
 {
-	mt_peak_keep(t, leaf);
-	stamp_with(t, s, leaf, pass);
+	mt_peak_keep(t, page);
+	stamp_with(t, s, page, pass);
 }
 
 /* The pass is read before the peak: one that begins in between is met again. */
-void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
+void mt_slots_stamp(struct thread *t, slot_id s, struct counter_page *page)
 {
 	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_acquire);
 
-	if (unlikely(!mt_peak_has(leaf)))
-		keep_and_stamp(t, s, leaf, pass);
+	if (unlikely(!mt_peak_has(page)))
+		keep_and_stamp(t, s, page, pass);
 	else
-		stamp_with(t, s, leaf, pass);
+		stamp_with(t, s, page, pass);
 }
 
 /*
@@ -302,10 +303,10 @@ MT_COLD void mt_slots_after_slow(struct thread *t)
 }
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
-MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc,
+MT_COLD static void count_shared(struct thread *t, slot_id s, struct counter_page *page, bool alloc,
 				 uint64_t blocks, size_t bytes)
 {
-	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
+	struct counts *all[2] = { slots_counts(page, s), &t->total };
 
 	for (int i = 0; i < 2; i++) {
 		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
@@ -314,27 +315,27 @@ MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf,
 	publish(alloc ? (int64_t)bytes : -(int64_t)bytes, alloc ? 0 : bytes, 0);
 }
 
-/* The leaf, stamped before it changes: record/peak.c. NULL: there is no memory for it. */
-MT_INLINE struct leaf *find_leaf(struct thread *t, slot_id s)
+/* The page, stamped before it changes: record/peak.c. NULL: there is no memory for it. */
+MT_INLINE struct counter_page *find_page(struct thread *t, slot_id s)
 {
-	struct leaf *leaf = slots_leaf(t, s);
+	struct counter_page *page = slots_page(t, s);
 
-	if (unlikely(leaf == &mt_slots_no_leaf))
-		leaf = make_leaf(t, s);
-	if (unlikely(leaf && !slots_stamped(leaf)))
-		mt_slots_stamp(t, s, leaf);
-	return leaf;
+	if (unlikely(page == &mt_slots_no_page))
+		page = make_page(t, s);
+	if (unlikely(page && !slots_stamped(page)))
+		mt_slots_stamp(t, s, page);
+	return page;
 }
 
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 {
-	struct leaf *leaf = find_leaf(t, s);
+	struct counter_page *page = find_page(t, s);
 
-	if (unlikely(!leaf))
+	if (unlikely(!page))
 		return false;
 	if (unlikely(t->shared))
-		count_shared(t, s, leaf, true, 1, bytes);
-	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes))
+		count_shared(t, s, page, true, 1, bytes);
+	else if (!slots_count_alloc(t, slots_counts(page, s), bytes))
 		mt_slots_after_slow(t);
 	return true;
 }
@@ -349,13 +350,13 @@ MT_INLINE void before_free(struct thread *t, uint64_t bytes)
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 {
 	before_free(t, bytes);
-	struct leaf *leaf = find_leaf(t, s);
+	struct counter_page *page = find_page(t, s);
 
-	if (unlikely(!leaf))
+	if (unlikely(!page))
 		return false;
 	if (unlikely(t->shared))
-		count_shared(t, s, leaf, false, 1, bytes);
-	else if (!slots_count_free(t, slots_counts(leaf, s), bytes))
+		count_shared(t, s, page, false, 1, bytes);
+	else if (!slots_count_free(t, slots_counts(page, s), bytes))
 		mt_slots_after_slow(t);
 	return true;
 }
@@ -364,15 +365,15 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes)
 {
 	before_free(t, alloc ? 0 : bytes);
-	struct leaf *leaf = find_leaf(t, s);
+	struct counter_page *page = find_page(t, s);
 
-	if (!leaf)
+	if (!page)
 		return false;
 	if (t->shared) {
-		count_shared(t, s, leaf, alloc, blocks, bytes);
+		count_shared(t, s, page, alloc, blocks, bytes);
 		return true;
 	}
-	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
+	struct counts *all[2] = { slots_counts(page, s), &t->total };
 	for (int i = 0; i < 2; i++) {
 		if (alloc) {
 			slots_add(&all[i]->xalloc_bytes, bytes, memory_order_relaxed);
@@ -391,15 +392,15 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
-		struct leaf *leaf = slots_leaf(t, s);
-		const struct counts *c = slots_counts(leaf, s);
+		struct counter_page *page = slots_page(t, s);
+		const struct counts *c = slots_counts(page, s);
 		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 	}
 	/* A new thread may have done the allocations: read the list again. */
 	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
-		struct leaf *leaf = slots_leaf(t, s);
-		const struct counts *c = slots_counts(leaf, s);
+		struct counter_page *page = slots_page(t, s);
+		const struct counts *c = slots_counts(page, s);
 		uint64_t blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
 		if (!blocks)
 			continue;
@@ -425,18 +426,18 @@ MT_FORK_CODE void mt_slots_totals(struct tally *sum)
 	}
 }
 
-bool mt_slots_at_peak(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS])
+bool mt_slots_at_peak(uint32_t number, uint32_t page, struct tally sum[PAGE_SLOTS])
 {
-	memset(sum, 0, LEAF_SLOTS * sizeof(*sum));
+	memset(sum, 0, PAGE_SLOTS * sizeof(*sum));
 	for (const struct thread *t = threads_first(); t; t = threads_next(t)) {
-		const struct leaf *l = slots_leaf(t, leaf * LEAF_SLOTS);
-		if (l != &mt_slots_no_leaf && !mt_peak_add(l, number, sum))
+		const struct counter_page *l = slots_page(t, page * PAGE_SLOTS);
+		if (l != &mt_slots_no_page && !mt_peak_add(l, number, sum))
 			return false;
 	}
 	return atomic_load_explicit(&mt_peak_pass, memory_order_acquire) == number;
 }
 
-/* Sets a bit for each leaf of t that was stamped since `from`. */
+/* Sets a bit for each page of t that was stamped since `from`. */
 static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirty)
 {
 	for (unsigned m = 0; m < ROOT_MIDS; m++) {
@@ -444,12 +445,12 @@ static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirt
 		if (mid == &no_mid ||
 		    atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
 			continue;
-		for (unsigned l = 0; l < MID_LEAVES; l++) {
-			struct leaf *leaf =
-				atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
-			unsigned i = m * MID_LEAVES + l;
-			if (leaf != &mt_slots_no_leaf &&
-			    atomic_load_explicit(&leaf->xstamp, memory_order_acquire) >= from)
+		for (unsigned l = 0; l < MID_PAGES; l++) {
+			struct counter_page *page =
+				atomic_load_explicit(&mid->xpage[l], memory_order_acquire);
+			unsigned i = m * MID_PAGES + l;
+			if (page != &mt_slots_no_page &&
+			    atomic_load_explicit(&page->xstamp, memory_order_acquire) >= from)
 				dirty[i / 64] |= (uint64_t)1 << i % 64;
 		}
 	}
@@ -457,7 +458,7 @@ static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirt
 
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg)
 {
-	static uint64_t dirty[LEAVES / 64]; /* server thread only; clear between calls */
+	static uint64_t dirty[PAGES / 64]; /* server thread only; clear between calls */
 	/* the passes that the last collection began, and the one before; a peak begins others */
 	static uint32_t last, before;
 	uint32_t pass = atomic_fetch_add_explicit(&mt_pass, 1, memory_order_acq_rel) + 1;
@@ -469,10 +470,10 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 		if (atomic_load_explicit(&t->xstamp, memory_order_acquire) >= from)
 			collect_thread(t, from, dirty);
 	uint32_t count = mt_slots_count();
-	for (unsigned w = 0; w < LEAVES / 64 && w * 64 * LEAF_SLOTS < count; w++) {
+	for (unsigned w = 0; w < PAGES / 64 && w * 64 * PAGE_SLOTS < count; w++) {
 		for (; dirty[w]; dirty[w] &= dirty[w] - 1) {
-			slot_id s = (w * 64 + (unsigned)__builtin_ctzll(dirty[w])) * LEAF_SLOTS;
-			for (unsigned i = 0; i < LEAF_SLOTS; i++, s++)
+			slot_id s = (w * 64 + (unsigned)__builtin_ctzll(dirty[w])) * PAGE_SLOTS;
+			for (unsigned i = 0; i < PAGE_SLOTS; i++, s++)
 				if (s && s < count)
 					changed(arg, s);
 		}
@@ -483,14 +484,14 @@ void mt_slots_thread_restart(struct thread *t)
 {
 	for (unsigned m = 0; m < ROOT_MIDS; m++) {
 		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
-		for (unsigned l = 0; mid != &no_mid && l < MID_LEAVES; l++) {
-			struct leaf *leaf =
-				atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
-			if (leaf == &mt_slots_no_leaf)
+		for (unsigned l = 0; mid != &no_mid && l < MID_PAGES; l++) {
+			struct counter_page *page =
+				atomic_load_explicit(&mid->xpage[l], memory_order_acquire);
+			if (page == &mt_slots_no_page)
 				continue;
-			memset(leaf->slot, 0, sizeof(leaf->slot));
-			leaf->origins_of = 0;
-			atomic_store(&leaf->xstamp, 0);
+			memset(page->slot, 0, sizeof(page->slot));
+			page->origins_of = 0;
+			atomic_store(&page->xstamp, 0);
 		}
 	}
 	memset(&t->total, 0, sizeof(t->total));

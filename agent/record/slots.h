@@ -27,9 +27,9 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
 /* sum of all slots, from the threads' own counters; any thread */
 void mt_slots_totals(struct tally *sum);
-/* ... likewise at the peak of that number (record/peak.h), for the slots from leaf * LEAF_SLOTS on.
+/* ... likewise at the peak of that number (record/peak.h), for the slots from page * PAGE_SLOTS on.
  * False: a newer peak has come, or some counters could not be kept. */
-bool mt_slots_at_peak(uint32_t number, uint32_t leaf, struct tally sum[LEAF_SLOTS]);
+bool mt_slots_at_peak(uint32_t number, uint32_t page, struct tally sum[PAGE_SLOTS]);
 void mt_slots_forked(void);  /* in a child: its peak begins with the inherited memory */
 void mt_slots_restart(void); /* the next session's peak, while no thread counts */
 /* ... and its counters, which are 0 then: by its owner, before it is one of the session's */

@@ -11,10 +11,10 @@
 #include "base/types.h"
 #include "record/slots.h"
 
-#define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
+#define MID_SLOTS (PAGE_SLOTS * MID_PAGES)
 
-extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
-void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
+extern struct counter_page mt_slots_no_page __attribute__((visibility("hidden")));
+void mt_slots_stamp(struct thread *t, slot_id s, struct counter_page *page);
 void mt_slots_after_slow(struct thread *t); /* updates the global balance when due */
 slot_id mt_slots_of_slow(node_id node, struct node *n, slot_id seen, uint64_t epoch);
 
@@ -25,17 +25,17 @@ MT_INLINE bool slots_is_of(slot_id s, uint64_t epoch)
 	return likely(!epoch) || mt_slots_at(s)->epoch >= epoch;
 }
 
-/* mt_slots_no_leaf where the thread has never been, and for slot 0. It is never stamped. */
-MT_INLINE struct leaf *slots_leaf(const struct thread *t, slot_id s)
+/* mt_slots_no_page where the thread has never been, and for slot 0. It is never stamped. */
+MT_INLINE struct counter_page *slots_page(const struct thread *t, slot_id s)
 {
 	const struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_acquire);
 
-	return atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES], memory_order_acquire);
+	return atomic_load_explicit(&mid->xpage[s / PAGE_SLOTS % MID_PAGES], memory_order_acquire);
 }
 
-MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
+MT_INLINE struct counts *slots_counts(struct counter_page *page, slot_id s)
 {
-	return &leaf->slot[s % LEAF_SLOTS];
+	return &page->slot[s % PAGE_SLOTS];
 }
 
 /* The owner alone writes. Compilers make three instructions of an atomic load and store, and one of
@@ -51,20 +51,20 @@ MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 #endif
 }
 
-/* 0: the leaf is stamped with this pass. */
-MT_INLINE uintptr_t slots_unstamped(const struct leaf *leaf)
+/* 0: the page is stamped with this pass. */
+MT_INLINE uintptr_t slots_unstamped(const struct counter_page *page)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 	uint32_t pass = *(const uint32_t *)&mt_pass; /* likewise: one instruction with the next */
 #else
 	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 #endif
-	return atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) ^ pass;
+	return atomic_load_explicit(&page->xstamp, memory_order_relaxed) ^ pass;
 }
 
-MT_INLINE bool slots_stamped(const struct leaf *leaf)
+MT_INLINE bool slots_stamped(const struct counter_page *page)
 {
-	return likely(!slots_unstamped(leaf));
+	return likely(!slots_unstamped(page));
 }
 
 /* The thread's totals, which it reports to the global balance in steps. */
@@ -86,7 +86,7 @@ MT_INLINE bool slots_room(int64_t *room, size_t bytes)
 	return likely((*room -= (int64_t)bytes) >= 0);
 }
 
-/* By the state's owner, in a stamped leaf. False: call mt_slots_after_slow() next. The blocks come
+/* By the state's owner, in a stamped page. False: call mt_slots_after_slow() next. The blocks come
  * last, with release. mt_slots_sum() acquires them, so a reader that sees one also sees the slot's
  * stack and epoch (mt_slots_new()). */
 MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)

@@ -20,7 +20,7 @@
 #include "modules/hook_list.h"
 #include "modules/rebind.h"
 #include "record/thread.h"
-#include "server/dlclose_gate.h"
+#include "server/dlclose_wait.h"
 
 #include <memtop/wire.h>
 

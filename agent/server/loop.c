@@ -45,7 +45,7 @@
 #include "scan/scan.h"
 #include "server/commands.h"
 #include "server/detach.h"
-#include "server/dlclose_gate.h"
+#include "server/dlclose_wait.h"
 #include "server/dump.h"
 #include "server/handshake.h"
 #include "server/linger.h"

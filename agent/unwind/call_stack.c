@@ -55,7 +55,7 @@ static const struct entry *entry_at(const struct call_stack *s, size_t all, uint
 
 /* The first word outwards of the entry's sp that is where it returns to; 0 = none. The next entry
  * does not bound it: that may be a stale one, of a function that was called from the same place. */
-static uintptr_t return_slot(const struct bounds *b, const struct entry *e)
+static uintptr_t return_word(const struct bounds *b, const struct entry *e)
 {
 	uintptr_t end = b->hi - e->sp < SEARCH_BYTES ? b->hi : e->sp + SEARCH_BYTES;
 
@@ -65,24 +65,24 @@ static uintptr_t return_slot(const struct bounds *b, const struct entry *e)
 	return 0;
 }
 
-/* The entry's function has its return address at `slot`. */
-static struct caller caller_of(const struct entry *e, uintptr_t slot)
+/* The entry's function has its return address at `at`. */
+static struct caller caller_of(const struct entry *e, uintptr_t at)
 {
-	struct caller to = { pc_code(e->site), slot + WORD, 0 };
+	struct caller to = { pc_code(e->site), at + WORD, 0 };
 
 	if (!BY_RECORDS)
 		return to;
 	/* The record does not tell where its frame ends: the caller's entry does, or its table, for
 	 * its frame pointer is the place of its own record. */
-	to.bp = *(const uintptr_t *)(slot - WORD);
+	to.bp = *(const uintptr_t *)(at - WORD);
 	uint64_t rule = mt_cfi_rule(mt_maps_find(to.pc - 1), to.pc - 1, false);
 	if (e[-1].fp == to.bp)
 		to.sp = e[-1].sp;
 	else if ((rule & (RULE_KIND | RULE_BASE | RULE_SAVED)) ==
 		 (RULE_FAST | RULE_SP | RULE_SAVED))
 		to.sp = to.bp - (uintptr_t)rule_bp(rule) - (uintptr_t)rule_cfa(rule);
-	if (to.sp <= slot)
-		to.sp = slot + WORD;
+	if (to.sp <= at)
+		to.sp = at + WORD;
 	return to;
 }
 
@@ -110,9 +110,9 @@ MT_COLD bool mt_call_stack_leave(struct known *known, uintptr_t pc, uintptr_t sp
 				return true;
 			continue;
 		}
-		uintptr_t slot = return_slot(b, e);
-		if (slot) {
-			*to = caller_of(e, slot);
+		uintptr_t at = return_word(b, e);
+		if (at) {
+			*to = caller_of(e, at);
 			return true;
 		}
 	}

@@ -47,7 +47,7 @@
 /* No return address: something else was in the register. It is no frame. */
 #define STRAY rule_pack(RULE_NONE | RULE_OWN | MTW_TRUNC_BAD_CFI << RULE_REASON_SHIFT, 0, 0)
 
-struct place {
+struct frame_state {
 	uintptr_t pc, sp, fp;
 };
 
@@ -57,11 +57,11 @@ static bool record_at(struct known *known, uintptr_t sp, uintptr_t fp)
 	       unwind_readable(known, fp + WORD);
 }
 
-static bool leave(struct known *known, struct place *p, unsigned *reason);
+static bool leave(struct known *known, struct frame_state *p, unsigned *reason);
 
 #if defined(__x86_64__)
 /* The interrupted frame behind a handler's, whose ucontext lies at p->sp. */
-static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
+static bool leave_signal(struct known *known, struct frame_state *p, struct cfi_regs *r)
 {
 	uintptr_t context = p->sp;
 
@@ -75,7 +75,7 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 	return mt_unwind_enter(known, p->sp, false);
 }
 
-static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r,
+static bool leave_interrupted(struct known *known, struct frame_state *p, struct cfi_regs *r,
 			      unsigned *reason)
 {
 	(void)r;
@@ -107,7 +107,7 @@ static bool word_is(struct known *known, uintptr_t at, uintptr_t is)
 }
 
 /* p->fp: the kernel's record. The interrupted frame, with all registers in *r. */
-static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
+static bool leave_signal(struct known *known, struct frame_state *p, struct cfi_regs *r)
 {
 	const uintptr_t *record = (const uintptr_t *)p->fp;
 	uintptr_t context = p->fp - CONTEXT_BYTES;
@@ -122,16 +122,16 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 	}
 	if (!mt_cfi_leave_signal(known, context, r))
 		return false;
-	*p = (struct place){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
+	*p = (struct frame_state){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
 	return true;
 }
 
-static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r,
+static bool leave_interrupted(struct known *known, struct frame_state *p, struct cfi_regs *r,
 			      unsigned *reason)
 {
 	if (!mt_cfi_step(known, r, reason))
 		return false;
-	*p = (struct place){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
+	*p = (struct frame_state){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
 	return true;
 }
 
@@ -203,13 +203,13 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 	return reason ? rule_pack(RULE_NONE | reason << RULE_REASON_SHIFT, 0, 0) : RECORD;
 }
 #else
-static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
+static bool leave_signal(struct known *known, struct frame_state *p, struct cfi_regs *r)
 {
 	(void)known, (void)p, (void)r;
 	return false;
 }
 
-static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r,
+static bool leave_interrupted(struct known *known, struct frame_state *p, struct cfi_regs *r,
 			      unsigned *reason)
 {
 	(void)r;
@@ -224,7 +224,7 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 #endif
 
 /* From the frame at p to its caller's. false: *reason says why, or NONE at the end. */
-static bool leave(struct known *known, struct place *p, unsigned *reason)
+static bool leave(struct known *known, struct frame_state *p, unsigned *reason)
 {
 	*reason = MTW_TRUNC_NONE;
 	if (!p->fp)
@@ -244,7 +244,7 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 
 /* Steps outwards from p: lists its pc, for a signal's return also the interrupted pc and its
  * caller. false: *reason says why it ends. */
-static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max,
+static bool put(struct known *known, struct frame_state *p, uintptr_t *out, int *n, int max,
 		unsigned *reason)
 {
 	uint64_t rule = mt_unwind_fp_rule(mt_maps_find(pc_lookup(p->pc)), p->pc);
@@ -277,7 +277,7 @@ int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, in
 		      unsigned *reason)
 {
 	struct known known = { .foreign = false };
-	struct place p = { pc_code(r->pc), r->sp, r->fp };
+	struct frame_state p = { pc_code(r->pc), r->sp, r->fp };
 	int n = 0;
 
 	(void)t;

@@ -14,7 +14,7 @@
  * Why this is exact: frame i's caller is a function of (pc, sp, bp) and of the words read, and
  * these are compared. bp matters where a rule computes from it, or leaves it alone and it matters
  * to the caller (FRAME_BP_USED, found outermost first). Where it does not matter, the kept bp may
- * be old, so after a difference it is read again through the slots. An over-aligned frame's CFA is
+ * be old, so after a difference it is read again where it is saved. An over-aligned frame's CFA is
  * read from memory: that word is a pair, too. Frames that need other registers never match: their
  * pair always differs.
  *
@@ -83,7 +83,8 @@ bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n)
 
 /* Leaves `f` for its caller *to: by call, its CFA from a register, bp left alone or saved in the
  * frame. */
-MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule, struct place *to)
+MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
+			  struct frame_state *to)
 {
 	uintptr_t cfa = (rule & RULE_BP ? f->bp : f->sp) + (uintptr_t)rule_cfa(rule);
 
@@ -92,12 +93,12 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 		return false;
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
-		uintptr_t slot = cfa + (uintptr_t)rule_bp(rule);
+		uintptr_t at = cfa + (uintptr_t)rule_bp(rule);
 		/* the CFA may lie on another stack, at its very end */
-		if (unlikely(slot < f->sp || !is_word(u, slot)))
+		if (unlikely(at < f->sp || !is_word(u, at)))
 			return false;
-		f->bp_slot = slot;
-		to->bp = word_at(slot);
+		f->bp_at = at;
+		to->bp = word_at(at);
 	}
 	if (BY_RECORDS && unlikely(!is_word(u, return_at(f, cfa))))
 		return false;
@@ -121,7 +122,7 @@ MT_INLINE bool is_usual(uintptr_t pc)
 }
 
 /* Leaves *at by a plain rule (no FRAME_BY_RULE): one comparison proves all that it reads. */
-MT_INLINE bool leave_plain(const struct call *call, struct place *at, uintptr_t end)
+MT_INLINE bool leave_plain(const struct call *call, struct frame_state *at, uintptr_t end)
 {
 	uintptr_t from = at->sp;
 
@@ -135,19 +136,19 @@ MT_INLINE bool leave_plain(const struct call *call, struct place *at, uintptr_t 
 	if (unlikely(cfa > end))
 		return false;
 	if (call->shape & FRAME_SAVED)
-		at->bp = word_at(plain_slot(call, cfa));
-	at->pc = word_at(BY_RECORDS ? plain_slot(call, cfa) + WORD : cfa - WORD);
+		at->bp = word_at(plain_bp_at(call, cfa));
+	at->pc = word_at(BY_RECORDS ? plain_bp_at(call, cfa) + WORD : cfa - WORD);
 	at->sp = cfa;
 	return likely(is_usual(at->pc));
 }
 
 /* ... by any other rule, or to a caller that is no usual one. */
 static __attribute__((noinline)) enum left leave_other(struct walk *w, struct step *f,
-						       struct place *at)
+						       struct frame_state *at)
 {
 	uint64_t rule = mt_unwind_rule_of(pc_code(f->pc), f->call.code);
 
-	*at = (struct place){ f->pc, f->sp, f->bp };
+	*at = (struct frame_state){ f->pc, f->sp, f->bp };
 	w->base = MTW_TRUNC_NONE;
 	w->zero_at = 0;
 	if (unlikely(!leave_fast(w->u, f, rule, at))) {
@@ -160,7 +161,7 @@ static __attribute__((noinline)) enum left leave_other(struct walk *w, struct st
 
 /* Kept frames from..to+1 keep their shape and count as new; *at becomes frame `to`. */
 static bool take_shapes(struct walk *w, const struct frame *from, const struct frame *to,
-			struct place *at)
+			struct frame_state *at)
 {
 	uintptr_t bp = at->bp;
 
@@ -174,9 +175,9 @@ static bool take_shapes(struct walk *w, const struct frame *from, const struct f
 		*f = k->at;
 		f->bp = bp;
 		if (f->call.shape & FRAME_SAVED)
-			bp = word_at(step_slot(f, k[-1].at.sp));
+			bp = word_at(step_bp_at(f, k[-1].at.sp));
 	}
-	*at = (struct place){ to->at.pc, to->at.sp, bp };
+	*at = (struct frame_state){ to->at.pc, to->at.sp, bp };
 	return true;
 }
 
@@ -193,7 +194,8 @@ static const struct frame *owner_of(const struct frame *kept, const struct frame
  * must be found again. NULL: the limit was met. */
 static __attribute__((noinline)) const struct frame *meet_partly(struct walk *w,
 								 const struct frame *k,
-								 uint32_t pairs, struct place *at)
+								 uint32_t pairs,
+								 struct frame_state *at)
 {
 	const struct frame *kept = w->u->frames, *to = pairs ? owner_of(kept, k, pairs) : kept;
 
@@ -201,7 +203,7 @@ static __attribute__((noinline)) const struct frame *meet_partly(struct walk *w,
 }
 
 /* Is the kept frame k where the walk is? */
-MT_INLINE bool is_at(const struct frame *k, const struct place *at)
+MT_INLINE bool is_at(const struct frame *k, const struct frame_state *at)
 {
 	return k->at.sp == at->sp && k->at.pc == at->pc &&
 	       (k->at.bp == at->bp || !(k->at.call.shape & FRAME_BP_USED));
@@ -212,12 +214,12 @@ MT_INLINE bool is_at(const struct frame *k, const struct place *at)
  * Returns the place inside of it, or of no frame. Before the outermost kept frame lies one whose sp
  * is above all (unwind/cache.c). Plain steps may go up to `end`.
  */
-static struct frame *walk(struct walk *w, struct place at, uintptr_t end)
+static struct frame *walk(struct walk *w, struct frame_state at, uintptr_t end)
 {
 	struct unwind_cache *u = w->u;
 	const struct frame *k = u->frames + u->count;
 	struct frame *f = w->next, *const full = w->full;
-	struct place place;
+	struct frame_state place;
 
 	for (;;) {
 		while (k[-1].at.sp < at.sp)
@@ -290,7 +292,7 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 	*p++ = pair_at(signal ? f->at.sp + UC_PC : return_at(&f->at, outer->sp),
 		       pc_bare(outer->pc));
 	if (outer_bp && f->at.call.shape & FRAME_SAVED)
-		*p++ = pair_at(step_slot(&f->at, outer->sp), outer->bp);
+		*p++ = pair_at(step_bp_at(&f->at, outer->sp), outer->bp);
 	if (signal)
 		*p++ = pair_at(f->at.sp + UC_SP, outer->sp);
 	else
@@ -379,7 +381,7 @@ static struct pair *pairs_of(const struct unwind_cache *u, struct frame *f, stru
 	} else {
 		pair_of_return(p++, f, &f[-1]);
 		if (bp && shape & FRAME_SAVED)
-			*p++ = pair_at(step_slot(&f->at, f[-1].at.sp), f[-1].at.bp);
+			*p++ = pair_at(step_bp_at(&f->at, f[-1].at.sp), f[-1].at.bp);
 	}
 	bp = shape & FRAME_USES_BP || (bp && !(shape & FRAME_SAVED));
 	f->at.call.shape = bp ? shape | FRAME_BP_USED : shape & ~FRAME_BP_USED;
@@ -483,7 +485,7 @@ MT_INLINE node_id capture_kept(struct unwind_cache *u, const struct regs *r)
 	w.full = end - u->depth;
 	if (BY_RECORDS)
 		w.listed = false;
-	struct frame *from = walk(&w, (struct place){ r->pc, r->sp, r->fp }, stack_end);
+	struct frame *from = walk(&w, (struct frame_state){ r->pc, r->sp, r->fp }, stack_end);
 	if (BY_RECORDS && unlikely(w.listed)) {
 		u->count = 0;
 		return mt_unwind_list_capture(u, r);

@@ -10,7 +10,7 @@
 
 /* The step from a frame to its caller, and its influence further out (call.shape). */
 #define FRAME_USES_BP 1u /* its rule computes from bp */
-#define FRAME_SAVED 2u   /* its caller's bp is in step_slot(); else it left bp unchanged */
+#define FRAME_SAVED 2u   /* its caller's bp is in step_bp_at(); else it left bp unchanged */
 #define FRAME_WORD 4u    /* its CFA was read from `word` */
 #define FRAME_OWN 8u     /* the agent's code: has no node of its own */
 #define FRAME_SIGNAL 16u /* pc and sp of its caller lie in a ucontext at its sp */
@@ -28,11 +28,11 @@ struct step {
 	uintptr_t sp; /* its value in this frame when the call returns */
 	uintptr_t bp; /* true when FRAME_BP_USED; may be older otherwise */
 	struct call call;
-	/* only a FRAME_BY_RULE has these: see unwind/leave.h's step_slot() */
-	uintptr_t bp_slot;
+	/* only a FRAME_BY_RULE has these: see unwind/leave.h's step_bp_at() */
+	uintptr_t bp_at;
 	uintptr_t word;
 };
-#define STEP_PLAIN offsetof(struct step, bp_slot)
+#define STEP_PLAIN offsetof(struct step, bp_at)
 
 /* ... and as stored. One cache line. */
 struct frame {

@@ -16,9 +16,9 @@
 
 /* Whatever the common way does not cover: an over-aligned frame, a bp saved at an odd place. */
 static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint64_t rule,
-				   struct place *to)
+				   struct frame_state *to)
 {
-	uintptr_t cfa, slot;
+	uintptr_t cfa, at;
 
 	if ((rule & RULE_BASE) == RULE_SP) {
 		cfa = f->sp + (uintptr_t)rule_cfa(rule);
@@ -36,11 +36,11 @@ static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint6
 		return LEFT_BROKEN;
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
-		slot = (uintptr_t)rule_bp(rule) + ((rule & RULE_BASE) == RULE_WORD ? f->bp : cfa);
-		if (!is_word(u, slot))
+		at = (uintptr_t)rule_bp(rule) + ((rule & RULE_BASE) == RULE_WORD ? f->bp : cfa);
+		if (!is_word(u, at))
 			return LEFT_BROKEN;
-		f->bp_slot = slot;
-		to->bp = word_at(slot);
+		f->bp_at = at;
+		to->bp = word_at(at);
 	}
 	if (!is_word(u, return_at(f, cfa)))
 		return LEFT_BROKEN;
@@ -49,14 +49,15 @@ static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint6
 	return LEFT_ON;
 }
 
-static MT_COLD enum left leave_signal(struct unwind_cache *u, struct step *f, struct place *to)
+static MT_COLD enum left leave_signal(struct unwind_cache *u, struct step *f,
+				      struct frame_state *to)
 {
 	uintptr_t context = f->sp;
 
 	if ((context & (WORD - 1)) || !unwind_readable(&u->known, context + UC_BP) ||
 	    !unwind_readable(&u->known, context + UC_PC))
 		return LEFT_BROKEN;
-	f->bp_slot = context + UC_BP;
+	f->bp_at = context + UC_BP;
 	to->bp = word_at(context + UC_BP);
 	to->sp = word_at(context + UC_SP);
 	to->pc = word_at(context + UC_PC) | PC_EXACT;
@@ -64,13 +65,13 @@ static MT_COLD enum left leave_signal(struct unwind_cache *u, struct step *f, st
 }
 
 #if defined(__arm__)
-static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place *to)
+static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct frame_state *to)
 {
 	uintptr_t pc = f->pc, sp = f->sp;
 
 	if (!mt_unwind_ehabi_leave(&w->u->known, w->r, w->u->depth, &pc, &sp, &w->base))
 		return LEFT_BROKEN;
-	*to = (struct place){ pc, sp, 0 };
+	*to = (struct frame_state){ pc, sp, 0 };
 	return LEFT_ON;
 }
 
@@ -86,7 +87,7 @@ static bool begins(const struct step *f, uint64_t rule)
 }
 
 /* With all registers, from the innermost frame on: the only way to know the others. */
-static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place *to)
+static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct frame_state *to)
 {
 	struct known *known = &w->u->known;
 	struct cfi_regs regs = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
@@ -121,7 +122,7 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 /* Steps by a proved frame pointer. The obstacle to a proof may vanish while all compared words stay
  * the same, so a frame that ends the stack never matches. */
 static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule,
-				      struct place *to)
+				      struct frame_state *to)
 {
 	struct known *known = &w->u->known;
 	struct caller caller;
@@ -133,12 +134,12 @@ static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t r
 		f->call.shape |= FRAME_SLOW;
 		return LEFT_LAST;
 	}
-	f->bp_slot = f->bp;
-	*to = (struct place){ caller.pc, caller.sp, caller.bp };
+	f->bp_at = f->bp;
+	*to = (struct frame_state){ caller.pc, caller.sp, caller.bp };
 	return LEFT_ON;
 }
 
-static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct place *to)
+static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct frame_state *to)
 {
 	switch (rule & RULE_KIND) {
 	case RULE_FAST: return leave_odd(w->u, f, rule, to);
@@ -162,7 +163,7 @@ static MT_COLD unsigned broken_reason(const struct walk *w, const struct step *f
 }
 
 MT_COLD enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t rule,
-				       struct place *to)
+				       struct frame_state *to)
 {
 	enum left left = leave_by(w, f, rule, to);
 	bool lost = left == LEFT_BROKEN || w->base == MTW_TRUNC_NO_CFI;
@@ -171,7 +172,7 @@ MT_COLD enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t 
 		struct caller caller;
 		f->call.shape |= FRAME_SLOW;
 		if (mt_call_stack_leave(&w->u->known, f->pc, f->sp, &caller)) {
-			*to = (struct place){ caller.pc, caller.sp, caller.bp };
+			*to = (struct frame_state){ caller.pc, caller.sp, caller.bp };
 			w->base = MTW_TRUNC_NONE;
 			return LEFT_ON;
 		}
@@ -184,7 +185,7 @@ MT_COLD enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t 
 }
 
 /* A return address of 0, or none that a program can have. */
-MT_COLD enum left mt_unwind_leave_last(struct walk *w, const struct step *f, struct place *at)
+MT_COLD enum left mt_unwind_leave_last(struct walk *w, const struct step *f, struct frame_state *at)
 {
 	if (!(f->call.shape & (FRAME_SIGNAL | FRAME_SLOW)))
 		at->pc = pc_bare(at->pc);

@@ -27,25 +27,25 @@ struct walk {
 };
 
 /* Where a frame that is left by a plain rule, and ends at cfa, has its caller's bp. */
-MT_INLINE uintptr_t plain_slot(const struct call *call, uintptr_t cfa)
+MT_INLINE uintptr_t plain_bp_at(const struct call *call, uintptr_t cfa)
 {
 	return cfa - call->bp * WORD;
 }
 
 /* ... any frame that has it. */
-MT_INLINE uintptr_t step_slot(const struct step *f, uintptr_t cfa)
+MT_INLINE uintptr_t step_bp_at(const struct step *f, uintptr_t cfa)
 {
-	return f->call.shape & FRAME_BY_RULE ? f->bp_slot : plain_slot(&f->call, cfa);
+	return f->call.shape & FRAME_BY_RULE ? f->bp_at : plain_bp_at(&f->call, cfa);
 }
 
 /* Where the frame at f, which ends at cfa, has its return address. */
 MT_INLINE uintptr_t return_at(const struct step *f, uintptr_t cfa)
 {
-	return BY_RECORDS ? step_slot(f, cfa) + WORD : cfa - WORD;
+	return BY_RECORDS ? step_bp_at(f, cfa) + WORD : cfa - WORD;
 }
 
 /* Between two frames. */
-struct place {
+struct frame_state {
 	uintptr_t pc, sp, bp;
 };
 
@@ -68,10 +68,11 @@ MT_INLINE bool is_word(struct unwind_cache *u, uintptr_t addr)
 
 /* Leaves `f` for its caller *to by a rule that is not common. When that cannot be, it says why in
  * w->base. */
-enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t rule, struct place *to);
+enum left mt_unwind_leave_rare(struct walk *w, struct step *f, uint64_t rule,
+			       struct frame_state *to);
 /* The return address is 0, or none that a program can have. LEFT_ON: *at is a frame nevertheless.
  */
-enum left mt_unwind_leave_last(struct walk *w, const struct step *f, struct place *at);
+enum left mt_unwind_leave_last(struct walk *w, const struct step *f, struct frame_state *at);
 
 #pragma GCC visibility pop
 

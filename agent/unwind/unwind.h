@@ -19,7 +19,7 @@ struct unwind_cache;
 bool mt_unwind_init(const char *engine, bool enter_is_ours);
 void mt_unwind_forked(void);     /* in the child, before its first stack */
 const char *mt_unwind_why(void); /* why it is not the requested engine; "" = it is */
-node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
+node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* node of the whole stack */
 /* innermost first */
 int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max);
 /* The same by the best available engine; changes nothing, so signal handlers may call it. */

@@ -92,7 +92,7 @@ static bool same(const struct block *a, const struct block *b)
 }
 
 /* As an event does: guard, number, entry. */
-static bool enters(struct thread *t, void *p, struct leaf *leaf, struct block *b)
+static bool enters(struct thread *t, void *p, struct counter_page *leaf, struct block *b)
 {
 	struct block old;
 
@@ -119,7 +119,7 @@ static bool restores(struct thread *t, void *p, const struct block *b)
  * as by a realloc that fails. */
 static void *churns(void *arg)
 {
-	static struct leaf leaves[THREADS][SLOTS / LEAF_SLOTS];
+	static struct counter_page leaves[THREADS][SLOTS / PAGE_SLOTS];
 	static struct block table[THREADS][PLACES];
 	struct thread *t = mt_thread_self();
 	uintptr_t mine = (uintptr_t)arg;
@@ -134,7 +134,7 @@ static void *churns(void *arg)
 			*b = (struct block){ .size = (seed >> 50) % 1000,
 					     .slot = SLOT + (slot_id)mine * SLOTS + slot };
 			struct block is = *b;
-			strange += !enters(t, p, &leaves[mine][slot / LEAF_SLOTS], b) ||
+			strange += !enters(t, p, &leaves[mine][slot / PAGE_SLOTS], b) ||
 				   b->slot != is.slot || b->size != is.size;
 			continue;
 		}

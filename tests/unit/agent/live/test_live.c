@@ -403,8 +403,8 @@ TEST(a_closed_region_takes_blocks_all_the_same)
 	struct scan s = { 0, 0 };
 
 	CHECK(!enter(0x40, 100, 0xabc001, &old));
-	CHECK(mt_live_make_twin(shadow_of(BASE), start));
-	mt_live_closed = &shadow_of(BASE)->xsmall;
+	CHECK(mt_live_make_twin(block_roots_of(BASE), start));
+	mt_live_closed = &block_roots_of(BASE)->xsmall;
 	mt_live_place_leave(mt_live_open->place, start);
 	CHECK(!live_small(live_fast(), at(0x40)));
 	CHECK(!enter(0x80, 200, 0xabc002, &old));
@@ -437,8 +437,8 @@ TEST(a_large_block_ends_what_was_put_aside)
 	uintptr_t start = BASE & ~(REGION_BYTES - 1);
 
 	CHECK(mt_live_ready(at(0), 1));
-	CHECK(mt_live_make_twin(shadow_of(BASE), start));
-	mt_live_closed = &shadow_of(BASE)->xsmall;
+	CHECK(mt_live_make_twin(block_roots_of(BASE), start));
+	mt_live_closed = &block_roots_of(BASE)->xsmall;
 	mt_live_place_leave(mt_live_open->place, start);
 	CHECK(!enter(0x40, 200, 0xabc002, &old));
 	mt_live_give_back(1, 0);

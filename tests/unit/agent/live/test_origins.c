@@ -39,7 +39,7 @@ static void *at(uintptr_t offset)
 
 static uint32_t entry_at(uintptr_t offset)
 {
-	const struct shadow *s = shadow_of(BASE + offset);
+	const struct block_roots *s = block_roots_of(BASE + offset);
 
 	return *small_at(&s->xsmall, BASE + offset);
 }
@@ -106,7 +106,7 @@ static bool origin_is(uint32_t entry, slot_id slot, uint32_t tick, uint32_t thre
 
 TEST(a_slot_has_one_number_in_a_tick_of_a_thread)
 {
-	static struct leaf leaf, others;
+	static struct counter_page leaf, others;
 	struct thread other = { .xindex = 78 };
 	uint32_t tick_1 = mt_live_tick();
 
@@ -142,7 +142,7 @@ static uintptr_t offset_of_block(unsigned i)
 static void enter_blocks(void)
 {
 	enter(TWINS, 1, SLOT, LIVE_OF_ITS_OWN);
-	struct shadow *twin = shadow_of(BASE + TWINS);
+	struct block_roots *twin = block_roots_of(BASE + TWINS);
 	CHECK(mt_live_make_twin(twin, BASE + TWINS));
 	mt_live_closed = &twin->xsmall;
 	mt_live_place_leave(mt_live_open->place, BASE + TWINS);
@@ -212,7 +212,7 @@ TEST(numbers_taken_in_a_round_stay)
 TEST(a_leaf_keeps_no_number_past_a_round)
 {
 	static uint64_t mark[ORIGINS / 64];
-	static struct leaf leaf;
+	static struct counter_page leaf;
 
 	mt_state_seal(SEAL_RIGHTS);
 	uint32_t entry = live_entry(&owner, &leaf, SLOT);
@@ -273,7 +273,7 @@ static void take_all(void)
 TEST(without_numbers_entries_are_wide)
 {
 	enum { BLOCKS = 1000 }; /* every second one at an odd address */
-	static struct leaf leaf;
+	static struct counter_page leaf;
 	struct block b, old;
 
 	take_all();

@@ -221,7 +221,7 @@ TEST(sampled_blocks_by_the_live_map)
 /* A block in each of these slots at a time, with a new number in each tick. */
 static void *takes_numbers(void *arg)
 {
-	static struct leaf leaves[OWN_SLOTS / LEAF_SLOTS];
+	static struct counter_page leaves[OWN_SLOTS / PAGE_SLOTS];
 	static slot_id slot[OWN_SLOTS];
 	struct thread *t = mt_gate_slow();
 
@@ -236,7 +236,7 @@ static void *takes_numbers(void *arg)
 		if (!mt_live_ready(p, 100))
 			_exit(11);
 		__atomic_store_n(&t->busy_sp, (uintptr_t)&b, __ATOMIC_RELAXED);
-		uint32_t entry = live_entry(t, &leaves[i % OWN_SLOTS / LEAF_SLOTS], s);
+		uint32_t entry = live_entry(t, &leaves[i % OWN_SLOTS / PAGE_SLOTS], s);
 		if (!entry || mt_live_enter(t, p, 100, s, entry, &old) != LIVE_ENTERED)
 			_exit(12);
 		__atomic_store_n(&t->busy_sp, 0, __ATOMIC_RELAXED);

@@ -39,11 +39,11 @@ static void make_slots(void)
 
 static struct tally kept(slot_id s)
 {
-	struct tally sum[LEAF_SLOTS];
+	struct tally sum[PAGE_SLOTS];
 	uint64_t time_ns;
 
-	CHECK(mt_slots_at_peak(mt_peak_newest(&time_ns), s / LEAF_SLOTS, sum));
-	return sum[s % LEAF_SLOTS];
+	CHECK(mt_slots_at_peak(mt_peak_newest(&time_ns), s / PAGE_SLOTS, sum));
+	return sum[s % PAGE_SLOTS];
 }
 
 static uint64_t live(const struct tally *t)
@@ -55,9 +55,9 @@ static uint64_t kept_live(void)
 {
 	uint64_t all = 0;
 
-	for (slot_id i = SLOT_ROOT / LEAF_SLOTS; i * LEAF_SLOTS < mt_slots_count(); i++)
-		for (unsigned j = 0; j < LEAF_SLOTS; j++) {
-			struct tally t = kept(i * LEAF_SLOTS + j);
+	for (slot_id i = SLOT_ROOT / PAGE_SLOTS; i * PAGE_SLOTS < mt_slots_count(); i++)
+		for (unsigned j = 0; j < PAGE_SLOTS; j++) {
+			struct tally t = kept(i * PAGE_SLOTS + j);
 			all += live(&t);
 		}
 	return all;
@@ -124,7 +124,7 @@ TEST(as_if_all_were_copied_at_the_peak)
 	CHECK(kept_live() + kept_live() / 100 >= peak_now());
 }
 
-/* Copies hold 32 bits of each counter until one needs more, in the middle of the leaf. */
+/* Copies hold 32 bits of each counter until one needs more, in the middle of the page. */
 TEST(counters_past_32_bits)
 {
 	static const uint64_t rises[] = { 1000, (UINT64_C(1) << 32) - 1000, 7, UINT64_C(1) << 40 };
@@ -141,7 +141,7 @@ TEST(counters_past_32_bits)
 		then.alloc_blocks++;
 		then.alloc_bytes += rises[i];
 		mt_peak_begin((int64_t)then.alloc_bytes);
-		mt_slots_alloc(t, next, 5); /* the leaf is copied first */
+		mt_slots_alloc(t, next, 5); /* the page is copied first */
 		mt_slots_free(t, next, 5);
 		struct tally k = kept(s), other = kept(next);
 		CHECK(!memcmp(&k, &then, sizeof(k)));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose_gate.h - delays dlclose while the server reads or writes loaded objects.
+ * dlclose_wait.h - delays dlclose while the server reads or writes loaded objects.
  */
-#ifndef MT_SERVER_DLCLOSE_GATE_H
-#define MT_SERVER_DLCLOSE_GATE_H
+#ifndef MT_SERVER_DLCLOSE_WAIT_H
+#define MT_SERVER_DLCLOSE_WAIT_H
 
 #include "base/types.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose_gate.c - keeps objects loaded while the server reads or writes their memory.
+ * dlclose_wait.c - keeps objects loaded while the server reads or writes their memory.
  *
  * The server cannot take the loader's lock, because it is no thread of the program's. But every
- * dlclose of the program runs the agent's hook, and waits there while the server holds the gate:
+ * dlclose of the program runs the agent's hook, and waits there while the server holds them:
  * usually some 100 microseconds. The server waits for unloads under way, but not for long, because
  * a destructor may take its time. Unloads that libc does by itself (character sets) are not seen;
  * modules/maps.c probes before it reads.
@@ -14,7 +14,7 @@
  * its own process. On a busy machine a server may wait some 100 ms for a cpu, so a shorter limit
  * would stop a detach half way.
  */
-#include "server/dlclose_gate.h"
+#include "server/dlclose_wait.h"
 #include "base/compiler.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
