@@ -148,3 +148,12 @@ bool columns_settle(struct columns *c)
 		skeleton_drop(was);
 	return another;
 }
+
+void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks)
+{
+	struct skeleton *was = c->skeleton;
+
+	c->skeleton = skeleton_ranked(was, rank, ranks);
+	place_slots(c, was);
+	skeleton_drop(was);
+}

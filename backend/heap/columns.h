@@ -43,6 +43,8 @@ uint32_t columns_add_node(struct columns *c, uint32_t parent, uint32_t location,
 uint32_t columns_add_slot(struct columns *c, uint32_t node, uint32_t epoch);
 /* Puts what came into place. True: the skeleton is another one. Before counts of new slots. */
 bool columns_settle(struct columns *c);
+/* For reports: siblings by the rank of their location, 0 .. ranks - 1. After columns_settle(). */
+void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks);
 /* A slot's counters, cumulative. */
 static inline void columns_count(struct columns *c, uint32_t slot, const struct tally *now,
 				 bool weighed)

@@ -55,9 +55,10 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 		s->sum[k] = sum;
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
 			struct live now = { live_blocks(&c->now[i]), live_bytes(&c->now[i]) };
+			struct live was = base->from ? base->from[i] : (struct live){ 0 };
 
-			add_change(&sum, base->from[i], base->until ? base->until[i] : now);
-			if (base->from[i].blocks | base->from[i].bytes)
+			add_change(&sum, was, base->until ? base->until[i] : now);
+			if (was.blocks | was.bytes)
 				s->held_bits[k / 64] |= 1ull << k % 64;
 		}
 	}

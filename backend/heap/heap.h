@@ -41,8 +41,9 @@ struct heap {
 };
 
 /*
- * An instant to compare with, by place in the columns: `from` is the base; `until` NULL = now. Born
- * and gone are counted by slot: two slots of one stack never make up for each other.
+ * What each slot held at two instants, by place in the columns: `from` NULL = nothing, the start;
+ * `until` NULL = now. Born and gone are counted by slot: two slots of one stack never make up for
+ * each other.
  */
 struct base {
 	const struct live *from, *until;

@@ -123,6 +123,88 @@ struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *
 	return s;
 }
 
+/* Positions by counts: a count becomes the number of all smaller ones. */
+static void add_up(uint32_t *next, size_t count)
+{
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t here = next[i];
+
+		next[i] = before;
+		before += here;
+	}
+}
+
+/* All nodes but the root, by rank, and of one rank in their order. */
+static uint32_t *by_rank(const struct skeleton *s, const uint32_t *rank, uint32_t ranks)
+{
+	uint32_t *next = xcalloc(ranks + 1ul, sizeof *next);
+	uint32_t *list = xmalloc(s->nodes * sizeof *list);
+
+	for (uint32_t n = 1; n < s->nodes; n++)
+		next[rank[s->location[n]]]++;
+	add_up(next, ranks + 1ul);
+	for (uint32_t n = 1; n < s->nodes; n++)
+		list[next[rank[s->location[n]]]++] = n;
+	free(next);
+	return list;
+}
+
+/* Where each node goes: children one behind the other, in the order of `list`. */
+static uint32_t *ranked_places(const struct skeleton *s, const uint32_t *list)
+{
+	uint32_t *next = xcalloc(s->nodes + 1ul, sizeof *next);
+	uint32_t *children = xmalloc(s->nodes * sizeof *children);
+	uint32_t *place = xmalloc(s->nodes * sizeof *place);
+
+	for (uint32_t n = 1; n < s->nodes; n++)
+		next[s->parent[n]]++;
+	add_up(next, s->nodes);
+	for (uint32_t i = 0; i + 1 < s->nodes; i++)
+		children[next[s->parent[list[i]]]++] = list[i];
+	place[0] = 0;
+	for (uint32_t n = 0, i = 0; n < s->nodes; n++) {
+		uint32_t at = place[n] + 1;
+
+		for (; i < next[n]; i++) {
+			place[children[i]] = at;
+			at += s->end[children[i]] - children[i];
+		}
+	}
+	free(next);
+	free(children);
+	return place;
+}
+
+struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank, uint32_t ranks)
+{
+	uint32_t *list = by_rank(s, rank, ranks), *place = ranked_places(s, list);
+	struct skeleton *to = new_of(s->nodes);
+	uint64_t *stacks = xcalloc(words(s->nodes), sizeof *stacks); /* by arrival */
+
+	free(list);
+	for (uint32_t n = 0; n < s->nodes; n++) {
+		uint32_t at = place[n];
+
+		to->parent[at] = n ? place[s->parent[n]] : NO_ID;
+		to->end[at] = at + s->end[n] - n;
+		to->location[at] = s->location[n];
+		to->id[at] = s->id[n];
+		if (bit_of(s->by_pointer_bits, n))
+			to->by_pointer_bits[at / 64] |= 1ull << at % 64;
+	}
+	for (uint32_t a = 0; a < s->nodes; a++) {
+		to->node_of[a] = place[s->node_of[a]];
+		if (bit_of(s->stack_bits, s->node_of[a]))
+			stacks[a / 64] |= 1ull << a % 64;
+	}
+	number_stacks(to, stacks);
+	free(stacks);
+	free(place);
+	return to;
+}
+
 struct skeleton *skeleton_hold(struct skeleton *s)
 {
 	atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);

@@ -40,6 +40,9 @@ struct arrival {
  */
 struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *list,
 			      uint32_t count, const uint64_t *stacks);
+/* The same nodes, siblings by the rank of their location (rank[location]), equal ones as they are.
+ */
+struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank, uint32_t ranks);
 struct skeleton *skeleton_hold(struct skeleton *s);
 void skeleton_drop(struct skeleton *s); /* frees it after the last one; NULL: nothing */
 

@@ -104,10 +104,8 @@ static void add(struct cuts *c, uint64_t reason, uint32_t module, uint64_t block
 		(struct cut){ .reason = (uint32_t)reason, .module = module, .blocks = blocks };
 }
 
-uint32_t quality_module(const struct model *m, const struct node *n)
+uint32_t quality_module(const struct location *at)
 {
-	const struct location *at = model_place(m, n);
-
 	return at->kind == MTW_NODE_NOWHERE ? CUT_GENERATED : at->module;
 }
 
@@ -133,7 +131,7 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
 		for (uint32_t at = n->first_child; at != NO_ID;) {
 			const struct node *last = model_dense(m, at, NULL);
-			add(&c, cut->offset, quality_module(m, last),
+			add(&c, cut->offset, quality_module(model_place(m, last)),
 			    model_incl(m, last).alloc_blocks);
 			at = last->next_sibling;
 		}

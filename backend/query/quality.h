@@ -59,7 +59,7 @@ struct cut {
 	uint64_t stacks;         /* 0; the caller counts them */
 };
 
-uint32_t quality_module(const struct model *m, const struct node *n); /* as in struct cut */
+uint32_t quality_module(const struct location *at); /* as in struct cut */
 /* of a struct cut; NULL: no frame */
 const char *quality_module_name(const struct model *m, uint32_t module);
 

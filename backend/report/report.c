@@ -2,13 +2,13 @@
  *
  * report.c - gathers the data that the formats print.
  *
- * Order: by live bytes, then by frames, innermost first. Most stacks of a finished program hold 0
- * bytes, so ties are the rule, and comparing frames by text at every step of a sort would cost more
- * than all the rest. So every location gets its rank once, and two stacks are compared by walking
- * up their parents over ranks.
+ * Order: by live bytes, then by frames, outermost first. Most stacks of a finished program hold 0
+ * bytes, so ties are the rule. The call tree's siblings lie in the order of their names, so the
+ * order of its stacks is that of their frames, and a stable sort by live bytes keeps it.
  */
 #include "report/report.h"
 #include "base/sanitize.h"
+#include "model/columns.h"
 #include "report/coverage.h"
 
 #include <errno.h>
@@ -41,12 +41,13 @@ static int compare_keys(const void *pa, const void *pb)
 	return c ? c : (int)a->kind - (int)b->kind;
 }
 
-static void rank_frames(struct report *r)
+/* The call tree with siblings by name. */
+static void order_frames(struct report *r)
 {
-	uint32_t n = model_location_count(r->model), rank = 0;
+	uint32_t n = model_location_count(r->model), ranks = 0;
 	struct frame_key *keys = xcalloc(n, sizeof *keys);
+	uint32_t *rank = xcalloc(n + 1ul, sizeof *rank);
 
-	r->rank = xcalloc((size_t)n + 1, sizeof *r->rank);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct location *at = model_location(r->model, i);
 		const struct symbol *s = symbols_of_location(r->symbols, i);
@@ -62,43 +63,12 @@ static void rank_frames(struct report *r)
 	if (n)
 		qsort(keys, n, sizeof *keys, compare_keys);
 	for (uint32_t i = 0; i < n; i++) {
-		rank += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
-		r->rank[1 + keys[i].location] = rank;
+		ranks += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
+		rank[keys[i].location] = ranks - 1;
 	}
+	columns_rank(&r->columns, rank, ranks);
+	free(rank);
 	free(keys);
-}
-
-static int compare_frames(const struct report *r, uint32_t a, uint32_t b)
-{
-	const struct model *m = r->model;
-
-	for (const struct node *na = model_node(m, a), *nb = model_node(m, b); na != nb;
-	     na = model_dense(m, na->parent, NULL), nb = model_dense(m, nb->parent, NULL)) {
-		uint32_t ra = r->rank[na->location + 1], rb = r->rank[nb->location + 1];
-
-		if (ra != rb)
-			return ra < rb ? -1 : 1;
-		if (!na->index || !nb->index)
-			break;
-	}
-	return 0;
-}
-
-static int compare_stacks(const void *pa, const void *pb, void *report)
-{
-	const struct report_stack *a = pa, *b = pb;
-	uint64_t la = live_bytes(&a->sum), lb = live_bytes(&b->sum);
-
-	if (la != lb)
-		return la > lb ? -1 : 1;
-	int c = compare_frames(report, a->leaf, b->leaf);
-	return c ? c : (a->leaf > b->leaf) - (a->leaf < b->leaf);
-}
-
-static void sort_stacks(struct report *r, struct report_stack *stacks, size_t n)
-{
-	if (n)
-		qsort_r(stacks, n, sizeof *stacks, compare_stacks, r);
 }
 
 /* --- gathering */
@@ -108,25 +78,24 @@ struct ending {
 	uint32_t reason, module;
 };
 
-/* Of each node, by dense index: parents come first, and a stack ends as its parent's does. */
-static struct ending *endings(const struct model *m)
+/* Of each node of the call tree: parents come first, and a stack ends as its parent's does. */
+static struct ending *endings(const struct report *r)
 {
-	uint32_t n = model_dense_count(m);
-	struct ending *list = xcalloc(n + 1, sizeof *list);
+	const struct skeleton *s = r->heap->skeleton;
+	struct ending *list = xcalloc(s->nodes + 1ul, sizeof *list);
 
-	for (uint32_t i = 1; i < n; i++) {
-		const struct node *node = model_dense(m, i, NULL);
-		const struct location *at = model_place(m, node);
+	for (uint32_t n = 1; n < s->nodes; n++) {
+		const struct location *at = model_location(r->model, s->location[n]);
+		struct ending above = list[s->parent[n]];
 		bool cut = at->kind == MTW_NODE_TRUNCATED;
-		struct ending above = list[node->parent];
-		bool last = node->parent && above.reason != MTW_TRUNC_NONE &&
-			    !model_dense(m, node->parent, NULL)->parent;
+		bool last =
+			s->parent[n] && above.reason != MTW_TRUNC_NONE && !s->parent[s->parent[n]];
 		if (cut)
-			list[i] = (struct ending){ (uint32_t)at->offset, NO_ID };
-		else if (!node->parent || last)
-			list[i] = (struct ending){ above.reason, quality_module(m, node) };
+			list[n] = (struct ending){ (uint32_t)at->offset, NO_ID };
+		else if (!s->parent[n] || last)
+			list[n] = (struct ending){ above.reason, quality_module(at) };
 		else
-			list[i] = above;
+			list[n] = above;
 	}
 	return list;
 }
@@ -139,87 +108,72 @@ static void count_cut(struct report *r, const struct ending *end)
 			r->cuts[i].reason == end->reason && r->cuts[i].module == end->module;
 }
 
-static void gather_stacks(struct report *r)
+/* h's stack k. */
+static struct report_stack stack_of(const struct heap *h, const struct ending *ends, uint32_t k)
 {
-	uint32_t n = model_dense_count(r->model), id;
-	struct ending *ends = endings(r->model);
-	size_t room = 0;
+	uint32_t node = h->skeleton->node_of_stack[k];
 
-	r->cut_count = quality_cuts(r->model, &r->cuts);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct node *node = model_dense(r->model, i, &id);
-		struct tally self = model_self(r->model, node);
-
-		if (!self.alloc_blocks && !self.alloc_bytes)
-			continue;
-		GROW(r->stacks, room, r->stack_count + 1);
-		struct report_stack *s = &r->stacks[r->stack_count++];
-		s->leaf = id;
-		s->sum = self;
-		s->estimate = node->self_estimate;
-		s->truncated = ends[i].reason;
-		count_cut(r, &ends[i]);
-	}
-	free(ends);
-	sort_stacks(r, r->stacks, r->stack_count);
+	return (struct report_stack){ .leaf = h->skeleton->id[node],
+				      .sum = heap_of_stack(h, k),
+				      .estimate = bit_of(h->sums->estimate_bits, k),
+				      .truncated = ends[node].reason };
 }
 
-struct changing {
-	const struct model *model;
-	bool window;
-	struct change *of_node;
-};
-
-static void add_change(void *arg, uint32_t slot, const struct change *c)
+static void gather_stacks(struct report *r)
 {
-	struct changing *x = arg;
-	struct change *to = &x->of_node[model_slot(x->model, slot)->node];
+	struct ending *ends = endings(r);
+	uint32_t count = r->heap->skeleton->stacks, *order = xmalloc((count + 1ul) * sizeof *order);
 
-	to->born_blocks += c->born_blocks;
-	to->born_bytes += c->born_bytes;
-	if (x->window)
-		return;
-	to->gone_blocks += c->gone_blocks;
-	to->gone_bytes += c->gone_bytes;
+	r->cut_count = quality_cuts(r->model, &r->cuts);
+	r->stacks = xmalloc((count + 1ul) * sizeof *r->stacks);
+	heap_order(r->heap, order);
+	for (uint32_t i = 0; i < count; i++) {
+		struct report_stack s = stack_of(r->heap, ends, order[i]);
+
+		if (!s.sum.alloc_blocks && !s.sum.alloc_bytes)
+			continue;
+		r->stacks[r->stack_count++] = s;
+		count_cut(r, &ends[r->heap->skeleton->node_of_stack[order[i]]]);
+	}
+	free(order);
+	free(ends);
 }
 
 struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err)
 {
-	uint32_t n = model_dense_count(r->model), id;
-	struct changing x = { r->model, o->window, xcalloc(n + 1, sizeof *x.of_node) };
+	struct live *from = model_live_at(r->model, &r->columns, o->from);
+	struct live *until = o->to ? model_live_at(r->model, &r->columns, o->to) : NULL;
 	struct report_stack *list = NULL;
-	size_t room = 0;
 
 	*count = 0;
-	GROW(list, room, 1);
-	if (model_between(r->model, o->from, o->to, add_change, &x)) {
+	if (!from || (o->to && !until)) {
 		err_set(err, 3,
 			"changes: a mark kept only its totals, not its stacks; choose a later mark "
 			"or raise mark_memory=");
-		free(list);
-		free(x.of_node);
-		return NULL;
+		goto out;
 	}
-	struct ending *ends = endings(r->model);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct change *c = &x.of_node[i];
+	struct heap *h = heap_new(&r->columns, &(struct base){ from, until });
+	struct ending *ends = endings(r);
+	uint32_t *order = xmalloc((h->sums->stacks + 1ul) * sizeof *order);
+	list = xmalloc((h->sums->stacks + 1ul) * sizeof *list);
+	heap_order(h, order);
+	for (uint32_t i = 0; i < h->sums->stacks; i++) {
+		struct report_stack s = stack_of(h, ends, order[i]);
 
-		if (!c->born_blocks && !c->gone_blocks && !c->born_bytes && !c->gone_bytes)
-			continue;
-		GROW(list, room, *count + 1);
-		const struct node *node = model_dense(r->model, i, &id);
-		list[(*count)++] = (struct report_stack){
-			.leaf = id,
-			.sum = model_self(r->model, node),
-			.estimate = node->self_estimate,
-			.truncated = ends[i].reason,
-			.change = *c,
-		};
+		s.change = heap_change_of_stack(h, order[i]);
+		if (o->window)
+			s.change.gone_blocks = s.change.gone_bytes = 0;
+		if (s.change.born_blocks | s.change.gone_blocks | s.change.born_bytes |
+		    s.change.gone_bytes)
+			list[(*count)++] = s;
 	}
+	free(order);
 	free(ends);
-	free(x.of_node);
-	sort_stacks(r, list, *count);
+	heap_drop(h);
+out:
+	free(from);
+	free(until);
 	return list;
 }
 
@@ -439,7 +393,9 @@ struct report *report_new(struct watch *w)
 	r->symbols = watch_symbols(w);
 	resolve(w);
 	r->owners = owners_new(r->model, r->symbols);
-	rank_frames(r);
+	model_columns(r->model, &r->columns);
+	order_frames(r);
+	r->heap = heap_new(&r->columns, NULL);
 	gather_stacks(r);
 	gather_warnings(r, w);
 	return r;
@@ -454,7 +410,8 @@ void report_free(struct report *r)
 	free(r->warnings);
 	free(r->stacks);
 	free(r->cuts);
-	free(r->rank);
+	heap_drop(r->heap);
+	columns_release(&r->columns);
 	owners_free(r->owners);
 	free(r);
 }

@@ -9,6 +9,7 @@
 #define REPORT_REPORT_H
 
 #include "base/format.h"
+#include "heap/heap.h"
 #include "report/format.h"
 #include "query/quality.h"
 
@@ -25,12 +26,13 @@ struct report {
 	unsigned pid, inner_pid; /* watch_pid() */
 	struct symbols *symbols;
 	struct owners *owners;       /* owned */
-	struct report_stack *stacks; /* by live bytes, then by frames; owned */
+	struct columns columns;      /* siblings by the names of their frames */
+	struct heap *heap;           /* held */
+	struct report_stack *stacks; /* by live bytes, then by frames, outermost first; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
 	struct cut *cuts; /* with their stacks counted; owned */
 	size_t cut_count;
-	uint32_t *rank;  /* rank of each location, by number + 1; 0: the root's; owned */
 	char **warnings; /* sentences; owned */
 	size_t warning_count, warning_room;
 };

@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "heap/sites.h"
 #include "link/watch.h"
+#include "model/columns.h"
 #include "model/model.h"
 #include "owners/names.h"
 #include "owners/owner.h"
@@ -43,43 +44,12 @@ static void print_time(const char *what, double ms)
 		printf("  %-40s %8.1f ms\n", what, ms);
 }
 
-static uint32_t slots_of(const struct model *m)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < model_dense_count(m); i++)
-		for (uint32_t s = model_dense(m, i, NULL)->first_slot; s != NO_ID;
-		     s = model_dense_slot(m, s)->next_of_node)
-			count = s + 1 > count ? s + 1 : count;
-	return count;
-}
-
-static void add_nodes(struct columns *c, const struct model *m)
-{
-	for (uint32_t i = 1; i < model_dense_count(m); i++) {
-		uint32_t id;
-		const struct node *n = model_dense(m, i, &id);
-
-		columns_add_node(c, n->parent, n->location, id, n->by_pointer);
-	}
-}
-
 static void take(struct columns *c, const struct model *m)
 {
-	uint32_t slots = slots_of(m);
-	double begin;
+	double begin = cpu_ms();
 
-	columns_init(c);
-	add_nodes(c, m);
-	for (uint32_t s = 0; s < slots; s++)
-		columns_add_slot(c, model_dense_slot(m, s)->node, model_dense_slot(m, s)->epoch);
-	begin = cpu_ms();
-	columns_settle(c);
-	print_time("nodes and slots into their places", cpu_ms() - begin);
-	begin = cpu_ms();
-	for (uint32_t s = 0; s < slots; s++)
-		columns_count(c, s, &model_dense_slot(m, s)->now, model_dense_slot(m, s)->sampled);
-	print_time("counters of all slots", cpu_ms() - begin);
+	model_columns(m, c);
+	print_time("the model's nodes and slots as columns", cpu_ms() - begin);
 }
 
 static void compare_sums(const struct heap *h, const struct model *m)
@@ -174,41 +144,9 @@ static void compare_sites(const struct heap *h, struct watch *w)
 	owners_free(o);
 }
 
-struct held {
-	struct live *of_id; /* by the wire's id */
-	uint32_t mark;
-};
-
-static bool hold(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
-		 const struct live *is)
-{
-	struct held *h = arg;
-
-	(void)was;
-	if (mark <= h->mark)
-		h->of_id[s->id] = *is;
-	return true;
-}
-
-/* What each slot held at a mark, by place. */
-static struct live *base_at(const struct columns *c, const struct model *m, uint32_t mark)
-{
-	struct held held = { calloc(model_slot_count(m) + 1ul, sizeof *held.of_id), mark };
-	struct live *base = calloc(c->slots + 1ul, sizeof *base);
-	struct mark_walk w = { 0 };
-
-	mark_walk(m, &w, mark, hold, &held);
-	mark_walk_end(&w);
-	for (uint32_t s = 0; s < c->slots; s++)
-		if (model_dense_slot(m, s)->epoch <= model_mark(m, mark)->epoch)
-			base[c->place_of[s]] = held.of_id[model_dense_slot(m, s)->id];
-	free(held.of_id);
-	return base;
-}
-
 static void compare_changes(const struct columns *c, struct model *m, uint32_t mark)
 {
-	struct live *base = base_at(c, m, mark);
+	struct live *base = model_live_at(m, c, mark);
 	struct heap *h = heap_new(c, &(struct base){ .from = base });
 
 	if (!model_set_interval(m, mark, 0)) {

@@ -166,6 +166,36 @@ TEST(every_amount_equals_the_sum_over_its_slots)
 	}
 }
 
+/* Siblings by rank; every amount as before. */
+TEST(siblings_may_be_ranked)
+{
+	struct plain p = { .nodes = 1, .parent = { NO_ID } };
+	struct columns c;
+	uint32_t rank[50];
+
+	seed = 3;
+	columns_init(&c);
+	grow(&p, &c, 500, 300);
+	columns_settle(&c);
+	count(&p, &c, 1000);
+	for (uint32_t i = 0; i < 50; i++)
+		rank[i] = below(30);
+	columns_rank(&c, rank, 30);
+	const struct skeleton *s = c.skeleton;
+	for (uint32_t n = 0; n < s->nodes; n++)
+		for (uint32_t child = n + 1; child < s->end[n]; child = s->end[child]) {
+			uint32_t next = s->end[child];
+			CHECK(next == s->end[n] ||
+			      rank[s->location[child]] <= rank[s->location[next]]);
+		}
+	check_all(&p, &c);
+	grow(&p, &c, 50, 50);
+	columns_settle(&c);
+	count(&p, &c, 100);
+	check_all(&p, &c);
+	columns_release(&c);
+}
+
 TEST(a_snapshot_stays_as_it_was)
 {
 	seed = 2;
