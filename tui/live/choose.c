@@ -86,12 +86,7 @@ static const struct table_column columns[] = {
 	SHOW(pid), SHOW(held, 0, 9), SHOW(blocks, 2, 11, 11), SHOW(calls, 1, 9), SHOW(name),
 };
 
-static const void *row_at(void *arg, size_t i)
-{
-	return &((struct chooser *)arg)->rows[i];
-}
-
-static const struct table table = TABLE(VIEW_COUNT, columns, row_at, NULL, id_of, NULL);
+static const struct table table = TABLE(VIEW_COUNT, columns, struct candidate, NULL, id_of, NULL);
 
 static void draw(struct chooser *c)
 {
@@ -112,6 +107,7 @@ static void draw(struct chooser *c)
 	struct area body = area_sub(&s, 1, 0, s.h > 2 ? s.h - 2 : 0, -1);
 	for (size_t i = 0; i < c->count; i++)
 		take_amounts(&c->rows[i]);
+	c->list.rows = c->rows;
 	cells_rates_over(RATES_S * 1000000000ull);
 	cells_largest(0, 0);
 	if (c->count)

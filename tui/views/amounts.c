@@ -52,7 +52,7 @@ static const struct age *age_of(const struct line *l)
 {
 	const struct table_view *t = l->view;
 
-	return ages_at(&t->ages, l->index, t->v.ops->table(l->view)->id(l->view, l->index));
+	return ages_at(&t->ages, l->index, view_table(&t->v)->id(l->view, l->index));
 }
 
 static struct value seconds(const struct age *a, uint32_t s)

@@ -19,7 +19,7 @@ struct columns_page {
 
 static const struct table *table(const struct columns_page *c)
 {
-	return c->of->ops->table((struct view *)c->of);
+	return view_table(c->of);
 }
 
 static const struct column *column_at(const struct columns_page *c, size_t i)

@@ -150,7 +150,7 @@ static void refresh(struct view *v, bool resort)
 		diff_judge_owners(v->ui->compared, v->ui->shown.owners, l->rows, l->count,
 				  l->t.judged);
 	}
-	table_view_update(v, l->count, NULL);
+	table_view_update(v, l->rows, l->count, NULL);
 }
 
 static bool dim(void *arg, size_t row)
@@ -165,21 +165,9 @@ static bool dim(void *arg, size_t row)
 	return live_bytes(&l->rows[row].amounts.sum) == 0;
 }
 
-static const void *row(void *arg, size_t i)
-{
-	return &((struct libs *)arg)->rows[i];
-}
-
-#define LIBS(columns) TABLE(VIEW_LIBS, columns, row, dim, id_of, table_view_hit)
+#define LIBS(columns) TABLE(VIEW_LIBS, columns, struct owner, dim, id_of, table_view_hit)
 static const struct table tables[4] = { LIBS(plain), LIBS(since), LIBS(between),
 					LIBS(of_sessions) };
-
-static const struct table *table(const struct libs *l)
-{
-	if (model_of_sessions(l->t.v.ui->shown.model))
-		return &tables[3];
-	return &tables[table_view_diffing(&l->t) + interval_between(l->t.v.ui->shown.model)];
-}
 
 /* The agent was attached late: shows what was freed of earlier memory, and whose calls it sees. */
 static void draw_late(const struct model *m, const struct area *a, int y)
@@ -254,7 +242,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	interval_name(v->ui->shown.model, brief, interval, sizeof interval);
 	if (model_diffing(v->ui->shown.model))
 		snprintf(out, size, "%s%s", count, interval);
-	else if (!table_shows(table(l), term_columns(), &column_growth))
+	else if (!table_shows(view_table(v), term_columns(), &column_growth))
 		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
@@ -291,13 +279,9 @@ static void view_free(struct view *v)
 	table_view_free(v);
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	return table((struct libs *)v);
-}
-
 static const struct view_ops ops = {
-	.table = columns_of,
+	.tables = tables,
+	.shows = table_view_shows,
 	.sort = table_view_sort,
 	.foci = table_view_foci,
 	.keys = { FOCUS_LIBS, FOCUS_LIST },

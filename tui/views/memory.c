@@ -142,7 +142,7 @@ static void refresh(struct view *v, bool resort)
 		}
 		add_row(m, MTW_MEMORY_COUNT, "", rss_all(&m->now), 0);
 	}
-	table_view_update(v, m->count, NULL);
+	table_view_update(v, m->rows, m->count, NULL);
 }
 
 /* --- the sentence */
@@ -326,12 +326,7 @@ static bool dim(void *arg, size_t row)
 	return ((const struct memory *)arg)->rows[row].bytes == 0;
 }
 
-static const void *row(void *arg, size_t i)
-{
-	return &((struct memory *)arg)->rows[i];
-}
-
-static const struct table table = TABLE(VIEW_MEMORY, columns, row, dim, id_of, NULL);
+static const struct table table = TABLE(VIEW_MEMORY, columns, struct memory_row, dim, id_of, NULL);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -377,15 +372,9 @@ static void free_view(struct view *v)
 	table_view_free(v);
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	(void)v;
-	return &table;
-}
-
 static const struct view_ops ops = {
 	.no_filter = true,
-	.table = columns_of,
+	.tables = &table,
 	.foci = view_keys,
 	.keys = { FOCUS_LIST },
 	.refresh = refresh,

@@ -78,7 +78,7 @@ static const struct table_column columns[] = {
 };
 
 static const struct table table =
-	TABLE(VIEW_OVERVIEW, columns, site_list_line, site_list_dim, site_list_id, table_view_hit);
+	TABLE(VIEW_OVERVIEW, columns, struct site, site_list_dim, site_list_id, table_view_hit);
 
 /* --- rows */
 
@@ -89,7 +89,7 @@ static void refresh(struct view *v, bool resort)
 
 	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->t.list.touched,
 			       &s->rows);
-	table_view_update(v, s->count, NULL);
+	table_view_update(v, s->rows, s->count, NULL);
 	ages_take(&s->t.ages, v->ui, true,
 		  ages_wanted(table_shows(&table, term_columns(), &column_age), BY_GROWTH),
 		  &s->t.list, site_list_id, s);
@@ -208,14 +208,8 @@ static unsigned request(struct view *v, enum request r)
 	}
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	(void)v;
-	return &table;
-}
-
 static const struct view_ops ops = {
-	.table = columns_of,
+	.tables = &table,
 	.foci = table_view_foci,
 	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.refresh = refresh,

@@ -23,9 +23,7 @@ struct processes_page {
 
 static uint64_t id_of(void *arg, size_t i)
 {
-	const struct processes_page *g = arg;
-
-	return i < g->rows->count ? g->rows->rows[i].id : OTHERS_ID;
+	return ((const struct processes_page *)arg)->rows->rows[i].id;
 }
 
 /* NULL: no row, or the way to other programs. */
@@ -48,6 +46,10 @@ static void make_rows(struct processes_page *g, bool resort)
 			  (enum process_sort)ui->process_list.sort, ui->process_list.reverse,
 			  resort);
 	g->count = g->rows->count + g->choice;
+	GROW(g->rows->rows, g->rows->room, g->count + 1);
+	g->rows->rows[g->rows->count] =
+		(struct process_row){ .id = OTHERS_ID,
+				      .amounts = { .live = KNOWN_NONE, .in_all = KNOWN_NONE } };
 }
 
 static size_t row_of(struct processes_page *g, uint64_t id)
@@ -97,7 +99,7 @@ static void make(struct processes_page *g, bool resort)
 	make_rows(g, resort);
 	if (g->t.list.touched && row_of(g, g->t.list.id) == LIST_NONE)
 		g->t.list.id = taken_in_by(g, g->t.list.id);
-	table_view_update(&g->t.v, g->count, NULL);
+	table_view_update(&g->t.v, g->rows->rows, g->count, NULL);
 }
 
 static void refresh(struct view *v, bool resort)
@@ -257,16 +259,6 @@ static const struct table_column columns[] = {
 	SHOW(blocks, 8), SHOW(pid, 3),    SHOW(state, 2), SHOW(ran, 7),  SHOW(name),
 };
 
-static const void *row_at(void *arg, size_t i)
-{
-	static const struct process_row others = {
-		.id = OTHERS_ID, .amounts = { .live = KNOWN_NONE, .in_all = KNOWN_NONE }
-	};
-	const struct processes_page *g = arg;
-
-	return i < g->rows->count ? &g->rows->rows[i] : &others;
-}
-
 static bool dim(void *arg, size_t row)
 {
 	const struct processes_page *g = arg;
@@ -274,7 +266,8 @@ static bool dim(void *arg, size_t row)
 	return row < g->rows->count && !process_runs(&g->rows->rows[row].p);
 }
 
-static const struct table table = TABLE(VIEW_COUNT, columns, row_at, dim, id_of, table_view_hit);
+static const struct table table =
+	TABLE(VIEW_COUNT, columns, struct process_row, dim, id_of, table_view_hit);
 
 /* Why there is no tree of it, or what Enter does. */
 static const char *about(const struct ui *ui, const struct process *p)
@@ -453,18 +446,12 @@ static unsigned request(struct view *v, enum request r)
 	}
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	(void)v;
-	return &table;
-}
-
 static const struct view_ops ops = {
 	.title = "Processes",
 	.no_filter = true,
 	.no_diff = "d compares one process with a mark: press Enter, then d.  /MIN is each one's "
 		   "growth",
-	.table = columns_of,
+	.tables = &table,
 	.sort = table_view_one_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_PROCESSES, FOCUS_LIST },

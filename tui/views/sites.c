@@ -123,8 +123,6 @@ uint64_t site_list_id(void *arg, size_t i)
 	return ((struct site_list *)arg)->rows[i].id;
 }
 
-static const struct table *table(const struct site_list *s);
-
 static void refresh(struct view *v, bool resort)
 {
 	struct site_list *s = (struct site_list *)v;
@@ -137,20 +135,15 @@ static void refresh(struct view *v, bool resort)
 		diff_judge_sites(v->ui->compared, v->ui->shown.query, s->rows, s->count,
 				 s->t.judged);
 	}
-	table_view_update(v, s->count, NULL);
+	table_view_update(v, s->rows, s->count, NULL);
 	bool shown = !model_of_sessions(s->t.v.ui->shown.model) &&
-		     (table_shows(table(s), term_columns(), &column_age) ||
-		      table_shows(table(s), term_columns(), &column_oldest));
+		     (table_shows(view_table(&s->t.v), term_columns(), &column_age) ||
+		      table_shows(view_table(&s->t.v), term_columns(), &column_oldest));
 	if (ages_take(&s->t.ages, v->ui, true,
 		      ages_wanted(shown, s->t.sort[table_view_diffing(&s->t)]), &s->t.list,
 		      site_list_id, s) &&
 	    resort)
 		refresh(v, true);
-}
-
-const void *site_list_line(void *arg, size_t i)
-{
-	return &((struct site_list *)arg)->rows[i];
 }
 
 bool site_list_dim(void *arg, size_t row)
@@ -162,19 +155,18 @@ bool site_list_dim(void *arg, size_t row)
 }
 
 #define SITES(columns)                                                                             \
-	TABLE(VIEW_SITES, columns, site_list_line, site_list_dim, site_list_id, table_view_hit)
-static const struct table tables[5] = { SITES(plain), SITES(since), SITES(between), SITES(by_churn),
-					SITES(of_sessions) };
+	TABLE(VIEW_SITES, columns, struct site, site_list_dim, site_list_id, table_view_hit)
+static const struct table tables[] = { SITES(plain), SITES(since), SITES(between),
+				       SITES(of_sessions), SITES(by_churn) };
+enum { BY_CHURN_TABLE = TABLE_SESSIONS + 1 };
 
-static const struct table *table(const struct site_list *s)
+static size_t shows(const struct view *v)
 {
-	int by = s->t.sort[0];
+	size_t of_interval = table_view_shows(v);
+	int by = ((const struct site_list *)v)->t.sort[0];
+	bool churns = by == BY_RATE || by == BY_CHURN || by == BY_LIFE;
 
-	if (model_of_sessions(s->t.v.ui->shown.model))
-		return &tables[4];
-	if (!table_view_diffing(&s->t) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
-		return &tables[3];
-	return &tables[table_view_diffing(&s->t) + interval_between(s->t.v.ui->shown.model)];
+	return of_interval == TABLE_PLAIN && churns ? BY_CHURN_TABLE : of_interval;
 }
 
 static void draw(struct view *v, const struct area *a)
@@ -279,9 +271,10 @@ static void sort_beside(struct site_list *s, int step)
 {
 	int *sort = &s->t.sort[table_view_diffing(&s->t)], was = *sort;
 
-	for (int at = was, next; (next = table_sort_next(table(s), at, step)) != at; at = next) {
+	for (int at = was, next; (next = table_sort_next(view_table(&s->t.v), at, step)) != at;
+	     at = next) {
 		*sort = next;
-		if (table_shows_sort(table(s), next))
+		if (table_shows_sort(view_table(&s->t.v), next))
 			return;
 	}
 	*sort = was;
@@ -304,13 +297,9 @@ static unsigned request(struct view *v, enum request r)
 	}
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	return table((struct site_list *)v);
-}
-
 static const struct view_ops ops = {
-	.table = columns_of,
+	.tables = tables,
+	.shows = shows,
 	.sort = table_view_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_SITES, FOCUS_LIST },

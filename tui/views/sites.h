@@ -20,7 +20,6 @@ const struct site *site_list_at(const struct site_list *s, size_t line);
 const struct site *site_list_selected(const struct site_list *s); /* NULL = none */
 /* For view_ops and tables: */
 uint64_t site_list_id(void *view, size_t row);
-const void *site_list_line(void *view, size_t row);
 bool site_list_dim(void *view, size_t row);
 unsigned site_list_request(struct view *v, enum request r);
 bool site_list_row(struct view *v, struct view_row *out);

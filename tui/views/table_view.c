@@ -10,6 +10,14 @@ static struct table_view *of(struct view *v)
 	return (struct table_view *)v;
 }
 
+size_t table_view_shows(const struct view *v)
+{
+	const struct model *m = v->ui->shown.model;
+
+	return model_of_sessions(m) ? TABLE_SESSIONS
+				    : (size_t)model_diffing(m) + interval_between(m);
+}
+
 int *table_view_sort(struct view *v)
 {
 	return &of(v)->sort[table_view_diffing(of(v))];
@@ -24,13 +32,13 @@ static unsigned sort_beside(struct view *v, int step)
 {
 	int *sort = v->ops->sort(v);
 
-	*sort = table_sort_beside(v->ops->table(v), *sort, step);
+	*sort = table_sort_beside(view_table(v), *sort, step);
 	return VIEW_RESORT;
 }
 
 unsigned table_view_request(struct view *v, enum request r)
 {
-	if (list_request(&of(v)->list, r, v->ops->table(v)->id, v))
+	if (list_request(&of(v)->list, r, view_table(v)->id, v))
 		return VIEW_DRAW;
 	if (!v->ops->sort)
 		return VIEW_IGNORED;
@@ -47,7 +55,7 @@ bool table_view_hit(void *view, size_t row)
 	struct view *v = view;
 	const char *text = v->ui->shown.search;
 
-	return *text && table_finds(v->ops->table(v), v, row, text);
+	return *text && table_finds(view_table(v), &of(v)->list, v, row, text);
 }
 
 long table_view_search(struct view *v, const char *text, size_t *pending)
@@ -56,13 +64,13 @@ long table_view_search(struct view *v, const char *text, size_t *pending)
 
 	*pending = 0;
 	for (size_t i = 0; i < of(v)->list.count && *text; i++)
-		hits += table_finds(v->ops->table(v), v, i, text);
+		hits += table_finds(view_table(v), &of(v)->list, v, i, text);
 	return hits;
 }
 
 unsigned table_view_next_hit(struct view *v, bool backwards)
 {
-	list_next(&of(v)->list, backwards, table_view_hit, v->ops->table(v)->id, v);
+	list_next(&of(v)->list, backwards, table_view_hit, view_table(v)->id, v);
 	return VIEW_DRAW;
 }
 
@@ -108,7 +116,7 @@ static int compare(const void *a, const void *b, void *order)
 
 void table_view_order(struct view *v, void *rows, size_t count, size_t size, table_ties_fn *ties)
 {
-	struct order o = { v, table_sorted_by(v->ops->table(v), *v->ops->sort(v)), ties };
+	struct order o = { v, table_sorted_by(view_table(v), *v->ops->sort(v)), ties };
 
 	if (count)
 		qsort_r(rows, count, size, compare, &o);
@@ -118,7 +126,7 @@ void table_view_draw(struct view *v, const struct area *a)
 {
 	struct table_view *t = of(v);
 
-	table_draw(v->ops->table(v), a, &t->list, v, v->ops->sort ? *v->ops->sort(v) : SORT_NONE,
+	table_draw(view_table(v), a, &t->list, v, v->ops->sort ? *v->ops->sort(v) : SORT_NONE,
 		   t->reverse, !t->graph_focus);
 }
 
@@ -129,9 +137,10 @@ void table_view_draw_why(struct view *v, const struct area *a)
 		draw_words(a, 2, 3, ROLE_WARNING, ui_empty_reason(v->ui));
 }
 
-void table_view_update(struct view *v, size_t count, list_find_fn *find)
+void table_view_update(struct view *v, const void *rows, size_t count, list_find_fn *find)
 {
-	list_update(&of(v)->list, count, v->ops->table(v)->id, find, v);
+	of(v)->list.rows = rows;
+	list_update(&of(v)->list, count, view_table(v)->id, find, v);
 }
 
 unsigned table_view_graph_request(struct view *v, enum request r)

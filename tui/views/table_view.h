@@ -22,8 +22,11 @@ struct table_view {
 	bool graph_focus; /* the graph, if any, takes the keys */
 };
 
-/* --- for view_ops; these use .table (its functions receive the view) and .sort (may be NULL) */
+/* --- for view_ops; these use .tables (its functions receive the view) and .sort (may be NULL) */
 
+/* For .shows, of a view whose tables are these. */
+enum { TABLE_PLAIN, TABLE_SINCE, TABLE_BETWEEN, TABLE_SESSIONS };
+size_t table_view_shows(const struct view *v);
 /* Moves in the list or sorts; VIEW_IGNORED = another request. */
 unsigned table_view_request(struct view *v, enum request r);
 int *table_view_sort(struct view *v);     /* plain, or with a diff */
@@ -48,8 +51,8 @@ void table_view_draw_why(struct view *v, const struct area *a);
 /* Sorts the view's own rows by the column of its sort; `ties` decides between equal ones. */
 typedef int table_ties_fn(const void *a, const void *b);
 void table_view_order(struct view *v, void *rows, size_t count, size_t size, table_ties_fn *ties);
-/* The rows changed; count is their number. */
-void table_view_update(struct view *v, size_t count, list_find_fn *find);
+/* The rows changed: an array of so many, until the next call. */
+void table_view_update(struct view *v, const void *rows, size_t count, list_find_fn *find);
 /* For a graph with the focus; VIEW_IGNORED = another request. */
 unsigned table_view_graph_request(struct view *v, enum request r);
 

@@ -172,7 +172,7 @@ static void refresh(struct view *v, bool resort)
 		table_view_order(v, l->rows, l->count, sizeof *l->rows, ties);
 	else if (l->count)
 		qsort(l->rows, l->count, sizeof *l->rows, by_line);
-	table_view_update(v, l->count, NULL);
+	table_view_update(v, l->rows, l->count, NULL);
 }
 
 static bool dim(void *arg, size_t row)
@@ -180,12 +180,8 @@ static bool dim(void *arg, size_t row)
 	return ((const struct threads *)arg)->rows[row].t.ended;
 }
 
-static const void *row(void *arg, size_t i)
-{
-	return &((struct threads *)arg)->rows[i];
-}
-
-static const struct table table = TABLE(VIEW_THREADS, columns, row, dim, id_of, table_view_hit);
+static const struct table table =
+	TABLE(VIEW_THREADS, columns, struct thread_row, dim, id_of, table_view_hit);
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -257,15 +253,9 @@ static void free_view(struct view *v)
 	table_view_free(v);
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	(void)v;
-	return &table;
-}
-
 static const struct view_ops ops = {
 	.no_filter = true,
-	.table = columns_of,
+	.tables = &table,
 	.sort = table_view_one_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_THREADS, FOCUS_LIST },

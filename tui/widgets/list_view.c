@@ -193,12 +193,18 @@ bool table_shows(const struct table *t, int width, const struct column *column)
 	return false;
 }
 
-bool table_finds(const struct table *t, void *arg, size_t row, const char *text)
+static struct line line_of(const struct table *t, const struct list *l, void *arg, size_t row)
 {
-	struct line l = { t->row(arg, row), arg, row, 0 };
+	return (struct line){ (const char *)l->rows + row * t->row_size, arg, row, 0 };
+}
 
-	for (; l.column < t->count; l.column++)
-		if (column_finds(t->columns[l.column].is, &l, text))
+bool table_finds(const struct table *t, const struct list *l, void *arg, size_t row,
+		 const char *text)
+{
+	struct line of = line_of(t, l, arg, row);
+
+	for (; of.column < t->count; of.column++)
+		if (column_finds(t->columns[of.column].is, &of, text))
 			return true;
 	return false;
 }
@@ -243,7 +249,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 	for (int line = 0; line < l->height && l->top + (size_t)line < l->count; line++) {
 		size_t row = l->top + (size_t)line;
 		bool here = row == l->at;
-		struct line of = { t->row(arg, row), arg, row, 0 };
+		struct line of = line_of(t, l, arg, row);
 		if (here) {
 			draw_overlay(focus ? ROLE_SELECTED : ROLE_SELECTED_IDLE);
 			draw_fill(a, line + 1, 0, -1, ROLE_NORMAL);

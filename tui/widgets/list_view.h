@@ -48,8 +48,10 @@ struct view_ops {
 	unsigned (*request)(struct view *v, enum request r);
 	bool no_filter;      /* the filter does not apply to its rows */
 	const char *no_diff; /* why d does nothing here; NULL = d works */
-	/* Its list of rows, as columns. May be NULL. */
-	const struct table *(*table)(struct view *v);
+	/* Its list of rows, as columns: the tables that it may have, and the number of the present
+	 * one. NULL: it has none; the first. */
+	const struct table *tables;
+	size_t (*shows)(const struct view *v);
 	/* The current sort, a column's `sort`. May be NULL. */
 	int *(*sort)(struct view *v);
 	/* The view comes to the front. May be NULL. */
@@ -76,6 +78,7 @@ struct view { /* first member of each view's own struct */
 #define LIST_NONE SIZE_MAX
 
 struct list {
+	const void *rows;      /* an array, for a table; borrowed from the view */
 	size_t count, at, top; /* rows; the selected one; the first on screen */
 	int height;            /* rows on screen, as last drawn */
 	uint64_t id;           /* of the selected row */
@@ -128,16 +131,16 @@ struct table {
 	enum view_id view; /* whose columns the user may hide; VIEW_COUNT = nobody's */
 	const struct table_column *columns;
 	size_t count;
-	const void *(*row)(void *arg, size_t index); /* as struct line has it */
-	bool (*dim)(void *arg, size_t row);          /* may be NULL */
+	size_t row_size;                    /* in list.rows */
+	bool (*dim)(void *arg, size_t row); /* may be NULL */
 	list_id_fn *id;
 	bool (*hit)(void *arg, size_t row); /* matches the search; NULL = no search */
 };
 
-/* The members in their order, without the count. */
-#define TABLE(of, list, ...)                                                                       \
+/* The members in their order, without the count; `type` is a row's. */
+#define TABLE(of, list, type, ...)                                                                 \
 	{                                                                                          \
-		of, list, sizeof(list) / sizeof *(list), __VA_ARGS__                               \
+		of, list, sizeof(list) / sizeof *(list), sizeof(type), __VA_ARGS__                 \
 	}
 
 /* The area's first line is the head. `reverse`: the least first. `focus`: this list takes the
@@ -149,7 +152,8 @@ void table_direct(bool on);
 /* The column is in the table, and there is room for it. */
 bool table_shows(const struct table *t, int width, const struct column *column);
 /* A column's text has it, or an id is it. */
-bool table_finds(const struct table *t, void *arg, size_t row, const char *text);
+bool table_finds(const struct table *t, const struct list *l, void *arg, size_t row,
+		 const char *text);
 /* The column with `sort`; NULL = the table has none. */
 const struct column *table_sorted_by(const struct table *t, int sort);
 /* The sort of the column beside the one with `sort`, shown or not; then: the sort's column is
@@ -158,5 +162,10 @@ int table_sort_next(const struct table *t, int sort, int step);
 bool table_shows_sort(const struct table *t, int sort);
 /* The sort of the next shown column. */
 int table_sort_beside(const struct table *t, int sort, int step);
+
+static inline const struct table *view_table(const struct view *v)
+{
+	return &v->ops->tables[v->ops->shows ? v->ops->shows(v) : 0];
+}
 
 #endif

@@ -156,7 +156,7 @@ static unsigned churn(struct app *a)
 
 static unsigned columns(struct app *a)
 {
-	if (!a->front.views[a->front.current]->ops->table)
+	if (!a->front.views[a->front.current]->ops->tables)
 		return said(status_error("this view has no columns to choose"));
 	front_open(a, view_columns_new(&a->ui, a->front.views[a->front.current]));
 	return VIEW_DRAW;

@@ -53,6 +53,7 @@ static void refresh(struct view *v, bool resort)
 
 	marks_gather(m);
 	default_picks(m);
+	m->list.rows = m->rows;
 	list_update(&m->list, m->count, id_of, NULL, m);
 	if (!m->list.touched)
 		follow_newest(m);
@@ -142,12 +143,7 @@ static const struct table_column columns[] = {
 	SHOW(born, 5), SHOW(gone, 6),  SHOW(rss, 7), SHOW(blocks, 10, 0, 11),
 };
 
-static const void *row_at(void *arg, size_t i)
-{
-	return &((struct marks *)arg)->rows[i];
-}
-
-static const struct table table = TABLE(VIEW_COUNT, columns, row_at, NULL, id_of, NULL);
+static const struct table table = TABLE(VIEW_COUNT, columns, struct mark_row, NULL, id_of, NULL);
 
 static void draw(struct view *v, const struct area *a)
 {

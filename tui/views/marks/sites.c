@@ -34,6 +34,7 @@ void marks_lower_refresh(struct marks *m, bool resort)
 	(void)resort;
 	m->change_count = query_intervals(m->v.ui->shown.query, m->a, to, &m->changes);
 	m->interval_count = m->change_count ? m->changes[0].count : 0;
+	m->lower.rows = m->changes;
 	list_update(&m->lower, m->change_count, id_of, NULL, m);
 }
 
@@ -81,11 +82,6 @@ static struct value in_all(const struct line *l)
 static COLUMN(shape, "SHAPE", 11, -1, KIND_OWN, .own = draw_shape);
 static COLUMN(total, "TOTAL", 9, -1, KIND_NET, .value = in_all);
 
-static const void *row_at(void *arg, size_t i)
-{
-	return &((struct marks *)arg)->changes[i];
-}
-
 /* Titles of the intervals, from the rows between A and B. */
 static void interval_titles(const struct marks *m, size_t n, char titles[][32])
 {
@@ -123,7 +119,7 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	columns[k++] = (struct table_column)SHOW(live, 3);
 	columns[k++] = (struct table_column)SHOW(site);
 	columns[k++] = (struct table_column)SHOW(owner, 1);
-	struct table table = { VIEW_COUNT, columns, k, row_at, NULL, id_of, NULL };
+	struct table table = { VIEW_COUNT, columns, k, sizeof *m->changes, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);

@@ -123,26 +123,13 @@ static bool is_hit(void *arg, size_t row)
 	return ((const struct tree *)arg)->rows[row].flags & ROW_HIT;
 }
 
-static const void *row_at(void *arg, size_t i)
-{
-	return &((struct tree *)arg)->rows[i];
-}
-
-#define TREE(columns) TABLE(VIEW_TREE, columns, row_at, dim, tree_id, is_hit)
-static const struct table tables[4] = { TREE(plain), TREE(since), TREE(between),
-					TREE(of_sessions) };
-
-const struct table *tree_table(const struct tree *t)
-{
-	if (model_of_sessions(t->tv.v.ui->shown.model))
-		return &tables[3];
-	return &tables[table_view_diffing(&t->tv) + interval_between(t->tv.v.ui->shown.model)];
-}
+#define TREE(columns) TABLE(VIEW_TREE, columns, struct row, dim, tree_id, is_hit)
+const struct table tree_tables[] = { TREE(plain), TREE(since), TREE(between), TREE(of_sessions) };
 
 enum ages_of tree_ages(const struct tree *t)
 {
 	const struct model *m = t->tv.v.ui->shown.model;
-	const struct table *table = tree_table(t);
+	const struct table *table = view_table(&t->tv.v);
 
 	if (model_of_sessions(m) || interval_between(m))
 		return AGES_OF_NONE;

@@ -38,7 +38,7 @@ static void fetch(struct tree *t, bool resort)
 		t->tv.list.id = t->instead;
 	if (t->crumb_count > query_zoom_depth(q)) /* the zoomed row is gone */
 		t->crumb_count = query_zoom_depth(q);
-	table_view_update(&t->tv.v, t->count, find);
+	table_view_update(&t->tv.v, t->rows, t->count, find);
 }
 
 static void select_id(struct tree *t, row_id id)
@@ -335,13 +335,9 @@ void view_tree_select_node(struct view *v, uint32_t node)
 	want(t, WANT_NODE, node);
 }
 
-static const struct table *columns_of(struct view *v)
-{
-	return tree_table((struct tree *)v);
-}
-
 static const struct view_ops ops = {
-	.table = columns_of,
+	.tables = tree_tables,
+	.shows = table_view_shows,
 	.sort = table_view_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_TREE, FOCUS_LIST },

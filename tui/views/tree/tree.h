@@ -41,8 +41,7 @@ static inline const struct row *tree_selected(const struct tree *t) /* NULL = no
 {
 	return t->count ? &t->rows[t->tv.list.at] : NULL;
 }
-/* The columns shown now. */
-const struct table *tree_table(const struct tree *t);
+extern const struct table tree_tables[];
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in so many lines. */
 int tree_panel_height(const struct tree *t);
