@@ -33,7 +33,7 @@ def counts(target):
 
 
 @test
-def t_under_fire():
+def t_attach_and_detach_while_threads_allocate():
     """Threads inside the allocator nearly all of the time: no deadlock, no crash, no byte changed; in and out again."""
     held = []
     for fresh in range(3):
@@ -333,7 +333,7 @@ def t_another_build_that_cannot_be_loaded():
 
 
 @test
-def t_detached_already():
+def t_what_was_detached_says_so_to_each_verb():
     """Each verb says so, also where two detaches race; and the next attach begins a session."""
     process = ready([FIRE, "0", "0", "1"])
     words = f"has no session: its agent was detached; memtop attach {process.pid} begins another one"
@@ -764,7 +764,7 @@ def t_bad_options():
 
 
 @test
-def t_usage():
+def t_wrong_command_lines_and_processes_without_an_agent():
     for arguments, word in (([], "no process given"), (["abc"], "not a process id"), (["1", "2"], "only one process can be given")):
         done = run([MEMTOP, "attach", "--no-view", *arguments], env=environment())
         assert done.returncode == 2 and word in done.stderr and done.stderr.count("\n") == 1, done

@@ -342,7 +342,7 @@ def t_a_network_that_the_user_may_not_enter():
 
 
 @test
-def t_bubblewrap():
+def t_a_sandbox_of_bubblewrap_is_attached_and_watched():
     need("bwrap")
     o = Open()
     bwrap = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run"]

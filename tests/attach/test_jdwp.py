@@ -85,7 +85,7 @@ def t_a_program_that_sleeps():
 
 
 @test
-def t_a_server():
+def t_a_java_server_whose_threads_wait():
     """All of its threads wait; requests come now and then, and are answered."""
     java = Java("Server")
     stop = threading.Event()
@@ -104,7 +104,7 @@ def t_a_server():
 
 
 @test
-def t_under_fire():
+def t_a_busy_java_and_agents_that_fail_to_load():
     """Busy threads, garbage, hundreds that wait; loads that fail, one after the other, and one that does not."""
     java = Java("Busy", 3, 300, jvm=["-Xmx24m"])
     broken = unloadable()
@@ -280,7 +280,7 @@ def t_ends_in_mid_stream():
 
 
 @test
-def t_command_lines():
+def t_wrong_command_lines_of_jdwp():
     for words, status, parts in [
             (["--jdwp", "five"], 2, ["--jdwp five: not a port"]), (["--jdwp", "99999"], 2, ["--jdwp 99999: not a port"]), (["--jdwp", "@x"], 2, ["not a port"]),
             (["--jdwp", ":0"], 2, ["not a port"]), (["--jdwp", ":5005", "--options", "unwind=fp"], 2, ["--options", "MEMTOP_OPTIONS"]),

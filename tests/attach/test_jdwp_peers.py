@@ -165,7 +165,7 @@ def t_peers_that_are_no_machine():
 
 
 @test
-def t_nobody_there():
+def t_no_debugger_port_listens():
     with socket.create_server(("127.0.0.1", 0)) as s:
         free = s.getsockname()[1]
     one_line(attach(free), 3, "nothing listens", "-agentlib:jdwp")

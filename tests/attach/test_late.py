@@ -546,7 +546,7 @@ def t_before_attach_is_reported():
 
 
 @test
-def t_refusals():
+def t_a_late_agent_refuses_wrong_options_and_a_second_attach():
     late = Late()
     late.attach("depth=0", OPTIONS)
     late.attach("nonsense=1", OPTIONS)

@@ -651,7 +651,7 @@ def t_what_the_program_left_running():
 
 
 @test
-def t_formats():
+def t_verdicts_in_json_junit_and_github():
     a = session("swell")
     words = ["--max-leaked", "50K", "--max-peak", "100M", "--suppress", written("a.supp", "leak:fill_cache\n")]
     r = json.loads(judged(1, *words, "--format", "json", a)[1])
@@ -753,7 +753,7 @@ def t_a_full_disk():
 
 
 @test
-def t_usage():
+def t_wrong_command_lines_of_check():
     a = session()
     one_line(check(a), 2, "no limit given")
     one_line(check("--max-live", "1M"), 2, "no target given")

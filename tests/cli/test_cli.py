@@ -79,13 +79,13 @@ def t_missing_and_surplus_operands():
 
 
 @test
-def t_bare_number():
+def t_a_number_alone_is_no_target():
     for words in (["4121"], ["report", "4121"], ["record", "4121"], ["mark", "4121"]):
         one_line(memtop(*words), 2, "memtop: 4121: a port or a process?; use :4121 or -p 4121\n")
 
 
 @test
-def t_bare_program():
+def t_a_program_without_a_verb_gets_advice():
     one_line(memtop("/bin/true"), 2, "/bin/true: ", "; use memtop run /bin/true\n")
     folder = temporary_folder()
     os.symlink("/bin/true", folder + "/server")
@@ -94,7 +94,7 @@ def t_bare_program():
 
 
 @test
-def t_bad_targets():
+def t_targets_that_cannot_be_are_named():
     for word in (":0", ":70000", ":x", "host:99999", "unix:", "@"):
         one_line(memtop("report", word), 2, word)
     for pid in ("0", "-5", "x", "99999999999999999999"):
@@ -106,7 +106,7 @@ def t_bad_targets():
 
 
 @test
-def t_empty_words():
+def t_empty_arguments_are_errors():
     one_line(memtop(""), 2, '"": an argument is empty')
     for verb in VERBS[:-1]:
         one_line(memtop(verb, ""), 2, '"": an argument is empty', f"memtop {verb} --help")
@@ -190,7 +190,7 @@ def t_synopsis_options_and_keys_are_those_of_the_man_page():
 
 
 @test
-def t_no_terminal():
+def t_the_view_needs_a_terminal():
     folder = temporary_folder()
     one_line(memtop("run", "/bin/sh", "-c", f"touch {folder}/ran"), 125, "not a terminal", "memtop record")
     assert not os.listdir(folder), "the program was started"
@@ -200,7 +200,7 @@ def t_no_terminal():
 
 
 @test
-def t_term_unset():
+def t_a_terminal_of_unknown_kind_is_refused():
     need("script")
     env = environment()
     for term in (None, "no-such-terminal"):

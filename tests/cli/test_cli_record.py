@@ -48,7 +48,7 @@ def t_output_that_would_destroy():
 
 
 @mostly_waits
-def t_nothing_recorded():
+def t_wrong_options_start_no_program_and_leave_no_file():
     """A wrong option ends before the program starts, and no empty file passes for a recording."""
     folder = temporary_folder()
 
@@ -140,7 +140,7 @@ def t_two_recorders_with_one_name():
 
 
 @test
-def t_full_disk():
+def t_a_full_disk_gives_one_line_and_the_programs_failure():
     """A full disk gives one line with the saved part; the program's own failure still takes
     precedence."""
     def shell(status):

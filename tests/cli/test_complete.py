@@ -42,7 +42,7 @@ def t_verbs_and_their_options():
 
 
 @test
-def t_values():
+def t_values_of_options_are_offered():
     assert names("report", "--format", "j") == ["json"] and names("report", "--format=j") == ["--format=json"]
     assert names("check", "-f", "") == ["text", "junit", "json", "github"]
     assert names("diff", "--value", "") == ["live", "blocks", "allocated"]
@@ -75,7 +75,7 @@ def t_marks_and_instants():
 
 
 @test
-def t_processes():
+def t_processes_and_their_pids_are_offered():
     path = recorded("/bin/sh", "-c", "/bin/true; exit 0")
     assert {"sh", "true"} <= set(names("report", path, "--process", ""))
     child = recording("sleep", "60")
@@ -87,7 +87,7 @@ def t_processes():
 
 
 @test
-def t_wrong_words():
+def t_wrong_command_lines_are_completed_as_far_as_known():
     for words in ([], ["7", "report"], ["-1", "report"], ["x", "report"], ["0"]):
         one_line(memtop("--complete", *words), 2, "--complete")
     assert candidates("report", "--no-such-option", "--fo") == [("--format", "text (default), json, folded, pprof ...; help lists them")]

@@ -141,7 +141,7 @@ def t_a_server_without_the_file():
 
 
 @mostly_waits
-def t_nobody_there():
+def t_a_server_that_is_gone_is_asked_once():
     """Said once; no further file is asked for."""
     program = Program(6)
     server = Server(program.files)

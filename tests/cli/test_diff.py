@@ -191,7 +191,7 @@ def t_frames_that_the_optimiser_took_away():
 
 
 @test
-def t_another_build():
+def t_another_build_of_the_program_is_no_change():
     """Another folder and another main program's name; position-independent or not."""
     a = one_session("-O1")
     no_change(diff(a, one_session("-O1", "-Wl,--build-id=uuid", name="renamed")), "function names")
@@ -335,7 +335,7 @@ def t_noise_is_judged_in_every_value():
 
 
 @test
-def t_folded():
+def t_a_folded_diff_adds_up_to_the_json_one():
     a, b = one_session("-O1"), one_session("-O1", "-DLEAK=7")
     path = temporary_folder() + "/d.folded"
     assert memtop("diff", "-o", path, a, b).returncode == 0
@@ -351,7 +351,7 @@ def t_folded():
 
 
 @test
-def t_wrong_words():
+def t_wrong_command_lines_of_diff():
     a = one_session("-O1")
     one_line(memtop("diff"), 2, "two sessions are needed")
     one_line(memtop("diff", a), 2, "two sessions are needed")
@@ -374,7 +374,7 @@ def t_wrong_words():
 
 
 @test
-def t_full_disk():
+def t_a_diff_onto_a_full_disk_leaves_no_part():
     """One clear line, and nothing half-written under the name."""
     a = one_session("-O1")
     with open("/dev/full", "w", encoding="utf-8") as full:

@@ -375,7 +375,7 @@ def table(cases):
 
 
 @test
-def t_cases():
+def t_no_false_alarm_and_no_miss_in_the_table():
     """No false alarm, no miss."""
     assert len(CASES) >= 30 and len({c.name for c in CASES}) == len(CASES)
     table([c for c in CASES if LONG or c.quick])

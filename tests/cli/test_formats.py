@@ -135,7 +135,7 @@ def t_an_instant_that_is_not():
 
 
 @test
-def t_folded():
+def t_folded_lines_add_up_to_the_totals():
     keys = {"live": "live_bytes", "blocks": "live_blocks", "allocated": "allocated_bytes",
             "allocations": "allocated_blocks", "temporary": "freed_bytes"}
     for arguments in VIEWS:
@@ -488,7 +488,7 @@ def t_text_folds_a_library():
 
 
 @test
-def t_endings():
+def t_the_files_ending_chooses_the_format():
     """The longest one decides; what does not exist is answered with what does."""
     folder = temporary_folder()
     listed = memtop("report", "--format", "help")
@@ -556,7 +556,7 @@ def t_no_cell_is_a_formula():
 
 
 @test
-def t_full_disk():
+def t_a_format_onto_a_full_disk_leaves_no_part():
     if os.geteuid() or run(["mount", "-t", "tmpfs", "-o", "size=8k", "memtop", folder := temporary_folder()]).returncode:
         raise Skip("mounting a tmpfs needs rights")
     at_end(run, ["umount", folder])
@@ -584,7 +584,7 @@ def t_killed_writer():
 
 
 @test
-def t_cut_session():
+def t_a_cut_session_is_whole_in_each_format():
     """What a cut file still holds is reported whole, by every writer."""
     folder = temporary_folder()
     with open(session(), "rb") as f:

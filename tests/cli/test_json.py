@@ -262,7 +262,7 @@ def t_live_agent():
 
 
 @test
-def t_changes():
+def t_born_and_gone_add_up_between_instants():
     """NET of all stacks between two instants is the difference of live there; born and gone add up."""
     agent = Synthetic("--past", "30", "--past-marks", "3", "--still")
     for arguments, at, until in ((["--since", "m2"], 2, None), (["--between", "m1..m3"], 1, 3), (["--since", "1"], 1, None),
@@ -364,7 +364,7 @@ def t_symbols_in_the_file():
 
 
 @test
-def t_demo_program():
+def t_the_demos_leak_is_the_largest_site():
     """The bundled demonstration: its leak is the site that holds most, with function, file and line."""
     path = recorded(BUILD + "/demo/mapd", "4")
     r = contract(path)
@@ -376,7 +376,7 @@ def t_demo_program():
 
 
 @test
-def t_text_report():
+def t_the_text_report_has_the_jsons_figures():
     path = recorded("/bin/bash", "--norc", "-c", "a=1; exit 0")
     done = run([MEMTOP, "report", path], env=environment())
     assert done.returncode == 0, done

@@ -66,7 +66,7 @@ def same_everywhere(arguments, countries=COUNTRIES, status=0):
 
 
 @test
-def t_reports():
+def t_reports_have_points_in_each_country():
     for kind in FORMATS:
         same_everywhere(("report", "--format", kind, session()), ["de_DE"])
     for kind in ("text", "json"):
@@ -100,7 +100,7 @@ def t_numbers_that_are_read():
 
 
 @test
-def t_metrics():
+def t_metrics_have_points_in_each_country():
     """OpenMetrics has numbers with a point, and the verdict's word in lower case."""
     agent = Synthetic("--past", "600")
     for name in COUNTRIES:
@@ -121,7 +121,7 @@ def t_metrics():
 
 
 @test
-def t_the_view():
+def t_the_view_reads_points_in_each_country():
     """A filter with a decimal point; a column's title in lower case hides it, though I is not the upper case of i."""
     agent = Synthetic("--past", "30", "--still")
     for name in COUNTRIES:

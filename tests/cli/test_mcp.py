@@ -155,7 +155,7 @@ def t_processes_that_do_not_answer():
 
 
 @test
-def t_session_files():
+def t_questions_about_a_session_file():
     path = recorded(f"{BUILD}/tests/targets/s_phases")
     c = Client(path)
     start_up(c)

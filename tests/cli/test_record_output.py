@@ -37,7 +37,7 @@ def alive(pid):
 
 
 @test
-def t_wrong_values():
+def t_wrong_values_of_marks_and_until():
     for option, value in (("--mark-every", "0.5"), ("--mark-every", "x"), ("--mark-every", "nan"), ("--mark-every", "60x"),
                           ("--mark-on-growth", "1"), ("--mark-on-growth", "-10M"), ("--mark-on-growth", "10T"), ("--mark-on", "("),
                           ("--until", "[")):
@@ -79,7 +79,7 @@ def t_one_place_keeps_the_order():
 
 
 @mostly_waits
-def t_marks():
+def t_marks_by_output_by_growth_and_by_the_clock():
     """By the output, by growth and by the clock; a program that prints matches without end gets a few."""
     path = temporary_folder() + "/a.mtop"
     code = ("import sys\nkeep = []\nfor i in range(4):\n"
@@ -160,7 +160,7 @@ def t_memtop_killed():
 
 
 @mostly_waits
-def t_slow_reader():
+def t_a_slow_reader_stops_the_program_as_without_memtop():
     """A reader that stops stops the program; one that leaves ends it by SIGPIPE, as without memtop."""
     folder = temporary_folder()
     code = ("import os\nn = 0\nwhile True:\n    n += os.write(1, b'z' * 4095 + b'\\n')\n"
@@ -226,7 +226,7 @@ def on_terminal(command, seconds=30, columns=93):
 
 
 @test
-def t_terminal():
+def t_the_program_keeps_its_terminal():
     """On a terminal the program still has one, of the same size, and its bytes are changed only once."""
     path = temporary_folder() + "/a.mtop"
     program = f"test -t 1 && test -t 2 && stty size <&1; printf 'a\\tb\\n\\033[1mx\\n'; read line <{path}.go; exit 5"
@@ -339,7 +339,7 @@ def t_ended_while_output_waits_for_its_reader():
 
 
 @mostly_waits
-def t_progress():
+def t_progress_goes_to_a_terminal_alone():
     """A target's recording shows one line on a terminal, and clears it; none goes to a file or to a program's terminal."""
     program = compiled("#include <stdlib.h>\n#include <unistd.h>\n"
                        "int main(void) { for (;;) { free(malloc(100000)); usleep(1000); } }", "-w")

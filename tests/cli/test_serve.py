@@ -141,7 +141,7 @@ def t_a_target_that_starts_later_and_again():
 
 
 @test
-def t_marks():
+def t_marks_are_set_and_told_over_http():
     pid = phases().pid
     s = Server("-p", str(pid))
     wait_for(lambda: s.up(pid), 20, "the state")
@@ -172,7 +172,7 @@ def t_marks():
 
 
 @test
-def t_usage():
+def t_wrong_command_lines_of_serve():
     one_line(memtop("serve"), 2, "--all")
     one_line(memtop("serve", "--all", "-p", "1"), 2, "-p")
     for wrong in ("9091", "1.2.3.4", "::1:9091", ":99999", "unix:", ":x"):

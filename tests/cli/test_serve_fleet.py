@@ -89,7 +89,7 @@ def t_a_chain_of_execs():
 
 
 @mostly_waits
-def t_many_ends():
+def t_ninety_processes_end_at_once():
     s = Server("--all")
     copy = f"{temporary_folder()}/ender"
     shutil.copy(f"{TARGETS}/s_phases", copy)

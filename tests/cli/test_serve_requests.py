@@ -272,7 +272,7 @@ def t_a_client_that_ends_its_side_is_answered():
 
 
 @test
-def t_gzip():
+def t_answers_are_packed_when_asked():
     pid = phases().pid
     s = Server("-p", str(pid))
     wait_for(lambda: s.up(pid), 20, "the state")

@@ -41,7 +41,7 @@ def goes_on(pid):
 
 
 @mostly_waits
-def t_list():
+def t_the_apps_that_take_a_debugger_are_listed():
     phone = Phone()
     one = phone.memtop("--list")
     assert one.returncode == 0 and not one.stdout and "no process takes a debugger" in one.stderr, one
@@ -248,7 +248,7 @@ def t_the_agent_beside_memtop():
 
 
 @mostly_waits
-def t_as_root():
+def t_adb_root_reaches_apps_that_run_as_refuses():
     """adb root: an app that run-as refuses."""
     phone = Phone()
     phone.write("root")

@@ -40,7 +40,7 @@ class Client:
 
 
 @test
-def t_states():
+def t_each_state_of_a_device_has_its_line():
     """Each of a device's states has its own line."""
     for state, *words in (("unauthorized usb:1-1", "does not trust this computer", "unlock its screen"),
                           ("authorizing", "still asks"),
@@ -56,7 +56,7 @@ def t_states():
 
 
 @test
-def t_which_device():
+def t_the_device_must_be_clear():
     one_line(Client(HEAD).memtop("--list"), 3, "no device is connected", "USB debugging")
     one_line(Client(HEAD).memtop("--no-view", "com.example.app"), 3, "no device is connected")
     two = Client(HEAD + "A1  device model:One\nB2  device model:Two\nC3  offline\n")
@@ -74,7 +74,7 @@ def t_which_device():
 
 
 @test
-def t_complaints():
+def t_what_adb_complains_of_is_told_in_one_line():
     """What adb says when it fails, at the first command for a device."""
     for said, *words in (("error: device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set", "does not trust"),
                          ("error: device offline", "it is offline"), ("error: device 'R5CT10' not found", "not connected"),
@@ -90,7 +90,7 @@ def t_complaints():
 
 
 @test
-def t_garbage():
+def t_garbage_from_adb_is_one_clean_line():
     """Whatever comes instead of an answer: one line, without anything that a terminal would obey."""
     random = Random(20261122)
     for i in range(20):
@@ -180,7 +180,7 @@ def bare():
 
 
 @test
-def t_real_states():
+def t_states_of_a_real_adb():
     at_once(lambda f: f(), [(f,) for f in (unauthorized, recovery, gone, bare)])
 
 

@@ -119,7 +119,7 @@ def t_relocated_code_and_no_name_are_caught():
 
 
 @test
-def t_make_refuses():
+def t_make_android_refuses_emulated_tls_and_destructors():
     """make android itself, when somebody commits such a source: the linker sees one, the gate the other."""
     folder, library = temporary_folder(), "b/android/x86_64/libmemtop-agent.so"
     for name in ("Makefile", "include", "tests"):

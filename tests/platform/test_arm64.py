@@ -25,12 +25,12 @@ def t_children_are_not_counted():
 
 
 @test
-def t_unit_tests():
+def t_unit_tests_pass_under_qemu():
     machine().check_units("cohorts", "conf", "history", "record", "call_stack", "stacks")
 
 
 @test
-def t_default_engine():
+def t_cfi_is_the_default_engine():
     r, _ = machine().report_and_output("s_mark")
     assert r["agent"]["unwind"] == "cfi", r["agent"]
 

@@ -19,7 +19,7 @@ def t_children_are_not_counted():
 
 
 @test
-def t_stacks():
+def t_thumb_and_arm_stacks_are_whole():
     """Thumb and ARM instructions, with and without a frame pointer."""
     m = machine()
     for flags in ("-O1", "-O2 -fno-omit-frame-pointer", "-marm -O2"):
@@ -33,7 +33,7 @@ def t_stacks_without_tables():
 
 
 @test
-def t_false_tables():
+def t_false_tables_are_not_followed():
     """Neither believed nor followed to where nothing is: the function alone, and why."""
     m = machine()
     r, _ = m.report_and_output(m.compile("ehabi", folder="tests/unwind"))
@@ -42,12 +42,12 @@ def t_false_tables():
 
 
 @test
-def t_unit_tests():
+def t_unit_tests_pass_under_qemu():
     machine().check_units("cohorts", "conf", "history", "record", "stacks")
 
 
 @test
-def t_default_engine():
+def t_ehabi_is_the_default_engine():
     r, _ = machine().report_and_output("s_mark", options="unwind=auto")
     assert r["agent"]["unwind"] == "ehabi" and r["agent"]["unwind_why"].startswith("auto: "), r["agent"]
     r, _ = machine().report_and_output("s_mark", options="unwind=instrument", warning="not there")

@@ -17,17 +17,21 @@ from client import Client
 from harness import AGENT, ROOT, TARGETS, Skip, environment, main, run, start, test
 
 OLD = os.path.join(TARGETS, "s_old")
-HOOKS = ("malloc_contract", "children_of_every_kind", "no_system_call_that_an_allocator_does_not_make", "exec_stays_watched",
-         "children_are_left_alone", "daemon_becomes_a_session", "workers_become_sessions",
-         "children_that_only_wait_become_sessions", "woken_child_takes_the_agent_through_exec", "thread_names")
-SERVER = ("first_state", "exact_changes", "paths", "marks", "program_marks", "two_viewers_and_reconnect", "options_at_run_time",
-          "scans", "threads", "children_are_counted", "exit_codes", "memory_of_the_dead_is_given_back",
+HOOKS = ("malloc_contract", "children_of_every_kind", "no_system_call_that_an_allocator_does_not_make",
+         "exec_stays_watched", "children_are_left_alone", "daemon_becomes_a_session", "workers_become_sessions",
+         "children_that_only_wait_become_sessions", "woken_child_takes_the_agent_through_exec",
+         "names_of_threads_follow_their_renames")
+SERVER = ("a_viewer_gets_the_whole_state_first", "changes_are_told_exactly", "a_deep_stack_has_all_its_frames",
+          "viewers_marks_reach_all_viewers", "the_programs_marks_are_told", "two_viewers_and_reconnect",
+          "options_at_run_time", "scans_answer_threads_and_ages", "threads_and_their_names_are_told",
+          "children_are_counted", "each_exit_code_is_told", "memory_of_the_dead_is_given_back",
           "exec_ends_the_session_and_frees_the_name", "exec_of_itself_is_watched_again", "nothing_is_left")
-UNSEEN = ("wait_says_no_child", "no_sigchld_no_children_in_proc", "descriptors", "pipe_ends", "unshare",
-          "setuid_takes_the_server_along", "server_killed_target_lives")
+UNSEEN = ("wait_says_no_child", "no_sigchld_no_children_in_proc", "the_program_finds_its_descriptors_as_they_were",
+          "the_server_holds_no_pipe_open", "unshare_answers_as_without_the_agent", "setuid_takes_the_server_along",
+          "server_killed_target_lives")
 FORKED = ("a_child_of_a_raw_fork_does_not_wait_for_the_loader", "nothing_is_looked_up_after_the_start",
           "exec_does_what_it_does_without_the_agent")
-UNHARMED = ("bash_forks", "shell_pipes_and_jobs", "python_threads_and_processes", "redis")
+UNHARMED = ("bash_forks", "shell_pipes_and_jobs", "python_threads_and_processes", "redis_is_unharmed")
 
 PROBE = """
 import ctypes, errno, json, mmap, platform
@@ -74,20 +78,20 @@ def t_hooks_and_children():
 
 
 @test
-def t_server():
+def t_the_server_works_on_old_kernels():
     under("3.10", "server", SERVER)
     under("4.4", "server", SERVER)
     under("5.4", "server", SERVER)
 
 
 @test
-def t_server_unseen():
+def t_the_server_is_unseen_on_old_kernels():
     under("3.10", "server_unseen", UNSEEN)
     under("4.9", "server_unseen", UNSEEN)
 
 
 @test
-def t_forked_children():
+def t_forked_children_on_old_kernels():
     under("4.4", "forked", FORKED)
 
 
@@ -97,7 +101,7 @@ def t_exec_without_execveat():
 
 
 @test
-def t_real_programs():
+def t_real_programs_are_unharmed_on_old_kernels():
     under("3.10", "unharmed", UNHARMED)
     under("4.4", "unharmed", UNHARMED[:3])
 

@@ -98,7 +98,7 @@ def nothing_and_why(r, whose, *words):
 
 
 @test
-def t_libcs():
+def t_libcs_own_allocator_is_counted():
     exact(ALLOC)
 
 

@@ -57,7 +57,7 @@ def t_call_sites_and_owners_stay_exact():
 
 
 @test
-def t_instrumented():
+def t_call_sites_stay_exact_with_instrumentation():
     need("gcc")
     program = temporary_folder() + "/s_levels"
     done = run(["gcc", "-O1", "-g", "-fno-builtin", "-finstrument-functions", "-Itests", "-o", program, "tests/targets/s_levels.c", "-lpthread"])
@@ -77,7 +77,7 @@ def t_counters_of_many_threads():
 
 
 @test
-def t_late_threads():
+def t_a_thread_that_begins_at_the_limit_has_stacks():
     """A thread that begins when the limit is taken, while all others live, has a state of its own: its blocks have stacks."""
     for options in ("", "sample=1 "):
         for r in many_threads("late", options=options):
@@ -93,7 +93,7 @@ def t_freed_by_another_thread():
 
 
 @test
-def t_sampled_blocks():
+def t_estimates_stay_near_under_the_limit():
     """At a rate below the sizes nearly all blocks are samples, so the estimates are near, too."""
     whole, folded = many_threads(options="sample=1 ")
     one, other = by(whole, call_site), by(folded, call_site)

@@ -114,7 +114,7 @@ def t_reports_from_signal_handlers():
 
 
 @test
-def t_between_marks():
+def t_heaps_change_between_marks():
     r = reported("marks", "many", arguments=["--since", "between"])
     changes = [c for c in r["changes"] if c["owner"] == "heap:marks"]
     assert [sum(c[k] for c in changes) for k in ("born_blocks", "born_bytes", "gone_blocks", "gone_bytes")] == [3, 24, 2, 16], changes
@@ -128,7 +128,7 @@ def t_filters_go_by_heap():
 
 
 @test
-def t_sampled():
+def t_heaps_are_estimated_under_a_sample():
     """Estimates of live memory; memory that is freed completely counts as zero, whatever the
     sample."""
     r = reported("many", "arena", options="sample=1k")
@@ -139,7 +139,7 @@ def t_sampled():
 
 
 @test
-def t_attached_late():
+def t_heaps_of_a_program_that_was_attached():
     """The program's weak symbols are given to it then; the free of an earlier block is one of before; and once more after a detach."""
     p = start([HEAPS, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
     assert p.stdout.readline() == b"ready\n"
@@ -168,7 +168,7 @@ def t_attached_late():
 
 
 @test
-def t_linked_in():
+def t_heaps_of_a_static_program():
     """The same of a static program that has the agent linked in."""
     program = temporary_folder() + "/s_heaps"
     done = run(["gcc", "-O1", "-g", "-fno-builtin", "-D_GNU_SOURCE", "-Iinclude", "-Itests", "-static", "-o", program,

@@ -383,7 +383,7 @@ def t_a_large_block_freed_past_the_agent_is_healed_by_a_small_one():
 
 
 @test
-def t_bad_options():
+def t_bad_options_leave_the_program_alone():
     for options, words in (("depht=3", "depht"), ("depth=x", "not a number"), ("depth=0", "out of range"),
                            ("depth", "missing"), ('listen="a', "quote"), ("unwind=foo", "unwind=foo"),
                            ("max_memory=10Q", "not a number"), ("depth=3 nonsense", "nonsense")):
@@ -551,7 +551,7 @@ def t_idle_nginx_workers_become_sessions():
 
 
 @test
-def t_thread_names():
+def t_names_of_threads_follow_their_renames():
     code = ("import threading, sys, ctypes; c = ctypes.CDLL(None);"
             "t = threading.Thread(target=lambda: (c.pthread_setname_np(ctypes.c_ulong(threading.get_ident()), b'namely'),"
             "print('ready', flush=True), sys.stdin.read())); t.start(); t.join()")

@@ -107,24 +107,24 @@ def by_preloaded_counter(source, arguments):
 
 
 @test
-def t_dynamic():
+def t_totals_of_a_dynamic_program():
     check_totals(recipe("gcc", "/usr/local/lib/memtop/libmemtop-agent.a"), PROGRAMS, by_preloaded_counter)
 
 
 @test
-def t_static():
+def t_totals_of_a_static_program():
     command = recipe("gcc", "-static")
     check_totals(command, PROGRAMS, by_linked_counter(command))
 
 
 @test
-def t_static_pie():
+def t_totals_of_a_static_pie():
     command = ["-static-pie" if word == "-static" else word for word in recipe("gcc", "-static")]
     check_totals(command, [PROGRAMS[0], ["s_mark"]], by_linked_counter(command, ["-fPIE"]), ["-fPIE"])
 
 
 @test
-def t_static_musl():
+def t_totals_of_a_static_program_of_musl():
     command = recipe("musl-gcc")
     check_totals(command, [PROGRAMS[0], ["s_mark"]], by_linked_counter(command))
 
@@ -226,7 +226,7 @@ def in_work(r):
 
 
 @test
-def t_cxx():
+def t_operator_new_counts_once_in_a_static_program():
     """Each block of operator new once, with the libraries' own that they make inside; a failure throws as ever."""
     need("g++")
     folder = temporary_folder()
@@ -279,7 +279,7 @@ def t_own_operator_new():
 
 
 @test
-def t_stacks():
+def t_stacks_of_a_static_program_are_whole():
     """As the program itself tells them: all whole, also those of threads, handlers and callbacks."""
     r, said = report_and_output([made(recipe("gcc", "-static"), "tests/targets/s_stacks.c")])
     want = told(said)
@@ -289,14 +289,14 @@ def t_stacks():
 
 
 @test
-def t_children():
+def t_a_static_programs_children_are_harmless():
     for words in (("gcc", "-static"), ("gcc", "/usr/local/lib/memtop/libmemtop-agent.a")):
         t = report_and_output([made(recipe(*words), "tests/targets/s_fork.c")])[0]["totals"]
         assert t["allocated_blocks"] >= 200 and t["freed_blocks"] >= 200, t
 
 
 @mostly_waits
-def t_worker():
+def t_a_static_programs_long_child_is_a_session():
     """A forked child of a static program is a session of its own when it has lived for two seconds."""
     p = start([made(recipe("gcc", "-static"), "tests/targets/s_fork.c"), "worker", "fork"], stdin=subprocess.PIPE,
               stdout=subprocess.PIPE, env=environment())

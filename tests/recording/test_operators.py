@@ -267,7 +267,7 @@ def t_in_a_library_before_libstdcxx():
 
 
 @test
-def t_of_libcxx():
+def t_operators_of_libcxx():
     """LLVM's library, whose operators are in libc++abi."""
     f = Folder()
     found = sorted(glob.glob("/usr/lib/*-linux-gnu/libc++.so.1") + glob.glob("/usr/lib/*-linux-gnu/libc++abi.so.1"))
@@ -303,7 +303,7 @@ def t_of_a_library_that_calls_its_own():
 
 
 @test
-def t_linked_in():
+def t_operators_with_the_agent_linked_in():
     """The agent in the program itself, as weak functions: the program's own forms take their place."""
     f = Folder()
 
@@ -325,7 +325,7 @@ def t_linked_in_by_wrap():
 
 
 @test
-def t_attached():
+def t_operators_lead_on_after_attach():
     """Every form leads to whatever it led to before."""
     f = Folder()
     for forms, pool in SOME:

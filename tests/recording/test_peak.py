@@ -154,7 +154,7 @@ def t_the_tree_at_the_peak_has_all_of_it():
 
 
 @test
-def t_threads():
+def t_the_peak_of_many_threads_is_exact():
     for n in (1, 8, 64) if LONG else (1, 16):
         p, out = peak_and_output(TARGET, "threads", str(n))
         top = int(out)

@@ -47,7 +47,7 @@ def t_handlers_that_allocate_and_that_jump_out():
 
 
 @test
-def t_interrupted_everywhere():
+def t_timer_signals_that_allocate_anywhere():
     counted("timer", 400000 * 2)
 
 
@@ -324,7 +324,7 @@ def t_constructor_before_ours():
 
 
 @test
-def t_start_scripts():
+def t_the_program_behind_start_scripts_is_watched():
     """Whatever stands in front, the program at the end is the one that is watched."""
     folder = temporary_folder()
     script = folder + "/start"
@@ -353,7 +353,7 @@ def t_peak_in_the_first_millisecond():
 
 
 @test
-def t_memory_cap():
+def t_at_max_memory_stacks_are_cut_and_no_block_is_lost():
     """16,384 paths in 1 MiB: stacks are cut and said to be, no block is lost, the map stays in proportion."""
     depth, cap = (17, 6) if LONG else (14, 1)
     free = alike(f"{TARGETS}/s_paths", str(depth))

@@ -29,7 +29,7 @@ def words_fit(lines):
 
 
 @test
-def t_header():
+def t_line_3_has_the_agents_share_by_width():
     """80 columns have the share of whole stacks when some are not; 120 have the cost; 200 have all."""
     for options in ("depth=4", ""):
         path = recorded(f"{TARGETS}/s_sites", options=options)
@@ -45,7 +45,7 @@ def t_header():
 
 
 @test
-def t_page():
+def t_the_agents_page_has_the_reports_figures():
     path = recorded(f"{TARGETS}/s_sites", options="depth=4")
     agent = report(path)["agent"]
     stacks, cpu = agent["stacks"], agent["cpu"]
@@ -86,7 +86,7 @@ def t_memory_by_part():
 
 
 @test
-def t_frame_pointers():
+def t_the_page_counts_frames_by_pointer():
     """Code without unwind tables: how many stacks it is in, and which frames of one."""
     if platform.machine() != "x86_64":
         raise Skip("frame pointers that prove themselves are x86-64's")

@@ -10,7 +10,7 @@ from term import command, selected, view
 
 
 @test
-def t_config_file():
+def t_the_config_file_counts_and_is_written():
     """What it says counts; a wrong line is named, and the rest still counts; :write-config writes what reads the same."""
     home = temporary_folder()
     env = {"XDG_CONFIG_HOME": home}

@@ -9,7 +9,7 @@ from term import running
 
 
 @test
-def t_first_minute():
+def t_the_demos_leak_is_found_in_a_minute():
     """At most three keys and 60 s; what `make demo` runs in a terminal."""
     need("tmux")
     with running([BUILD + "/demo/mapd", "100"], 120, 36) as t:

@@ -25,7 +25,7 @@ def leave(r):
 
 
 @test
-def t_fifty_levels():
+def t_fifty_levels_stay_readable():
     """Each allocates, so that none folds; indents end in their number, each name can be read, in 40 columns too."""
     for size in ((100, 80), (40, 10), (80, 24)):
         with run_view(size=size) as r:
@@ -49,7 +49,7 @@ def t_fifty_levels():
 
 
 @test
-def t_recursion():
+def t_recursion_is_one_row():
     """150 calls of one function and 140 of two alternating ones are a row each; a stack beyond the
     depth limit is marked."""
     with run_view(size=(120, 40)) as r:

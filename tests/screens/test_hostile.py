@@ -194,7 +194,7 @@ def t_fields_copies_and_files():
 
 
 @test
-def t_the_chooser():
+def t_the_chooser_shows_no_hostile_byte():
     pid, _ = running()
     for term in ("xterm-256color", "linux"):
         with Raw([MEMTOP], 100, 200, term=term) as r:

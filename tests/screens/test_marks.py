@@ -142,7 +142,7 @@ def t_marks_set_themselves():
 
 
 @test
-def t_a_window():
+def t_window_sets_a_pair_of_marks():
     """:window sets a pair of marks; another view's marks and keys stay as they are."""
     agent = Synthetic("--past", 60)
     with view(agent, 120, 36) as t:

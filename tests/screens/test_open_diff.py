@@ -221,7 +221,7 @@ def t_help_lists_what_works():
 
 
 @test
-def t_every_size():
+def t_a_diff_fits_every_size():
     a, b = two()
     with opened(a, b) as t:
         t.wait_for("leaky")
@@ -328,7 +328,7 @@ def t_each_source_line_has_what_b_holds():
 
 
 @test
-def t_wrong_words():
+def t_wrong_command_lines_of_open_diff():
     a = one_session("-O1")
     one_line(memtop("open", "--diff", a), 2, "two sessions are needed; write memtop open --diff A.mtop B.mtop")
     one_line(memtop("open", "--diff", "--last"), 2, "--last: not with --diff")

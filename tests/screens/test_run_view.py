@@ -113,7 +113,7 @@ def t_leave_it_running():
 
 
 @test
-def t_stop_it():
+def t_q_may_stop_the_program():
     t, pid = run_view((80, 24))
     with t:
         t.keys("1", "q")

@@ -183,7 +183,7 @@ def spot(t, text, line=None):
 
 
 @test
-def t_mouse():
+def t_the_mouse_chooses_views_rows_and_columns():
     agent = Synthetic("--past", 300, "--still")
     with view(agent, 120, 36, term="xterm-256color") as t:
         t.wait_for("new_vertex_array")

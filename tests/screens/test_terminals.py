@@ -80,7 +80,7 @@ def t_every_kind_of_terminal():
 
 
 @test
-def t_true_colour():
+def t_palette_numbers_are_no_colours_of_24_bits():
     """On a terminal whose colours are numbers of 24 bits the palette's are not taken for such: 252 is a grey, no blue."""
     folder = temporary_folder()
     with open(folder + "/source", "w", encoding="ascii") as f:
@@ -146,7 +146,7 @@ def t_no_colour():
 
 
 @test
-def t_locales():
+def t_ascii_alone_without_utf8():
     """Where the locale has no UTF-8, or with --ascii, every byte is one of ASCII; where it has, the glyphs are used."""
     agent = story()
     exist = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.split()
@@ -491,7 +491,7 @@ def t_pasted_text():
 
 
 @test
-def t_exported_size():
+def t_the_terminals_size_counts_not_the_exported():
     """COLUMNS and LINES of another window: the terminal's own size counts, before and after it changes."""
     agent = story()
     with Raw([MEMTOP, agent.address], 100, 30, env={"COLUMNS": "60", "LINES": "12"}) as r:

@@ -75,19 +75,19 @@ def t_a_c_program_with_debug_information():
 
 
 @test
-def t_python():
+def t_a_tour_of_python():
     need("/usr/bin/python3")
     run_tour(["/usr/bin/python3", script("kept.py", PYTHON)], "PyByteArray_", r"python3", r"python3 \d+")
 
 
 @test
-def t_lua():
+def t_a_tour_of_lua():
     need("lua5.4")
     run_tour(["lua5.4", script("kept.lua", LUA)], "lua", r"lua", r"lua5\.4 \d+")
 
 
 @test
-def t_perl():
+def t_a_tour_of_perl():
     need("perl")
     run_tour(["/usr/bin/perl", script("kept.pl", PERL)], "Perl_", r"Perl_", r"perl \d+")
 

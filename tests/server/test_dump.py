@@ -45,7 +45,7 @@ def note(r):
 
 
 @test
-def t_signal():
+def t_a_signal_dumps_a_whole_state():
     """A whole state as of then: totals equal a viewer's, stacks and threads are in it. Numbers go on; the program does too."""
     folder = temporary_folder()
     p = program("dump_signal=SIGUSR2", folder)
@@ -88,7 +88,7 @@ def t_the_peak_of_a_running_program():
 
 
 @test
-def t_large_state():
+def t_a_dump_of_40000_stacks_opens():
     """More than a block's worth: 40,000 stacks, opened and copied by the session's own reader."""
     folder = temporary_folder()
     p = program("dump_signal=SIGUSR1 dump_to=x-%p-%%-%n.mtop", folder)
@@ -148,7 +148,7 @@ def t_killed_while_a_dump_is_written():
 
 
 @mostly_waits
-def t_end():
+def t_dump_at_exit_by_any_way_out():
     """At the exit, by any way out; the program waits, so that the file is there when it is gone."""
     ways = (("x 3", 3, "exited"), ("_ 4", 4, "exited"), ("q 5", 5, "exited"), ("k 9", -9, "signalled"), ("k 11", -11, "signalled"),
             ("X 6", 6, "exited"))
@@ -166,7 +166,7 @@ def t_end():
 
 
 @mostly_waits
-def t_failure_only():
+def t_dump_on_fail_spares_success():
     for command, count in (("x 0", 0), ("x 1", 1), ("k 6", 1)):
         folder = temporary_folder()
         p = program("dump_on_fail=yes", folder)
@@ -202,7 +202,7 @@ def t_growth_and_rss():
 
 
 @test
-def t_wrong_options():
+def t_wrong_dump_options_are_named():
     for word, why in (("dump_signal=SIGKILL", "is none of its values"), ("dump_signal=", "is empty"), ("dump_at_exit=no", "is none of its values"),
                       ("dump_on_growth=-1", "is not a number"), ("dump_on_rss=much", "is not a number"), ("dump_to=", "is empty"),
                       ("dump_to=" + "x" * 300, "is too long")):
@@ -228,7 +228,7 @@ def one_failure(folder, options, why, state="a 10 10", **named):
 
 
 @mostly_waits
-def t_no_place():
+def t_a_dump_without_a_place_is_one_line():
     folder = temporary_folder()
     one_failure(folder, "dump_to=/nonexistent/a.%n.mtop", "No such file")
     for taken in ("text", "pipe", "link", "folder"):
@@ -253,7 +253,7 @@ def t_no_place():
 
 
 @mostly_waits
-def t_full_disk():
+def t_a_dump_onto_a_full_disk_is_one_line():
     folder = temporary_folder()
     small = folder + "/small"
     os.mkdir(small)
@@ -353,7 +353,7 @@ def t_names_that_are_taken():
 
 
 @mostly_waits
-def t_rights():
+def t_a_dump_belongs_to_the_programs_user():
     """A dump belongs to the user that the program became. A program that seals itself gets one line, and no dumps."""
     if os.geteuid():
         raise Skip("needs root")
@@ -427,7 +427,7 @@ def cmdline(pid):
 
 
 @test
-def t_windows():
+def t_a_window_is_a_pair_of_marks_in_the_dump():
     """A window is a pair of marks: by the signal, and by the calls of the program; the change between them is what was born in it."""
     folder = temporary_folder()
     p = program("window_signal=SIGUSR1", folder)

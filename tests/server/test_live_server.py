@@ -192,7 +192,7 @@ def t_keys_under_load():
 
 
 @test
-def t_target_killed():
+def t_a_killed_redis_stays_on_the_screen():
     """The last state stays to be looked at: it says so, and all keys work."""
     redis = Redis()
     redis.start()
@@ -232,7 +232,7 @@ def writes_on(redis, connection):
 
 
 @test
-def t_memtop_killed():
+def t_redis_lives_when_memtop_is_killed():
     """The server lives and writes; the session is there, on the screen and in a report."""
     redis = Redis()
     t, env, connection = watched_by_run(redis)
@@ -263,7 +263,7 @@ def t_memtop_killed():
 
 
 @test
-def t_terminal_gone():
+def t_redis_lives_when_the_terminal_is_gone():
     """SIGHUP and a terminal that is no more end memtop, not the program under it."""
     redis = Redis()
     t, _, connection = watched_by_run(redis)
@@ -275,7 +275,7 @@ def t_terminal_gone():
 
 
 @test
-def t_link_cut():
+def t_a_link_that_comes_back_shows_redis_again():
     """A link that is cut and comes back: everything is there again, the marks too."""
     redis = Redis()
     connection = redis.start()

@@ -127,7 +127,7 @@ def t_stopped_recordings_make_room():
 
 
 @test
-def t_older_viewers():
+def t_older_viewers_count_too():
     """The list counts them as well, and an agent's own figures go on."""
     p = Obedient()
     old = filled(p, 3, 0)

@@ -21,7 +21,7 @@ def counters(c):
 
 
 @test
-def t_first_state():
+def t_a_viewer_gets_the_whole_state_first():
     p = Obedient()
     p.do("a 10 1000")
     c = p.viewer().until_complete()
@@ -38,7 +38,7 @@ def t_first_state():
 
 
 @test
-def t_exact_changes():
+def t_changes_are_told_exactly():
     p = Obedient()
     c = p.viewer().until_complete()
     before = counters(c)
@@ -55,7 +55,7 @@ def t_exact_changes():
 
 
 @test
-def t_paths():
+def t_a_deep_stack_has_all_its_frames():
     p = Obedient()
     p.do("d 40 3")
     c = p.viewer().until_complete()
@@ -108,7 +108,7 @@ def t_no_acknowledgement_no_flood():
 
 
 @test
-def t_heaviest_first():
+def t_the_heaviest_stacks_come_first():
     p = Obedient()
     p.do("s 20000")
     p.do("a 1 30000000")
@@ -119,7 +119,7 @@ def t_heaviest_first():
 
 
 @test
-def t_marks():
+def t_viewers_marks_reach_all_viewers():
     p = Obedient()
     always = p.viewer("always").until_complete()
     p.do("a 100 1000")
@@ -179,7 +179,7 @@ def t_marks_renamed_and_dropped():
 
 
 @test
-def t_mark_memory():
+def t_old_marks_give_way_at_mark_memory():
     p = Obedient("listen=@memtop-test.%p mark_memory=20000")
     c = p.viewer().until_complete()
     for i in range(1, 6):
@@ -194,7 +194,7 @@ def t_mark_memory():
 
 
 @test
-def t_program_marks():
+def t_the_programs_marks_are_told():
     p = Obedient()
     p.do("a 10 100")
     number = p.do("m before-free", None)
@@ -240,7 +240,7 @@ def t_options_at_run_time():
 
 
 @test
-def t_scans():
+def t_scans_answer_threads_and_ages():
     p = Obedient()
     p.do("a 1000 10")
     p.do("b 3 100000")
@@ -262,7 +262,7 @@ def t_scans():
 
 
 @test
-def t_threads():
+def t_threads_and_their_names_are_told():
     p = Obedient()
     p.do("T 3")
     p.do("t renamed")
@@ -302,7 +302,7 @@ def t_children_are_counted():
 
 
 @test
-def t_exit_codes():
+def t_each_exit_code_is_told():
     for command, status in (("x 0", 0), ("x 3", 3), ("_ 250", 250), ("q 9", 9)):
         p = Obedient()
         c = p.viewer().until_complete()
@@ -316,7 +316,7 @@ def t_exit_codes():
 
 
 @test
-def t_signals():
+def t_the_signal_that_ends_it_is_told():
     container.unless_own_pids("its process 1 ends with it, or takes no signal, and the kernel kills the server")
     for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGKILL):
         p = Obedient()

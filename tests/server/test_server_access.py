@@ -54,7 +54,7 @@ def t_tcp_with_a_token():
 
 
 @test
-def t_token_file():
+def t_a_token_file_is_its_users_alone():
     folder, port = temporary_folder(), free_port()
     path = os.path.join(folder, "token")
     with open(path, "w") as f:
@@ -76,7 +76,7 @@ def t_tcp_without_a_token():
 
 
 @test
-def t_bad_listen():
+def t_a_wrong_listen_leaves_the_program_alone():
     for text in ("listen=nowhere", "listen=tcp:0", "listen=tcp:70000", "listen=tcp:x", "listen=unix:relative",
                  "listen=@" + "x" * 200):
         done = run([PROGRAM], env=preload(text))
@@ -85,7 +85,7 @@ def t_bad_listen():
 
 
 @test
-def t_path_socket():
+def t_a_socket_at_a_path_is_private_and_goes_with_the_program():
     folder = temporary_folder()
     path = os.path.join(folder, "%p.sock")
     p = Obedient(f"listen=unix:{path}")
@@ -215,7 +215,7 @@ def t_root_may_watch_a_users_program():
 
 
 @test
-def t_version():
+def t_a_viewer_of_another_version_is_refused():
     p = Obedient()
     s = connect_to(p.name)
     s.sendall(wire.MAGIC + (99).to_bytes(2, "little") + (98).to_bytes(2, "little"))
@@ -270,7 +270,7 @@ def hostile_streams(rng):
 
 
 @test
-def t_hostile_bytes():
+def t_hostile_bytes_end_their_connection_alone():
     rng = random.Random(20)
     p = Obedient()
     c = p.viewer("honest").until_complete()

@@ -129,7 +129,7 @@ def t_strangers_learn_nothing():
 
 
 @test
-def t_older_client():
+def t_an_older_viewer_is_sent_away_without_its_token():
     """One that speaks version 1 alone is sent away before it has sent its token; sent all the same, it gets no session."""
     p, port = on_tcp()
     s = connect_to(port)
@@ -152,7 +152,7 @@ def prove(port, proof_of, nonce=None):
 
 
 @test
-def t_wrong_proofs():
+def t_wrong_proofs_are_refused_and_told():
     """Guesses, the agent's label, other greetings, a proof recorded before: refused, and viewers hear of it, but not of each."""
     p, port = on_tcp()
     viewer = Client(port, token=TOKEN).until_complete()
@@ -181,7 +181,7 @@ def t_wrong_proofs():
 
 
 @test
-def t_challenges_differ():
+def t_each_viewer_gets_another_challenge():
     p, port = on_tcp()
     seen = set()
     for _ in range(100):
@@ -193,7 +193,7 @@ def t_challenges_differ():
 
 
 @test
-def t_hostile_bytes():
+def t_hostile_bytes_at_the_door_harm_nobody():
     rng = random.Random(17)
     p, port = on_tcp()
     c = Client(port, token=TOKEN).until_complete()
@@ -245,7 +245,7 @@ def t_places_are_for_clients():
 
 
 @test
-def t_resets():
+def t_connections_that_are_gone_harm_nobody():
     """Connections that are gone before they are accepted, or in the middle of the greeting."""
     p, port = on_tcp()
     c = Client(port, token=TOKEN).until_complete()
@@ -289,7 +289,7 @@ def flood(at, count=10000, wide=200, before=()):
 
 
 @test
-def t_flood():
+def t_a_flood_of_connections_keeps_no_viewer_out():
     """10,000 connections: who watches goes on watching, who knows the token gets in, the server has time left over."""
     p, port = on_tcp()
     c = Client(port, token=TOKEN).until_complete()
@@ -330,7 +330,7 @@ def peer_of(sock):
 
 
 @test
-def t_without_descriptors():
+def t_accept_without_descriptors_is_not_repeated():
     """accept() that fails is not asked again and again; strangers give up theirs for a client."""
     p = Obedient()
     c = p.viewer().until_complete()
@@ -373,7 +373,7 @@ def refuse_getrandom():
 
 
 @test
-def t_no_getrandom():
+def t_without_getrandom_there_is_a_door_all_the_same():
     if os.uname().machine != "x86_64":
         raise Skip("the filter is written for x86-64")
     port = free_port()

@@ -40,7 +40,7 @@ def in_container(profile):
 
 
 @test
-def t_process_one():
+def t_process_one_of_a_namespace_is_served():
     p = process_one()
     c = p.viewer().until_complete()
     assert c.hello["pid"] == 1 and c.process["threads"] == 1, (c.hello, c.process)

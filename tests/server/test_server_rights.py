@@ -96,7 +96,7 @@ def t_a_server_gains_nothing_by_exec():
 
 
 @test
-def t_capabilities():
+def t_the_server_drops_capabilities_with_the_program():
     p, c, server = started()
     p.do("l", "0")
     same_rights(p, server)
@@ -143,21 +143,21 @@ def t_a_user_that_may_not_be_followed():
 
 
 @test
-def t_filter():
+def t_the_server_is_under_the_programs_filter():
     p, c, server = started(root=False)
     p.do("y", "0")
     sealed(p, c, server, "filter")
 
 
 @test
-def t_another_root():
+def t_the_server_follows_a_chroot():
     p, c, server = started()
     p.do(f"j {temporary_folder()}", "0")
     sealed(p, c, server, "root directory")
 
 
 @test
-def t_user_namespace():
+def t_the_server_follows_into_a_user_namespace():
     p, c, server = started(root=False)
     if p.do(f"u {0x10000000}", None) != "0":
         raise Skip("no user namespace may be made here")
@@ -244,7 +244,7 @@ def t_hidden_crash_once_reaped():
 
 
 @test
-def t_hidden_exit():
+def t_an_exit_that_cannot_be_seen_is_never_told_wrong():
     """By exit(), by _exit(), past the C library."""
     for end in "x_X":
         never_wrong(f"{end} 3", (wire.EXITED, 3, 1))

@@ -139,7 +139,7 @@ def t_no_sigchld_no_children_in_proc():
 
 
 @test
-def t_descriptors():
+def t_the_program_finds_its_descriptors_as_they_were():
     plain, watched = both(["c"])
     assert plain == watched, (plain, watched)
     p = Obedient()
@@ -153,7 +153,7 @@ def t_descriptors():
 
 
 @test
-def t_pipe_ends():
+def t_the_server_holds_no_pipe_open():
     """When the program closes its last write end, the reader sees the end, though the server lives."""
     p = Obedient()
     c = p.viewer().until_complete()
@@ -182,7 +182,7 @@ def t_main_ends_with_pthread_exit():
 
 
 @test
-def t_unshare():
+def t_unshare_answers_as_without_the_agent():
     """Each flag alone, and what CLONE_VM includes, in a child of vfork and in a program of one thread."""
     for flags in (*(1 << bit for bit in range(7, 32)), 0x100 | 0x200, 0x100 | 0x800, 0x100 | 0x10000):
         plain, watched = both([f"U {flags}", f"u {flags}"])

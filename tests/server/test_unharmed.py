@@ -163,7 +163,7 @@ except ChildProcessError as e: print(e)
 
 
 @test
-def t_threaded_cxx():
+def t_a_threaded_cxx_program_is_unharmed():
     path = f"{harness.TARGETS}/s_inline"
     same([path])
     folder = temporary_folder()
@@ -177,7 +177,7 @@ def t_threaded_cxx():
 
 
 @test
-def t_sqlite3():
+def t_sqlite3_is_unharmed():
     need("sqlite3")
     same(["/usr/bin/sqlite3", ":memory:", "create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n"
           " where i<20000) insert into t select i, i*i%997 from n; select count(*), sum(b), max(a) from t;"
@@ -186,7 +186,7 @@ def t_sqlite3():
 
 
 @test
-def t_make():
+def t_make_is_unharmed():
     folder = temporary_folder()
     with open(f"{folder}/Makefile", "w", encoding="utf-8") as f:
         f.write("all: " + " ".join(f"t{i}" for i in range(30)) + "\nt%:\n\t@test $* -lt 100 && : $(shell echo $*)\n"
@@ -196,7 +196,7 @@ def t_make():
 
 
 @test
-def t_git():
+def t_git_is_unharmed():
     need("git")
     script = """set -e
 rm -rf w && git init -q -b main w && cd w
@@ -233,7 +233,7 @@ def answers(port):
 
 
 @test
-def t_redis():
+def t_redis_is_unharmed():
     need("redis-server", "redis-cli", "redis-benchmark")
 
     def session(env):
@@ -262,7 +262,7 @@ def t_redis():
 
 
 @test
-def t_nginx():
+def t_nginx_is_unharmed():
     need("/usr/sbin/nginx")
     container.unless_own_pids("the daemon's first process takes the namespace with it when it ends")
     container.unless_user("the master cannot change to its workers' user")
@@ -338,7 +338,7 @@ def t_environment_is_the_programs_own():
 
 
 @test
-def t_bad_options():
+def t_bad_options_name_themselves_once():
     """One line on stderr that names the option; the program runs as it would."""
     env = plain_environment()
     command = ["/usr/bin/perl", "-e", "print 'ran', qq(\\n); exit 9"]

@@ -94,7 +94,7 @@ def t_instrument_equals_cfi_by_clang():
 
 
 @test
-def t_instrument_jumps():
+def t_a_thousand_longjmps_under_instrument():
     """A thousand longjmps: abandoned entries do not pile up, and later stacks are
     right."""
     same([f"{TARGETS}/s_instrument", "jump", "1000"], "instrument", "cfi")

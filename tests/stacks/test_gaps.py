@@ -169,7 +169,7 @@ def t_loaded_by_the_loader():
 
 
 @test
-def t_linked_in():
+def t_gaps_of_a_static_program():
     """Static programs have the agent linked in; their bounds are in no loader's list."""
     for kind in ("-static", "-static-pie"):
         path = build("gaps" + kind, "gaps.c", kind, *page(65536), f"@{BUILD}/wrap.flags", f"{BUILD}/libmemtop-wrap.a")

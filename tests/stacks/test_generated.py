@@ -78,7 +78,7 @@ def text(target, *arguments):
 
 
 @test
-def t_live_report():
+def t_a_live_report_names_generated_code():
     p = program(SCRIPT)
     r = report(p.name)
     assert names(r) == NAMES, names(r)
@@ -137,7 +137,7 @@ def t_hostile_names():
 
 
 @test
-def t_foreign_file():
+def t_another_users_map_is_not_read():
     """memtop does not read a file that another user put there, and says so."""
     if os.geteuid():
         raise Skip("only root gives a file away")
@@ -149,7 +149,7 @@ def t_foreign_file():
 
 
 @test
-def t_fifo():
+def t_a_fifo_in_the_maps_place_does_not_block():
     p = program(["a 0 1000 1"])
     os.mkfifo(f"/tmp/perf-{p.pid}.map")
     r = report(p.name, seconds=30)
@@ -179,7 +179,7 @@ def t_sysroot_and_symbols():
 
 
 @test
-def t_container():
+def t_a_map_inside_a_container_is_found():
     """In pid and mount namespaces of its own: the map is called by the pid there, and lies in the /tmp there."""
     need("unshare")
     if run(["unshare", "-p", "-m", "-f", "--mount-proc", "true"]).returncode:

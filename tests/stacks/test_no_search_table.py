@@ -39,7 +39,7 @@ def check_whole(r, said):
 
 
 @test
-def t_a_program():
+def t_stacks_of_a_program_without_a_search_table():
     check_whole(*report_and_output(built("tests/targets/s_stacks.c", "-Wl,--no-eh-frame-hdr")))
 
 

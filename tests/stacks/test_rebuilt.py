@@ -102,7 +102,7 @@ def t_the_executable_in_a_recording():
 
 
 @test
-def t_a_library():
+def t_a_library_that_was_rebuilt():
     """The kernel lends mapped files, other than the executable, to few users."""
     library = built(ALLOCATES, "the_first", "-shared", "-fPIC", IDS[0])
     p = live(built(WAITS, "the_first", library))

@@ -166,7 +166,7 @@ def t_recursion_and_counts():
 
 
 @test
-def t_owners():
+def t_owners_are_as_the_program_says():
     r, text = report_and_output("s_owners")
     live = {row["name"]: row["live_bytes"] for row in r["libraries"]}
     for line in text.split("\n"):
