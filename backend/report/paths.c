@@ -42,7 +42,7 @@ static void add_stack(struct paths *t, struct map *children, struct shown *x,
 
 	if (value <= 0)
 		return;
-	size_t n = shown_frames(x, s->leaf);
+	size_t n = shown_frames(x, s);
 	t->list[0].value += (uint64_t)value;
 	for (size_t i = 0; i < n; i++) {
 		at = child(t, children, at, &x->frames[outermost ? n - 1 - i : i]);

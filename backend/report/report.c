@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "base/sanitize.h"
 #include "model/columns.h"
+#include "owners/names.h"
 #include "report/coverage.h"
 
 #include <errno.h>
@@ -50,10 +51,10 @@ static void order_frames(struct report *r)
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct location *at = model_location(r->model, i);
-		const struct symbol *s = symbols_of_location(r->symbols, i);
 		const struct module *m = model_module(r->model, at->module);
+		const struct heap_frame *f = &r->names->frames[r->names->first[i]];
 		keys[i] = (struct frame_key){
-			.function = s->count ? s->frames[0].function : NULL,
+			.function = r->names->function[f->function].function,
 			.module = m ? m->name : NULL,
 			.offset = at->offset,
 			.location = i,
@@ -114,6 +115,7 @@ static struct report_stack stack_of(const struct heap *h, const struct ending *e
 	uint32_t node = h->skeleton->node_of_stack[k];
 
 	return (struct report_stack){ .leaf = h->skeleton->id[node],
+				      .node = node,
 				      .sum = heap_of_stack(h, k),
 				      .estimate = bit_of(h->sums->estimate_bits, k),
 				      .truncated = ends[node].reason };
@@ -393,6 +395,8 @@ struct report *report_new(struct watch *w)
 	r->symbols = watch_symbols(w);
 	resolve(w);
 	r->owners = owners_new(r->model, r->symbols);
+	owners_refresh(r->owners);
+	r->names = names_take(owners_names(r->owners));
 	model_columns(r->model, &r->columns);
 	order_frames(r);
 	r->heap = heap_new(&r->columns, NULL);
@@ -411,6 +415,7 @@ void report_free(struct report *r)
 	free(r->stacks);
 	free(r->cuts);
 	heap_drop(r->heap);
+	heap_names_drop(r->names);
 	columns_release(&r->columns);
 	owners_free(r->owners);
 	free(r);

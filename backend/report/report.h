@@ -10,11 +10,13 @@
 
 #include "base/format.h"
 #include "heap/heap.h"
+#include "heap/names.h"
 #include "report/format.h"
 #include "query/quality.h"
 
 struct report_stack {
-	uint32_t leaf;        /* trie node: the stack's id */
+	uint32_t leaf;        /* the wire's id of its last node: the stack's id */
+	uint32_t node;        /* the same, in the report's call tree */
 	bool estimate;        /* a part of sum was sampled */
 	uint32_t truncated;   /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
 	struct tally sum;     /* all blocks that this stack allocated */
@@ -26,6 +28,7 @@ struct report {
 	unsigned pid, inner_pid; /* watch_pid() */
 	struct symbols *symbols;
 	struct owners *owners;       /* owned */
+	struct heap_names *names;    /* held */
 	struct columns columns;      /* siblings by the names of their frames */
 	struct heap *heap;           /* held */
 	struct report_stack *stacks; /* by live bytes, then by frames, outermost first; owned */

@@ -10,12 +10,11 @@ static void end(struct shown *x)
 {
 	if (x->changes)
 		free(x->stacks);
-	free(x->named);
+	free(x->label_of);
 	report_free(x->report);
 	x->report = NULL;
 	x->stacks = NULL;
-	x->named = NULL;
-	x->name_count = 0;
+	x->label_of = NULL;
 }
 
 int shown_next(struct shown *x, struct watch *w, const struct report_options *o, struct err *err)
@@ -33,7 +32,7 @@ int shown_next(struct shown *x, struct watch *w, const struct report_options *o,
 		shown_close(x);
 		return -1;
 	}
-	x->named = xcalloc(model_location_count(x->report->model) + 1u, sizeof *x->named);
+	x->label_of = xcalloc(x->report->names->functions + 1ul, sizeof *x->label_of);
 	return 0;
 }
 
@@ -48,7 +47,6 @@ void shown_close(struct shown *x)
 	end(x);
 	free(x->frames);
 	free(x->labels);
-	free(x->names);
 	string_pool_release(&x->texts);
 	map_release(&x->numbers);
 }
@@ -68,52 +66,35 @@ uint32_t shown_label(struct shown *x, const char *text)
 	return number;
 }
 
-/* Without a name, libx.so+0x12. */
-static uint32_t name_frame(struct shown *x, const struct location *at, const struct symbol_frame *f)
+/* Without a name, libx.so+0x12; generated code without one is told by its address. */
+static uint32_t name_frame(struct shown *x, uint32_t location, uint32_t number)
 {
-	const struct module *m = model_module(x->report->model, at->module);
-	char plain[4096];
+	const struct heap_function *f = &x->report->names->function[number];
+	char plain[64];
 
-	if (f && f->function)
-		return shown_label(x, f->function);
-	if (m && m->name)
-		snprintf(plain, sizeof plain, "%s+0x%llx", m->name, (unsigned long long)at->offset);
-	else
+	if (!f->function && f->lib == NO_ID) {
 		snprintf(plain, sizeof plain, "%s 0x%llx", GENERATED_NAME,
-			 (unsigned long long)at->offset);
-	return shown_label(x, plain);
-}
-
-/* The labels of a location's frames: made once, since stacks share most of their frames. */
-static const uint32_t *names_of(struct shown *x, uint32_t number, const struct symbol *s,
-				size_t frames)
-{
-	const struct location *at = model_location(x->report->model, number);
-
-	if (!x->named[number]) {
-		x->named[number] = (uint32_t)x->name_count + 1;
-		GROW(x->names, x->name_room, x->name_count + frames);
-		for (size_t i = 0; i < frames; i++)
-			x->names[x->name_count++] =
-				name_frame(x, at, i < s->count ? &s->frames[i] : NULL);
+			 (unsigned long long)model_location(x->report->model, location)->offset);
+		return shown_label(x, plain);
 	}
-	return &x->names[x->named[number] - 1];
+	if (!x->label_of[number])
+		x->label_of[number] = shown_label(x, f->function ? f->function : f->name) + 1;
+	return x->label_of[number] - 1;
 }
 
 static size_t put_location(struct shown *x, uint32_t number, size_t count)
 {
-	const struct symbol *s = symbols_of_location(x->report->symbols, number);
-	size_t frames = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
-	const uint32_t *names = names_of(x, number, s, frames);
+	const struct heap_names *n = x->report->names;
+	uint32_t end = n->first[number + 1];
 
-	for (size_t i = 0; i < frames && count < SHOWN_FRAMES - 1; i++) {
-		const struct symbol_frame *f = i < s->count ? &s->frames[i] : NULL;
+	for (uint32_t i = n->first[number]; i < end && count < SHOWN_FRAMES - 1; i++) {
+		const struct heap_frame *f = &n->frames[i];
 		x->frames[count++] = (struct shown_frame){
-			.name = names[i],
+			.name = name_frame(x, number, f->function),
 			.location = number,
-			.inlined = f && f->inlined && i + 1 < frames,
-			.file = f ? f->file : NULL,
-			.line = f ? f->line : 0,
+			.inlined = f->inlined && i + 1 < end,
+			.file = f->file,
+			.line = f->line,
 		};
 	}
 	return count;
@@ -127,16 +108,15 @@ static uint32_t name_cut(struct shown *x, uint32_t reason)
 	return shown_label(x, text);
 }
 
-size_t shown_frames(struct shown *x, uint32_t leaf)
+size_t shown_frames(struct shown *x, const struct report_stack *s)
 {
-	const struct model *m = x->report->model;
+	const struct skeleton *tree = x->report->heap->skeleton;
 	size_t count = 0;
 
-	for (const struct node *n = model_node(m, leaf); n && n->known && n->index;
-	     n = model_dense(m, n->parent, NULL)) {
-		const struct location *at = model_place(m, n);
+	for (uint32_t n = s->node; n; n = tree->parent[n]) {
+		const struct location *at = model_location(x->report->model, tree->location[n]);
 		if (at->kind != MTW_NODE_TRUNCATED)
-			count = put_location(x, n->location, count);
+			count = put_location(x, tree->location[n], count);
 		else
 			x->frames[count++] =
 				(struct shown_frame){ .name = name_cut(x, (uint32_t)at->offset),

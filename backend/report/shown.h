@@ -16,7 +16,7 @@
 
 struct shown_frame {
 	uint32_t name;     /* number of its label */
-	uint32_t location; /* trie location; NO_ID: stands for the missing rest */
+	uint32_t location; /* the model's; NO_ID: stands for the missing rest */
 	bool inlined;      /* into the frame that follows (outer) */
 	const char *file;  /* NULL = unknown */
 	uint32_t line;
@@ -32,10 +32,7 @@ struct shown {
 	struct map numbers; /* label's address to its number */
 	const char **labels;
 	size_t label_count, label_room;
-	/* labels of all locations met: the first of location i is names[named[i] - 1]; 0 = not yet
-	 */
-	uint32_t *named, *names;
-	size_t name_count, name_room;
+	uint32_t *label_of; /* by function of the report's names, + 1; 0 = none yet */
 };
 
 /* -1 and *err: the change cannot be told. */
@@ -48,7 +45,7 @@ void shown_close(struct shown *x);
  * A stack's frames, innermost first, in x->frames; the last one of a cut stack is named "[cut:
  * REASON]". Frames of one function and file have one name, whatever their pc.
  */
-size_t shown_frames(struct shown *x, uint32_t leaf);
+size_t shown_frames(struct shown *x, const struct report_stack *s);
 /* A label's number, as in shown_frame.name; foreign text, which is cleaned and copied. */
 uint32_t shown_label(struct shown *x, const char *text);
 

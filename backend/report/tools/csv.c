@@ -72,7 +72,7 @@ static void put_site(struct shown *x, const struct report_stack *s, size_t count
 
 static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 {
-	size_t count = shown_frames(x, s->leaf);
+	size_t count = shown_frames(x, s);
 
 	fprintf(out, "%" PRIu32 ",", s->leaf);
 	put_numbers(x, s, out);

@@ -4,14 +4,10 @@
  * flamegraph.pl and of many others. Of a change each line has two figures, before and after, as
  * flamegraph.pl's differential graphs want them.
  */
+#include "model/columns.h"
 #include "report/shown.h"
 
 #include <stdlib.h>
-
-struct ends { /* live at both ends of a change, by dense node */
-	const struct model *model;
-	struct live *before, *after, *into;
-};
 
 static uint64_t value_of(const struct tally *t, enum report_value v)
 {
@@ -31,51 +27,49 @@ static void put_frame(FILE *out, const char *name)
 		putc(*name == ';' ? ':' : *name, out);
 }
 
-static void put_stack(struct shown *x, uint32_t leaf, FILE *out)
+static void put_stack(struct shown *x, const struct report_stack *s, FILE *out)
 {
-	for (size_t i = shown_frames(x, leaf); i-- > 0;) {
+	for (size_t i = shown_frames(x, s); i-- > 0;) {
 		put_frame(out, x->labels[x->frames[i].name]);
 		putc(i ? ';' : ' ', out);
 	}
 }
 
-static void add_end(void *arg, uint32_t slot, const struct change *c)
+/* By stack of the report's call tree: live at a mark, 0 = now. */
+static struct live *live_at(const struct report *r, uint32_t mark, bool start)
 {
-	struct ends *x = arg;
-	struct live *to = &x->into[model_slot(x->model, slot)->node];
+	const struct columns *c = &r->columns;
+	uint32_t stacks = c->skeleton->stacks;
+	struct live *list = xcalloc(stacks + 1ul, sizeof *list), *held;
 
-	to->blocks += c->born_blocks;
-	to->bytes += c->born_bytes;
-}
-
-static struct live *live_at(struct ends *x, uint32_t mark, bool start)
-{
-	x->into = xcalloc(model_dense_count(x->model) + 1u, sizeof *x->into);
-	if (!start) /* at the start nothing was alive */
-		model_between(x->model, 0, mark, add_end, x);
-	return x->into;
+	held = mark ? model_live_at(r->model, c, mark) : NULL;
+	for (uint32_t k = 0; k < stacks && !start; k++)
+		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
+			list[k].blocks += held ? held[i].blocks : live_blocks(&c->now[i]);
+			list[k].bytes += held ? held[i].bytes : live_bytes(&c->now[i]);
+		}
+	free(held);
+	return list;
 }
 
 static void put_ends(struct shown *x, const struct report_options *o, FILE *out)
 {
-	struct ends e = { .model = x->report->model };
-	uint32_t n = model_dense_count(e.model), id;
+	const struct skeleton *tree = x->report->heap->skeleton;
+	struct live *before = live_at(x->report, o->from, !o->from);
+	struct live *after = live_at(x->report, o->to, false);
 	bool blocks = o->value == VALUE_BLOCKS;
 
-	e.before = live_at(&e, o->from, !o->from);
-	e.after = live_at(&e, o->to, false);
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t before = blocks ? e.before[i].blocks : e.before[i].bytes;
-		uint64_t after = blocks ? e.after[i].blocks : e.after[i].bytes;
+	for (uint32_t k = 0; k < tree->stacks; k++) {
+		uint64_t was = blocks ? before[k].blocks : before[k].bytes;
+		uint64_t is = blocks ? after[k].blocks : after[k].bytes;
 
-		if (!before && !after)
+		if (!was && !is)
 			continue;
-		model_dense(e.model, i, &id);
-		put_stack(x, id, out);
-		fprintf(out, "%llu %llu\n", (unsigned long long)before, (unsigned long long)after);
+		put_stack(x, &(struct report_stack){ .node = tree->node_of_stack[k] }, out);
+		fprintf(out, "%llu %llu\n", (unsigned long long)was, (unsigned long long)is);
 	}
-	free(e.before);
-	free(e.after);
+	free(before);
+	free(after);
 }
 
 static void put_stacks(struct shown *x, enum report_value v, FILE *out)
@@ -85,7 +79,7 @@ static void put_stacks(struct shown *x, enum report_value v, FILE *out)
 
 		if (!value)
 			continue;
-		put_stack(x, x->stacks[i].leaf, out);
+		put_stack(x, &x->stacks[i], out);
 		fprintf(out, "%llu\n", (unsigned long long)value);
 	}
 }

@@ -71,9 +71,9 @@ static uint32_t ip(struct track *t, size_t from, size_t to)
 	return number;
 }
 
-static uint32_t trace(struct track *t, uint32_t leaf)
+static uint32_t trace(struct track *t, const struct report_stack *s)
 {
-	size_t count = shown_frames(&t->x, leaf);
+	size_t count = shown_frames(&t->x, s);
 	uint32_t parent = 0;
 
 	for (size_t to = count; to > 0;) {
@@ -111,7 +111,7 @@ static void put_stack(struct track *t, const struct report_stack *s)
 
 	if (!blocks)
 		return;
-	uint32_t at = trace(t, s->leaf);
+	uint32_t at = trace(t, s);
 	put_blocks(t, blocks - bytes % blocks, bytes / blocks, at);
 	put_blocks(t, bytes % blocks, bytes / blocks + 1, at);
 }

@@ -290,7 +290,7 @@ static void put_stack(struct profile *p, const struct report_stack *s)
 	struct proto ids = { 0 };
 	int64_t growth[2] = { shown_blocks(&p->x, s), shown_bytes(&p->x, s) };
 
-	pack_locations(p, shown_frames(&p->x, s->leaf), &ids);
+	pack_locations(p, shown_frames(&p->x, s), &ids);
 	if (p->x.changes)
 		put_sample(p, &ids, growth, 2, p->only_thread);
 	else

@@ -82,7 +82,7 @@ static void put_samples(struct shown *x, const struct profile *p, FILE *out)
 			continue;
 		fputs(comma ? ",\n[" : "\n[", out);
 		comma = true;
-		for (size_t i = shown_frames(x, x->stacks[k].leaf); i-- > 0;)
+		for (size_t i = shown_frames(x, &x->stacks[k]); i-- > 0;)
 			fprintf(out, "%" PRIu32 "%s", x->frames[i].name, i ? "," : "]");
 	}
 }
