@@ -13,9 +13,8 @@
 
 #include <stdbool.h>
 
-/* V(X, ID, name: view_NAME_new() makes it, "keys", "title", "brief": the tab in 80 columns, its
- *   columns can be hidden, "help",
- *   "help in a diff of sessions", NULL = a diff has no such view) */
+/* V(X, ID, name of view_NAME_new(), "keys", "title", "brief": the tab in 80 columns, columns can be
+ * hidden, "help", "help in a diff of sessions" or NULL); X goes to V as it is */
 /* clang-format off */
 #define VIEWS(V, X)                                                                                \
 	V(X, OVERVIEW, overview, "1 <F5>",  "Overview", "Over",  true,                             \
@@ -46,8 +45,8 @@ enum view_id {
 struct view_info {
 	const char *title, *brief;
 	bool columns; /* they can be hidden */
-	const char
-		*of_diff; /* its line in the help of a diff of sessions; NULL = a diff lacks it */
+	/* its line in the help of a diff of sessions; NULL = a diff has no such view */
+	const char *of_diff;
 };
 
 const struct view_info *view_info(enum view_id v); /* screen/keys.c */

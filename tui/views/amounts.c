@@ -31,7 +31,7 @@ COLUMN(held,        "LIVE",     8, BY_LIVE,   KIND_BYTES,      .value = live);
 COLUMN(blocks,      "BLOCKS",   8, BY_BLOCKS, KIND_COUNT,      .value = blocks, .wide = 10);
 COLUMN(in_all,      "IN ALL",   8, BY_ALLOC,  KIND_ALLOCATED,  .value = in_all);
 COLUMN(calls,       "CALLS/s",  8, BY_RATE,   KIND_CALLS,      .value = calls);
-COLUMN(bytes_rate,  "BYTES/s",  8, BY_RATE,   KIND_BYTES_RATE, .value = bytes_rate);
+COLUMN(bytes_rate,  "BYTES/s",  8, BY_BYTES_RATE, KIND_BYTES_RATE, .value = bytes_rate);
 COLUMN(born,        "BORN",     8, BY_BORN,   KIND_BYTES,      .value = born);
 COLUMN(gone,        "GONE",     8, BY_GONE,   KIND_BYTES,      .value = gone);
 COLUMN(net,         "NET",      9, BY_NET,    KIND_NET,        .value = net);

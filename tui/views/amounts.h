@@ -8,6 +8,9 @@
 
 #include "widgets/cells.h"
 
+/* BYTES/s, which may stand beside CALLS/s; a view's own orders begin after it. */
+enum { BY_BYTES_RATE = BY_OWN, BY_VIEW };
+
 extern const struct column column_live,       /* bytes, or their share where the user asks for it */
 	column_live_now,                      /* beside an interval whose end is not now */
 	column_held,                          /* LIVE in bytes alone */

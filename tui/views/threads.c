@@ -88,7 +88,7 @@ static const char *name_text(const struct line *l, size_t i)
 	return i ? NULL : ((const struct thread_row *)l->row)->t.name;
 }
 
-enum { BY_FREED = BY_OWN, BY_TID };
+enum { BY_FREED = BY_VIEW, BY_TID };
 
 static COLUMN(part, "%", 4, -1, KIND_PART, .value = part);
 static COLUMN(alloc, "ALLOC", 8, BY_ALLOC, KIND_ALLOCATED, .value = allocated);

@@ -116,8 +116,7 @@ struct table_column {
 	short rank; /* the highest is dropped first; 0 = never */
 	/* 0 = the column's own; if that is 0, too, it takes what is left (one per table) */
 	short width;
-	/* from 110 columns on; 0 = the column's own, else width. With width 0: the preferred width
-	 */
+	/* from 110 columns on; 0 = the column's own, if any. With width 0: the preferred width */
 	short wide;
 };
 
