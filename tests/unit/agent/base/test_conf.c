@@ -20,7 +20,7 @@ TEST(separators_and_quotes)
 	CHECK(mt_conf_parse(""));
 }
 
-TEST(sizes)
+TEST(sizes_take_k_m_and_g)
 {
 	CHECK(mt_conf_parse("max_memory=3M mark_memory=0"));
 	CHECK_EQ(mt_conf.max_memory, 3 << 20);
@@ -34,7 +34,7 @@ TEST(sizes)
 	CHECK_EQ(mt_conf.sample, 512);
 }
 
-TEST(dumps)
+TEST(options_of_dumps_are_read)
 {
 	CHECK(mt_conf_parse("dump_signal=SIGUSR2 dump_at_exit=yes dump_on_fail=yes "
 			    "dump_on_growth=10M dump_on_rss=2G dump_to=\"/var/x y/%p.%n.mtop\""));
@@ -48,7 +48,7 @@ TEST(dumps)
 	CHECK(!mt_conf_parse("dump_on_growth=-1"));
 }
 
-TEST(refusals)
+TEST(wrong_options_are_refused_by_name)
 {
 	static const char *const bad[] = {
 		"depht=1",       "depth",

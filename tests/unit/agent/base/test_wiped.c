@@ -57,13 +57,13 @@ static void fork_twice(void)
 	CHECK_EQ(word[1500], 1);
 }
 
-TEST(by_the_kernel)
+TEST(the_kernel_wipes_a_childs_pages)
 {
 	map(false);
 	fork_twice();
 }
 
-TEST(by_hand)
+TEST(children_wipe_where_the_kernel_does_not)
 {
 	map(true);
 	fork_twice();
@@ -74,7 +74,7 @@ TEST(by_hand)
 	CHECK_EQ(of_child(pid), 0);
 }
 
-TEST(by_hand_in_a_child_that_runs_no_handler)
+TEST(wiped_by_hand_in_a_child_that_runs_no_handler)
 {
 	map(true);
 	for (int turn = 0; turn < 3; turn++) {
@@ -100,7 +100,7 @@ static int looks(void *arg)
 }
 
 /* It has another number, and the same memory. */
-TEST(by_hand_not_in_a_child_that_shares_the_memory)
+TEST(not_wiped_in_a_child_that_shares_the_memory)
 {
 	static char stack[65536];
 	int wrong = 1;
@@ -113,7 +113,7 @@ TEST(by_hand_not_in_a_child_that_shares_the_memory)
 	CHECK_EQ(word[0], 1);
 }
 
-TEST(by_hand_locked_memory)
+TEST(wiped_by_hand_locked_memory)
 {
 	map(true);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))

@@ -270,7 +270,7 @@ TEST(parents_that_lie)
 }
 
 /* Lengths of 64 bits: 0xffffffff, then 8 bytes. */
-TEST(long_records)
+TEST(records_with_lengths_of_64_bits)
 {
 	begin();
 	uint8_t *c = cie();
@@ -336,7 +336,7 @@ TEST(a_segment_of_nothing_but_beginnings)
 }
 
 /* All bytes that a table can have: it is read to its end, or not, and nothing else happens. */
-TEST(noise)
+TEST(random_tables_are_read_to_an_end)
 {
 	uint32_t seed = 12345;
 

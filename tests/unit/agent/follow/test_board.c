@@ -82,7 +82,7 @@ TEST(a_record_of_somebody_else_is_a_parent)
 	CHECK(at(0)->parent == BOARD_NONE); /* another life of 3 than the one it was opened with */
 }
 
-TEST(who_matters)
+TEST(a_process_matters_by_what_it_allocated_itself)
 {
 	struct board_figures f = { { 9, 900, 0, 0 }, 900 };
 	struct tally before = { 10, 5000, 4, 2000 };
@@ -148,7 +148,7 @@ TEST(a_child_of_vfork_ends_nobody)
 	CHECK_EQ(state(c.record), BOARD_FREE);
 }
 
-TEST(a_spawn)
+TEST(a_spawned_program_has_a_record)
 {
 	set_up(NULL);
 	mt_board_runs("first", "/first");
@@ -232,7 +232,7 @@ TEST(long_names_are_cut_at_their_front)
 	CHECK(strstr(at(0)->path, "/the-end"));
 }
 
-TEST(what_matters)
+TEST(a_process_matters_by_its_peak)
 {
 	struct board_figures f = { .peak_bytes = 999 };
 

@@ -113,7 +113,7 @@ TEST(another_file_in_the_same_place)
 	}
 }
 
-TEST(segments)
+TEST(a_segment_holds_the_address_asked_for)
 {
 	uintptr_t start, end;
 

@@ -43,12 +43,12 @@ static void same(const unsigned char *packed, size_t bytes, const struct entry *
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-TEST(with_addends)
+TEST(packed_relocations_with_addends)
 {
 	same(packed_rela, sizeof(packed_rela), unpacked_rela, COUNT(unpacked_rela));
 }
 
-TEST(without_addends)
+TEST(packed_relocations_without_addends)
 {
 	same(packed_rel, sizeof(packed_rel), unpacked_rel, COUNT(unpacked_rel));
 }
@@ -62,7 +62,7 @@ TEST(the_visitor_may_end_it)
 }
 
 /* Cut off anywhere it is malformed, and what came before is what it was. */
-TEST(cut_off)
+TEST(packed_relocations_cut_anywhere_are_malformed)
 {
 	for (size_t bytes = 0; bytes < sizeof(packed_rela); bytes++) {
 		unsigned char copy[sizeof(packed_rela)];
@@ -75,7 +75,7 @@ TEST(cut_off)
 	}
 }
 
-TEST(malformed)
+TEST(malformed_relocations_are_refused)
 {
 	static const unsigned char magic[] = { 'A', 'P', 'S', '1', 1, 0, 1, 0, 8, 1 };
 	static const unsigned char empty_group[] = { 'A', 'P', 'S', '2', 1, 0, 0, 0 };

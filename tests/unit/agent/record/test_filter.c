@@ -466,7 +466,7 @@ TEST(remembered_stacks_meet_a_new_filter)
 	CHECK_EQ(losses(), 0);
 }
 
-TEST(expressions)
+TEST(expressions_match_as_a_regex_does)
 {
 	/* clang-format off */
 	static const struct { const char *regex, *text; bool matches; } rows[] = {

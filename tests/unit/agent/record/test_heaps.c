@@ -127,7 +127,7 @@ TEST(like_a_table)
 	}
 }
 
-TEST(ranges)
+TEST(a_range_takes_all_of_one_heaps_blocks)
 {
 	seed = 7;
 	for (int round = 0; round < 200; round++) {
@@ -214,7 +214,7 @@ TEST(threads_side_by_side)
 	CHECK_EQ(sum[0], 0);
 }
 
-TEST(names)
+TEST(a_heaps_name_is_its_number)
 {
 	struct memtop_heap a = MEMTOP_HEAP("a"), again = MEMTOP_HEAP("a"),
 			   path = MEMTOP_HEAP("b/c\nd"), none = MEMTOP_HEAP(NULL),

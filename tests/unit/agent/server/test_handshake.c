@@ -215,7 +215,7 @@ TEST(one_byte_at_a_time)
 }
 
 /* A CLIENT frame as long as may be, and one byte longer; more behind it than the entry holds. */
-TEST(longest_frame)
+TEST(the_longest_client_frame_is_taken)
 {
 	for (unsigned longer = 0; longer < 2; longer++) {
 		uint8_t bytes[MTW_GREETING_LEN + 3 + MTW_ENTRY_FRAME_MAX + 100] =
@@ -244,7 +244,7 @@ TEST(longest_frame)
 	}
 }
 
-TEST(patience)
+TEST(strangers_leave_after_the_time_they_have)
 {
 	int early, proved;
 
@@ -264,7 +264,7 @@ TEST(patience)
 
 /* accept() returns EMFILE even without a pending connection: then no peer is evicted and the door
  * stays open. */
-TEST(without_descriptors)
+TEST(without_descriptors_nobody_is_sent_away)
 {
 	struct rlimit limit;
 	int fd, later, top;

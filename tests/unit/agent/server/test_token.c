@@ -103,7 +103,7 @@ TEST(hmac_examples)
 }
 
 /* A label counts as text in front of the text. */
-TEST(label)
+TEST(a_label_is_text_in_front)
 {
 	static const char joined[] = MTW_LABEL_CLIENT "text";
 	uint8_t one[MTW_HASH_LEN], two[MTW_HASH_LEN];
@@ -119,7 +119,7 @@ TEST(label)
 
 /* Every byte of the exchange and of the token changes both proofs; no gap of the struct is
  * hashed. */
-TEST(all_is_bound)
+TEST(a_proof_binds_all_of_the_greeting)
 {
 	struct mtw_exchange x;
 	uint8_t first[MTW_PROOF_LEN], other[MTW_PROOF_LEN];
@@ -139,7 +139,7 @@ TEST(all_is_bound)
 	CHECK(mtw_same(first, other, sizeof(first)));
 }
 
-TEST(same)
+TEST(same_sees_each_bit)
 {
 	uint8_t a[MTW_PROOF_LEN] = { 0 }, b[MTW_PROOF_LEN] = { 0 };
 

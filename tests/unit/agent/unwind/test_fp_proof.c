@@ -448,7 +448,7 @@ __attribute__((noinline, noipa, optimize("no-omit-frame-pointer"))) static void 
 	__asm__ volatile("");
 }
 
-TEST(assembly)
+TEST(assembly_without_rules_is_proven_or_cut)
 {
 	begin();
 	for (int turn = 0; turn < 2; turn++) {

@@ -25,7 +25,7 @@ static struct insn read_one(const char *hex)
 	return i;
 }
 
-TEST(fields)
+TEST(fields_of_an_instruction_are_read)
 {
 	struct insn i = read_one("48 8b 65 f0"); /* mov -0x10(%rbp), %rsp */
 
@@ -48,7 +48,7 @@ TEST(fields)
 	CHECK(i.rm == 0xff && i.reg == 5);
 }
 
-TEST(odd_lengths)
+TEST(instructions_of_every_length_are_measured)
 {
 	static const char *const all[] = {
 		"48 b8 01 02 03 04 05 06 07 08",

@@ -124,7 +124,7 @@ static void *build(void *arg)
 	return NULL;
 }
 
-TEST(threads_agree)
+TEST(threads_number_stacks_alike)
 {
 	race(build);
 	for (int i = 0; i < NODES; i++) {

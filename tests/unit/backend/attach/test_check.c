@@ -47,7 +47,7 @@ TEST(nothing_in_the_way)
 	}
 }
 
-TEST(ptrace_scope)
+TEST(ptrace_scope_refuses_with_a_way_out)
 {
 	struct attach_facts f = plain();
 
@@ -63,7 +63,7 @@ TEST(ptrace_scope)
 	REFUSED(f, "ptrace_scope is 3: nobody may trace until the next boot");
 }
 
-TEST(rights)
+TEST(what_needs_rights_is_refused_without_them)
 {
 	struct attach_facts f = plain();
 
@@ -129,7 +129,7 @@ TEST(what_it_is)
 }
 
 /* What no permission mends is said before what one does. */
-TEST(order)
+TEST(what_cannot_be_mended_is_said_first)
 {
 	struct attach_facts f = plain();
 
@@ -143,7 +143,7 @@ TEST(order)
 	REFUSED(f, "belongs to user");
 }
 
-TEST(own_facts)
+TEST(the_facts_of_this_process)
 {
 	struct attach_facts f;
 

@@ -42,7 +42,7 @@ TEST(nothing_happens_in_time)
 	loop_free(l);
 }
 
-TEST(timers)
+TEST(timers_ring_until_removed)
 {
 	l = loop_new(NULL);
 	mine = loop_timer(l, 1, true, add_one, NULL);
@@ -79,7 +79,7 @@ static void read_byte(void *arg, unsigned events)
 	count++;
 }
 
-TEST(descriptors)
+TEST(descriptors_wake_when_readable)
 {
 	int fds[2];
 
@@ -97,7 +97,7 @@ TEST(descriptors)
 	loop_free(l);
 }
 
-TEST(signals)
+TEST(signals_reach_the_loop)
 {
 	l = loop_new(NULL);
 	loop_signal(l, SIGUSR1, add_one, NULL);
@@ -150,7 +150,7 @@ static void work(void *arg)
 	loop_timer_set(mine, 0);
 }
 
-TEST(slices_yield)
+TEST(slices_of_work_let_others_in)
 {
 	int fds[2];
 

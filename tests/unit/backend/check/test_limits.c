@@ -8,7 +8,7 @@
 
 #define K 1024ull
 
-TEST(limits)
+TEST(limits_are_read_and_refused)
 {
 	static const struct {
 		enum check_kind kind;
@@ -81,7 +81,7 @@ TEST(what_is_no_limit)
 	}
 }
 
-TEST(tolerances)
+TEST(tolerances_are_read_and_refused)
 {
 	static const struct {
 		const char *text;
@@ -103,7 +103,7 @@ TEST(tolerances)
 		CHECK_EQ(tolerance_parse(&t, wrong[i], &err), -1);
 }
 
-TEST(patterns)
+TEST(patterns_match_whole_names)
 {
 	static const struct {
 		const char *pattern, *text;

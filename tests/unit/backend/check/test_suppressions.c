@@ -86,7 +86,7 @@ static bool hits(const char *text)
 	return hits_in(text, stack, sizeof stack / sizeof *stack);
 }
 
-TEST(leak_sanitizer)
+TEST(leak_sanitizers_suppressions_hit)
 {
 	CHECK(hits("leak:parse_word"));
 	CHECK(hits("# a comment\n\n  leak:read_all  \r\n"));
@@ -104,7 +104,7 @@ TEST(leak_sanitizer)
 
 #define SUPP(frames) "{\n   a name\n   Memcheck:Leak\n" frames "}\n"
 
-TEST(valgrind)
+TEST(valgrinds_suppressions_hit)
 {
 	CHECK(hits(SUPP("fun:malloc\nfun:parse_word\n")));
 	CHECK(hits(SUPP("match-leak-kinds: definite\n   fun:*alloc\n   fun:parse_*\n")));
@@ -270,7 +270,7 @@ TEST(valgrind_of_other_kinds)
 	suppressions_free(s);
 }
 
-TEST(own)
+TEST(suppressions_of_memtops_own_kind)
 {
 	struct suppressions *s = read_text("# ours\nprog!f*\nnot prog!fx\n");
 
@@ -322,7 +322,7 @@ TEST(wrong_lines_are_ignored_and_named)
 	}
 }
 
-TEST(hostile_files)
+TEST(hostile_suppression_files_end)
 {
 	size_t len = 1u << 20;
 	char *text = malloc(len);

@@ -145,7 +145,7 @@ TEST(greeting_in_single_bytes)
 	end_link(c, listener);
 }
 
-TEST(wrong_magic)
+TEST(a_wrong_magic_is_said_at_its_first_byte)
 {
 	uint8_t wrong[MTW_GREETING_LEN];
 
@@ -159,7 +159,7 @@ TEST(wrong_magic)
 	answer("HTTP/1.1 400 Bad Request\r\n", 26, true, "an HTTP server");
 }
 
-TEST(endless_zeros)
+TEST(endless_zeros_are_no_agent)
 {
 	static const uint8_t zeros[65536];
 

@@ -242,7 +242,7 @@ static void random_session(uint64_t number)
 	free(p);
 }
 
-TEST(random_sessions)
+TEST(random_sessions_keep_all_sums)
 {
 	for (uint64_t number = 1; number <= 40; number++) {
 		random_session(number);

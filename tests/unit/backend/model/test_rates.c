@@ -57,7 +57,7 @@ static void at_rate(double rate, uint64_t length)
 }
 
 /* Ticks are never of exactly the length that they should have. */
-TEST(known_rates)
+TEST(rates_are_exact_with_ticks_of_any_length)
 {
 	static const double rates[] = { 0, 0.1, 0.5, 0.9, 3, 8.5, 20, 50, 1000, 1000000 };
 	static const uint64_t lengths[] = { 20, 83, 99, 101, 140, 700, 1000, 5000, 60000 };
@@ -120,7 +120,7 @@ TEST(the_first_state_is_no_rate)
 }
 
 /* What a pause of the link holds together is over all of the pause. */
-TEST(a_pause)
+TEST(rates_are_over_all_of_a_pause)
 {
 	struct model *m = paths();
 
@@ -150,7 +150,7 @@ static void thread(struct model *m, uint32_t index, uint64_t blocks, uint64_t by
 }
 
 /* Threads are rated over the same window, new ones and numbers that a new thread took over, too. */
-TEST(threads)
+TEST(threads_are_rated_over_the_same_window)
 {
 	struct model *m = paths();
 	struct rate r;

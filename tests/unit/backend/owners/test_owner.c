@@ -177,7 +177,7 @@ TEST(nobody_owns_what_only_wrappers_did)
 	end(&x);
 }
 
-TEST(direct_caller)
+TEST(the_direct_caller_owns)
 {
 	struct session x;
 

@@ -114,7 +114,7 @@ static void put(const char *path, const char *text)
 	CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
-TEST(files)
+TEST(files_of_rules_are_read_and_written_back)
 {
 	char path[] = "/tmp/memtop-t-expected-XXXXXX", again[64];
 	struct expected *e = expected_new(), *f = expected_new();

@@ -83,7 +83,7 @@ static unsigned read_frames(struct session_reader *r, unsigned first, int *rc, s
 	return i - first;
 }
 
-TEST(round_trip)
+TEST(a_file_reads_as_it_was_written)
 {
 	struct err err;
 	struct stat st;
@@ -192,7 +192,7 @@ TEST(what_another_one_writes_stays_whole)
 	unlink(path);
 }
 
-TEST(large_frames)
+TEST(frames_up_to_the_limit_are_kept)
 {
 	enter();
 	struct err err;
@@ -392,7 +392,7 @@ TEST(a_copy_is_whole_while_writing_goes_on)
 
 /* A disk that fills in the middle of a block: memtop reports the saved part, which opens and is
  * correct. */
-TEST(full_disk)
+TEST(a_full_disk_keeps_what_fits)
 {
 	struct rlimit limit = { 3000, 3000 };
 	uint8_t payload[1024];
@@ -425,7 +425,7 @@ TEST(full_disk)
 	unlink(path);
 }
 
-TEST(bounded)
+TEST(a_bounded_file_stays_below_its_size)
 {
 	struct err err = { 0 };
 	struct stat st;

@@ -39,7 +39,7 @@ static const char *name_at(struct codemap *c, int fd, uint64_t pc)
 	return codemap_name(c, fd, pc, name) ? name : "";
 }
 
-TEST(lines)
+TEST(lines_of_a_map_name_addresses)
 {
 	static const struct {
 		const char *text;
@@ -129,7 +129,7 @@ TEST(latest_wins_at_random)
 	codemap_free(c);
 }
 
-TEST(grows)
+TEST(a_map_that_grows_is_read_on)
 {
 	struct codemap *c = codemap_new();
 	int fd = file_of("1000 10 f\n2000 1", 16);
@@ -154,7 +154,7 @@ TEST(grows)
 	codemap_free(c);
 }
 
-TEST(rewritten)
+TEST(a_map_that_is_rewritten_is_read_again)
 {
 	static const char *const first =
 		"1000 10 first_function\n2000 10 second_function\n3000 10 third_function\n";
@@ -199,7 +199,7 @@ TEST(rewritten_under_the_hand)
 	codemap_free(c);
 }
 
-TEST(long_lines)
+TEST(long_lines_are_cut_or_skipped)
 {
 	struct codemap *c = codemap_new();
 	size_t len = 3 * CODEMAP_LINE_MAX;
@@ -249,7 +249,7 @@ TEST(zeros_and_bytes)
 }
 
 /* A map of 300 MB: by slices, 16 bytes of memory a line. */
-TEST(huge)
+TEST(a_map_of_300_mb_is_read_in_slices)
 {
 	struct codemap *c = codemap_new();
 	int fd = file_of("", 0), lines = 0, slices = 1;

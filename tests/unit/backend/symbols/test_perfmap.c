@@ -83,7 +83,7 @@ static const char *found(const struct perfmap_where *where, const struct code_pl
 
 static const struct code_places nowhere;
 
-TEST(own_map)
+TEST(a_process_own_map_is_found)
 {
 	begin();
 	struct perfmap_where where = myself();
@@ -133,7 +133,7 @@ TEST(of_another_process)
 }
 
 /* Left by a process that had the pid before. */
-TEST(too_old)
+TEST(a_map_of_an_earlier_process_is_none)
 {
 	static const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
 
@@ -186,13 +186,13 @@ TEST(no_regular_file)
 	clean();
 }
 
-TEST(not_owned)
+TEST(another_users_map_is_none)
 {
 	begin();
 	struct perfmap_where where = myself();
 	write_file(map, LINE);
 	if (chown(map, 54321, 54321)) {
-		puts("SKIP not_owned: only root gives a file away");
+		puts("SKIP another_users_map_is_none: only root gives a file away");
 		clean();
 		return;
 	}
@@ -239,7 +239,7 @@ TEST(replaced_and_vanished)
 	clean();
 }
 
-TEST(given_folders)
+TEST(maps_in_given_folders_are_found)
 {
 	char path[200], link[200];
 	const char *dirs[] = { folder };

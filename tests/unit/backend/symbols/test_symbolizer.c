@@ -304,14 +304,14 @@ TEST(libc_as_eu_addr2line)
 }
 
 /* clang writes no .debug_aranges: eu-addr2line then knows symbols only; lines come all the same. */
-TEST(clang_lines)
+TEST(lines_without_debug_aranges)
 {
 	struct code_frame frames[CODE_FRAMES_MAX];
 	char path[256], command[512];
 	unsigned long long pc;
 
 	if (system("clang --version >/dev/null 2>&1")) {
-		printf("SKIP clang_lines: clang is not installed\n");
+		printf("SKIP lines_without_debug_aranges: clang is not installed\n");
 		return;
 	}
 	enter();

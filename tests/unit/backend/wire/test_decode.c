@@ -160,7 +160,7 @@ TEST(parts_of_memory_are_bounded)
 	}
 }
 
-TEST(varints)
+TEST(varints_end_within_ten_bytes)
 {
 	static const struct {
 		uint8_t bytes[12];
@@ -193,7 +193,7 @@ static int notice(const void *bytes, size_t len)
 	return read_it(MTW_NOTICE);
 }
 
-TEST(texts)
+TEST(texts_end_at_their_longest)
 {
 	static char text[MTW_STRING_MAX + 1];
 

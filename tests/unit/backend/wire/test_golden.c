@@ -400,7 +400,7 @@ TEST(agent_and_session_frames)
 
 /* Every proper prefix of a payload is either refused or read without a byte past its end (see
  * ASAN=1). */
-TEST(cut_frames)
+TEST(frames_that_are_cut_are_refused)
 {
 	for (size_t i = 0; i < sizeof(agent_frames) / sizeof(*agent_frames); i++) {
 		size_t len;
@@ -421,7 +421,7 @@ TEST(cut_frames)
 }
 
 /* Later versions append fields: bytes left over are ignored. */
-TEST(longer_frames)
+TEST(fields_of_later_versions_are_ignored)
 {
 	for (size_t i = 0; i < sizeof(agent_frames) / sizeof(*agent_frames); i++) {
 		struct err err = { 0 };
@@ -437,7 +437,7 @@ TEST(longer_frames)
 	}
 }
 
-TEST(client_frames)
+TEST(frames_of_clients_are_as_ever)
 {
 	for (size_t i = 0; i < sizeof(client_frames) / sizeof(*client_frames); i++) {
 		size_t len;
@@ -460,7 +460,7 @@ TEST(client_frames)
 	}
 }
 
-TEST(greeting)
+TEST(the_greeting_is_as_ever)
 {
 	uint8_t buf[64];
 	FILE *f = fopen("tests/wire/v1_greeting.bin", "rb");
@@ -496,7 +496,7 @@ static const uint8_t *field(struct mtw_in *in)
 }
 
 /* The frames that carry the proof, and the proofs in them: the token is that of v1_client.bin. */
-TEST(version_2)
+TEST(proofs_of_version_2_are_as_ever)
 {
 	static const struct {
 		const char *name;

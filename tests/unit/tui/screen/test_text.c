@@ -111,7 +111,7 @@ TEST(long_text_stays_within_its_buffer)
 	free(s);
 }
 
-TEST(figures)
+TEST(figures_have_one_decimal_and_a_unit)
 {
 	char t[TEXT_BLOCKS];
 

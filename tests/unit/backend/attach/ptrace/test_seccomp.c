@@ -140,7 +140,7 @@ TEST(as_the_kernel)
 }
 
 /* What is no program kills, as nothing that can be told is safe. */
-TEST(no_program)
+TEST(what_is_no_filter_kills)
 {
 	struct seccomp_data data = { .nr = 1 };
 	struct sock_filter odd[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 62),

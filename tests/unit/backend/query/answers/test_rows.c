@@ -274,7 +274,7 @@ TEST(filter_keeps_matching_stacks)
 	end(&x);
 }
 
-TEST(zoom)
+TEST(zoom_shows_a_subtree_as_the_root)
 {
 	struct session x;
 
