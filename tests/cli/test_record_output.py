@@ -178,7 +178,7 @@ def t_a_slow_reader_stops_the_program_as_without_memtop():
 
     def stands():
         before, last[0] = last[0], written()
-        time.sleep(0.5)
+        time.sleep(0.5)  # between two looks
         return before == written()
     wait_for(stands, 20, "the program to stop")
     assert written() <= 4 * 65536, f"{written()} bytes were taken with no reader"

@@ -177,7 +177,7 @@ def t_a_program_that_drops_its_rights():
                      "os.setgid(65534)\nos.setuid(65534)\ny = [bytes(100000) for _ in range(50)]\ntime.sleep(600)", PYTHONMALLOC="malloc")
     s = Server("-p", str(process.pid))
     wait_for(lambda: s.up(process.pid) and value(s.metrics(), "memtop_live_bytes", process.pid) > 10e6, 30, "both halves")
-    time.sleep(1)
+    time.sleep(1)  # a link that broke would be told by then
     assert s.up(process.pid) and s.ask("/report.txt")[0] == 200
 
 

@@ -59,7 +59,7 @@ def of(c, scan, blocks, size):
 def t_who_holds_what_since_when():
     p = Target()
     p.does("e")
-    time.sleep(4)
+    time.sleep(4)  # an age
     p.does("w")
     c = p.client()
     scan = p.scan(c)
@@ -95,7 +95,7 @@ def t_one_that_takes_nothing_does_not_keep_the_others_waiting():
     stuck, c = p.client(), p.client()
     stuck.ack = False
     stuck.send(wire.SCAN, request=900, kind=3, slots=[])
-    time.sleep(0.5)
+    time.sleep(0.5)  # by then the server is at what nobody takes, which no figure tells
     c.send(wire.SCAN, request=901, kind=0, slots=[])
     c.until(lambda: 901 in c.scans, "the threads, asked by another one", seconds=20)
 
@@ -121,7 +121,7 @@ def t_a_session_has_those_of_its_end():
     p.stdin.write(b"e")
     p.stdin.flush()
     assert p.stdout.readline() == b"done\n"
-    time.sleep(4)
+    time.sleep(4)  # an age
     p.stdin.write(b"w")
     p.stdin.close()
     assert p.wait(60) == 0

@@ -16,7 +16,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import mtop
 import wire
@@ -238,7 +237,6 @@ def killed_and_while_it_is_written():
     assert "totals" in report(path)
     child.send_signal(signal.SIGKILL)
     child.wait()
-    time.sleep(0.1)
     data = read(path)
     assert data[-8:] != b"MEMTOPE\\n"
     assert report(path) == report(write(folder, "plain.mtop", without_keys(data)))
