@@ -242,9 +242,9 @@ def user_folders():
 
 
 def environment(**more):
-    """The caller's environment without anything of memtop's, plus private folders and `more`."""
+    """The caller's environment without anything of memtop's, plus private folders and `more`; a compiler is the compiler."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("MEMTOP", "XDG_", "LD_", "LC_", "TMUX", "DEBUGINFOD_"))}
-    return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **user_folders(), **more}
+    return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "CCACHE_DISABLE": "1", **user_folders(), **more}
 
 
 class Session(str):
