@@ -24,14 +24,14 @@ comma := ,
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
 CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude $(CPPFLAGS) $(CFLAGS)
 
-# The agent is a guest in other people's processes: libc only, nothing exported but agent.map's list.
+# The agent is a guest in other people's processes: libc only, nothing exported but what agent/modules/names.h lists.
 AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -fno-builtin-malloc \
 	-fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -fno-omit-frame-pointer -fno-stack-protector \
 	-fexceptions -fasynchronous-unwind-tables -fno-plt $(AGENT_OWN)
 # Whatever CFLAGS say: objcopy renames what is in its objects; it calls no checked forms of functions; its times are pairs
 # of long, as the kernel's plain calls take them.
 AGENT_OWN := -fno-lto -U_FORTIFY_SOURCE -U_TIME_BITS -U_FILE_OFFSET_BITS
-AGENT_MAP ?= agent/agent.map
+AGENT_MAP = $(B)/agent.map
 # Without the compiler's own start of a library, which calls functions of the C library.
 AGENT_LDFLAGS = -shared -nostartfiles -static-libgcc -Wl,-z,defs -Wl,--version-script=$(AGENT_MAP) -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libmemtop-agent.so
 # It takes no symbol of it, but shall be started after it.
@@ -118,7 +118,21 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<
 
-$(B)/libmemtop-agent.so: $(AGENT_OBJ) $(LOADED_OBJ) agent/agent.map
+# The rows of the table as words, HOW_NAME, in one run of the compiler's preprocessor, which knows C++'s name of size_t.
+$(B)/hooked: agent/modules/names.h Makefile
+	@mkdir -p $(@D)
+	@printf '#include "modules/names.h"\nHOOKED(NAMES_LIST)\n' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -P -x c -Iagent - >$@.new && mv $@.new $@
+
+hooked = $(shell cat $(B)/hooked 2>/dev/null)
+hooked_as = $(foreach how,$(1),$(patsubst $(how)_%,%,$(filter $(how)_%,$(hooked))))
+
+# What the agent exports. One anonymous version node: a named one would not bind references to malloc@GLIBC_2.2.5.
+# -finstrument-functions calls __cyg_*, a JVM JNI_OnLoad (hooks/attach.c).
+EXPORTED = $(call hooked_as,HOOK WRAP REAL LEFT JEMALLOC OPERATOR) __cyg_profile_func_enter __cyg_profile_func_exit memtop_* JNI_OnLoad
+$(AGENT_MAP): $(B)/hooked
+	@printf '%s\n' '{' 'global:' $(EXPORTED:%='	%;') 'local:' '	*;' '};' >$@
+
+$(B)/libmemtop-agent.so: $(AGENT_OBJ) $(LOADED_OBJ) $(AGENT_MAP)
 	$(call say,LINK)$(CC) $(AGENT_LDFLAGS) $(LDFLAGS) -o $@ $(AGENT_OBJ) $(LOADED_OBJ) $(NEEDS_LIBC)
 
 # The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
@@ -126,11 +140,9 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) $(LOADED_OBJ) agent/agent.map
 # is called __wrap_NAME, and wrap.flags tells the linker to lead there (agent/linked/). Without jemalloc_names.c: names that
 # must not be found.
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/libc.o $(B)/agent/linked/reals.o
-JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
-# Nothing follows a child of a program that has the agent inside.
-CHILDREN := abort quick_exit posix_spawn posix_spawnp system popen wordexp setenv unsetenv putenv clearenv
-WRAPPED := $(filter-out memtop% JNI% __cyg% dl% $(CHILDREN) *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
-	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' $(AGENT_MAP)))
+WRAPPED = $(call hooked_as,HOOK WRAP REAL)
+JEMALLOC = $(call hooked_as,JEMALLOC)
+OPERATORS = $(call hooked_as,OPERATOR)
 space := $(subst ,, )
 OBJCOPY ?= objcopy
 
@@ -147,23 +159,23 @@ $(if $(V),,@)ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
 endef
 
 # What a program may define itself, too.
-TO_LINK := $(foreach name,$(filter _Z%,$(WRAPPED)) __cyg_profile_func_enter __cyg_profile_func_exit JNI_OnLoad,--weaken-symbol $(name))
-$(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o $(B)/agent/linked/libc.o
+TO_LINK = $(foreach name,$(OPERATORS) __cyg_profile_func_enter __cyg_profile_func_exit JNI_OnLoad,--weaken-symbol $(name))
+$(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o $(B)/agent/linked/libc.o $(B)/hooked
 	$(call one_object,$(CC),$(TO_LINK))
 
-TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
+TO_WRAP = $(foreach name,$(WRAPPED),--redefine-sym $(name)=__wrap_$(name)) \
 	$(foreach name,$(JEMALLOC),--redefine-sym mt_hooks_$(name)=__wrap_$(name)) \
-	$(foreach name,$(filter _Z%,$(WRAPPED)),--redefine-sym $(name)=mt_wrapped_$(name)) \
-	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad $(CHILDREN),--localize-symbol $(name)) \
+	$(foreach name,$(OPERATORS),--redefine-sym $(name)=mt_wrapped_$(name)) \
+	$(foreach name,JNI_OnLoad $(call hooked_as,LEFT),--localize-symbol $(name)) \
 	$(foreach name,__cyg_profile_func_enter __cyg_profile_func_exit,--weaken-symbol $(name))
-$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o $(AGENT_MAP)
+$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o $(B)/hooked
 	$(call one_object,$(CC),$(TO_WRAP))
 
 # Jemalloc's own functions apart: they would seem to exist where it is not.
 wraps = -Wl$(subst $(space),,$(foreach name,$(1),$(comma)--wrap=$(name)))
-$(B)/wrap.flags: $(AGENT_MAP) Makefile
+$(B)/wrap.flags: $(B)/hooked Makefile
 	@mkdir -p $(@D)
-	@printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(filter-out $(JEMALLOC),$(WRAPPED))) >$@
+	@printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(WRAPPED) $(OPERATORS)) >$@
 
 $(B)/wrap-jemalloc.flags: $(B)/wrap.flags
 	@(cat $< && echo $(call wraps,$(JEMALLOC))) >$@
@@ -183,7 +195,7 @@ $(MUSL_OBJ) $(MUSL_LOADED_OBJ): $(B)/musl/%.o: agent/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
 
-$(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) $(MUSL_LOADED_OBJ) agent/agent.map
+$(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) $(MUSL_LOADED_OBJ) $(AGENT_MAP)
 	$(call say,LINK)$(MUSL_CC) $(AGENT_LDFLAGS) $(LDFLAGS) -o $@ $(MUSL_OBJ) $(MUSL_LOADED_OBJ) $(NEEDS_LIBC)
 
 MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%) $(B)/musl/linked/reals_cxx.o
@@ -191,7 +203,7 @@ $(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
 
-$(B)/musl/libmemtop-wrap.a: $(MUSL_OBJ) $(MUSL_LINKED_OBJ) agent/agent.map
+$(B)/musl/libmemtop-wrap.a: $(MUSL_OBJ) $(MUSL_LINKED_OBJ) $(B)/hooked
 	$(call one_object,$(MUSL_CC),$(TO_WRAP))
 
 musl:
@@ -203,12 +215,9 @@ CROSS_arm64 := aarch64-linux-gnu-
 CROSS_armhf := arm-linux-gnueabihf-
 CROSS_DEPS_arm64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 CROSS_DEPS_armhf := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
-CROSS_MAP_armhf := s/\b(_Zn[wa]|_Zd[la]Pv)m/\1j/g
 arm64 armhf:
 	@$(if $(CROSS),,tests/deps.sh --if-missing $(CROSS_DEPS_$@))
-	@mkdir -p $(B)/$@ && sed -E '$(CROSS_MAP_$@)' agent/agent.map >$(B)/$@/agent.map.new
-	@cmp -s $(B)/$@/agent.map.new $(B)/$@/agent.map || cp $(B)/$@/agent.map.new $(B)/$@/agent.map
-	@$(MAKE) --no-print-directory B=$(B)/$@ AGENT_MAP=$(B)/$@/agent.map CC=$(or $(CROSS),$(CROSS_$@))gcc \
+	@$(MAKE) --no-print-directory B=$(B)/$@ CC=$(or $(CROSS),$(CROSS_$@))gcc \
 		OBJCOPY=$(or $(CROSS),$(CROSS_$@))objcopy $(addprefix $(B)/$@/,libmemtop-agent.so $(TO_LINK_IN))
 
 # memtop itself for arm64, with Debian's libraries of that machine in a folder of their own.

@@ -4,8 +4,8 @@
  *
  * dlopen loaded the agent, so the process's modules are bound to the real malloc. modules/rebind.c
  * therefore writes the hooks over the real functions' addresses. The list of hooks is the agent's
- * own symbol table, which holds the exports of agent.map. The instrument hooks are left out: the
- * agent cannot know which functions a thread has already entered.
+ * own symbol table, which holds the exports of modules/names.h. The instrument hooks are left out:
+ * the agent cannot know which functions a thread has already entered.
  *
  * The session is exact from one moment on. While hooks are being written the state is OFF and they
  * forward everything; then the state changes, once, for all threads and modules. The live map does

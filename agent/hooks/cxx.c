@@ -31,6 +31,7 @@
 #include "hooks/malloc.h"
 #include "live/live.h"
 #include "modules/loader.h"
+#include "modules/names.h"
 #include "modules/object.h"
 #include "modules/real.h"
 #include "modules/rebind.h"
@@ -46,56 +47,13 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum kind { PLAIN, ALLOCATOR, OTHER, PROGRAM };
-/* clang-format off */
-enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_NT, NEW_ARRAY_AL_NT,
-	    NEWS };
-enum gone { DEL, DEL_ARRAY, DEL_SIZE, DEL_ARRAY_SIZE, DEL_NT, DEL_ARRAY_NT, DEL_AL, DEL_ARRAY_AL,
-	    DEL_SIZE_AL, DEL_ARRAY_SIZE_AL, DEL_AL_NT, DEL_ARRAY_AL_NT, DELETES };
-/* clang-format on */
+#define FORM(linked, weak, name, result, parameters, form) form,
+enum form { NEW_NAMES(FORM) NEWS };
+enum gone { DELETE_NAMES(FORM) DELETES };
 
-/* size_t as these names spell it. */
-#if __SIZEOF_SIZE_T__ == 8
-#define SZ "m"
-#else
-#define SZ "j"
-#define _ZdaPvm _ZdaPvj
-#define _ZdaPvmSt11align_val_t _ZdaPvjSt11align_val_t
-#define _ZdlPvm _ZdlPvj
-#define _ZdlPvmSt11align_val_t _ZdlPvjSt11align_val_t
-#define _Znam _Znaj
-#define _ZnamRKSt9nothrow_t _ZnajRKSt9nothrow_t
-#define _ZnamSt11align_val_t _ZnajSt11align_val_t
-#define _ZnamSt11align_val_tRKSt9nothrow_t _ZnajSt11align_val_tRKSt9nothrow_t
-#define _Znwm _Znwj
-#define _ZnwmRKSt9nothrow_t _ZnwjRKSt9nothrow_t
-#define _ZnwmSt11align_val_t _ZnwjSt11align_val_t
-#define _ZnwmSt11align_val_tRKSt9nothrow_t _ZnwjSt11align_val_tRKSt9nothrow_t
-#endif
-
-static const char *const new_names[NEWS] = {
-	[NEW] = "_Znw" SZ,
-	[NEW_ARRAY] = "_Zna" SZ,
-	[NEW_NT] = "_Znw" SZ "RKSt9nothrow_t",
-	[NEW_ARRAY_NT] = "_Zna" SZ "RKSt9nothrow_t",
-	[NEW_AL] = "_Znw" SZ "St11align_val_t",
-	[NEW_ARRAY_AL] = "_Zna" SZ "St11align_val_t",
-	[NEW_AL_NT] = "_Znw" SZ "St11align_val_tRKSt9nothrow_t",
-	[NEW_ARRAY_AL_NT] = "_Zna" SZ "St11align_val_tRKSt9nothrow_t",
-};
-static const char *const delete_names[DELETES] = {
-	[DEL] = "_ZdlPv",
-	[DEL_ARRAY] = "_ZdaPv",
-	[DEL_SIZE] = "_ZdlPv" SZ,
-	[DEL_ARRAY_SIZE] = "_ZdaPv" SZ,
-	[DEL_NT] = "_ZdlPvRKSt9nothrow_t",
-	[DEL_ARRAY_NT] = "_ZdaPvRKSt9nothrow_t",
-	[DEL_AL] = "_ZdlPvSt11align_val_t",
-	[DEL_ARRAY_AL] = "_ZdaPvSt11align_val_t",
-	[DEL_SIZE_AL] = "_ZdlPv" SZ "St11align_val_t",
-	[DEL_ARRAY_SIZE_AL] = "_ZdaPv" SZ "St11align_val_t",
-	[DEL_AL_NT] = "_ZdlPvSt11align_val_tRKSt9nothrow_t",
-	[DEL_ARRAY_AL_NT] = "_ZdaPvSt11align_val_tRKSt9nothrow_t",
-};
+#define FORM_NAME(linked, weak, name, result, parameters, form) [form] = NAMES_TEXT(name),
+static const char *const new_names[NEWS] = { NEW_NAMES(FORM_NAME) };
+static const char *const delete_names[DELETES] = { DELETE_NAMES(FORM_NAME) };
 
 /* Any form: the arguments that a form does not have are passed and not looked at. */
 typedef void *(*new_fn)(size_t, uintptr_t, uintptr_t);
@@ -530,25 +488,13 @@ MT_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, uintpt
 	any_delete(DEL_ARRAY_AL_NT, p, align, tag);
 }
 
-#define TEXT(name) #name
-#define OURS(form, hook) static __typeof__(hook) our_##form __attribute__((alias(TEXT(hook))));
-/* clang-format off */
-#define NEW_HOOKS(X)                                                                               \
-	X(NEW, _Znwm) X(NEW_ARRAY, _Znam) X(NEW_NT, _ZnwmRKSt9nothrow_t)                           \
-	X(NEW_ARRAY_NT, _ZnamRKSt9nothrow_t) X(NEW_AL, _ZnwmSt11align_val_t)                       \
-	X(NEW_ARRAY_AL, _ZnamSt11align_val_t) X(NEW_AL_NT, _ZnwmSt11align_val_tRKSt9nothrow_t)     \
-	X(NEW_ARRAY_AL_NT, _ZnamSt11align_val_tRKSt9nothrow_t)
-#define DELETE_HOOKS(X)                                                                            \
-	X(DEL, _ZdlPv) X(DEL_ARRAY, _ZdaPv) X(DEL_SIZE, _ZdlPvm) X(DEL_ARRAY_SIZE, _ZdaPvm)        \
-	X(DEL_NT, _ZdlPvRKSt9nothrow_t) X(DEL_ARRAY_NT, _ZdaPvRKSt9nothrow_t)                      \
-	X(DEL_AL, _ZdlPvSt11align_val_t) X(DEL_ARRAY_AL, _ZdaPvSt11align_val_t)                    \
-	X(DEL_SIZE_AL, _ZdlPvmSt11align_val_t) X(DEL_ARRAY_SIZE_AL, _ZdaPvmSt11align_val_t)        \
-	X(DEL_AL_NT, _ZdlPvSt11align_val_tRKSt9nothrow_t)                                          \
-	X(DEL_ARRAY_AL_NT, _ZdaPvSt11align_val_tRKSt9nothrow_t)
-/* clang-format on */
-NEW_HOOKS(OURS)
-DELETE_HOOKS(OURS)
+#define OURS(linked, weak, hook, result, parameters, form)                                         \
+	static __typeof__(hook) our_##form __attribute__((alias(NAMES_TEXT(hook))));
+NEW_NAMES(OURS)
+DELETE_NAMES(OURS)
 
-#define AS_NEW(form, hook) [form] = { (const void *)(hook), (const void *)our_##form },
-#define AS_DELETE(form, hook) [NEWS + form] = { (const void *)(hook), (const void *)our_##form },
-static const struct hook hooks[NEWS + DELETES] = { NEW_HOOKS(AS_NEW) DELETE_HOOKS(AS_DELETE) };
+#define AS_NEW(linked, weak, hook, result, parameters, form)                                       \
+	[form] = { (const void *)(hook), (const void *)our_##form },
+#define AS_DELETE(linked, weak, hook, result, parameters, form)                                    \
+	[NEWS + form] = { (const void *)(hook), (const void *)our_##form },
+static const struct hook hooks[NEWS + DELETES] = { NEW_NAMES(AS_NEW) DELETE_NAMES(AS_DELETE) };

@@ -30,8 +30,7 @@
 #include "hooks/follow.h"
 #include "hooks/instrument.h"
 #include "hooks/jemalloc.h"
-#include "hooks/process_reals.h"
-#include "hooks/wait_reals.h"
+#include "hooks/reals.h"
 #include "live/session.h"
 #include "modules/maps.h"
 #include "modules/object.h"
@@ -100,8 +99,7 @@ static bool set_up(void)
 {
 	mt_start_ns = mt_prim_now_ns();
 	mt_pid = mt_own_pid = mt_prim_getpid();
-	mt_hooks_proc_init();
-	mt_hooks_wait_init();
+	mt_reals_init();
 	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
 		return false;
 	mt_hooks_cxx_init();
@@ -132,8 +130,7 @@ bool mt_init_late(void)
 	mt_pid = mt_own_pid = mt_prim_getpid();
 	mt_forked_ns = 0;
 	mt_before_fork = (struct tally){ 0 };
-	mt_hooks_proc_init();
-	mt_hooks_wait_init();
+	mt_reals_init();
 	if (!mt_thread_init())
 		return false;
 	mt_hooks_cxx_init();
@@ -160,6 +157,18 @@ bool mt_init_early(void)
 	errno = kept;
 	atomic_store(&mt_setting_up, false);
 	return atomic_load(&mt_state) == AGENT_ON;
+}
+
+/* Allocations of the lookups come from the pool. */
+void mt_init_find(void)
+{
+	int kept = errno;
+
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	if (!atomic_load_explicit(&mt_reals.xfound, memory_order_acquire))
+		mt_reals_init();
+	errno = kept;
 }
 
 static const char *keep(const char *text, size_t len)

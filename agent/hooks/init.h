@@ -13,6 +13,8 @@
 
 bool mt_init_late(void);  /* attached: all but the options; false: no memory, no such engine */
 bool mt_init_early(void); /* first hook, before the constructor */
+/* a hook before both: finds the functions behind the hooks, also when set-up failed */
+MT_COLD void mt_init_find(void);
 void mt_init_tell_at_exit(void); /* the server is up: from now on tell it of exit() */
 /* undoes the work of process/spawn.c in a forked child; NULL = nothing to undo */
 extern void (*_Atomic mt_init_in_child)(void);

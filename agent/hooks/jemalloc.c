@@ -22,6 +22,7 @@
 #include "base/compiler.h"
 #include "base/types.h"
 #include "hooks/gate.h"
+#include "modules/names.h"
 #include "modules/object.h"
 #include "modules/real.h"
 #include "modules/rebind.h"
@@ -31,17 +32,15 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-static void *(*real_mallocx)(size_t, int);
-static void *(*real_rallocx)(void *, size_t, int);
-static size_t (*real_xallocx)(void *, size_t, size_t, int);
-static void (*real_dallocx)(void *, int);
-static void (*real_sdallocx)(void *, size_t, int);
-static size_t (*real_nallocx)(size_t, int);
+static struct {
+	JEMALLOC_NAMES(NAMES_MEMBER)
+	JEMALLOC_CALLED_NAMES(NAMES_MEMBER)
+} real;
 
 MT_EXPORT void *mt_hooks_mallocx(size_t n, int flags)
 {
 	struct thread *t = mt_gate_enter();
-	void *p = real_mallocx(n, flags);
+	void *p = real.mallocx(n, flags);
 
 	return likely(p && t) ? RECORD(t, p, n) : p;
 }
@@ -53,8 +52,8 @@ MT_EXPORT void *mt_hooks_rallocx(void *p, size_t n, int flags)
 	struct block old;
 
 	if (unlikely(!t || !p || !mt_record_take(t, p, &old)))
-		return real_rallocx(p, n, flags);
-	void *fresh = real_rallocx(p, n, flags);
+		return real.rallocx(p, n, flags);
+	void *fresh = real.rallocx(p, n, flags);
 	if (unlikely(!fresh)) {
 		mt_record_restore(t, p, &old);
 		return NULL;
@@ -65,7 +64,7 @@ MT_EXPORT void *mt_hooks_rallocx(void *p, size_t n, int flags)
 
 static bool was_met(size_t result, size_t n, size_t most, int flags)
 {
-	size_t rounded = real_nallocx(most, flags); /* 0: more than there can be */
+	size_t rounded = real.nallocx(most, flags); /* 0: more than there can be */
 
 	return result >= n && (!rounded || result <= rounded);
 }
@@ -77,8 +76,8 @@ MT_EXPORT size_t mt_hooks_xallocx(void *p, size_t n, size_t extra, int flags)
 	struct block old;
 
 	if (unlikely(!t || !p || !mt_record_take(t, p, &old)))
-		return real_xallocx(p, n, extra, flags);
-	size_t result = real_xallocx(p, n, extra, flags);
+		return real.xallocx(p, n, extra, flags);
+	size_t result = real.xallocx(p, n, extra, flags);
 	if (was_met(result, n, most, flags)) {
 		mt_record_gone(t, &old);
 		RECORD(t, p, result < most ? result : most);
@@ -105,13 +104,13 @@ static bool count_freed(void *p)
 MT_EXPORT void mt_hooks_dallocx(void *p, int flags)
 {
 	if (likely(count_freed(p)))
-		real_dallocx(p, flags);
+		real.dallocx(p, flags);
 }
 
 MT_EXPORT void mt_hooks_sdallocx(void *p, size_t n, int flags)
 {
 	if (likely(count_freed(p)))
-		real_sdallocx(p, n, flags);
+		real.sdallocx(p, n, flags);
 }
 
 /* Lives the function where the malloc in use lives? */
@@ -127,26 +126,18 @@ static bool beside_malloc(void *function)
 
 size_t mt_hooks_jemalloc_init(struct rebind *list)
 {
-	const struct rebind ours[JEMALLOC_HOOKS] = {
-		{ "mallocx", mt_real_next("mallocx"), (void *)mt_hooks_mallocx },
-		{ "rallocx", mt_real_next("rallocx"), (void *)mt_hooks_rallocx },
-		{ "xallocx", mt_real_next("xallocx"), (void *)mt_hooks_xallocx },
-		{ "dallocx", mt_real_next("dallocx"), (void *)mt_hooks_dallocx },
-		{ "sdallocx", mt_real_next("sdallocx"), (void *)mt_hooks_sdallocx },
-	};
-	void *nallocx = mt_real_next("nallocx");
+#define ROW(linked, weak, name, ...) { #name, mt_real_next(#name), (void *)mt_hooks_##name },
+	const struct rebind ours[JEMALLOC_HOOKS] = { JEMALLOC_NAMES(ROW) };
 
 	memcpy(list, ours, sizeof(ours));
 	for (size_t i = 0; i < JEMALLOC_HOOKS; i++)
 		if (!beside_malloc(list[i].real))
 			return 0;
-	if (!beside_malloc(nallocx))
+#define FIND(linked, weak, name, result, parameters, ...)                                          \
+	real.name = (result(*) parameters)mt_real_next(#name);
+	JEMALLOC_CALLED_NAMES(FIND)
+	if (!beside_malloc((void *)real.nallocx))
 		return 0;
-	real_mallocx = (void *(*)(size_t, int))list[0].real;
-	real_rallocx = (void *(*)(void *, size_t, int))list[1].real;
-	real_xallocx = (size_t(*)(void *, size_t, size_t, int))list[2].real;
-	real_dallocx = (void (*)(void *, int))list[3].real;
-	real_sdallocx = (void (*)(void *, size_t, int))list[4].real;
-	real_nallocx = (size_t(*)(size_t, int))nallocx;
+	JEMALLOC_NAMES(FIND)
 	return JEMALLOC_HOOKS;
 }

@@ -18,13 +18,11 @@
  * jemalloc's functions.
  */
 #ifndef __BIONIC__
-#define UNSEEN(name)                                                                               \
+#include "modules/names.h"
+
+#define UNSEEN(linked, weak, name, ...)                                                            \
 	__asm__(".pushsection .memtop_unseen,\"\",%progbits\n"                                     \
 		".globl " #name "\n.type " #name ",%function\n" #name ":\n.popsection\n");
 
-UNSEEN(mallocx)
-UNSEEN(rallocx)
-UNSEEN(xallocx)
-UNSEEN(dallocx)
-UNSEEN(sdallocx)
+JEMALLOC_NAMES(UNSEEN)
 #endif

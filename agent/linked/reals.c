@@ -19,6 +19,7 @@
 #include "hooks/malloc.h"
 #include "modules/hook_list.h"
 #include "modules/linked.h"
+#include "modules/names.h"
 #include "modules/rebind.h"
 
 #define WEAK __attribute__((weak))
@@ -38,41 +39,33 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #define LIBC_WEAK
 #endif
 
-/* X(name, attribute) */
-/* clang-format off */
-#define ALLOCATION(X)                                                                              \
-	X(malloc, ) X(free, ) X(calloc, ) X(realloc, ) X(aligned_alloc, LIBC_WEAK)                 \
-	X(posix_memalign, LIBC_WEAK) X(memalign, LIBC_WEAK) X(valloc, WEAK) X(pvalloc, WEAK)       \
-	X(malloc_usable_size, LIBC_WEAK)
-#define JEMALLOC(X)                                                                                \
-	X(mallocx, WEAK) X(rallocx, WEAK) X(xallocx, WEAK) X(dallocx, WEAK) X(sdallocx, WEAK)
-#define PROCESS(X)                                                                                 \
-	X(fork, ) X(daemon, ) X(prctl, ) X(unshare, ) X(pthread_setname_np, )                      \
-	X(execvpe, ) X(fexecve, )                                                                  \
-	X(poll, ) X(ppoll, ) X(epoll_wait, ) X(epoll_pwait, ) X(select, ) X(pselect, )             \
-	X(sleep, ) X(usleep, ) X(nanosleep, ) X(clock_nanosleep, ) X(sigsuspend, ) X(sigwait, )    \
-	X(accept, ) X(accept4, ) X(read, ) X(recv, ) X(recvfrom, ) X(recvmsg, ) X(pause, )         \
-	X(wait, ) X(waitpid, ) X(wait3, WEAK) X(wait4, ) X(waitid, )
-/* clang-format on */
+/* The rows of modules/names.h, by how they are linked. Addresses: types are the business of who
+ * calls them. */
+#define DECLARE_HOOK(weak, name)                                                                   \
+	extern char __real_##name[] weak;                                                          \
+	extern char __wrap_##name[];
+#define DECLARE_JEMALLOC DECLARE_HOOK
+#define DECLARE_REAL(weak, name) extern char __real_##name[] weak;
+#define DECLARE_NONE(weak, name) extern char plain_##name[] __asm__(#name) weak;
+#define DECLARE_WRAP(weak, name)
+#define DECLARE_LEFT(weak, name)
+#define DECLARE_OPERATOR(weak, name)
+#define DECLARE(linked, weak, name, ...) DECLARE_##linked(weak, name)
+HOOKED(DECLARE)
+CALLED_NAMES(DECLARE)
+JEMALLOC_CALLED_NAMES(DECLARE)
 
-/* Addresses: types are the business of who calls them. */
-#define DECLARE_REAL(name, attribute) extern char __real_##name[] attribute;
-ALLOCATION(DECLARE_REAL)
-JEMALLOC(DECLARE_REAL)
-PROCESS(DECLARE_REAL)
-#define DECLARE_HOOK(name, attribute) extern char __wrap_##name[];
-ALLOCATION(DECLARE_HOOK)
-JEMALLOC(DECLARE_HOOK)
-/* Not wrapped. */
-extern char sigtimedwait[];
-extern char nallocx[] WEAK;
-
-#define REAL(name, attribute) { #name, __real_##name, NULL },
+#define ENTRY_HOOK(name) { #name, __real_##name, __wrap_##name },
+#define ENTRY_JEMALLOC ENTRY_HOOK
+#define ENTRY_REAL(name) { #name, __real_##name, NULL },
+#define ENTRY_NONE(name) { #name, plain_##name, NULL },
+#define ENTRY_WRAP(name)
+#define ENTRY_LEFT(name)
+#define ENTRY_OPERATOR(name) /* in reals_cxx.c */
+#define ENTRY(linked, weak, name, ...) ENTRY_##linked(name)
 /* clang-format off */
-#define BOTH(name, attribute) { #name, __real_##name, __wrap_##name },
 const struct rebind mt_linked[] = {
-	ALLOCATION(BOTH) JEMALLOC(BOTH) PROCESS(REAL)
-	{ "sigtimedwait", sigtimedwait, NULL }, { "nallocx", nallocx, NULL }, { NULL, NULL, NULL },
+	HOOKED(ENTRY) CALLED_NAMES(ENTRY) JEMALLOC_CALLED_NAMES(ENTRY) { NULL, NULL, NULL },
 };
 /* clang-format on */
 

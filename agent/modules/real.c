@@ -287,43 +287,24 @@ static void untangle(struct real *r)
 }
 #endif
 
-/* Those of the C library would come back to the hooks. */
-static void find_foreign(struct real *r)
-{
-	r->reallocarray = (void *(*)(void *, size_t, size_t))mt_real_foreign("reallocarray");
-	r->cfree = (void (*)(void *))mt_real_foreign("cfree");
-	r->free_sized = (void (*)(void *, size_t))mt_real_foreign("free_sized");
-	r->free_aligned_sized =
-		(void (*)(void *, size_t, size_t))mt_real_foreign("free_aligned_sized");
-}
-
 /* Set what is there; what a libc lacks keeps a substitute. */
 static void find_all(void)
 {
 	struct real r = mt_real;
 	void *f;
 
-#define FIND(member)                                                                               \
-	do {                                                                                       \
-		f = mt_real_next(#member);                                                         \
-		if (f)                                                                             \
-			memcpy(&r.member, &f, sizeof(f));                                          \
-	} while (0)
-	FIND(malloc);
-	FIND(free);
-	FIND(calloc);
-	FIND(realloc);
-	FIND(posix_memalign);
-	FIND(aligned_alloc);
-	FIND(memalign);
-	FIND(valloc);
-	FIND(pvalloc);
-	FIND(malloc_usable_size);
-#undef FIND
+#define FIND(linked, weak, name, ...)                                                              \
+	f = mt_real_next(#name);                                                                   \
+	if (f)                                                                                     \
+		memcpy(&r.name, &f, sizeof(f));
+#define FIND_FOREIGN(linked, weak, name, result, parameters, ...)                                  \
+	r.name = (result(*) parameters)mt_real_foreign(#name);
+	HEAP_NAMES(FIND)
 	if (r.memalign == first_aligned_alloc)
 		r.memalign = r.aligned_alloc;
 	untangle(&r);
-	find_foreign(&r);
+	/* those of the C library would come back to the hooks */
+	HEAP_FOREIGN_NAMES(FIND_FOREIGN)
 	if (!late && !mt_real_linked())
 		find_front(&r);
 	mt_real = r;

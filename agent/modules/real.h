@@ -7,25 +7,14 @@
 
 #include "base/compiler.h"
 #include "base/types.h"
+#include "modules/names.h"
 
 #pragma GCC visibility push(hidden)
 
 struct real {
-	void *(*malloc)(size_t);
-	void (*free)(void *);
-	void *(*calloc)(size_t, size_t);
-	void *(*realloc)(void *, size_t);
-	int (*posix_memalign)(void **, size_t, size_t);
-	void *(*aligned_alloc)(size_t, size_t);
-	void *(*memalign)(size_t, size_t);
-	void *(*valloc)(size_t);
-	void *(*pvalloc)(size_t);
-	size_t (*malloc_usable_size)(void *);
+	HEAP_NAMES(NAMES_MEMBER)
 	/* Behind the hooks, but not in the C library; NULL. */
-	void *(*reallocarray)(void *, size_t, size_t);
-	void (*cfree)(void *);
-	void (*free_sized)(void *, size_t);
-	void (*free_aligned_sized)(void *, size_t, size_t);
+	HEAP_FOREIGN_NAMES(NAMES_MEMBER)
 	/* The malloc that the program reaches, where another one comes before the hooks; NULL = the
 	 * hooks. */
 	void *(*front_realloc)(void *, size_t);

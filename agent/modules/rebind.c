@@ -22,6 +22,7 @@
  * the loader made read-only become so again. A pointer that the program copied elsewhere is not
  * found: allocations through it are not seen, and their frees count as frees of unknown blocks.
  */
+#include "modules/names.h"
 #include "modules/rebind.h"
 #include "base/prim_linux.h"
 #include "modules/loader.h"
@@ -286,14 +287,18 @@ struct rebound mt_rebind_in(const struct rebind *list, size_t count)
 
 bool mt_rebind_allocates(const char *name)
 {
-	static const char *const names[] = { "malloc",        "calloc",   "posix_memalign",
-					     "aligned_alloc", "memalign", "valloc",
-					     "pvalloc",       "mallocx" };
+	static const struct {
+		const char *name;
+		bool allocates;
+	} names[] = {
+#define ROW(linked, weak, name, result, parameters, allocates) { #name, allocates },
+		HEAP_NAMES(ROW) JEMALLOC_NAMES(ROW)
+	};
 
 	if (!strncmp(name, "_Zn", 3))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
+		if (names[i].allocates && !strcmp(name, names[i].name))
 			return true;
 	return false;
 }

@@ -16,9 +16,8 @@
 #include "base/types.h"
 #include "hooks/follow.h"
 #include "process/environ.h"
-#include "process/found.h"
 #include "hooks/init.h"
-#include "hooks/process_reals.h"
+#include "hooks/reals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,8 +70,7 @@ static int own_execve(const char *path, char *const *argv, char *const *envp)
 
 static int next_execve(const char *path, char *const *argv, char *const *envp)
 {
-	return mt_process.execve ? mt_process.execve(path, argv, envp)
-				 : own_execve(path, argv, envp);
+	return mt_reals.execve ? mt_reals.execve(path, argv, envp) : own_execve(path, argv, envp);
 }
 
 static int missing(void)
@@ -90,23 +88,23 @@ static int plain_execv(const char *path, char *const *argv)
 /* The PATH search is libc's; its own execve inside does not come back to us. */
 static int plain_execvp(const char *file, char *const *argv)
 {
-	if (!mt_process.own_execvpe)
+	if (!mt_reals.own_execvpe)
 		return missing();
-	EXECUTE(ENVIRON, LOOKUP_SEARCH, AT_FDCWD, file, mt_process.own_execvpe(file, argv, env))
+	EXECUTE(ENVIRON, LOOKUP_SEARCH, AT_FDCWD, file, mt_reals.own_execvpe(file, argv, env))
 }
 
 static int any_execv(const char *path, char *const *argv)
 {
-	if (likely(!mt_process.execv))
+	if (likely(!mt_reals.execv))
 		return plain_execv(path, argv);
-	EXECUTE_WRAPPED(LOOKUP_PATH, path, mt_process.execv(path, argv))
+	EXECUTE_WRAPPED(LOOKUP_PATH, path, mt_reals.execv(path, argv))
 }
 
 static int any_execvp(const char *file, char *const *argv)
 {
-	if (likely(!mt_process.execvp))
+	if (likely(!mt_reals.execvp))
 		return plain_execvp(file, argv);
-	EXECUTE_WRAPPED(LOOKUP_SEARCH, file, mt_process.execvp(file, argv))
+	EXECUTE_WRAPPED(LOOKUP_SEARCH, file, mt_reals.execvp(file, argv))
 }
 
 MT_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
@@ -130,9 +128,9 @@ MT_EXPORT int execvp(const char *file, char *const *argv)
 MT_EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
 {
 	hooks_found();
-	if (!mt_process.execvpe)
+	if (!mt_reals.execvpe)
 		return missing();
-	EXECUTE(envp, LOOKUP_SEARCH, AT_FDCWD, file, mt_process.execvpe(file, argv, env))
+	EXECUTE(envp, LOOKUP_SEARCH, AT_FDCWD, file, mt_reals.execvpe(file, argv, env))
 }
 
 /* A path that cannot be read is the kernel's to refuse. */
@@ -147,9 +145,9 @@ MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const
 {
 	hooks_found();
 	EXECUTE(envp, lookup_of(path, flags), dir, path,
-		mt_process.execveat ? mt_process.execveat(dir, path, argv, env, flags)
-				    : mt_prim_result(mt_prim_call(SYS_execveat, dir, (long)path,
-								  (long)argv, (long)env, flags, 0)))
+		mt_reals.execveat ? mt_reals.execveat(dir, path, argv, env, flags)
+				  : mt_prim_result(mt_prim_call(SYS_execveat, dir, (long)path,
+								(long)argv, (long)env, flags, 0)))
 }
 
 /* How it is done is libc's: kernels before 3.19 have no execveat, and each libc goes by
@@ -157,9 +155,9 @@ MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
 	hooks_found();
-	if (!mt_process.fexecve)
+	if (!mt_reals.fexecve)
 		return missing();
-	EXECUTE(envp, LOOKUP_EMPTY, fd, "", mt_process.fexecve(fd, argv, envp ? env : NULL))
+	EXECUTE(envp, LOOKUP_EMPTY, fd, "", mt_reals.fexecve(fd, argv, envp ? env : NULL))
 }
 
 /* The arguments of an execl form, up to its NULL, as an array on the caller's stack. */
@@ -201,9 +199,9 @@ MT_EXPORT int execl(const char *path, const char *first, ...)
 	COLLECT(argv, ap, first);
 	va_end(ap);
 	hooks_found();
-	if (!fits(mt_process.execl, argc))
-		return mt_process.execl ? any_execv(path, argv) : plain_execv(path, argv);
-	EXECUTE_WRAPPED(LOOKUP_PATH, path, call_listed(mt_process.execl, path, argv, argc, NULL))
+	if (!fits(mt_reals.execl, argc))
+		return mt_reals.execl ? any_execv(path, argv) : plain_execv(path, argv);
+	EXECUTE_WRAPPED(LOOKUP_PATH, path, call_listed(mt_reals.execl, path, argv, argc, NULL))
 }
 
 MT_EXPORT int execlp(const char *file, const char *first, ...)
@@ -211,9 +209,9 @@ MT_EXPORT int execlp(const char *file, const char *first, ...)
 	COLLECT(argv, ap, first);
 	va_end(ap);
 	hooks_found();
-	if (!fits(mt_process.execlp, argc))
-		return mt_process.execlp ? any_execvp(file, argv) : plain_execvp(file, argv);
-	EXECUTE_WRAPPED(LOOKUP_SEARCH, file, call_listed(mt_process.execlp, file, argv, argc, NULL))
+	if (!fits(mt_reals.execlp, argc))
+		return mt_reals.execlp ? any_execvp(file, argv) : plain_execvp(file, argv);
+	EXECUTE_WRAPPED(LOOKUP_SEARCH, file, call_listed(mt_reals.execlp, file, argv, argc, NULL))
 }
 
 MT_EXPORT int execle(const char *path, const char *first, ...)
@@ -223,7 +221,6 @@ MT_EXPORT int execle(const char *path, const char *first, ...)
 	va_end(ap);
 	hooks_found();
 	EXECUTE(envp, LOOKUP_PATH, AT_FDCWD, path,
-		fits(mt_process.execle, argc)
-			? call_listed(mt_process.execle, path, argv, argc, env)
-			: own_execve(path, argv, env))
+		fits(mt_reals.execle, argc) ? call_listed(mt_reals.execle, path, argv, argc, env)
+					    : own_execve(path, argv, env))
 }

@@ -16,10 +16,9 @@
 #include "follow/board.h"
 #include "hooks/caller.h"
 #include "hooks/init.h"
-#include "hooks/process_reals.h"
+#include "hooks/reals.h"
 #include "live/live.h"
 #include "modules/maps.h"
-#include "process/found.h"
 #include "record/thread.h"
 #include "server/dlclose_wait.h"
 #include "server/start.h"
@@ -54,7 +53,7 @@ JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
 	if (unlikely(mode & RTLD_DEEPBIND))
 		suspect();
 #endif
-	return mt_process.dlopen(file, mode);
+	return mt_reals.dlopen(file, mode);
 }
 
 #ifdef LM_ID_BASE
@@ -63,7 +62,7 @@ JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 	hooks_found();
 	mt_maps_invalidate();
 	suspect();
-	return mt_process.dlmopen(ns, file, mode);
+	return mt_reals.dlmopen(ns, file, mode);
 }
 #endif
 
@@ -72,7 +71,7 @@ MT_EXPORT int dlclose(void *handle)
 	hooks_found();
 	mt_maps_invalidate();
 	mt_dlclose_begin();
-	int rc = mt_process.dlclose ? mt_process.dlclose(handle) : -1;
+	int rc = mt_reals.dlclose ? mt_reals.dlclose(handle) : -1;
 	mt_dlclose_end();
 	mt_maps_invalidate();
 	return rc;
@@ -82,7 +81,7 @@ MT_FORK_CODE MT_EXPORT pid_t fork(void)
 {
 	hooks_found();
 	mt_init_forks();
-	pid_t pid = mt_process.fork ? mt_process.fork() : LIBC(_Fork) ? LIBC(_Fork)() : -1;
+	pid_t pid = mt_reals.fork ? mt_reals.fork() : LIBC(_Fork) ? LIBC(_Fork)() : -1;
 
 	if (pid == 0)
 		mt_init_forked();
@@ -94,7 +93,7 @@ MT_EXPORT int daemon(int no_chdir, int no_close)
 {
 	hooks_found();
 	mt_init_daemon_begins();
-	int rc = mt_process.daemon ? mt_process.daemon(no_chdir, no_close) : -1;
+	int rc = mt_reals.daemon ? mt_reals.daemon(no_chdir, no_close) : -1;
 
 	if (!rc)
 		mt_init_daemon();
@@ -113,8 +112,8 @@ MT_FORK_CODE MT_EXPORT void _exit(int status)
 {
 	hooks_found();
 	mt_init_exits(status);
-	if (mt_process.exit)
-		mt_process.exit(status);
+	if (mt_reals._exit)
+		mt_reals._exit(status);
 	leave(status);
 }
 
@@ -122,8 +121,8 @@ MT_EXPORT void _Exit(int status)
 {
 	hooks_found();
 	mt_init_exits(status);
-	if (mt_process.Exit)
-		mt_process.Exit(status);
+	if (mt_reals._Exit)
+		mt_reals._Exit(status);
 	leave(status);
 }
 
@@ -139,17 +138,17 @@ JUMPS void hooked_abort(void)
 {
 	hooks_found();
 	mt_init_aborts();
-	if (unlikely(!mt_process.abort))
-		mt_process.abort = die;
-	mt_process.abort();
+	if (unlikely(!mt_reals.abort))
+		mt_reals.abort = die;
+	mt_reals.abort();
 }
 
 MT_EXPORT void quick_exit(int status)
 {
 	hooks_found();
 	mt_init_quick(status);
-	if (mt_process.quick)
-		mt_process.quick(status);
+	if (mt_reals.quick_exit)
+		mt_reals.quick_exit(status);
 	leave(status);
 }
 
@@ -164,8 +163,8 @@ MT_EXPORT int prctl(int option, ...)
 	va_end(ap);
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		mt_state_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
-	int rc = mt_process.prctl
-			 ? mt_process.prctl(option, a[0], a[1], a[2], a[3])
+	int rc = mt_reals.prctl
+			 ? mt_reals.prctl(option, a[0], a[1], a[2], a[3])
 			 : mt_prim_result(mt_prim_call(SYS_prctl, option, (long)a[0], (long)a[1],
 						       (long)a[2], (long)a[3], 0));
 	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
@@ -184,12 +183,12 @@ MT_EXPORT int prctl(int option, ...)
 MT_EXPORT int unshare(int flags)
 {
 	hooks_found();
-	int kept = errno, rc = mt_process.unshare(flags);
+	int kept = errno, rc = mt_reals.unshare(flags);
 
 	if (rc && errno == EINVAL && flags & CLONE_VM && mt_server_running() &&
 	    mt_state_is_pid(mt_prim_getpid())) {
 		errno = kept;
-		rc = mt_process.unshare((flags & ~CLONE_VM) | CLONE_SIGHAND | CLONE_THREAD);
+		rc = mt_reals.unshare((flags & ~CLONE_VM) | CLONE_SIGHAND | CLONE_THREAD);
 	}
 	return rc;
 }
@@ -197,7 +196,7 @@ MT_EXPORT int unshare(int flags)
 MT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
 	hooks_found();
-	int rc = mt_process.setname ? mt_process.setname(thread, name) : ENOSYS;
+	int rc = mt_reals.pthread_setname_np ? mt_reals.pthread_setname_np(thread, name) : ENOSYS;
 
 	if (!rc)
 		mt_thread_named(mt_thread_tid(thread), name);

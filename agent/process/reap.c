@@ -17,7 +17,7 @@
 #include "collect/proc.h"
 #include "collect/shared.h"
 #include "hooks/caller.h"
-#include "hooks/wait_reals.h"
+#include "hooks/reals.h"
 #include "process/reap.h"
 
 #include <errno.h>
@@ -30,8 +30,8 @@
 static bool passes(void)
 {
 	return mt_shared && mt_shared->own && atomic_load(&mt_shared->xinherits) &&
-	       mt_state_sealed() == SEAL_NONE && !mt_wait.wrapped && mt_wait.waitid &&
-	       mt_wait.wait4;
+	       mt_state_sealed() == SEAL_NONE && !mt_reals.wrapped && mt_reals.waitid &&
+	       mt_reals.wait4;
 }
 
 /* Known for a process of one thread alone: each thread has children of its own. */
@@ -61,7 +61,7 @@ MT_COLD static pid_t first_child(int events)
 {
 	for (;;) {
 		siginfo_t info = { .si_pid = 0 };
-		if (mt_wait.waitid(P_ALL, 0, &info, events | WNOHANG | WNOWAIT))
+		if (mt_reals.waitid(P_ALL, 0, &info, events | WNOHANG | WNOWAIT))
 			return -1;
 		if (!info.si_pid && has_servers_alone()) {
 			errno = ECHILD;
@@ -69,11 +69,11 @@ MT_COLD static pid_t first_child(int events)
 		}
 		if (!info.si_pid && events & WNOHANG)
 			return 0;
-		if (!info.si_pid && mt_wait.waitid(P_ALL, 0, &info, events | WNOWAIT))
+		if (!info.si_pid && mt_reals.waitid(P_ALL, 0, &info, events | WNOWAIT))
 			return -1;
 		if (!proc_is_server(proc_number(info.si_pid)))
 			return info.si_pid;
-		mt_wait.waitid(P_PID, (unsigned)info.si_pid, &info, (events & ~WNOWAIT) | WNOHANG);
+		mt_reals.waitid(P_PID, (unsigned)info.si_pid, &info, (events & ~WNOWAIT) | WNOHANG);
 	}
 }
 
@@ -87,7 +87,7 @@ MT_COLD static pid_t reap(int *status, int flags, void *usage)
 		child = first_child(flags | WEXITED);
 		if (child <= 0)
 			return child;
-		got = mt_wait.wait4(child, status, flags | WNOHANG, usage);
+		got = mt_reals.wait4(child, status, flags | WNOHANG, usage);
 	} while (!got || (got < 0 && errno == ECHILD));
 	if (got > 0)
 		errno = kept;
@@ -106,7 +106,7 @@ MT_COLD static int reap_to(siginfo_t *to, int flags)
 		memset(&info, 0, sizeof(info));
 		if (!child)
 			break;
-		if (mt_wait.waitid(P_PID, (unsigned)child, &info, flags | WNOHANG) &&
+		if (mt_reals.waitid(P_PID, (unsigned)child, &info, flags | WNOHANG) &&
 		    errno != ECHILD)
 			return -1;
 	} while (!info.si_pid);
@@ -119,33 +119,33 @@ MT_COLD static int reap_to(siginfo_t *to, int flags)
 JUMPS MT_EXPORT pid_t wait(int *status)
 {
 	mt_wait_wakes();
-	return unlikely(passes()) ? reap(status, 0, NULL) : mt_wait.wait(status);
+	return unlikely(passes()) ? reap(status, 0, NULL) : mt_reals.wait(status);
 }
 
 JUMPS MT_EXPORT pid_t waitpid(pid_t pid, int *status, int flags)
 {
 	mt_wait_wakes();
 	return unlikely(pid == -1 && passes()) ? reap(status, flags, NULL)
-					       : mt_wait.waitpid(pid, status, flags);
+					       : mt_reals.waitpid(pid, status, flags);
 }
 
 JUMPS MT_EXPORT pid_t wait3(int *status, int flags, struct rusage *usage)
 {
 	mt_wait_wakes();
 	return unlikely(passes()) ? reap(status, flags, usage)
-				  : mt_wait.wait3(status, flags, usage);
+				  : mt_reals.wait3(status, flags, usage);
 }
 
 JUMPS MT_EXPORT pid_t wait4(pid_t pid, int *status, int flags, struct rusage *usage)
 {
 	mt_wait_wakes();
 	return unlikely(pid == -1 && passes()) ? reap(status, flags, usage)
-					       : mt_wait.wait4(pid, status, flags, usage);
+					       : mt_reals.wait4(pid, status, flags, usage);
 }
 
 JUMPS MT_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
 {
 	mt_wait_wakes();
 	return unlikely(type == P_ALL && passes()) ? reap_to(info, flags)
-						   : mt_wait.waitid((int)type, id, info, flags);
+						   : mt_reals.waitid((int)type, id, info, flags);
 }

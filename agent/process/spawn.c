@@ -36,14 +36,17 @@
 #include "base/types.h"
 #include "hooks/follow.h"
 #include "process/environ.h"
-#include "process/found.h"
 #include "hooks/init.h"
-#include "hooks/process_reals.h"
+#include "hooks/reals.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#if __has_include(<wordexp.h>)
+#include <wordexp.h>
+#define HAS_WORDEXP
+#endif
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -101,6 +104,10 @@ static bool lock_if_on(void)
 
 /* --- posix_spawn */
 
+/* Declared without the system headers: Android's leave posix_spawn() out below API level 28. */
+typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
+		       char *const *argv, char *const *envp);
+
 static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, const void *actions,
 		 const void *attributes, char *const *argv, char *const *envp)
 {
@@ -121,18 +128,19 @@ MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const
 			  char *const *argv, char *const *envp)
 {
 	hooks_found();
-	if (!mt_process.spawn)
+	if (!mt_reals.posix_spawn)
 		return ENOSYS;
-	return spawn(mt_process.spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
+	return spawn(mt_reals.posix_spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
 }
 
 MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
 			   char *const *argv, char *const *envp)
 {
 	hooks_found();
-	if (!mt_process.spawnp)
+	if (!mt_reals.posix_spawnp)
 		return ENOSYS;
-	return spawn(mt_process.spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv, envp);
+	return spawn(mt_reals.posix_spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv,
+		     envp);
 }
 
 /* --- environ, while libc starts a shell */
@@ -326,49 +334,49 @@ MT_EXPORT int setenv(const char *name, const char *value, int replace)
 	bool locked = change_begins();
 
 	return change_ends(locked,
-			   mt_process.setenv ? mt_process.setenv(name, value, replace) : missing());
+			   mt_reals.setenv ? mt_reals.setenv(name, value, replace) : missing());
 }
 
 MT_EXPORT int unsetenv(const char *name)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, mt_process.unsetenv ? mt_process.unsetenv(name) : missing());
+	return change_ends(locked, mt_reals.unsetenv ? mt_reals.unsetenv(name) : missing());
 }
 
 MT_EXPORT int putenv(char *entry)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, mt_process.putenv ? mt_process.putenv(entry) : missing());
+	return change_ends(locked, mt_reals.putenv ? mt_reals.putenv(entry) : missing());
 }
 
 MT_EXPORT int clearenv(void)
 {
 	bool locked = change_begins();
 
-	return change_ends(locked, mt_process.clearenv ? mt_process.clearenv() : missing());
+	return change_ends(locked, mt_reals.clearenv ? mt_reals.clearenv() : missing());
 }
 
 MT_EXPORT int system(const char *command)
 {
 	hooks_found();
-	if (!mt_process.system)
+	if (!mt_reals.system)
 		return -1;
 	bool entered = command && enter(command);
 	int rc = -1;
-	INSIDE(&entered, rc = mt_process.system(command));
+	INSIDE(&entered, rc = mt_reals.system(command));
 	return rc;
 }
 
 MT_EXPORT void *popen(const char *command, const char *mode)
 {
 	hooks_found();
-	if (!mt_process.popen)
+	if (!mt_reals.popen)
 		return NULL;
 	bool entered = enter(command);
 	void *f = NULL;
-	INSIDE(&entered, f = mt_process.popen(command, mode));
+	INSIDE(&entered, f = mt_reals.popen(command, mode));
 	return f;
 }
 
@@ -376,11 +384,11 @@ MT_EXPORT void *popen(const char *command, const char *mode)
 MT_EXPORT int wordexp(const char *text, wordexp_t *words, int flags)
 {
 	hooks_found();
-	if (!mt_process.wordexp)
+	if (!mt_reals.wordexp)
 		return WRDE_NOSPACE;
 	bool entered = !(flags & WRDE_NOCMD) && enter(text);
 	int rc = WRDE_NOSPACE;
-	INSIDE(&entered, rc = mt_process.wordexp(text, words, flags));
+	INSIDE(&entered, rc = mt_reals.wordexp(text, words, flags));
 	return rc;
 }
 #endif

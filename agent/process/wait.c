@@ -24,7 +24,7 @@
 #include "base/types.h"
 #include "hooks/caller.h"
 #include "hooks/init.h"
-#include "hooks/wait_reals.h"
+#include "hooks/reals.h"
 #include "process/reap.h"
 #include "record/thread.h"
 
@@ -44,18 +44,6 @@
 #define SECOND 1000000000ull
 #define MILLI 1000000ull
 
-/* Before our start, as in process/found.c. */
-MT_COLD static void find(void)
-{
-	int kept = errno;
-
-	if (atomic_load(&mt_state) == AGENT_EARLY)
-		mt_init_early();
-	if (!atomic_load_explicit(&mt_wait.xfound, memory_order_acquire))
-		mt_hooks_wait_init();
-	errno = kept;
-}
-
 /* The longest time for which it stays dormant, in ns; 0 = it is not dormant, or stays so until its
  * end. */
 MT_COLD static uint64_t look(void)
@@ -64,7 +52,7 @@ MT_COLD static uint64_t look(void)
 	uint64_t left = mt_init_waits();
 
 	errno = kept;
-	return mt_wait.wrapped ? 0 : left;
+	return mt_reals.wrapped ? 0 : left;
 }
 
 /* --- waits in two parts */
@@ -115,12 +103,12 @@ static int poll_parts(uint64_t left, struct pollfd *fds, nfds_t n, uint64_t ns, 
 	sigset_t was = hold_signals();
 	struct timespec part = span(left < ns ? left : ns), rest;
 	uint64_t begin = mt_prim_now_ns();
-	int rc = mt_wait.ppoll(fds, n, &part, m ? m : &was);
+	int rc = mt_reals.ppoll(fds, n, &part, m ? m : &was);
 
 	if (!rc && ns > left) {
 		look();
 		rest = span(rest_of(ns, begin));
-		rc = mt_wait.ppoll(fds, n, ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
+		rc = mt_reals.ppoll(fds, n, ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -133,7 +121,7 @@ static uint64_t of_ms(int ms)
 
 static int poll_long(uint64_t left, struct pollfd *fds, nfds_t n, int ms)
 {
-	return of_ms(ms) <= left ? mt_wait.poll(fds, n, ms)
+	return of_ms(ms) <= left ? mt_reals.poll(fds, n, ms)
 				 : poll_parts(left, fds, n, of_ms(ms), NULL);
 }
 
@@ -141,7 +129,7 @@ static int ppoll_long(uint64_t left, struct pollfd *fds, nfds_t n, const struct 
 		      const sigset_t *m)
 {
 	if (!valid(t) || duration(t) <= left)
-		return mt_wait.ppoll(fds, n, t, m);
+		return mt_reals.ppoll(fds, n, t, m);
 	return poll_parts(left, fds, n, duration(t), m);
 }
 
@@ -149,15 +137,15 @@ static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n,
 			    const sigset_t *m)
 {
 	if (of_ms(ms) <= left)
-		return mt_wait.epoll_pwait(fd, e, n, ms, m);
+		return mt_reals.epoll_pwait(fd, e, n, ms, m);
 	sigset_t was = hold_signals();
 	uint64_t begin = mt_prim_now_ns();
-	int rc = mt_wait.epoll_pwait(fd, e, n, (int)(left / MILLI), m ? m : &was);
+	int rc = mt_reals.epoll_pwait(fd, e, n, (int)(left / MILLI), m ? m : &was);
 	if (!rc) {
 		look();
 		uint64_t rest = rest_of(of_ms(ms), begin);
-		rc = mt_wait.epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI),
-					 m ? m : &was);
+		rc = mt_reals.epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI),
+					  m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -165,7 +153,7 @@ static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n,
 
 static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms)
 {
-	return of_ms(ms) <= left ? mt_wait.epoll_wait(fd, e, n, ms)
+	return of_ms(ms) <= left ? mt_reals.epoll_wait(fd, e, n, ms)
 				 : epoll_pwait_long(left, fd, e, n, ms, NULL);
 }
 
@@ -190,15 +178,15 @@ static int select_parts(uint64_t left, int n, fd_set *const set[3], uint64_t ns,
 	uint64_t begin = mt_prim_now_ns();
 
 	copy_sets(bytes, kept, set);
-	int rc = mt_wait.pselect(n, set[0], set[1], set[2], &part, m ? m : &was);
+	int rc = mt_reals.pselect(n, set[0], set[1], set[2], &part, m ? m : &was);
 	if (!rc) {
 		look();
 		for (int i = 0; i < 3; i++)
 			if (set[i])
 				memcpy(set[i], kept[i], bytes);
 		rest = span(rest_of(ns, begin));
-		rc = mt_wait.pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest,
-				     m ? m : &was);
+		rc = mt_reals.pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest,
+				      m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -208,7 +196,7 @@ static int pselect_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e,
 			const struct timespec *t, const sigset_t *m)
 {
 	if (!valid(t) || duration(t) <= left || n < 0 || n > FD_SETSIZE)
-		return mt_wait.pselect(n, r, w, e, t, m);
+		return mt_reals.pselect(n, r, w, e, t, m);
 	return select_parts(left, n, (fd_set *const[]){ r, w, e }, duration(t), m);
 }
 
@@ -219,12 +207,12 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 	uint64_t begin = mt_prim_now_ns();
 
 	if (t && (t->tv_sec < 0 || (unsigned long)t->tv_usec >= 1000000))
-		return mt_wait.select(n, r, w, e, t);
+		return mt_reals.select(n, r, w, e, t);
 	if (t)
 		total = (struct timespec){ t->tv_sec, t->tv_usec * 1000 };
 	uint64_t ns = duration(t ? &total : NULL);
 	if (ns <= left || n < 0 || n > FD_SETSIZE)
-		return mt_wait.select(n, r, w, e, t);
+		return mt_reals.select(n, r, w, e, t);
 	int rc = select_parts(left, n, (fd_set *const[]){ r, w, e }, ns, NULL);
 	if (t && ns != UINT64_MAX) {
 		struct timespec rest = span(rc ? rest_of(ns, begin) : 0);
@@ -241,14 +229,14 @@ static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
 	sigset_t was = hold_signals();
 	struct timespec part = span(left);
 	uint64_t begin = mt_prim_now_ns(), todo;
-	int kept = errno, rc = mt_wait.ppoll(NULL, 0, &part, &was);
+	int kept = errno, rc = mt_reals.ppoll(NULL, 0, &part, &was);
 
 	if (!rc)
 		look();
 	while (!rc && (todo = rest_of(ns, begin))) {
 		uint64_t late = todo / 200 < 100 * MILLI ? todo / 200 : 100 * MILLI;
 		part = span(late > MILLI / 20 ? todo - late : todo);
-		rc = mt_wait.ppoll(NULL, 0, &part, &was);
+		rc = mt_reals.ppoll(NULL, 0, &part, &was);
 	}
 	let_signals(&was);
 	errno = kept;
@@ -262,7 +250,7 @@ static unsigned sleep_long(uint64_t left, unsigned seconds)
 	struct timespec rest;
 
 	if (seconds * SECOND <= left)
-		return mt_wait.sleep(seconds);
+		return mt_reals.sleep(seconds);
 	if (!sleep_parts(left, seconds * SECOND, &rest))
 		return 0;
 	errno = EINTR;
@@ -274,7 +262,7 @@ static int usleep_long(uint64_t left, useconds_t us)
 	uint64_t ns = (uint64_t)us * 1000;
 
 	if (ns <= left)
-		return mt_wait.usleep(us);
+		return mt_reals.usleep(us);
 	if (!sleep_parts(left, ns, NULL))
 		return 0;
 	errno = EINTR;
@@ -284,7 +272,7 @@ static int usleep_long(uint64_t left, useconds_t us)
 static int nanosleep_long(uint64_t left, const struct timespec *t, struct timespec *rest)
 {
 	if (!t || !valid(t) || duration(t) <= left || duration(t) == UINT64_MAX)
-		return mt_wait.nanosleep(t, rest);
+		return mt_reals.nanosleep(t, rest);
 	if (!sleep_parts(left, duration(t), rest))
 		return 0;
 	errno = EINTR;
@@ -301,7 +289,7 @@ static int clock_nanosleep_long(uint64_t left, clockid_t c, int flags, const str
 		ns = ns == UINT64_MAX || ns > now ? rest_of(ns, 0) : 0;
 	if (ns <= left || ns == UINT64_MAX ||
 	    (c != CLOCK_MONOTONIC && (until || c != CLOCK_REALTIME)))
-		return mt_wait.clock_nanosleep(c, flags, t, rest);
+		return mt_reals.clock_nanosleep(c, flags, t, rest);
 	return sleep_parts(left, ns, until ? NULL : rest);
 }
 
@@ -315,10 +303,10 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 {
 	int kept = errno;
 
-	for (; left && mt_wait.sigtimedwait; left = look()) {
+	for (; left && mt_reals.sigtimedwait; left = look()) {
 		struct timespec part = span(left);
 		siginfo_t info;
-		int got = mt_wait.sigtimedwait(mask, &info, &part);
+		int got = mt_reals.sigtimedwait(mask, &info, &part);
 		if (got > 0) {
 			*sig = got;
 			return 0;
@@ -328,7 +316,7 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 		errno = kept;
 	}
 	errno = kept;
-	return mt_wait.sigwait(mask, sig);
+	return mt_reals.sigwait(mask, sig);
 }
 
 /* --- the hooks */
@@ -336,8 +324,7 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 /* Dormant, or forked past the hooks and not yet aware of it. */
 MT_COLD static bool closed(void)
 {
-	if (!atomic_load_explicit(&mt_wait.xfound, memory_order_acquire))
-		find();
+	hooks_found();
 	return atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT ||
 	       mt_thread_forked();
 }
@@ -351,31 +338,31 @@ MT_INLINE bool dormant(void)
 }
 
 #define UNWRAP(...) __VA_ARGS__
-#define DEFINE_TIMED(name, result, parameters, arguments)                                          \
+#define DEFINE_TIMED(linked, weak, name, result, parameters, arguments)                            \
 	JUMPS MT_EXPORT result name parameters                                                     \
 	{                                                                                          \
 		uint64_t left = dormant() ? look() : 0;                                            \
 		if (unlikely(left))                                                                \
 			return name##_long(left, UNWRAP arguments);                                \
-		return mt_wait.name arguments;                                                     \
+		return mt_reals.name arguments;                                                    \
 	}
-TIMED(DEFINE_TIMED)
+TIMED_NAMES(DEFINE_TIMED)
 
 JUMPS MT_EXPORT int pause(void)
 {
 	uint64_t left = dormant() ? look() : 0;
 
-	return unlikely(left) ? poll_parts(left, NULL, 0, UINT64_MAX, NULL) : mt_wait.pause();
+	return unlikely(left) ? poll_parts(left, NULL, 0, UINT64_MAX, NULL) : mt_reals.pause();
 }
 
-#define DEFINE_UNTIMED(name, result, parameters, arguments)                                        \
+#define DEFINE_UNTIMED(linked, weak, name, result, parameters, arguments)                          \
 	JUMPS MT_EXPORT result name parameters                                                     \
 	{                                                                                          \
 		if (dormant())                                                                     \
 			look();                                                                    \
-		return mt_wait.name arguments;                                                     \
+		return mt_reals.name arguments;                                                    \
 	}
-UNTIMED(DEFINE_UNTIMED)
+UNTIMED_NAMES(DEFINE_UNTIMED)
 
 void mt_wait_wakes(void)
 {

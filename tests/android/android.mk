@@ -16,7 +16,7 @@ ANDROID_FLAGS_arm64-v8a := -mno-outline-atomics
 
 # Hooks that jump need -O2, whatever DEBUG says.
 ANDROID_CFLAGS = $(AGENT_CFLAGS) -O2
-# agent.map names what other libcs have, too.
+# The map names what other libcs have, too.
 ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384 -Wl,--undefined-version
 ANDROID_LDFLAGS = $(filter-out -static-libgcc,$(AGENT_LDFLAGS)) $(ANDROID_LINK) -Wl,--build-id=sha1
 # Nothing that an NDK adds by itself: its start of a library brings a destructor.
@@ -51,7 +51,7 @@ $$(ANDROID_OBJ_$(1)): $(A)/$(1)/agent/%.o: agent/%.c
 	@mkdir -p $$(@D)
 	$$(call say,CC)$$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(ANDROID_CFLAGS) -c -o $$@ $$<
 
-$(A)/$(1)/libmemtop-agent.so: $$(ANDROID_OBJ_$(1)) agent/agent.map tests/android/gate
+$(A)/$(1)/libmemtop-agent.so: $$(ANDROID_OBJ_$(1)) $(AGENT_MAP) tests/android/gate
 	$$(call say,LINK)$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) $$(LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
 	@tests/android/gate --level $(ANDROID_API) $$@ || { rm -f $$@; exit 1; }
 

@@ -34,7 +34,7 @@ def make(*arguments, seconds=280):
 
 @test
 def t_agent_exports_its_map():
-    with open("agent/agent.map", encoding="utf-8") as f:
+    with open(f"{BUILD}/agent.map", encoding="utf-8") as f:
         text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
     listed = set(re.search(r"global:(.*)local:", text, re.S).group(1).replace(";", " ").split())
     wildcards = {w for w in listed if w.endswith("*")}

@@ -102,7 +102,7 @@ def t_every_hook_is_among_those_calls():
     def text(*path):
         with open(os.path.join(ROOT, *path), encoding="utf-8") as f:
             return re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
-    listed = set(re.findall(r"\b([\w*]+);", text("agent", "agent.map").split("local:")[0]))
+    listed = set(re.findall(r"\b([\w*]+);", text(BUILD, "agent.map").split("local:")[0]))
     hooks = {h for h in listed if not re.match(r"_Z|[a-z]*allocx|memtop_|__cyg|JNI", h)}
     source = text("tests", "targets", "s_forked.c")
     assert len(hooks) > 50 and not [h for h in sorted(hooks) if not re.search(rf"\b{h}\(", source)], \

@@ -65,7 +65,7 @@ __attribute__((visibility("hidden"), constructor)) void count_calls_begin(void)
 
 
 def hooks():
-    with open("agent/agent.map", encoding="utf-8") as f:
+    with open(f"{BUILD}/agent.map", encoding="utf-8") as f:
         text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
     names = re.findall(r"([A-Za-z_]\w*);", text[text.index("global:"):text.index("local:")])
     return [n for n in names if not n.startswith(NO_HOOKS)]

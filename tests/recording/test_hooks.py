@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 from client import Client
-from harness import (AGENT, MEMTOP, ROOT, TARGETS, Skip, at_once, children, environment, main, mostly_waits, need,
+from harness import (AGENT, BUILD, MEMTOP, ROOT, TARGETS, Skip, at_once, children, environment, main, mostly_waits, need,
                      read_report, recorded, report, run, start, stop, temporary_folder, test, wait_for)
 
 PLUGIN = """
@@ -113,7 +113,7 @@ def t_no_system_call_that_an_allocator_does_not_make():
 @test
 def t_exports_and_libraries():
     need("nm", "readelf")
-    text = re.sub(r"/\*.*?\*/", "", open(os.path.join(ROOT, "agent", "agent.map"), encoding="utf-8").read(), flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", open(os.path.join(ROOT, BUILD, "agent.map"), encoding="utf-8").read(), flags=re.S)
     listed = set(re.findall(r"[\w*]+(?=;)", text.split("local:")[0]))
     shown = {line.split()[-1] for line in run(["nm", "-D", "--defined-only", AGENT]).stdout.splitlines()}
     stray = {s for s in shown if s not in listed and not s.startswith("memtop_")}

@@ -109,7 +109,7 @@ rbp=$(gcc -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-fr
 rest=$(ls agent/*/*.c | grep -v '/linked/\|/loaded/\|/hooks/\(malloc\|cxx\|jemalloc\)\.c$' | sed "s,\(.*\)c$,$BUILD/\1o,")
 judged malloc "${rbp:--fno-omit-frame-pointer}" && judged cxx "${rbp:--fno-omit-frame-pointer}" &&
 	judged jemalloc -fno-omit-frame-pointer && gcc $agent -c -o "$out/judge.o" $here/judge.c &&
-	gcc -shared -Wl,-z,defs,-z,now -Wl,--version-script=agent/agent.map -o "$out/libjudged.so" $rest "$BUILD/agent/linked/libc.o" \
+	gcc -shared -Wl,-z,defs,-z,now -Wl,--version-script=$BUILD/agent.map -o "$out/libjudged.so" $rest "$BUILD/agent/linked/libc.o" \
 		"$out"/judged_*.o "$out/judge.o" -lunwind || bad=1
 $here/real.py "$out/libjudged.so" || bad=1
 exit $bad
