@@ -238,7 +238,7 @@ def killed_and_while_it_is_written():
     child.send_signal(signal.SIGKILL)
     child.wait()
     data = read(path)
-    assert data[-8:] != b"MEMTOPE\\n"
+    assert data[-8:] != b"MEMTOPE\n", "it was not killed while it wrote"
     assert report(path) == report(write(folder, "plain.mtop", without_keys(data)))
 
 
