@@ -16,8 +16,10 @@ void model_columns(const struct model *m, struct columns *c)
 	for (uint32_t s = 0; s < t->slot_count; s++)
 		columns_add_slot(c, slot_at(t, s)->node, slot_at(t, s)->epoch);
 	columns_settle(c);
+	/* A stack that has ever held estimates has them for good; the model keeps that by node. */
 	for (uint32_t s = 0; s < t->slot_count; s++)
-		columns_count(c, s, &slot_at(t, s)->now, slot_at(t, s)->sampled);
+		columns_count(c, s, &slot_at(t, s)->now,
+			      node_at(t, slot_at(t, s)->node)->self_estimate);
 }
 
 /* A mark's cells are those that differ from the mark before. Slots born after it held nothing,

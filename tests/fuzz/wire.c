@@ -15,6 +15,8 @@
  * allocates more than the bytes justify. Same seed, same run.
  */
 #include "../random.h"
+#include "heap/heap.h"
+#include "model/columns.h"
 #include "query/query.h"
 #include "session/session.h"
 #include "wire/decode.h"
@@ -353,6 +355,25 @@ static void close_session(struct session *x)
 	model_free(x->m);
 }
 
+/* A snapshot holds what the model does, also what a hostile peer sent. */
+static void same_heap(const struct model *m)
+{
+	struct columns c;
+
+	model_columns(m, &c);
+	struct heap *h = heap_new(&c, NULL);
+	for (uint32_t i = 0; i < model_dense_count(m); i++) {
+		const struct node *n = model_dense(m, i, NULL);
+		struct tally a = model_incl(m, n), b = heap_incl(h, h->skeleton->node_of[i]);
+
+		if (memcmp(&a, &b, sizeof a) != 0 ||
+		    model_sampled(m, n) != heap_estimates(h, h->skeleton->node_of[i]))
+			BUG("node %u: the snapshot differs from the model", i);
+	}
+	heap_drop(h);
+	columns_release(&c);
+}
+
 static void must_hold(const struct session *x)
 {
 	struct err err = { 0 };
@@ -361,6 +382,7 @@ static void must_hold(const struct session *x)
 	/* Totals that do not fit the slots are the peer's own lie; all else is ours. */
 	if (!model_check(x->m, &err) && !strstr(err.text, "totals"))
 		BUG("%s", err.text);
+	same_heap(x->m);
 	if (!model_peak(x->m))
 		return;
 	struct model *then = model_new();
