@@ -165,8 +165,7 @@ static __attribute__((noinline)) struct hit *capture_new(struct thread *t, uintp
 }
 
 /* Looks among the thread's recent stacks. */
-static __attribute__((noinline)) struct hit *recall(struct thread *t, uintptr_t pc, uintptr_t sp,
-						    uintptr_t fp)
+MT_INLINE struct hit *recall(struct thread *t, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	uint32_t era = mt_era_now();
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
