@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What the shells complete: memtop --complete by itself, then in bash, zsh and fish as a person types."""
 import os
+import re
 import shlex
+import shutil
 
 from cli import memtop, one_line
 from harness import MEMTOP, ROOT, Skip, main, need, recorded, recording, stop, temporary_folder, test, wait_for
@@ -106,6 +108,9 @@ TYPED = [
     ("memtop report one.mtop --at rea", "memtop report one.mtop --at ready"),
     ("memtop report one.mtop --at aft", "memtop report one.mtop --at after\\ login"),
     ("memtop diff one.mtop@pe", "memtop diff one.mtop@peak"),
+    ("memtop report one.mtop --since after\\ lo", "memtop report one.mtop --since after\\ login"),
+    ("memtop report 'two words.mtop' --at rea", "memtop report 'two words.mtop' --at ready"),
+    ("memtop diff two\\ words.mtop@pe", "memtop diff two\\ words.mtop@peak"),
     ("memtop run -- cat one.mt", "memtop run -- cat one.mtop"),
 ]
 
@@ -115,6 +120,7 @@ def typed_in(shell, *first):
     need(shell[0])
     folder = temporary_folder()
     os.rename(marked(), f"{folder}/one.mtop")
+    shutil.copy(f"{folder}/one.mtop", f"{folder}/two words.mtop")
     os.mkdir(f"{folder}/folder")
     path = f"PATH={os.path.dirname(os.path.abspath(MEMTOP))}:{os.environ['PATH']}"  # tmux passes on its own PATH alone
     with Terminal(["env", path, f"HOME={folder}", *shell], 100, 30, cwd=folder) as t:
@@ -126,6 +132,10 @@ def typed_in(shell, *first):
             t.wait_for(before)
             t.keys("Tab")
             t.wait_for(lambda lines: any(line.rstrip().endswith(after) for line in lines))
+        t.keys("C-u", "C-l")
+        t.type("memtop check -f ")
+        t.keys("Tab", "Tab")
+        t.wait_for(re.compile(r"text.*junit.*json.*github|github.*json.*junit.*text", re.S))
 
 
 @test

@@ -10,7 +10,7 @@ import subprocess
 from cli import memtop
 from client import preload
 from container import need_place
-from harness import (MEMTOP, Skip, at_end, check_invariants, kill, main, need, recorded, recording, run,
+from harness import (MEMTOP, Skip, at_end, check_invariants, child_of, kill, main, need, recorded, recording, run,
                      temporary_folder, test, wait_for)
 from term import Terminal
 
@@ -81,6 +81,17 @@ def catches(pid, number):
 
 def report(session, *arguments):
     return json.loads(memtop("report", "-f", "json", *arguments, session).stdout)
+
+
+@test
+def t_for_ends_the_wait_for_a_launcher():
+    """It executes nothing and runs on."""
+    waits = built("waits", "#include <unistd.h>\nint main(void) { for (;;) pause(); }", "-static")
+    p = recording(waits, options="follow_static=yes", arguments=("--for", "0.5"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    program = child_of(p.pid)
+    at_end(kill, program)
+    assert p.wait(60) == 125 and not os.path.exists(p.session), p
+    assert os.path.exists(f"/proc/{program}"), "it was ended"
 
 
 @test

@@ -4,6 +4,9 @@
 function __memtop_candidates
     set -l before (commandline -opc)
     set -l typed (commandline -ct)
+    # without its quotes and backslashes; the last quote may be open
+    set -l plain (string unescape -- "$typed"; or string replace -r -- '^["\']' '' "$typed")
+    set typed "$plain"
     set -l option (string match -r -- '^--[^=]*=' "$typed") # its value is what fish lists
     set -l value (string replace -r -- '^--[^=]*=' '' "$typed")
     for line in ($before[1] --complete (math (count $before) - 1) $before[2..-1] "$typed" 2>/dev/null)

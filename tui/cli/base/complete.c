@@ -177,7 +177,7 @@ static int find_target(const struct completion *c, const char *path, struct targ
 	return c->a->operand_count ? target_parse(c->a->operands[0], t, &unused) : -1;
 }
 
-static void add_marks(struct completion *c, const char *path)
+static void add_marks(struct completion *c, const char *path, bool pair)
 {
 	struct target t;
 	struct err unused;
@@ -202,7 +202,10 @@ static void add_marks(struct completion *c, const char *path)
 			if (!k || !k->known)
 				continue;
 			snprintf(number, sizeof number, "m%u", k->id);
-			complete_add(c, *k->name ? k->name : number, *k->name ? number : "");
+			/* In A..B a name's own dots would end A. */
+			if (!pair || !strstr(k->name, ".."))
+				complete_add(c, *k->name ? k->name : number,
+					     *k->name && strcmp(k->name, number) != 0 ? number : "");
 		}
 	}
 	if (w)
@@ -214,13 +217,13 @@ static void add_marks(struct completion *c, const char *path)
 
 void complete_mark(struct completion *c)
 {
-	add_marks(c, NULL);
+	add_marks(c, NULL, false);
 	complete_add(c, "start", "of the program");
 }
 
 void complete_instant(struct completion *c)
 {
-	add_marks(c, NULL);
+	add_marks(c, NULL, false);
 	complete_add(c, "peak", "the highest point of the heap");
 }
 
@@ -237,7 +240,7 @@ void complete_marks(struct completion *c)
 
 	if (dots)
 		skip_to(c, dots + 2);
-	add_marks(c, NULL);
+	add_marks(c, NULL, true);
 	complete_add(c, dots ? "now" : "start", "");
 }
 
@@ -252,7 +255,7 @@ void complete_compared(struct completion *c)
 	char *path = xstrndup(c->word, (size_t)(at - c->word));
 
 	skip_to(c, at + 1);
-	add_marks(c, path);
+	add_marks(c, path, false);
 	complete_add(c, "peak", "the highest point of the heap");
 	free(path);
 }
@@ -315,14 +318,14 @@ static void add_words(struct completion *c, const struct verb *v, int argc, char
 	free(a.operands);
 }
 
-static bool is_digits(const char *s)
+static bool is_number(const char *s)
 {
-	return *s && strspn(s, "0123456789") == strlen(s);
+	return *s && strlen(s) < 6 && strspn(s, "0123456789") == strlen(s);
 }
 
 int complete_words(const struct verb *const *verbs, int argc, char **argv)
 {
-	int at = argc && is_digits(argv[0]) ? (int)strtol(argv[0], NULL, 10) : -1;
+	int at = argc && is_number(argv[0]) ? atoi(argv[0]) : -1;
 
 	argc--, argv++;
 	if (at < 0 || at >= argc) {

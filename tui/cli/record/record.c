@@ -40,7 +40,10 @@ static void on_stop(void *arg)
 
 static void on_time(void *arg)
 {
-	((struct recording *)arg)->time_ns = now_ns();
+	struct recording *r = arg;
+
+	r->time_ns = now_ns();
+	r->stop = r->stop || !r->watch; /* a launcher has executed nothing with an agent yet */
 }
 
 static void on_hangup(void *arg)
