@@ -4,25 +4,30 @@
 #include "views/table_view.h"
 #include "widgets/judgement.h"
 
+/* Amounts of a peer that lies may be larger than a value holds. */
+static int64_t most(uint64_t n)
+{
+	return n < INT64_MAX ? (int64_t)n : INT64_MAX;
+}
+
 /* One amount: `known` is the member of struct amounts that tells whether it is. */
 #define AMOUNT(name, number, known_by)                                                             \
 	static struct value name(const struct line *l)                                             \
 	{                                                                                          \
 		const struct amounts *a = l->row;                                                  \
-		return (struct value){ (int64_t)(number), (enum known)a->known_by,                 \
-				       a->sampled != 0 };                                          \
+		return (struct value){ (number), (enum known)a->known_by, a->sampled != 0 };       \
 	}
 
-AMOUNT(live, live_bytes(&a->sum), live)
-AMOUNT(blocks, live_blocks(&a->sum), live)
-AMOUNT(in_all, a->sum.alloc_bytes, in_all)
-AMOUNT(calls, a->rate.blocks, rated)
-AMOUNT(bytes_rate, a->rate.bytes, rated)
-AMOUNT(born, a->change.born_bytes, changed)
-AMOUNT(gone, a->change.gone_bytes, changed)
+AMOUNT(live, most(live_bytes(&a->sum)), live)
+AMOUNT(blocks, most(live_blocks(&a->sum)), live)
+AMOUNT(in_all, most(a->sum.alloc_bytes), in_all)
+AMOUNT(calls, most(a->rate.blocks), rated)
+AMOUNT(bytes_rate, most(a->rate.bytes), rated)
+AMOUNT(born, most(a->change.born_bytes), changed)
+AMOUNT(gone, most(a->change.gone_bytes), changed)
 AMOUNT(net, net_bytes(&a->change), changed)
 AMOUNT(more_blocks, net_blocks(&a->change), changed)
-AMOUNT(before, live_bytes(&a->sum) - (uint64_t)net_bytes(&a->change), live)
+AMOUNT(before, most(bytes_before(a)), live)
 
 /* clang-format off */
 COLUMN(live,        "LIVE",     8, BY_LIVE,   KIND_LIVE,       .value = live);

@@ -125,6 +125,11 @@ static inline int64_t net_bytes(const struct change *c)
 {
 	return (int64_t)(c->born_bytes - c->gone_bytes);
 }
+/* Live at the base of the change; in a diff, in A. */
+static inline uint64_t bytes_before(const struct amounts *a)
+{
+	return live_bytes(&a->sum) - (uint64_t)net_bytes(&a->change);
+}
 static inline int64_t net_blocks(const struct change *c)
 {
 	return (int64_t)(c->born_blocks - c->gone_blocks);

@@ -138,12 +138,6 @@ enum ages_of tree_ages(const struct tree *t)
 			   t->tv.sort[table_view_diffing(&t->tv)]);
 }
 
-/* Live in A: B's amount without what came since. */
-static uint64_t live_before(const struct row *r)
-{
-	return live_bytes(&r->amounts.sum) - (uint64_t)net_bytes(&r->amounts.change);
-}
-
 static void draw_source_line(const struct row *r, const struct module *m, const struct area *a,
 			     int y)
 {
@@ -179,7 +173,7 @@ static void draw_sessions(const struct tree *t, const struct row *r, const struc
 	const char *about = r->amounts.sampled ? "~" : "";
 
 	draw_printf(a, 1, 1, ROLE_NORMAL, "A: %s%s in %s%s.  B: %s%s in %s%s.  NET %s%s.", about,
-		    text_bytes(one, live_before(r)), about,
+		    text_bytes(one, bytes_before(&r->amounts)), about,
 		    text_blocks(two, blocks - (uint64_t)net_blocks(&r->amounts.change)), about,
 		    text_bytes((char[32]){ 0 }, live_bytes(&r->amounts.sum)), about,
 		    format_count((char[32]){ 0 }, blocks), about,
