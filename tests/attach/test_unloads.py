@@ -84,7 +84,7 @@ class Program:
             with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
                 if f.read().strip() != "memtop-agent":
                     return False
-            with open(f"/proc/{pid}/maps", encoding="utf-8") as mine, open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as its:
+            with open(f"/proc/{pid}/maps", "rb") as mine, open(f"/proc/{self.process.pid}/maps", "rb") as its:
                 return mine.read() == its.read()
         except OSError:
             return False
