@@ -205,7 +205,8 @@ static void add_marks(struct completion *c, const char *path, bool pair)
 			/* In A..B a name's own dots would end A. */
 			if (!pair || !strstr(k->name, ".."))
 				complete_add(c, *k->name ? k->name : number,
-					     *k->name && strcmp(k->name, number) != 0 ? number : "");
+					     *k->name && strcmp(k->name, number) != 0 ? number
+										      : "");
 		}
 	}
 	if (w)
