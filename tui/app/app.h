@@ -147,16 +147,16 @@ struct sources {
 };
 
 struct app {
-	struct ui ui; /* first: views' requests are called with it */
+	struct ui ui; /* first: views' actions are called with it */
 	struct front front;
 	struct kept kept;
 	struct loop *loop;
 	struct watch *first; /* of the process that was started or named; borrowed */
 	const struct tui_options *options;
-	/* Callbacks, so that lower files call no upper ones: the shown process changed; a request
+	/* Callbacks, so that lower files call no upper ones: the shown process changed; an action
 	 * was typed */
 	void (*on_change)(void *app, unsigned bits);
-	unsigned (*request)(struct app *a, enum request r);
+	unsigned (*action)(struct app *a, enum action r);
 	uint32_t wanted;   /* the process to show once its agent listens; 0 = none */
 	struct view *page; /* help or detail, over the current view; NULL = none */
 	struct choices choices;

@@ -68,13 +68,13 @@ static bool set_units(const char *value, char *why, size_t size)
 
 static bool set_key(const char *name, const char *keys, char *why, size_t size)
 {
-	enum request r;
+	enum action r;
 
-	if (!request_named(name, &r)) {
-		snprintf(why, size, "no request \"%.40s\"; memtop --keys lists the names", name);
+	if (!action_named(name, &r)) {
+		snprintf(why, size, "no action \"%.40s\"; memtop --keys lists the names", name);
 		return false;
 	}
-	return request_set_keys(r, keys, why, size);
+	return action_set_keys(r, keys, why, size);
 }
 
 static bool take_line(char *name, char *value, char *why, size_t size)
@@ -212,13 +212,12 @@ static void put(FILE *f, const struct config *c)
 	if (*source_folders())
 		fprintf(f, "source = %s\n", source_folders());
 	columns_write(f);
-	/* Unbinds first, so that other requests may take the keys in any order. */
+	/* Unbinds first, so that other actions may take the keys in any order. */
 	for (int pass = 0; pass < 2; pass++)
-		for (int r = 1; r < REQ_COUNT; r++) {
-			request_keys_written((enum request)r, keys, sizeof keys);
-			if (strcmp(keys, request_info((enum request)r)->keys) &&
-			    (pass == 0 || *keys))
-				fprintf(f, "key %s =%s%s\n", request_word((enum request)r, word),
+		for (int r = 1; r < ACT_COUNT; r++) {
+			action_keys_written((enum action)r, keys, sizeof keys);
+			if (strcmp(keys, action_info((enum action)r)->keys) && (pass == 0 || *keys))
+				fprintf(f, "key %s =%s%s\n", action_word((enum action)r, word),
 					pass ? " " : "", pass ? keys : "");
 		}
 }

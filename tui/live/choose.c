@@ -211,21 +211,21 @@ static void on_input(void *arg, unsigned events)
 
 	(void)events;
 	while ((key = term_key()) != KEY_NOTHING) {
-		enum request r = term_pasting() ? REQ_NONE : request_of_key(foci, key);
-		if (key == KEY_HANGUP || key == KEY_CTRL_C || r == REQ_BACK || r == REQ_QUIT ||
-		    r == REQ_ESCAPE) {
+		enum action r = term_pasting() ? ACT_NONE : action_of_key(foci, key);
+		if (key == KEY_HANGUP || key == KEY_CTRL_C || r == ACT_BACK || r == ACT_QUIT ||
+		    r == ACT_ESCAPE) {
 			end(c, 0);
 			return;
 		}
-		if (r == REQ_CHOOSE && c->count) {
+		if (r == ACT_CHOOSE && c->count) {
 			end(c, 1);
 			return;
 		}
-		if (r == REQ_SUSPEND)
+		if (r == ACT_SUSPEND)
 			term_suspend();
-		if (r == REQ_REDRAW)
+		if (r == ACT_REDRAW)
 			term_resize();
-		list_request(&c->list, r, id_of, c);
+		list_action(&c->list, r, id_of, c);
 	}
 	draw(c);
 }

@@ -2,7 +2,7 @@
  *
  * live.c - the live view's event wiring. Every event comes through one loop:
  *
- *   key        -> request -> handler's bits -> query if asked for -> draw -> flush, at once
+ *   key        -> action -> handler's bits -> query if asked for -> draw -> flush, at once
  *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
  *                 never for more than a fifth of the time however large the tree is
  *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is
@@ -132,7 +132,7 @@ static bool suspends(int key)
 {
 	static const enum focus none[] = { FOCUS_NONE };
 
-	return key < ' ' && request_of_key(none, key) == REQ_SUSPEND;
+	return key < ' ' && action_of_key(none, key) == ACT_SUSPEND;
 }
 
 static void on_key(struct app *a, int key)
@@ -147,7 +147,7 @@ static void on_key(struct app *a, int key)
 		quit_now(a, 128 + SIGINT);
 		return;
 	}
-	front_act(a, action_key(a, key) & ~(unsigned)VIEW_IGNORED);
+	front_act(a, dispatch_key(a, key) & ~(unsigned)VIEW_IGNORED);
 }
 
 /* The terminal is gone, so no question is possible: the kept session records the end of a program
@@ -399,7 +399,7 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 			 .first = first_watch(p),
 			 .options = o,
 			 .on_change = on_change,
-			 .request = action_request };
+			 .action = dispatch_action };
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.c - see screen/keys.h. The table is screen/request.h's; its key strings are parsed once, at
+ * keys.c - see screen/keys.h. The table is screen/action.h's; its key strings are parsed once, at
  * first use.
  */
 #include "screen/keys.h"
@@ -12,15 +12,15 @@
 
 #define KEYS_PER_REQUEST 6
 
-static const struct request_info infos[REQ_COUNT] = {
+static const struct action_info infos[ACT_COUNT] = {
 #define X(name, focus, keys, brief, help)                                                          \
-	[REQ_##name] = { #name, FOCUS_##focus, keys, brief, help },
-	REQUESTS(X)
+	[ACT_##name] = { #name, FOCUS_##focus, keys, brief, help },
+	ACTIONS(X)
 #undef X
 };
 
 static const struct view_info views[] = {
-#define X(request, id, name, keys, title, brief, columns, help, of_diff)                           \
+#define X(action, id, name, keys, title, brief, columns, help, of_diff)                            \
 	{ title, brief, columns, of_diff },
 	VIEWS(X, )
 #undef X
@@ -46,7 +46,7 @@ static const struct {
 };
 #define NAMED (sizeof named / sizeof named[0])
 
-static int parsed[REQ_COUNT][KEYS_PER_REQUEST];
+static int parsed[ACT_COUNT][KEYS_PER_REQUEST];
 static bool ready;
 
 int key_parse(const char *name, size_t len)
@@ -70,7 +70,7 @@ int key_parse(const char *name, size_t len)
 
 static void prepare(void)
 {
-	for (int r = 1; r < REQ_COUNT; r++) {
+	for (int r = 1; r < ACT_COUNT; r++) {
 		size_t n = 0;
 		for (const char *at = infos[r].keys; *at;) {
 			size_t len = strcspn(at, " ");
@@ -83,34 +83,34 @@ static void prepare(void)
 	ready = true;
 }
 
-const struct request_info *request_info(enum request r)
+const struct action_info *action_info(enum action r)
 {
 	return &infos[r];
 }
 
-int request_key(enum request r, size_t n)
+int action_key(enum action r, size_t n)
 {
 	if (!ready)
 		prepare();
 	return n < KEYS_PER_REQUEST ? parsed[r][n] : KEY_NOTHING;
 }
 
-static enum request lookup(enum focus f, int key)
+static enum action lookup(enum focus f, int key)
 {
-	for (int r = 1; r < REQ_COUNT; r++)
+	for (int r = 1; r < ACT_COUNT; r++)
 		if (infos[r].focus == f)
 			for (size_t n = 0; n < KEYS_PER_REQUEST && parsed[r][n]; n++)
 				if (parsed[r][n] == key)
-					return (enum request)r;
-	return REQ_NONE;
+					return (enum action)r;
+	return ACT_NONE;
 }
 
-enum request request_of_key(const enum focus *foci, int key)
+enum action action_of_key(const enum focus *foci, int key)
 {
 	if (!ready)
 		prepare();
 	for (; *foci != FOCUS_NONE; foci++) {
-		enum request r = lookup(*foci, key);
+		enum action r = lookup(*foci, key);
 		if (r)
 			return r;
 	}
@@ -151,43 +151,43 @@ const char *focus_title(enum focus f)
 	return titles[f];
 }
 
-char *request_keys(enum request r, char *out, size_t size)
+char *action_keys(enum action r, char *out, size_t size)
 {
 	char key[16];
 	int k;
 
 	*out = 0;
-	for (size_t n = 0; (k = request_key(r, n)) != KEY_NOTHING; n++) {
+	for (size_t n = 0; (k = action_key(r, n)) != KEY_NOTHING; n++) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%s%s", n ? " " : "", key_label(key, k));
 	}
 	return out;
 }
 
-bool request_named(const char *word, enum request *r)
+bool action_named(const char *word, enum action *r)
 {
 	char name[32];
 
-	for (int i = 1; i < REQ_COUNT; i++)
-		if (!strcmp(request_word((enum request)i, name), word)) {
-			*r = (enum request)i;
+	for (int i = 1; i < ACT_COUNT; i++)
+		if (!strcmp(action_word((enum action)i, name), word)) {
+			*r = (enum action)i;
 			return true;
 		}
 	return false;
 }
 
-/* Another request of r's focus with this key; else REQ_NONE. */
-static enum request other_owner(enum request r, int key)
+/* Another action of r's focus with this key; else ACT_NONE. */
+static enum action other_owner(enum action r, int key)
 {
-	for (int i = 1; i < REQ_COUNT; i++)
+	for (int i = 1; i < ACT_COUNT; i++)
 		for (size_t n = 0;
 		     i != (int)r && infos[i].focus == infos[r].focus && n < KEYS_PER_REQUEST; n++)
 			if (parsed[i][n] == key)
-				return (enum request)i;
-	return REQ_NONE;
+				return (enum action)i;
+	return ACT_NONE;
 }
 
-bool request_set_keys(enum request r, const char *keys, char *why, size_t size)
+bool action_set_keys(enum action r, const char *keys, char *why, size_t size)
 {
 	int wanted[KEYS_PER_REQUEST] = { 0 };
 	size_t n = 0;
@@ -205,10 +205,10 @@ bool request_set_keys(enum request r, const char *keys, char *why, size_t size)
 				 (int)(len < 40 ? len : 40), at);
 			return false;
 		}
-		enum request owner = other_owner(r, key);
+		enum action owner = other_owner(r, key);
 		if (owner) {
 			snprintf(why, size, "%.*s is already the key of :%s", (int)len, at,
-				 request_word(owner, word));
+				 action_word(owner, word));
 			return false;
 		}
 		wanted[n++] = key;
@@ -233,21 +233,21 @@ static void write_key(int key, char *out, size_t size)
 		snprintf(out, size, "%c", key);
 }
 
-char *request_keys_written(enum request r, char *out, size_t size)
+char *action_keys_written(enum action r, char *out, size_t size)
 {
 	char key[16];
 
 	*out = 0;
-	for (size_t n = 0; request_key(r, n) != KEY_NOTHING; n++) {
+	for (size_t n = 0; action_key(r, n) != KEY_NOTHING; n++) {
 		size_t len = strlen(out);
-		write_key(request_key(r, n), key, sizeof key);
+		write_key(action_key(r, n), key, sizeof key);
 		snprintf(out + len, size - len, "%s%s", n ? " " : "", key);
 	}
 	return out;
 }
 
 /* As the command line has it: mark-named. */
-char *request_word(enum request r, char *out)
+char *action_word(enum action r, char *out)
 {
 	size_t n = 0;
 
@@ -263,12 +263,12 @@ void keys_print(FILE *out)
 
 	for (int f = 1; f < FOCUS_COUNT; f++) {
 		fprintf(out, "%s%s\n", f > 1 ? "\n" : "", focus_title((enum focus)f));
-		for (int r = 1; r < REQ_COUNT; r++) {
+		for (int r = 1; r < ACT_COUNT; r++) {
 			if (infos[r].focus != (enum focus)f)
 				continue;
 			fprintf(out, "  %-18s :%-14s %s\n",
-				request_keys((enum request)r, keys, sizeof keys),
-				request_word((enum request)r, name), infos[r].help);
+				action_keys((enum action)r, keys, sizeof keys),
+				action_word((enum action)r, name), infos[r].help);
 		}
 	}
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.h - memtop's key numbers (so that only screen/term.c knows curses), and the request that a
+ * keys.h - memtop's key numbers (so that only screen/term.c knows curses), and the action that a
  * key means in a focus.
  */
 #ifndef KEYS_H
 #define KEYS_H
 
 #include "base/base.h"
-#include "screen/request.h"
+#include "screen/action.h"
 
 /* Printable keys are their code points, control keys 1..31 and 127. */
 enum key {
@@ -35,33 +35,33 @@ enum key {
 	KEY_FN /* F1 is KEY_FN + 1 */
 };
 
-struct request_info {
+struct action_info {
 	const char *name; /* "MARK_NAMED" */
 	enum focus focus;
-	const char *keys; /* as in screen/request.h */
+	const char *keys; /* as in screen/action.h */
 	const char *brief;
 	const char *help;
 };
 
-const struct request_info *request_info(enum request r);
+const struct action_info *action_info(enum action r);
 /* The n-th key of r, KEY_NOTHING past the last. */
-int request_key(enum request r, size_t n);
-/* The request of the first of foci[] (ends with FOCUS_NONE) that binds the key; else
- * FOCUS_GLOBAL's; else REQ_NONE. */
-enum request request_of_key(const enum focus *foci, int key);
+int action_key(enum action r, size_t n);
+/* The action of the first of foci[] (ends with FOCUS_NONE) that binds the key; else
+ * FOCUS_GLOBAL's; else ACT_NONE. */
+enum action action_of_key(const enum focus *foci, int key);
 /* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
 int key_parse(const char *name, size_t len);
 /* All key names of r, "1 F5"; its command-line name, "mark-named" (out[32]). Both return out. */
-char *request_keys(enum request r, char *out, size_t size);
-char *request_word(enum request r, char *out);
-bool request_named(const char *word, enum request *r);
+char *action_keys(enum action r, char *out, size_t size);
+char *action_word(enum action r, char *out);
+bool action_named(const char *word, enum action *r);
 /*
  * Replaces the table's keys, "m <F2>"; "" = none. False, with the reason: an unknown key, too many,
- * or a key of another request in the same focus.
+ * or a key of another action in the same focus.
  */
-bool request_set_keys(enum request r, const char *keys, char *why, size_t size);
+bool action_set_keys(enum action r, const char *keys, char *why, size_t size);
 /* As key_parse() reads them: "m <F2>". Returns out. */
-char *request_keys_written(enum request r, char *out, size_t size);
+char *action_keys_written(enum action r, char *out, size_t size);
 /* A key's name in the last line and on the help page: "Enter", "^L", "s". out[16]. */
 char *key_label(char *out, int key);
 const char *focus_title(enum focus f);

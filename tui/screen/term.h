@@ -23,7 +23,7 @@ void term_resize(void);
 /* Next key (screen/keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
 int term_key(void);
 #define KEY_HANGUP (-1)
-/* Whether the key that term_key() returned last is pasted text: it is no request. */
+/* Whether the key that term_key() returned last is pasted text: it is no action. */
 bool term_pasting(void);
 /* Takes clicks and the wheel from the terminal, or leaves them to it. */
 void term_mouse(bool take);

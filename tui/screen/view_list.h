@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * view_list.h - the views with a tab, one row each. The enum, the requests that show them
- * (screen/request.h, and through these the help page, the last line, the command line and the man
+ * view_list.h - the views with a tab, one row each. The enum, the actions that show them
+ * (screen/action.h, and through these the help page, the last line, the command line and the man
  * page), the tabs, the makers (app/shown.c), what a diff of sessions has, and the views whose
  * columns can be hidden come from it. A new view is its file, its row, and the question that it
  * answers in views/help.c.

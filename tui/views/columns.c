@@ -67,14 +67,14 @@ static void draw(struct view *v, const struct area *a)
 	}
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct columns_page *c = (struct columns_page *)v;
 
-	if (list_request(&c->list, r, id_of, c))
+	if (list_action(&c->list, r, id_of, c))
 		return VIEW_DRAW;
-	if (r != REQ_COLUMN_TOGGLE)
-		return r == REQ_COLUMNS ? VIEW_CLOSE : VIEW_IGNORED;
+	if (r != ACT_COLUMN_TOGGLE)
+		return r == ACT_COLUMNS ? VIEW_CLOSE : VIEW_IGNORED;
 	if (c->list.at < c->count) {
 		enum view_id view = table(c)->view;
 		const char *title = column_at(c, c->list.at)->title;
@@ -98,7 +98,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_COLUMNS, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.free = free_page,
 };
 

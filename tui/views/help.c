@@ -2,7 +2,7 @@
  *
  * help.c - the help page: which key answers which question, the keys of the current view, the
  * meaning of the verdict's words and of the columns, then all keys. The keys come from the table of
- * requests, with the user's own bindings.
+ * actions, with the user's own bindings.
  */
 #include "views/views.h"
 #include "widgets/page.h"
@@ -29,19 +29,19 @@ static int left_width(void)
 	return term_columns() < NARROW ? 10 : 23;
 }
 
-/* Replaces each <name> of a request in the text by the user's first key for it. Returns out. */
+/* Replaces each <name> of an action in the text by the user's first key for it. Returns out. */
 static const char *with_keys(const char *text, char *out, size_t size)
 {
 	char name[32], key[16];
 	size_t n = 0;
-	enum request r;
+	enum action r;
 
 	while (*text && n + sizeof key < size) {
 		const char *end = *text == '<' ? strchr(text, '>') : NULL;
 		snprintf(name, sizeof name, "%.*s", end ? (int)(end - text - 1) : 0, text + 1);
-		if (end && request_named(name, &r)) {
+		if (end && action_named(name, &r)) {
 			n += (size_t)snprintf(out + n, size - n, "%s",
-					      key_label(key, request_key(r, 0)));
+					      key_label(key, action_key(r, 0)));
 			text = end + 1;
 		} else {
 			out[n++] = *text++;
@@ -135,12 +135,12 @@ static void add_questions_of_diff(struct page *p)
 
 /* --- keys */
 
-/* NULL = the request does nothing here. */
-static const char *line_of(const struct help *h, enum request r)
+/* NULL = the action does nothing here. */
+static const char *line_of(const struct help *h, enum action r)
 {
 	if (h->of_diff)
 		return h->of_diff(r);
-	return r != REQ_OUTPUT || h->output ? request_info(r)->help : NULL;
+	return r != ACT_OUTPUT || h->output ? action_info(r)->help : NULL;
 }
 
 static void add_focus(struct help *h, enum focus f)
@@ -148,16 +148,15 @@ static void add_focus(struct help *h, enum focus f)
 	bool titled = false;
 	char keys[96];
 
-	for (int r = 1; r < REQ_COUNT; r++) {
-		const char *line = request_info((enum request)r)->focus == f
-					   ? line_of(h, (enum request)r)
-					   : NULL;
+	for (int r = 1; r < ACT_COUNT; r++) {
+		const char *line =
+			action_info((enum action)r)->focus == f ? line_of(h, (enum action)r) : NULL;
 		if (!line)
 			continue;
 		if (!titled)
 			add_title(&h->p, focus_title(f));
 		titled = true;
-		add_pair(&h->p, request_keys((enum request)r, keys, sizeof keys), line);
+		add_pair(&h->p, action_keys((enum action)r, keys, sizeof keys), line);
 	}
 }
 
@@ -309,7 +308,7 @@ static const struct view_ops ops = {
 	.foci = page_foci,
 	.refresh = refresh,
 	.draw = draw,
-	.request = page_request,
+	.action = page_action,
 	.search = page_search,
 	.next_hit = page_next_hit,
 	.free = page_free,

@@ -250,24 +250,24 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 				    graph_window(&v->ui->shown.figures, &v->ui->shown.time)));
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct libs *l = (struct libs *)v;
 
-	if (table_view_graph_request(v, r) == VIEW_DRAW)
+	if (table_view_graph_action(v, r) == VIEW_DRAW)
 		return VIEW_DRAW;
 	switch (r) {
-	case REQ_FOCUS_NEXT:
-	case REQ_FOCUS_PREV:
+	case ACT_FOCUS_NEXT:
+	case ACT_FOCUS_PREV:
 		l->t.graph_focus = !l->t.graph_focus && !model_of_sessions(l->t.v.ui->shown.model);
 		return VIEW_DRAW;
-	case REQ_LIB_TREE: {
+	case ACT_LIB_TREE: {
 		if (!l->count)
 			return VIEW_DRAW;
 		struct owner o = l->rows[l->t.list.at];
 		return v->ui->ops->show_owner(v->ui, o.module, o.name);
 	}
-	default: return table_view_request(v, r);
+	default: return table_view_action(v, r);
 	}
 }
 
@@ -287,7 +287,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_LIBS, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.escape = table_view_escape,
 	.no_filter = true,
 	.caption = caption,

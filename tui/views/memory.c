@@ -379,7 +379,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = table_view_request,
+	.action = table_view_action,
 	.caption = caption,
 	.free = free_view,
 };

@@ -134,7 +134,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 			   : ", End follows");
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct output *o = (struct output *)v;
 
@@ -190,7 +190,7 @@ static const struct view_ops ops = {
 	.foci = page_foci,
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.caption = caption,
 	.search = search,
 	.next_hit = next_hit,

@@ -188,23 +188,23 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 
 /* --- keys */
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct site_list *o = (struct site_list *)v;
 
-	if (table_view_graph_request(v, r) == VIEW_DRAW)
+	if (table_view_graph_action(v, r) == VIEW_DRAW)
 		return VIEW_DRAW;
 	switch (r) {
-	case REQ_FOCUS_NEXT:
-	case REQ_FOCUS_PREV:
+	case ACT_FOCUS_NEXT:
+	case ACT_FOCUS_PREV:
 		o->t.graph_focus = !o->t.graph_focus && view_overview_graph_height() > 4;
 		return VIEW_DRAW;
-	case REQ_SORT_LEFT:
-	case REQ_SORT_RIGHT:
-	case REQ_REVERSE:
+	case ACT_SORT_LEFT:
+	case ACT_SORT_RIGHT:
+	case ACT_REVERSE:
 		status_say("the Overview sorts by shape and growth; Sites (3) sorts by any column");
 		return VIEW_DRAW;
-	default: return site_list_request(v, r);
+	default: return site_list_action(v, r);
 	}
 }
 
@@ -214,7 +214,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.escape = table_view_escape,
 	.caption = caption,
 	.row = site_list_row,

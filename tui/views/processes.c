@@ -431,18 +431,18 @@ static unsigned next_order(struct processes_page *g)
 	return VIEW_RESORT;
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct processes_page *g = (struct processes_page *)v;
 
 	switch (r) {
-	case REQ_PROCESSES: return VIEW_CLOSE;
-	case REQ_PROCESS_SHOW: return enter(g);
-	case REQ_PROCESS_OPEN: return open_fold(g, true);
-	case REQ_PROCESS_CLOSE: return open_fold(g, false);
-	case REQ_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
-	case REQ_PROCESS_ORDER: return next_order(g);
-	default: return table_view_request(v, r);
+	case ACT_PROCESSES: return VIEW_CLOSE;
+	case ACT_PROCESS_SHOW: return enter(g);
+	case ACT_PROCESS_OPEN: return open_fold(g, true);
+	case ACT_PROCESS_CLOSE: return open_fold(g, false);
+	case ACT_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
+	case ACT_PROCESS_ORDER: return next_order(g);
+	default: return table_view_action(v, r);
 	}
 }
 
@@ -457,7 +457,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_PROCESSES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.search = table_view_search,
 	.next_hit = table_view_next_hit,
 	.free = table_view_free,

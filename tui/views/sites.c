@@ -203,10 +203,10 @@ bool view_sites_by_rate(const struct view *v)
 
 /* --- shared with the overview (views/sites.h) */
 
-unsigned site_list_request(struct view *v, enum request r)
+unsigned site_list_action(struct view *v, enum action r)
 {
 	struct ui *ui = v->ui;
-	unsigned bits = table_view_request(v, r);
+	unsigned bits = table_view_action(v, r);
 
 	if (bits != VIEW_IGNORED)
 		return bits;
@@ -214,13 +214,13 @@ unsigned site_list_request(struct view *v, enum request r)
 	if (!site)
 		return VIEW_IGNORED;
 	switch (r) {
-	case REQ_SITE_TREE: return ui->ops->show_node(ui, site->leaf);
-	case REQ_SITE_DETAIL: return ui->ops->show_detail(ui, site->leaf, false, site->stacks);
-	case REQ_EXPECT:
+	case ACT_SITE_TREE: return ui->ops->show_node(ui, site->leaf);
+	case ACT_SITE_DETAIL: return ui->ops->show_detail(ui, site->leaf, false, site->stacks);
+	case ACT_EXPECT:
 		/* The row sinks to the end, and the cursor with it: x again takes it back. */
 		list_hold(&((struct site_list *)v)->t.list);
 		return ui->ops->expect(ui, site);
-	case REQ_SITE_ZOOM:
+	case ACT_SITE_ZOOM:
 		if (!site->owner)
 			return VIEW_DRAW;
 		return ui->ops->show_owner(ui, site->owner->module, site->owner->name);
@@ -280,20 +280,20 @@ static void sort_beside(struct site_list *s, int step)
 	*sort = was;
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct site_list *s = (struct site_list *)v;
 
 	switch (r) {
-	case REQ_SORT_LEFT: sort_beside(s, -1); return VIEW_RESORT;
-	case REQ_SORT_RIGHT: sort_beside(s, 1); return VIEW_RESORT;
-	case REQ_CHURN:
+	case ACT_SORT_LEFT: sort_beside(s, -1); return VIEW_RESORT;
+	case ACT_SORT_RIGHT: sort_beside(s, 1); return VIEW_RESORT;
+	case ACT_CHURN:
 		if (table_view_diffing(&s->t))
 			status_error("a diff has no CALLS/s; d: diff off");
 		else
 			by_calls(s);
 		return VIEW_RESORT;
-	default: return site_list_request(v, r);
+	default: return site_list_action(v, r);
 	}
 }
 
@@ -305,7 +305,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.caption = caption,
 	.row = site_list_row,
 	.search = site_list_search,

@@ -21,7 +21,7 @@ const struct site *site_list_selected(const struct site_list *s); /* NULL = none
 /* For view_ops and tables: */
 uint64_t site_list_id(void *view, size_t row);
 bool site_list_dim(void *view, size_t row);
-unsigned site_list_request(struct view *v, enum request r);
+unsigned site_list_action(struct view *v, enum action r);
 bool site_list_row(struct view *v, struct view_row *out);
 long site_list_search(struct view *v, const char *text, size_t *pending);
 

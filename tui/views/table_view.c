@@ -36,16 +36,16 @@ static unsigned sort_beside(struct view *v, int step)
 	return VIEW_RESORT;
 }
 
-unsigned table_view_request(struct view *v, enum request r)
+unsigned table_view_action(struct view *v, enum action r)
 {
-	if (list_request(&of(v)->list, r, view_table(v)->id, v))
+	if (list_action(&of(v)->list, r, view_table(v)->id, v))
 		return VIEW_DRAW;
 	if (!v->ops->sort)
 		return VIEW_IGNORED;
 	switch (r) {
-	case REQ_SORT_LEFT: return sort_beside(v, -1);
-	case REQ_SORT_RIGHT: return sort_beside(v, 1);
-	case REQ_REVERSE: of(v)->reverse = !of(v)->reverse; return VIEW_RESORT;
+	case ACT_SORT_LEFT: return sort_beside(v, -1);
+	case ACT_SORT_RIGHT: return sort_beside(v, 1);
+	case ACT_REVERSE: of(v)->reverse = !of(v)->reverse; return VIEW_RESORT;
 	default: return VIEW_IGNORED;
 	}
 }
@@ -143,11 +143,11 @@ void table_view_update(struct view *v, const void *rows, size_t count, list_find
 	list_update(&of(v)->list, count, view_table(v)->id, find, v);
 }
 
-unsigned table_view_graph_request(struct view *v, enum request r)
+unsigned table_view_graph_action(struct view *v, enum action r)
 {
 	struct shown *s = &v->ui->shown;
 
-	return of(v)->graph_focus && graph_request(&s->figures, &s->time, watch_now(s->watch), r)
+	return of(v)->graph_focus && graph_action(&s->figures, &s->time, watch_now(s->watch), r)
 		       ? VIEW_DRAW
 		       : VIEW_IGNORED;
 }

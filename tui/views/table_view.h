@@ -27,8 +27,8 @@ struct table_view {
 /* For .shows, of a view whose tables are these. */
 enum { TABLE_PLAIN, TABLE_SINCE, TABLE_BETWEEN, TABLE_SESSIONS };
 size_t table_view_shows(const struct view *v);
-/* Moves in the list or sorts; VIEW_IGNORED = another request. */
-unsigned table_view_request(struct view *v, enum request r);
+/* Moves in the list or sorts; VIEW_IGNORED = another action. */
+unsigned table_view_action(struct view *v, enum action r);
 int *table_view_sort(struct view *v);     /* plain, or with a diff */
 int *table_view_one_sort(struct view *v); /* the same with a diff */
 /* In the texts of the table's columns. */
@@ -53,8 +53,8 @@ typedef int table_ties_fn(const void *a, const void *b);
 void table_view_order(struct view *v, void *rows, size_t count, size_t size, table_ties_fn *ties);
 /* The rows changed: an array of so many, until the next call. */
 void table_view_update(struct view *v, const void *rows, size_t count, list_find_fn *find);
-/* For a graph with the focus; VIEW_IGNORED = another request. */
-unsigned table_view_graph_request(struct view *v, enum request r);
+/* For a graph with the focus; VIEW_IGNORED = another action. */
+unsigned table_view_graph_action(struct view *v, enum action r);
 
 static inline bool table_view_diffing(const struct table_view *t)
 {

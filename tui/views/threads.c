@@ -231,16 +231,16 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	snprintf(out, size, "%s%s", count, when);
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct threads *l = (struct threads *)v;
 
 	switch (r) {
-	case REQ_THREAD_TREE:
+	case ACT_THREAD_TREE:
 		return l->t.list.at < l->count
 			       ? v->ui->ops->show_thread(v->ui, l->rows[l->t.list.at].t.tid)
 			       : VIEW_DRAW;
-	default: return table_view_request(v, r);
+	default: return table_view_action(v, r);
 	}
 }
 
@@ -261,7 +261,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_THREADS, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.caption = caption,
 	.search = table_view_search,
 	.next_hit = table_view_next_hit,

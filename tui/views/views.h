@@ -15,9 +15,9 @@ VIEWS(VIEW_MAKER, )
 /* --- pages */
 
 /* `here`: the foci of the current view, NULL = none; `output`: the Output view exists; `of_diff`:
- * of a diff of sessions, a request's line, NULL for one that it lacks; itself NULL = no such diff.
+ * of a diff of sessions, an action's line, NULL for one that it lacks; itself NULL = no such diff.
  */
-typedef const char *help_line_fn(enum request r);
+typedef const char *help_line_fn(enum action r);
 struct view *view_help_new(struct ui *ui, const enum focus *here, bool output,
 			   help_line_fn *of_diff);
 struct view *view_agent_new(struct ui *ui);

@@ -128,16 +128,16 @@ static void move_cursor(const struct figures *f, struct graph_time *t, const str
 		t->at_ns = list[to].time_ns;
 }
 
-bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now,
-		   enum request r)
+bool graph_action(const struct figures *f, struct graph_time *t, const struct model *now,
+		  enum action r)
 {
 	switch (r) {
-	case REQ_ZOOM_IN_TIME: t->window_ns = zoom(f, t, -1); break;
-	case REQ_ZOOM_OUT_TIME: t->window_ns = zoom(f, t, 1); break;
-	case REQ_EARLIER: move_cursor(f, t, now, -1); break;
-	case REQ_LATER: move_cursor(f, t, now, 1); break;
-	case REQ_EARLIEST: move_cursor(f, t, now, -GRAPH_CURSOR_STEPS); break;
-	case REQ_NOW: t->at_ns = 0; break;
+	case ACT_ZOOM_IN_TIME: t->window_ns = zoom(f, t, -1); break;
+	case ACT_ZOOM_OUT_TIME: t->window_ns = zoom(f, t, 1); break;
+	case ACT_EARLIER: move_cursor(f, t, now, -1); break;
+	case ACT_LATER: move_cursor(f, t, now, 1); break;
+	case ACT_EARLIEST: move_cursor(f, t, now, -GRAPH_CURSOR_STEPS); break;
+	case ACT_NOW: t->at_ns = 0; break;
 	default: return false;
 	}
 	return true;

@@ -20,9 +20,9 @@ struct graph_time {
 };
 uint64_t graph_window(const struct figures *f, const struct graph_time *t);
 /* Requests of the focus GRAPH: change the window or the instant (`now`: watch_now()). False =
- * another request. */
-bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now,
-		   enum request r);
+ * another action. */
+bool graph_action(const struct figures *f, struct graph_time *t, const struct model *now,
+		  enum action r);
 /* A window; a time of the session, and how long ago it was: with milliseconds where the session or
  * the window is short. All return out, 32 bytes. */
 char *graph_span(char *out, uint64_t window);

@@ -73,28 +73,28 @@ void list_hold(struct list *l)
 	l->first = false;
 }
 
-bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
+bool list_action(struct list *l, enum action r, list_id_fn *id, void *arg)
 {
 	size_t h = l->height > 1 ? (size_t)l->height : 1, last = l->count ? l->count - 1 : 0,
 	       step = 0;
-	bool up = r == REQ_UP || r == REQ_PAGE_UP || r == REQ_HALF_UP || r == REQ_FIRST;
+	bool up = r == ACT_UP || r == ACT_PAGE_UP || r == ACT_HALF_UP || r == ACT_FIRST;
 
 	switch (r) {
-	case REQ_UP:
-	case REQ_DOWN: step = 1; break;
-	case REQ_PAGE_UP:
-	case REQ_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
-	case REQ_HALF_UP:
-	case REQ_HALF_DOWN: step = (h + 1) / 2; break;
-	case REQ_FIRST:
-	case REQ_LAST: step = l->count; break;
+	case ACT_UP:
+	case ACT_DOWN: step = 1; break;
+	case ACT_PAGE_UP:
+	case ACT_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
+	case ACT_HALF_UP:
+	case ACT_HALF_DOWN: step = (h + 1) / 2; break;
+	case ACT_FIRST:
+	case ACT_LAST: step = l->count; break;
 	default: return false;
 	}
 	if (up)
 		list_select(l, l->at > step ? l->at - step : 0, id, arg);
 	else
 		list_select(l, last - l->at > step ? l->at + step : last, id, arg);
-	l->first = r == REQ_FIRST;
+	l->first = r == ACT_FIRST;
 	return true;
 }
 

@@ -24,7 +24,7 @@ enum {
 	VIEW_REFRESH = 1u << 1, /* query again, keeping the order */
 	VIEW_RESORT = 1u << 2,  /* query again and sort */
 	VIEW_CLOSE = 1u << 3,   /* close the page */
-	VIEW_IGNORED = 1u << 4, /* not a request of this view */
+	VIEW_IGNORED = 1u << 4, /* not an action of this view */
 	VIEW_ANEW = 1u << 5,    /* the rows' meaning changed: search again */
 };
 
@@ -45,7 +45,7 @@ struct view_ops {
 	enum focus keys[3];
 	void (*refresh)(struct view *v, bool resort);
 	void (*draw)(struct view *v, const struct area *a);
-	unsigned (*request)(struct view *v, enum request r);
+	unsigned (*action)(struct view *v, enum action r);
 	bool no_filter;      /* the filter does not apply to its rows */
 	const char *no_diff; /* why d does nothing here; NULL = d works */
 	/* Its list of rows, as columns: the tables that it may have, and the number of the present
@@ -96,8 +96,8 @@ void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *fin
 void list_select(struct list *l, size_t index, list_id_fn *id, void *arg);
 /* The user acted on the selected row: it stays selected, though nobody moved to it. */
 void list_hold(struct list *l);
-/* Movement requests; false = another request. */
-bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
+/* Movement actions; false = another action. */
+bool list_action(struct list *l, enum action r, list_id_fn *id, void *arg);
 /* Selects the next matching row, wrapping around; stays when no row matches. */
 void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row),
 	       list_id_fn *id, void *arg);

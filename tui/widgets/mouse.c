@@ -18,9 +18,9 @@ static void add(const struct area *a, int y, int x, int h, int w, struct mouse_s
 		spots[count++] = s;
 }
 
-void mouse_request(const struct area *a, int y, int x, int width, enum request r)
+void mouse_action(const struct area *a, int y, int x, int width, enum action r)
 {
-	add(a, y, x, 1, width, (struct mouse_spot){ .request = r });
+	add(a, y, x, 1, width, (struct mouse_spot){ .action = r });
 }
 
 void mouse_rows(const struct area *a, int y, struct list *l, list_id_fn *id, void *arg, bool focus)

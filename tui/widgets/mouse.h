@@ -9,9 +9,9 @@
 #include "widgets/list_view.h"
 
 struct mouse_spot {
-	struct area at;       /* on the screen */
-	enum request request; /* of a button; REQ_NONE: rows of a list, or a column's head */
-	struct list *list;    /* rows, the first one is the list's top; NULL: a head */
+	struct area at;     /* on the screen */
+	enum action action; /* of a button; ACT_NONE: rows of a list, or a column's head */
+	struct list *list;  /* rows, the first one is the list's top; NULL: a head */
 	list_id_fn *id;
 	void *arg;
 	bool focus; /* this list has the focus already */
@@ -20,7 +20,7 @@ struct mouse_spot {
 };
 
 void mouse_forget(void); /* a new screen begins */
-void mouse_request(const struct area *a, int y, int x, int width, enum request r);
+void mouse_action(const struct area *a, int y, int x, int width, enum action r);
 void mouse_rows(const struct area *a, int y, struct list *l, list_id_fn *id, void *arg, bool focus);
 void mouse_head(const struct area *a, int y, int x, int width, const struct table *t, int sort,
 		int sorted);

@@ -124,21 +124,21 @@ void page_draw(struct view *v, const struct area *a)
 	}
 }
 
-bool page_move(enum request r, size_t *top, size_t count, int height)
+bool page_move(enum action r, size_t *top, size_t count, int height)
 {
 	size_t h = height > 1 ? (size_t)height : 1, most = count > h ? count - h : 0, step;
-	bool up = r == REQ_TEXT_UP || r == REQ_TEXT_PAGE_UP || r == REQ_TEXT_HALF_UP ||
-		  r == REQ_TEXT_FIRST;
+	bool up = r == ACT_TEXT_UP || r == ACT_TEXT_PAGE_UP || r == ACT_TEXT_HALF_UP ||
+		  r == ACT_TEXT_FIRST;
 
 	switch (r) {
-	case REQ_TEXT_UP:
-	case REQ_TEXT_DOWN: step = 1; break;
-	case REQ_TEXT_PAGE_UP:
-	case REQ_TEXT_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
-	case REQ_TEXT_HALF_UP:
-	case REQ_TEXT_HALF_DOWN: step = (h + 1) / 2; break;
-	case REQ_TEXT_FIRST:
-	case REQ_TEXT_LAST: step = count; break;
+	case ACT_TEXT_UP:
+	case ACT_TEXT_DOWN: step = 1; break;
+	case ACT_TEXT_PAGE_UP:
+	case ACT_TEXT_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
+	case ACT_TEXT_HALF_UP:
+	case ACT_TEXT_HALF_DOWN: step = (h + 1) / 2; break;
+	case ACT_TEXT_FIRST:
+	case ACT_TEXT_LAST: step = count; break;
 	default: return false;
 	}
 	if (up)
@@ -148,7 +148,7 @@ bool page_move(enum request r, size_t *top, size_t count, int height)
 	return true;
 }
 
-unsigned page_request(struct view *v, enum request r)
+unsigned page_action(struct view *v, enum action r)
 {
 	struct page *p = (struct page *)v;
 

@@ -31,10 +31,10 @@ void page_add_columns(struct page *p, enum role r, const char *text, const char 
 void page_free(struct view *v); /* frees a view that begins with its page and owns nothing else */
 const enum focus *page_foci(struct view *v);
 void page_draw(struct view *v, const struct area *a);
-unsigned page_request(struct view *v, enum request r);
+unsigned page_action(struct view *v, enum action r);
 long page_search(struct view *v, const char *text, size_t *pending);
 unsigned page_next_hit(struct view *v, bool backwards);
-/* Scrolls anything with `count` lines; false = another request. */
-bool page_move(enum request r, size_t *top, size_t count, int height);
+/* Scrolls anything with `count` lines; false = another action. */
+bool page_move(enum action r, size_t *top, size_t count, int height);
 
 #endif

@@ -33,7 +33,7 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 			 digit, name);
 		if (drawn) {
 			draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
-			mouse_request(s, y, x, text_width(text), request_of_view((enum view_id)i));
+			mouse_action(s, y, x, text_width(text), action_of_view((enum view_id)i));
 		}
 		x += text_width(text);
 	}
@@ -93,29 +93,29 @@ static void draw_tabs(struct app *a, const struct area *s, int y)
 /* --- the last line */
 
 /* What a key does now. */
-static const char *brief_of(const struct app *a, enum request r)
+static const char *brief_of(const struct app *a, enum action r)
 {
-	if (r == REQ_DIFF && model_diffing(a->ui.shown.model))
+	if (r == ACT_DIFF && model_diffing(a->ui.shown.model))
 		return interval_between(a->ui.shown.model) ? "Back to now" : "Diff off";
-	return request_info(r)->brief;
+	return action_info(r)->brief;
 }
 
-static int hint(const struct app *a, const struct area *s, int y, int x, enum request r)
+static int hint(const struct app *a, const struct area *s, int y, int x, enum action r)
 {
 	char key[16];
 	int start = x;
 
-	x += draw_text(s, y, x, ROLE_KEY, key_label(key, request_key(r, 0)));
+	x += draw_text(s, y, x, ROLE_KEY, key_label(key, action_key(r, 0)));
 	x += 1 + draw_text(s, y, x + 1, ROLE_HINT, brief_of(a, r));
-	mouse_request(s, y, start, x - start, r);
+	mouse_action(s, y, start, x - start, r);
 	return x - start;
 }
 
-static int hint_width(const struct app *a, enum request r)
+static int hint_width(const struct app *a, enum action r)
 {
 	char key[16];
 
-	return text_width(key_label(key, request_key(r, 0))) + 1 + text_width(brief_of(a, r));
+	return text_width(key_label(key, action_key(r, 0))) + 1 + text_width(brief_of(a, r));
 }
 
 static bool in_foci(const enum focus *foci, enum focus f)
@@ -129,7 +129,7 @@ static bool in_foci(const enum focus *foci, enum focus f)
 static void draw_hints(struct app *a, const struct area *s, int y)
 {
 	const enum focus *foci = front_view(a)->ops->foci(front_view(a));
-	static const enum request last[] = { REQ_HELP, REQ_BACK, REQ_QUIT };
+	static const enum action last[] = { ACT_HELP, ACT_BACK, ACT_QUIT };
 	int right = s->w;
 
 	draw_fill(s, y, 0, -1, ROLE_HINT);
@@ -140,21 +140,21 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 	int x = 1;
 	/* The way back from a diff of the past is never left out. */
 	if (interval_between(a->ui.shown.model) && !front_view(a)->ops->no_diff &&
-	    x + hint_width(a, REQ_DIFF) <= right)
-		x += hint(a, s, y, x, REQ_DIFF) + 2;
+	    x + hint_width(a, ACT_DIFF) <= right)
+		x += hint(a, s, y, x, ACT_DIFF) + 2;
 	for (int own = 1; own >= 0; own--)
-		for (int r = 1; r < REQ_COUNT; r++) {
-			const struct request_info *info = request_info((enum request)r);
-			bool none = (r == REQ_DIFF && front_view(a)->ops->no_diff) ||
-				    (a->options->diff && !compared_help((enum request)r));
-			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
-				    (r == REQ_DIFF && interval_between(a->ui.shown.model));
+		for (int r = 1; r < ACT_COUNT; r++) {
+			const struct action_info *info = action_info((enum action)r);
+			bool none = (r == ACT_DIFF && front_view(a)->ops->no_diff) ||
+				    (a->options->diff && !compared_help((enum action)r));
+			bool ends = r == ACT_HELP || r == ACT_BACK || r == ACT_QUIT ||
+				    (r == ACT_DIFF && interval_between(a->ui.shown.model));
 			if (!*info->brief || ends || none ||
 			    (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
 				continue;
-			if (x + hint_width(a, (enum request)r) > right)
+			if (x + hint_width(a, (enum action)r) > right)
 				continue;
-			x += hint(a, s, y, x, (enum request)r) + 2;
+			x += hint(a, s, y, x, (enum action)r) + 2;
 		}
 }
 

@@ -34,8 +34,8 @@ void frame_strip(const struct shown *of, const struct area *s, int y);
 void compared_header(const struct diff *d, const struct area *s);
 void compared_verdict(const struct diff *d, const struct area *s, int y);
 void compared_totals(const struct diff *d, const struct area *s, int y);
-/* A request's line in the help page; NULL = a diff lacks it: it needs a program, or its time. */
-const char *compared_help(enum request r);
+/* An action's line in the help page; NULL = a diff lacks it: it needs a program, or its time. */
+const char *compared_help(enum action r);
 /* The views that a diff has: "2 Tree, 3 Sites and 4 Libs". Returns out. */
 const char *compared_views(char *out, size_t size);
 

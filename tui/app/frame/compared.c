@@ -133,10 +133,10 @@ void compared_totals(const struct diff *d, const struct area *s, int y)
 		draw_text(s, y, x, ROLE_WARNING, text);
 }
 
-/* The requests that need a program, its marks, its threads or its time. */
-static bool lacks(enum request r)
+/* The actions that need a program, its marks, its threads or its time. */
+static bool lacks(enum action r)
 {
-	switch (request_info(r)->focus) {
+	switch (action_info(r)->focus) {
 	case FOCUS_MARKS:
 	case FOCUS_THREADS:
 	case FOCUS_GRAPH:
@@ -145,42 +145,42 @@ static bool lacks(enum request r)
 	default: break;
 	}
 	switch (r) {
-	case REQ_INSTANT_BACK:
-	case REQ_INSTANT_ON:
-	case REQ_INSTANT_PEAK:
-	case REQ_MARK:
-	case REQ_MARK_NAMED:
-	case REQ_DIFF:
-	case REQ_DIFF_TWO:
-	case REQ_OLDER:
-	case REQ_PAUSE:
-	case REQ_PROCESSES:
-	case REQ_CHURN:
-	case REQ_DETACH:
-	case REQ_AGENT:
-	case REQ_PERCENT:    /* of LIVE, which no column shows */
-	case REQ_INLINED:    /* the session's inlined functions are rows like all others */
-	case REQ_FOCUS_NEXT: /* a view is one list */
-	case REQ_FOCUS_PREV:
-	case REQ_EXPECT: return true;
+	case ACT_INSTANT_BACK:
+	case ACT_INSTANT_ON:
+	case ACT_INSTANT_PEAK:
+	case ACT_MARK:
+	case ACT_MARK_NAMED:
+	case ACT_DIFF:
+	case ACT_DIFF_TWO:
+	case ACT_OLDER:
+	case ACT_PAUSE:
+	case ACT_PROCESSES:
+	case ACT_CHURN:
+	case ACT_DETACH:
+	case ACT_AGENT:
+	case ACT_PERCENT:    /* of LIVE, which no column shows */
+	case ACT_INLINED:    /* the session's inlined functions are rows like all others */
+	case ACT_FOCUS_NEXT: /* a view is one list */
+	case ACT_FOCUS_PREV:
+	case ACT_EXPECT: return true;
 	default: return false;
 	}
 }
 
-const char *compared_help(enum request r)
+const char *compared_help(enum action r)
 {
-	if (view_of_request(r) != VIEW_COUNT)
-		return view_info(view_of_request(r))->of_diff;
+	if (view_of_action(r) != VIEW_COUNT)
+		return view_info(view_of_action(r))->of_diff;
 	switch (r) {
-	case REQ_FILTER:
+	case ACT_FILTER:
 		return "filter by function, library or file; also lib:ssl size>64k grew new";
-	case REQ_SAVE: return "save the diff: " DIFF_ENDING_WORDS;
-	case REQ_BACK: return "go back; in the tree: quit, after a question";
-	case REQ_QUIT: return "quit";
-	case REQ_SUSPEND: return "suspend memtop";
-	case REQ_DETAIL:
-	case REQ_SITE_DETAIL: return "detail of the row: what A and B hold, stack, source";
-	default: return lacks(r) ? NULL : request_info(r)->help;
+	case ACT_SAVE: return "save the diff: " DIFF_ENDING_WORDS;
+	case ACT_BACK: return "go back; in the tree: quit, after a question";
+	case ACT_QUIT: return "quit";
+	case ACT_SUSPEND: return "suspend memtop";
+	case ACT_DETAIL:
+	case ACT_SITE_DETAIL: return "detail of the row: what A and B hold, stack, source";
+	default: return lacks(r) ? NULL : action_info(r)->help;
 	}
 }
 

@@ -61,7 +61,7 @@ static const char *target_name(const struct app *a)
 
 static const char *processes_key(char *out)
 {
-	return key_label(out, request_key(REQ_PROCESSES, 0));
+	return key_label(out, action_key(ACT_PROCESSES, 0));
 }
 
 /* "+4: P lists" */
@@ -320,7 +320,7 @@ static struct area draw_hint(const struct app *a, const struct area *s, int y)
 	if (x < VERDICT_LEAST)
 		x = 1;
 	draw_clip(s, y, x, s->w - x, ROLE_WARNING, CLIP_END, text);
-	mouse_request(s, y, x, wide, REQ_PROCESSES);
+	mouse_action(s, y, x, wide, ACT_PROCESSES);
 	left.w = x - 1;
 	return left;
 }

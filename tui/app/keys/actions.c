@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.c - requests that belong to no single view: marks, diff, theme, help, back and
+ * actions.c - actions that belong to no single view: marks, diff, theme, help, back and
  * quit. Searching, saving, filters and the command line are in app/find.c, app/save.c, app/filter.c
  * and app/keys/command.c.
  *
@@ -151,7 +151,7 @@ static unsigned churn(struct app *a)
 	front_show(a, VIEW_SITES);
 	if (view_sites_by_rate(a->front.views[VIEW_SITES]))
 		return VIEW_DRAW;
-	return a->front.views[VIEW_SITES]->ops->request(a->front.views[VIEW_SITES], REQ_CHURN);
+	return a->front.views[VIEW_SITES]->ops->action(a->front.views[VIEW_SITES], ACT_CHURN);
 }
 
 static unsigned columns(struct app *a)
@@ -172,72 +172,72 @@ static unsigned help(struct app *a)
 	return VIEW_DRAW;
 }
 
-static unsigned global_request(struct app *a, enum request r)
+static unsigned global_action(struct app *a, enum action r)
 {
-	if (view_of_request(r) != VIEW_COUNT) {
-		front_show(a, view_of_request(r));
+	if (view_of_action(r) != VIEW_COUNT) {
+		front_show(a, view_of_action(r));
 		return VIEW_DRAW;
 	}
 	switch (r) {
-	case REQ_INSTANT_BACK:
-	case REQ_INSTANT_ON:
-		graph_request(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
-			      r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
+	case ACT_INSTANT_BACK:
+	case ACT_INSTANT_ON:
+		graph_action(&a->ui.shown.figures, &a->ui.shown.time, watch_now(a->ui.shown.watch),
+			     r == ACT_INSTANT_ON ? ACT_LATER : ACT_EARLIER);
 		return VIEW_DRAW;
-	case REQ_INSTANT_PEAK: travel_peak(&a->ui.shown); return VIEW_DRAW;
-	case REQ_MARK: return said(mark_set(&a->ui, ""));
-	case REQ_MARK_NAMED:
+	case ACT_INSTANT_PEAK: travel_peak(&a->ui.shown); return VIEW_DRAW;
+	case ACT_MARK: return said(mark_set(&a->ui, ""));
+	case ACT_MARK_NAMED:
 		prompt_line(&a->ui.prompt, "Name of the mark: ", "", mark_named, a);
 		return VIEW_DRAW;
-	case REQ_DIFF: return diff(a);
-	case REQ_DIFF_TWO: return diff_two(a);
-	case REQ_SEARCH: return search_begin(a);
-	case REQ_NEXT_HIT: return search_next(a, false);
-	case REQ_PREV_HIT: return search_next(a, true);
-	case REQ_FILTER: filter_type(a); return VIEW_DRAW;
-	case REQ_OLDER: filter_older(a); return VIEW_DRAW;
-	case REQ_SAVE: save_ask(a); return VIEW_DRAW;
-	case REQ_PAUSE: return pause_or_go_on(a);
-	case REQ_PROCESSES:
+	case ACT_DIFF: return diff(a);
+	case ACT_DIFF_TWO: return diff_two(a);
+	case ACT_SEARCH: return search_begin(a);
+	case ACT_NEXT_HIT: return search_next(a, false);
+	case ACT_PREV_HIT: return search_next(a, true);
+	case ACT_FILTER: filter_type(a); return VIEW_DRAW;
+	case ACT_OLDER: filter_older(a); return VIEW_DRAW;
+	case ACT_SAVE: save_ask(a); return VIEW_DRAW;
+	case ACT_PAUSE: return pause_or_go_on(a);
+	case ACT_PROCESSES:
 		front_open(a, view_processes_new(&a->ui, a->options->can_switch));
 		return VIEW_DRAW;
-	case REQ_PERCENT:
+	case ACT_PERCENT:
 		a->choices.percent = !a->choices.percent;
 		status_clear(); /* what u said no longer fits the column */
 		return VIEW_DRAW;
-	case REQ_DIRECT: return choices_direct(a, !owners_direct(a->ui.shown.owners, -1));
-	case REQ_UNITS: choices_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;
-	case REQ_CHURN: return churn(a);
-	case REQ_COLUMNS: return columns(a);
-	case REQ_COPY: return stack_copy(a);
-	case REQ_EDIT: return stack_edit(a);
-	case REQ_THEME: return choices_next_theme(a);
-	case REQ_MOUSE: return choices_mouse(a);
-	case REQ_REDRAW: term_resize(); return VIEW_DRAW;
-	case REQ_DETACH: return detach(a);
-	case REQ_SUSPEND: term_suspend(); return VIEW_REFRESH;
-	case REQ_COMMAND: command_type(a); return VIEW_DRAW;
-	case REQ_AGENT: front_open(a, view_agent_new(&a->ui)); return VIEW_DRAW;
-	case REQ_HELP: return help(a);
-	case REQ_ESCAPE: return escape(a);
-	case REQ_BACK: return back(a);
-	case REQ_QUIT: quit_now(a, 0); return 0;
+	case ACT_DIRECT: return choices_direct(a, !owners_direct(a->ui.shown.owners, -1));
+	case ACT_UNITS: choices_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;
+	case ACT_CHURN: return churn(a);
+	case ACT_COLUMNS: return columns(a);
+	case ACT_COPY: return stack_copy(a);
+	case ACT_EDIT: return stack_edit(a);
+	case ACT_THEME: return choices_next_theme(a);
+	case ACT_MOUSE: return choices_mouse(a);
+	case ACT_REDRAW: term_resize(); return VIEW_DRAW;
+	case ACT_DETACH: return detach(a);
+	case ACT_SUSPEND: term_suspend(); return VIEW_REFRESH;
+	case ACT_COMMAND: command_type(a); return VIEW_DRAW;
+	case ACT_AGENT: front_open(a, view_agent_new(&a->ui)); return VIEW_DRAW;
+	case ACT_HELP: return help(a);
+	case ACT_ESCAPE: return escape(a);
+	case ACT_BACK: return back(a);
+	case ACT_QUIT: quit_now(a, 0); return 0;
 	default: return 0;
 	}
 }
 
-unsigned action_request(struct app *a, enum request r)
+unsigned dispatch_action(struct app *a, enum action r)
 {
 	char name[32], views[160];
 
 	if (a->options->diff && !compared_help(r))
 		return said(status_error("%s: not in a diff of two sessions; %s show it",
-					 request_word(r, name),
+					 action_word(r, name),
 					 compared_views(views, sizeof views)));
 	struct view *v = front_view(a);
-	unsigned bits = v->ops->request(v, r);
+	unsigned bits = v->ops->action(v, r);
 
-	if (request_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
-		bits = global_request(a, r);
+	if (action_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
+		bits = global_action(a, r);
 	return bits;
 }

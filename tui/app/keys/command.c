@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * command.c - the command line: `:` and a request's name (mark-named is MARK_NAMED), or one of the
+ * command.c - the command line: `:` and an action's name (mark-named is MARK_NAMED), or one of the
  * few commands with an argument.
  */
 #include "app/keys/keys.h"
@@ -114,12 +114,12 @@ static void set_switch(struct app *a, const char *name, unsigned (*set)(struct a
 		status_error("%s: on or off", name);
 }
 
-static void run_request(struct app *a, enum request r)
+static void run_action(struct app *a, enum action r)
 {
-	unsigned bits = a->request(a, r);
+	unsigned bits = a->action(a, r);
 
 	if (bits & VIEW_IGNORED)
-		status_error("%s: not in this view", request_info(r)->name);
+		status_error("%s: not in this view", action_info(r)->name);
 	else
 		front_act(a, bits);
 }
@@ -178,14 +178,14 @@ static void suppress(struct app *a, const char *path)
 static void back(struct app *a, const char *rest)
 {
 	(void)rest;
-	run_request(a, REQ_BACK);
+	run_action(a, ACT_BACK);
 }
 
 /* --- the table */
 
 enum argument {
 	MAY,  /* there may be one */
-	MUST, /* without one it is the request of this name, if there is one */
+	MUST, /* without one it is the action of this name, if there is one */
 	PATH, /* it must be; ~ is the home folder */
 };
 
@@ -239,7 +239,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 {
 	struct app *a = arg;
 	char word[64], path[PATH_MAX];
-	enum request r;
+	enum action r;
 	size_t len = strcspn(text, " ");
 	const char *rest = text + len + strspn(text + len, " ");
 
@@ -251,8 +251,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		status_error("%s: not in a diff of two sessions", word);
 	else if (c && (*rest || c->argument == MAY))
 		c->run(a, c->argument == PATH ? save_path(rest, path) : rest);
-	else if (request_named(word, &r))
-		run_request(a, r);
+	else if (action_named(word, &r))
+		run_action(a, r);
 	else
 		status_error(":%s: no such command; Tab lists commands", word);
 }
@@ -291,16 +291,16 @@ static bool complete_command(const struct app *a, const char *word, size_t n, ch
 	const struct diff_tree *diff = a->options->diff;
 	size_t count = 0;
 	char name[32];
-	enum request r;
+	enum action r;
 
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (commands[i].words && !(diff && needs_program(&commands[i])) &&
 		    offer(commands[i].name, strlen(commands[i].name), word, n, &count, out))
 			return true;
-	for (int i = 1; i < REQ_COUNT; i++) {
-		request_word((enum request)i, name);
-		if (!command_named(name) && !(diff && !compared_help((enum request)i)) &&
-		    request_named(name, &r) && offer(name, strlen(name), word, n, &count, out))
+	for (int i = 1; i < ACT_COUNT; i++) {
+		action_word((enum action)i, name);
+		if (!command_named(name) && !(diff && !compared_help((enum action)i)) &&
+		    action_named(name, &r) && offer(name, strlen(name), word, n, &count, out))
 			return true;
 	}
 	return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dispatch.c - turns a key or a click into a request (app/keys/actions.c).
+ * dispatch.c - turns a key or a click into an action (app/keys/actions.c).
  */
 #include "app/keys/keys.h"
 #include "app/actions.h"
@@ -15,7 +15,7 @@ static unsigned sort_by(struct app *a, const struct mouse_spot *s)
 	struct view *v = front_view(a);
 
 	if (s->sort == s->sorted)
-		return action_request(a, REQ_REVERSE);
+		return dispatch_action(a, ACT_REVERSE);
 	if (!v->ops->sort)
 		return 0;
 	*v->ops->sort(v) = s->sort;
@@ -28,13 +28,13 @@ static unsigned select_row(struct app *a, const struct mouse_spot *s, int line)
 	unsigned bits = VIEW_DRAW;
 
 	/* The user selects from now on. */
-	front_view(a)->ops->request(front_view(a), REQ_NONE);
+	front_view(a)->ops->action(front_view(a), ACT_NONE);
 	if (!s->focus)
-		bits |= action_request(a, REQ_FOCUS_NEXT);
+		bits |= dispatch_action(a, ACT_FOCUS_NEXT);
 	if (row >= s->list->count)
 		return bits;
 	if (s->focus && row == s->list->at)
-		return action_key(a, KEY_RETURN);
+		return dispatch_key(a, KEY_RETURN);
 	list_select(s->list, row, s->id, s->arg);
 	return bits;
 }
@@ -45,8 +45,8 @@ static unsigned click(struct app *a, int y, int x)
 
 	if (!s)
 		return 0;
-	if (s->request)
-		return action_request(a, s->request);
+	if (s->action)
+		return dispatch_action(a, s->action);
 	return s->list ? select_row(a, s, y - s->at.y) : sort_by(a, s);
 }
 
@@ -55,11 +55,11 @@ static unsigned wheel(struct app *a, int key)
 	unsigned bits = 0;
 
 	for (int i = 0; i < WHEEL_ROWS; i++)
-		bits |= action_key(a, key);
+		bits |= dispatch_key(a, key);
 	return bits;
 }
 
-unsigned action_key(struct app *a, int key)
+unsigned dispatch_key(struct app *a, int key)
 {
 	struct view *v = front_view(a);
 	int y, x;
@@ -71,6 +71,6 @@ unsigned action_key(struct app *a, int key)
 		term_clicked(&y, &x);
 		return click(a, y, x);
 	}
-	enum request r = request_of_key(v->ops->foci(v), key);
-	return r ? action_request(a, r) : 0;
+	enum action r = action_of_key(v->ops->foci(v), key);
+	return r ? dispatch_action(a, r) : 0;
 }

@@ -8,11 +8,11 @@
 #include "app/app.h"
 
 /* --- app/keys/dispatch.c */
-unsigned action_key(struct app *a, int key); /* a key or a click outside the prompt */
+unsigned dispatch_key(struct app *a, int key); /* a key or a click outside the prompt */
 
-/* --- app/keys/actions.c: asks the view in front first; VIEW_IGNORED: the request does nothing here
+/* --- app/keys/actions.c: asks the view in front first; VIEW_IGNORED: the action does nothing here
  */
-unsigned action_request(struct app *a, enum request r);
+unsigned dispatch_action(struct app *a, enum action r);
 
 /* --- app/keys/command.c */
 void command_type(struct app *a); /* opens the command line */

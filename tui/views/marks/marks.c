@@ -252,19 +252,19 @@ static unsigned show_tree(struct marks *m)
 	return bits;
 }
 
-static unsigned mark_request(struct marks *m, enum request r)
+static unsigned mark_action(struct marks *m, enum action r)
 {
 	const struct mark_row *row = &m->rows[m->list.at];
 	char label[32], question[96];
 
-	if (r == REQ_PICK)
+	if (r == ACT_PICK)
 		return pick(m, row->id);
 	if (row->id == 0 || row->id == MARK_NOW) {
 		status_error("%s is reserved and cannot be changed", marks_label(row->id, label));
 		return VIEW_DRAW;
 	}
 	m->asked = row->id;
-	if (r == REQ_RENAME) {
+	if (r == ACT_RENAME) {
 		prompt_line(&m->v.ui->prompt, "New name: ", row->name, renaming, m);
 		prompt_offers(&m->v.ui->prompt);
 	} else {
@@ -276,22 +276,22 @@ static unsigned mark_request(struct marks *m, enum request r)
 	return VIEW_DRAW;
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct marks *m = (struct marks *)v;
 
 	switch (r) {
-	case REQ_FOCUS_NEXT:
-	case REQ_FOCUS_PREV: m->lower_focus = !m->lower_focus && m->has_lower; return VIEW_DRAW;
-	case REQ_PICK:
-	case REQ_RENAME:
-	case REQ_DELETE: return m->lower_focus ? VIEW_IGNORED : mark_request(m, r);
-	case REQ_MARK_TREE: return show_tree(m);
+	case ACT_FOCUS_NEXT:
+	case ACT_FOCUS_PREV: m->lower_focus = !m->lower_focus && m->has_lower; return VIEW_DRAW;
+	case ACT_PICK:
+	case ACT_RENAME:
+	case ACT_DELETE: return m->lower_focus ? VIEW_IGNORED : mark_action(m, r);
+	case ACT_MARK_TREE: return show_tree(m);
 	default: break;
 	}
 	if (m->lower_focus)
-		return marks_lower_request(m, r);
-	return list_request(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
+		return marks_lower_action(m, r);
+	return list_action(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
 }
 
 static bool escape(struct view *v)
@@ -344,7 +344,7 @@ static const struct view_ops ops = {
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.escape = escape,
 	.caption = caption,
 	.row = row,

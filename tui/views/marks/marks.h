@@ -46,6 +46,6 @@ char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
 void marks_gather(struct marks *m);        /* rebuilds the rows */
 void marks_lower_refresh(struct marks *m, bool resort);
 void marks_lower_draw(struct marks *m, const struct area *a);
-unsigned marks_lower_request(struct marks *m, enum request r);
+unsigned marks_lower_action(struct marks *m, enum action r);
 
 #endif

@@ -133,20 +133,20 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 					: "no call site changed between them");
 }
 
-unsigned marks_lower_request(struct marks *m, enum request r)
+unsigned marks_lower_action(struct marks *m, enum action r)
 {
 	struct ui *ui = m->v.ui;
 
-	if (list_request(&m->lower, r, id_of, m))
+	if (list_action(&m->lower, r, id_of, m))
 		return VIEW_DRAW;
 	if (!m->change_count)
 		return VIEW_IGNORED;
 	const struct site *s = &m->changes[m->lower.at].site;
 	switch (r) {
-	case REQ_SITE_TREE: return ui->ops->show_node(ui, s->leaf);
-	case REQ_SITE_DETAIL: return ui->ops->show_detail(ui, s->leaf, false, s->stacks);
-	case REQ_EXPECT: return ui->ops->expect(ui, s);
-	case REQ_SITE_ZOOM:
+	case ACT_SITE_TREE: return ui->ops->show_node(ui, s->leaf);
+	case ACT_SITE_DETAIL: return ui->ops->show_detail(ui, s->leaf, false, s->stacks);
+	case ACT_EXPECT: return ui->ops->expect(ui, s);
+	case ACT_SITE_ZOOM:
 		if (!s->owner)
 			return VIEW_DRAW;
 		return ui->ops->show_owner(ui, s->owner->module, s->owner->name);

@@ -58,7 +58,7 @@ static void opened_all(size_t left)
 			   format_count(count, left));
 }
 
-/* Carries out the pending request as far as this slice goes; the next slice continues. */
+/* Carries out the pending action as far as this slice goes; the next slice continues. */
 static void pursue(struct tree *t)
 {
 	struct query *q = t->tv.v.ui->shown.query;
@@ -213,9 +213,9 @@ unsigned view_tree_inlined(struct view *v, bool on)
 }
 
 /* Reports a row that cannot open: a key without effect would look broken. */
-static bool opens_nothing(const struct row *r, enum request req)
+static bool opens_nothing(const struct row *r, enum action req)
 {
-	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)
+	if (req != ACT_TREE_MORE && req != ACT_TREE_ALL && req != ACT_TREE_HEAVY)
 		return false;
 	if (r->flags & ROW_REST)
 		status_error("this row folds several: Enter opens it");
@@ -240,7 +240,7 @@ static unsigned close_all(struct tree *t, const struct row *r)
 	return VIEW_REFRESH;
 }
 
-static unsigned row_request(struct tree *t, const struct row *r, enum request req)
+static unsigned row_action(struct tree *t, const struct row *r, enum action req)
 {
 	struct query *q = t->tv.v.ui->shown.query;
 
@@ -249,44 +249,44 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	if (opens_nothing(r, req))
 		return VIEW_DRAW;
 	switch (req) {
-	case REQ_TREE_TOGGLE: return toggle(t, r);
-	case REQ_TREE_RIGHT: return go_right(t, r);
-	case REQ_TREE_LEFT: return go_left(t, r);
-	case REQ_TREE_UNFOLD: query_unfold(q, r->id); return VIEW_REFRESH;
-	case REQ_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
-	case REQ_TREE_LESS: return close_row(t, r);
-	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
-	case REQ_TREE_NONE: return close_all(t, r);
-	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
-	case REQ_ZOOM: return tree_zoom(t, r);
-	case REQ_ZOOM_LIB: return tree_zoom_library(t, r);
-	case REQ_DETAIL: return show_detail(t, r);
+	case ACT_TREE_TOGGLE: return toggle(t, r);
+	case ACT_TREE_RIGHT: return go_right(t, r);
+	case ACT_TREE_LEFT: return go_left(t, r);
+	case ACT_TREE_UNFOLD: query_unfold(q, r->id); return VIEW_REFRESH;
+	case ACT_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
+	case ACT_TREE_LESS: return close_row(t, r);
+	case ACT_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
+	case ACT_TREE_NONE: return close_all(t, r);
+	case ACT_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
+	case ACT_ZOOM: return tree_zoom(t, r);
+	case ACT_ZOOM_LIB: return tree_zoom_library(t, r);
+	case ACT_DETAIL: return show_detail(t, r);
 	default: return VIEW_IGNORED;
 	}
 }
 
-static unsigned request(struct view *v, enum request r)
+static unsigned action(struct view *v, enum action r)
 {
 	struct tree *t = (struct tree *)v;
 
 	if (t->want != WANT_ALL)
 		t->want = WANT_NOTHING; /* the user selects from now on */
 	t->instead = 0;
-	unsigned bits = table_view_request(v, r);
+	unsigned bits = table_view_action(v, r);
 	if (bits != VIEW_IGNORED)
 		return bits;
 	switch (r) {
-	case REQ_ZOOM_OUT: return tree_zoom_out(t);
-	case REQ_INVERT:
+	case ACT_ZOOM_OUT: return tree_zoom_out(t);
+	case ACT_INVERT:
 		t->want = WANT_NOTHING;
 		query_set_inverted(v->ui->shown.query, !query_inverted(v->ui->shown.query));
 		t->tv.list.touched = t->opened = false;
 		return VIEW_RESORT;
-	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->ui->shown.query));
+	case ACT_INLINED: return view_tree_inlined(v, !query_inlined(v->ui->shown.query));
 	default: break;
 	}
 	const struct row *row = tree_selected(t);
-	return row ? row_request(t, row, r) : VIEW_IGNORED;
+	return row ? row_action(t, row, r) : VIEW_IGNORED;
 }
 
 static bool escape(struct view *v)
@@ -343,7 +343,7 @@ static const struct view_ops ops = {
 	.keys = { FOCUS_TREE, FOCUS_LIST },
 	.refresh = refresh,
 	.draw = draw,
-	.request = request,
+	.action = action,
 	.escape = escape,
 	.caption = tree_caption,
 	.row = row,

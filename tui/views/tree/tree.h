@@ -16,7 +16,7 @@ struct tree {
 	const struct row *rows; /* the query's, until the next query_rows() */
 	size_t count;
 	bool opened; /* the heaviest path was opened once */
-	/* pending request */
+	/* pending action */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
 	uint32_t want_id; /* the row; for WANT_NODE the trie node */
 	/* selected once the selected row is gone; 0 = the row on its line */

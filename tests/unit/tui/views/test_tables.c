@@ -36,7 +36,7 @@ TEST(each_column_has_its_order_and_its_meaning)
 	static struct ui ui = { .output_fd = -1 };
 	size_t tables = 0;
 
-#define X(request, id, name, ...)                                                                  \
+#define X(action, id, name, ...)                                                                   \
 	{                                                                                          \
 		struct view *v = view_##name##_new(&ui);                                           \
 		size_t n = !v || !v->ops->tables ? 0 : v->ops->shows ? TABLE_SESSIONS + 1 : 1;     \

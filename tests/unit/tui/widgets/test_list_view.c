@@ -60,14 +60,14 @@ TEST(the_first_row_by_request_is_the_first_after_a_sort_too)
 
 	number(50);
 	list_update(&l, 50, id_of, NULL, NULL);
-	list_request(&l, REQ_LAST, id_of, NULL);
-	list_request(&l, REQ_FIRST, id_of, NULL);
+	list_action(&l, ACT_LAST, id_of, NULL);
+	list_action(&l, ACT_FIRST, id_of, NULL);
 	swap(0, 7);
 	list_update(&l, 50, id_of, NULL, NULL);
 	CHECK_EQ(l.at, 0);
 	CHECK_EQ(l.top, 0);
 	CHECK_EQ(l.id, 8);
-	list_request(&l, REQ_DOWN, id_of, NULL);
+	list_action(&l, ACT_DOWN, id_of, NULL);
 	uint64_t chosen = l.id;
 	swap(1, 9);
 	list_update(&l, 50, id_of, NULL, NULL);
@@ -84,7 +84,7 @@ TEST(rows_visited_by_down_are_distinct_while_neighbours_swap)
 	list_update(&l, 60, id_of, NULL, NULL);
 	for (int i = 0; i < 20; i++) {
 		/* values change every tick, the order does not within three seconds of a key */
-		list_request(&l, REQ_DOWN, id_of, NULL);
+		list_action(&l, ACT_DOWN, id_of, NULL);
 		CHECK(!seen[l.id]);
 		seen[l.id] = true;
 		list_update(&l, 60, id_of, NULL, NULL);
@@ -112,19 +112,19 @@ TEST(movement_stays_within_the_rows)
 	number(25);
 	list_update(&l, 25, id_of, NULL, NULL);
 	static const struct {
-		enum request r;
+		enum action r;
 		size_t at;
 	} steps[] = {
-		{ REQ_UP, 0 },    { REQ_DOWN, 1 },    { REQ_PAGE_DOWN, 10 }, { REQ_HALF_DOWN, 15 },
-		{ REQ_LAST, 24 }, { REQ_DOWN, 24 },   { REQ_PAGE_UP, 15 },   { REQ_HALF_UP, 10 },
-		{ REQ_FIRST, 0 }, { REQ_PAGE_UP, 0 },
+		{ ACT_UP, 0 },    { ACT_DOWN, 1 },    { ACT_PAGE_DOWN, 10 }, { ACT_HALF_DOWN, 15 },
+		{ ACT_LAST, 24 }, { ACT_DOWN, 24 },   { ACT_PAGE_UP, 15 },   { ACT_HALF_UP, 10 },
+		{ ACT_FIRST, 0 }, { ACT_PAGE_UP, 0 },
 	};
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-		CHECK(list_request(&l, steps[i].r, id_of, NULL));
+		CHECK(list_action(&l, steps[i].r, id_of, NULL));
 		CHECK_EQ(l.at, steps[i].at);
 		CHECK(l.top <= l.at && l.at < l.top + 10);
 	}
-	CHECK(!list_request(&l, REQ_MARK, id_of, NULL));
+	CHECK(!list_action(&l, ACT_MARK, id_of, NULL));
 }
 
 static enum prompt_event last;

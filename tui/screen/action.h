@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * request.h - the list of requests: name, focus, keys and line in the help page. The enum, the key
+ * action.h - the list of actions: name, focus, keys and line in the help page. The enum, the key
  * table, the help page and the key hints are all generated from it, so they always agree.
  *
- * A key is looked up in the foci of the view from the innermost to FOCUS_GLOBAL; two requests of
+ * A key is looked up in the foci of the view from the innermost to FOCUS_GLOBAL; two actions of
  * one focus never share a key (a test checks it).
  */
-#ifndef REQUEST_H
-#define REQUEST_H
+#ifndef ACTION_H
+#define ACTION_H
 
 #include "screen/view_list.h"
 
@@ -28,12 +28,12 @@ enum focus {
 	FOCUS_COUNT,
 };
 
-/* Those of the views come first, so that a view's number gives its request. */
+/* Those of the views come first, so that a view's number gives its action. */
 #define VIEW_REQUEST(X, id, name, keys, title, brief, columns, help, of_diff)                      \
 	X(id, GLOBAL, keys, "", help)
 
 /* X(name, focus, "keys", "short" in the last line or "", "help") */
-#define REQUESTS(X)                                                                                \
+#define ACTIONS(X)                                                                                 \
 	VIEWS(VIEW_REQUEST, X)                                                                     \
 	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now")                                        \
 	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name")                             \
@@ -147,22 +147,22 @@ enum focus {
 	X(PROCESS_ORDER, PROCESSES, "o", "Order", "next order: tree, growth, LIVE, PEAK, IN ALL")  \
 	X(CHOOSE, CHOOSER, "<Enter> <Space> <Right> l", "Watch", "watch this process")
 
-enum request {
-	REQ_NONE,
-#define X(name, focus, keys, brief, help) REQ_##name,
-	REQUESTS(X)
+enum action {
+	ACT_NONE,
+#define X(name, focus, keys, brief, help) ACT_##name,
+	ACTIONS(X)
 #undef X
-		REQ_COUNT,
+		ACT_COUNT,
 };
 
-static inline enum request request_of_view(enum view_id v)
+static inline enum action action_of_view(enum view_id v)
 {
-	return (enum request)(REQ_NONE + 1 + (int)v);
+	return (enum action)(ACT_NONE + 1 + (int)v);
 }
 /* VIEW_COUNT: it shows none. */
-static inline enum view_id view_of_request(enum request r)
+static inline enum view_id view_of_action(enum action r)
 {
-	return r > REQ_NONE && r <= REQ_NONE + VIEW_COUNT ? (enum view_id)(r - REQ_NONE - 1)
+	return r > ACT_NONE && r <= ACT_NONE + VIEW_COUNT ? (enum view_id)(r - ACT_NONE - 1)
 							  : VIEW_COUNT;
 }
 
