@@ -79,27 +79,22 @@ struct heap *heap_new(const struct columns *c, const struct base *base)
 
 struct heap *heap_hold(struct heap *h)
 {
-	atomic_fetch_add_explicit(&h->users, 1, memory_order_relaxed);
+	users_hold(&h->users);
 	return h;
-}
-
-static bool last(atomic_uint *users)
-{
-	return atomic_fetch_sub_explicit(users, 1, memory_order_acq_rel) == 1;
 }
 
 void heap_drop(struct heap *h)
 {
-	if (!h || !last(&h->users))
+	if (!h || !users_drop(&h->users))
 		return;
 	skeleton_drop(h->skeleton);
-	if (last(&h->sums->users)) {
+	if (users_drop(&h->sums->users)) {
 		free(h->sums->sum);
 		free(h->sums->estimate_bits);
 		free(h->sums->estimates_before);
 		free(h->sums);
 	}
-	if (h->changes && last(&h->changes->users)) {
+	if (h->changes && users_drop(&h->changes->users)) {
 		free(h->changes->sum);
 		free(h->changes->held_bits);
 		free(h->changes);

@@ -6,9 +6,8 @@
 #ifndef HEAP_NAMES_H
 #define HEAP_NAMES_H
 
+#include "heap/users.h"
 #include "model/paths/types.h"
-
-#include <stdatomic.h>
 
 struct heap_frame {
 	uint32_t function, line;

@@ -8,23 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct heap_names *heap_names_hold(struct heap_names *n)
-{
-	atomic_fetch_add_explicit(&n->users, 1, memory_order_relaxed);
-	return n;
-}
-
-void heap_names_drop(struct heap_names *n)
-{
-	if (!n || atomic_fetch_sub_explicit(&n->users, 1, memory_order_acq_rel) > 1)
-		return;
-	free(n->first);
-	free(n->frames);
-	free(n->function);
-	free(n->site_frame);
-	free(n);
-}
-
 uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,
 			uint32_t *frame)
 {
@@ -85,7 +68,7 @@ struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n)
 
 void heap_sites_drop(struct heap_sites *s)
 {
-	if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) > 1)
+	if (!s || !users_drop(&s->users))
 		return;
 	skeleton_drop(s->skeleton);
 	heap_names_drop(s->names);

@@ -207,13 +207,13 @@ struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank,
 
 struct skeleton *skeleton_hold(struct skeleton *s)
 {
-	atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
+	users_hold(&s->users);
 	return s;
 }
 
 void skeleton_drop(struct skeleton *s)
 {
-	if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) > 1)
+	if (!s || !users_drop(&s->users))
 		return;
 	free(s->parent);
 	free(s->end);

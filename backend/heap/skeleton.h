@@ -12,9 +12,8 @@
 #ifndef HEAP_SKELETON_H
 #define HEAP_SKELETON_H
 
+#include "heap/users.h"
 #include "model/paths/types.h"
-
-#include <stdatomic.h>
 
 struct skeleton {
 	atomic_uint users; /* skeleton_hold() */

@@ -22,26 +22,24 @@ void model_columns(const struct model *m, struct columns *c)
 			      node_at(t, slot_at(t, s)->node)->self_estimate);
 }
 
-/* A mark's cells are those that differ from the mark before. Slots born after it held nothing,
- * whatever the cells say. */
+static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+		  const struct live *is)
+{
+	(void)arg, (void)mark, (void)s, (void)was, (void)is;
+	return true;
+}
+
 struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark)
 {
+	struct mark_walk w = { 0 };
+
 	if (!model_mark_says(m, mark))
 		return NULL;
 	struct live *held = xcalloc(c->slots + 1ul, sizeof *held);
-	for (uint32_t id = 1; id <= mark; id++) {
-		const struct mark *k = &m->marks.list[id];
-
-		for (size_t i = 0; mark_in_chain(k) && i < k->cells.count; i++) {
-			const struct mark_cell *of = &k->cells.list[i];
-			uint32_t slot = idmap_get(&m->trie.slot_ids, of->slot);
-			uint32_t at = slot < c->slots ? c->place_of[slot] : NO_ID;
-
-			if (at != NO_ID)
-				held[at] = c->epoch[at] > m->marks.list[mark].epoch
-						   ? (struct live){ 0 }
-						   : (struct live){ of->blocks, of->bytes };
-		}
-	}
+	if (mark)
+		mark_walk(m, &w, mark, go_on, NULL);
+	for (uint32_t s = 0; s < w.slots && s < c->slots; s++)
+		held[c->place_of[s]] = w.held[s];
+	mark_walk_end(&w);
 	return held;
 }

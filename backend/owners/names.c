@@ -306,7 +306,7 @@ uint32_t names_next_node(const struct names *n, uint32_t index)
 	return n->node_next[index];
 }
 
-/* ---- for snapshots */
+/* --- for snapshots */
 
 static void take_location(struct heap_names *to, const struct names *n, const struct name_loc *l,
 			  uint32_t at, uint32_t location)

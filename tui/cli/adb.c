@@ -258,12 +258,7 @@ static const struct option_spec options[] = {
 	       "ANDROID_SDK_ROOT/platform-tools is searched, too."),
 	OPT_AGENT,
 	OPT_AGENT_OPTIONS,
-	OPT_SYMBOLS,
-	OPT_SYSROOT,
-	OPT_THEME,
-	OPT_ASCII,
-	OPT_MAX_OVERHEAD,
-	OPT_SUPPRESS,
+	OPTS_OF_VIEW,
 	OPT_DETACH,
 	{ 0 }
 };

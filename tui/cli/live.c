@@ -79,8 +79,10 @@ static int live_run(const struct args *a)
 }
 
 static const struct option_spec options[] = {
-	OPT_PID,          OPT_SYMBOLS,  OPT_SYSROOT, OPT_THEME, OPT_ASCII,
-	OPT_MAX_OVERHEAD, OPT_SUPPRESS, OPT_DETACH,  { 0 },
+	OPT_PID,
+	OPTS_OF_VIEW,
+	OPT_DETACH,
+	{ 0 },
 };
 
 const struct verb verb_live = {

@@ -196,12 +196,7 @@ static const struct option_spec options[] = { OPTION(0, "stdin", "FILE", complet
 					      OPT_AGENT,
 					      OPT_AGENT_OPTIONS,
 					      OPT_NO_FOLLOW,
-					      OPT_SYMBOLS,
-					      OPT_SYSROOT,
-					      OPT_THEME,
-					      OPT_ASCII,
-					      OPT_MAX_OVERHEAD,
-					      OPT_SUPPRESS,
+					      OPTS_OF_VIEW,
 					      { 0 } };
 
 const struct verb verb_run = {

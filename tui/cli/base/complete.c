@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECONDS_MAX                                                                                \
-	2 /* what takes longer completes nothing: a key was pressed, and a user waits              \
-	   */
+/* What takes longer completes nothing: a key was pressed, and a user waits. */
+#define SECONDS_MAX 2
 
 struct completion {
 	const struct args *a; /* of the other words */
@@ -39,7 +38,7 @@ void complete_add(struct completion *c, const char *word, const char *about)
 	       sanitize_clean(shown, sizeof shown, about));
 }
 
-/* ---- what the shell lists */
+/* --- what the shell lists */
 
 void complete_file(struct completion *c)
 {
@@ -68,7 +67,7 @@ void complete_theme(struct completion *c)
 	complete_file(c);
 }
 
-/* ---- processes */
+/* --- processes */
 
 static void add_agents(struct completion *c, bool addresses)
 {
@@ -134,7 +133,7 @@ void complete_other_pid(struct completion *c)
 	free(o.agents);
 }
 
-/* ---- what a session has */
+/* --- what a session has */
 
 void complete_process(struct completion *c)
 {
@@ -261,7 +260,7 @@ void complete_compared(struct completion *c)
 	free(path);
 }
 
-/* ---- the word */
+/* --- the word */
 
 static void add_options(struct completion *c, const struct verb *v)
 {

@@ -77,4 +77,7 @@
 	OPTION(0, "between", "A..B", complete_marks, between,                                      \
 	       "what changed between two marks, or in the window of a name", NULL)
 
+/* Those of every verb with a live view of a running program. */
+#define OPTS_OF_VIEW OPT_SYMBOLS, OPT_SYSROOT, OPT_THEME, OPT_ASCII, OPT_MAX_OVERHEAD, OPT_SUPPRESS
+
 #endif
