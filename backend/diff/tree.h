@@ -8,8 +8,8 @@
 #ifndef DIFF_TREE_H
 #define DIFF_TREE_H
 
+#include "diff/calls.h"
 #include "diff/diff.h"
-#include "report/html/calls.h"
 
 struct diff_code {                    /* of a frame: where its first stack has it */
 	const struct side_module *in; /* NULL = outside of every module */

@@ -108,6 +108,22 @@ static uint32_t name_cut(struct shown *x, uint32_t reason)
 	return shown_label(x, text);
 }
 
+uint32_t *shown_names(struct shown *x)
+{
+	const struct heap_names *n = x->report->names;
+	uint32_t *list = xmalloc((n->first[n->locations] + 1ul) * sizeof *list);
+
+	for (uint32_t l = 0; l < n->locations; l++) {
+		const struct location *at = model_location(x->report->model, l);
+
+		for (uint32_t i = n->first[l]; i < n->first[l + 1]; i++)
+			list[i] = at->kind == MTW_NODE_TRUNCATED
+					  ? name_cut(x, (uint32_t)at->offset)
+					  : name_frame(x, l, n->frames[i].function);
+	}
+	return list;
+}
+
 size_t shown_frames(struct shown *x, const struct report_stack *s)
 {
 	const struct skeleton *tree = x->report->heap->skeleton;

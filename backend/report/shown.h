@@ -46,6 +46,8 @@ void shown_close(struct shown *x);
  * REASON]". Frames of one function and file have one name, whatever their pc.
  */
 size_t shown_frames(struct shown *x, const struct report_stack *s);
+/* By frame of the report's names: its label; and room for one more. free() it. */
+uint32_t *shown_names(struct shown *x);
 /* A label's number, as in shown_frame.name; foreign text, which is cleaned and copied. */
 uint32_t shown_label(struct shown *x, const char *text);
 

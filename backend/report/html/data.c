@@ -108,7 +108,7 @@ static bool owners_cover(const struct point *p, const uint64_t *bytes, size_t co
 
 /* What the agent itself remembers of its largest owners, before memtop came. Other owners are left
  * out, and nothing is interpolated. */
-static void put_owner_history(struct report *r, const struct html_trie *t, struct pack *out)
+static void put_owner_history(struct report *r, const struct html_tree *t, struct pack *out)
 {
 	const struct point *points = NULL;
 	const uint32_t *modules = NULL;
@@ -119,7 +119,7 @@ static void put_owner_history(struct report *r, const struct html_trie *t, struc
 	pack_open(out, '{');
 	list_begin(out, "owner");
 	for (size_t k = 0; k < count; k++)
-		pack_number(out, html_trie_owner(t, modules[k]));
+		pack_number(out, html_tree_owner(t, modules[k]));
 	pack_close(out, ']');
 	list_begin(out, "points");
 	for (size_t i = 0; i < n; i++) {
@@ -222,7 +222,7 @@ static const char *shape_word(enum shape s)
 	return words[s];
 }
 
-static void put_site(const struct html_trie *t, const struct site *s, const struct age *age,
+static void put_site(const struct html_tree *t, const struct site *s, const struct age *age,
 		     struct pack *out)
 {
 	pack_open(out, '[');
@@ -230,7 +230,7 @@ static void put_site(const struct html_trie *t, const struct site *s, const stru
 	pack_text(out, s->caller);
 	pack_text(out, s->file);
 	pack_size(out, s->line);
-	pack_number(out, s->owner ? html_trie_owner(t, s->owner->module) : -1);
+	pack_number(out, s->owner ? html_tree_owner(t, s->owner->module) : -1);
 	put_tally(out, &s->amounts.sum);
 	pack_size(out, s->stacks);
 	pack_text(out, shape_word(s->shape));
@@ -243,7 +243,7 @@ static void put_site(const struct html_trie *t, const struct site *s, const stru
 	pack_close(out, ']');
 }
 
-static void put_sites(struct query *q, const struct html_trie *t, struct pack *out)
+static void put_sites(struct query *q, const struct html_tree *t, struct pack *out)
 {
 	const struct site *list = NULL;
 	size_t n = query_sites(q, BY_LIVE, false, true, &list);
@@ -354,7 +354,7 @@ static void put_missing(const struct watch *w, struct pack *out)
 	pack_close(out, ']');
 }
 
-void html_data_put(struct report *r, struct watch *w, struct query *q, const struct html_trie *t,
+void html_data_put(struct report *r, struct watch *w, struct query *q, const struct html_tree *t,
 		   const struct report_options *o, struct pack *out)
 {
 	const struct model *m = r->model;
@@ -366,8 +366,8 @@ void html_data_put(struct report *r, struct watch *w, struct query *q, const str
 	put_marks(m, out);
 	put_samples(m, out);
 	put_chosen(o, out);
-	html_trie_put(t, out);
-	html_trie_put_instants(t, out);
+	html_tree_put(t, out);
+	html_tree_put_instants(t, out);
 	put_owners(r, out);
 	put_sites(q, t, out);
 	put_threads(m, out);

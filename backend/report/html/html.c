@@ -206,10 +206,10 @@ static int write_page(struct watch *w, struct query *q, const struct report_opti
 	put_answer(&p);
 	const struct site *sites;
 	query_sites(q, BY_LIVE, false, true, &sites);
-	struct html_trie *t = html_trie_new(r, q);
+	struct html_tree *t = html_tree_new(r, q);
 	struct pack *data = html_page_data(out);
 	html_data_put(r, w, q, t, o, data);
-	html_trie_free(t);
+	html_tree_free(t);
 	html_page_end(out, data);
 	rc = report_flush(out, err);
 out:

@@ -4,7 +4,7 @@
  * snapshots, and the shown instant with its tree of callers. Of a change: two snapshots, the second
  * with what grew.
  */
-#include "report/paths.h"
+#include "report/shown.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,53 +35,173 @@ static uint64_t address(const struct model *m, uint32_t location)
 	return !at ? 0 : k ? k->bias + at->offset : at->offset;
 }
 
-/* Children as large as the threshold; the others have one line together, if there are any. */
-static uint32_t count_lines(const struct paths *t, uint32_t parent, uint64_t least, uint32_t *small,
-			    uint64_t *small_bytes)
-{
-	uint32_t lines = 0;
+/* A stack, at one of its frames. */
+struct member {
+	uint64_t bytes;
+	uint32_t node, frame; /* frame: of the report's names; NO_ID = above the outermost */
+};
 
-	*small = 0;
-	*small_bytes = 0;
-	for (uint32_t i = t->list[parent].first; i != NO_ID; i = t->list[i].next) {
-		lines += t->list[i].value >= least;
-		*small += t->list[i].value < least;
-		*small_bytes += t->list[i].value < least ? t->list[i].value : 0;
+/* Callers of one name: members that lie one behind the other. */
+struct caller {
+	uint64_t bytes;
+	uint32_t name, location, turn; /* turn: which came first */
+	size_t count;
+};
+
+struct tree {
+	struct snapshots *s;
+	uint32_t no_frame; /* stands for one, where a stack has none */
+	uint32_t *name;    /* by frame: a label's number */
+	uint32_t *place;   /* by label: its caller among those at hand, + 1; 0 = none */
+	uint64_t least;
+};
+
+/* One frame outwards. */
+static void step(const struct tree *t, struct member *m)
+{
+	const struct report *r = t->s->x.report;
+	const struct skeleton *s = r->heap->skeleton;
+
+	if (m->node && m->frame + 1 < r->names->first[s->location[m->node] + 1]) {
+		m->frame++;
+		return;
 	}
-	return lines + (*small != 0);
+	m->node = m->node ? s->parent[m->node] : 0;
+	m->frame = m->node ? r->names->first[s->location[m->node]] : NO_ID;
 }
 
-static void put_path(const struct snapshots *s, const struct paths *t, uint32_t at)
+/* What is live, or of a change what grew; at their innermost frames, the heaviest first. */
+static struct member *members(const struct tree *t, size_t *count, uint64_t *bytes)
 {
-	const struct path *p = &t->list[at];
-	uint64_t least = t->list[0].value / THRESHOLD + 1, small_bytes = 0;
-	uint32_t small = 0,
-		 lines = p->depth < DEPTH ? count_lines(t, at, least, &small, &small_bytes) : 0;
+	const struct shown *x = &t->s->x;
+	const struct skeleton *s = x->report->heap->skeleton;
+	struct member *list = xmalloc((x->count + 1) * sizeof *list);
 
-	fprintf(s->out, "%*sn%u: %" PRIu64 " ", (int)p->depth, "", lines, p->value);
-	if (!at)
-		fputs("(heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", s->out);
-	else
-		fprintf(s->out, "0x%" PRIX64 ": %s\n", address(s->x.report->model, p->location),
-			s->x.labels[p->name]);
-	if (!lines)
-		return;
-	for (uint32_t i = p->first; i != NO_ID && t->list[i].value >= least; i = t->list[i].next)
-		put_path(s, t, i);
-	if (small)
-		fprintf(s->out,
-			"%*sn0: %" PRIu64 " in %u places, all below massif's threshold (1.00%%)\n",
-			(int)p->depth + 1, "", small_bytes, small);
+	*count = *bytes = 0;
+	for (size_t i = 0; i < x->count; i++) {
+		uint32_t node = x->stacks[i].node;
+		int64_t own = shown_bytes(x, &x->stacks[i]);
+
+		if (own <= 0)
+			continue;
+		*bytes += (uint64_t)own;
+		list[(*count)++] =
+			(struct member){ (uint64_t)own, node,
+					 node ? x->report->names->first[s->location[node]]
+					      : t->no_frame };
+	}
+	return list;
+}
+
+static uint32_t location_of(const struct tree *t, const struct member *m)
+{
+	const struct report *r = t->s->x.report;
+	uint32_t location = m->node ? r->heap->skeleton->location[m->node] : NO_ID;
+
+	return m->node && model_location(r->model, location)->kind != MTW_NODE_TRUNCATED ? location
+											 : NO_ID;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct caller *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return (x->turn > y->turn) - (x->turn < y->turn);
+}
+
+/* The names that members stand at, the largest first, and the members in that order. */
+static struct caller *group(const struct tree *t, struct member *list, size_t count, size_t *groups)
+{
+	struct caller *callers = NULL;
+	struct member *sorted = xmalloc((count + 1) * sizeof *sorted);
+	size_t n = 0, room = 0, *next;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t name = list[i].frame == NO_ID ? NO_ID : t->name[list[i].frame];
+
+		if (name == NO_ID)
+			continue;
+		if (!t->place[name]) {
+			GROW(callers, room, n + 1);
+			callers[n] = (struct caller){ .name = name,
+						      .location = location_of(t, &list[i]),
+						      .turn = (uint32_t)n };
+			t->place[name] = (uint32_t)++n;
+		}
+		callers[t->place[name] - 1].bytes += list[i].bytes;
+		callers[t->place[name] - 1].count++;
+	}
+	if (n)
+		qsort(callers, n, sizeof *callers, by_bytes);
+	next = xcalloc(n + 1, sizeof *next);
+	for (size_t i = 0; i < n; i++) {
+		t->place[callers[i].name] = (uint32_t)i;
+		next[i + 1] = next[i] + callers[i].count;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (list[i].frame != NO_ID)
+			sorted[next[t->place[t->name[list[i].frame]]]++] = list[i];
+	for (size_t i = 0; i < n; i++)
+		t->place[callers[i].name] = 0;
+	for (size_t i = 0; n && i < next[n - 1]; i++)
+		list[i] = sorted[i];
+	free(next);
+	free(sorted);
+	*groups = n;
+	return callers;
+}
+
+/* What is smaller than the threshold has one line together, if there is any. */
+static void put_callers(const struct tree *t, unsigned depth, uint64_t bytes, const char *what,
+			struct member *list, size_t count)
+{
+	size_t n = 0, large = 0;
+	struct caller *callers = depth < DEPTH ? group(t, list, count, &n) : NULL;
+	uint64_t small = 0;
+	FILE *out = t->s->out;
+
+	while (large < n && callers[large].bytes >= t->least)
+		large++;
+	for (size_t i = large; i < n; i++)
+		small += callers[i].bytes;
+	fprintf(out, "%*sn%zu: %" PRIu64 " %s\n", (int)depth, "", large + (n > large), bytes, what);
+	for (size_t i = 0; i < large; list += callers[i++].count) {
+		char *text = xasprintf("0x%" PRIX64 ": %s",
+				       address(t->s->x.report->model, callers[i].location),
+				       t->s->x.labels[callers[i].name]);
+
+		for (size_t k = 0; k < callers[i].count; k++)
+			step(t, &list[k]);
+		put_callers(t, depth + 1, callers[i].bytes, text, list, callers[i].count);
+		free(text);
+	}
+	if (n > large)
+		fprintf(out,
+			"%*sn0: %" PRIu64 " in %zu places, all below massif's threshold (1.00%%)\n",
+			(int)depth + 1, "", small, n - large);
+	free(callers);
 }
 
 static void put_tree(struct snapshots *s, uint64_t time_ns, const char *kind)
 {
-	struct paths t;
+	const struct heap_names *n = s->x.report->names;
+	struct tree t = { .s = s, .no_frame = n->first[n->locations] };
+	uint64_t bytes;
+	size_t count;
 
-	paths_make(&t, &s->x, false);
-	snapshot(s, time_ns, t.list[0].value, kind);
-	put_path(s, &t, 0);
-	paths_release(&t);
+	t.name = shown_names(&s->x);
+	t.name[t.no_frame] = shown_label(&s->x, "[no stack]");
+	t.place = xcalloc(s->x.label_count, sizeof *t.place);
+	struct member *list = members(&t, &count, &bytes);
+	t.least = bytes / THRESHOLD + 1;
+	snapshot(s, time_ns, bytes, kind);
+	put_callers(&t, 0, bytes, "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.",
+		    list, count);
+	free(list);
+	free(t.name);
+	free(t.place);
 }
 
 /* The peak has its figure alone, unless it is the instant that is shown. */
