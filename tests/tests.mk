@@ -243,7 +243,7 @@ bench-screen: bench-deps
 
 # What a session of ten minutes costs to read. REFERENCE=PATH: beside another memtop.
 bench-session: all $(B)/bench/session $(B)/bench/keyed $(B)/bench/aged
-	@BUILD=$(B) REFERENCE="$(REFERENCE)" RUNS="$(RUNS)" PATHS="$(PATHS)" CHANGED="$(CHANGED)" SECONDS="$(SECONDS)" tests/bench/session.py
+	@BUILD=$(B) REFERENCE="$(REFERENCE)" RUNS="$(RUNS)" LARGE="$(LARGE)" PATHS="$(PATHS)" CHANGED="$(CHANGED)" SECONDS="$(SECONDS)" tests/bench/session.py
 
 # What a snapshot of PATHS (1,000,000) call paths takes, of which CHANGED (50,000) change in a tick.
 bench-heap: all $(B)/bench/session $(BT)/heap/compare

@@ -8,7 +8,7 @@ from collections import namedtuple
 import figures
 
 SIX = ("sqlite", "python", "cc1", "lua", "perl", "jq")
-AT_LEAST = ("captures, ",)  # names that begin so have a lower bound, all others an upper one
+AT_LEAST = ("captures, ", "screen: ticks ")  # names that begin so have a lower bound, all others an upper one
 
 MUST = {
     **{f"{p}: time": 1.15 for p in SIX},
@@ -38,11 +38,20 @@ MUST = {
     "captures, 3 new frames, as malloc has it: times unw_step": 200,
     "captures, 3 new frames: times unw_step": 200,
     "start: added ms": 1.0,
-    "screen: key to screen, names known: p99, ms": 50.0,
-    "screen: key to screen, symbolizer busy: p99, ms": 50.0,
-    "screen: bytes per call path": 200.0,
-    "screen: first full screen, s": 1.0,
+    **{f"screen: key to screen, {state}: {name}, ms": bound for state in ("names known", "symbolizer busy")
+       for name, bound in (("p50", 8.0), ("p99", 16.0), ("slowest", 33.0))},
+    "screen: key to whole answer, names known: p99, ms": 100.0,
+    "screen: key to whole answer, symbolizer busy: p99, ms": 100.0,
+    **{f"screen: until a {what} is whole, {when}, s": bound for what in ("diff", "filter", "search")
+       for when, bound in (("at rest", 0.15), ("under load", 0.4))},
+    "screen: bytes per call path": 160.0,
+    "screen: bytes per call path, with a mark": 200.0,
+    "screen: ticks a second": 10.0,
+    "screen: ticks a second with new nodes": 6.0,
+    "screen: first full screen, s": 0.3,
+    "screen: whole model, s": 1.5,
     "screen: cpu at rest, % of a core": 2.0,
+    "screen: cpu a minute after the last key, % of a core": 5.0,
     "memory of 131,071 stacks: bytes above 64 MiB + 0.25 x live": 0,
     "memory of redis-server: bytes above 64 MiB + 0.25 x live": 0,
 }

@@ -6,8 +6,9 @@ programs/session.c writes the session: PATHS call paths (131,000), CHANGED of wh
 events a second), for SECONDS (600). programs/keyed.c adds the key frames that memtop records; some rows are of the
 session without them, as memtop 0.1 wrote it. REFERENCE=PATH names another memtop to measure beside this build's, in turns.
 The figures are seconds: the best of RUNS (5), since anything else on the machine only adds to them; `cpu` is what the
-process itself used. What takes longest, the JSON report and the history behind the first screen, runs once. The file is
-in the page cache.
+process itself used. What takes longest, the reports as JSON and html and the history behind the first screen, runs once.
+The file is in the page cache. LARGE (3,000,000; 0: none) paths, ten ticks long, are opened and reported once, for time and
+memory.
 
 Then sizes: JSON reports of python3 and of a C++ compiler, and the session file of redis-server under redis-benchmark
 for REDIS seconds (60; 0: none). programs/aged.c goes on with that session for an hour and a day, thinned as memtop does.
@@ -23,6 +24,7 @@ import sys
 import time
 
 import figures
+import workloads
 from setting import BUILD, FOLDER, ROOT, Failed, built, output
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
@@ -32,7 +34,9 @@ RUNS = int(os.environ.get("RUNS") or 5)
 PATHS, CHANGED, SECONDS = (os.environ.get(name) or default for name, default in
                            (("PATHS", "131000"), ("CHANGED", "1000"), ("SECONDS", "600")))
 REDIS = int(os.environ.get("REDIS") or 60)
-GOALS = {"text report": 1.0, "open: first screen": 0.5}
+LARGE = int(os.environ.get("LARGE") or 3000000)
+GOALS = {"text report": 0.4, "json report": 0.6, "html report": 0.5, "open: first screen": 0.5,
+         "large: report": 3.0, "large: report, GB": 0.6, "large: open, GB": 0.8, "clang++: open, bytes a path": 230}
 ENV = {**os.environ, "XDG_STATE_HOME": FOLDER, "XDG_CONFIG_HOME": FOLDER}
 
 
@@ -124,10 +128,61 @@ def measure(memtops, session, plain):
                 whole, cpu = bracket(memtop, session)
                 best("open: [ at the first screen", at, whole)
                 best("open: [ at the first screen, cpu", at, cpu)
-                whole, _ = timed(lambda m=memtop: report(m, session, "json"))
-                best("json report", at, whole)
+                for kind in ("html", "json"):
+                    whole, _ = timed(lambda m=memtop, k=kind: report(m, session, k))
+                    best(f"{kind} report", at, whole)
                 best("json report, MB", at, os.path.getsize(os.path.join(FOLDER, "report.json")) / 1e6)
     return rows
+
+
+def held(memtop, session):
+    """(s, bytes then, bytes at the peak) of a view that was opened, until nothing is read any more."""
+    driven = keytime.Driven([memtop, "open", session], 120, 36)
+    begin = time.monotonic()
+    try:
+        if driven.wait(shown, 300) is None or driven.wait(lambda lines: "reading" not in lines[0], 300) is None:
+            raise Failed("memtop open:\n" + "\n".join(driven.screen.lines()))
+        with open(f"/proc/{driven.pid}/status", encoding="ascii") as f:
+            kib = {w[0]: int(w[1]) for w in (line.split() for line in f) if w[0] in ("VmRSS:", "VmHWM:")}
+        return time.monotonic() - begin, kib["VmRSS:"] * 1024, kib["VmHWM:"] * 1024
+    finally:
+        os.kill(driven.pid, signal.SIGKILL)
+        os.waitpid(driven.pid, 0)
+        os.close(driven.fd)
+
+
+def large_rows(memtops):
+    """The same of a session of LARGE paths: a report, and a view that was opened until nothing is read any more."""
+    rows, session = {}, os.path.join(FOLDER, "large.mtop")
+    output([built("session"), session, str(LARGE), "50000", "1"])
+    for memtop in memtops:
+        with open(os.devnull, "wb") as out:
+            begin = time.monotonic()
+            process = subprocess.Popen([memtop, "report", session], stdout=out, env=ENV)
+            _, status, usage = os.wait4(process.pid, 0)
+        if status:
+            raise Failed(f"{memtop} report: status {status}")
+        rows.setdefault("large: report", []).append(time.monotonic() - begin)
+        rows.setdefault("large: report, GB", []).append(usage.ru_maxrss * 1024 / 1e9)
+        whole, _, peak = held(memtop, session)
+        rows.setdefault("large: open", []).append(whole)
+        rows.setdefault("large: open, GB", []).append(peak / 1e9)
+    os.unlink(session)
+    return rows
+
+
+def compiler_rows(memtops):
+    """Bytes a call path of a view of a large C++ program: 5.6 nodes a path, inlined frames."""
+    if not os.path.exists(workloads.clang()[0]):
+        return {}
+    session = recorded("clang", workloads.clang())
+    paths = output([memtops[0], "report", "-f", "csv", session]).count("\n") - 1
+    empty = recorded("empty", ["/bin/true"])
+    return {"clang++: open, bytes a path": [(held(m, session)[1] - held(m, empty)[1]) / paths for m in memtops]}
+
+
+def verdict(row, figure):
+    return f"{GOALS[row]:.1f}, {'met' if figure <= GOALS[row] else 'missed'}" if row in GOALS else ""
 
 
 def recorded(name, command, seconds=None):
@@ -179,9 +234,9 @@ def main():
     memtops = [os.path.join(BUILD, "memtop"), *filter(None, [os.environ.get("REFERENCE")])]
     print(f"{said}; {os.path.getsize(plain) / 1e6:.1f} MB with its index, "
           f"{os.path.getsize(session) / 1e6:.1f} MB with key frames; load before {os.getloadavg()[0]:.1f}\n")
-    rows = measure(memtops, session, plain)
+    rows = {**measure(memtops, session, plain), **(large_rows(memtops) if LARGE else {}), **compiler_rows(memtops)}
     head = ["seconds, best of " + str(RUNS), "this build", *["reference"][:len(memtops) - 1], "goal"]
-    print("\n".join(figures.table(head, [(row, *(f"{v:.2f}" for v in found), f"{GOALS[row]:.1f}" if row in GOALS else "")
+    print("\n".join(figures.table(head, [(row, *(f"{v:.2f}" for v in found), verdict(row, found[0]))
                                          for row, found in rows.items()])))
     print()
     for line in (*json_sizes(), *redis_size()):

@@ -17,6 +17,7 @@ import figures
 import goals
 import readme
 import runs
+import screen
 import setting
 import turns
 import workloads
@@ -73,6 +74,36 @@ def t_readme_has_the_figures_of_the_results():
     with open(readme.RESULTS, encoding="utf-8") as f, open(readme.README, encoding="utf-8") as g:
         results, text = f.read(), g.read()
     assert readme.made(text, results) == text, "README.md has other figures than tests/bench/RESULTS.md: make bench-readme"
+
+
+@test
+def t_an_answer_that_never_is_whole_misses_its_figure():
+    class Stuck:
+        keys = temporary_folder() + "/keys"
+
+        def think(self, seconds):
+            pass
+
+        def read(self, seconds):
+            pass
+
+    goals.records.clear()
+    hand = screen.Hand(Stuck())
+    hand.think = lambda: None
+    hand.times.append(("diff", "d", 100, 0.01, False))
+    limit, screen.WHOLE_S = screen.WHOLE_S, 0.05
+    try:
+        for log, found in (("100 110\nwhole 99\n", float("inf")), ("100 110\nwhole 99\nwhole 300000100\n", 0.3)):
+            with open(Stuck.keys, "w", encoding="ascii") as f:
+                f.write(log)
+            hand.later.clear()
+            hand.whole("diff")
+            assert hand.later == {"diff": [found]}, (log, hand.later)
+            said = [row[1:] for row in screen.whole_rows(hand.later, "at rest")][0]
+            assert said == (("not within 0.05 s", "missed (0.15)") if found > 1 else ("0.30 s", "missed (0.15)")), said
+    finally:
+        screen.WHOLE_S = limit
+        goals.records.clear()
 
 
 @test

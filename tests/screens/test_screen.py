@@ -22,12 +22,13 @@ def wait_until_acted_on(t, log):
     wait_for(lambda: len(logged(log)) == t.sent, 10, "all keys in the log")
 
 
-def logged(log):
-    """[when it was read, when it was answered] of each key."""
+def logged(log, whole=False):
+    """[when it was read, when it was answered] of each key; or [when all rows were drawn]."""
     if not os.path.exists(log):
         return []
     with open(log, encoding="ascii") as f:
-        return [list(map(int, line.split())) for line in f if line.endswith("\n")]
+        lines = [line.split() for line in f if line.endswith("\n")]
+    return [int(w[1]) for w in lines if w[0] == "whole"] if whole else [list(map(int, w)) for w in lines if w[0] != "whole"]
 
 
 def let_names_come(gate):
@@ -445,6 +446,7 @@ def t_key_log_has_a_line_for_each_key():
         t.keys(*"2345123", "Down", "Up")
         rows = wait_for(lambda: len(rows := logged(f"{folder}/keys")) == 9 and rows, 10, "nine keys in the log")
         assert all(flush >= read for read, flush in rows)
+        wait_for(lambda: any(ns >= rows[-1][0] for ns in logged(f"{folder}/keys", whole=True)), 10, "whole rows after the last key")
 
 
 @test

@@ -167,6 +167,7 @@ struct app {
 	uint64_t most_held;
 	struct sources sources;
 	FILE *key_log;
+	bool logged_whole; /* the key log has a line since the rows became whole */
 	/* the child was asked to end: leave then, or with its last state; 0 = no */
 	uint64_t leave_ns;
 	bool quit;

@@ -23,8 +23,9 @@ struct tui_options {
 	bool *stopped;     /* set when the user had the child stopped (SIGTERM); or NULL */
 	const bool *ended; /* the child was reaped, when child */
 	int output_fd;     /* the program's output file (read with pread), -1 = none */
-	const char
-		*key_log; /* append "<ns of read> <ns of flush>" per key; NULL = $MEMTOP_KEYLOG */
+	/* file that gets "<ns of read> <ns of flush>" per key, and "whole <ns of flush>" once its
+	 * rows are complete; NULL = $MEMTOP_KEYLOG */
+	const char *key_log;
 };
 
 #define TUI_SWITCH (-1)

@@ -37,11 +37,25 @@
 #define SAY_BUILDING_NS (100 * MS)
 #define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
 
+/* Nothing on the screen is still being built. */
+static void log_whole(struct app *a)
+{
+	uint32_t from, to;
+	bool whole = a->ui.building < 0 && model_counting(a->ui.shown.model, &from, &to) < 0;
+
+	if (a->key_log && whole && !a->logged_whole)
+		fprintf(a->key_log, "whole %" PRIu64 "\n", a->timing.view_ns);
+	if (a->key_log)
+		fflush(a->key_log);
+	a->logged_whole = whole;
+}
+
 static void draw(struct app *a, bool whole)
 {
 	frame_draw(a);
 	term_flush(whole);
 	a->timing.view_ns = now_ns();
+	log_whole(a);
 	if (ages_lack())
 		a->ui.moved = a->timing.due = true;
 }
@@ -188,9 +202,10 @@ static void on_input(void *arg, unsigned events)
 	}
 	if (n == 0 || a->quit)
 		return;
+	a->logged_whole = false; /* each answer has a line */
 	draw(a, false);
 	for (size_t i = 0; a->key_log && i < n; i++)
-		fprintf(a->key_log, "%" PRIu64 " %" PRIu64 "\n", read_ns[i], now_ns());
+		fprintf(a->key_log, "%" PRIu64 " %" PRIu64 "\n", read_ns[i], a->timing.view_ns);
 	if (a->key_log)
 		fflush(a->key_log);
 }
