@@ -7,7 +7,8 @@
  * would stand still. So a forked child, which has the model of that instant, makes the blocks in a
  * memfd, and the watch appends them later: what came meanwhile lies before them in the file, and
  * behind the offset where they say that reading goes on. Only the last one, when the session ends,
- * is made at once.
+ * is made at once. Of a tree's hundreds of processes a short one has none: reading its frames is as
+ * fast.
  */
 #include "link/keys.h"
 
@@ -198,7 +199,7 @@ void keys_end(struct watch *w)
 	if (recorder_open(&w->keep) && !w->keep.of) /* else it is of more than this stream */
 		session_thin_stop(recorder_writer(&w->keep));
 	if (!recorder_open(&w->keep) || !model_dumps(w->in.model) ||
-	    !(lost || session_key_due(recorder_writer(&w->keep), w->keep.stream, true)))
+	    !(lost || session_key_due(recorder_writer(&w->keep), w->keep.stream, !w->keep.of)))
 		return;
 	uint64_t resume = session_key_resume(recorder_writer(&w->keep), w->keep.stream);
 	if (!resume)

@@ -37,6 +37,9 @@ struct code_file {
 	GElf_Addr bias;            /* libdw's address - ELF address */
 	struct elf_names *names;   /* made when it is asked for the first */
 	struct dwarf_lines *lines; /* likewise */
+	bool has_dwarf;            /* the last `lines` had some */
+	struct code_stat is;       /* ino 0: no file */
+	uint64_t debug_bytes;      /* size of the debug file that `lines` read */
 };
 
 /* --- finding the file */
@@ -98,8 +101,14 @@ static bool begin(struct code_file *f, const char *path, int fd)
 
 static void keep_fd(struct code_file *f, const char *path, int fd)
 {
+	struct stat st;
+
 	f->path = xstrdup(path);
 	f->fd = fd;
+	if (!fstat(fd, &st))
+		f->is = (struct code_stat){ st.st_dev, st.st_ino, (uint64_t)st.st_size,
+					    (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+						    (uint64_t)st.st_mtim.tv_nsec };
 	if (fd < code_file_fd_max)
 		return;
 	close(fd);
@@ -312,13 +321,26 @@ void code_file_rest(struct code_file *f)
 
 bool code_file_has_dwarf(const struct code_file *f)
 {
-	return f->lines && dwarf_lines_exist(f->lines);
+	return f->has_dwarf;
+}
+
+bool code_file_stat(const struct code_file *f, struct code_stat *is)
+{
+	*is = f->is;
+	return f->path != NULL;
+}
+
+uint64_t code_file_bytes(const struct code_file *f)
+{
+	return f->is.size + f->debug_bytes;
 }
 
 void code_file_give(struct code_file *f, const struct code_where *where, const char *path)
 {
 	char other[8] = "x";
 
+	if (f->given && !strcmp(f->given, path))
+		return; /* for another process */
 	free(f->given);
 	f->debug.given = f->given = xstrdup(path);
 	if (f->path)
@@ -375,6 +397,17 @@ bool code_file_table(struct code_file *f, uint64_t pc, struct code_frame *frame)
 	return frame->function != NULL;
 }
 
+static void read_lines(struct code_file *f)
+{
+	const char *main_file, *debug_file = NULL;
+	struct stat st;
+
+	f->lines = dwarf_lines_new(f->module, f->bias);
+	f->has_dwarf = dwarf_lines_exist(f->lines);
+	dwfl_module_info(f->module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+	f->debug_bytes = debug_file && !stat(debug_file, &st) ? (uint64_t)st.st_size : 0;
+}
+
 size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *frames, size_t max)
 {
 	bool local;
@@ -382,7 +415,7 @@ size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *fram
 	if (!awake(f))
 		return 0;
 	if (!f->lines)
-		f->lines = dwarf_lines_new(f->module, f->bias);
+		read_lines(f);
 	size_t n = dwarf_lines_at(f->lines, pc, frames, max, &local);
 	struct code_frame *outer = &frames[n ? n - 1 : 0];
 	char *name = n && (local || !outer->function) ? table_name(f, pc) : NULL;

@@ -52,10 +52,37 @@ void code_file_rest(struct code_file *f);
 bool code_file_table(struct code_file *f, uint64_t pc, struct code_frame *frame);
 /* Frames from DWARF; 0 = none for this pc. The last one's name may come from the symbol table. */
 size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *frames, size_t max);
-/* After code_file_lines(): has the file DWARF? */
+/* Has the file DWARF? Known after code_file_lines(). */
 bool code_file_has_dwarf(const struct code_file *f);
 /* Adds a debug file with where's build-id from elsewhere, for all later requests. */
 void code_file_give(struct code_file *f, const struct code_where *where, const char *path);
+struct code_stat { /* no padding: compared as bytes */
+	uint64_t dev, ino, size, mtime_ns;
+};
+/* Which file it is; false: none was found. */
+bool code_file_stat(const struct code_file *f, struct code_stat *is);
+/* Size of the file and of its debug file, as far as that was looked for. */
+uint64_t code_file_bytes(const struct code_file *f);
+
+/* --- code_store.c: the opened files, each once for all processes. The symbolizer's thread only,
+ * but for code_store_searches(). */
+
+struct code_store;
+struct code_stored; /* a file in the store */
+/* places is copied */
+struct code_store *code_store_new(const struct code_places *places);
+const struct code_places *code_store_places(const struct code_store *s);
+/* Does it look for files in these places? */
+bool code_store_searches(const struct code_store *s, const struct code_places *places);
+void code_store_free(struct code_store *s); /* closes all files, also taken ones */
+/* The module's file, as code_file_open(); *problem: the caller's. Give it back. */
+struct code_stored *code_store_take(struct code_store *s, const struct code_where *where,
+				    char **problem);
+void code_store_give_back(struct code_store *s, struct code_stored *f);
+struct code_file *code_store_use(struct code_stored *f); /* to ask it now */
+/* Frees the data of files that nobody asked for that long; *freed: of any. Returns when the next
+ * one is due, 0 = none. */
+uint64_t code_store_rest(struct code_store *s, uint64_t unused_ns, bool *freed);
 
 /* --- debug_files.c: a module's separate debug file. The symbolizer's thread only; for
  * symbols/code_file.c. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbolizer.c - the symbolizer's thread.
+ * symbolizer.c - the symbolizer's thread, which all symbolizers of the same places share.
  *
  * All names from symbol tables come first (microseconds each), then lines and inlined frames (a
  * large unit takes a second, once). In both stages locations on screen come before the rest, and
- * newer jobs before older ones. Answers for the screen overtake others, too. At most WAITING_MAX
- * answers wait to be taken, so that the loop, which has other work, never falls far behind.
+ * of one symbolizer newer jobs before older ones; symbolizers take turns, except that the one which
+ * the main thread waits for comes first. Answers for the screen overtake others, too. At most
+ * WAITING_MAX answers of each wait to be taken, so that the loop, which has other work, never falls
+ * far behind.
  *
  * The thread sees jobs and files, never the model. It blocks all signals: they belong to the loop.
  * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds. So
@@ -26,6 +28,7 @@
 
 #define STAGES 2
 #define WAITING_MAX 800u
+#define GO_ON_AT 400u /* the worker is woken again: once for many answers */
 #define LEAVE_MS 20
 #define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
@@ -34,32 +37,45 @@
 unsigned symbolizer_rest_ms = 60000;
 
 struct symbolizer {
-	struct code_places places; /* owned, immutable */
-	const char *gate;          /* tests: see symbolizer_new() */
+	struct symbolizer *next; /* guarded by the worker's lock, but for `files` and `mapped` */
+	struct worker *worker;
 	void (*wake)(void *arg);
 	void *arg;
-	pthread_t thread;
-	struct symbolizer_file *files;  /* main thread makes them, freed at the end */
-	struct symbolizer_file *opened; /* worker only, as what follows */
-	struct perfmap *map;            /* names of the generated code of `mapped` */
-	const struct symbolizer_file *mapped;
-	bool read;                 /* a module's file was read since the data was last freed */
-	uint64_t worked_ns;        /* the last time */
-	pthread_mutex_t lock;      /* guards what follows */
-	pthread_cond_t work, done; /* done: an answer, or the end */
+	struct symbolizer_file *files; /* main thread, after symbolizer_free() the worker */
+	/* worker only: the generated code whose map is kept; NULL = none */
+	struct symbolizer_file *mapped;
 	/* [1]: hurried */
 	struct symbolizer_job *queues[2][STAGES];
 	struct answers {
 		struct symbolizer_answer *first, **tail;
 	} answers[2];
-	size_t waiting;         /* answers in these */
-	size_t open;            /* jobs without a final answer */
-	bool stop, ended, left; /* left: the worker frees all when it ends */
+	size_t waiting; /* answers in these */
+	size_t open;    /* jobs without a final answer */
+	bool gone;      /* symbolizer_free() was called: the worker frees it */
 };
 
-static void push(struct symbolizer *w, struct symbolizer_job *job)
+struct worker {
+	struct worker *next; /* main thread only, like users and pid */
+	unsigned users;
+	pid_t pid;  /* a forked child has no such thread */
+	char *gate; /* tests: see symbolizer_new() */
+	pthread_t thread;
+	struct code_store *store;  /* worker only */
+	uint64_t rest_ns;          /* worker only: when a file's data may be freed; 0 = not yet */
+	pthread_mutex_t lock;      /* guards what follows */
+	pthread_cond_t work, done; /* done: an answer, or the end */
+	struct symbolizer *clients;
+	struct symbolizer *turn;    /* whose job was taken last; NULL = none's */
+	struct symbolizer *awaited; /* the main thread waits for its answers */
+	struct symbolizer *gone;    /* no clients any more */
+	bool stop, ended, left;     /* left: the worker frees all when it ends */
+};
+
+static struct worker *workers; /* with users; main thread only */
+
+static void push(struct symbolizer *s, struct symbolizer_job *job)
 {
-	struct symbolizer_job **head = &w->queues[job->hurried][job->stage];
+	struct symbolizer_job **head = &s->queues[job->hurried][job->stage];
 
 	job->next = *head;
 	job->link = head;
@@ -81,17 +97,46 @@ static struct timespec clock_at(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
-/* Takes the next job out; NULL when none may run yet. Locked. */
-static struct symbolizer_job *pick(struct symbolizer *w)
+/* That stage's next job of s which may run now; NULL. Locked. */
+static struct symbolizer_job *next_job(struct symbolizer *s, int hurried, int stage)
 {
-	for (int i = 0; i < 2 * STAGES; i++) {
-		struct symbolizer_job *job = w->queues[i % 2 == 0][i / 2];
-		if (!job || (!job->hurried && w->waiting >= WAITING_MAX))
-			continue;
-		unlink_job(job);
-		return job;
+	struct symbolizer_job *job = s->queues[hurried][stage];
+
+	if (!job || (!hurried && s->waiting >= WAITING_MAX))
+		return NULL;
+	unlink_job(job);
+	return job;
+}
+
+/* Of the symbolizers in turn, from the one after the last. Locked. */
+static struct symbolizer_job *next_in_turn(struct worker *w, int hurried, int stage)
+{
+	struct symbolizer *from = w->turn && w->turn->next ? w->turn->next : w->clients, *s = from;
+	struct symbolizer_job *job = NULL;
+
+	while (s && !(job = next_job(s, hurried, stage))) {
+		s = s->next ? s->next : w->clients;
+		if (s == from)
+			break;
 	}
-	return NULL;
+	if (job)
+		w->turn = s;
+	return job;
+}
+
+/* Takes the next job out; NULL when none may run yet. *s: whose. Locked. */
+static struct symbolizer_job *pick(struct worker *w, struct symbolizer **s)
+{
+	struct symbolizer_job *job = NULL;
+
+	for (int i = 0; i < 2 * STAGES && w->awaited && !job; i++)
+		job = next_job(w->awaited, i % 2 == 0, i / 2);
+	*s = w->awaited;
+	for (int i = 0; i < 2 * STAGES && !job; i++) {
+		job = next_in_turn(w, i % 2 == 0, i / 2);
+		*s = w->turn;
+	}
+	return job;
 }
 
 static struct symbolizer_answer *answer_new(struct symbolizer_job *job, int source,
@@ -108,29 +153,34 @@ static struct symbolizer_answer *answer_new(struct symbolizer_job *job, int sour
 }
 
 /* NULL: a slice of a large map was read; other jobs get their turn before the next. */
-static struct symbolizer_answer *work_on_generated(struct symbolizer *w, struct symbolizer_job *job)
+static struct symbolizer_answer *work_on_generated(struct worker *w, struct symbolizer *s,
+						   struct symbolizer_job *job)
 {
+	struct symbolizer_file *file = job->file;
 	struct code_frame frame;
 
-	if (w->mapped != job->file) {
-		perfmap_free(w->map);
-		w->map = perfmap_new(&job->file->where, &w->places);
-		w->mapped = job->file;
+	if (s->mapped != file) {
+		if (s->mapped)
+			perfmap_free(s->mapped->map);
+		if (s->mapped)
+			s->mapped->map = NULL;
+		file->map = perfmap_new(&file->where, code_store_places(w->store));
+		s->mapped = file;
 	}
-	int rc = perfmap_name(w->map, job->pc, job->look, &frame);
+	int rc = perfmap_name(file->map, job->pc, job->look, &frame);
 	job->look = false;
 	if (rc < 0 && job->slices++ < SLICES_MAX)
 		return NULL;
 	struct symbolizer_answer *a =
 		answer_new(job, rc > 0 ? SYMBOL_TABLE : SYMBOL_NONE, &frame, rc > 0);
-	a->version = perfmap_version(w->map);
-	a->problem = perfmap_problem(w->map);
+	a->version = perfmap_version(file->map);
+	a->problem = perfmap_problem(file->map);
 	a->final = true;
 	return a;
 }
 
 /* Not locked: the slow part. */
-static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer_job *job)
+static struct symbolizer_answer *work_on(struct worker *w, struct symbolizer_job *job)
 {
 	struct symbolizer_file *file = job->file;
 	struct code_frame frames[CODE_FRAMES_MAX];
@@ -143,110 +193,146 @@ static struct symbolizer_answer *work_on(struct symbolizer *w, struct symbolizer
 				    .high = file->high,
 				    .vdso = file->vdso };
 	memcpy(where.pids, file->pids, sizeof where.pids);
-	if (!file->tried) {
-		file->tried = true;
-		file->opened = code_file_open(&where, &w->places, &file->problem);
-		file->next_opened = w->opened;
-		w->opened = file;
-	}
+	if (!file->opened)
+		file->opened = code_store_take(w->store, &where, &file->problem);
+	struct code_file *code = code_store_use(file->opened);
 	if (job->given && !file->has_given) {
 		file->has_given = true;
-		code_file_give(file->opened, &where, file->given);
+		code_file_give(code, &where, file->given);
 		free(file->problem);
 		file->problem = NULL;
 	}
 	if (job->stage == 0) {
-		size_t n = code_file_table(file->opened, job->pc, frames);
+		size_t n = code_file_table(code, job->pc, frames);
 		a = answer_new(job, n ? SYMBOL_TABLE : SYMBOL_NONE, frames, n);
 	} else {
-		size_t n = code_file_lines(file->opened, job->pc, frames, CODE_FRAMES_MAX);
+		size_t n = code_file_lines(code, job->pc, frames, CODE_FRAMES_MAX);
 		a = answer_new(job, n ? SYMBOL_DWARF : SYMBOL_NONE, frames, n);
 		a->final = true;
-		a->no_dwarf = !code_file_has_dwarf(file->opened);
+		a->no_dwarf = !code_file_has_dwarf(code);
 	}
 	if (a->final && file->problem)
 		a->problem = xstrdup(file->problem);
 	return a;
 }
 
-/* Locked, so that no wake-up follows after the worker was released. */
-static void give(struct symbolizer *w, struct symbolizer_answer *a)
+/* Locked, so that no wake-up follows after s was freed. */
+static void give(struct symbolizer *s, struct symbolizer_answer *a)
 {
-	bool first = !w->waiting++;
 	/* Answers to one job stay in order. */
-	struct answers *to = &w->answers[a->job->hurried && !a->job->waiting];
+	struct answers *to = &s->answers[a->job->hurried && !a->job->waiting];
+	bool first = !s->waiting++;
 
 	*to->tail = a;
 	to->tail = &a->next;
 	a->job->waiting++;
 	if (a->final) {
-		w->open--;
+		s->open--;
 	} else {
 		a->job->stage++;
-		push(w, a->job);
+		push(s, a->job);
 	}
-	pthread_cond_signal(&w->done);
-	if (first && !w->stop)
-		w->wake(w->arg);
+	pthread_cond_signal(&s->worker->done);
+	if (first && !s->gone)
+		s->wake(s->arg);
 }
 
-static void worker_release(struct symbolizer *w)
+static struct symbolizer_answer *take_answer(struct symbolizer *s)
+{
+	struct answers *from = &s->answers[s->answers[1].first != NULL];
+	struct symbolizer_answer *a = from->first;
+
+	if (!a)
+		return NULL;
+	from->first = a->next;
+	if (!from->first)
+		from->tail = &from->first;
+	a->job->waiting--;
+	if (s->waiting-- == GO_ON_AT)
+		pthread_cond_signal(&s->worker->work);
+	return a;
+}
+
+static void release(struct worker *w, struct symbolizer *s)
 {
 	struct symbolizer_answer *a;
 
-	while ((a = symbolizer_take(w, false))) {
+	while ((a = take_answer(s))) {
 		if (a->final)
 			free(a->job);
 		symbolizer_answer_free(a);
 	}
 	for (int i = 0; i < 2 * STAGES; i++)
-		for (struct symbolizer_job *job; (job = w->queues[i % 2][i / 2]);) {
+		for (struct symbolizer_job *job; (job = s->queues[i % 2][i / 2]);) {
 			unlink_job(job);
 			free(job);
 		}
-	while (w->files) {
-		struct symbolizer_file *next = w->files->next;
-		code_file_close(w->files->opened);
-		free(w->files->path);
-		free(w->files->given);
-		free(w->files->problem);
-		free(w->files);
-		w->files = next;
+	while (s->files) {
+		struct symbolizer_file *f = s->files;
+		s->files = f->next;
+		if (f->opened)
+			code_store_give_back(w->store, f->opened);
+		perfmap_free(f->map);
+		free(f->path);
+		free(f->given);
+		free(f->problem);
+		free(f);
 	}
-	perfmap_free(w->map);
-	for (size_t i = 0; i < w->places.dir_count; i++)
-		free((char *)w->places.dirs[i]);
-	free((void *)w->places.dirs);
-	free((char *)w->places.sysroot);
+	free(s);
+}
+
+/* Frees what left meanwhile. Locked, but not while it frees. */
+static void release_gone(struct worker *w)
+{
+	for (struct symbolizer *s; (s = w->gone);) {
+		w->gone = s->next;
+		pthread_mutex_unlock(&w->lock);
+		release(w, s);
+		pthread_mutex_lock(&w->lock);
+	}
+}
+
+static void worker_release(struct worker *w)
+{
+	for (struct symbolizer *s; (s = w->gone);) {
+		w->gone = s->next;
+		release(w, s);
+	}
+	code_store_free(w->store);
+	free(w->gate);
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->work);
 	pthread_cond_destroy(&w->done);
 	free(w);
 }
 
-/* Locked, except while it frees the files' data. */
-static void wait_for_work(struct symbolizer *w)
+/* Frees the data of files that were not asked for long. Locked, but not while it frees. */
+static void rest(struct worker *w)
 {
-	uint64_t rest_ns = w->read ? w->worked_ns + symbolizer_rest_ms * 1000000ull : 0;
+	bool freed;
 
-	if (rest_ns && rest_ns <= now_ns()) {
-		w->read = false;
-		pthread_mutex_unlock(&w->lock);
-		for (struct symbolizer_file *f = w->opened; f; f = f->next_opened)
-			code_file_rest(f->opened);
-		malloc_trim(0); /* free() keeps libdw's memory, between live blocks */
-		pthread_mutex_lock(&w->lock);
+	if (!w->rest_ns || w->rest_ns > now_ns())
 		return;
-	}
-	struct timespec t = clock_at(rest_ns);
-	if (rest_ns)
+	pthread_mutex_unlock(&w->lock);
+	w->rest_ns = code_store_rest(w->store, symbolizer_rest_ms * 1000000ull, &freed);
+	if (freed)
+		malloc_trim(0); /* free() keeps libdw's memory, between live blocks */
+	pthread_mutex_lock(&w->lock);
+}
+
+/* Locked, except while it waits. */
+static void wait_for_work(struct worker *w)
+{
+	struct timespec t = clock_at(w->rest_ns);
+
+	if (w->rest_ns)
 		pthread_cond_timedwait(&w->work, &w->lock, &t);
 	else
 		pthread_cond_wait(&w->work, &w->lock);
 }
 
 /* Locked, except while it waits. */
-static void wait_at_gate(struct symbolizer *w)
+static void wait_at_gate(struct worker *w)
 {
 	while (w->gate && !w->stop && access(w->gate, F_OK)) {
 		struct timespec t = clock_at(now_ns() + GATE_LOOK_MS * 1000000ull);
@@ -254,30 +340,33 @@ static void wait_at_gate(struct symbolizer *w)
 	}
 }
 
-static void *worker(void *arg)
+static void *work(void *arg)
 {
-	struct symbolizer *w = arg;
+	struct worker *w = arg;
+	struct symbolizer *s;
 
 	pthread_mutex_lock(&w->lock);
 	wait_at_gate(w);
 	while (!w->stop) {
-		struct symbolizer_job *job = pick(w);
+		release_gone(w);
+		rest(w);
+		if (w->stop || w->gone)
+			continue;
+		struct symbolizer_job *job = pick(w, &s);
 		if (!job) {
 			wait_for_work(w);
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
 		struct symbolizer_answer *a =
-			job->file->generated ? work_on_generated(w, job) : work_on(w, job);
-		if (!job->file->generated) {
-			w->read = true;
-			w->worked_ns = now_ns();
-		}
+			job->file->generated ? work_on_generated(w, s, job) : work_on(w, job);
+		if (!w->rest_ns && !job->file->generated)
+			w->rest_ns = now_ns() + symbolizer_rest_ms * 1000000ull;
 		pthread_mutex_lock(&w->lock);
 		if (a)
-			give(w, a);
+			give(s, a);
 		else
-			push(w, job);
+			push(s, job);
 	}
 	w->ended = true;
 	bool left = w->left;
@@ -288,29 +377,21 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static void copy_places(struct code_places *to, const struct code_places *from)
+static bool same_text(const char *a, const char *b)
 {
-	const char **dirs = xcalloc(from->dir_count, sizeof *dirs);
-
-	for (size_t i = 0; i < from->dir_count; i++)
-		dirs[i] = xstrdup(from->dirs[i]);
-	*to = (struct code_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs,
-				    from->dir_count };
+	return a && b ? !strcmp(a, b) : a == b;
 }
 
-struct symbolizer *symbolizer_new(const struct code_places *places, const char *gate,
-				  void (*wake)(void *arg), void *arg, struct err *err)
+static struct worker *worker_new(const struct code_places *places, const char *gate,
+				 struct err *err)
 {
-	struct symbolizer *w = xcalloc(1, sizeof *w);
+	struct worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
 	sigset_t all, old;
 
-	copy_places(&w->places, places);
-	w->gate = gate;
-	w->wake = wake;
-	w->arg = arg;
-	for (int i = 0; i < 2; i++)
-		w->answers[i].tail = &w->answers[i].first;
+	w->pid = getpid();
+	w->gate = gate ? xstrdup(gate) : NULL;
+	w->store = code_store_new(places);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -319,7 +400,7 @@ struct symbolizer *symbolizer_new(const struct code_places *places, const char *
 	pthread_condattr_destroy(&attr);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = pthread_create(&w->thread, NULL, worker, w);
+	int rc = pthread_create(&w->thread, NULL, work, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!rc)
 		return w;
@@ -329,12 +410,51 @@ struct symbolizer *symbolizer_new(const struct code_places *places, const char *
 	return NULL;
 }
 
-void symbolizer_free(struct symbolizer *w)
+static struct worker *worker_for(const struct code_places *places, const char *gate,
+				 struct err *err)
 {
-	struct timespec until = clock_at(now_ns() + LEAVE_MS * 1000000ull);
+	struct worker *w = workers;
+
+	while (w && !(w->pid == getpid() && same_text(w->gate, gate) &&
+		      code_store_searches(w->store, places)))
+		w = w->next;
+	if (!w && (w = worker_new(places, gate, err))) {
+		w->next = workers;
+		workers = w;
+	}
+	return w;
+}
+
+struct symbolizer *symbolizer_new(const struct code_places *places, const char *gate,
+				  void (*wake)(void *arg), void *arg, struct err *err)
+{
+	struct worker *w = worker_for(places, gate, err);
 
 	if (!w)
-		return;
+		return NULL;
+	struct symbolizer *s = xcalloc(1, sizeof *s);
+	s->worker = w;
+	s->wake = wake;
+	s->arg = arg;
+	for (int i = 0; i < 2; i++)
+		s->answers[i].tail = &s->answers[i].first;
+	w->users++;
+	pthread_mutex_lock(&w->lock);
+	s->next = w->clients;
+	w->clients = s;
+	pthread_mutex_unlock(&w->lock);
+	return s;
+}
+
+/* Its symbolizers are gone. */
+static void worker_free(struct worker *w)
+{
+	struct timespec until = clock_at(now_ns() + LEAVE_MS * 1000000ull);
+	struct worker **at = &workers;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_signal(&w->work);
@@ -351,6 +471,30 @@ void symbolizer_free(struct symbolizer *w)
 	worker_release(w);
 }
 
+void symbolizer_free(struct symbolizer *s)
+{
+	struct worker *w = s ? s->worker : NULL;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&w->lock);
+	struct symbolizer **at = &w->clients;
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	if (w->turn == s)
+		w->turn = NULL;
+	if (w->awaited == s)
+		w->awaited = NULL;
+	s->gone = true;
+	s->next = w->gone;
+	w->gone = s;
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+	if (!--w->users)
+		worker_free(w);
+}
+
 /* After an exec the agent has another server process, and nothing else has changed: the build-id
  * says so. */
 static bool same_place(const struct symbolizer_file *f, const struct code_where *where)
@@ -362,9 +506,9 @@ static bool same_place(const struct symbolizer_file *f, const struct code_where 
 }
 
 /* Each file is opened once, however often it was loaded. */
-struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct code_where *where)
+struct symbolizer_file *symbolizer_file_new(struct symbolizer *s, const struct code_where *where)
 {
-	for (struct symbolizer_file *f = w->files; f; f = f->next)
+	for (struct symbolizer_file *f = s->files; f; f = f->next)
 		if (!f->generated && !strcmp(f->path, where->path) &&
 		    f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
 		    !memcmp(f->build_id, where->build_id, f->build_id_len) && same_place(f, where))
@@ -379,8 +523,8 @@ struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct c
 	f->high = where->high;
 	f->vdso = where->vdso;
 	memcpy(f->pids, where->pids, sizeof f->pids);
-	f->next = w->files;
-	w->files = f;
+	f->next = s->files;
+	s->files = f;
 	return f;
 }
 
@@ -389,7 +533,7 @@ void symbolizer_file_give(struct symbolizer_file *f, char *path)
 	f->given = path;
 }
 
-struct symbolizer_file *symbolizer_generated_new(struct symbolizer *w,
+struct symbolizer_file *symbolizer_generated_new(struct symbolizer *s,
 						 const struct perfmap_where *where)
 {
 	struct symbolizer_file *f = xcalloc(1, sizeof *f);
@@ -397,49 +541,49 @@ struct symbolizer_file *symbolizer_generated_new(struct symbolizer *w,
 	f->generated = true;
 	f->where = *where;
 	f->path = xstrdup("");
-	f->next = w->files;
-	w->files = f;
+	f->next = s->files;
+	s->files = f;
 	return f;
 }
 
-void symbolizer_ask(struct symbolizer *w, struct symbolizer_job *job)
+void symbolizer_ask(struct symbolizer *s, struct symbolizer_job *job)
 {
+	struct worker *w = s->worker;
+
 	job->stage = 0;
 	pthread_mutex_lock(&w->lock);
-	push(w, job);
-	w->open++;
+	push(s, job);
+	s->open++;
 	pthread_cond_signal(&w->work);
 	pthread_mutex_unlock(&w->lock);
 }
 
-void symbolizer_hurry(struct symbolizer *w, struct symbolizer_job *job)
+void symbolizer_hurry(struct symbolizer *s, struct symbolizer_job *job)
 {
+	struct worker *w = s->worker;
+
 	pthread_mutex_lock(&w->lock);
 	bool waits = job->link != NULL;
 	if (waits)
 		unlink_job(job);
 	job->hurried = true;
 	if (waits)
-		push(w, job);
+		push(s, job);
 	pthread_cond_signal(&w->work);
 	pthread_mutex_unlock(&w->lock);
 }
 
-struct symbolizer_answer *symbolizer_take(struct symbolizer *w, bool wait)
+struct symbolizer_answer *symbolizer_take(struct symbolizer *s, bool wait)
 {
+	struct worker *w = s->worker;
+
 	pthread_mutex_lock(&w->lock);
-	while (wait && !w->waiting && w->open)
+	w->awaited = wait ? s : NULL;
+	while (wait && !s->waiting && s->open)
 		pthread_cond_wait(&w->done, &w->lock);
-	struct answers *from = &w->answers[w->answers[1].first != NULL];
-	struct symbolizer_answer *a = from->first;
-	if (a) {
-		from->first = a->next;
-		if (!from->first)
-			from->tail = &from->first;
-		a->job->waiting--;
-		if (w->waiting-- == WAITING_MAX)
-			pthread_cond_signal(&w->work);
-	}
+	struct symbolizer_answer *a = take_answer(s);
+	if (!a)
+		w->awaited = NULL;
 	pthread_mutex_unlock(&w->lock);
 	return a;
 }

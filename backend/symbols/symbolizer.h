@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbolizer.h - the symbolizer's thread: takes self-contained jobs, returns answers. Called on the
- * main thread, except by symbols/symbolizer.c's own worker.
+ * symbolizer.h - names of code for one process: takes self-contained jobs, returns answers. Called
+ * on the main thread, except by symbols/symbolizer.c's own worker.
+ *
+ * All symbolizers that search the same places share one thread and its opened files
+ * (symbols/code_store.c): a tree of a thousand compilers reads the compiler's names once. The
+ * thread and the files end with the last of them.
  *
  * A job is answered twice: from the symbol table, then finally (from DWARF where there is any). It
  * belongs to the worker from symbolizer_ask() until its final answer is taken, then to the caller
@@ -22,10 +26,8 @@ struct symbolizer_file {
 	uint64_t low, high;
 	bool vdso;
 	unsigned pids[CODE_PIDS];
-	struct code_file *opened;            /* worker only */
-	struct symbolizer_file *next_opened; /* worker only */
-	bool tried;                          /* worker only */
-	char *problem;                       /* worker only: why there is none; NULL = there is */
+	struct code_stored *opened; /* worker only; NULL = not asked for yet */
+	char *problem;              /* worker only: why there is none; NULL = there is */
 	/* the caller's: no_dwarf from the last answer; wanted: requested from a server */
 	bool no_dwarf, wanted;
 	/* its downloaded debug file; set before a job that has `given`, then the worker's */
@@ -33,6 +35,7 @@ struct symbolizer_file {
 	bool has_given; /* worker only: it has been read */
 	bool generated; /* its names come from where: */
 	struct perfmap_where where;
+	struct perfmap *map; /* worker only; of the last generated file alone */
 };
 
 struct symbolizer_job {
@@ -65,7 +68,7 @@ struct symbolizer_answer {
 };
 
 struct symbolizer;
-/* after this idle time the worker frees the files' data; set before there is a worker */
+/* after this time unused a file's data is freed; set before there is a worker */
 extern unsigned symbolizer_rest_ms;
 /*
  * wake: called by the worker when the first answers wait; it may post, not take. places is copied.
@@ -75,7 +78,8 @@ extern unsigned symbolizer_rest_ms;
 struct symbolizer *symbolizer_new(const struct code_places *places, const char *gate,
 				  void (*wake)(void *arg), void *arg, struct err *err);
 /* Drops open jobs and stops calling wake. Does not wait for a slow location: the worker then
- * ends by itself later, and cleans up. Jobs without a final answer are freed. */
+ * cleans up later, and ends by itself if this was the last one. Jobs without a final answer are
+ * freed. */
 void symbolizer_free(struct symbolizer *w);
 struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct code_where *where);
 /* Adds a debug file; takes path. Once per file, before jobs with `given`. */

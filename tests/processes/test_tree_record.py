@@ -14,7 +14,7 @@ import time
 
 from cli import memtop, one_line, compiled
 from client import preload
-from harness import (AGENT, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
+from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
                      need, read_report, recorded, recording, run, start, temporary_folder, test, wait_for)
 from nobody import within_reach
 
@@ -165,6 +165,28 @@ def t_a_wrapper_is_not_the_program():
     text = memtop("report", "--full", session).stdout
     assert re.match(r"2 processes: ", text) and re.search(rf"\n\* .* exited 0 +{name} \[{p['pid']}\]  \(below\)\n", text), text
     assert f"\n{name} [{p['pid']}]  exited with status 0" in text, text
+
+
+@test
+def t_symbols_are_read_once():
+    """Three programs at once, then three more: their debug file is opened once."""
+    svc = compiled(HOLDS, "-g")
+    opens = temporary_folder() + "/opens"
+    for words in (["objcopy", "--only-keep-debug", svc, svc + ".debug"], ["strip", svc],
+                  ["objcopy", "--add-gnu-debuglink=" + svc + ".debug", svc]):
+        assert run(words).returncode == 0, words
+    three = " & ".join([f"{svc} 20000000 1"] * 3) + " & wait; "
+    env = environment(LD_PRELOAD=os.path.join(BUILD, "tests", "lib", "count_opens.so"), COUNT_OPENS=opens)
+    session = recorded("sh", "-c", three * 2 + "exit 7", status=7, env=env)
+    name = os.path.basename(svc)
+    recorded_ones = [p for p in processes(session)["processes"] if p["name"] == name and p["recorded"]]
+    assert len(recorded_ones) == 6, recorded_ones
+    for p in recorded_ones:
+        r = processes(session, "--process", str(p["pid"]))
+        assert any(f["file"] and f["file"].endswith("prog.c") for f in r["frames"]), r["frames"]
+    with open(opens, encoding="utf-8") as f:
+        opened = [p for p in f.read().split("\n") if p.endswith("/prog.debug")]
+    assert len(opened) == 1, opened
 
 
 @test

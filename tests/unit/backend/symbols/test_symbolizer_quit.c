@@ -18,7 +18,10 @@ static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 #define SEEN_PC 100u
 #define MANY 600u
 static bool looking, let_go, closed, rested, many_named, seen_named;
-static int wakes;
+static int wakes, opened;
+static unsigned named, named_before_seen;
+static const uint8_t build_id[] = "1234";
+static const struct code_where huge = { .path = "/huge", .build_id = build_id, .build_id_len = 4 };
 
 static void set(bool *what)
 {
@@ -41,6 +44,7 @@ struct code_file *code_file_open(const struct code_where *where, const struct co
 {
 	(void)where;
 	*problem = NULL;
+	__atomic_add_fetch(&opened, 1, __ATOMIC_RELAXED);
 	set(&looking);
 	wait_until(&let_go);
 	/* Whoever asked is gone, what it gave stays readable. */
@@ -63,8 +67,6 @@ void code_file_rest(struct code_file *f)
 
 bool code_file_table(struct code_file *f, uint64_t pc, struct code_frame *frame)
 {
-	static unsigned named;
-
 	(void)f, (void)pc;
 	if (++named == MANY)
 		set(&many_named);
@@ -75,8 +77,10 @@ bool code_file_table(struct code_file *f, uint64_t pc, struct code_frame *frame)
 size_t code_file_lines(struct code_file *f, uint64_t pc, struct code_frame *frames, size_t max)
 {
 	(void)f, (void)frames, (void)max;
-	if (pc == SEEN_PC)
+	if (pc == SEEN_PC) {
+		named_before_seen = named;
 		set(&seen_named); /* that answer was given */
+	}
 	return 0;
 }
 
@@ -91,6 +95,18 @@ void code_file_give(struct code_file *f, const struct code_where *where, const c
 	(void)f, (void)where, (void)path;
 }
 
+bool code_file_stat(const struct code_file *f, struct code_stat *is)
+{
+	*is = (struct code_stat){ 1, 2, 3, 4 };
+	return f != NULL;
+}
+
+uint64_t code_file_bytes(const struct code_file *f)
+{
+	(void)f;
+	return 3;
+}
+
 static void wake(void *arg)
 {
 	(void)arg;
@@ -102,12 +118,11 @@ static struct symbolizer *ask_three(void)
 	char root[] = "/root", dir[] = "/debug";
 	const char *dirs[] = { dir };
 	struct code_places places = { root, dirs, 1 };
-	struct code_where where = { .path = "/huge" };
 	struct symbolizer *w = symbolizer_new(&places, NULL, wake, NULL, NULL);
 
 	for (int i = 0; i < 3; i++) {
 		struct symbolizer_job *job = xcalloc(1, sizeof *job);
-		job->file = symbolizer_file_new(w, &where);
+		job->file = symbolizer_file_new(w, &huge);
 		job->pc = (uint64_t)i;
 		symbolizer_ask(w, job);
 	}
@@ -153,15 +168,13 @@ TEST(leaving_an_idle_worker_takes_all_along)
 
 TEST(an_idle_worker_lets_go_what_it_read)
 {
-	struct code_where where = { .path = "/huge" };
-
 	symbolizer_rest_ms = 1;
 	struct symbolizer *w = ask_three();
 	set(&let_go);
 	take_finals(w, 3);
 	wait_until(&rested);
 	struct symbolizer_job *job = xcalloc(1, sizeof *job);
-	job->file = symbolizer_file_new(w, &where);
+	job->file = symbolizer_file_new(w, &huge);
 	symbolizer_ask(w, job);
 	take_finals(w, 1);
 	symbolizer_free(w);
@@ -172,7 +185,7 @@ static struct symbolizer_job *ask(struct symbolizer *w, uint64_t pc)
 {
 	struct symbolizer_job *job = xcalloc(1, sizeof *job);
 
-	job->file = symbolizer_file_new(w, &(struct code_where){ .path = "/huge" });
+	job->file = symbolizer_file_new(w, &huge);
 	job->pc = pc;
 	symbolizer_ask(w, job);
 	return job;
@@ -234,4 +247,69 @@ TEST(what_is_on_the_screen_overtakes_answers)
 	}
 	CHECK(before < MANY);
 	symbolizer_free(w);
+}
+
+/* A process ends while others are watched, also amid its own look-up. */
+TEST(one_leaves_and_others_stay)
+{
+	struct symbolizer *first = ask_three(), *second = ask_three();
+
+	wait_until(&looking);
+	symbolizer_free(first);
+	set(&let_go);
+	take_finals(second, 3);
+	struct symbolizer *third = ask_three();
+	symbolizer_free(second);
+	take_finals(third, 3);
+	CHECK(!closed); /* the third one has it, too */
+	CHECK_EQ(__atomic_load_n(&opened, __ATOMIC_RELAXED), 1);
+	symbolizer_free(third);
+	CHECK(closed);
+}
+
+static bool taking;
+static pid_t taker;
+
+static void *take_all_of(void *arg)
+{
+	taker = gettid();
+	set(&taking);
+	take_finals(arg, 4);
+	return NULL;
+}
+
+static bool sleeps(const char *stat_path)
+{
+	char state = 0;
+	FILE *f = fopen(stat_path, "r");
+
+	CHECK(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+	fclose(f);
+	return state == 'S';
+}
+
+/* The loop waits for one process' names: those of all others come later. */
+TEST(what_is_waited_for_comes_first)
+{
+	enum { JOBS = 2000 };
+	struct symbolizer *of[3] = { ask_three(), ask_three(), ask_three() };
+	pthread_t waiter;
+	char path[64];
+
+	wait_until(&looking);
+	ask(of[1], SEEN_PC);
+	for (uint64_t i = 1; i <= JOBS; i++) {
+		ask(of[0], SEEN_PC + i);
+		ask(of[2], SEEN_PC + i);
+	}
+	CHECK(!pthread_create(&waiter, NULL, take_all_of, of[1]));
+	wait_until(&taking);
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)taker);
+	while (!sleeps(path)) /* in symbolizer_take() */
+		usleep(1000);
+	set(&let_go);
+	pthread_join(waiter, NULL);
+	CHECK(named_before_seen <= 5); /* the four, and one that was under way */
+	for (int i = 0; i < 3; i++)
+		symbolizer_free(of[i]);
 }
