@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "check/limits.h"
 
+#include <memtop/amount.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define AMOUNT_MAX 1e18 /* far below UINT64_MAX: sums of two stay exact */
+#define AMOUNT_MAX 1000000000000000000ull /* far below UINT64_MAX: sums of two stay exact */
 
 static const struct {
 	const char *option, *example;
@@ -28,24 +29,8 @@ const char *limit_option(enum check_kind kind)
 /* "64K", "1.5M", "2GiB"; of blocks K is 1000. */
 static bool read_amount(const char *text, bool blocks, uint64_t *amount)
 {
-	static const char units[] = "KMGT";
-	char *end;
-	double n = strtod(text, &end), step = blocks ? 1000 : 1024;
-
-	if ((*text < '0' || *text > '9') || strpbrk(text, "xXpPeEnN"))
-		return false;
-	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
-	for (const char *u = units; unit && u <= unit; u++)
-		n *= step;
-	end += unit != NULL;
-	if (!blocks && unit && *end == 'i')
-		end++;
-	if (!blocks && *end == 'B')
-		end++;
-	if (*end || n > AMOUNT_MAX)
-		return false;
-	*amount = (uint64_t)n;
-	return true;
+	return mtw_amount(text, blocks ? MTW_AMOUNT_BLOCKS : MTW_AMOUNT_BYTES, amount) &&
+	       *amount <= AMOUNT_MAX;
 }
 
 static int not_a_limit(enum check_kind kind, const char *text, struct err *err)
@@ -100,15 +85,17 @@ int limit_parse(struct limit *l, enum check_kind kind, const char *text, struct 
 
 static bool read_part(struct tolerance *t, const char *part)
 {
-	char *end;
-	double n = strtod(part, &end);
+	size_t len = strlen(part);
+	char percent[64];
+	uint64_t millionths;
 
-	if (*part < '0' || *part > '9')
-		return false;
-	if (strcmp(end, "%"))
+	if (!len || part[len - 1] != '%')
 		return read_amount(part, false, &t->bytes);
-	t->share = n / 100;
-	return n <= 1e6;
+	snprintf(percent, sizeof percent, "%.*s", (int)(len - 1), part);
+	if (!mtw_amount(percent, MTW_AMOUNT_MICRO, &millionths))
+		return false;
+	t->share = (double)millionths / 1e8;
+	return t->share <= 1e4;
 }
 
 int tolerance_parse(struct tolerance *t, const char *text, struct err *err)

@@ -3,42 +3,26 @@
 
 #include "processes/processes.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <memtop/amount.h>
 #include <time.h>
 
 #define NS 1000000000ull
 #define LEAST_NS NS
+#define MOST_NS (1000000 * NS) /* eleven days */
 #define LEAST_BYTES 4096u
-
-/* Parses a number with an optional unit of `letters` (factors: `worth`; without a letter `plain`).
- * 0: invalid. */
-static uint64_t amount(const char *text, const char *letters, const uint64_t *worth, uint64_t plain)
-{
-	char *end;
-	double n = strtod(text, &end);
-	const char *letter = *end ? strchr(letters, *end) : NULL;
-
-	if (end == text || !(n > 0) || (*end && (!letter || end[1])))
-		return 0;
-	n *= (double)(letter ? worth[letter - letters] : plain);
-	return n < 1e15 ? (uint64_t)n : 0; /* eleven days in ns */
-}
+#define MOST_BYTES (1ull << 50)
 
 bool every_time(struct every *e, const char *text)
 {
-	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS };
-
-	*e = (struct every){ .ns = amount(text, "smh", seconds, NS) };
-	return e->ns >= LEAST_NS;
+	*e = (struct every){ 0 };
+	return mtw_amount(text, MTW_AMOUNT_NS, &e->ns) && e->ns >= LEAST_NS && e->ns <= MOST_NS;
 }
 
 bool every_growth(struct every *e, const char *text)
 {
-	static const uint64_t bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
-
-	*e = (struct every){ .bytes = amount(text, "KMG", bytes, 1) };
-	return e->bytes >= LEAST_BYTES;
+	*e = (struct every){ 0 };
+	return mtw_amount(text, MTW_AMOUNT_BYTES, &e->bytes) && e->bytes >= LEAST_BYTES &&
+	       e->bytes <= MOST_BYTES;
 }
 
 /* Of the tree: another process may be shown by the time of the next mark. */

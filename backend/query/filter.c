@@ -14,6 +14,7 @@
 #include "query/steps.h"
 #include "model/state/cohorts.h"
 
+#include <memtop/amount.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,6 +22,8 @@
 #define ASKED 0x8000u /* in word_of_*: was looked at */
 #define HOLDS 0x8000u /* in words: self or incl is not zero */
 #define WORDS_MAX 15u
+#define NS 1000000000ull
+#define AGE_MAX_S 1000000000ull
 #define PAGE 512u      /* nodes */
 #define PAGE_STEPS 32u /* to give one back */
 
@@ -419,35 +422,19 @@ void filter_release(struct filter *f)
 
 static int parse_size(const char *text, uint64_t *bytes, struct err *err)
 {
-	char *end;
-	double n = strtod(text, &end);
-	int shift = strchr("kK", *end) && *end   ? 10
-		    : strchr("mM", *end) && *end ? 20
-		    : strchr("gG", *end) && *end ? 30
-						 : 0;
-
-	if (end == text || n < 0 || end[shift != 0])
-		return err_set(err, 2, "size>%s: not a size; write size>64k, size>2M", text);
-	*bytes = (uint64_t)(n * (double)(1ull << shift));
-	return 0;
+	if (mtw_amount(text, MTW_AMOUNT_BYTES, bytes))
+		return 0;
+	return err_set(err, 2, "size>%s: not a size; write size>64k, size>2M", text);
 }
 
 /* "age>60s": blocks older than that; "age<5m": younger ones. */
 static int parse_age(struct filter *f, const char *word, struct err *err)
 {
-	static const struct {
-		char unit;
-		uint32_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
-	char *end;
-	double n = strtod(word + 4, &end), seconds = -1;
+	uint64_t ns;
 
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-		if ((*end == units[i].unit && !end[1]) || (!*end && !i))
-			seconds = n * units[i].seconds;
-	if (end == word + 4 || !(seconds >= 0 && seconds <= 1e9))
+	if (!mtw_amount(word + 4, MTW_AMOUNT_NS, &ns) || ns > AGE_MAX_S * NS)
 		return err_set(err, 2, "%s: not an age; write age>60s, age<5m, age>2h", word);
-	*(word[3] == '>' ? &f->age_min : &f->age_max) = (uint32_t)seconds;
+	*(word[3] == '>' ? &f->age_min : &f->age_max) = (uint32_t)(ns / NS);
 	f->by_cohort = true;
 	return 0;
 }

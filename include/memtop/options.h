@@ -16,6 +16,7 @@
 #ifndef MEMTOP_OPTIONS_H
 #define MEMTOP_OPTIONS_H
 
+#include "amount.h"
 #include "regex.h"
 
 #include <stddef.h>
@@ -28,7 +29,6 @@
 #define MTW_NOTE_MAX 4096 /* bytes of all notes that are looked at */
 
 #define MTW_OPTION_WORD_MAX 512
-#define MTW_OPTION_FRACTION 9 /* digits; times a G, they fit */
 #define MTW_DEPTH_MAX 4096
 
 /* X(signal): those by which a program may be asked for something */
@@ -87,44 +87,6 @@ struct mtw_option {
 	X(dump_on_rss, dump_on_rss, MTW_BYTES, 0, (uint64_t)1 << 47, false, NULL) \
 	X(dump_to, dump_to, MTW_TEXT, 1, 256, false, NULL)
 /* clang-format on */
-
-static inline bool mtw_option_digits(const char **at, uint64_t *v)
-{
-	const char *from = *at;
-
-	for (*v = 0; **at >= '0' && **at <= '9'; ++*at)
-		if (__builtin_mul_overflow(*v, 10, v) || __builtin_add_overflow(*v, **at - '0', v))
-			return false;
-	return *at > from;
-}
-
-/* Decimal. Where bytes are meant, with K, M, G (1024 each), also of a fraction: 1.5M. The whole
- * text must be used. */
-static inline bool mtw_option_number(const char *text, bool bytes, uint64_t *out)
-{
-	uint64_t part = 0, whole_part = 1;
-	const char *at = text;
-
-	if (!mtw_option_digits(&at, out))
-		return false;
-	if (!bytes || !*at)
-		return !*at;
-	if (*at == '.') {
-		const char *from = ++at;
-		if (!mtw_option_digits(&at, &part) || at - from > MTW_OPTION_FRACTION)
-			return false;
-		for (; from < at; from++)
-			whole_part *= 10;
-	}
-	const char *unit = *at ? strchr("KMGkmg", *at) : NULL;
-	if (!unit || at[1])
-		return false;
-	unsigned shift = 10 * (unsigned)((unit - "KMGkmg") % 3 + 1);
-	if (*out > UINT64_MAX >> shift)
-		return false;
-	*out = (*out << shift) + (part << shift) / whole_part;
-	return true;
-}
 
 /* Is the word in the list? */
 static inline bool mtw_option_among(const char *list, const char *word)
@@ -185,7 +147,8 @@ static inline const char *mtw_option_wrong(const struct mtw_option *o, const cha
 		return o->kind == MTW_PATTERN ? mtw_regex_compile(room, value) : NULL;
 	case MTW_SWITCH: return strcmp(value, o->choice) ? "is none of its values" : NULL;
 	default:
-		if (!mtw_option_number(value, o->kind == MTW_BYTES, number))
+		if (!mtw_amount(value, o->kind == MTW_BYTES ? MTW_AMOUNT_BYTES : MTW_AMOUNT_COUNT,
+				number))
 			return "is not a number";
 		return *number < o->low || *number > o->high ? "is out of range" : NULL;
 	}

@@ -203,8 +203,9 @@ def t_for_seconds_of_a_program():
     r = json.loads(memtop("report", "--format", "json", path).stdout)
     at_end(kill, r["program"]["pid"])
     assert r["program"]["state"] == "running", r
-    done = memtop("record", "--for", "soon", "--", "/bin/true")
-    assert done.returncode == 2 and "not a number of seconds" in done.stderr, done
+    for wrong in ("soon", "0", "-1", "1e3", "5x"):
+        done = memtop("record", "--for", wrong, "--", "/bin/true")
+        assert done.returncode == 2 and f"--for {wrong}: not a time" in done.stderr, done
 
 
 @test

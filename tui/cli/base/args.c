@@ -10,6 +10,7 @@
 
 #include "query/expected.h"
 
+#include <memtop/amount.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -328,31 +329,28 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 
 int args_max_overhead(const struct args *a, double *percent, struct err *err)
 {
-	char *end = NULL;
+	uint64_t millionths = 0;
 
-	*percent = 0;
-	if (!a->max_overhead)
-		return 0;
-	*percent = strtod(a->max_overhead, &end);
-	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
+	if (a->max_overhead && (!mtw_amount(a->max_overhead, MTW_AMOUNT_MICRO, &millionths) ||
+				!millionths || millionths > 10000 * 1000000ull))
 		return err_set(err, STATUS_USAGE,
 			       "--max-overhead %s: not a percentage; write --max-overhead 5",
 			       a->max_overhead);
+	*percent = (double)millionths / 1e6;
 	return 0;
 }
 
 int args_timeout(const struct args *a, int *ms, struct err *err)
 {
 	const char *text = a->timeout ? a->timeout : TIMEOUT_DEFAULT;
-	char *end = NULL;
-	double seconds = strtod(text, &end);
+	uint64_t ns;
 
-	if (end == text || *end || !(seconds > 0) || seconds > TIMEOUT_MAX_S)
+	if (!mtw_amount(text, MTW_AMOUNT_NS, &ns) || !ns || ns > TIMEOUT_MAX_S * 1000000000ull)
 		return err_set(err, STATUS_USAGE,
 			       "--timeout %s: not a number of seconds up to %d; write "
 			       "--timeout " TIMEOUT_DEFAULT,
 			       text, TIMEOUT_MAX_S);
-	*ms = (int)(seconds * 1000 + 0.5);
+	*ms = (int)((ns + 500000) / 1000000);
 	return 0;
 }
 

@@ -26,12 +26,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <memtop/amount.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define POLL_MS 200
+#define NS 1000000000ull
+#define FOR_MAX_S 4000000
 
 static void on_stop(void *arg)
 {
@@ -205,17 +208,16 @@ static void end_of_launcher(struct recording *r, int *status)
 	record_remove(r);
 }
 
-/* --for as a number, 0 when it was not given; -1 and *err when it is none. */
+/* --for in seconds, 0 when it was not given; -1 and *err when it is none. */
 static int seconds_of(const struct args *a, double *seconds, struct err *err)
 {
-	const char *text = a->seconds;
-	char *end = NULL;
+	uint64_t ns = 0;
 
-	*seconds = text ? strtod(text, &end) : 0;
-	if (text &&
-	    (*end || text[strspn(text, "0123456789.")] || !(*seconds > 0) || *seconds > 4e6))
-		return err_set(err, STATUS_USAGE, "%s: not a number of seconds; write --for 10",
-			       text);
+	if (a->seconds &&
+	    (!mtw_amount(a->seconds, MTW_AMOUNT_NS, &ns) || !ns || ns > FOR_MAX_S * NS))
+		return err_set(err, STATUS_USAGE,
+			       "--for %s: not a time; write --for 10, or --for 5m", a->seconds);
+	*seconds = (double)ns / NS;
 	return 0;
 }
 
