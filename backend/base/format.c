@@ -55,6 +55,17 @@ const char *format_bytes(char buf[FORMAT_NUMBER], uint64_t bytes)
 	return buf;
 }
 
+const char *format_digits(char buf[FORMAT_NUMBER], uint64_t n)
+{
+	char *at = buf + FORMAT_NUMBER - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + n % 10);
+	while (n /= 10);
+	return at;
+}
+
 const char *format_signed(char buf[FORMAT_NUMBER], int64_t bytes)
 {
 	char plain[FORMAT_NUMBER];

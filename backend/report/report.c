@@ -179,6 +179,11 @@ out:
 	return list;
 }
 
+const struct owner *report_owner(const struct report *r, const struct report_stack *s)
+{
+	return owners_of_index(r->owners, model_node(r->model, s->leaf)->index);
+}
+
 /* --- warnings */
 
 static void add_warning(struct report *r, char *sentence_take)

@@ -49,6 +49,9 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err);
 
+/* Whose the stack is. */
+const struct owner *report_owner(const struct report *r, const struct report_stack *s);
+
 /*
  * Is this libstdc++'s emergency pool for exceptions? It is the one block that the C++ runtime
  * allocates from its own static initialisers, which the loader runs: that shows without names, too.

@@ -38,7 +38,8 @@ int shown_next(struct shown *x, struct watch *w, const struct report_options *o,
 
 int shown_open(struct shown *x, struct watch *w, const struct report_options *o, struct err *err)
 {
-	*x = (struct shown){ .frames = xcalloc(SHOWN_FRAMES, sizeof *x->frames) };
+	*x = (struct shown){ .frames = xcalloc(REPORT_FRAMES, sizeof *x->frames),
+			     .walked = xcalloc(REPORT_FRAMES, sizeof *x->walked) };
 	return shown_next(x, w, o, err);
 }
 
@@ -46,6 +47,7 @@ void shown_close(struct shown *x)
 {
 	end(x);
 	free(x->frames);
+	free(x->walked);
 	free(x->labels);
 	string_pool_release(&x->texts);
 	map_release(&x->numbers);
@@ -67,45 +69,23 @@ uint32_t shown_label(struct shown *x, const char *text)
 }
 
 /* Without a name, libx.so+0x12; generated code without one is told by its address. */
-static uint32_t name_frame(struct shown *x, uint32_t location, uint32_t number)
+static uint32_t name_of(struct shown *x, uint32_t location, uint32_t frame)
 {
+	const struct location *at = model_location(x->report->model, location);
+	uint32_t number = x->report->names->frames[frame].function;
 	const struct heap_function *f = &x->report->names->function[number];
-	char plain[64];
+	char plain[256] = "";
 
-	if (!f->function && f->lib == NO_ID) {
+	if (at->kind == MTW_NODE_TRUNCATED)
+		snprintf(plain, sizeof plain, "[cut: %s]", report_truncation((uint32_t)at->offset));
+	else if (!f->function && f->lib == NO_ID)
 		snprintf(plain, sizeof plain, "%s 0x%llx", GENERATED_NAME,
-			 (unsigned long long)model_location(x->report->model, location)->offset);
+			 (unsigned long long)at->offset);
+	if (*plain)
 		return shown_label(x, plain);
-	}
 	if (!x->label_of[number])
 		x->label_of[number] = shown_label(x, f->function ? f->function : f->name) + 1;
 	return x->label_of[number] - 1;
-}
-
-static size_t put_location(struct shown *x, uint32_t number, size_t count)
-{
-	const struct heap_names *n = x->report->names;
-	uint32_t end = n->first[number + 1];
-
-	for (uint32_t i = n->first[number]; i < end && count < SHOWN_FRAMES - 1; i++) {
-		const struct heap_frame *f = &n->frames[i];
-		x->frames[count++] = (struct shown_frame){
-			.name = name_frame(x, number, f->function),
-			.location = number,
-			.inlined = f->inlined && i + 1 < end,
-			.file = f->file,
-			.line = f->line,
-		};
-	}
-	return count;
-}
-
-static uint32_t name_cut(struct shown *x, uint32_t reason)
-{
-	char text[256];
-
-	snprintf(text, sizeof text, "[cut: %s]", report_truncation(reason));
-	return shown_label(x, text);
 }
 
 uint32_t *shown_names(struct shown *x)
@@ -113,32 +93,28 @@ uint32_t *shown_names(struct shown *x)
 	const struct heap_names *n = x->report->names;
 	uint32_t *list = xmalloc((n->first[n->locations] + 1ul) * sizeof *list);
 
-	for (uint32_t l = 0; l < n->locations; l++) {
-		const struct location *at = model_location(x->report->model, l);
-
+	for (uint32_t l = 0; l < n->locations; l++)
 		for (uint32_t i = n->first[l]; i < n->first[l + 1]; i++)
-			list[i] = at->kind == MTW_NODE_TRUNCATED
-					  ? name_cut(x, (uint32_t)at->offset)
-					  : name_frame(x, l, n->frames[i].function);
-	}
+			list[i] = name_of(x, l, i);
 	return list;
 }
 
 size_t shown_frames(struct shown *x, const struct report_stack *s)
 {
-	const struct skeleton *tree = x->report->heap->skeleton;
-	size_t count = 0;
+	size_t count = report_frames(x->report, s->node, x->walked);
 
-	for (uint32_t n = s->node; n; n = tree->parent[n]) {
-		const struct location *at = model_location(x->report->model, tree->location[n]);
-		if (at->kind != MTW_NODE_TRUNCATED)
-			count = put_location(x, tree->location[n], count);
-		else
-			x->frames[count++] =
-				(struct shown_frame){ .name = name_cut(x, (uint32_t)at->offset),
-						      .location = NO_ID };
-		if (count >= SHOWN_FRAMES - 1)
-			break;
+	for (size_t i = 0; i < count; i++) {
+		const struct report_frame *f = &x->walked[i];
+		const struct heap_frame *h = &x->report->names->frames[f->frame];
+
+		x->frames[i] = (struct shown_frame){
+			.name = name_of(x, f->location, f->frame),
+			.location = f->cut ? NO_ID : f->location,
+			.inlined = f->inlined,
+			.site = f->site && !f->cut,
+			.file = f->cut ? NULL : h->file,
+			.line = f->cut ? 0 : h->line,
+		};
 	}
 	if (!count)
 		x->frames[count++] = (struct shown_frame){ .name = shown_label(x, "[no stack]"),

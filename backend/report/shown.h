@@ -10,14 +10,13 @@
 
 #include "base/map.h"
 #include "base/string_pool.h"
-#include "report/report.h"
-
-#define SHOWN_FRAMES 4096 /* of one stack, inlined ones among them */
+#include "report/frames.h"
 
 struct shown_frame {
 	uint32_t name;     /* number of its label */
 	uint32_t location; /* the model's; NO_ID: stands for the missing rest */
 	bool inlined;      /* into the frame that follows (outer) */
+	bool site;         /* the call site */
 	const char *file;  /* NULL = unknown */
 	uint32_t line;
 };
@@ -27,7 +26,8 @@ struct shown {
 	struct report_stack *stacks; /* the report's, or ours */
 	size_t count;
 	bool changes;               /* net figures count, and the stacks are ours */
-	struct shown_frame *frames; /* SHOWN_FRAMES: the last asked stack */
+	struct shown_frame *frames; /* REPORT_FRAMES: the last asked stack */
+	struct report_frame *walked;
 	struct string_pool texts;
 	struct map numbers; /* label's address to its number */
 	const char **labels;

@@ -2,8 +2,8 @@
  *
  * compare.c - compare [--time] SESSION...: a session's heap as backend/heap/ has it, against the
  * model's answers, figure by figure: sums, own amounts, estimates of every node; what was born and
- * gone since every mark. Ends with 1 where one differs. --time: what each pass takes, in ms of
- * cpu, the least of five.
+ * gone since every mark, the frames of a report's stacks. Ends with 1 where one differs. --time:
+ * what each pass takes, in ms of cpu, the least of five.
  */
 #include "base/loop.h"
 #include "heap/sites.h"
@@ -13,6 +13,7 @@
 #include "owners/names.h"
 #include "owners/owner.h"
 #include "query/query.h"
+#include "report/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,46 @@ static void compare_site(const struct heap_sites *s, const struct heap_site *sum
 	}
 	printf("  no call site %s\n", site->name);
 	different++;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static void compare_frame(uint32_t leaf, const struct frame_out *a, const struct frame_out *b)
+{
+	uint64_t x[] = { a->line, a->module_id, a->offset,     a->address, a->location,
+			 a->part, a->inlined,   a->has_offset, a->site,    a->by_pointer };
+	uint64_t y[] = { b->line, b->module_id, b->offset,     b->address, b->location,
+			 b->part, b->inlined,   b->has_offset, b->site,    b->by_pointer };
+	bool same = same_text(a->function, b->function) && same_text(a->file, b->file) &&
+		    same_text(a->module, b->module);
+	uint64_t want = true, got = same;
+
+	equal("the texts of a frame", leaf, &want, &got, sizeof want);
+	equal("a frame", leaf, x, y, sizeof x);
+}
+
+/* All stacks of a report: its frames of each, and the query's. */
+static void compare_frames(struct watch *w)
+{
+	enum { MOST = 4096 };
+	struct report *r = report_new(w);
+	struct query *q = query_new(watch_model(w), watch_symbols(w), r->owners);
+	struct frame_out *a = calloc(2 * MOST, sizeof *a), *b = a + MOST;
+
+	for (size_t i = 0; i < r->stack_count; i++) {
+		uint64_t n[2] = { query_stack(q, r->stacks[i].leaf, a, MOST),
+				  report_stack_frames(r, r->stacks[i].node, b, MOST) };
+
+		equal("the number of frames", r->stacks[i].leaf, &n[0], &n[1], sizeof n[0]);
+		for (uint64_t k = 0; k < n[0] && k < n[1]; k++)
+			compare_frame(r->stacks[i].leaf, &a[k], &b[k]);
+	}
+	free(a);
+	query_free(q);
+	report_free(r);
 }
 
 /* Names have arrived. */
@@ -217,6 +258,7 @@ static int compare(const char *path)
 	struct heap *h = heap_new(&c, NULL);
 	compare_sums(h, m);
 	compare_sites(h, w);
+	compare_frames(w);
 	heap_drop(h);
 	for (uint32_t mark = 1; mark < model_mark_limit(m); mark++)
 		if (model_mark_says(m, mark))

@@ -4,10 +4,12 @@
  * added, none may go or change; lists are empty, never missing; names ending in _s are seconds
  * since the start, as numbers.
  *
- * Each element of a list is built, printed and freed alone (report/json/stream.h).
+ * Each element of a list is built, printed and freed alone; stacks, of which there may be a
+ * million, are written member by member (report/json/stream.h).
  */
 #include "base/map.h"
 #include "report/coverage.h"
+#include "report/frames.h"
 #include "report/json/json.h"
 #include "report/json/stream.h"
 #include "report/json/values.h"
@@ -19,12 +21,12 @@
 #include <time.h>
 
 #define TIMELINE_MAX 600 /* points of the timeline, and its end */
-#define FRAMES_MAX 4096  /* frames of one stack, inlined ones among them */
 
-/* frames[] of the report: each distinct frame once, in the order of their first use. */
+/* frames[] of the report: each distinct frame once, in the order of their first use. Frames found
+ * by a frame pointer are others than those of the same code that an unwind table led to. */
 struct frame_table {
-	struct map index; /* frame_key() -> place in list */
-	struct frame_out *list;
+	uint32_t *number; /* by 2 * frame of the names + by_pointer: its place in list; NO_ID */
+	struct report_frame *list;
 	size_t count, room;
 };
 
@@ -32,8 +34,14 @@ struct printer {
 	struct json_stream stream;
 	struct report *report;
 	struct query *query;
-	struct frame_out *frames; /* FRAMES_MAX of them */
+	struct report_frame *frames; /* REPORT_FRAMES of them */
 	struct frame_table table;
+	/* written once for all stacks */
+	struct map owner_texts; /* struct owner's address -> place in owners, + 1 */
+	char **owners, *reasons[MTW_TRUNC_COUNT];
+	size_t owner_count, owner_room;
+	uint8_t *expected; /* by frame of the names, where call sites are: 0 = not asked yet, 1 +
+			      bool */
 };
 
 /* --- the keys of the contract, in its order */
@@ -230,46 +238,35 @@ static void threads(struct printer *p)
 	free(list);
 }
 
-/* Code and its place in a chain of inlined functions; a frame pointer leads to some frames of it.
- */
-static uint64_t frame_key(const struct frame_out *f)
+/* False: it stands for code that nothing is known of. */
+static bool is_shown(const struct report *r, const struct report_frame *f)
 {
-	return (uint64_t)f->location << 32 | (uint64_t)f->part << 1 | f->by_pointer;
+	struct frame_out out = report_frame_out(r, f);
+
+	return !f->cut && (out.has_offset || out.address || out.module);
 }
 
-static uint32_t frame_index(struct frame_table *t, const struct frame_out *f)
+static void put_frame(struct printer *p, const struct report_frame *f)
 {
-	uint64_t key = frame_key(f);
-	uint32_t at = map_get(&t->index, key, NO_ID);
+	struct frame_table *t = &p->table;
+	uint32_t *number = &t->number[2 * (size_t)f->frame + f->by_pointer];
 
-	if (at != NO_ID)
-		return at;
-	GROW(t->list, t->room, t->count + 1);
-	t->list[t->count] = *f;
-	map_set(&t->index, key, (uint32_t)t->count);
-	return (uint32_t)t->count++;
-}
-
-static json_t *frame_indices(struct printer *p, uint32_t leaf)
-{
-	size_t n = query_stack(p->query, leaf, p->frames, FRAMES_MAX);
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		const struct frame_out *f = &p->frames[i];
-
-		if (f->has_offset || f->address || f->module)
-			json_array_append_new(list, number(frame_index(&p->table, f)));
-		/* else it is the missing rest: "truncated" says why */
+	if (*number == NO_ID) {
+		if (!is_shown(p->report, f))
+			return;
+		GROW(t->list, t->room, t->count + 1);
+		t->list[t->count] = *f;
+		*number = (uint32_t)t->count++;
 	}
-	return list;
+	stream_list_number(&p->stream, *number);
 }
 
 static void frames(struct printer *p)
 {
 	stream_list_begin(&p->stream, "frames");
 	for (size_t i = 0; i < p->table.count; i++) {
-		const struct frame_out *f = &p->table.list[i];
+		const struct frame_out of = report_frame_out(p->report, &p->table.list[i]),
+				       *f = &of;
 		json_t *o = json_object();
 
 		set(o, "function", report_json_text(f->function));
@@ -286,23 +283,74 @@ static void frames(struct printer *p)
 	stream_list_end(&p->stream);
 }
 
-static json_t *stack(struct printer *p, const struct report_stack *s)
+static const char *owner_text(struct printer *p, const struct report_stack *s)
 {
-	json_t *o = json_object();
+	const struct owner *owner = report_owner(p->report, s);
+	uint32_t at = map_get(&p->owner_texts, (uintptr_t)owner, 0);
 
-	set(o, "id", number(s->leaf));
-	set(o, "owner", report_json_text(owners_of_node(p->report->owners, s->leaf)->name));
-	set_tally(o, &s->sum);
-	set(o, "estimate", json_boolean(s->estimate));
-	set(o, "expected", json_boolean(query_expected(p->query, s->leaf)));
-	return o;
+	if (!at) {
+		GROW(p->owners, p->owner_room, p->owner_count + 1);
+		p->owners[p->owner_count++] = report_json_line(report_json_text(owner->name));
+		map_set(&p->owner_texts, (uintptr_t)owner, at = (uint32_t)p->owner_count);
+	}
+	return p->owners[at - 1];
 }
 
-static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
+static const char *reason_text(struct printer *p, uint32_t reason)
 {
-	set(o_take, "truncated", report_json_text(report_truncation(s->truncated)));
-	set(o_take, "frames", frame_indices(p, s->leaf));
-	stream_element(&p->stream, o_take);
+	char **text = &p->reasons[reason < MTW_TRUNC_COUNT ? reason : MTW_TRUNC_NONE];
+
+	if (!*text)
+		*text = report_json_line(report_json_text(report_truncation(reason)));
+	return *text;
+}
+
+/* Asked once for each call site. */
+static bool is_expected(struct printer *p, const struct report_stack *s, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && !p->frames[i].site)
+		i++;
+	if (i == count)
+		return query_expected(p->query, s->leaf);
+	uint8_t *known = &p->expected[p->frames[i].frame];
+	if (!*known)
+		*known = 1 + query_expected(p->query, s->leaf);
+	return *known - 1;
+}
+
+static void put_change(struct printer *p, const struct change *c)
+{
+	stream_number(&p->stream, "born_bytes", c->born_bytes);
+	stream_number(&p->stream, "born_blocks", c->born_blocks);
+	stream_number(&p->stream, "gone_bytes", c->gone_bytes);
+	stream_number(&p->stream, "gone_blocks", c->gone_blocks);
+	stream_number(&p->stream, "net_bytes", c->born_bytes - c->gone_bytes);
+	stream_number(&p->stream, "net_blocks", c->born_blocks - c->gone_blocks);
+}
+
+static void put_stack(struct printer *p, const struct report_stack *s, bool change)
+{
+	struct json_stream *out = &p->stream;
+	size_t count = report_frames(p->report, s->node, p->frames);
+
+	stream_object_begin(out);
+	stream_number(out, "id", s->leaf);
+	stream_text(out, "owner", owner_text(p, s));
+	stream_number(out, "live_bytes", live_bytes(&s->sum));
+	stream_number(out, "live_blocks", live_blocks(&s->sum));
+	stream_number(out, "allocated_bytes", s->sum.alloc_bytes);
+	stream_number(out, "allocated_blocks", s->sum.alloc_blocks);
+	stream_flag(out, "estimate", s->estimate);
+	stream_flag(out, "expected", is_expected(p, s, count));
+	if (change)
+		put_change(p, &s->change);
+	stream_text(out, "truncated", reason_text(p, s->truncated));
+	stream_numbers_begin(out, "frames");
+	for (size_t i = 0; i < count; i++)
+		put_frame(p, &p->frames[i]);
+	stream_numbers_end(out);
 }
 
 /* A finished program has many stacks without live blocks, and few readers ask for them. */
@@ -316,7 +364,7 @@ static void stacks(struct printer *p, size_t which)
 		const struct report_stack *s = &p->report->stacks[i];
 
 		if (stacks_list(which, i, &s->sum)) {
-			finish_stack(p, s, stack(p, s));
+			put_stack(p, s, false);
 			continue;
 		}
 		tally_add(&omitted, &s->sum);
@@ -412,25 +460,11 @@ static void timeline(struct printer *p)
 	stream_list_end(&p->stream);
 }
 
-static json_t *change(struct printer *p, const struct report_stack *s)
-{
-	const struct change *c = &s->change;
-	json_t *o = stack(p, s);
-
-	set(o, "born_bytes", number(c->born_bytes));
-	set(o, "born_blocks", number(c->born_blocks));
-	set(o, "gone_bytes", number(c->gone_bytes));
-	set(o, "gone_blocks", number(c->gone_blocks));
-	set(o, "net_bytes", number(c->born_bytes - c->gone_bytes));
-	set(o, "net_blocks", number(c->born_blocks - c->gone_blocks));
-	return o;
-}
-
 static void changes(struct printer *p, const struct report_stack *list, size_t n)
 {
 	stream_list_begin(&p->stream, "changes");
 	for (size_t i = 0; i < n; i++)
-		finish_stack(p, &list[i], change(p, &list[i]));
+		put_stack(p, &list[i], true);
 	stream_list_end(&p->stream);
 }
 
@@ -479,6 +513,30 @@ static void processes(struct printer *p, const struct report_options *o)
 	free(sorted);
 }
 
+static void printer_begin(struct printer *p)
+{
+	size_t frames = p->report->names->first[p->report->names->locations];
+
+	p->frames = xcalloc(REPORT_FRAMES, sizeof *p->frames);
+	p->expected = xcalloc(frames + 1, sizeof *p->expected);
+	p->table.number = xmalloc((2 * frames + 1) * sizeof *p->table.number);
+	memset(p->table.number, 0xff, 2 * frames * sizeof *p->table.number); /* NO_ID */
+}
+
+static void printer_end(struct printer *p)
+{
+	for (size_t i = 0; i < p->owner_count; i++)
+		free(p->owners[i]);
+	for (size_t i = 0; i < MTW_TRUNC_COUNT; i++)
+		free(p->reasons[i]);
+	map_release(&p->owner_texts);
+	free(p->owners);
+	free(p->expected);
+	free(p->table.number);
+	free(p->table.list);
+	free(p->frames);
+}
+
 static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
@@ -492,7 +550,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 		rc = -1;
 		goto out;
 	}
-	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
+	printer_begin(&p);
 	fputs("{\n", out);
 	stream_value(&p.stream, "schema", json_integer(2));
 	stream_value(&p.stream, "program", program(r));
@@ -517,9 +575,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	fputs("\n}\n", out);
 	rc = report_flush(out, err);
 out:
-	map_release(&p.table.index);
-	free(p.table.list);
-	free(p.frames);
+	printer_end(&p);
 	free(changed);
 	report_free(r);
 	return rc;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/json/stream.h"
 
+#include "base/format.h"
 #include "report/json/values.h"
+
+#include <string.h>
 
 static void dump(struct json_stream *s, json_t *value_take)
 {
@@ -37,4 +40,80 @@ void stream_element(struct json_stream *s, json_t *value_take)
 void stream_list_end(struct json_stream *s)
 {
 	fputs(s->elements ? "\n]" : "]", s->out);
+}
+
+/* --- member by member: one thread writes, so the stream needs no lock */
+
+static void put(struct json_stream *s, const char *text)
+{
+	fwrite_unlocked(text, 1, strlen(text), s->out);
+}
+
+static void put_comma(struct json_stream *s)
+{
+	if (s->members)
+		putc_unlocked(',', s->out);
+	s->members = true;
+}
+
+/* A counter of a hostile peer may exceed what a JSON integer holds; the others are positive. */
+static void put_number(struct json_stream *s, uint64_t n)
+{
+	char buf[FORMAT_NUMBER];
+	bool negative = n > INT64_MAX;
+
+	if (negative)
+		putc_unlocked('-', s->out);
+	put(s, format_digits(buf, negative ? -n : n));
+}
+
+static void put_member(struct json_stream *s, const char *name)
+{
+	put_comma(s);
+	putc_unlocked('"', s->out);
+	put(s, name);
+	put(s, "\":");
+}
+
+void stream_object_begin(struct json_stream *s)
+{
+	put(s, s->elements ? ",\n  {" : "\n  {");
+	s->elements = true;
+	s->members = false;
+}
+
+void stream_number(struct json_stream *s, const char *name, uint64_t n)
+{
+	put_member(s, name);
+	put_number(s, n);
+}
+
+void stream_flag(struct json_stream *s, const char *name, bool on)
+{
+	put_member(s, name);
+	put(s, on ? "true" : "false");
+}
+
+void stream_text(struct json_stream *s, const char *name, const char *json)
+{
+	put_member(s, name);
+	put(s, json);
+}
+
+void stream_numbers_begin(struct json_stream *s, const char *name)
+{
+	put_member(s, name);
+	putc_unlocked('[', s->out);
+	s->members = false;
+}
+
+void stream_list_number(struct json_stream *s, uint64_t n)
+{
+	put_comma(s);
+	put_number(s, n);
+}
+
+void stream_numbers_end(struct json_stream *s)
+{
+	put(s, "]}");
 }

@@ -50,16 +50,13 @@ static void put_numbers(const struct shown *x, const struct report_stack *s, FIL
 }
 
 /* The call site: the innermost frame that is no allocation wrapper. */
-static void put_site(struct shown *x, const struct report_stack *s, size_t count, FILE *out)
+static void put_site(struct shown *x, size_t count, FILE *out)
 {
-	uint32_t frame, site = owners_site(x->report->owners, s->leaf, &frame);
-	const struct node *n = model_node(x->report->model, site);
 	size_t i = 0;
 
-	while (i < count && (!n || x->frames[i].location != n->location))
+	while (i < count && !x->frames[i].site)
 		i++;
-	i += frame;
-	if (i >= count || !n || !n->index) {
+	if (i == count) {
 		fputs("\"\",\"\",,", out);
 		return;
 	}
@@ -76,8 +73,8 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 
 	fprintf(out, "%" PRIu32 ",", s->leaf);
 	put_numbers(x, s, out);
-	put_field(x, owners_of_node(x->report->owners, s->leaf)->name, out);
-	put_site(x, s, count, out);
+	put_field(x, report_owner(x->report, s)->name, out);
+	put_site(x, count, out);
 	put_open(out, count ? x->labels[x->frames[count - 1].name] : "");
 	for (size_t i = count; i-- > 0;) {
 		put_text(out, x->labels[x->frames[i].name]);
