@@ -51,13 +51,14 @@ void recorder_join(struct recorder *k, struct recorder *of, uint32_t stream, con
 	put_meta(k, target);
 }
 
-void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target)
+void recorder_spool(struct recorder *k, const char *program, unsigned pid, unsigned keep,
+		    const char *target)
 {
 	char path[4096];
 
 	if (k->of || k->writer || *k->failed.text)
 		return;
-	k->writer = spool_create(program, pid, path, sizeof path, &k->failed);
+	k->writer = spool_create(program, pid, keep, path, sizeof path, &k->failed);
 	if (!k->writer)
 		return;
 	k->path = xstrdup(path);

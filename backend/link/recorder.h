@@ -37,8 +37,9 @@ void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const u
 /* whole: the file is never thinned */
 int recorder_record(struct recorder *k, const char *path, bool whole, const char *target,
 		    struct err *err);
-/* tells by k->failed */
-void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target);
+/* keep: sessions that stay, this one included; tells by k->failed */
+void recorder_spool(struct recorder *k, const char *program, unsigned pid, unsigned keep,
+		    const char *target);
 struct session_writer *recorder_writer(const struct recorder *k); /* NULL = nothing is open */
 uint64_t recorder_time(const struct recorder *k);                 /* the file's, now */
 bool recorder_open(const struct recorder *k);                     /* frames go into a file */

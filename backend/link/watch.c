@@ -146,7 +146,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 							      (pid_t)p->pid, w->target.pid);
 		bool kept = recorder_open(&w->keep);
 		if (w->options.spool)
-			recorder_spool(&w->keep, p->name, p->pid, w->target.text);
+			recorder_spool(&w->keep, p->name, p->pid, w->options.spool, w->target.text);
 		if (w->noted && !kept)
 			recorder_note(&w->keep, w->noted);
 		if (!kept)

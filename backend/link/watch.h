@@ -27,7 +27,8 @@ struct watch_options {
 	uint32_t stream;
 	/* rules in addition to the session's (query/expected.h); NULL = none. Copied */
 	const struct expected *expected;
-	bool spool;       /* keep $XDG_STATE_HOME/memtop/ (live views) */
+	/* live views: write a session to $XDG_STATE_HOME/memtop/, where so many stay; 0 = none */
+	unsigned spool;
 	bool wait;        /* retry until an agent answers (live view) */
 	bool command;     /* asks for one thing and leaves: the agent always has a place */
 	bool sliced;      /* apply large ticks in slices: a user is at the keyboard */

@@ -190,7 +190,7 @@ static struct watch *open_watch(struct processes *p, struct line *l, struct err 
 
 	watches_target(p, l, &t);
 	o.wait = true;
-	o.spool = false;
+	o.spool = 0;
 	o.share = watch_keeps(p->first) ? p->first : NULL;
 	o.stream = ++p->streams;
 	l->p.watch = watch_open(p->loop, &t, &o, err);

@@ -401,6 +401,22 @@ static size_t head_at(const struct session_reader *r, uint64_t at, uint8_t *head
 	return SESSION_BLOCK_OF_HEAD;
 }
 
+uint64_t session_length(const struct session_reader *r)
+{
+	uint8_t head[SESSION_BLOCK_OF_HEAD];
+	uint64_t longest = 0;
+	size_t len;
+
+	for (uint64_t at = SESSION_HEAD; (len = head_at(r, at, head)) != 0;
+	     at += len + session_get(head + 4, 4)) {
+		uint64_t last = session_get(head + 20, 8);
+		bool key = len == SESSION_BLOCK_OF_HEAD &&
+			   session_is_key((uint32_t)session_get(head + 28, 4));
+		longest = !key && last > longest ? last : longest;
+	}
+	return longest;
+}
+
 /* True: that was the last one. */
 static bool look_at_head(struct session_reader *r)
 {

@@ -139,6 +139,8 @@ uint64_t session_work(const struct session_reader *r);
 bool session_replaced(const struct session_reader *r, const char *path); /* by another file */
 void session_limit(struct session_reader *r, uint64_t bytes);            /* the file ends there */
 uint64_t session_block(const struct session_reader *r); /* offset of the last frame's block */
+/* Time of the last frame of all processes, by the heads of the blocks. */
+uint64_t session_length(const struct session_reader *r);
 bool session_cut(const struct session_reader *r);       /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
 bool session_growing(const struct session_reader *r);

@@ -3,9 +3,9 @@
  * spool.c - the sessions of live views, so that `w` saves a whole session and a crash loses a
  * second.
  *
- * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files with other names are never removed. A file that
- * another view writes or shows is left alone, whatever the count. Not every file system has locks:
- * neither is one that was written in the last seconds removed.
+ * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop, in UTC; files with other names are never removed. A
+ * file that another view writes or shows is left alone, whatever the count. Not every file system
+ * has locks: neither is one that was written in the last seconds removed.
  */
 #include "session/spool.h"
 
@@ -20,11 +20,6 @@
 #include <unistd.h>
 
 #define BUSY_S 10 /* a live spool gets a block every second */
-
-struct kept {
-	char name[NAME_MAX + 1];
-	struct timespec mtime;
-};
 
 int spool_dir(char *path, size_t size, struct err *err)
 {
@@ -75,15 +70,31 @@ static bool ends_in(const char *name, const char *pattern)
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct kept *)a)->mtime,
-			      *y = &((const struct kept *)b)->mtime;
+	const struct spooled *x = a, *y = b;
 
-	if (x->tv_sec != y->tv_sec)
-		return x->tv_sec < y->tv_sec ? 1 : -1;
-	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+	if (x->written != y->written)
+		return x->written ? -1 : 1;
+	if (x->changed.tv_sec != y->changed.tv_sec)
+		return x->changed.tv_sec < y->changed.tv_sec ? 1 : -1;
+	return (x->changed.tv_nsec < y->changed.tv_nsec) -
+	       (x->changed.tv_nsec > y->changed.tv_nsec);
 }
 
-static size_t list_kept(const char *dir, const char *pattern, struct kept **list)
+/* PROGRAM-PID-TIME.mtop; the program's name may have dashes, too. */
+static void read_name(struct spooled *s, const char *name)
+{
+	size_t len = strlen(name) - strlen("00000000T000000.mtop") - 1;
+	const char *dash = memrchr(name, '-', len);
+	struct tm tm = { 0 };
+
+	snprintf(s->program, sizeof s->program, "%.*s", (int)((dash ? dash : name + len) - name),
+		 name);
+	s->pid = dash ? (unsigned)strtoul(dash + 1, NULL, 10) : 0;
+	strptime(name + len + 1, "%Y%m%dT%H%M%S", &tm);
+	s->begun = timegm(&tm);
+}
+
+static size_t list_kept(const char *dir, const char *pattern, struct spooled **list)
 {
 	DIR *d = opendir(dir);
 	size_t n = 0, room = 0;
@@ -96,14 +107,30 @@ static size_t list_kept(const char *dir, const char *pattern, struct kept **list
 		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		GROW(*list, room, n + 1);
-		snprintf((*list)[n].name, sizeof(*list)->name, "%s", e->d_name);
-		(*list)[n++].mtime = st.st_mtim;
+		struct spooled *s = &(*list)[n];
+		*s = (struct spooled){ .changed = st.st_mtim, .bytes = (uint64_t)st.st_size };
+		if ((size_t)snprintf(s->path, sizeof s->path, "%s/%s", dir, e->d_name) >=
+		    sizeof s->path)
+			continue;
+		read_name(s, e->d_name);
+		s->written = session_busy(s->path);
+		s->viewed = session_viewed(s->path);
+		n++;
 	}
 	if (d)
 		closedir(d);
 	if (n)
 		qsort(*list, n, sizeof **list, newest_first);
 	return n;
+}
+
+long spool_list(struct spooled **list, struct err *err)
+{
+	char dir[PATH_MAX];
+
+	if (spool_dir(dir, sizeof dir, err))
+		return -1;
+	return (long)list_kept(dir, SPOOL_NAME, list);
 }
 
 /* A disk that was full, or a view that was killed at its start, leaves a file without a block. */
@@ -123,61 +150,72 @@ static bool opens(const char *path, struct err *err)
 	return is;
 }
 
-int spool_newest(char *path, size_t size, size_t *passed, struct err *err)
+static bool is_of(const struct spooled *s, const char *of)
 {
-	char dir[PATH_MAX];
-	struct kept *list;
+	char pid[16];
+
+	snprintf(pid, sizeof pid, "%u", s->pid);
+	return !of || !strcmp(of, pid) || !strcmp(of, s->program);
+}
+
+int spool_newest(char *path, size_t size, const char *of, size_t *passed, struct err *err)
+{
+	struct spooled *list;
 	struct err why = { 0 }, first = { 0 };
-	size_t i = 0;
+	char dir[PATH_MAX];
+	bool found = false;
 
 	if (spool_dir(dir, sizeof dir, NULL))
 		return err_set(err, 3,
 			       "--last: no folder for sessions; set HOME or XDG_STATE_HOME");
-	size_t n = list_kept(dir, SPOOL_NAME, &list);
-	for (; i < n; i++) {
-		snprintf(path, size, "%s/%s", dir, list[i].name);
-		if (opens(path, i ? &why : &first))
-			break;
-	}
+	size_t n = list_kept(dir, SPOOL_NAME, &list), wrong = 0;
+	for (int written = 0; written <= 1 && !found; written++)
+		for (size_t i = 0; i < n && !found; i++) {
+			if (list[i].written != written || !is_of(&list[i], of))
+				continue;
+			snprintf(path, size, "%s", list[i].path);
+			found = opens(path, wrong ? &why : &first);
+			wrong += !found;
+		}
 	free(list);
-	*passed = i;
-	if (!n)
-		return err_set(
-			err, 3,
-			"--last: no session is saved in %s; watch a program first: memtop run PROG",
-			dir);
-	if (i == n) {
+	*passed = wrong;
+	if (found)
+		return 0;
+	if (wrong) {
 		*err = first;
 		return -1;
 	}
-	return 0;
+	return of ? err_set(err, 3,
+			    "--last %s: no session of it is saved in %s; see memtop open --list",
+			    of, dir)
+		  : err_set(err, 3,
+			    "--last: no session is saved in %s; watch a program first: memtop run "
+			    "PROG",
+			    dir);
 }
 
 static void prune_all(const char *dir, const char *pattern, size_t keep)
 {
-	struct kept *list;
+	struct spooled *list;
 	size_t n = list_kept(dir, pattern, &list);
-	char path[PATH_MAX + NAME_MAX + 2];
 	time_t now = time(NULL);
 
-	for (size_t i = keep; i < n; i++) {
-		snprintf(path, sizeof path, "%s/%s", dir, list[i].name);
-		if (now - list[i].mtime.tv_sec >= BUSY_S && !session_busy(path) &&
-		    !session_viewed(path))
-			unlink(path);
-	}
+	for (size_t i = keep; i < n; i++)
+		if (now - list[i].changed.tv_sec >= BUSY_S && !session_busy(list[i].path) &&
+		    !session_viewed(list[i].path))
+			unlink(list[i].path);
 	free(list);
 }
 
-static void prune(const char *dir)
+static void prune(const char *dir, unsigned keep)
 {
-	prune_all(dir, SPOOL_NAME, SPOOL_KEEP - 1);
+	prune_all(dir, SPOOL_NAME, keep - 1);
 	/* what a view left that was killed while its session became thinner */
 	prune_all(dir, SPOOL_NAME SESSION_THIN, 0);
 }
 
-struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size,
-				    struct err *err)
+struct session_writer *spool_create(const char *program, unsigned pid, unsigned keep, char *path,
+				    size_t size, struct err *err)
 {
 	const char *slash = strrchr(program, '/');
 	char dir[PATH_MAX], when[32], name[64];
@@ -192,7 +230,7 @@ struct session_writer *spool_create(const char *program, unsigned pid, char *pat
 			dir, strerror(errno));
 		return NULL;
 	}
-	prune(dir);
+	prune(dir, keep);
 	snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : program);
 	for (char *c = name; *c; c++)
 		if (*c <= ' ' || *c == 127)

@@ -229,7 +229,11 @@ def t_open_last_without_sessions():
         env[name] = value
     for verb in ("open", "report"):
         one_line(memtop(verb, "--last", env=env), 3, "--last", "set HOME or XDG_STATE_HOME")
-    one_line(memtop("report", "--last", ":1"), 2, "--last", ":1")
+    one_line(memtop("report", "--last", "-p", "1"), 2, "--last", "-p")
+    one_line(memtop("report", "--last", "a", "b"), 2, "--last", "leave out b")
+    one_line(memtop("open", "--list", "a"), 2, "--list", "alone")
+    for wrong in ("0", "-1", "many", "1k"):
+        one_line(memtop("run", "--keep", wrong, "/bin/true"), 2, f"--keep {wrong}")
 
 
 @test
@@ -254,6 +258,12 @@ def t_last_passes_over_what_cannot_be_opened():
     done = memtop("report", "--last", "--format", "json", env=env)
     assert done.returncode == 0 and json.loads(done.stdout)["program"]["state"] == "exited", done
     assert done.stderr == f"memtop: --last: 2 newer sessions cannot be opened; this is {folder}/a-1-20260101T000001.mtop\n", done
+    listed = memtop("open", "--list", env=env)
+    assert listed.returncode == 0 and listed.stderr == "", listed
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    assert rows[0] == "TIME PROGRAM PID LENGTH SIZE IN USE FILE".split(), rows
+    assert [(r[2], r[3], r[-2], r[-1][len(folder) + 1:]) for r in rows[1:]] == [
+        (n[0], n[2], "-", n) for n in ("c-3-20260101T000003.mtop", "b-2-20260101T000002.mtop", "a-1-20260101T000001.mtop")], rows
     os.remove(f"{folder}/c-3-20260101T000003.mtop")
     os.remove(f"{folder}/b-2-20260101T000002.mtop")
     done = memtop("report", "--last", env=env)

@@ -164,7 +164,7 @@ def t_stop_it_keeps_its_last_state():
         with open(gate, "w", encoding="ascii") as f:
             f.write("go\n")
         t.wait_for("status=7")
-        t.wait_for("memtop open --last shows its last state")
+        t.wait_for(re.compile(r"memtop open --last \d+ shows its last state"))
     sessions = [f"{state}/memtop/{name}" for name in os.listdir(state + "/memtop") if name.endswith(".mtop")]
     assert len(sessions) == 1, sessions
     report = json.loads(run([MEMTOP, "report", "--format", "json", sessions[0]]).stdout)

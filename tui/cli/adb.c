@@ -166,7 +166,7 @@ static int check(const struct args *a, bool *list, struct err *err)
 	int ms;
 
 	*list = a->list;
-	if (args_max_overhead(a, &unused, err) || args_timeout(a, &ms, err))
+	if (args_of_view(a, &unused, err) || args_timeout(a, &ms, err))
 		return -1;
 	if (a->operand_count > 1)
 		return err_set(err, STATUS_USAGE,

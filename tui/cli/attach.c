@@ -90,7 +90,7 @@ static int attach_run(const struct args *a)
 	double max_overhead;
 	int timeout_ms = 0;
 
-	if (args_max_overhead(a, &max_overhead, &err) || parse(a, &t, &err) ||
+	if (args_of_view(a, &max_overhead, &err) || parse(a, &t, &err) ||
 	    parse_jdwp(a, &port, &timeout_ms, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (!a->no_view &&

@@ -47,7 +47,7 @@ static int live_run(const struct args *a)
 
 	double max_overhead;
 
-	if (args_max_overhead(a, &max_overhead, &err))
+	if (args_of_view(a, &max_overhead, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (!chooser && args_target(&verb_live, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);

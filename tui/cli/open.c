@@ -1,24 +1,79 @@
 /* SPDX-License-Identifier: MIT
  *
  * open.c - `memtop open FILE`: the live view on a session file. `--last` opens the newest session
- * that a live view spooled, so that nothing is lost when memtop or the terminal dies.
+ * that a live view spooled, so that nothing is lost when memtop or the terminal dies; `--list`
+ * prints them all.
  */
 #include "cli/base/options.h"
 #include "cli/base/verb.h"
 #include "cli/compare/compare.h"
 #include "diff/session.h"
+#include "base/format.h"
+#include "base/sanitize.h"
+#include "screen/text.h"
+#include "session/spool.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
-	if (a->operand_count + a->last != 1)
+	if (a->last)
+		return cmd_newest(a, t, err);
+	if (a->operand_count != 1)
 		return err_set(err, STATUS_USAGE,
 			       "open: give one session file or --last; see memtop open --help");
-	return a->last ? cmd_newest(t, err) : cmd_file(a->operands[0], t, err);
+	return cmd_file(a->operands[0], t, err);
+}
+
+static void print_session(const struct spooled *s)
+{
+	char begun[32] = "?", length[FORMAT_SPAN] = "?", bytes[FORMAT_NUMBER];
+	char program[sizeof s->program];
+	struct session_reader *r = session_open(s->path, SESSION_ALL, NULL);
+	struct tm tm;
+
+	if (localtime_r(&s->begun, &tm))
+		strftime(begun, sizeof begun, "%Y-%m-%d %H:%M:%S", &tm);
+	if (r)
+		format_span(length, session_length(r));
+	session_reader_free(r);
+	format_bytes(bytes, s->bytes);
+	sanitize_clean(program, sizeof program, s->program);
+	int columns = text_width(program);
+	printf("%-19s  %s%*s %8u %10s %8s  %-7s  %s\n", begun, program,
+	       columns < 20 ? 20 - columns : 0, "", s->pid, length, bytes,
+	       s->written  ? "written"
+	       : s->viewed ? "viewed"
+			   : "-",
+	       s->path);
+}
+
+static int list_sessions(const struct args *a)
+{
+	struct err err = { 0 };
+	struct spooled *list = NULL;
+
+	if (a->operand_count || a->last || a->diff) {
+		err_set(&err, STATUS_USAGE, "--list: stands alone; see memtop open --help");
+		return args_fail(&err, STATUS_USAGE);
+	}
+	long n = spool_list(&list, &err);
+	if (n < 0)
+		return args_fail(&err, STATUS_UNREACHED);
+	if (n)
+		printf("%-19s  %-20s %8s %10s %8s  %-7s  %s\n", "TIME", "PROGRAM", "PID", "LENGTH",
+		       "SIZE", "IN USE", "FILE");
+	for (long i = 0; i < n; i++)
+		print_session(&list[i]);
+	free(list);
+	if (!n)
+		warn("open: no session of a live view is saved; watch a program first: memtop run "
+		     "PROG");
+	return 0;
 }
 
 /* The diff as a session in a file without a name, which ends with memtop. */
@@ -66,6 +121,8 @@ static int open_run(const struct args *a)
 	struct err err = { 0 };
 	struct target t;
 
+	if (a->list)
+		return list_sessions(a);
 	if (a->diff)
 		return open_diff(a);
 	if (pick(a, &t, &err))
@@ -77,6 +134,9 @@ static int open_run(const struct args *a)
 
 static const struct option_spec options[] = {
 	OPT_LAST,
+	OPTION(0, "list", NULL, NULL, list, "print the sessions of live views that are kept",
+	       "Of each: when it began, its program and pid, its length and size, whether a view "
+	       "writes or shows it, and its file."),
 	OPTION(0, "diff", NULL, NULL, diff,
 	       "what changed from A to B, as memtop diff compares them", NULL),
 	OPT_PROCESS,
@@ -90,11 +150,11 @@ static const struct option_spec options[] = {
 
 const struct verb verb_open = {
 	.name = "open",
-	.synopsis = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last",
-		      "open [OPTION...] --diff A B" },
+	.synopsis = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last [PROGRAM|PID]",
+		      "open --list", "open [OPTION...] --diff A B" },
 	.summary = "look at a session file as if it were live",
 	.details = "A cut file opens up to its last whole block, with a notice. Live views keep "
-		   "their last\nfive sessions in $XDG_STATE_HOME/memtop.\n",
+		   "their last\nsessions (--keep) in $XDG_STATE_HOME/memtop.\n",
 	.options = options,
 	.complete = complete_file,
 	.run = open_run,

@@ -159,11 +159,10 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 {
 	if (!a->last)
 		return args_target(&verb_report, a, t, err);
-	if (a->operand_count || a->pid)
+	if (a->pid)
 		return err_set(err, STATUS_USAGE,
-			       "--last: cannot be combined with %s; use one of them",
-			       a->pid ? "-p" : a->operands[0]);
-	return cmd_newest(t, err);
+			       "--last: cannot be combined with -p; write --last %s", a->pid);
+	return cmd_newest(a, t, err);
 }
 
 static struct watch *open_one(struct loop *loop, struct processes *p, struct target *t,
@@ -260,7 +259,7 @@ static const struct option_spec options[] = {
 
 const struct verb verb_report = {
 	.name = "report",
-	.synopsis = { "report [OPTION...] TARGET", "report [OPTION...] --last" },
+	.synopsis = { "report [OPTION...] TARGET", "report [OPTION...] --last [PROGRAM|PID]" },
 	.summary = "print a report of a session file or of a live target",
 	.details = "MARK is a name or a number (m2); A and B may also be start and now. text and "
 		   "json have\nthe change beside all else, the other formats show the change "

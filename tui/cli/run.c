@@ -105,7 +105,8 @@ static void say_what_became(const struct running *r, const struct processes *p, 
 		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it",
 		     program, pid, (int)r->watched, pid);
 	else if (r->stopped && kept)
-		warn("%s: ended; memtop open --last shows its last state", program);
+		warn("%s: ended; memtop open --last %d shows its last state", program,
+		     (int)r->watched);
 	if (r->ended)
 		say_what_runs(p, program, r->stopped);
 }
@@ -154,18 +155,19 @@ static int run_run(const struct args *a)
 		.stdin_path = a->stdin_path,
 		.own_session = true,
 	};
-	struct processes_options options = {
-		.follow = !a->no_follow,
-		.agent = a->agent,
-		.keep_ended = true,
-		.watch = { .spool = true, .sliced = true, .wait = true, .expected = a->rules }
-	};
+	struct processes_options options = { .follow = !a->no_follow,
+					     .agent = a->agent,
+					     .keep_ended = true,
+					     .watch = { .spool = args_keep(a),
+							.sliced = true,
+							.wait = true,
+							.expected = a->rules } };
 	struct launched l;
 	struct err err = { 0 };
 
 	double max_overhead;
 
-	if (args_max_overhead(a, &max_overhead, &err))
+	if (args_of_view(a, &max_overhead, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (!a->operand_count) {
 		warn("run: no program given; see memtop run --help");

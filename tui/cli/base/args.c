@@ -9,6 +9,7 @@
 #include "cli/base/verbs.h"
 
 #include "query/expected.h"
+#include "session/spool.h"
 
 #include <memtop/amount.h>
 #include <stdlib.h>
@@ -327,9 +328,17 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 	return a->pid ? target_parse_pid(a->pid, t, err) : target_parse(a->operands[0], t, err);
 }
 
-int args_max_overhead(const struct args *a, double *percent, struct err *err)
+unsigned args_keep(const struct args *a)
 {
-	uint64_t millionths = 0;
+	uint64_t n;
+
+	return a->keep && mtw_amount(a->keep, MTW_AMOUNT_COUNT, &n) && n <= KEEP_MAX ? (unsigned)n
+										     : SPOOL_KEEP;
+}
+
+int args_of_view(const struct args *a, double *percent, struct err *err)
+{
+	uint64_t millionths = 0, n = 1;
 
 	if (a->max_overhead && (!mtw_amount(a->max_overhead, MTW_AMOUNT_MICRO, &millionths) ||
 				!millionths || millionths > 10000 * 1000000ull))
@@ -337,6 +346,10 @@ int args_max_overhead(const struct args *a, double *percent, struct err *err)
 			       "--max-overhead %s: not a percentage; write --max-overhead 5",
 			       a->max_overhead);
 	*percent = (double)millionths / 1e6;
+	if (a->keep && (!mtw_amount(a->keep, MTW_AMOUNT_COUNT, &n) || !n || n > KEEP_MAX))
+		return err_set(err, STATUS_USAGE,
+			       "--keep %s: not a number of sessions up to %d; write --keep 20",
+			       a->keep, KEEP_MAX);
 	return 0;
 }
 

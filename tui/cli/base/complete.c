@@ -170,7 +170,7 @@ static int find_target(const struct completion *c, const char *path, struct targ
 	if (path)
 		return cmd_file(path, t, &unused);
 	if (c->a->last)
-		return cmd_newest(t, &unused);
+		return cmd_newest(c->a, t, &unused);
 	if (c->a->pid)
 		return target_parse_pid(c->a->pid, t, &unused);
 	return c->a->operand_count ? target_parse(c->a->operands[0], t, &unused) : -1;

@@ -22,7 +22,8 @@
 	       "They get no agent, and the session has one process.")
 #define OPT_LAST                                                                                   \
 	OPTION(0, "last", NULL, NULL, last, "the newest session of a live view",                   \
-	       "A session that cannot be opened is passed over, with a warning.")
+	       "Of a program's name or a pid: its newest one. A session that a view still writes " \
+	       "comes last. One that cannot be opened is passed over, with a warning.")
 #define OPT_SYMBOLS                                                                                \
 	OPTION(0, "symbols", "DIR", complete_folder, symbol_dirs,                                  \
 	       "also search this folder for unstripped files (repeatable)",                        \
@@ -44,6 +45,10 @@
 	       "not above it. The agent measures itself over two seconds; seconds in which the "   \
 	       "program is busy for less than a tenth do not count. `record` prints one warning "  \
 	       "instead of an offer.")
+#define OPT_KEEP                                                                                   \
+	OPTION(0, "keep", "N", NULL, keep, "sessions of live views that stay on disk (5)",         \
+	       "The new one counts. The oldest go when a view starts, but none that a view still " \
+	       "writes or shows. `memtop open --list` shows them.")
 #define OPT_SUPPRESS                                                                               \
 	OPTION(0, "suppress", "FILE", complete_file, suppress,                                     \
 	       "suppressions: expected call sites (w NAME.supp writes them)",                      \
@@ -78,6 +83,7 @@
 	       "what changed between two marks, or in the window of a name", NULL)
 
 /* Those of every verb with a live view of a running program. */
-#define OPTS_OF_VIEW OPT_SYMBOLS, OPT_SYSROOT, OPT_THEME, OPT_ASCII, OPT_MAX_OVERHEAD, OPT_SUPPRESS
+#define OPTS_OF_VIEW                                                                               \
+	OPT_SYMBOLS, OPT_SYSROOT, OPT_THEME, OPT_ASCII, OPT_MAX_OVERHEAD, OPT_SUPPRESS, OPT_KEEP
 
 #endif

@@ -35,12 +35,15 @@ int cmd_file(const char *path, struct target *t, struct err *err)
 	return 0;
 }
 
-int cmd_newest(struct target *t, struct err *err)
+int cmd_newest(const struct args *a, struct target *t, struct err *err)
 {
 	char path[PATH_MAX];
 	size_t passed;
 
-	if (spool_newest(path, sizeof path, &passed, err))
+	if (a->operand_count > 1)
+		return err_set(err, STATUS_USAGE, "--last: of one program or pid at most; leave out %s",
+			       a->operands[1]);
+	if (spool_newest(path, sizeof path, a->operand_count ? a->operands[0] : NULL, &passed, err))
 		return -1;
 	if (passed)
 		warn("--last: %zu newer session%s cannot be opened; this is %s", passed,
@@ -129,7 +132,7 @@ struct tui_options cmd_tui_options(const struct args *a)
 	struct err unused;
 	double max_overhead;
 
-	args_max_overhead(a, &max_overhead, &unused); /* the verb has reported its error */
+	args_of_view(a, &max_overhead, &unused); /* the verb has reported its error */
 	return (struct tui_options){
 		.max_overhead = max_overhead,
 		.theme = a->theme,
@@ -205,10 +208,11 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct processes_options options = {
-		.keep_ended = true,
-		.watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules }
-	};
+	struct processes_options options = { .keep_ended = true,
+					     .watch = { .spool = live ? args_keep(a) : 0,
+							.sliced = live,
+							.wait = true,
+							.expected = a->rules } };
 	struct loop *loop = cmd_loop();
 	struct err err = { 0 };
 

@@ -24,9 +24,10 @@ void cmd_survive_writes(void);
 
 struct tui_options cmd_tui_options(const struct args *a);
 
-/* A session file as the target; --last: the newest that a live view kept. */
+/* A session file as the target; --last: the newest that a live view kept, of the program or pid
+ * that the operand names. */
 int cmd_file(const char *path, struct target *t, struct err *err);
-int cmd_newest(struct target *t, struct err *err);
+int cmd_newest(const struct args *a, struct target *t, struct err *err);
 /* $TMPDIR; `usual` when it is not set, or, with a warning, when it cannot be written. */
 const char *cmd_temporary(const char *usual);
 

@@ -30,7 +30,7 @@ struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
 		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
 		*serial, *adb, *activity, *process, *at, *value, *stacks, *tolerance, *session,
-		*mark_every, *mark_on_growth, *mark_on, *until;
+		*mark_every, *mark_on_growth, *mark_on, *until, *keep;
 	struct words symbol_dirs, suppressions, baselines, limits[CHECK_LIMITS];
 	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only,
 		allow_incomplete, allow_crash, progress;
@@ -71,7 +71,7 @@ struct option_spec {
 
 struct verb {
 	const char *name;        /* NULL = the bare live view */
-	const char *synopsis[4]; /* lines after "memtop "; ends with NULL */
+	const char *synopsis[5]; /* lines after "memtop "; ends with NULL */
 	const char *summary;
 	const char *details;               /* paragraphs of the help page, NULL = none */
 	const struct option_spec *options; /* ends with one without name */
@@ -106,8 +106,11 @@ void args_help(const struct verb *v, FILE *out);
 void args_option_help(const struct option_spec *o, FILE *out); /* its line of a help page */
 /* The one TARGET among -p and the operands; a missing or second one is a usage error. */
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
-/* --max-overhead as a number, 0 when not given; -1 and *err when invalid (status 2). */
-int args_max_overhead(const struct args *a, double *percent, struct err *err);
+/* --max-overhead as a number, 0 when not given, and whether --keep is one; -1 and *err when invalid
+ * (status 2). */
+int args_of_view(const struct args *a, double *percent, struct err *err);
+#define KEEP_MAX 10000
+unsigned args_keep(const struct args *a); /* --keep, checked before; SPOOL_KEEP without it */
 /* --timeout. Without it: OpenJDK's own cleaner thread wakes once a minute, whatever the program
  * does. */
 #define TIMEOUT_DEFAULT "65" /* seconds */

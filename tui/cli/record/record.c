@@ -216,7 +216,7 @@ static int seconds_of(const struct args *a, double *seconds, struct err *err)
 	if (a->seconds &&
 	    (!mtw_amount(a->seconds, MTW_AMOUNT_NS, &ns) || !ns || ns > FOR_MAX_S * NS))
 		return err_set(err, STATUS_USAGE,
-			       "--for %s: not a time; write --for 10, or --for 5m", a->seconds);
+			       "--for %s: not a time; write seconds, as --for 10, or --for 5m", a->seconds);
 	*seconds = (double)ns / NS;
 	return 0;
 }
@@ -286,7 +286,7 @@ int record_program(const struct args *a, bool gate)
 	int status = 0;
 	double seconds;
 
-	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err) ||
+	if (args_of_view(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err) ||
 	    record_marks_read(&r, a, &err))
 		return args_fail(&err, STATUS_USAGE);
 	record_choose_path(&r, a, a->operands[0]);
@@ -360,7 +360,7 @@ static int record_target(const struct args *a)
 		warn("%s: already a session file; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
-	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err) ||
+	if (args_of_view(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err) ||
 	    record_marks_read(&r, a, &err))
 		return args_fail(&err, STATUS_USAGE);
 	record_choose_path(&r, a, t.text);

@@ -261,7 +261,7 @@ static void start(void)
 
 	srand(11);
 	setenv("XDG_STATE_HOME", "/tmp", 1);
-	file = spool_create("made", (unsigned)getpid(), path, sizeof path, &err);
+	file = spool_create("made", (unsigned)getpid(), SPOOL_KEEP, path, sizeof path, &err);
 	CHECK(file != NULL);
 	now = model_new();
 	hello_frame(100, 5);

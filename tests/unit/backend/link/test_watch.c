@@ -8,6 +8,7 @@
 #include "frames.h"
 #include "session/session.h"
 #include "link/watch.h"
+#include "session/spool.h"
 
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -27,7 +28,7 @@ static void on_change(void *arg, unsigned bits)
 
 static void enter(bool spool)
 {
-	struct watch_options o = { .spool = spool, .wait = true };
+	struct watch_options o = { .spool = spool ? SPOOL_KEEP : 0, .wait = true };
 	struct err err = { 0 };
 
 	loop = loop_new(NULL);

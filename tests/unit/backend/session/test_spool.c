@@ -7,17 +7,35 @@
 #include "session/spool.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <memtop/wire.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MORE (2 * SPOOL_KEEP)
 
-static char folder[] = "/tmp/t_spool.XXXXXX";
+static char folder[32];
+
+static void begin(void)
+{
+	strcpy(folder, "/tmp/t_spool.XXXXXX");
+	CHECK(mkdtemp(folder) && !setenv("XDG_STATE_HOME", folder, 1));
+}
+
+static void end(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/memtop", folder);
+	CHECK(!rmdir(path) && !rmdir(folder));
+}
 
 static struct session_writer *make(unsigned pid, char path[256])
 {
-	struct session_writer *w = spool_create("made", pid, path, 256, NULL);
+	struct session_writer *w = spool_create("made", pid, SPOOL_KEEP, path, 256, NULL);
 
 	CHECK(w);
 	return w;
@@ -47,7 +65,7 @@ TEST(no_session_goes_while_it_is_written_or_shown)
 {
 	char written[256], shown[256], more[MORE][256], last[256];
 
-	CHECK(mkdtemp(folder) && !setenv("XDG_STATE_HOME", folder, 1));
+	begin();
 	struct session_writer *w = make(1, written);
 	written_before(written, 7200);
 	make_more(2, shown, 7200);
@@ -65,6 +83,74 @@ TEST(no_session_goes_while_it_is_written_or_shown)
 	for (unsigned i = 0; i < MORE; i++)
 		unlink(more[i]);
 	unlink(last);
-	strcat(strcpy(last, folder), "/memtop");
-	CHECK(!rmdir(last) && !rmdir(folder));
+	end();
+}
+
+/* A block, so that it opens. */
+static struct session_writer *filled(const char *program, unsigned pid, unsigned keep,
+				     char path[256])
+{
+	struct session_writer *w = spool_create(program, pid, keep, path, 256, NULL);
+	const uint8_t note[2] = { 1, 'x' };
+
+	CHECK(w && !session_frame(w, 0, 90000000000ull, MTW_S_NOTE, note, sizeof note, NULL));
+	CHECK(!session_flush(w, NULL));
+	return w;
+}
+
+/* Two views at once: --last is what is left of the one that ended, whoever wrote last. */
+TEST(the_last_session_is_one_that_ended)
+{
+	char ended[256], running[256], path[PATH_MAX];
+	size_t passed;
+	struct err err;
+
+	begin();
+	CHECK(!session_close(filled("one", 11, 9, ended), NULL));
+	written_before(ended, 100);
+	struct session_writer *w = filled("t-w-o", 22, 9, running);
+	CHECK(!spool_newest(path, sizeof path, NULL, &passed, &err) && !passed);
+	CHECK_STR(path, ended);
+	CHECK(!spool_newest(path, sizeof path, "22", &passed, &err) && !passed);
+	CHECK_STR(path, running);
+	CHECK(!spool_newest(path, sizeof path, "t-w-o", &passed, &err) && !passed);
+	CHECK_STR(path, running);
+	CHECK(spool_newest(path, sizeof path, "33", &passed, &err) == -1);
+	CHECK(strstr(err.text, "--last 33: no session of it"));
+
+	struct spooled *list;
+	CHECK_EQ(spool_list(&list, &err), 2);
+	CHECK_STR(list[0].program, "t-w-o");
+	CHECK(list[0].pid == 22 && list[0].written && !list[0].viewed);
+	CHECK(list[1].pid == 11 && !list[1].written && time(NULL) - list[1].begun < 60);
+	struct session_reader *r = session_open(list[1].path, SESSION_ALL, &err);
+	CHECK_EQ(session_length(r), 90000000000ull);
+	session_reader_free(r);
+	free(list);
+
+	CHECK(!session_close(w, NULL));
+	written_before(running, 50);
+	CHECK(!spool_newest(path, sizeof path, NULL, &passed, &err));
+	CHECK_STR(path, running);
+	unlink(ended);
+	unlink(running);
+	end();
+}
+
+TEST(so_many_stay_as_were_asked_for)
+{
+	char more[MORE][256];
+	unsigned there = 0;
+
+	begin();
+	for (unsigned i = 0; i < MORE; i++) {
+		CHECK(!session_close(filled("made", i, MORE - 3, more[i]), NULL));
+		written_before(more[i], 3600 - i);
+	}
+	for (unsigned i = 0; i < MORE; i++)
+		there += is_there(more[i]);
+	CHECK_EQ(there, MORE - 3);
+	for (unsigned i = 0; i < MORE; i++)
+		unlink(more[i]);
+	end();
 }
