@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "diff/noise.h"
 #include "diff/presence.h"
+#include "report/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ static uint64_t inherited_of(const struct judging *j)
 
 static bool counts(void *arg, const struct report_stack *s)
 {
-	return judging_counts(arg, s);
+	const struct judging *j = arg;
+
+	return !j->suppressed[s->stack];
 }
 
 static void sum_up(struct judging *j, struct heap_sums *h)
@@ -41,7 +44,7 @@ static void sum_up(struct judging *j, struct heap_sums *h)
 	struct err unused; /* only of marks */
 
 	for (size_t i = 0; i < j->report->stack_count; i++)
-		if (!judging_counts(j, &j->report->stacks[i]))
+		if (!counts(j, &j->report->stacks[i]))
 			live = check_own(live, live_bytes(&j->report->stacks[i].sum));
 	*h = (struct heap_sums){
 		.side = side_new(j->watch,
@@ -277,7 +280,7 @@ static void add_stack(const struct comparison *x, struct check_verdict *v,
 {
 	struct check_stack *to = &v->stacks[v->stack_count++];
 
-	judging_copy(x->j, s, to);
+	judging_copy(x->j, s->stack, to);
 	to->bytes = (int64_t)live_bytes(&s->sum);
 	to->blocks = (int64_t)live_blocks(&s->sum);
 	v->estimate |= to->estimate;
@@ -315,7 +318,7 @@ static void judge_site(struct comparison *x, const struct diff_row *r)
 	struct past_bytes before = bytes_before(x, r);
 	char key[EXPECTED_KEY_MAX];
 
-	query_stack_key(x->j->query, heaviest->leaf, key);
+	report_site_key(x->j->report, heaviest->stack, key);
 	struct check_verdict *v = add(x->j->check, x->j->process, key);
 	v->before = summary(&before);
 	v->blocks = (int64_t)live_blocks(sum_now(x, r));

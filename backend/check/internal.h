@@ -66,25 +66,24 @@ struct judging {
 	const struct process *line; /* NULL = there is no tree */
 	struct model *model;
 	struct report *report;
-	struct query *query;
-	/* by dense index of a stack's leaf: number + 1 in check->suppressed, 0 = it counts */
+	/* by stack: number + 1 in check->suppressed, 0 = it counts */
 	uint32_t *suppressed;
-	size_t process; /* in check->processes */
+	size_t process;          /* in check->processes */
+	struct part_peak *peaks; /* by limit; of --max-peak of a part, once it is asked for */
 };
 void judging_init(struct judging *j, struct check *c, struct watch *w, const struct process *p);
 void judging_release(struct judging *j);
 /* Of the process, as the tree's line has it: the same with figures and without. */
 const char *judging_name(const struct judging *j);
-bool judging_counts(const struct judging *j, const struct report_stack *s);
-/* Which stacks does a limit cover, suppressed ones aside? By dense index; the caller frees it.
+/* Which stacks does a limit cover, suppressed ones aside? A mask, by stack; the caller frees it.
  * Notes whether the process has what the limit names. */
 bool *judging_covers(struct judging *j, const struct limit *l);
 /* Copies a stack with its frames. */
-void judging_copy(struct judging *j, const struct report_stack *s, struct check_stack *to);
+void judging_copy(const struct judging *j, uint32_t stack, struct check_stack *to);
 
 /* --- check/runtime.c */
 /* Does the C or the C++ library keep these blocks for itself? */
-bool runtime_keeps(const struct judging *j, const struct report_stack *s);
+bool runtime_keeps(const struct report *r, uint32_t stack);
 
 /* --- check/baseline.c */
 struct heap_sums {
@@ -123,14 +122,17 @@ uint64_t check_own(uint64_t amount, uint64_t inherited);
 /* --- peaks.c: the largest amount that some stacks of a session held together */
 
 struct part_peak {
-	const bool *covered; /* by dense index of the session's last state: is the stack meant? */
+	bool *covered; /* by stack of the report: is it meant? */
 	/* The answer: the largest sum that was recorded, and what no sum between two recorded
 	 * instants can have exceeded: bytes <= the part's peak <= most. */
 	uint64_t bytes, most;
 };
 
-/* Plays t's stream, a session file, from its start. All parts at once. -1 and *err (3). */
-int peaks_find(const struct target *t, const struct model *last, struct part_peak *parts,
+/* Reads t's stream, a session file, from its start. All parts at once; covered NULL: no part.
+ * -1 and *err (3). */
+int peaks_find(const struct target *t, const struct report *last, struct part_peak *parts,
 	       size_t count, struct err *err);
+/* What each stack held at the peak of the whole heap, as the agent kept it; NULL = it did not. */
+struct live *peaks_of_stacks(const struct report *r);
 
 #endif

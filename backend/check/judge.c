@@ -169,20 +169,6 @@ struct amount {
 	int64_t bytes, blocks;
 };
 
-/* Bytes and blocks of one stack, as a limit of this kind counts them; of a rate, all that it
- * allocated. */
-static struct amount amount_of(const struct report_stack *s, enum check_kind kind)
-{
-	const struct change *c = &s->change;
-
-	if (kind == CHECK_GROWTH)
-		return (struct amount){ (int64_t)(c->born_bytes - c->gone_bytes),
-					(int64_t)(c->born_blocks - c->gone_blocks) };
-	if (kind == CHECK_RATE)
-		return (struct amount){ (int64_t)s->sum.alloc_bytes, (int64_t)s->sum.alloc_blocks };
-	return (struct amount){ (int64_t)live_bytes(&s->sum), (int64_t)live_blocks(&s->sum) };
-}
-
 /* The whole heap's, of its totals: these may be complete before the stacks are. */
 static struct amount amount_of_all(const struct judging *j, enum check_kind kind)
 {
@@ -201,13 +187,6 @@ static struct amount amount_of_all(const struct judging *j, enum check_kind kind
 	};
 }
 
-static int64_t weight(const struct report_stack *s, enum check_kind kind)
-{
-	struct amount a = amount_of(s, kind);
-
-	return kind == CHECK_BLOCKS ? a.blocks : a.bytes;
-}
-
 static void per_second(const struct judging *j, enum check_kind kind, struct amount *a)
 {
 	if (kind != CHECK_RATE)
@@ -218,38 +197,79 @@ static void per_second(const struct judging *j, enum check_kind kind, struct amo
 
 /* --- limits */
 
-static bool is_counted(const struct judging *j, const bool *covered, const struct limit *l,
-		       const struct report_stack *s)
+/* A limit, and what it is held against. */
+struct sum {
+	const struct limit *limit;
+	const bool *covered;     /* by stack */
+	const struct heap *heap; /* with changes, of an interval */
+	bool window;             /* of what was born in it alone */
+	const struct live *then; /* by stack: live at another instant; NULL = the heap's */
+};
+
+/* Of a rate, all that the stack allocated. */
+static struct amount amount_of(const struct sum *x, uint32_t k)
 {
-	return covered[model_node(j->model, s->leaf)->index] &&
-	       (l->kind != CHECK_LEAKED || !live_blocks(&s->sum) || !runtime_keeps(j, s));
+	struct tally t = heap_of_stack(x->heap, k);
+
+	if (x->limit->kind == CHECK_GROWTH) {
+		struct change c = heap_change_of_stack(x->heap, k);
+		return (struct amount){
+			(int64_t)(c.born_bytes - (x->window ? 0 : c.gone_bytes)),
+			(int64_t)(c.born_blocks - (x->window ? 0 : c.gone_blocks)),
+		};
+	}
+	if (x->limit->kind == CHECK_RATE)
+		return (struct amount){ (int64_t)t.alloc_bytes, (int64_t)t.alloc_blocks };
+	if (x->then)
+		return (struct amount){ (int64_t)x->then[k].bytes, (int64_t)x->then[k].blocks };
+	return (struct amount){ (int64_t)live_bytes(&t), (int64_t)live_blocks(&t) };
+}
+
+static int64_t weight(const struct sum *x, uint32_t k)
+{
+	struct amount a = amount_of(x, k);
+
+	return x->limit->kind == CHECK_BLOCKS ? a.blocks : a.bytes;
+}
+
+static bool is_counted(const struct judging *j, const struct sum *x, uint32_t k)
+{
+	struct tally t = heap_of_stack(x->heap, k);
+
+	return x->covered[k] &&
+	       (x->limit->kind != CHECK_LEAKED || !live_blocks(&t) || !runtime_keeps(j->report, k));
+}
+
+/* Equal ones as a report orders them. */
+static bool is_heavier(const struct sum *x, uint32_t a, uint32_t b)
+{
+	int64_t m = weight(x, a), n = weight(x, b);
+	struct tally s = heap_of_stack(x->heap, a), t = heap_of_stack(x->heap, b);
+
+	return m != n ? m > n : live_bytes(&s) > live_bytes(&t);
 }
 
 /* The heaviest stacks, by insertion into a short list. */
-static void keep_heaviest(struct judging *j, struct check_verdict *v, const struct limit *l,
-			  const struct report_stack *list, size_t n, const bool *covered)
+static void keep_heaviest(struct judging *j, struct check_verdict *v, const struct sum *x)
 {
-	const struct report_stack *top[STACKS_SHOWN] = { NULL };
+	uint32_t top[STACKS_SHOWN], n = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct report_stack *s = &list[i];
-
-		if (!is_counted(j, covered, l, s) || weight(s, l->kind) <= 0)
+	for (uint32_t k = 0; k < x->heap->sums->stacks; k++) {
+		if (!x->covered[k] || weight(x, k) <= 0 ||
+		    (n == STACKS_SHOWN && !is_heavier(x, k, top[n - 1])) || !is_counted(j, x, k))
 			continue;
-		for (size_t k = 0; k < STACKS_SHOWN && s; k++)
-			if (!top[k] || weight(top[k], l->kind) < weight(s, l->kind)) {
-				const struct report_stack *lighter = top[k];
-				top[k] = s;
-				s = lighter;
-			}
+		uint32_t at = n < STACKS_SHOWN ? n++ : n - 1;
+		for (; at && is_heavier(x, k, top[at - 1]); at--)
+			top[at] = top[at - 1];
+		top[at] = k;
 	}
 	v->stacks = xcalloc(STACKS_SHOWN, sizeof *v->stacks);
-	for (size_t k = 0; k < STACKS_SHOWN && top[k]; k++) {
-		struct amount a = amount_of(top[k], l->kind);
+	for (uint32_t i = 0; i < n; i++) {
+		struct amount a = amount_of(x, top[i]);
 		struct check_stack *to = &v->stacks[v->stack_count++];
 
-		per_second(j, l->kind, &a);
-		judging_copy(j, top[k], to);
+		per_second(j, x->limit->kind, &a);
+		judging_copy(j, top[i], to);
 		to->bytes = a.bytes;
 		to->blocks = a.blocks;
 	}
@@ -264,45 +284,55 @@ static struct check_verdict *begin(struct judging *j, const struct limit *l)
 	return v;
 }
 
-/* The sum over the covered stacks; of the whole heap, the totals without the others. */
-static struct amount add_up(const struct judging *j, const struct limit *l, const bool *covered,
-			    const struct report_stack *list, size_t n)
+/* Did the stack take part: allocate at all, or of an interval, change? */
+static bool took_part(const struct sum *x, uint32_t k)
+{
+	struct tally t = heap_of_stack(x->heap, k);
+	struct change c = heap_change_of_stack(x->heap, k);
+
+	if (x->limit->kind == CHECK_GROWTH)
+		return (c.born_bytes | c.born_blocks) ||
+		       (!x->window && (c.gone_bytes | c.gone_blocks));
+	return t.alloc_bytes | t.alloc_blocks;
+}
+
+/* The sum over the covered stacks; of the whole heap, the totals without the others. Does any
+ * covered stack take part, and is a share of it an estimate? */
+static struct amount add_up(const struct judging *j, const struct sum *x, bool *any, bool *estimate)
 {
 	struct amount sum = { 0 }, left = { 0 };
 
-	for (size_t i = 0; i < n; i++) {
-		struct amount a = amount_of(&list[i], l->kind);
-		struct amount *to = is_counted(j, covered, l, &list[i]) ? &sum : &left;
+	for (uint32_t k = 0; k < x->heap->sums->stacks; k++) {
+		if (!took_part(x, k))
+			continue;
+		struct amount a = amount_of(x, k);
+		bool counts = is_counted(j, x, k);
+		struct amount *to = counts ? &sum : &left;
 
 		to->bytes += a.bytes;
 		to->blocks += a.blocks;
+		*any |= x->covered[k];
+		*estimate |= counts && a.bytes && bit_of(x->heap->sums->estimate_bits, k);
 	}
-	if (l->covers == COVERS_ALL && l->kind != CHECK_GROWTH) {
-		struct amount all = amount_of_all(j, l->kind);
+	if (x->limit->covers == COVERS_ALL && x->limit->kind != CHECK_GROWTH) {
+		struct amount all = amount_of_all(j, x->limit->kind);
 		sum.bytes = all.bytes > left.bytes ? all.bytes - left.bytes : 0;
 		sum.blocks = all.blocks > left.blocks ? all.blocks - left.blocks : 0;
 	}
-	per_second(j, l->kind, &sum);
+	per_second(j, x->limit->kind, &sum);
 	return sum;
 }
 
-static struct check_verdict *judge_sum(struct judging *j, const struct limit *l,
-				       const bool *covered, const struct report_stack *list,
-				       size_t n)
+static struct check_verdict *judge_sum(struct judging *j, const struct sum *x)
 {
+	const struct limit *l = x->limit;
 	struct check_verdict *v = begin(j, l);
-	struct amount sum = add_up(j, l, covered, list, n);
 	bool any = false;
+	struct amount sum = add_up(j, x, &any, &v->estimate);
 
-	for (size_t i = 0; i < n; i++) {
-		bool counts = is_counted(j, covered, l, &list[i]);
-
-		any |= covered[model_node(j->model, list[i].leaf)->index];
-		v->estimate |= counts && list[i].estimate && amount_of(&list[i], l->kind).bytes;
-	}
 	v->blocks = sum.blocks;
 	if (!check_compare(v, l->kind == CHECK_BLOCKS ? sum.blocks : sum.bytes, l->most))
-		keep_heaviest(j, v, l, list, n, covered);
+		keep_heaviest(j, v, x);
 	if (l->covers != COVERS_ALL && !any)
 		v->why = xasprintf("no stack of this process matches %s", l->where);
 	else if (v->failed && l->kind == CHECK_LEAKED)
@@ -311,31 +341,6 @@ static struct check_verdict *judge_sum(struct judging *j, const struct limit *l,
 }
 
 /* --- peaks */
-
-/* The stacks at the peak of the whole heap, as the agent kept them; NULL = it did not. */
-static struct report_stack *stacks_at_peak(const struct judging *j)
-{
-	size_t n = j->report->stack_count;
-	struct report_stack *list;
-	struct tally *of_node;
-
-	if (!model_peak(j->model))
-		return NULL;
-	list = xcalloc(n + 1, sizeof *list);
-	of_node = xcalloc((size_t)model_dense_count(j->model) + 1, sizeof *of_node);
-	for (uint32_t id = 0; id < model_slot_count(j->model); id++) {
-		const struct slot *s = model_slot(j->model, id);
-		struct tally then = model_peak_of_slot(j->model, id);
-		if (s && s->known)
-			tally_add(&of_node[s->node], &then);
-	}
-	for (size_t i = 0; i < n; i++) {
-		list[i] = j->report->stacks[i];
-		list[i].sum = of_node[model_node(j->model, list[i].leaf)->index];
-	}
-	free(of_node);
-	return list;
-}
 
 /*
  * The peak lies between both. The stacks shown are those of the whole heap's peak; where the agent
@@ -349,9 +354,8 @@ static void judge_peak_within(struct judging *j, const struct limit *l, const bo
 
 	v->estimate = model_estimate(j->model);
 	if (!check_compare(v, (int64_t)least, l->most)) {
-		struct report_stack *then = stacks_at_peak(j);
-		keep_heaviest(j, v, l, then ? then : j->report->stacks, j->report->stack_count,
-			      covered);
+		struct live *then = peaks_of_stacks(j->report);
+		keep_heaviest(j, v, &(struct sum){ l, covered, j->report->heap, .then = then });
 		free(then);
 	} else if (most > l->most) {
 		check_vague(j->check, v,
@@ -361,31 +365,44 @@ static void judge_peak_within(struct judging *j, const struct limit *l, const bo
 	}
 }
 
+/* All limits of parts at once: the session is read again for them. */
+static int find_peaks(struct judging *j, struct err *err)
+{
+	const struct check_options *o = &j->check->options;
+
+	if (j->peaks)
+		return 0;
+	j->peaks = xcalloc(o->limit_count + 1, sizeof *j->peaks);
+	for (size_t i = 0; i < o->limit_count; i++)
+		if (o->limits[i].kind == CHECK_PEAK && o->limits[i].covers != COVERS_ALL)
+			j->peaks[i].covered = judging_covers(j, &o->limits[i]);
+	return peaks_find(watch_target(j->watch), j->report, j->peaks, o->limit_count, err);
+}
+
 static int judge_peak(struct judging *j, const struct limit *l, struct err *err)
 {
 	const struct totals *t = model_totals(j->model);
-	bool *covered = judging_covers(j, l);
-	struct part_peak peak = { .covered = covered };
-	int rc = 0;
 
 	if (l->covers != COVERS_ALL) {
-		rc = peaks_find(watch_target(j->watch), j->model, &peak, 1, err);
-	} else {
-		peak.bytes = t->peak_bytes;
-		peak.most = t->peak_bytes + t->peak_error_bytes;
+		if (find_peaks(j, err))
+			return -1;
+		const struct part_peak *p = &j->peaks[l - j->check->options.limits];
+		judge_peak_within(j, l, p->covered, p->bytes, p->most);
+		return 0;
 	}
-	if (!rc)
-		judge_peak_within(j, l, covered, peak.bytes, peak.most);
+	bool *covered = judging_covers(j, l);
+	judge_peak_within(j, l, covered, t->peak_bytes, t->peak_bytes + t->peak_error_bytes);
 	free(covered);
-	return rc;
+	return 0;
 }
 
 /* --- growth */
 
 /* The changes of one interval, until a worse one comes. */
 struct worst {
-	struct report_stack *list; /* NULL = none yet */
-	size_t count, windows, unjudged;
+	struct heap *heap; /* held; NULL = none yet */
+	bool window;
+	size_t windows, unjudged;
 	int64_t bytes;
 	uint32_t from;
 	struct err why; /* of the last unjudged one */
@@ -394,18 +411,19 @@ struct worst {
 static void keep_worst(struct judging *j, const struct limit *l, const bool *covered,
 		       const struct report_options *o, struct worst *w)
 {
-	size_t n;
-	struct report_stack *list = report_changes(j->report, o, &n, &w->why);
-	int64_t bytes = list ? add_up(j, l, covered, list, n).bytes : 0;
+	struct heap *h = report_interval(j->report, o, &w->why);
+	struct sum x = { l, covered, h, .window = o->window };
+	bool any = false, estimate = false;
+	int64_t bytes = h ? add_up(j, &x, &any, &estimate).bytes : 0;
 
-	w->unjudged += !list;
-	if (!list || (w->list && bytes <= w->bytes)) {
-		free(list);
+	w->unjudged += !h;
+	if (!h || (w->heap && bytes <= w->bytes)) {
+		heap_drop(h);
 		return;
 	}
-	free(w->list);
-	w->list = list;
-	w->count = n;
+	heap_drop(w->heap);
+	w->heap = h;
+	w->window = o->window;
 	w->bytes = bytes;
 	w->from = o->from;
 }
@@ -455,17 +473,18 @@ static void judge_growth(struct judging *j, const struct limit *l)
 	else
 		find_worst_window(j, l, covered, &w);
 	note_unjudged(j, &w);
-	if (w.list || w.unjudged)
+	if (w.heap || w.unjudged)
 		j->check->marks_found = true;
 	else
 		check_note(j->check, "A process without these marks was not held against "
 				     "--max-growth.");
-	if (w.list) {
-		struct check_verdict *v = judge_sum(j, l, covered, w.list, w.count);
+	if (w.heap) {
+		struct check_verdict *v =
+			judge_sum(j, &(struct sum){ l, covered, w.heap, .window = w.window });
 		v->windows = w.windows;
 		v->window = w.windows ? xstrdup(model_mark(j->model, w.from)->name) : NULL;
 	}
-	free(w.list);
+	heap_drop(w.heap);
 	free(covered);
 }
 
@@ -493,7 +512,7 @@ static int judge_limit(struct judging *j, const struct limit *l, struct err *err
 		return 0;
 	}
 	bool *covered = judging_covers(j, l);
-	judge_sum(j, l, covered, j->report->stacks, j->report->stack_count);
+	judge_sum(j, &(struct sum){ .limit = l, .covered = covered, .heap = j->report->heap });
 	free(covered);
 	return 0;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * judging.c - one process while it is judged: its stacks, and which of them a limit covers.
- *
- * Names are compared once per code location, not once per frame: what a location or a node says
- * holds for all nodes below it.
+ * judging.c - one process while it is judged: which of its stacks are suppressed, and which a limit
+ * covers. Both are columns by stack of the snapshot; a function's stacks are ranges of it.
  */
 #include "check/internal.h"
 
 #include "check/pattern.h"
+#include "report/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,45 +25,62 @@ static uint32_t suppressed_as(struct check *c, const char *name)
 	return (uint32_t)++c->suppressed_count;
 }
 
-/* The number of the rule that suppresses a stack, 0 = none. */
-static uint32_t rule_for(struct judging *j, uint32_t leaf, struct frame_out *frames)
+/* By memtop's own rules, of a call site. */
+static uint32_t expected_as(struct judging *j, uint32_t stack)
 {
 	const struct suppressions *s = j->check->options.suppressions;
-	bool own = query_expected(j->query, leaf);
-	size_t rule = SIZE_MAX;
 	char key[EXPECTED_KEY_MAX];
 
-	if (own) {
-		query_stack_key(j->query, leaf, key);
-		if (s)
-			expected_mark_used(suppressions_own(s), key, j->check->used_own);
-	}
-	if (s && suppressions_count(s)) {
-		size_t n = query_stack(j->query, leaf, frames, FRAMES_MAX);
-		rule = suppressions_match(s, j->model, frames, n < FRAMES_MAX ? n : FRAMES_MAX,
-					  j->check->used);
-	}
-	if (own)
-		return suppressed_as(j->check, key);
+	report_site_key(j->report, stack, key);
+	if (!expected_has(watch_expected(j->watch), key))
+		return 0;
+	if (s)
+		expected_mark_used(suppressions_own(s), key, j->check->used_own);
+	return suppressed_as(j->check, key);
+}
+
+/* By other tools' rules, of all frames. */
+static uint32_t matched_as(struct judging *j, uint32_t stack, struct frame_out *frames)
+{
+	const struct suppressions *s = j->check->options.suppressions;
+	size_t n = report_stack_frames(j->report, stack, frames, FRAMES_MAX);
+	size_t rule = suppressions_match(s, j->model, frames, n, j->check->used);
+
 	return rule == SIZE_MAX ? 0 : suppressed_as(j->check, suppressions_name(s, rule));
 }
 
+/* The rules of a call site are asked once for all of its stacks. */
 static void find_suppressed(struct judging *j)
 {
+	const struct report *r = j->report;
+	const struct suppressions *s = j->check->options.suppressions;
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	uint32_t *of_site = xcalloc(r->names->first[r->names->locations] + 1ul, sizeof *of_site);
+	const struct expected_rule *unused;
+	bool own = expected_rules(watch_expected(j->watch), &unused) != 0;
 
-	j->suppressed = xcalloc((size_t)model_dense_count(j->model) + 1, sizeof *j->suppressed);
-	for (size_t i = 0; i < j->report->stack_count; i++) {
-		const struct report_stack *s = &j->report->stacks[i];
-		uint32_t rule = rule_for(j, s->leaf, frames);
+	memset(of_site, 0xff, r->names->first[r->names->locations] * sizeof *of_site); /* NO_ID */
+	j->suppressed = xcalloc(r->heap->sums->stacks + 1ul, sizeof *j->suppressed);
+	for (size_t i = 0; i < r->stack_count; i++) {
+		uint32_t k = r->stacks[i].stack, site = own ? report_site(r, k) : NO_ID, rule = 0;
 
-		j->suppressed[model_node(j->model, s->leaf)->index] = rule;
+		if (site != NO_ID && of_site[site] == NO_ID)
+			of_site[site] = expected_as(j, k);
+		if (site != NO_ID)
+			rule = of_site[site];
+		if (s && suppressions_count(s)) {
+			uint32_t other = matched_as(j, k, frames);
+
+			rule = rule ? rule : other;
+		}
+		j->suppressed[k] = rule;
 		if (!rule)
 			continue;
-		j->check->suppressed[rule - 1].live_bytes += live_bytes(&s->sum);
-		j->check->suppressed[rule - 1].live_blocks += live_blocks(&s->sum);
+		j->check->suppressed[rule - 1].live_bytes += live_bytes(&r->stacks[i].sum);
+		j->check->suppressed[rule - 1].live_blocks += live_blocks(&r->stacks[i].sum);
 	}
 	free(frames);
+	free(of_site);
 }
 
 /* --- one process */
@@ -73,14 +89,14 @@ void judging_init(struct judging *j, struct check *c, struct watch *w, const str
 {
 	*j = (struct judging){ .check = c, .watch = w, .line = p, .model = watch_model(w) };
 	j->report = report_new(w);
-	j->query = query_new(j->model, watch_symbols(w), j->report->owners);
-	query_expect(j->query, watch_expected(w));
 	find_suppressed(j);
 }
 
 void judging_release(struct judging *j)
 {
-	query_free(j->query);
+	for (size_t i = 0; j->peaks && i < j->check->options.limit_count; i++)
+		free(j->peaks[i].covered);
+	free(j->peaks);
 	report_free(j->report);
 	free(j->suppressed);
 }
@@ -92,37 +108,46 @@ const char *judging_name(const struct judging *j)
 	return j->line ? j->line->name : g && *g->name ? g->name : "?";
 }
 
-bool judging_counts(const struct judging *j, const struct report_stack *s)
-{
-	return !j->suppressed[model_node(j->model, s->leaf)->index];
-}
-
 /* --- what a limit covers */
 
-static bool names_location(struct judging *j, const struct limit *l, uint32_t number)
+/* By function of the report's names. */
+static bool *named_functions(const struct heap_names *n, const struct limit *l)
 {
-	const struct symbol *s = symbols_of_location(j->report->symbols, number);
+	bool *named = xcalloc(n->functions + 1ul, sizeof *named);
 
-	for (uint32_t i = 0; i < s->count; i++)
-		if ((s->frames[i].function &&
-		     pattern_matches(l->pattern, s->frames[i].function, false)) ||
-		    (s->frames[i].name && pattern_matches(l->pattern, s->frames[i].name, false)))
+	for (uint32_t i = 0; i < n->functions; i++) {
+		const struct heap_function *f = &n->function[i];
+
+		named[i] = (f->function && pattern_matches(l->pattern, f->function, false)) ||
+			   (f->name && pattern_matches(l->pattern, f->name, false));
+	}
+	return named;
+}
+
+static bool is_at(const struct heap_names *n, uint32_t location, const bool *named)
+{
+	for (uint32_t i = n->first[location]; i < n->first[location + 1]; i++)
+		if (named[n->frames[i].function])
 			return true;
 	return false;
 }
 
-/* A node is covered when its function is the one, or its parent is covered: parents come first. */
+/* All stacks at and below the topmost nodes of the function are one range each. */
 static bool cover_function(struct judging *j, const struct limit *l, bool *covered)
 {
-	uint32_t places = model_location_count(j->model), n = model_dense_count(j->model), id;
-	bool *named = xcalloc((size_t)places + 1, sizeof *named), any = false;
+	const struct skeleton *s = j->report->heap->skeleton;
+	const struct heap_names *names = j->report->names;
+	bool *named = named_functions(names, l), any = false;
 
-	for (uint32_t i = 0; i < places; i++)
-		any |= named[i] = names_location(j, l, i);
-	for (uint32_t i = 1; i < n; i++) {
-		const struct node *node = model_dense(j->model, i, &id);
-		covered[i] = (node->parent != NO_ID && covered[node->parent]) ||
-			     (node->location < places && named[node->location]);
+	for (uint32_t n = 1; n < s->nodes;) {
+		if (!is_at(names, s->location[n], named)) {
+			n++;
+			continue;
+		}
+		any = true;
+		for (uint32_t k = skeleton_first(s, n); k < skeleton_last(s, n); k++)
+			covered[k] = true;
+		n = s->end[n];
 	}
 	free(named);
 	return any;
@@ -144,18 +169,17 @@ static bool cover_library(struct judging *j, const struct limit *l, bool *covere
 	bool any = is_loaded(j, l);
 
 	for (size_t i = 0; i < j->report->stack_count; i++) {
-		uint32_t leaf = j->report->stacks[i].leaf;
-		const struct owner *o = owners_of_node(j->report->owners, leaf);
+		uint32_t k = j->report->stacks[i].stack;
 
-		any |= covered[model_node(j->model, leaf)->index] =
-			pattern_matches(l->pattern, o->name, false);
+		any |= covered[k] =
+			pattern_matches(l->pattern, report_owner(j->report, k)->name, false);
 	}
 	return any;
 }
 
 bool *judging_covers(struct judging *j, const struct limit *l)
 {
-	uint32_t n = model_dense_count(j->model);
+	uint32_t n = j->report->heap->sums->stacks;
 	bool *covered = xcalloc((size_t)n + 1, sizeof *covered), any = true;
 
 	if (l->covers == COVERS_FUNCTION)
@@ -178,14 +202,13 @@ static char *copy(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
-void judging_copy(struct judging *j, const struct report_stack *s, struct check_stack *to)
+void judging_copy(const struct judging *j, uint32_t stack, struct check_stack *to)
 {
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	size_t n = query_stack(j->query, s->leaf, frames, FRAMES_MAX);
+	size_t n = report_stack_frames(j->report, stack, frames, FRAMES_MAX);
 
-	n = n < FRAMES_MAX ? n : FRAMES_MAX;
-	to->owner = xstrdup(owners_of_node(j->report->owners, s->leaf)->name);
-	to->estimate = s->estimate;
+	to->owner = xstrdup(report_owner(j->report, stack)->name);
+	to->estimate = bit_of(j->report->heap->sums->estimate_bits, stack);
 	to->frames = xcalloc(n + 1, sizeof *to->frames);
 	for (size_t i = 0; i < n; i++) {
 		const struct frame_out *f = &frames[i];

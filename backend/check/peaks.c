@@ -5,135 +5,178 @@
  *
  *   sum(t) <= sum(before) + what the part allocated between both
  *
- * A second model plays the session and tells what each tick changed. Its wire ids are those of the
- * last state, in which the caller chose the stacks.
+ * That is a fold over the session's frames: a column of counters by slot, and a sum for each part,
+ * to which each changed slot of a covered stack adds its change. No model plays the session.
  */
 #include "check/internal.h"
 
-#include "link/ingest.h"
 #include "session/session.h"
+#include "wire/decode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct playing {
-	struct model *model;
-	const struct model *last;
+struct fold {
+	const struct model *last; /* the state at the session's end */
+	uint32_t ids;             /* of its slots */
+	const uint32_t *stack;    /* by id: of the report; NO_ID = no slot has it */
+	struct tally *now;        /* by id */
 	struct part_peak *parts;
 	struct tally *sums, *before; /* of each part: now, and at the tick before */
 	size_t count;
-	uint64_t resets;
+	bool counts;             /* this is the program of the last state */
+	bool complete, resuming; /* its state has been whole; it comes again, after a reconnect */
 };
 
-static bool covers(const struct playing *p, const struct part_peak *part, uint32_t index)
-{
-	uint32_t id;
+/* --- what happens at each frame */
 
-	model_dense(p->model, index, &id);
-	const struct node *n = model_node(p->last, id);
-	return n && part->covered[n->index];
+/* Before the last program came another one, of an exec. */
+static void take_hello(struct fold *f, const struct event *e)
+{
+	const struct program *p = model_program(f->last);
+
+	f->resuming = f->counts && f->complete;
+	f->counts = p->pid == e->u.hello.pid && p->start_unix_ns == e->u.hello.start_unix_ns;
 }
 
-/* before: the parts' sums at the tick before this one */
-static void raise_peaks(struct playing *p, const struct tally *before)
+static int take_counts(struct fold *f, const struct event *e, struct err *err)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		uint64_t held = live_bytes(&p->sums[i]), most = live_bytes(&before[i]) +
-								p->sums[i].alloc_bytes -
-								before[i].alloc_bytes;
-		struct part_peak *part = &p->parts[i];
+	uint32_t id = e->u.counts.slot;
+	const struct tally *now = &e->u.counts.now;
+
+	if (id >= f->ids || f->stack[id] == NO_ID)
+		return err_set(err, 3, "slot %u is of no stack", id);
+	struct tally grown = tally_sub(now, &f->now[id]);
+	f->now[id] = *now;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->parts[i].covered && f->parts[i].covered[f->stack[id]])
+			tally_add(&f->sums[i], &grown); /* modulo 2^64 */
+	return 0;
+}
+
+/* After a reconnect the state is whole again at once. */
+static void take_tick(struct fold *f, uint32_t flags)
+{
+	if (f->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
+		return;
+	f->complete = (f->complete && !f->resuming) || (flags & MTW_TICK_COMPLETE);
+	f->resuming = false;
+	for (size_t i = 0; i < f->count; i++) {
+		struct part_peak *part = &f->parts[i];
+		uint64_t held = live_bytes(&f->sums[i]), most = live_bytes(&f->before[i]) +
+								f->sums[i].alloc_bytes -
+								f->before[i].alloc_bytes;
 
 		part->bytes = held > part->bytes ? held : part->bytes;
 		part->most = most > part->most ? most : part->most;
+		f->before[i] = f->sums[i];
 	}
 }
 
-/* Begins anew when another program came. */
-static void count_all(struct playing *p, struct tally *before)
+static int on_event(void *arg, const struct event *e, struct err *err)
 {
-	uint32_t n = model_dense_count(p->model), id;
+	struct fold *f = arg;
 
-	for (size_t k = 0; k < p->count; k++) {
-		p->sums[k] = (struct tally){ 0 };
-		if (p->resets == model_resets(p->model))
+	if (e->type == MTW_HELLO)
+		take_hello(f, e);
+	else if (f->counts && e->type == MTW_COUNTS)
+		return take_counts(f, e, err);
+	else if (f->counts && e->type == MTW_TICK)
+		take_tick(f, e->u.tick.flags);
+	return 0;
+}
+
+/* --- the peak of the whole heap */
+
+/* By id of a slot: its stack in the report's call tree. Slots arrived in the model's order. */
+static uint32_t *stacks_of_ids(const struct report *r)
+{
+	const struct columns *c = &r->columns;
+	uint32_t ids = model_slot_count(r->model);
+	uint32_t *of_place = xmalloc((c->slots + 1ul) * sizeof *of_place);
+	uint32_t *of_id = xmalloc((ids + 1ul) * sizeof *of_id);
+
+	memset(of_id, 0xff, ids * sizeof *of_id); /* NO_ID */
+	for (uint32_t k = 0; k < c->skeleton->stacks; k++)
+		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++)
+			of_place[i] = k;
+	for (uint32_t i = 0; i < c->slots; i++)
+		of_id[model_dense_slot(r->model, i)->id] = of_place[c->place_of[i]];
+	free(of_place);
+	return of_id;
+}
+
+struct live *peaks_of_stacks(const struct report *r)
+{
+	if (!model_peak(r->model))
+		return NULL;
+	struct live *held = xcalloc(r->heap->sums->stacks + 1ul, sizeof *held);
+	uint32_t *stack = stacks_of_ids(r);
+	for (uint32_t id = 0; id < model_slot_count(r->model); id++) {
+		struct tally then = model_peak_of_slot(r->model, id);
+
+		if (stack[id] == NO_ID)
 			continue;
-		before[k] = (struct tally){ 0 };
-		p->parts[k].bytes = p->parts[k].most = 0;
+		held[stack[id]].blocks += live_blocks(&then);
+		held[stack[id]].bytes += live_bytes(&then);
 	}
-	p->resets = model_resets(p->model);
-	for (uint32_t i = 0; i < n; i++) {
-		struct tally t = model_self(p->model, model_dense(p->model, i, &id));
-		for (size_t k = 0; k < p->count; k++)
-			if (covers(p, &p->parts[k], i))
-				tally_add(&p->sums[k], &t);
-	}
+	free(stack);
+	return held;
 }
 
-/* Once a tick, with all that it changed. */
-static void on_change(void *arg, const struct model_delta *d, size_t count)
+/* It may lie between two ticks. No part holds more than the whole. */
+static void finish(const struct report *r, const struct live *at_peak, struct part_peak *part)
 {
-	struct playing *p = arg;
-	struct tally *before = p->before;
+	const struct totals *t = model_totals(r->model);
+	uint64_t whole = t->peak_bytes + t->peak_error_bytes, sum = 0;
 
-	memcpy(before, p->sums, p->count * sizeof *before);
-	if (!d)
-		count_all(p, before);
-	for (size_t i = 0; d && i < count; i++)
-		for (size_t k = 0; k < p->count; k++)
-			if (covers(p, &p->parts[k], d[i].node))
-				tally_add(&p->sums[k], &d[i].self); /* modulo 2^64 */
-	raise_peaks(p, before);
-}
-
-/* The counters at the peak of the whole heap, which no tick may have seen. */
-static void add_recorded_peak(const struct model *m, struct part_peak *part)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t id = 0; model_peak(m) && id < model_slot_count(m); id++) {
-		const struct slot *s = model_slot(m, id);
-		struct tally then = model_peak_of_slot(m, id);
-		if (s && s->known && part->covered[s->node])
-			sum += live_bytes(&then);
-	}
+	for (uint32_t k = 0; at_peak && k < r->heap->sums->stacks; k++)
+		sum += part->covered && part->covered[k] ? at_peak[k].bytes : 0;
 	part->bytes = sum > part->bytes ? sum : part->bytes;
-}
-
-/* No part holds more than the whole. */
-static void finish(const struct model *m, struct part_peak *part)
-{
-	const struct totals *t = model_totals(m);
-	uint64_t whole = t->peak_bytes + t->peak_error_bytes;
-
-	add_recorded_peak(m, part);
 	part->most = part->most < whole ? part->most : whole;
 	part->most = part->most > part->bytes ? part->most : part->bytes;
 }
 
-static void no_note(void *arg, const char *text)
+/* To the frame at which the caller's reading of it ended, too. */
+static int read_all(struct fold *f, const struct target *t, struct err *err)
 {
-	(void)arg;
-	(void)text;
+	struct session_reader *r = session_open(t->name, t->stream, err);
+	struct err end = { 0 };
+	const uint8_t *payload;
+	uint64_t type, ns;
+	size_t len;
+
+	if (!r)
+		return -1;
+	while (session_next(r, &ns, &type, &payload, &len, &end) > 0)
+		if (wire_read(type, payload, len, on_event, f, &end))
+			break;
+	session_reader_free(r);
+	return 0;
 }
 
-int peaks_find(const struct target *t, const struct model *last, struct part_peak *parts,
+int peaks_find(const struct target *t, const struct report *last, struct part_peak *parts,
 	       size_t count, struct err *err)
 {
-	struct ingest in = { .each_tick = true, .note = no_note };
-	struct symbol_options no_names = { 0 };
-	struct err cut = { 0 };
+	struct fold f = {
+		.last = last->model,
+		.ids = model_slot_count(last->model),
+		.parts = parts,
+		.count = count,
+	};
+	uint32_t *stack = stacks_of_ids(last);
+	struct live *at_peak = peaks_of_stacks(last);
 
-	if (ingest_init(&in, NULL, t->text, &no_names, err))
-		return -1;
-	struct playing p = { .model = in.model, .last = last, .parts = parts, .count = count };
-	p.sums = xcalloc(2 * count, sizeof *p.sums);
-	p.before = p.sums + count;
-	model_on_change(in.model, on_change, &p);
-	int rc = ingest_file(&in, t->name, t->stream, &cut, err);
-	model_off_change(in.model, &p);
-	ingest_release(&in);
+	f.stack = stack;
+	f.now = xcalloc(f.ids + 1ul, sizeof *f.now);
+	f.sums = xcalloc(2 * count + 1, sizeof *f.sums);
+	f.before = f.sums + count;
+	int rc = read_all(&f, t, err);
 	for (size_t i = 0; i < count; i++)
-		finish(last, &parts[i]);
-	free(p.sums);
+		finish(last, at_peak, &parts[i]);
+	free(stack);
+	free(at_peak);
+	free(f.now);
+	free(f.sums);
 	return rc;
 }

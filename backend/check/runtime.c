@@ -59,34 +59,29 @@ static bool is_one_of(const char *const *list, size_t count, const char *functio
 
 #define IS_ONE_OF(list, function) is_one_of(list, sizeof(list) / sizeof *(list), function)
 
-static uint32_t flags_of(const struct judging *j, const struct node *n)
+static bool is_kept_by_libc(const struct report *r, uint32_t stack)
 {
-	const struct module *k = model_module(j->model, model_place(j->model, n)->module);
-
-	return k ? k->flags : 0;
-}
-
-static bool is_kept_by_libc(const struct judging *j, const struct report_stack *s)
-{
-	const struct node *n = model_node(j->model, s->leaf);
+	const struct skeleton *s = r->heap->skeleton;
+	const struct heap_names *names = r->names;
+	uint32_t n = s->node_of_stack[stack];
 	const char *entry = NULL;
 
-	while (n->parent != NO_ID && (flags_of(j, n) & MTW_MODULE_AGENT))
-		n = model_dense(j->model, n->parent, NULL);
-	while (n->parent != NO_ID && (flags_of(j, n) & MTW_MODULE_LIBC)) {
-		const struct symbol *name = symbols_of_location(j->report->symbols, n->location);
+	while (n && (report_flags(r, n) & MTW_MODULE_AGENT))
+		n = s->parent[n];
+	while (n && (report_flags(r, n) & MTW_MODULE_LIBC)) {
+		uint32_t l = s->location[n];
 
-		for (uint32_t i = 0; i < name->count; i++) {
-			entry = name->frames[i].function;
+		for (uint32_t i = names->first[l]; i < names->first[l + 1]; i++) {
+			entry = names->function[names->frames[i].function].function;
 			if (entry && IS_ONE_OF(caches, entry))
 				return true;
 		}
-		n = model_dense(j->model, n->parent, NULL);
+		n = s->parent[n];
 	}
-	return n->parent != NO_ID && entry && IS_ONE_OF(entries, entry);
+	return n && entry && IS_ONE_OF(entries, entry);
 }
 
-bool runtime_keeps(const struct judging *j, const struct report_stack *s)
+bool runtime_keeps(const struct report *r, uint32_t stack)
 {
-	return report_emergency_pool(j->report, s) || is_kept_by_libc(j, s);
+	return report_emergency_pool(r, stack) || is_kept_by_libc(r, stack);
 }

@@ -6,6 +6,7 @@
 #ifndef REPORT_FRAMES_H
 #define REPORT_FRAMES_H
 
+#include "query/expected.h"
 #include "report/report.h"
 
 #define REPORT_FRAMES 4096 /* of one stack */
@@ -19,12 +20,18 @@ struct report_frame {
 	bool site;         /* as frame_out's */
 };
 
-/* Of a stack that ends at the node; list: REPORT_FRAMES. Returns their count. */
-size_t report_frames(const struct report *r, uint32_t node, struct report_frame *list);
+/* Of a stack, by its number; list: REPORT_FRAMES. Returns their count. */
+size_t report_frames(const struct report *r, uint32_t stack, struct report_frame *list);
 /* The same with all that is known of each, for a reader; without the cut. */
-size_t report_stack_frames(const struct report *r, uint32_t node, struct frame_out *list,
+size_t report_stack_frames(const struct report *r, uint32_t stack, struct frame_out *list,
 			   size_t max);
 /* What is known of one frame. */
 struct frame_out report_frame_out(const struct report *r, const struct report_frame *f);
+
+/* The call site of a stack: an index into the report's names->frames; NO_ID of one without frames.
+ */
+uint32_t report_site(const struct report *r, uint32_t stack);
+/* Its key for rules (query/expected.h), as query_stack_key()'s. */
+void report_site_key(const struct report *r, uint32_t stack, char key[EXPECTED_KEY_MAX]);
 
 #endif

@@ -115,7 +115,7 @@ static struct report_stack stack_of(const struct heap *h, const struct ending *e
 	uint32_t node = h->skeleton->node_of_stack[k];
 
 	return (struct report_stack){ .leaf = h->skeleton->id[node],
-				      .node = node,
+				      .stack = k,
 				      .sum = heap_of_stack(h, k),
 				      .estimate = bit_of(h->sums->estimate_bits, k),
 				      .truncated = ends[node].reason };
@@ -141,24 +141,35 @@ static void gather_stacks(struct report *r)
 	free(ends);
 }
 
-struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
-				    struct err *err)
+struct heap *report_interval(const struct report *r, const struct report_options *o,
+			     struct err *err)
 {
 	struct live *from = model_live_at(r->model, &r->columns, o->from);
 	struct live *until = o->to ? model_live_at(r->model, &r->columns, o->to) : NULL;
-	struct report_stack *list = NULL;
+	struct heap *h = NULL;
 
-	*count = 0;
-	if (!from || (o->to && !until)) {
+	if (from && (until || !o->to))
+		h = heap_new(&r->columns, &(struct base){ from, until });
+	else
 		err_set(err, 3,
 			"changes: a mark kept only its totals, not its stacks; choose a later mark "
 			"or raise mark_memory=");
-		goto out;
-	}
-	struct heap *h = heap_new(&r->columns, &(struct base){ from, until });
+	free(from);
+	free(until);
+	return h;
+}
+
+struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
+				    struct err *err)
+{
+	struct heap *h = report_interval(r, o, err);
+
+	*count = 0;
+	if (!h)
+		return NULL;
 	struct ending *ends = endings(r);
 	uint32_t *order = xmalloc((h->sums->stacks + 1ul) * sizeof *order);
-	list = xmalloc((h->sums->stacks + 1ul) * sizeof *list);
+	struct report_stack *list = xmalloc((h->sums->stacks + 1ul) * sizeof *list);
 	heap_order(h, order);
 	for (uint32_t i = 0; i < h->sums->stacks; i++) {
 		struct report_stack s = stack_of(h, ends, order[i]);
@@ -173,15 +184,15 @@ struct report_stack *report_changes(struct report *r, const struct report_option
 	free(order);
 	free(ends);
 	heap_drop(h);
-out:
-	free(from);
-	free(until);
 	return list;
 }
 
-const struct owner *report_owner(const struct report *r, const struct report_stack *s)
+const struct owner *report_owner(const struct report *r, uint32_t stack)
 {
-	return owners_of_index(r->owners, model_node(r->model, s->leaf)->index);
+	const struct skeleton *s = r->heap->skeleton;
+
+	return owners_of_index(r->owners,
+			       model_node(r->model, s->id[s->node_of_stack[stack]])->index);
 }
 
 /* --- warnings */
@@ -272,24 +283,30 @@ static void warn_filters(struct report *r)
 					 report_filter(&list[i], false, text, sizeof text)));
 }
 
-static uint32_t flags_of_node(const struct report *r, const struct node *n)
+uint32_t report_flags(const struct report *r, uint32_t node)
 {
-	const struct module *m = model_module(r->model, model_place(r->model, n)->module);
+	const struct module *m =
+		node ? model_module(
+			       r->model,
+			       model_location(r->model, r->heap->skeleton->location[node])->module)
+		     : NULL;
 
 	return m ? m->flags : 0;
 }
 
-bool report_emergency_pool(const struct report *r, const struct report_stack *s)
+bool report_emergency_pool(const struct report *r, uint32_t stack)
 {
-	const struct node *node = model_node(r->model, s->leaf);
+	const struct skeleton *s = r->heap->skeleton;
+	struct tally held = heap_of_stack(r->heap, stack);
+	uint32_t node = s->node_of_stack[stack];
 
-	while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
-		node = model_dense(r->model, node->parent, NULL);
-	if (live_blocks(&s->sum) != 1 || !(flags_of_node(r, node) & MTW_MODULE_CXX))
+	while (node && (report_flags(r, node) & MTW_MODULE_AGENT))
+		node = s->parent[node];
+	if (live_blocks(&held) != 1 || !(report_flags(r, node) & MTW_MODULE_CXX))
 		return false;
-	while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
-		node = model_dense(r->model, node->parent, NULL);
-	return flags_of_node(r, node) & MTW_MODULE_LIBC;
+	while (node && (report_flags(r, node) & MTW_MODULE_CXX))
+		node = s->parent[node];
+	return report_flags(r, node) & MTW_MODULE_LIBC;
 }
 
 /* Explains the emergency pool, which puzzles many users. */
@@ -298,7 +315,7 @@ static void warn_emergency_pool(struct report *r)
 	char n[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
-		if (!report_emergency_pool(r, &r->stacks[i]))
+		if (!report_emergency_pool(r, r->stacks[i].stack))
 			continue;
 		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
 					 "not a leak.",

@@ -16,7 +16,7 @@
 
 struct report_stack {
 	uint32_t leaf;        /* the wire's id of its last node: the stack's id */
-	uint32_t node;        /* the same, in the report's call tree */
+	uint32_t stack;       /* its number in the report's call tree */
 	bool estimate;        /* a part of sum was sampled */
 	uint32_t truncated;   /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
 	struct tally sum;     /* all blocks that this stack allocated */
@@ -44,19 +44,30 @@ struct report {
 struct report *report_new(struct watch *w);
 void report_free(struct report *r);
 
+/* The node of the report's call tree that the stack ends at. */
+static inline uint32_t report_node(const struct report *r, const struct report_stack *s)
+{
+	return r->heap->skeleton->node_of_stack[s->stack];
+}
+
+/* A snapshot of the same stacks with its changes between two marks (o->from, o->to). NULL and *err
+ * when a mark kept only its totals. heap_drop() it. */
+struct heap *report_interval(const struct report *r, const struct report_options *o,
+			     struct err *err);
 /* Changes between two marks (o->from, o->to), in the same order. NULL and *err when a mark is
  * unknown or kept only its totals. Free with free(). */
 struct report_stack *report_changes(struct report *r, const struct report_options *o, size_t *count,
 				    struct err *err);
 
-/* Whose the stack is. */
-const struct owner *report_owner(const struct report *r, const struct report_stack *s);
+const struct owner *report_owner(const struct report *r, uint32_t stack);
 
 /*
  * Is this libstdc++'s emergency pool for exceptions? It is the one block that the C++ runtime
  * allocates from its own static initialisers, which the loader runs: that shows without names, too.
  */
-bool report_emergency_pool(const struct report *r, const struct report_stack *s);
+bool report_emergency_pool(const struct report *r, uint32_t stack);
+/* MTW_MODULE_* of the module that a node's code is in. */
+uint32_t report_flags(const struct report *r, uint32_t node);
 
 /* All processes of the tree, by peak; returns their count. free() the list. */
 size_t report_tree_sorted(const struct processes *p, const struct process ***list);

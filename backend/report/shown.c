@@ -101,7 +101,7 @@ uint32_t *shown_names(struct shown *x)
 
 size_t shown_frames(struct shown *x, const struct report_stack *s)
 {
-	size_t count = report_frames(x->report, s->node, x->walked);
+	size_t count = report_frames(x->report, s->stack, x->walked);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct report_frame *f = &x->walked[i];

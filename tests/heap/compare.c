@@ -137,7 +137,7 @@ static void compare_frames(struct watch *w)
 
 	for (size_t i = 0; i < r->stack_count; i++) {
 		uint64_t n[2] = { query_stack(q, r->stacks[i].leaf, a, MOST),
-				  report_stack_frames(r, r->stacks[i].node, b, MOST) };
+				  report_stack_frames(r, r->stacks[i].stack, b, MOST) };
 
 		equal("the number of frames", r->stacks[i].leaf, &n[0], &n[1], sizeof n[0]);
 		for (uint64_t k = 0; k < n[0] && k < n[1]; k++)

@@ -40,6 +40,7 @@ struct printer {
 	struct map owner_texts; /* struct owner's address -> place in owners, + 1 */
 	char **owners, *reasons[MTW_TRUNC_COUNT];
 	size_t owner_count, owner_room;
+	const struct expected *rules;
 	uint8_t *expected; /* by frame of the names, where call sites are: 0 = not asked yet, 1 +
 			      bool */
 };
@@ -285,7 +286,7 @@ static void frames(struct printer *p)
 
 static const char *owner_text(struct printer *p, const struct report_stack *s)
 {
-	const struct owner *owner = report_owner(p->report, s);
+	const struct owner *owner = report_owner(p->report, s->stack);
 	uint32_t at = map_get(&p->owner_texts, (uintptr_t)owner, 0);
 
 	if (!at) {
@@ -306,18 +307,18 @@ static const char *reason_text(struct printer *p, uint32_t reason)
 }
 
 /* Asked once for each call site. */
-static bool is_expected(struct printer *p, const struct report_stack *s, size_t count)
+static bool is_expected(struct printer *p, uint32_t stack)
 {
-	size_t i = 0;
+	uint32_t site = report_site(p->report, stack);
+	char key[EXPECTED_KEY_MAX];
 
-	while (i < count && !p->frames[i].site)
-		i++;
-	if (i == count)
-		return query_expected(p->query, s->leaf);
-	uint8_t *known = &p->expected[p->frames[i].frame];
-	if (!*known)
-		*known = 1 + query_expected(p->query, s->leaf);
-	return *known - 1;
+	if (site == NO_ID)
+		return false;
+	if (!p->expected[site]) {
+		report_site_key(p->report, stack, key);
+		p->expected[site] = 1 + expected_has(p->rules, key);
+	}
+	return p->expected[site] - 1;
 }
 
 static void put_change(struct printer *p, const struct change *c)
@@ -333,7 +334,7 @@ static void put_change(struct printer *p, const struct change *c)
 static void put_stack(struct printer *p, const struct report_stack *s, bool change)
 {
 	struct json_stream *out = &p->stream;
-	size_t count = report_frames(p->report, s->node, p->frames);
+	size_t count = report_frames(p->report, s->stack, p->frames);
 
 	stream_object_begin(out);
 	stream_number(out, "id", s->leaf);
@@ -343,7 +344,7 @@ static void put_stack(struct printer *p, const struct report_stack *s, bool chan
 	stream_number(out, "allocated_bytes", s->sum.alloc_bytes);
 	stream_number(out, "allocated_blocks", s->sum.alloc_blocks);
 	stream_flag(out, "estimate", s->estimate);
-	stream_flag(out, "expected", is_expected(p, s, count));
+	stream_flag(out, "expected", is_expected(p, s->stack));
 	if (change)
 		put_change(p, &s->change);
 	stream_text(out, "truncated", reason_text(p, s->truncated));
@@ -541,7 +542,9 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 			struct err *err)
 {
 	struct report *r = report_new(w);
-	struct printer p = { .stream = { .out = out }, .report = r, .query = q };
+	struct printer p = {
+		.stream = { .out = out }, .report = r, .query = q, .rules = watch_expected(w)
+	};
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0;
 	int rc = 0;

@@ -87,7 +87,7 @@ static size_t run_of(const struct page *p, const struct frame_out *frames, size_
 
 static void stack(const struct page *p, const struct report_stack *s, struct frame_out *frames)
 {
-	size_t n = report_stack_frames(p->report, s->node, frames, FRAMES_MAX), i = 0;
+	size_t n = report_stack_frames(p->report, s->stack, frames, FRAMES_MAX), i = 0;
 	size_t lines = p->options->full ? FRAMES_MAX : FRAMES_SHOWN;
 
 	for (; i < n && lines; lines--) {
@@ -114,7 +114,7 @@ void text_stack(const struct page *p, const struct report_stack *s)
 		page_bytes(live, live_bytes(&s->sum), s->estimate),
 		page_count(blocks, live_blocks(&s->sum), s->estimate),
 		page_blocks(live_blocks(&s->sum)));
-	page_put(p, report_owner(p->report, s)->name);
+	page_put(p, report_owner(p->report, s->stack)->name);
 	fputc('\n', p->out);
 	stack(p, s, frames);
 	free(frames);
@@ -185,7 +185,7 @@ static void born_in_window(const struct page *p, struct report_stack *list, size
 			page_bytes(bytes, c->born_bytes, list[i].estimate),
 			page_count(count, c->born_blocks, list[i].estimate),
 			page_blocks(c->born_blocks));
-		page_put(p, report_owner(p->report, &list[i])->name);
+		page_put(p, report_owner(p->report, list[i].stack)->name);
 		fputc('\n', p->out);
 		stack(p, &list[i], frames);
 	}
@@ -230,7 +230,7 @@ void text_changes(const struct page *p, struct report_stack *list, size_t n)
 				    list[i].estimate),
 			page_bytes(born, c->born_bytes, list[i].estimate),
 			page_bytes(gone, c->gone_bytes, list[i].estimate));
-		page_put(p, report_owner(p->report, &list[i])->name);
+		page_put(p, report_owner(p->report, list[i].stack)->name);
 		fputc('\n', p->out);
 		stack(p, &list[i], frames);
 	}

@@ -73,7 +73,7 @@ static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 
 	fprintf(out, "%" PRIu32 ",", s->leaf);
 	put_numbers(x, s, out);
-	put_field(x, report_owner(x->report, s)->name, out);
+	put_field(x, report_owner(x->report, s->stack)->name, out);
 	put_site(x, count, out);
 	put_open(out, count ? x->labels[x->frames[count - 1].name] : "");
 	for (size_t i = count; i-- > 0;) {

@@ -65,7 +65,7 @@ static void put_ends(struct shown *x, const struct report_options *o, FILE *out)
 
 		if (!was && !is)
 			continue;
-		put_stack(x, &(struct report_stack){ .node = tree->node_of_stack[k] }, out);
+		put_stack(x, &(struct report_stack){ .stack = k }, out);
 		fprintf(out, "%llu %llu\n", (unsigned long long)was, (unsigned long long)is);
 	}
 	free(before);

@@ -79,7 +79,7 @@ static struct member *members(const struct tree *t, size_t *count, uint64_t *byt
 
 	*count = *bytes = 0;
 	for (size_t i = 0; i < x->count; i++) {
-		uint32_t node = x->stacks[i].node;
+		uint32_t node = report_node(x->report, &x->stacks[i]);
 		int64_t own = shown_bytes(x, &x->stacks[i]);
 
 		if (own <= 0)
