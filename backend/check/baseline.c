@@ -238,11 +238,6 @@ struct comparison {
 	size_t site_room;
 };
 
-static const struct side_stack *stack_now(const struct comparison *x, uint32_t stack)
-{
-	return &x->now->stacks[stack];
-}
-
 /* A side's stacks come heaviest first, as the report's. */
 static void find_stacks(struct comparison *x)
 {
@@ -251,8 +246,9 @@ static void find_stacks(struct comparison *x)
 	for (uint32_t i = 0; i < x->now->stack_count; i++) {
 		uint64_t site = diff_site(x->diff, x->diff->join->of_stack[x->diff->sides_a][i]);
 		uint32_t number = map_get(&x->of_site, site, 0);
+		struct tally sum = side_sum(x->now, i);
 
-		if (!live_bytes(&stack_now(x, i)->sum))
+		if (!live_bytes(&sum))
 			continue;
 		if (!number)
 			map_set(&x->of_site, site, number = ++count);
@@ -266,11 +262,10 @@ static void find_stacks(struct comparison *x)
 static const struct report_stack *report_stack_of(const struct comparison *x, uint32_t stack)
 {
 	const struct report *r = x->j->report;
-	uint32_t leaf;
+	uint32_t number = x->now->stacks[stack].number;
 
-	model_dense(x->j->model, stack_now(x, stack)->node, &leaf);
 	for (size_t i = 0; i < r->stack_count; i++)
-		if (r->stacks[i].leaf == leaf)
+		if (r->stacks[i].stack == number)
 			return &r->stacks[i];
 	BUG("stack %u of a side is not in its report", stack);
 }
@@ -313,7 +308,8 @@ static const struct tally *sum_now(const struct comparison *x, const struct diff
 /* Named as rules name it: "words!parse_word". */
 static void judge_site(struct comparison *x, const struct diff_row *r)
 {
-	const struct site_stacks *s = &x->sites[map_get(&x->of_site, r->site, 0) - 1];
+	const struct site_stacks *s =
+		&x->sites[map_get(&x->of_site, diff_site(x->diff, r->stack), 0) - 1];
 	const struct report_stack *heaviest = report_stack_of(x, s->stack[0]);
 	struct past_bytes before = bytes_before(x, r);
 	char key[EXPECTED_KEY_MAX];

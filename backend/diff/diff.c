@@ -210,16 +210,9 @@ static void make_owners(struct diff *d)
 static const char *site_key(const struct join *j, size_t joined)
 {
 	const struct joined *e = &j->list[joined];
-	const struct side *s = j->sides[e->side];
-	const struct side_stack *k = stack_of(j, joined);
-	uint32_t side;
+	struct join_frame f;
 
-	if (!k->site)
-		return NULL;
-	const struct side_place *p = keys_best(j->keys, e->side, s->nodes[k->site].place, &side);
-	const struct side_frame *f =
-		&j->sides[side]->frames[p->first + (k->site_frame < p->count ? k->site_frame : 0)];
-	return !p->count ? NULL : f->plain ? f->plain : f->name;
+	return !join_site(j, e->side, e->stack, &f) ? NULL : f.plain ? f.plain : f.name;
 }
 
 static void describe_site(struct diff *d, struct diff_row *row, struct join_frame *frames)
@@ -230,21 +223,23 @@ static void describe_site(struct diff *d, struct diff_row *row, struct join_fram
 		i++;
 	if (i == n)
 		return;
-	row->name = frames[i].f->name;
-	row->file = frames[i].f->file;
-	row->line = frames[i].f->line;
+	row->name = frames[i].name;
+	row->file = frames[i].file;
+	row->line = frames[i].line;
 	for (size_t c = i + 1; c < n; c++) {
-		if (!row->caller || frames[c].f->tells)
-			row->caller = frames[c].f->name;
-		if (frames[c].f->tells)
+		if (!row->caller || frames[c].tells)
+			row->caller = frames[c].name;
+		if (frames[c].tells)
 			break;
 	}
 }
 
-uint64_t diff_site(const struct diff *d, uint32_t joined)
+static void find_sites(struct diff *d)
 {
-	return hash_mix((uint64_t)(uintptr_t)site_key(d->join, joined)) ^
-	       (uint64_t)(uintptr_t)stack_of(d->join, joined)->owner_key;
+	d->sites_of = xcalloc(d->join->list_count + 1, sizeof *d->sites_of);
+	for (size_t i = 0; i < d->join->list_count; i++)
+		d->sites_of[i] = hash_mix((uint64_t)(uintptr_t)site_key(d->join, i)) ^
+				 (uint64_t)(uintptr_t)stack_of(d->join, i)->owner_key;
 }
 
 static void make_sites(struct diff *d)
@@ -259,8 +254,6 @@ static void make_sites(struct diff *d)
 	end_sums(&x);
 	for (size_t i = 0; i < d->sites.count; i++)
 		describe_site(d, &d->sites.list[i], frames);
-	for (size_t i = 0; i < d->sites.count; i++)
-		d->sites.list[i].site = diff_site(d, d->sites.list[i].stack);
 	if (d->stacks.count)
 		describe_site(d, &d->stacks.list[0], frames);
 	free(frames);
@@ -296,6 +289,7 @@ struct diff *diff_new(const struct side *const *sides, size_t sides_a, size_t co
 			d->lacked = sides[i]->peak_lacks;
 	d->judged = d->by_runs || d->lacked;
 	d->join = join_new(sides, sides_a, count);
+	find_sites(d);
 	make_stacks(d);
 	make_owners(d);
 	make_sites(d);
@@ -313,6 +307,7 @@ void diff_free(struct diff *d)
 	free(d->sites.list);
 	free(d->sites.sums);
 	free((void *)(uintptr_t)d->totals.sums);
+	free(d->sites_of);
 	join_free(d->join);
 	free(d);
 }

@@ -42,7 +42,6 @@ struct diff_row {
 	 * changed most */
 	const char *name, *caller, *file;
 	uint32_t line;
-	uint64_t site;   /* of call sites: diff_site() of its stacks */
 	uint32_t stack;  /* the joined stack that changed most */
 	uint32_t stacks; /* joined stacks here */
 	int64_t moved;   /* the change, times the count of A's and of B's sessions */
@@ -62,6 +61,7 @@ struct diff {
 	size_t sides_a, sides_count;
 	enum diff_value value;
 	struct join *join;
+	uint64_t *sites_of; /* by joined stack: equal for two of one call site */
 	struct diff_row totals;
 	struct diff_rows stacks, owners, sites;
 	bool judged;     /* noise was judged: */
@@ -73,12 +73,15 @@ struct diff *diff_new(const struct side *const *sides, size_t sides_a, size_t co
 		      enum diff_value value);
 void diff_free(struct diff *d);
 
+static inline uint64_t diff_site(const struct diff *d, uint32_t joined)
+{
+	return d->sites_of[joined];
+}
+
 /* The mean of one side's sessions, and the change, of any value. */
 double diff_mean(const struct diff *d, const struct tally *sums, bool b, enum diff_value v);
 double diff_change(const struct diff *d, const struct tally *sums, enum diff_value v);
 
-/* Equal for two joined stacks of one call site. */
-uint64_t diff_site(const struct diff *d, uint32_t joined);
 /* Sets moved, kind and noise of a row whose sums are known. */
 void diff_judge(const struct diff *d, struct diff_row *r);
 

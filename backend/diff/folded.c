@@ -26,10 +26,10 @@ static void put_name(FILE *out, const char *text)
 
 static void put_frame(FILE *out, const struct join_frame *f)
 {
-	if (f->f->function)
-		put_name(out, f->f->function);
-	else if (f->f->name)
-		put_name(out, f->f->name);
+	if (f->function)
+		put_name(out, f->function);
+	else if (f->name)
+		put_name(out, f->name);
 	else
 		put_name(out, f->module ? f->module : "?");
 }

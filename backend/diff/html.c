@@ -8,6 +8,7 @@
 #include "diff/tree.h"
 
 #include "base/format.h"
+#include "report/html/calls.h"
 #include "report/html/page.h"
 #include "report/report.h"
 
@@ -164,16 +165,46 @@ static void put_sessions(const struct page *p, const char *key, size_t from, siz
 /* Of each node of the call tree, in depth-first order. */
 static void put_judgements(const struct page *p)
 {
-	const struct calls *c = &p->tree.calls;
+	uint32_t nodes = p->tree.calls.nodes;
+	struct diff_row *rows = xcalloc(nodes, sizeof *rows);
+	struct tally sums[DIFF_SESSIONS_MAX];
 
+	for (uint32_t n = 0; n < nodes; n++) {
+		diff_tree_sums(&p->tree, n, sums);
+		rows[n].sums = sums;
+		diff_judge(p->d, &rows[n]);
+	}
 	list_begin(p, "kind");
-	for (size_t i = 0; i < c->node_count; i++)
-		pack_size(p->data, p->tree.rows[c->order[i]].kind);
+	for (uint32_t n = 0; n < nodes; n++)
+		pack_size(p->data, rows[n].kind);
 	list_end(p);
 	list_begin(p, "noise");
-	for (size_t i = 0; i < c->node_count; i++)
-		pack_flag(p->data, p->tree.rows[c->order[i]].noise);
+	for (uint32_t n = 0; n < nodes; n++)
+		pack_flag(p->data, rows[n].noise);
 	list_end(p);
+	free(rows);
+}
+
+static void put_calls(const struct page *p)
+{
+	const struct diff_tree *t = &p->tree;
+	struct call_frame *frames = xcalloc(t->frame_count + 1, sizeof *frames);
+
+	_Static_assert(DIFF_LINES == CALLS_SEVERAL, "the page's word for several lines");
+	for (size_t i = 0; i < t->frame_count; i++)
+		frames[i] = (struct call_frame){ t->frames[i].name, t->frames[i].function,
+						 t->frames[i].file, t->frames[i].module };
+	html_calls_put(
+		&(struct html_calls){
+			.count = t->calls.nodes,
+			.parent = t->calls.skeleton->parent,
+			.frame = t->calls.skeleton->location,
+			.line = t->line,
+			.frames = frames,
+			.frame_count = t->frame_count,
+		},
+		p->data);
+	free(frames);
 }
 
 static void put_amounts(const struct page *p, const struct diff_row *r)
@@ -254,7 +285,7 @@ static void put_entries(const struct page *p)
 	pack_open(p->data, '{');
 	list_begin(p, "node");
 	for (size_t i = 0; i < p->d->join->list_count; i++)
-		pack_size(p->data, p->tree.calls.nodes[p->tree.leaves[i]].place);
+		pack_size(p->data, p->tree.leaves[i]);
 	list_end(p);
 	put_column(p, "a_bytes", false, mean_bytes);
 	put_column(p, "a_blocks", false, mean_blocks);
@@ -278,7 +309,7 @@ int diff_write_html(const struct diff *d, FILE *out, struct err *err)
 	p.data = html_page_data(out);
 	pack_open(p.data, '{');
 	put_diff(&p);
-	calls_put(&p.tree.calls, p.data);
+	put_calls(&p);
 	put_entries(&p);
 	put_owners(&p);
 	put_sites(&p);

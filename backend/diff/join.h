@@ -50,15 +50,27 @@ static inline struct tally *join_sums(const struct join *j, size_t joined)
 	return &j->sums[joined * j->count];
 }
 
-/* A joined stack's frames, innermost first, with the best names that any session has. */
+/* A frame with the best names that any session has. */
 struct join_frame {
-	const struct side_frame *f;
+	const char *function; /* full; NULL = unknown */
+	const char *name;     /* short, or "libtile.so+0x1a40" */
+	const char *plain;    /* function without what compilers add; NULL = unknown */
+	const char *file;     /* NULL = unknown */
+	uint32_t line;
+	bool inlined;                 /* into the frame that follows */
+	bool tells;                   /* worth naming as a caller */
 	const struct side_module *in; /* NULL = outside of every module */
 	const char *module;           /* its name */
 	uint64_t offset;
 	uint8_t kind; /* enum mtw_node */
 	bool site;    /* the call site */
 };
+/* A joined stack's frames, innermost first. */
 size_t join_frames(const struct join *j, size_t joined, struct join_frame *out, size_t max);
+/* Those of one location of a side; none is the site. */
+size_t join_location(const struct join *j, uint32_t side, uint32_t location, struct join_frame *out,
+		     size_t max);
+/* The frame of a stack's call site. False: it has none. */
+bool join_site(const struct join *j, uint32_t side, size_t stack, struct join_frame *out);
 
 #endif

@@ -147,12 +147,12 @@ static json_t *frames(struct printer *p, uint32_t joined)
 	for (size_t i = 0; i < n; i++) {
 		const struct join_frame *f = &p->frames[i];
 		json_t *o = json_object();
-		set(o, "function", report_json_text(f->f->function));
+		set(o, "function", report_json_text(f->function));
 		set(o, "module", report_json_text(f->module));
 		set(o, "offset", f->module ? number(f->offset) : json_null());
-		set(o, "file", report_json_text(f->f->file));
-		set(o, "line", f->f->line ? number(f->f->line) : json_null());
-		set(o, "inlined", json_boolean(f->f->inlined));
+		set(o, "file", report_json_text(f->file));
+		set(o, "line", f->line ? number(f->line) : json_null());
+		set(o, "inlined", json_boolean(f->inlined));
 		set(o, "site", json_boolean(f->site));
 		json_array_append_new(list, o);
 	}

@@ -2,23 +2,14 @@
  *
  * judgement.c - see diff/judgement.h.
  *
- * A node of the session is the node of the call tree that has its number.
+ * A node's id in the session is its number in the tree.
  */
 #include "diff/judgement.h"
 
-#include "diff/keys.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct tally less(struct tally x, const struct tally *y)
-{
-	x.alloc_blocks -= y->alloc_blocks;
-	x.alloc_bytes -= y->alloc_bytes;
-	x.free_blocks -= y->free_blocks;
-	x.free_bytes -= y->free_bytes;
-	return x;
-}
 
 static void find_range(const struct diff *d, const struct tally *sums, bool b,
 		       struct diff_judgement *out)
@@ -55,53 +46,46 @@ static bool builds(const struct query *q, size_t count, struct diff_judgement *o
 
 /* --- the call tree */
 
-/* The stacks' sums up to each, in the order of tree->stacks: what a node has is a difference. */
 struct summing {
 	const struct diff_tree *tree;
-	struct tally *before; /* by stack, then by session */
+	struct heap *heaps[DIFF_SESSIONS_MAX]; /* of the stacks that pass the filter */
 	struct tally acc[DIFF_SESSIONS_MAX];
 };
 
-static void sum_stacks(struct summing *x, struct query *q)
+static void begin_sums(struct summing *x, const struct diff_tree *t, struct query *q)
 {
-	const struct join *j = x->tree->d->join;
-	size_t count = x->tree->d->sides_count;
+	const struct skeleton *s = t->calls.skeleton;
+	uint32_t *to = xmalloc((s->stacks + 1ul) * sizeof *to);
 
-	x->before = xcalloc((j->list_count + 1) * count, sizeof *x->before);
-	for (size_t i = 0; i < j->list_count; i++) {
-		uint32_t joined = x->tree->stacks[i];
-		struct tally *to = &x->before[(i + 1) * count];
-		memcpy(to, to - count, count * sizeof *to);
-		if (!query_passes(q, x->tree->leaves[joined]))
-			continue;
-		for (size_t s = 0; s < count; s++)
-			tally_add(&to[s], &join_sums(j, joined)[s]);
-	}
+	x->tree = t;
+	for (uint32_t k = 0; k < s->stacks; k++)
+		to[k] = query_passes(q, s->node_of_stack[k]) ? k : NO_ID;
+	for (size_t i = 0; i < t->d->sides_count; i++)
+		x->heaps[i] = union_heap(&t->calls, &(struct union_part){ t->heaps[i], to }, 1);
+	free(to);
 }
 
 static void add_node(void *arg, uint32_t node, bool below)
 {
 	struct summing *x = arg;
-	size_t count = x->tree->d->sides_count;
 
-	if (node >= x->tree->calls.node_count)
+	if (node >= x->tree->calls.nodes)
 		return;
-	const struct diff_range *r = &x->tree->ranges[node];
-	for (size_t s = 0; s < count; s++) {
-		struct tally sum = less(x->before[(below ? r->end : r->own) * count + s],
-					&x->before[r->first * count + s]);
-		tally_add(&x->acc[s], &sum);
+	for (size_t i = 0; i < x->tree->d->sides_count; i++) {
+		struct tally sum =
+			below ? heap_incl(x->heaps[i], node) : heap_self(x->heaps[i], node);
+		tally_add(&x->acc[i], &sum);
 	}
 }
 
 void diff_judge_rows(const struct diff_tree *t, struct query *q, const struct row *rows,
 		     size_t count, struct diff_judgement *out)
 {
-	struct summing x = { .tree = t };
+	struct summing x;
 
 	if (builds(q, count, out))
 		return;
-	sum_stacks(&x, q);
+	begin_sums(&x, t, q);
 	for (size_t i = 0; i < count; i++) {
 		memset(x.acc, 0, sizeof x.acc);
 		if (query_row_nodes(q, rows[i].id, add_node, &x))
@@ -109,21 +93,18 @@ void diff_judge_rows(const struct diff_tree *t, struct query *q, const struct ro
 		else
 			out[i] = (struct diff_judgement){ .none = true };
 	}
-	free(x.before);
+	for (size_t i = 0; i < t->d->sides_count; i++)
+		heap_drop(x.heaps[i]);
 }
 
 void diff_judge_node(const struct diff_tree *t, uint32_t node, bool inclusive,
 		     struct diff_judgement *out)
 {
-	struct tally acc[DIFF_SESSIONS_MAX] = { 0 };
-	struct diff_range r = { 0 };
+	struct tally sums[DIFF_SESSIONS_MAX] = { 0 };
 
-	if (node < t->calls.node_count)
-		r = t->ranges[node];
-	for (uint32_t i = r.first; i < (inclusive ? r.end : r.own); i++)
-		for (size_t s = 0; s < t->d->sides_count; s++)
-			tally_add(&acc[s], &join_sums(t->d->join, t->stacks[i])[s]);
-	judge(t->d, acc, out);
+	for (size_t i = 0; node < t->calls.nodes && i < t->d->sides_count; i++)
+		sums[i] = inclusive ? heap_incl(t->heaps[i], node) : heap_self(t->heaps[i], node);
+	judge(t->d, sums, out);
 }
 
 /* --- rows that sum stacks */
@@ -167,10 +148,11 @@ void diff_judge_sites(const struct diff_tree *t, struct query *q, const struct s
 		return;
 	gather_begin(&g, t, count);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t leaf = sites[i].leaf < t->calls.node_count ? sites[i].leaf : 0;
-		const struct diff_range *r = &t->ranges[leaf];
-		if (r->own > r->first)
-			map_set(&g.of_key, diff_site(t->d, t->stacks[r->first]), (uint32_t)i + 1);
+		const struct skeleton *s = t->calls.skeleton;
+		uint32_t leaf = sites[i].leaf < s->nodes ? sites[i].leaf : 0;
+		if (bit_of(s->stack_bits, leaf))
+			map_set(&g.of_key, diff_site(t->d, t->joined[skeleton_first(s, leaf)]),
+				(uint32_t)i + 1);
 	}
 	for (size_t i = 0; i < t->d->join->list_count; i++)
 		if (query_passes(q, t->leaves[i]))
@@ -194,16 +176,11 @@ void diff_judge_owners(const struct diff_tree *t, struct owners *o, const struct
 /* --- source lines */
 
 /* The line of a stack's call site; 0: it is not in the file, or not known. */
-static uint32_t line_of(const struct join *j, uint32_t side, const struct side_stack *k,
-			const char *file)
+static uint32_t line_of(const struct join *j, uint32_t side, size_t stack, const char *file)
 {
-	uint32_t best;
-	const struct side_place *p =
-		keys_best(j->keys, side, j->sides[side]->nodes[k->site].place, &best);
-	const struct side_frame *f =
-		&j->sides[best]->frames[p->first + (k->site_frame < p->count ? k->site_frame : 0)];
+	struct join_frame f;
 
-	return p->count && f->file && !strcmp(f->file, file) ? f->line : 0;
+	return join_site(j, side, stack, &f) && f.file && !strcmp(f.file, file) ? f.line : 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -219,7 +196,7 @@ struct lines_of_b {
 	struct map place_of; /* line -> its place + 1 */
 };
 
-static void add_to_line(struct lines_of_b *l, uint32_t line, const struct side_stack *k)
+static void add_to_line(struct lines_of_b *l, uint32_t line, const struct tally *sum, bool estimate)
 {
 	uint32_t place = map_get(&l->place_of, line, 0);
 
@@ -228,9 +205,9 @@ static void add_to_line(struct lines_of_b *l, uint32_t line, const struct side_s
 		l->list[l->count] = (struct source_line){ .number = line };
 		map_set(&l->place_of, line, place = (uint32_t)++l->count);
 	}
-	l->list[place - 1].live_bytes += live_bytes(&k->sum);
-	l->list[place - 1].live_blocks += live_blocks(&k->sum);
-	l->list[place - 1].estimate |= k->estimate;
+	l->list[place - 1].live_bytes += live_bytes(sum);
+	l->list[place - 1].live_blocks += live_blocks(sum);
+	l->list[place - 1].estimate |= estimate;
 }
 
 size_t diff_lines(const struct diff *d, const char *file, struct source_line **list)
@@ -238,13 +215,19 @@ size_t diff_lines(const struct diff *d, const char *file, struct source_line **l
 	double sessions = (double)(d->sides_count - d->sides_a);
 	struct lines_of_b l = { 0 };
 
-	for (uint32_t side = (uint32_t)d->sides_a; side < d->sides_count; side++)
-		for (size_t i = 0; i < d->sides[side]->stack_count; i++) {
-			const struct side_stack *k = &d->sides[side]->stacks[i];
-			uint32_t line = live_blocks(&k->sum) ? line_of(d->join, side, k, file) : 0;
+	for (uint32_t side = (uint32_t)d->sides_a; side < d->sides_count; side++) {
+		const struct side *s = d->sides[side];
+
+		for (size_t i = 0; i < s->stack_count; i++) {
+			struct tally sum = side_sum(s, i);
+			uint32_t line = live_blocks(&sum) ? line_of(d->join, side, i, file) : 0;
+
 			if (line)
-				add_to_line(&l, line, k);
+				add_to_line(
+					&l, line, &sum,
+					bit_of(s->heap->sums->estimate_bits, s->stacks[i].number));
 		}
+	}
 	map_release(&l.place_of);
 	for (size_t i = 0; i < l.count; i++) {
 		struct source_line *x = &l.list[i];

@@ -78,17 +78,17 @@ static void find_bare(struct join_keys *k, const struct side *s)
  * parameters ("keep_one"), others' with them. Between builds of both, the short name stands for
  * the whole one, if its file has one such function and the session does not name it so itself.
  */
-static const char *local_key(struct join_keys *k, const struct side_frame *f)
+static const char *local_key(struct join_keys *k, const char *plain, const char *file)
 {
 	static const char hidden[] = "(anonymous namespace)::";
-	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
-	char *brief = demangle_short(f->plain), *text, *name = brief;
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	char *brief = demangle_short(plain), *text, *name = brief;
 	const char *key = NULL;
 
 	if (!strncmp(name, hidden, sizeof hidden - 1))
 		name += sizeof hidden - 1;
-	if (f->file && !strstr(name, "::")) {
-		text = xasprintf("%s %s", name, slash ? slash + 1 : f->file);
+	if (file && !strstr(name, "::")) {
+		text = xasprintf("%s %s", name, slash ? slash + 1 : file);
 		key = string_pool_keep(&k->texts, text);
 		free(text);
 	}
@@ -106,16 +106,17 @@ static void find_locals(struct join_keys *k, uint32_t side)
 	const struct side *s = k->sides[side];
 	const char *last = NULL;
 
-	for (size_t i = 0; i < s->frame_count; i++) {
-		const struct side_frame *f = &s->frames[i];
-		if (!f->plain || f->plain == last || !has_parameters(f->plain))
+	for (uint32_t i = 0; i < s->names->first[s->names->locations]; i++) {
+		const struct heap_frame *f = &s->names->frames[i];
+		const char *plain = s->functions[f->function].plain;
+		if (!plain || plain == last || !has_parameters(plain))
 			continue;
-		last = f->plain;
-		const char *key = local_key(k, f);
+		last = plain;
+		const char *key = local_key(k, plain, f->file);
 		uint32_t number = key ? map_get(&k->of_local, address(key), 0) : 0;
 		if (key && !number) {
 			GROW(k->locals, k->local_room, k->local_count + 1);
-			k->locals[k->local_count++] = (struct local_function){ f->plain, 0 };
+			k->locals[k->local_count++] = (struct local_function){ plain, 0 };
 			number = (uint32_t)k->local_count;
 			map_set(&k->of_local, address(key), number);
 		}
@@ -123,120 +124,118 @@ static void find_locals(struct join_keys *k, uint32_t side)
 			continue;
 		struct local_function *l = &k->locals[number - 1];
 		l->in |= 1u << side;
-		l->plain = l->plain == f->plain ? f->plain : NULL;
+		l->plain = l->plain == plain ? plain : NULL;
 	}
 }
 
-static const char *name_of(struct join_keys *k, uint32_t side, const struct side_frame *f)
+static const char *name_of(struct join_keys *k, uint32_t side, const char *plain, const char *file)
 {
-	const char *key = strpbrk(f->plain, "(:") ? NULL : local_key(k, f);
+	const char *key = strpbrk(plain, "(:") ? NULL : local_key(k, plain, file);
 	uint32_t number = key ? map_get(&k->of_local, address(key), 0) : 0;
 	const struct local_function *l = number ? &k->locals[number - 1] : NULL;
 
-	return l && l->plain && !(l->in & 1u << side) ? l->plain : f->plain;
+	return l && l->plain && !(l->in & 1u << side) ? l->plain : plain;
 }
 
-/* --- a place's keys */
+/* --- a location's keys */
 
-static const struct side_module *module_of(const struct side *s, const struct side_place *p)
+static uint32_t frame_key(struct join_keys *k, uint32_t side, uint32_t location,
+			  const struct heap_frame *f)
 {
-	return p->module == NO_ID ? NULL : &s->modules[p->module];
-}
+	const struct side *s = k->sides[side];
+	const struct side_module *m = side_module(s, location);
+	const char *plain = s->functions[f->function].plain;
 
-static uint32_t frame_key(struct join_keys *k, uint32_t side, const struct side_place *p,
-			  const struct side_frame *f)
-{
-	const struct side_module *m = module_of(k->sides[side], p);
-
-	if (p->kind == MTW_NODE_TRUNCATED)
-		return number_take(k, xasprintf("?ends early %" PRIu64, p->offset));
-	if (f && f->plain)
-		return number_of(k, name_of(k, side, f));
+	if (s->locations[location].kind == MTW_NODE_TRUNCATED)
+		return number_take(
+			k, xasprintf("?ends early %" PRIu64, s->locations[location].offset));
+	if (plain)
+		return number_of(k, name_of(k, side, plain, f->file));
 	return number_take(k, xasprintf("?%s", m ? m->role : ""));
 }
 
-static void put_number(struct join_keys *k, struct place_keys *to, uint32_t number)
+static void put_number(struct join_keys *k, uint32_t number)
 {
 	GROW(k->numbers, k->number_room, k->number_count + 1);
 	k->numbers[k->number_count++] = number;
-	to->count++;
 }
 
-static uint32_t code_key(struct join_keys *k, const struct side_place *p, const char *what)
+static uint32_t code_key(struct join_keys *k, const struct location *l, const char *what)
 {
-	return number_take(k, xasprintf("@%s+%" PRIx64 " %u", what, p->offset, p->kind));
+	return number_take(k, xasprintf("@%s+%" PRIx64 " %u", what, l->offset, l->kind));
 }
 
 /* As recorded: two instants of one run. */
-static uint32_t recorded_key(struct join_keys *k, const struct side_place *p)
+static uint32_t recorded_key(struct join_keys *k, const struct location *l)
 {
 	char module[16];
 
-	snprintf(module, sizeof module, "%u", p->module);
-	return code_key(k, p, module);
+	snprintf(module, sizeof module, "%u", l->module);
+	return code_key(k, l, module);
 }
 
-static void by_names(struct join_keys *k, struct place_keys *to, uint32_t side,
-		     const struct side_place *p)
+static void by_names(struct join_keys *k, uint32_t side, uint32_t location)
 {
 	const struct side *s = k->sides[side];
-	const struct side_module *m = module_of(s, p);
+	const struct side_module *m = side_module(s, location);
 	bool bare = m && map_get(&k->bare, address(m->role), 0);
+	uint32_t first = s->names->first[location], end = s->names->first[location + 1];
 
-	for (uint32_t i = p->count; i-- > 0;) {
-		const struct side_frame *f = &s->frames[p->first + i];
-		if (!bare || i + 1 == p->count)
-			put_number(k, to, frame_key(k, side, p, f));
-	}
-	if (!p->count)
-		put_number(k, to, frame_key(k, side, p, NULL));
-	to->outline = k->numbers[to->first];
+	for (uint32_t i = end; i-- > first;)
+		if (!bare || i + 1 == end)
+			put_number(k, frame_key(k, side, location, &s->names->frames[i]));
 }
 
-static void by_place(struct join_keys *k, struct place_keys *to, uint32_t number)
-{
-	put_number(k, to, number);
-	to->outline = number;
-	to->by_offset = true;
-}
-
-static unsigned names_in(const struct side *s, const struct side_place *p)
+static unsigned names_in(const struct side *s, uint32_t location)
 {
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < p->count; i++)
-		n += (s->frames[p->first + i].function != NULL) +
-		     (s->frames[p->first + i].file != NULL);
+	for (uint32_t i = s->names->first[location]; i < s->names->first[location + 1]; i++)
+		n += (s->names->function[s->names->frames[i].function].function != NULL) +
+		     (s->names->frames[i].file != NULL);
 	return n;
 }
 
-static void offer(struct join_keys *k, uint32_t number, uint32_t side, uint32_t place)
+static void offer(struct join_keys *k, uint32_t number, uint32_t side, uint32_t location)
 {
 	GROW(k->best, k->best_room, (size_t)number + 1);
-	struct place_best *b = &k->best[number];
+	struct location_best *b = &k->best[number];
 
 	if (!b->side ||
-	    names_in(k->sides[side], &k->sides[side]->places[place]) >=
-		    names_in(k->sides[b->side - 1], &k->sides[b->side - 1]->places[b->place]))
-		*b = (struct place_best){ side + 1, place };
+	    names_in(k->sides[side], location) >= names_in(k->sides[b->side - 1], b->location))
+		*b = (struct location_best){ side + 1, location };
 }
 
-static void make_place(struct join_keys *k, uint32_t side, uint32_t place)
+static void make_location(struct join_keys *k, uint32_t side, uint32_t location)
 {
 	const struct side *s = k->sides[side];
-	const struct side_place *p = &s->places[place];
-	const struct side_module *m = module_of(s, p);
-	struct place_keys *to = &k->places[side][place];
+	const struct location *l = &s->locations[location];
+	const struct side_module *m = side_module(s, location);
+	struct side_keys *to = &k->sides_keys[side];
+	bool same = m && l->kind != MTW_NODE_TRUNCATED && in_all(k, m);
 
-	to->first = (uint32_t)k->number_count;
-	if (k->one_run)
-		by_place(k, to, recorded_key(k, p));
-	else if (m && p->kind != MTW_NODE_TRUNCATED && in_all(k, m))
-		by_place(k, to, code_key(k, p, m->build));
+	to->first[location] = (uint32_t)k->number_count;
+	to->by_offset[location] = k->one_run || same;
+	if (!to->by_offset[location])
+		by_names(k, side, location);
 	else
-		by_names(k, to, side, p);
-	if (to->by_offset)
-		offer(k, to->outline, side, place);
+		put_number(k, k->one_run ? recorded_key(k, l) : code_key(k, l, m->build));
+	to->outline[location] = k->numbers[to->first[location]];
+	if (to->by_offset[location])
+		offer(k, to->outline[location], side, location);
+}
+
+static void make_locations(struct join_keys *k, uint32_t side)
+{
+	uint32_t count = k->sides[side]->names->locations;
+	struct side_keys *to = &k->sides_keys[side];
+
+	to->first = xcalloc(count + 1ul, sizeof *to->first);
+	to->outline = xcalloc(count + 1ul, sizeof *to->outline);
+	to->by_offset = xcalloc(count + 1ul, sizeof *to->by_offset);
+	for (uint32_t i = 0; i < count; i++)
+		make_location(k, side, i);
+	to->first[count] = (uint32_t)k->number_count;
 }
 
 struct join_keys *keys_new(const struct side *const *sides, size_t count)
@@ -246,25 +245,26 @@ struct join_keys *keys_new(const struct side *const *sides, size_t count)
 	k->sides = sides;
 	k->count = count;
 	k->one_run = true;
-	k->places = xcalloc(count, sizeof *k->places);
+	k->sides_keys = xcalloc(count, sizeof *k->sides_keys);
 	for (size_t i = 0; i < count; i++) {
 		k->one_run = k->one_run && same_run(sides[0], sides[i]);
 		count_builds(k, sides[i]);
 		find_bare(k, sides[i]);
 		find_locals(k, (uint32_t)i);
-		k->places[i] = xcalloc(sides[i]->place_count + 1, sizeof **k->places);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t p = 0; p < sides[i]->place_count; p++)
-			make_place(k, i, p);
+		make_locations(k, i);
 	return k;
 }
 
 void keys_free(struct join_keys *k)
 {
-	for (size_t i = 0; i < k->count; i++)
-		free(k->places[i]);
-	free(k->places);
+	for (size_t i = 0; i < k->count; i++) {
+		free(k->sides_keys[i].first);
+		free(k->sides_keys[i].outline);
+		free(k->sides_keys[i].by_offset);
+	}
+	free(k->sides_keys);
 	free(k->numbers);
 	free(k->best);
 	map_release(&k->of_text);
@@ -276,15 +276,13 @@ void keys_free(struct join_keys *k)
 	free(k);
 }
 
-const struct side_place *keys_best(const struct join_keys *k, uint32_t side, uint32_t place,
-				   uint32_t *best_side)
+uint32_t keys_best(const struct join_keys *k, uint32_t side, uint32_t location, uint32_t *best_side)
 {
-	const struct place_keys *p = &k->places[side][place];
+	const struct side_keys *own = &k->sides_keys[side];
 
 	*best_side = side;
-	if (p->by_offset) {
-		*best_side = k->best[p->outline].side - 1;
-		place = k->best[p->outline].place;
-	}
-	return &k->sides[*best_side]->places[place];
+	if (!own->by_offset[location])
+		return location;
+	*best_side = k->best[own->outline[location]].side - 1;
+	return k->best[own->outline[location]].location;
 }

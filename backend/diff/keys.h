@@ -8,11 +8,12 @@
 
 #include "base/map.h"
 #include "diff/side.h"
+#include "heap/union.h"
 
-struct place_keys {            /* of one place */
-	uint32_t first, count; /* in numbers, outermost first */
-	uint32_t outline;      /* the function that the others are inlined into */
-	bool by_offset;
+struct side_keys {         /* of one side, by location */
+	uint32_t *first;   /* and one more: in numbers, outermost first; at least one each */
+	uint32_t *outline; /* the function that the others are inlined into */
+	bool *by_offset;
 };
 
 struct join_keys {
@@ -30,20 +31,20 @@ struct join_keys {
 		uint32_t in;       /* bits: the sides that name it so */
 	} * locals;
 	size_t local_count, local_room;
-	struct place_keys **places; /* by side and place */
+	struct side_keys *sides_keys;
 	uint32_t *numbers;
 	size_t number_count, number_room;
-	/* by number of an offset key: the place with the best names; side + 1, 0 = none */
-	struct place_best {
-		uint32_t side, place;
+	/* by number of an offset key: the location with the best names; side + 1, 0 = none */
+	struct location_best {
+		uint32_t side, location;
 	} * best;
 	size_t best_room;
 };
 
 struct join_keys *keys_new(const struct side *const *sides, size_t count);
 void keys_free(struct join_keys *k);
-/* The place whose names describe this one best: itself, or the same code of another session. */
-const struct side_place *keys_best(const struct join_keys *k, uint32_t side, uint32_t place,
-				   uint32_t *best_side);
+/* The location whose names describe this one best: itself, or the same code of another session. */
+uint32_t keys_best(const struct join_keys *k, uint32_t side, uint32_t location,
+		   uint32_t *best_side);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff/session.h"
 
+#include "base/map.h"
 #include "session/session.h"
 #include "symbols/symbols.h"
 
@@ -134,49 +135,48 @@ static uint32_t module_of(struct writing *w, const struct side_module *in)
 	return w->module_count - 1;
 }
 
-static uint8_t kind_of(const struct diff_code *c)
+static uint8_t kind_of(const struct join_frame *f)
 {
-	return c->in || c->kind == MTW_NODE_TRUNCATED ? c->kind : MTW_NODE_NOWHERE;
+	return f->in || f->kind == MTW_NODE_TRUNCATED ? f->kind : MTW_NODE_NOWHERE;
 }
 
 /* The function's name, or what stands for it. */
-static const char *name_of(const struct call_frame *f)
+static const char *name_of(const struct join_frame *f)
 {
-	return f->full ? f->full : f->name ? f->name : "?";
+	return f->function ? f->function : f->name ? f->name : "?";
 }
 
 /* The offset in A's or B's build; where two functions have the same, the next that is free. */
-static uint64_t free_offset(struct writing *w, uint32_t frame, uint32_t module)
+static uint64_t free_offset(struct writing *w, const struct join_frame *f, uint32_t module)
 {
-	const struct diff_code *c = &w->tree->code[frame];
-	uint64_t at = c->offset, key;
+	uint64_t at = f->offset, key;
 
-	if (c->kind == MTW_NODE_TRUNCATED)
+	if (f->kind == MTW_NODE_TRUNCATED)
 		return at;
-	while (map_get(&w->taken, key = hash_mix(hash_mix(at) + module) ^ kind_of(c), 0))
+	while (map_get(&w->taken, key = hash_mix(hash_mix(at) + module) ^ kind_of(f), 0))
 		at++;
 	map_set(&w->taken, key, 1);
 	return at;
 }
 
-static void put_symbol(struct writing *w, const struct call_node *n, uint32_t module)
+static void put_symbol(struct writing *w, uint32_t frame, uint32_t module)
 {
-	const struct call_frame *f = &w->tree->calls.frames[n->frame];
-	uint8_t kind = kind_of(&w->tree->code[n->frame]);
+	const struct join_frame *f = &w->tree->frames[frame];
+	uint8_t kind = kind_of(f);
 
 	if (kind == MTW_NODE_TRUNCATED)
 		return;
 	begin(w);
 	if (kind != MTW_NODE_NOWHERE)
 		mtw_put(&w->out, module);
-	mtw_put(&w->out, w->offsets[n->frame]);
+	mtw_put(&w->out, w->offsets[frame]);
 	if (kind != MTW_NODE_NOWHERE)
 		mtw_put(&w->out, kind == MTW_NODE_SIGNAL);
 	mtw_put(&w->out, f->file ? SYMBOL_DWARF : SYMBOL_TABLE);
 	mtw_put(&w->out, 1);
 	mtw_put_string(&w->out, name_of(f));
 	mtw_put_string(&w->out, f->file);
-	mtw_put(&w->out, n->line);
+	mtw_put(&w->out, f->line);
 	mtw_put(&w->out, 0);
 	end(w, kind == MTW_NODE_NOWHERE ? MTW_S_GENERATED : MTW_S_SYMBOL);
 }
@@ -184,41 +184,33 @@ static void put_symbol(struct writing *w, const struct call_node *n, uint32_t mo
 /* Once for each frame: it is one line of a function. */
 static void put_code(struct writing *w)
 {
-	const struct calls *c = &w->tree->calls;
-	bool *put = xcalloc(c->frame_count + 1, sizeof *put);
+	w->offsets = xcalloc(w->tree->frame_count + 1, sizeof *w->offsets);
+	for (uint32_t i = 0; i < w->tree->frame_count; i++) {
+		const struct join_frame *f = &w->tree->frames[i];
+		uint32_t module = f->in ? module_of(w, f->in) : NO_ID;
 
-	w->offsets = xcalloc(c->frame_count + 1, sizeof *w->offsets);
-	for (size_t i = 1; i < c->node_count; i++) {
-		uint32_t frame = c->nodes[i].frame;
-		const struct side_module *in = w->tree->code[frame].in;
-
-		if (put[frame])
-			continue;
-		put[frame] = true;
-		uint32_t module = in ? module_of(w, in) : NO_ID;
-		w->offsets[frame] = free_offset(w, frame, module);
-		put_symbol(w, &c->nodes[i], module);
+		w->offsets[i] = free_offset(w, f, module);
+		put_symbol(w, i, module);
 	}
-	free(put);
 }
 
 /* Parents come before their children, as the wire wants it. */
 static void put_nodes(struct writing *w)
 {
-	const struct calls *c = &w->tree->calls;
+	const struct skeleton *s = w->tree->calls.skeleton;
 
 	begin(w);
-	for (uint32_t i = 1; i < c->node_count; i++) {
-		const struct diff_code *code = &w->tree->code[c->nodes[i].frame];
-		uint8_t kind = kind_of(code);
+	for (uint32_t i = 1; i < s->nodes; i++) {
+		const struct join_frame *f = &w->tree->frames[s->location[i]];
+		uint8_t kind = kind_of(f);
 
 		put_id(w, i);
 		mtw_put(&w->out, kind);
-		mtw_put(&w->out, kind == MTW_NODE_TRUNCATED ? 0 : c->nodes[i].parent);
+		mtw_put(&w->out, kind == MTW_NODE_TRUNCATED ? 0 : s->parent[i]);
 		if (kind == MTW_NODE_CODE || kind == MTW_NODE_SIGNAL)
 			mtw_put(&w->out,
-				map_get(&w->module_of, (uint64_t)(uintptr_t)code->in->role, 1) - 1);
-		mtw_put(&w->out, w->offsets[c->nodes[i].frame]);
+				map_get(&w->module_of, (uint64_t)(uintptr_t)f->in->role, 1) - 1);
+		mtw_put(&w->out, w->offsets[s->location[i]]);
 		if (batch_full(w))
 			end_list(w, MTW_NODES, NULL, 0);
 	}
@@ -278,17 +270,16 @@ static void add_node(struct writing *w, uint32_t node, struct held a, struct hel
 /* A node's own amounts: those of the joined stacks that end there. */
 static void make_slots(struct writing *w)
 {
-	const struct join *j = w->d->join;
-	size_t count = w->d->sides_count, nodes = w->tree->calls.node_count;
-	struct tally *own = xcalloc(nodes * count, sizeof *own);
+	const struct diff_tree *t = w->tree;
+	const struct skeleton *s = t->calls.skeleton;
+	struct tally own[DIFF_SESSIONS_MAX];
 
-	for (size_t i = 0; i < j->list_count; i++)
-		for (size_t s = 0; s < count; s++)
-			tally_add(&own[w->tree->leaves[i] * count + s], &join_sums(j, i)[s]);
-	for (uint32_t n = 0; n < nodes; n++)
-		add_node(w, n, mean_held(w->d, &own[n * count], false),
-			 mean_held(w->d, &own[n * count], true));
-	free(own);
+	for (uint32_t k = 0; k < s->stacks; k++) {
+		for (size_t i = 0; i < w->d->sides_count; i++)
+			own[i] = heap_of_stack(t->heaps[i], k);
+		add_node(w, s->node_of_stack[k], mean_held(w->d, own, false),
+			 mean_held(w->d, own, true));
+	}
 }
 
 static bool is_estimate(const struct diff *d)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * side.c - copies a session's stacks out of its watch.
+ * side.c - takes a session's heap and names out of its watch.
  *
  * At a mark, nothing is played back: the last state tells all. A slot's epoch says which blocks are
  * older than the mark, and the mark kept what was alive:
@@ -8,7 +8,10 @@
  */
 #include "diff/side.h"
 
+#include "base/map.h"
 #include "diff/plain.h"
+#include "heap/sites.h"
+#include "model/columns.h"
 #include "owners/names.h"
 #include "report/report.h"
 
@@ -21,11 +24,8 @@ struct making {
 	struct side *s;
 	const struct model *m;
 	struct report *r;
-	struct names *names;
 	struct string_pool *pool;
 	uint32_t mark;
-	struct tally *at_mark; /* by dense node; NULL = no mark */
-	bool *sampled;         /* likewise */
 };
 
 static const char *keep_take(struct string_pool *pool, char *text)
@@ -45,7 +45,9 @@ static const char *hexadecimal(struct string_pool *pool, const struct module *k)
 	return k->build_id_len ? string_pool_keep(pool, hex) : NULL;
 }
 
-static void copy_modules(struct making *x)
+/* --- names */
+
+static void take_modules(struct making *x)
 {
 	struct side *s = x->s;
 
@@ -62,131 +64,127 @@ static void copy_modules(struct making *x)
 	}
 }
 
-static void copy_frame(struct making *x, const struct name_frame *f)
-{
-	const struct name_fn *fn = names_fn(x->names, f->fn);
-	struct side *s = x->s;
-
-	GROW(s->frames, s->frame_room, s->frame_count + 1);
-	s->frames[s->frame_count++] = (struct side_frame){
-		.function = string_pool_keep(x->pool, fn->function),
-		.name = string_pool_keep(x->pool, fn->name),
-		.plain = fn->function ? keep_take(x->pool, plain_function(fn->function)) : NULL,
-		.file = string_pool_keep(x->pool, f->file),
-		.line = f->line,
-		.inlined = f->inlined,
-		.tells = names_tells(x->names, f->fn),
-	};
-}
-
-static void copy_places(struct making *x)
+static void take_locations(struct making *x, struct names *names)
 {
 	struct side *s = x->s;
 
-	s->place_count = names_loc_count(x->names);
-	s->places = xcalloc(s->place_count + 1, sizeof *s->places);
-	for (uint32_t i = 0; i < s->place_count; i++) {
-		const struct name_loc *l = names_loc(x->names, i);
-		struct side_module *k = l->module < s->module_count ? &s->modules[l->module] : NULL;
-		s->places[i] = (struct side_place){
-			.module = k && k->name ? l->module : NO_ID,
-			.kind = l->kind,
-			.offset = l->offset,
-			.first = (uint32_t)s->frame_count,
-			.count = l->count,
-		};
-		if (k) {
-			k->named |= l->source >= SYMBOL_TABLE;
-			k->lines |= l->source == SYMBOL_DWARF;
-		}
-		for (uint32_t j = 0; j < l->count; j++)
-			copy_frame(x, &l->frames[j]);
+	s->locations = xcalloc(s->names->locations + 1ul, sizeof *s->locations);
+	for (uint32_t i = 0; i < s->names->locations; i++) {
+		struct location *l = &s->locations[i];
+
+		*l = *model_location(x->m, i);
+		if (l->module >= s->module_count)
+			l->module = NO_ID;
+		if (l->module == NO_ID)
+			continue;
+		int source = names_loc(names, i)->source;
+		struct side_module *k = &s->modules[l->module];
+		k->named |= source >= SYMBOL_TABLE;
+		k->lines |= source == SYMBOL_DWARF;
+		if (!k->name)
+			l->module = NO_ID;
 	}
 }
 
-static void copy_nodes(struct making *x)
+static void keep_files(struct heap_names *n, struct string_pool *pool)
+{
+	struct map kept = { 0 }; /* the symbols' text -> the first frame that has it, + 1 */
+
+	for (uint32_t i = 0; i < n->first[n->locations]; i++) {
+		uint64_t text = (uint64_t)(uintptr_t)n->frames[i].file;
+		uint32_t first = text ? map_get(&kept, text, 0) : 0;
+
+		if (text && !first)
+			map_set(&kept, text, i + 1);
+		n->frames[i].file = first ? n->frames[first - 1].file
+					  : string_pool_keep(pool, n->frames[i].file);
+	}
+	map_release(&kept);
+}
+
+static void take_names(struct making *x, struct names *names)
 {
 	struct side *s = x->s;
+	struct heap_names *n = names_take(names);
 
-	s->node_count = model_dense_count(x->m);
-	s->nodes = xcalloc(s->node_count + 1, sizeof *s->nodes);
-	for (uint32_t i = 1; i < s->node_count; i++) {
-		const struct node *n = model_dense(x->m, i, NULL);
-		s->nodes[i].parent = n->parent;
-		s->nodes[i].place = names_loc_of(x->names, i);
+	s->names = n;
+	s->functions = xcalloc(n->functions + 1ul, sizeof *s->functions);
+	for (uint32_t i = 0; i < n->functions; i++) {
+		struct heap_function *f = &n->function[i];
+
+		s->functions[i].tells = names_tells(names, i);
+		if (f->function)
+			s->functions[i].plain = keep_take(x->pool, plain_function(f->function));
+		f->function = string_pool_keep(x->pool, f->function);
+		f->name = string_pool_keep(x->pool, f->name);
 	}
+	keep_files(n, x->pool);
+	take_locations(x, names);
 }
 
 /* --- amounts */
 
-static void add_live(void *arg, uint32_t slot, const struct change *c)
-{
-	struct making *x = arg;
-	struct tally *t = &x->at_mark[model_slot(x->m, slot)->node];
-
-	t->free_blocks -= c->born_blocks - c->gone_blocks;
-	t->free_bytes -= c->born_bytes - c->gone_bytes;
-}
-
-static int amounts_at_mark(struct making *x, struct err *err)
+/* The columns' counters as they were at the mark. */
+static int go_to_mark(struct making *x, struct err *err)
 {
 	const struct mark *k = model_mark(x->m, x->mark);
+	struct columns *c = &x->r->columns;
+	struct live *held = model_live_at(x->m, c, x->mark);
 
-	x->at_mark = xcalloc(model_dense_count(x->m) + 1, sizeof *x->at_mark);
-	x->sampled = xcalloc(model_dense_count(x->m) + 1, sizeof *x->sampled);
-	for (uint32_t i = 0; i < model_slot_count(x->m); i++) {
-		const struct slot *s = model_slot(x->m, i);
-		if (!s || !s->known || s->epoch > k->epoch)
-			continue;
-		struct tally *t = &x->at_mark[s->node];
-		t->alloc_blocks += s->now.alloc_blocks;
-		t->alloc_bytes += s->now.alloc_bytes;
-		t->free_blocks += s->now.alloc_blocks;
-		t->free_bytes += s->now.alloc_bytes;
-		x->sampled[s->node] |= s->sampled;
+	if (!held)
+		return err_set(
+			err, 3,
+			"%s: the mark kept only its totals, not its stacks; choose a later mark or "
+			"raise mark_memory=",
+			k->name);
+	for (uint32_t i = 0; i < c->slots; i++) {
+		struct tally *t = &c->now[i];
+
+		if (c->epoch[i] > k->epoch) {
+			*t = (struct tally){ 0 };
+			c->weighed_bits[i / 64] &= ~(1ull << i % 64);
+		}
+		t->free_blocks = t->alloc_blocks - held[i].blocks;
+		t->free_bytes = t->alloc_bytes - held[i].bytes;
 	}
-	if (!model_between(x->m, 0, x->mark, add_live, x))
-		return 0;
-	return err_set(err, 3,
-		       "%s: the mark kept only its totals, not its stacks; choose a later mark or "
-		       "raise mark_memory=",
-		       k->name);
+	free(held);
+	return 0;
 }
 
-static const char *owner_key(const struct making *x, const struct owner *o)
+static void take_stack(struct making *x, const struct report_stack *r)
 {
-	const struct module *k = model_module(x->m, o->module);
-
-	return k && k->known ? keep_take(x->pool, plain_module(k->name, k->flags))
-			     : string_pool_keep(x->pool, o->name);
-}
-
-static void copy_stack(struct making *x, const struct report_stack *r)
-{
-	struct side_stack *to = &x->s->stacks[x->s->stack_count];
+	struct side *s = x->s;
+	struct side_stack *to = &s->stacks[s->stack_count];
 	const struct owner *o = owners_of_node(x->r->owners, r->leaf);
-	uint32_t index = model_node(x->m, r->leaf)->index;
+	struct tally sum = heap_of_stack(s->heap, r->stack);
+	uint32_t frame;
 
-	*to = (struct side_stack){
-		.node = index,
-		.owner = string_pool_keep(x->pool, o->name),
-		.owner_key = owner_key(x, o),
-		.estimate = x->at_mark ? x->sampled[index] : r->estimate,
-		.sum = x->at_mark ? x->at_mark[index] : r->sum,
-	};
-	if (!to->sum.alloc_blocks && !to->sum.alloc_bytes)
+	if (!sum.alloc_blocks && !sum.alloc_bytes)
 		return; /* not yet at that mark */
-	to->site = owners_site_of_index(x->r->owners, index, &to->site_frame);
-	tally_add(&x->s->totals, &to->sum);
-	x->s->stack_count++;
+	*to = (struct side_stack){ .number = r->stack,
+				   .owner = string_pool_keep(x->pool, o->name) };
+	to->owner_key = o->module < s->module_count && s->modules[o->module].role
+				? s->modules[o->module].role
+				: to->owner;
+	to->site = heap_site_node(s->heap->skeleton, s->names, r->stack, &frame);
+	if (frame != NO_ID)
+		to->site_frame = frame - s->names->first[side_location(s, to->site)];
+	tally_add(&s->totals, &sum);
+	s->stack_count++;
 }
 
-static void copy_stacks(struct making *x)
+static int take_heap(struct making *x, struct err *err)
 {
-	x->s->stacks = xcalloc(x->r->stack_count + 1, sizeof *x->s->stacks);
+	struct side *s = x->s;
+
+	if (x->mark && go_to_mark(x, err))
+		return -1;
+	s->heap = x->mark ? heap_new(&x->r->columns, NULL) : heap_hold(x->r->heap);
+	s->stacks = xcalloc(x->r->stack_count + 1, sizeof *s->stacks);
 	for (size_t i = 0; i < x->r->stack_count; i++)
 		if (!x->o->counts || x->o->counts(x->o->arg, &x->r->stacks[i]))
-			copy_stack(x, &x->r->stacks[i]);
+			take_stack(x, &x->r->stacks[i]);
+	return 0;
 }
 
 /* --- what the side is */
@@ -237,19 +235,14 @@ struct side *side_new(struct watch *w, const struct side_options *o, struct stri
 	};
 
 	owners_refresh(x.r->owners);
-	x.names = owners_names(x.r->owners);
-	if (o->mark && amounts_at_mark(&x, err)) {
+	take_modules(&x);
+	take_names(&x, owners_names(x.r->owners));
+	if (take_heap(&x, err)) {
 		side_free(x.s);
 		x.s = NULL;
 	} else {
-		copy_modules(&x);
-		copy_places(&x);
-		copy_nodes(&x);
-		copy_stacks(&x);
 		describe(&x, o->label);
 	}
-	free(x.at_mark);
-	free(x.sampled);
 	if (!o->report)
 		report_free(x.r);
 	return x.s;
@@ -259,10 +252,11 @@ void side_free(struct side *s)
 {
 	if (!s)
 		return;
+	heap_drop(s->heap);
+	heap_names_drop(s->names);
+	free(s->locations);
+	free(s->functions);
 	free(s->modules);
-	free(s->places);
-	free(s->frames);
-	free(s->nodes);
 	free(s->stacks);
 	free(s->warnings);
 	free(s);

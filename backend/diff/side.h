@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * side.h - one session at one instant, as a diff needs it: its stacks with their amounts, and the
- * names on the way. Main thread only.
+ * side.h - one session at one instant, as a diff needs it: its heap, the names of its code, and
+ * what it is called. Main thread only.
  *
- * A side is a copy: the watch that it came from may be closed. Strings are in the pool that all
- * sides of a diff share, so equal strings are equal pointers.
+ * It outlives the watch that it came from. Strings are in the pool that all sides of a diff share,
+ * so equal strings are equal pointers.
  *
  *   totals = sum over stacks     (a warning says so when the session's own totals differ)
  */
@@ -12,17 +12,14 @@
 #define DIFF_SIDE_H
 
 #include "base/string_pool.h"
+#include "heap/heap.h"
+#include "heap/names.h"
 #include "link/watch.h"
 
-struct side_frame {
-	const char *function; /* full; NULL = unknown */
-	const char *name;     /* short, or "libtile.so+0x1a40" */
-	/* function without what compilers add (diff/plain.h); NULL = unknown */
+struct side_function { /* of a function of the names */
+	/* full name without what compilers add (diff/plain.h); NULL = unknown */
 	const char *plain;
-	const char *file; /* NULL = unknown */
-	uint32_t line;
-	bool inlined; /* into the frame that follows */
-	bool tells;   /* names_tells(): worth naming as a caller */
+	bool tells; /* names_tells(): worth naming as a caller */
 };
 
 struct side_module {
@@ -33,23 +30,10 @@ struct side_module {
 	bool named, lines; /* some of its code has a name; lines and inlined frames */
 };
 
-struct side_place {      /* a code location */
-	uint32_t module; /* in modules; NO_ID = none */
-	uint8_t kind;    /* enum mtw_node */
-	uint64_t offset;
-	uint32_t first, count; /* in frames, innermost first */
-};
-
-struct side_node { /* 0 is the root; parents come before children */
-	uint32_t parent, place;
-};
-
 struct side_stack {
-	uint32_t node;                 /* innermost; the model's dense index */
-	uint32_t site, site_frame;     /* call site: a node, and a frame of its place */
+	uint32_t number;               /* of the heap's stack */
+	uint32_t site, site_frame;     /* call site: a node, and a frame of its location */
 	const char *owner, *owner_key; /* shown; compared */
-	bool estimate;                 /* a part of sum was sampled */
-	struct tally sum;
 };
 
 struct side {
@@ -61,15 +45,39 @@ struct side {
 	bool estimate;                   /* totals have a sampled share */
 	uint64_t peak_lacks;             /* watch_peak_lacks() */
 	struct tally totals;
+	struct heap *heap;          /* held */
+	struct heap_names *names;   /* held; strings are the pool's */
+	struct location *locations; /* by number; module NO_ID where it is not known */
+	struct side_function *functions;
 	struct side_module *modules;
-	struct side_place *places;
-	struct side_frame *frames;
-	struct side_node *nodes;
-	struct side_stack *stacks;
-	const char **warnings; /* sentences */
-	size_t module_count, place_count, frame_count, node_count, stack_count, warning_count;
-	size_t frame_room, warning_room;
+	struct side_stack *stacks; /* those that count, heaviest first at the session's end */
+	const char **warnings;     /* sentences */
+	size_t module_count, stack_count, warning_count, warning_room;
 };
+
+static inline struct tally side_sum(const struct side *s, size_t stack)
+{
+	return heap_of_stack(s->heap, s->stacks[stack].number);
+}
+static inline uint32_t side_node(const struct side *s, size_t stack)
+{
+	return s->heap->skeleton->node_of_stack[s->stacks[stack].number];
+}
+static inline uint32_t side_location(const struct side *s, uint32_t node)
+{
+	return s->heap->skeleton->location[node];
+}
+/* Of a location: its frames, at least one, innermost first. */
+static inline uint32_t side_frames(const struct side *s, uint32_t location)
+{
+	return s->names->first[location + 1] - s->names->first[location];
+}
+static inline const struct side_module *side_module(const struct side *s, uint32_t location)
+{
+	uint32_t module = s->locations[location].module;
+
+	return module == NO_ID ? NULL : &s->modules[module];
+}
 
 struct report;
 struct report_stack;

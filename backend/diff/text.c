@@ -346,18 +346,18 @@ static void put_frame(struct page *p, const struct join_frame *f)
 {
 	char place[300] = "", number[32];
 
-	if (f->f->file)
-		snprintf(place, sizeof place, "  %.200s:%u", last_part(f->f->file), f->f->line);
-	else if (!f->f->function && f->module)
+	if (f->file)
+		snprintf(place, sizeof place, "  %.200s:%u", last_part(f->file), f->line);
+	else if (!f->function && f->module)
 		place[0] = '\0';
 	else if (f->module)
 		snprintf(place, sizeof place, "  %.200s", f->module);
 	pad_to(p, NAME_COLUMN - 8);
-	if (!f->f->name && !f->module)
+	if (!f->name && !f->module)
 		snprintf(number, sizeof number, "0x%llx", (unsigned long long)f->offset);
 	unsigned room = left(p), tail = cells_of(place);
 	tail = tail > room / 2 ? room / 2 : tail;
-	put_foreign(p, f->f->name ? f->f->name : f->module ? f->module : number, room - tail);
+	put_foreign(p, f->name ? f->name : f->module ? f->module : number, room - tail);
 	put_foreign(p, place, tail);
 	end_line(p);
 }
@@ -366,7 +366,7 @@ static void put_frame(struct page *p, const struct join_frame *f)
 static size_t up_to_main(const struct join_frame *frames, size_t n)
 {
 	for (size_t i = n; i-- > 0;)
-		if (frames[i].f->plain && !strcmp(frames[i].f->plain, "main"))
+		if (frames[i].plain && !strcmp(frames[i].plain, "main"))
 			return i + 1;
 	return n;
 }

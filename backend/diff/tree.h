@@ -3,38 +3,34 @@
  * tree.h - the joined stacks of a diff as one call tree of functions, or of their lines. Main
  * thread only.
  *
- *   sum of a node and below = sum over the joined stacks through it, for each session
+ * The tree is a union (heap/union.h) of the sessions' trees by the names of frames, and each
+ * session has a heap on it: what a node and all below it hold is heap_incl() of each.
  */
 #ifndef DIFF_TREE_H
 #define DIFF_TREE_H
 
-#include "diff/calls.h"
 #include "diff/diff.h"
+#include "heap/union.h"
 
-struct diff_code {                    /* of a frame: where its first stack has it */
-	const struct side_module *in; /* NULL = outside of every module */
-	uint64_t offset;
-	uint8_t kind; /* enum mtw_node */
-};
-
-struct diff_range { /* of stacks: [first, own) end at a node, [first, end) there or below */
-	uint32_t first, own, end;
-};
+#define DIFF_LINES UINT32_MAX /* calls from several lines */
 
 struct diff_tree {
 	const struct diff *d; /* borrowed */
 	bool by_line;         /* calls at two lines of one function are two nodes */
-	struct calls calls;
-	struct diff_code *code; /* by frame */
-	size_t code_room;
-	uint32_t *leaves;          /* by joined stack: its node */
-	uint32_t *stacks;          /* the joined stacks, by their nodes in depth-first order */
-	struct diff_range *ranges; /* by node: in stacks */
-	struct diff_row *rows;     /* by node: here and below, judged */
-	struct tally *sums;        /* of all rows */
+	struct heap_union calls;
+	/* by a node's location: the frame as the first stack has it, and a file where one has it */
+	struct join_frame *frames;
+	size_t frame_count, frame_room;
+	uint32_t *line;      /* by node: of the call in it; 0 = unknown, or DIFF_LINES */
+	uint32_t *leaves;    /* by joined stack: its node */
+	uint32_t *joined;    /* by stack: the first joined one that ends there */
+	struct heap **heaps; /* by session; held */
 };
 
 void diff_tree_make(struct diff_tree *t, const struct diff *d, bool by_line);
 void diff_tree_release(struct diff_tree *t);
+
+/* What each session holds at a node, with all that is below it. */
+void diff_tree_sums(const struct diff_tree *t, uint32_t node, struct tally sums[DIFF_SESSIONS_MAX]);
 
 #endif

@@ -6,18 +6,34 @@
 
 #include <stdlib.h>
 
-static struct sums *new_sums(const struct columns *c)
+static struct sums *empty_sums(uint32_t stacks)
 {
-	uint32_t stacks = c->skeleton->stacks, before = 0;
 	struct sums *s = xcalloc(1, sizeof *s);
-	struct tally sum = { 0 };
 
 	atomic_init(&s->users, 1);
 	s->stacks = stacks;
-	s->sum = xmalloc((stacks + 1ul) * sizeof *s->sum);
+	s->sum = xcalloc(stacks + 1ul, sizeof *s->sum);
 	s->estimate_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
 	s->estimates_before = xmalloc((stacks / 64 + 1ul) * sizeof(uint32_t));
-	for (uint32_t k = 0; k < stacks; k++) {
+	return s;
+}
+
+static void count_estimates(struct sums *s)
+{
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i <= s->stacks / 64; i++) {
+		s->estimates_before[i] = before;
+		before += (uint32_t)__builtin_popcountll(s->estimate_bits[i]);
+	}
+}
+
+static struct sums *new_sums(const struct columns *c)
+{
+	struct sums *s = empty_sums(c->skeleton->stacks);
+	struct tally sum = { 0 };
+
+	for (uint32_t k = 0; k < s->stacks; k++) {
 		s->sum[k] = sum;
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
 			tally_add(&sum, &c->now[i]);
@@ -25,11 +41,8 @@ static struct sums *new_sums(const struct columns *c)
 				s->estimate_bits[k / 64] |= 1ull << k % 64;
 		}
 	}
-	s->sum[stacks] = sum;
-	for (uint32_t i = 0; i <= stacks / 64; i++) {
-		s->estimates_before[i] = before;
-		before += (uint32_t)__builtin_popcountll(s->estimate_bits[i]);
-	}
+	s->sum[s->stacks] = sum;
+	count_estimates(s);
 	return s;
 }
 
@@ -75,6 +88,29 @@ struct heap *heap_new(const struct columns *c, const struct base *base)
 	h->sums = new_sums(c);
 	h->changes = base ? new_changes(c, base) : NULL;
 	return h;
+}
+
+struct heap *heap_empty(struct skeleton *s)
+{
+	struct heap *h = xcalloc(1, sizeof *h);
+
+	atomic_init(&h->users, 1);
+	h->skeleton = skeleton_hold(s);
+	h->sums = empty_sums(s->stacks);
+	return h;
+}
+
+void heap_add_up(struct heap *h)
+{
+	struct tally sum = { 0 };
+
+	for (uint32_t k = 0; k <= h->sums->stacks; k++) {
+		struct tally own = h->sums->sum[k];
+
+		h->sums->sum[k] = sum;
+		tally_add(&sum, &own);
+	}
+	count_estimates(h->sums);
 }
 
 struct heap *heap_hold(struct heap *h)

@@ -51,6 +51,10 @@ struct base {
 
 /* After columns_settle(). base NULL: the start of the program. The caller holds it. */
 struct heap *heap_new(const struct columns *c, const struct base *base);
+/* Without amounts. Whoever makes one enters each stack's own amount in sums->sum[stack], and its
+ * estimate bit; heap_add_up() makes the running sums of them, once. The caller holds it. */
+struct heap *heap_empty(struct skeleton *s);
+void heap_add_up(struct heap *h);
 struct heap *heap_hold(struct heap *h);
 void heap_drop(struct heap *h);
 

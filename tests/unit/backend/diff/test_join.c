@@ -112,11 +112,11 @@ TEST(names_come_from_the_session_that_has_them)
 	struct diff *d = made_diff(a, b);
 	CHECK_EQ(d->stacks.count, 2);
 	CHECK_EQ(join_frames(d->join, 0, frames, 8), 2);
-	CHECK_STR(frames[0].f->function, "load");
+	CHECK_STR(frames[0].function, "load");
 	CHECK(frames[0].site);
 	CHECK_EQ(join_frames(d->join, 1, frames, 8), 2);
-	CHECK(!frames[0].f->function);
-	CHECK_STR(frames[1].f->function, "main");
+	CHECK(!frames[0].function);
+	CHECK_STR(frames[1].function, "main");
 }
 
 TEST(inlined_frames_do_not_count_where_one_build_lacks_them)
@@ -243,8 +243,8 @@ static void first_shows(const struct diff *d, const char *function, uint32_t lin
 	uint32_t stack = d->stacks.list[0].stack;
 
 	CHECK(join_frames(d->join, stack, frames, 16) > 0);
-	CHECK_STR(frames[0].f->name, function);
-	CHECK_EQ(frames[0].f->line, line);
+	CHECK_STR(frames[0].name, function);
+	CHECK_EQ(frames[0].line, line);
 	CHECK_EQ(d->join->list[stack].among, among);
 }
 
@@ -284,11 +284,11 @@ TEST(of_several_lines_that_one_shows_which_changed)
 	struct side *a = made_side(1), *b = made_side(2);
 
 	made_stack(a, "main;parse", 10, 1000);
-	a->frames[a->frame_count - 1].line = 16;
+	made_last(a)->line = 16;
 	made_stack(b, "main;parse", 3, 300); /* the leak */
-	b->frames[b->frame_count - 1].line = 20;
+	made_last(b)->line = 20;
 	made_stack(b, "main;parse", 10, 1000);
-	b->frames[b->frame_count - 1].line = 17;
+	made_last(b)->line = 17;
 	struct diff *d = made_diff(a, b);
 	CHECK_EQ(d->stacks.count, 1);
 	CHECK_EQ(d->stacks.list[0].kind, DIFF_GROWN);
