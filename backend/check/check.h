@@ -6,7 +6,8 @@
  *
  * Each process of a tree is held against the limits by itself, so that no child is missed and no
  * two peaks of different times are added. A process with only its totals is held against the
- * limits of the whole heap. Suppressed stacks are left out of every figure but the whole heap's
+ * limits of the whole heap. With no_growing, its verdict on growth (query_growth()) is held against
+ * "not GROWING". Suppressed stacks are left out of every figure but the whole heap's
  * peak, which is not known by stack. What a fork inherited is its parent's.
  *
  * Results are copies: they outlive the watch that they come from.
@@ -27,6 +28,7 @@ struct check_options {
 	const struct suppressions *suppressions; /* NULL = none */
 	struct tolerance tolerance;              /* of the baseline */
 	const struct between *between;           /* of CHECK_GROWTH; NULL = none */
+	bool no_growing;                         /* a heap whose verdict is GROWING is a finding */
 	bool allow_incomplete, allow_crash;
 	bool must_end;   /* the program was started for this check */
 	bool first_only; /* what it started may run on */
@@ -100,6 +102,7 @@ struct check {
 	size_t baseline_sessions;
 	struct string_pool pool; /* texts of the compared sides */
 	bool marks_found;        /* some process has both marks */
+	bool growth_judged;      /* some process ran long enough for a verdict on growth */
 };
 
 struct check *check_new(const struct check_options *o);

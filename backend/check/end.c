@@ -73,6 +73,7 @@ int check_end(struct check *c, struct err *err)
 {
 	note_unused(c);
 	judge_names(c);
+	growing_end(c);
 	if (!c->options.between || c->marks_found)
 		return 0;
 	return err_set(err, 2, "--between %s: no process has %s; memtop report lists the marks",

@@ -98,6 +98,10 @@ void baseline_learn_totals(struct check *c, const struct process *p);
 void baseline_judge(struct judging *j);
 void baseline_judge_totals(struct check *c, size_t process, const struct process *p);
 
+/* --- check/growing.c */
+void growing_judge(struct judging *j);
+void growing_end(struct check *c); /* no process was judged: an error */
+
 /* --- check/check.c */
 struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind);
 size_t check_add_process(struct check *c, const char *name, int pid, const char *state);

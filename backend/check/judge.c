@@ -533,6 +533,8 @@ int check_judge(struct check *c, struct watch *w, const struct process *p, struc
 	note_filters(&j);
 	for (size_t i = 0; i < c->options.limit_count && !rc; i++)
 		rc = judge_limit(&j, &c->options.limits[i], err);
+	if (c->options.no_growing)
+		growing_judge(&j);
 	if (c->baseline_count && state_of(&j) != MTW_EXECED)
 		baseline_judge(&j);
 	judging_release(&j);

@@ -17,6 +17,7 @@ static const struct {
 	[CHECK_BLOCKS] = { "max-blocks", "--max-blocks 10000 or --max-blocks lib:ssl=500" },
 	[CHECK_RATE] = { "max-rate", "--max-rate 10M (bytes a second)" },
 	[CHECK_BASELINE] = { "baseline", NULL },
+	[CHECK_GROWING] = { "no-growing", NULL },
 	[CHECK_WHOLE] = { "whole", NULL },
 	[CHECK_CRASH] = { "crash", NULL },
 };

@@ -23,6 +23,7 @@ enum check_kind {
 	CHECK_RATE, /* allocated per second */
 	CHECK_LIMITS,
 	CHECK_BASELINE = CHECK_LIMITS, /* against another session */
+	CHECK_GROWING,                 /* the verdict on growth */
 	CHECK_WHOLE,                   /* is the session whole? */
 	CHECK_CRASH,                   /* did a signal end the process? */
 	CHECK_KINDS

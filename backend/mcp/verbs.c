@@ -266,6 +266,8 @@ int tool_check(struct tool_call *c, struct err *err)
 	line_begin(&l, c, "check");
 	for (size_t i = 0; i < sizeof options / sizeof *options && !rc; i++)
 		rc = put_words(&l, c, options[i].name, options[i].option, err);
+	if (json_is_true(json_object_get(c->arguments, "no_growing")))
+		put(&l, "--no-growing");
 	rc = rc || put_target(&l, c, err) ? -1 : answer(c, &l, 1, err);
 	line_release(&l);
 	return rc;

@@ -214,6 +214,9 @@ struct verdict {
 /* Uses the agent's samples alone: every viewer, also of a file, gets the same verdict for an
  * instant. */
 void query_verdict(struct query *q, struct verdict *v);
+/* The verdict on growth alone, whether the program has ended or not: EXITED is its state, and
+ * GROWING what its heap did. False: none is possible at this instant; the text says why. */
+bool query_growth(struct query *q, struct verdict *v);
 
 /* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */
 struct interval_row {

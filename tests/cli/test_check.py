@@ -16,7 +16,7 @@ import xml.etree.ElementTree as xml
 
 import manual
 from cli import memtop, one_line
-from harness import (AGENT, MEMTOP, ROOT, Skip, at_end, children, environment, kill, main, mostly_waits, need,
+from harness import (AGENT, MEMTOP, ROOT, Skip, Synthetic, at_end, children, environment, kill, main, mostly_waits, need,
                      recorded, recording, report, run, start, temporary_folder, test, wait_for, wait_for_session)
 
 SOURCE = r"""
@@ -648,6 +648,31 @@ def t_what_the_program_left_running():
             pid = int(f.read())
         at_end(kill, pid)
         assert text.count("alive at exit") == 1 and f"! words [{pid}] ran on: --max-leaked was not held against it." in text, text
+
+
+@test
+def t_no_growing():
+    """The gate is the verdict on growth, in its words, whether the program has ended or not."""
+    def past(*arguments):
+        agent = Synthetic(*arguments)
+        path = recorded(arguments=["--for", "1", agent.address])
+        agent.stop()
+        return path
+    leak = past("--past", "60", "--ended")
+    bad, text = judged(1, "--no-growing", leak)
+    said = report(leak)["verdict"]
+    assert (said["word"], said["state"], said["growth"]["word"]) == ("EXITED", "exited", "GROWING"), said
+    assert list(bad) == ["--no-growing"] and bad["--no-growing"] == said["growth"]["text"], (text, said)
+    assert re.search(r"^ {12}Index::grow\(\)  index.cc.c:7  mapd$", text, re.M), text
+    failed, = json.loads(judged(1, "--no-growing", "-f", "json", leak)[1])["verdicts"]
+    assert (failed["kind"], failed["passed"], failed["error"], failed["found"]) == ("no-growing", False, False, None), failed
+    assert "GROWING +" in judged(1, "--no-growing", past("--past", "60", "--still"))[1]
+    _, text = judged(0, "--no-growing", past("--past", "60", "--ended", "--no-story", "--swap"))
+    assert "ok    --no-growing: FLAT 0/min over " in text, text
+    young = past("--past", "6", "--ended")
+    bad, _ = judged(1, "--no-growing", young)
+    assert bad["--no-growing"] == "no process ran long enough for a verdict on growth, which takes 20 s", bad
+    judged(0, "--no-growing", "--allow-incomplete", young)
 
 
 @test

@@ -118,6 +118,27 @@ def t_every_kind_of_report_keeps_the_schema():
     assert r["verdict"]["site"] and r["changes"], r["verdict"]
 
 
+@test
+def t_state_and_growth_are_two_answers():
+    """A leak that was recorded to its end is EXITED and GROWING, in every report; a live one is GROWING."""
+    growth = {}
+    for how in ("--ended", "--still"):
+        agent = Synthetic("--past", "60", how)
+        path = recorded(arguments=["--for", "1", agent.address])
+        agent.stop()
+        v = validated(run([MEMTOP, "report", "--format", "json", path], env=environment()).stdout)["verdict"]
+        growth[how] = v["growth"]
+        state = "exited" if how == "--ended" else "running"
+        assert (v["word"], v["state"]) == ("EXITED" if how == "--ended" else "GROWING", state), v
+        assert v["growth"]["word"] == "GROWING" and v["growth"]["site"]["function"].startswith("Index::grow"), v
+        text = run([MEMTOP, "report", "--full", path], env=environment()).stdout.splitlines()
+        at = text.index(v["text"])
+        assert (text[at + 1] == v["growth"]["text"]) == (how == "--ended") and text[at - 1] == "", text[:8]
+        page = run([MEMTOP, "report", "--format", "html", path], env=environment()).stdout
+        assert re.findall('class="verdict"(?: id="verdict")? data-word="([A-Z]*)"', page) == sorted({v["word"], "GROWING"}), how
+    assert growth["--ended"] == growth["--still"], growth
+
+
 def frame_order(stack):
     """Of each location, outermost first: what is inlined there stands before the function that contains it."""
     order, begins = [], True

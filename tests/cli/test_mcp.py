@@ -11,7 +11,7 @@ import signal
 import subprocess
 
 from cli import memtop
-from harness import (AGENT, BUILD, LONG, MEMTOP, at_end, environment, main, mostly_waits, recorded, report, start,
+from harness import (AGENT, BUILD, LONG, MEMTOP, Synthetic, at_end, environment, main, mostly_waits, recorded, report, start,
                      temporary_folder, test, wait_for)
 from servers import server_of
 
@@ -160,6 +160,12 @@ def t_questions_about_a_session_file():
     c = Client(path)
     start_up(c)
     assert "22937600 bytes" in c.call("verdict") and "EXITED" in c.call("verdict")
+    agent = Synthetic("--past", "60", "--ended")
+    leak = recorded(arguments=["--for", "1", agent.address])
+    agent.stop()
+    lines = c.call("verdict", target=leak).splitlines()
+    assert lines[1].startswith("EXITED (status 0), ") and lines[2].startswith("GROWING +"), lines
+    assert "--no-growing: GROWING +" in c.call("check", target=leak, no_growing=True)
     assert "later_phase" in c.call("call_sites")
     assert "only one process" in c.call("owners", failed=True, process="x")
     assert "does not run" in c.call("set_mark", failed=True)

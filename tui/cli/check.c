@@ -49,7 +49,7 @@ static int read_limits(struct gate *g, struct err *err)
 			g->options.limit_count++;
 		}
 	g->options.limits = g->limits;
-	if (g->options.limit_count || g->a.baselines.count)
+	if (g->options.limit_count || g->a.baselines.count || g->a.no_growing)
 		return 0;
 	return err_set(err, STATUS_USAGE,
 		       "check: no limit given; write --max-leaked 64K, or see memtop check --help");
@@ -312,6 +312,7 @@ static int run_gate(struct gate *g)
 		warn("check: no program or target given; see memtop check --help");
 		return STATUS_USAGE;
 	}
+	g->options.no_growing = g->a.no_growing;
 	g->options.allow_incomplete = g->a.allow_incomplete;
 	g->options.allow_crash = g->a.allow_crash;
 	g->options.must_end = g->a.program;
@@ -362,6 +363,8 @@ static const struct option_spec options[] = {
 	OPTION(0, "max-growth", "LIMIT", NULL, limits[CHECK_GROWTH],
 	       "growth in the interval of --between", NULL),
 	OPT_BETWEEN,
+	OPTION(0, "no-growing", NULL, NULL, no_growing,
+	       "the verdict on growth is not GROWING: no steady growth", "See VERDICT."),
 	OPTION(0, "baseline", "FILE", complete_file, baselines,
 	       "compare with this session; of several, the noise counts (repeatable)", NULL),
 	OPTION(0, "tolerance", "PCT", NULL, tolerance,

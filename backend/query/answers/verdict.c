@@ -305,15 +305,12 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	}
 }
 
-void query_verdict(struct query *q, struct verdict *v)
+static void judge_growth(struct query *q, struct verdict *v, bool whole)
 {
-	bool whole = feed_sites(q) != NULL;
 	struct site_table *t = q->sites;
 
 	*v = (struct verdict){ .kind = V_EMPTY, .word = "WAITING", .share_percent = -1 };
-	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT) {
-		ended(q, v, whole);
-	} else if (!model_totals(q->m)->sum.alloc_blocks) {
+	if (!model_totals(q->m)->sum.alloc_blocks) {
 		say(v, model_still(q->m) ? "no allocation up to here"
 					 : "waiting for the first allocation");
 		if (t->growth.count)
@@ -327,4 +324,23 @@ void query_verdict(struct query *q, struct verdict *v)
 	}
 	if (whole)
 		t->verdict = *v;
+}
+
+bool query_growth(struct query *q, struct verdict *v)
+{
+	bool whole = feed_sites(q) != NULL;
+
+	judge_growth(q, v, whole);
+	return v->kind != V_EMPTY && v->kind != V_WATCHING;
+}
+
+void query_verdict(struct query *q, struct verdict *v)
+{
+	bool whole = feed_sites(q) != NULL;
+
+	*v = (struct verdict){ .share_percent = -1 };
+	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT)
+		ended(q, v, whole);
+	else
+		judge_growth(q, v, whole);
 }

@@ -16,7 +16,8 @@ struct page {
 	struct report *report;
 	struct query *query;
 	struct watch *watch;
-	bool about; /* figures are estimates */
+	bool about;  /* figures are estimates */
+	bool judged; /* a verdict is written */
 };
 
 /* --- text */
@@ -103,17 +104,15 @@ static void put_command(const struct page *p)
 	put(p, "</p>\n");
 }
 
-static void put_verdict(const struct page *p)
+static void put_verdict(void *arg, const struct verdict *v)
 {
-	struct verdict v;
+	struct page *p = arg;
 
-	query_verdict(p->query, &v);
-	if (!v.text[0])
-		return;
-	put(p, "<p class=\"verdict\" id=\"verdict\" data-word=\"");
-	put_text(p, v.word ? v.word : "");
+	fprintf(p->out, "<p class=\"verdict\"%s data-word=\"", p->judged ? "" : " id=\"verdict\"");
+	p->judged = true;
+	put_text(p, v->word ? v->word : "");
 	put(p, "\">");
-	put_text(p, v.text);
+	put_text(p, v->text);
 	put(p, "</p>\n");
 }
 
@@ -170,7 +169,7 @@ static void put_warnings(const struct page *p)
 	put(p, "</ul></details>\n");
 }
 
-static void put_answer(const struct page *p)
+static void put_answer(struct page *p)
 {
 	char pid[REPORT_PID];
 
@@ -183,7 +182,7 @@ static void put_answer(const struct page *p)
 	put(p, "<p class=\"date\">started ");
 	put(p, date_text(p, (char[64]){ 0 }));
 	put(p, "</p>\n</header>\n");
-	put_verdict(p);
+	report_verdict(p->query, put_verdict, p);
 	put_totals(p);
 	put_warnings(p);
 }
@@ -194,7 +193,7 @@ static int write_page(struct watch *w, struct query *q, const struct report_opti
 		      struct err *err)
 {
 	struct report *r = report_new(w);
-	struct page p = { out, r, q, w, model_estimate(r->model) };
+	struct page p = { out, r, q, w, model_estimate(r->model), false };
 	struct report_stack *changed = NULL;
 	size_t count;
 	int rc = -1;

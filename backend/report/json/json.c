@@ -400,45 +400,6 @@ static void marks(struct printer *p)
 	stream_list_end(&p->stream);
 }
 
-/* The call site that the verdict names; null: none. */
-static json_t *named_site(struct printer *p, uint32_t id)
-{
-	const struct site *list;
-	size_t n = id ? query_sites(p->query, BY_LIVE, false, false, &list) : 0, i = 0;
-	json_t *o = json_object();
-
-	while (i < n && list[i].id != id)
-		i++;
-	if (i == n) {
-		json_decref(o);
-		return json_null();
-	}
-	set(o, "function", report_json_text(list[i].name));
-	set(o, "caller", report_json_text(list[i].caller));
-	set(o, "file", report_json_text(list[i].file));
-	set(o, "line", list[i].line ? number(list[i].line) : json_null());
-	set(o, "library", report_json_text(list[i].owner ? list[i].owner->name : NULL));
-	return o;
-}
-
-/* Line 2 of the live view. Unknown values are null. */
-static json_t *verdict(struct printer *p)
-{
-	json_t *o = json_object();
-	struct verdict v;
-
-	query_verdict(p->query, &v);
-	set(o, "word", report_json_text(v.word));
-	set(o, "text", report_json_text(v.text));
-	set(o, "per_minute", v.rated ? json_integer(v.per_minute) : json_null());
-	set(o, "over_s", v.rated ? seconds(v.over_ns) : json_null());
-	set(o, "at_s", v.rated ? seconds(v.at_ns) : json_null());
-	set(o, "needed_s", v.needed_ns ? seconds(v.needed_ns) : json_null());
-	set(o, "share_percent", v.share_percent < 0 ? json_null() : json_integer(v.share_percent));
-	set(o, "site", named_site(p, v.site));
-	return o;
-}
-
 static void timeline(struct printer *p)
 {
 	const struct point *points = NULL;
@@ -573,7 +534,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	stream_value(&p.stream, "resident", report_json_resident(r->model));
 	stream_value(&p.stream, "ages", report_json_ages(r->model));
 	stream_value(&p.stream, "not_known", report_json_not_known(w));
-	stream_value(&p.stream, "verdict", verdict(&p));
+	stream_value(&p.stream, "verdict", report_json_verdict(r, q));
 	processes(&p, o);
 	fputs("\n}\n", out);
 	rc = report_flush(out, err);

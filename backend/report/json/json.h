@@ -15,6 +15,10 @@
 
 json_t *report_json_agent(const struct report *r); /* a new reference */
 
+/* --- verdict.c */
+
+json_t *report_json_verdict(const struct report *r, struct query *q); /* a new reference */
+
 /* --- looks.c: the agent's scans of live blocks in a JSON report: the breakdown of resident memory,
  * the ages of blocks, and what is unknown, with the reason */
 

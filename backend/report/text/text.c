@@ -168,16 +168,12 @@ static void totals(const struct page *p)
 	own_cost(p);
 }
 
-static void verdict(const struct page *p)
+static void put_verdict(void *arg, const struct verdict *v)
 {
-	struct verdict v;
+	const struct page *p = arg;
 
-	query_verdict(p->query, &v);
-	if (v.text[0]) {
-		fputc('\n', p->out);
-		page_put(p, v.text);
-		fputc('\n', p->out);
-	}
+	page_put(p, v->text);
+	fputc('\n', p->out);
 }
 
 static void warnings(const struct page *p)
@@ -198,7 +194,8 @@ static void put_page(struct page *p, struct watch *w, struct report_stack *chang
 	if (o->processes && processes_count(o->processes) > 1)
 		report_tree_text(o->processes, o->process, p->out);
 	head(p);
-	verdict(p);
+	fputc('\n', p->out);
+	report_verdict(p->query, put_verdict, p);
 	totals(p);
 	warnings(p);
 	report_text_resident(w, p->report->model, p->out);

@@ -33,7 +33,7 @@ struct args {
 		*mark_every, *mark_on_growth, *mark_on, *until, *keep;
 	struct words symbol_dirs, suppressions, baselines, limits[CHECK_LIMITS];
 	bool ascii, full, last, allow_sampling, no_view, detach, list, start, no_follow, first_only,
-		allow_incomplete, allow_crash, progress;
+		allow_incomplete, allow_crash, no_growing, progress;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* its first invalid line; empty text: none */
 	bool program;           /* the operands are a program and its arguments */
