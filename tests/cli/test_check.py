@@ -651,6 +651,21 @@ def t_what_the_program_left_running():
 
 
 @test
+def t_a_tree_in_few_lines():
+    """Processes without a finding share a line for each limit, the one that came nearest to it named; a finding keeps all of its own."""
+    shell = f"for i in 1 2 3 4 5 6 7 8; do /bin/true; done; {built()} >/dev/null; :"
+    of = ("--max-leaked", "1G", "--max-blocks", "1M", "--", "/bin/sh", "-c", shell)
+    _, text = judged(0, *of)
+    lines = [line for line in text.splitlines() if "kept all" in line or line.startswith("  ")]
+    assert re.match(r"10 processes kept all limits; the largest of each:$", lines[0]), text
+    assert [line.split()[1] for line in lines[1:]] == ["--max-leaked", "--max-blocks"], text
+    assert re.search(r"--max-blocks 1M: 10\d blocks live at the end, limit [\d,]+  \(words \[\d+\], exited with status 0\)$", lines[2]), text
+    bad, text = judged(1, "--max-leaked", "90K", *of[2:])
+    assert list(bad) == ["--max-leaked 90K"] and "\n9 processes kept all limits; the largest of each:\n" in text, text
+    assert re.search(r"^words \[\d+\], exited with status 0\n  FAIL  --max-leaked 90K: (.*\n)+  ok    --max-blocks 1M: ", text, re.M), text
+
+
+@test
 def t_no_growing():
     """The gate is the verdict on growth, in its words, whether the program has ended or not."""
     def past(*arguments):

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * text.c - the result of a check for people: a line for each verdict, and below a finding the
- * heaviest stacks from their call sites outwards.
+ * heaviest stacks from their call sites outwards. Of a tree, the processes without a finding share
+ * a line for each limit: a build has thousands of them.
  */
 #include "check/formats/formats.h"
 
 #include "base/sanitize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EACH_ALONE 4u /* processes */
 
 static void put_stack(const struct check_verdict *v, const struct check_stack *s, FILE *out)
 {
@@ -41,6 +47,60 @@ static void put_process(const struct check *c, size_t process, FILE *out)
 			put_verdict(c, &c->verdicts[i], out);
 }
 
+static bool has_finding(const struct check *c, size_t process)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->verdicts[i].process == process && c->verdicts[i].failed)
+			return true;
+	return false;
+}
+
+/* Of each limit, the verdict with the largest figure, in the order of the limits. */
+static void put_largest(const struct check *c, const bool *kept, FILE *out)
+{
+	const struct check_verdict **most = xcalloc(c->count + 1, sizeof(*most));
+	char text[VERDICT_TEXT], process[VERDICT_TEXT], name[VERDICT_TEXT];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct check_verdict *v = &c->verdicts[i];
+		size_t k = 0;
+
+		if (!kept[v->process])
+			continue;
+		while (k < n && strcmp(most[k]->name, v->name) != 0)
+			k++;
+		if (k == n || v->found > most[k]->found)
+			most[k] = v;
+		n += k == n;
+	}
+	for (size_t k = 0; k < n; k++)
+		fprintf(out, "  ok    %s: %s  (%s)\n",
+			sanitize_clean(name, sizeof name, most[k]->name),
+			words_verdict(c, most[k], text),
+			words_process(&c->processes[most[k]->process], process));
+	free(most);
+}
+
+static void put_processes(const struct check *c, FILE *out)
+{
+	bool *kept = xcalloc(c->process_count + 1, sizeof *kept);
+	char n[FORMAT_NUMBER];
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->process_count; i++) {
+		kept[i] = c->process_count > EACH_ALONE && !has_finding(c, i);
+		count += kept[i];
+		if (!kept[i])
+			put_process(c, i, out);
+	}
+	if (count)
+		fprintf(out, "%s process%s kept all limits; the largest of each:\n",
+			format_count(n, count), count == 1 ? "" : "es");
+	put_largest(c, kept, out);
+	free(kept);
+}
+
 static void put_suppressed(const struct check_suppressed *s, FILE *out)
 {
 	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER], name[512];
@@ -55,8 +115,7 @@ int check_text(const struct check *c, FILE *out, struct err *err)
 {
 	char text[VERDICT_TEXT];
 
-	for (size_t i = 0; i < c->process_count; i++)
-		put_process(c, i, out);
+	put_processes(c, out);
 	for (size_t i = 0; i < c->suppressed_count; i++)
 		put_suppressed(&c->suppressed[i], out);
 	for (size_t i = 0; i < c->note_count; i++)
