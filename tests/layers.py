@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = {"agent": (), "backend": (), "tui": ("backend",)}  # and include/: what each may use besides itself
 LIBRARIES = {  # header: where it may be included
     r"<(ncurses|curses|ncursesw/)": "tui/", r"<elfutils/libdw": "backend/symbols/", r"<event2/": "backend/(base/loop|link/conn|serve/(http|head))",
-    r"<jansson": "backend/(report/json|diff/json|check/formats/json|serve/json|mcp/)", r"<zstd": "backend/session/", r"<zlib": "backend/report/"}
+    r"<jansson": "backend/(report/json|diff/formats/json|check/formats/json|serve/json|mcp/)", r"<zstd": "backend/session/", r"<zlib": "backend/report/"}
 
 
 def read_order(path):

@@ -6,6 +6,7 @@
 #include "app/actions.h"
 #include "base/atomic_file.h"
 #include "base/sanitize.h"
+#include "diff/formats/formats.h"
 #include "diff/tree.h"
 
 #include <errno.h>

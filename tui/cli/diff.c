@@ -7,6 +7,7 @@
 #include "cli/base/verb.h"
 
 #include "cli/compare/compare.h"
+#include "diff/formats/formats.h"
 #include "session/session.h"
 
 #include <string.h>

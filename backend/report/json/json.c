@@ -259,7 +259,7 @@ static void put_frame(struct printer *p, const struct report_frame *f)
 		t->list[t->count] = *f;
 		*number = (uint32_t)t->count++;
 	}
-	stream_list_number(&p->stream, *number);
+	stream_number(&p->stream, NULL, *number);
 }
 
 static void frames(struct printer *p)
@@ -348,10 +348,11 @@ static void put_stack(struct printer *p, const struct report_stack *s, bool chan
 	if (change)
 		put_change(p, &s->change);
 	stream_text(out, "truncated", reason_text(p, s->truncated));
-	stream_numbers_begin(out, "frames");
+	stream_open(out, "frames", '[');
 	for (size_t i = 0; i < count; i++)
 		put_frame(p, &p->frames[i]);
-	stream_numbers_end(out);
+	stream_close(out, ']');
+	stream_close(out, '}');
 }
 
 /* A finished program has many stacks without live blocks, and few readers ask for them. */

@@ -70,6 +70,8 @@ static void put_number(struct json_stream *s, uint64_t n)
 static void put_member(struct json_stream *s, const char *name)
 {
 	put_comma(s);
+	if (!name)
+		return;
 	putc_unlocked('"', s->out);
 	put(s, name);
 	put(s, "\":");
@@ -100,20 +102,15 @@ void stream_text(struct json_stream *s, const char *name, const char *json)
 	put(s, json);
 }
 
-void stream_numbers_begin(struct json_stream *s, const char *name)
+void stream_open(struct json_stream *s, const char *name, char bracket)
 {
 	put_member(s, name);
-	putc_unlocked('[', s->out);
+	putc_unlocked(bracket, s->out);
 	s->members = false;
 }
 
-void stream_list_number(struct json_stream *s, uint64_t n)
+void stream_close(struct json_stream *s, char bracket)
 {
-	put_comma(s);
-	put_number(s, n);
-}
-
-void stream_numbers_end(struct json_stream *s)
-{
-	put(s, "]}");
+	putc_unlocked(bracket, s->out);
+	s->members = true;
 }

@@ -6,6 +6,7 @@
 #include "app/frame/chrome.h"
 
 #include "base/format.h"
+#include "diff/formats/formats.h"
 #include "screen/text.h"
 
 #include <math.h>

@@ -19,10 +19,11 @@ static void put_list(struct json_stream *s)
 		stream_number(s, "least", (uint64_t)INT64_MIN);
 		stream_flag(s, "on", i != 0);
 		stream_text(s, "text", text);
-		stream_numbers_begin(s, "numbers");
+		stream_open(s, "numbers", '[');
 		for (uint64_t k = 0; k < 1000 * (uint64_t)i; k += 333)
-			stream_list_number(s, k);
-		stream_numbers_end(s);
+			stream_number(s, NULL, k);
+		stream_close(s, ']');
+		stream_close(s, '}');
 	}
 	stream_list_end(s);
 	free(text);

@@ -5,9 +5,10 @@
  *
  * The amounts of a side with several sessions are means; they need not be whole.
  */
-#include "diff/tree.h"
+#include "diff/formats/formats.h"
 
 #include "base/format.h"
+#include "diff/tree.h"
 #include "report/html/calls.h"
 #include "report/html/page.h"
 #include "report/report.h"

@@ -3,7 +3,7 @@
  * text.c - a diff for people, at most 80 columns wide: totals, owners, call sites, and the stacks
  * that changed most. What a table leaves out is summed in its last lines, so that columns add up.
  */
-#include "diff/diff.h"
+#include "diff/formats/formats.h"
 
 #include "base/format.h"
 #include "base/sanitize.h"

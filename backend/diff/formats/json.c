@@ -3,8 +3,10 @@
  * json.c - a diff for scripts; memtop(1) lists the keys. Stacks whose four amounts are equal in
  * all sessions are summed in "unchanged": with it, all sums hold.
  */
-#include "diff/diff.h"
+#include "diff/formats/formats.h"
 
+#include "base/format.h"
+#include "diff/formats/paths.h"
 #include "report/json/stream.h"
 #include "report/json/values.h"
 #include "report/report.h"
@@ -12,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MAX 512
-
 struct printer {
 	const struct diff *d;
 	struct json_stream stream;
-	struct join_frame *frames;
+	struct paths paths;
+	struct map owner_of; /* an owner's address -> number + 1 */
+	char **owners;       /* as JSON */
+	size_t owner_count, owner_room;
 };
 
 /* --- amounts */
@@ -139,13 +142,14 @@ static void sites(struct printer *p)
 	stream_list_end(&p->stream);
 }
 
-static json_t *frames(struct printer *p, uint32_t joined)
+/* The objects of its frames, innermost first. */
+static char *piece(void *arg, const struct join_frame *frames, size_t count)
 {
-	size_t n = join_frames(p->d->join, joined, p->frames, FRAMES_MAX);
-	json_t *list = json_array();
+	char *all = xstrdup("");
 
-	for (size_t i = 0; i < n; i++) {
-		const struct join_frame *f = &p->frames[i];
+	(void)arg;
+	for (size_t i = 0; i < count; i++) {
+		const struct join_frame *f = &frames[i];
 		json_t *o = json_object();
 		set(o, "function", report_json_text(f->function));
 		set(o, "module", report_json_text(f->module));
@@ -154,9 +158,89 @@ static json_t *frames(struct printer *p, uint32_t joined)
 		set(o, "line", f->line ? number(f->line) : json_null());
 		set(o, "inlined", json_boolean(f->inlined));
 		set(o, "site", json_boolean(f->site));
-		json_array_append_new(list, o);
+		char *one = report_json_line(o),
+		     *more = xasprintf("%s%s%s", all, i ? "," : "", one);
+		free(one);
+		free(all);
+		all = more;
 	}
-	return list;
+	return all;
+}
+
+static const char *owner_text(struct printer *p, const char *owner)
+{
+	uint64_t key = (uint64_t)(uintptr_t)owner;
+	uint32_t number = map_get(&p->owner_of, key, 0);
+
+	if (!number) {
+		GROW(p->owners, p->owner_room, p->owner_count + 1);
+		p->owners[p->owner_count++] = report_json_line(report_json_text(owner));
+		map_set(&p->owner_of, key, number = (uint32_t)p->owner_count);
+	}
+	return p->owners[number - 1];
+}
+
+static void put_side(struct printer *p, const struct tally *sums, bool b)
+{
+	const struct diff *d = p->d;
+
+	stream_open(&p->stream, b ? "b" : "a", '{');
+	for (size_t k = 0; k < AMOUNTS; k++) {
+		stream_open(&p->stream, amounts[k].name, '[');
+		for (size_t i = b ? d->sides_a : 0; i < (b ? d->sides_count : d->sides_a); i++)
+			stream_number(&p->stream, NULL, amounts[k].of(&sums[i]));
+		stream_close(&p->stream, ']');
+	}
+	stream_close(&p->stream, '}');
+}
+
+static void put_change(struct printer *p, const struct tally *sums)
+{
+	stream_open(&p->stream, "change", '{');
+	for (size_t k = 0; k < AMOUNTS; k++) {
+		json_t *by = change_of(p->d, sums, &amounts[k]);
+
+		if (json_is_integer(by)) {
+			stream_number(&p->stream, amounts[k].name,
+				      (uint64_t)json_integer_value(by));
+		} else {
+			char *text = json_dumps(by, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+			stream_text(&p->stream, amounts[k].name, text ? text : "null");
+			free(text);
+		}
+		json_decref(by);
+	}
+	stream_close(&p->stream, '}');
+}
+
+/* As row(), but a million of them. */
+static void put_stack(struct printer *p, const struct diff_row *r)
+{
+	struct json_stream *out = &p->stream;
+	const char *by = join_by_name(p->d->join->list[r->stack].by);
+	char kind[32], joined_by[32];
+	size_t n = paths_of(&p->paths, r->stack);
+
+	snprintf(kind, sizeof kind, "\"%s\"", diff_kind_name(r->kind));
+	snprintf(joined_by, sizeof joined_by, "\"%s\"", by ? by : "");
+	stream_object_begin(out);
+	stream_text(out, "kind", kind);
+	if (p->d->judged)
+		stream_flag(out, "noise", r->noise);
+	else
+		stream_text(out, "noise", "null");
+	stream_text(out, "owner", owner_text(p, r->owner));
+	stream_number(out, "stacks", r->stacks);
+	put_side(p, r->sums, false);
+	put_side(p, r->sums, true);
+	put_change(p, r->sums);
+	stream_text(out, "joined_by", by ? joined_by : "null");
+	stream_number(out, "among", p->d->join->list[r->stack].among);
+	stream_open(out, "frames", '[');
+	for (size_t i = 0; i < n; i++)
+		stream_text(out, NULL, p->paths.path[i]);
+	stream_close(out, ']');
+	stream_close(out, '}');
 }
 
 static bool differs(const struct diff *d, const struct tally *sums)
@@ -182,11 +266,7 @@ static void stacks(struct printer *p)
 				tally_add(&sums[k], &r->sums[k]);
 			continue;
 		}
-		json_t *o = row(d, r);
-		set(o, "joined_by", report_json_text(join_by_name(d->join->list[r->stack].by)));
-		set(o, "among", number(d->join->list[r->stack].among));
-		set(o, "frames", frames(p, r->stack));
-		stream_element(&p->stream, o);
+		put_stack(p, r);
 	}
 	stream_list_end(&p->stream);
 	same.sums = sums;
@@ -210,10 +290,13 @@ static void warnings(struct printer *p)
 
 int diff_write_json(const struct diff *d, FILE *out, struct err *err)
 {
-	struct printer p = { .d = d, .stream = { .out = out } };
+	struct printer p = {
+		.d = d,
+		.stream = { .out = out },
+		.paths = { .d = d, .piece = piece },
+	};
 	char rule[DIFF_RULE];
 
-	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
 	fputs("{\n", out);
 	stream_value(&p.stream, "schema", json_integer(1));
 	stream_value(&p.stream, "value", json_string(diff_value_name(d->value)));
@@ -227,6 +310,10 @@ int diff_write_json(const struct diff *d, FILE *out, struct err *err)
 	stacks(&p);
 	warnings(&p);
 	fputs("\n}\n", out);
-	free(p.frames);
+	paths_release(&p.paths);
+	map_release(&p.owner_of);
+	for (size_t i = 0; i < p.owner_count; i++)
+		free(p.owners[i]);
+	free(p.owners);
 	return report_flush(out, err);
 }

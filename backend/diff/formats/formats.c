@@ -2,7 +2,7 @@
  *
  * formats.c - the formats that a diff is written in.
  */
-#include "diff/diff.h"
+#include "diff/formats/formats.h"
 
 #include <string.h>
 
